@@ -1,0 +1,68 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { Logger } from '../transports/logger.js';
+import type { EventMetrics, FailureRecord } from '../transports/stats.js';
+import type { Transport, TransportManager } from '../transports/transport.js';
+import type { Emit } from './emit.js';
+import type { EventConfig, EventRef } from './event.js';
+import type { HubIntrospection } from './introspection.js';
+import type { JsonSchema } from './schema.js';
+
+/** What `createHub` takes. */
+export interface HubOptions {
+  /** Hubs of one name share the work; hubs of different names each get every event they handle. @default 'hub' */
+  service?: string;
+  /** @default memoryTransport() */
+  transport?: Transport;
+  /** Any pino-shaped logger. @default silent */
+  logger?: Logger;
+  /** Handlers running at once, those of types with a `concurrency` or `rate` of their own aside. @default 100 */
+  concurrency?: number;
+  /** Largest JSON of one payload, in bytes of UTF-8. @default 524_288 (512 KiB) */
+  maxPayloadBytes?: number;
+  /** Let `onSuccess`, `onFailure` and `onComplete` form cycles; the depth limit still ends each chain. @default false */
+  allowCycles?: boolean;
+}
+
+/** An event runtime: takes events, runs handlers, retries, counts. */
+export interface Hub {
+  readonly service: string;
+  readonly logger: Logger;
+  readonly transport: TransportManager;
+  /**
+   * Registers an event type, before `start`.
+   *
+   * @throws {InvalidOptionError | DuplicateNameError | InvalidSchemaError | HubStartedError}
+   */
+  event<TSchema extends StandardSchemaV1>(
+    config: Omit<EventConfig<StandardSchemaV1.InferOutput<TSchema>>, 'schema'> & { schema: TSchema },
+  ): EventRef<StandardSchemaV1.InferInput<TSchema>>;
+  event<TPayload = unknown>(
+    config: Omit<EventConfig<TPayload>, 'schema'> & { schema?: JsonSchema },
+  ): EventRef<TPayload>;
+  /**
+   * Checks follow-up names and begins to run events.
+   *
+   * @throws {UnknownEventError | EventCycleError | HubStartedError | HubStoppedError}
+   */
+  start(): Promise<void>;
+  emit: Emit;
+  /** Counts, durations and minutes of one type. @throws {UnknownEventError} */
+  metrics(type: string): Promise<EventMetrics>;
+  /** The last 20 terminal failures of one type, newest first. @throws {UnknownEventError} */
+  failures(type: string): Promise<readonly FailureRecord[]>;
+  /** Everything registered, with counts. */
+  introspect(): Promise<HubIntrospection>;
+  /** A short string that changes whenever `introspect`, or `metrics` and `failures` of `type`, would. */
+  revision(type?: string): Promise<string>;
+  /**
+   * Takes nothing new, waits up to `drainMs` milliseconds, aborts what still runs and hands it back.
+   * Resolves always, the second call with the same result.
+   */
+  stop(options?: { drainMs?: number }): Promise<StopResult>;
+}
+
+/** How a hub stopped. */
+export interface StopResult {
+  /** Events that were running at the deadline and were handed back. */
+  readonly handedBack: number;
+}

@@ -1,0 +1,134 @@
+import type { ErrorInfo } from '../errors.js';
+import type { Clock } from './clock.js';
+import type { KeyValueStore } from './key-value-store.js';
+import type { Logger } from './logger.js';
+import type { Counts, EventMetrics, FailureRecord } from './stats.js';
+
+/** An event as transports carry it. */
+export interface Envelope {
+  readonly id: string;
+  readonly type: string;
+  /** The payload's JSON. */
+  readonly body: string;
+  readonly requestId: string;
+  /** How many events led to this one; 0 for an event from outside. */
+  readonly depth: number;
+  /** Not before so many milliseconds from acceptance. */
+  readonly delayMs?: number;
+  /** Higher starts first within its type; 0 where absent. */
+  readonly priority?: number;
+  /** A second event of the type with the same id is not accepted for `windowMs`. */
+  readonly dedupe?: { readonly id: string; readonly windowMs: number };
+}
+
+/** What became of a published envelope. `id` is the earlier event's where it was deduplicated. */
+export interface Receipt {
+  readonly id: string;
+  readonly deduplicated: boolean;
+}
+
+/** At most `max` starts in `perMs` milliseconds. */
+export interface RateLimit {
+  readonly max: number;
+  readonly perMs: number;
+}
+
+/**
+ * A type that a connection handles. One with `concurrency` or `rate` runs in a lane of its own;
+ * all others share the connection's `concurrency`.
+ */
+export interface Subscription {
+  readonly type: string;
+  /** Handlers running at once, over all connections of the service. */
+  readonly concurrency?: number;
+  /** Starts, over all connections of the service. */
+  readonly rate?: RateLimit;
+}
+
+/** How an attempt ended. Follow-ups are published in the same step that records the outcome. */
+export type Outcome =
+  | { readonly status: 'completed'; readonly durationMs: number; readonly followUps: readonly Envelope[] }
+  | {
+      readonly status: 'failed';
+      readonly durationMs: number;
+      readonly error: ErrorInfo;
+      readonly followUps: readonly Envelope[];
+    }
+  | { readonly status: 'retry'; readonly durationMs: number; readonly delayMs: number };
+
+/**
+ * `ok`: recorded. `already`: an outcome of this event was recorded before. `fenced`: the delivery
+ * lost its lease, the event belongs to another attempt. Only `ok` changed anything.
+ */
+export type CommitResult = 'ok' | 'already' | 'fenced';
+
+/** One attempt at one event, leased to a consumer until it commits or loses the lease. */
+export interface Delivery {
+  readonly envelope: Envelope;
+  /** From 1. */
+  readonly attempt: number;
+  /** Called at most once, when the lease ends before the commit. A consumer sets it. */
+  onRevoked: ((reason: Error) => void) | undefined;
+  commit(outcome: Outcome): Promise<CommitResult>;
+}
+
+/** Takes one delivery and commits it. Must not throw. */
+export type Consumer = (delivery: Delivery) => void;
+
+/** What {@link TransportManager.start} needs to know. */
+export interface ConsumeOptions {
+  readonly subscriptions: readonly Subscription[];
+  /** Deliveries at once on this connection, lanes of their own aside. */
+  readonly concurrency: number;
+  readonly consumer: Consumer;
+}
+
+/** What was left when a connection closed. */
+export interface CloseResult {
+  /** Deliveries that were running at the deadline and handed back. */
+  readonly handedBack: number;
+}
+
+/** Counts of a type, a service at a time. */
+export interface TypeCounts {
+  /** Summed over `services`. */
+  readonly total: Counts;
+  /** Empty where nothing is known of the type. */
+  readonly services: readonly { readonly service: string; readonly counts: Counts }[];
+}
+
+/** One service's connection to a transport. */
+export interface TransportManager {
+  /** `memory` or `redis`. */
+  readonly name: string;
+  readonly service: string;
+  readonly clock: Clock;
+  readonly kv: KeyValueStore;
+  /** Connects and begins to consume. */
+  start(options: ConsumeOptions): Promise<void>;
+  /**
+   * Accepts all envelopes or none, each for every service that subscribes to its type, and counts
+   * them received. A type that no service subscribes to counts as received and completed.
+   *
+   * @throws {BackpressureError} where they do not fit
+   */
+  publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]>;
+  /** Counts of many types, in their order, in one round trip. */
+  counts(types: readonly string[]): Promise<readonly TypeCounts[]>;
+  /** One type in depth, summed over the services. */
+  metrics(type: string): Promise<EventMetrics>;
+  /** The type's last 20 terminal failures, newest first. */
+  failures(type: string): Promise<readonly FailureRecord[]>;
+  /** Changes whenever an answer of `counts`, `metrics` or `failures` would, for one type or any. */
+  revision(type?: string): Promise<string>;
+  /**
+   * Begins no further delivery unless no other connection could, waits up to `drainMs` for what
+   * runs, revokes the rest and hands it back with no attempt spent.
+   */
+  close(options: { drainMs: number }): Promise<CloseResult>;
+}
+
+/** Where events are kept. Hubs of one process may share one: each `connect` is a service's connection. */
+export interface Transport {
+  connect(options: { service: string; logger: Logger }): TransportManager;
+}
