@@ -1,0 +1,75 @@
+import { createRequire } from 'node:module';
+import type { Ajv, ErrorObject, Options } from 'ajv';
+import { InvalidSchemaError, type SchemaIssue } from './errors.js';
+
+/** A JSON Schema object: draft 2020-12, or draft-07 where its `$schema` says so. `format` is an annotation. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** What is wrong with a value; empty where it fits. */
+export type JsonSchemaCheck = (value: unknown) => readonly SchemaIssue[];
+
+/**
+ * Compiles a schema once.
+ *
+ * @param subject what the schema describes, for the error message
+ * @param root how issue paths begin, such as `payload`
+ * @throws {InvalidSchemaError}
+ */
+export function compileJsonSchema(schema: JsonSchema, subject: string, root: string): JsonSchemaCheck {
+  try {
+    const validate = ajvFor(schema).compile(schema);
+    return (value) => (validate(value) ? [] : (validate.errors ?? []).map((error) => toIssue(error, root)));
+  } catch (cause) {
+    throw new InvalidSchemaError(subject, cause);
+  }
+}
+
+// Loaded when the first JSON Schema is compiled: whoever uses none does not pay for ajv at import.
+const require = createRequire(import.meta.url);
+
+const options: Options = {
+  allErrors: true,
+  logger: false,
+  validateFormats: false,
+  strictTypes: false,
+  strictTuples: false,
+  // Two schemas may share an $id without being the same schema.
+  addUsedSchema: false,
+};
+
+const instances = new Map<string, Ajv>();
+
+function ajvFor(schema: JsonSchema): Ajv {
+  const isDraft7 = typeof schema['$schema'] === 'string' && /draft-0[67]/.test(schema['$schema']);
+  const module = isDraft7 ? 'ajv' : 'ajv/dist/2020';
+  let ajv = instances.get(module);
+  if (ajv === undefined) {
+    // The shape that ajv's own types give these two modules.
+    const { default: Ajv } = require(module) as { default: new (options: Options) => Ajv };
+    ajv = new Ajv(options);
+    instances.set(module, ajv);
+  }
+  return ajv;
+}
+
+function toIssue(error: ErrorObject, root: string): SchemaIssue {
+  const path = error.instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce((parent, key) => `${parent}${pathStep(key)}`, root);
+  return { path, message: explain(error) };
+}
+
+function pathStep(key: string): string {
+  if (/^\d+$/.test(key)) return `[${key}]`;
+  return /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
+}
+
+function explain({ keyword, message = 'is not valid', params }: ErrorObject): string {
+  if (keyword === 'enum') return `must be one of ${JSON.stringify(params['allowedValues'])}`;
+  if (keyword === 'const') return `must be ${JSON.stringify(params['allowedValue'])}`;
+  if (keyword === 'additionalProperties')
+    return `must not have the property ${JSON.stringify(params['additionalProperty'])}`;
+  return message;
+}
