@@ -143,12 +143,12 @@ export class Attempt {
   }
 
   #end(ending: Ending): void {
-    const { followUps: names } = this.#event;
     const { envelope } = this.#delivery;
-    const durationMs = this.#durationMs();
     // Past the depth limit a follow-up would be deeper still.
-    const following = envelope.depth > maxDepth ? [] : followUps(names, envelope, ending);
-    this.#commit({ ...ending, durationMs, followUps: following });
+    const following = envelope.depth > maxDepth ? [] : followUps(this.#event.followUps, envelope, ending);
+    const durationMs = this.#durationMs();
+    if (ending.status === 'completed') this.#commit({ status: 'completed', durationMs, followUps: following });
+    else this.#commit({ status: 'failed', error: ending.error, durationMs, followUps: following });
   }
 
   #durationMs(): number {

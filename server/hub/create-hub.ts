@@ -186,17 +186,10 @@ class HubRuntime implements Hub, AttemptHost {
       if (result.issues !== undefined) throw new SchemaValidationError(type, result.issues);
     }
     const id = randomUUID();
-    const { delayMs, priority, dedupeId, requestId = cause?.requestId ?? id } = options ?? {};
-    const envelope: Envelope = {
-      id,
-      type,
-      body,
-      requestId,
-      depth: cause === undefined ? 0 : cause.depth + 1,
-      ...(delayMs !== undefined && { delayMs }),
-      ...(priority !== undefined && { priority }),
-      ...(dedupeId !== undefined && { dedupe: { id: dedupeId, windowMs: event.dedupeWindowMs } }),
-    };
+    const { delayMs = 0, priority = 0, dedupeId, requestId = cause?.requestId ?? id } = options ?? {};
+    const depth = cause === undefined ? 0 : cause.depth + 1;
+    const dedupe = dedupeId === undefined ? undefined : { id: dedupeId, windowMs: event.dedupeWindowMs };
+    const envelope: Envelope = { id, type, body, requestId, depth, delayMs, priority, dedupe };
     const [receipt = { id, deduplicated: false }] = await this.transport.publish([envelope]);
     return receipt;
   }

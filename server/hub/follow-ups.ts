@@ -19,24 +19,32 @@ export type Ending =
   | { readonly status: 'completed'; readonly result: string }
   | { readonly status: 'failed'; readonly error: ErrorInfo };
 
+const none: readonly Envelope[] = [];
+
 /** The envelopes that follow an event. Their ids derive from its id, so that making them again makes the same. */
-export function followUps(names: FollowUpNames, cause: Envelope, ending: Ending): Envelope[] {
+export function followUps(names: FollowUpNames, cause: Envelope, ending: Ending): readonly Envelope[] {
   const { onSuccess, onFailure, onComplete } = names;
-  const envelopes: Envelope[] = [];
-  const add = (type: string | undefined, suffix: string, body: string): void => {
-    if (type === undefined) return;
-    envelopes.push({ id: `${cause.id}.${suffix}`, type, body, requestId: cause.requestId, depth: cause.depth + 1 });
-  };
+  const onEnd = ending.status === 'completed' ? onSuccess : onFailure;
+  if (onEnd === undefined && onComplete === undefined) return none;
   const payload = `"payload":${cause.body}`;
-  if (ending.status === 'completed') {
-    add(onSuccess, 'success', ending.result);
-    add(onComplete, 'complete', `{"status":"completed","result":${ending.result},${payload}}`);
-  } else {
-    const error = `"error":${JSON.stringify(ending.error)}`;
-    add(onFailure, 'failure', `{${error},${payload}}`);
-    add(onComplete, 'complete', `{"status":"failed",${error},${payload}}`);
+  const result =
+    ending.status === 'completed' ? `"result":${ending.result}` : `"error":${JSON.stringify(ending.error)}`;
+  const envelopes: Envelope[] = [];
+  if (onEnd !== undefined) {
+    const isSuccess = ending.status === 'completed';
+    const body = isSuccess ? ending.result : `{${result},${payload}}`;
+    envelopes.push(followUp(cause, onEnd, isSuccess ? 'success' : 'failure', body));
+  }
+  if (onComplete !== undefined) {
+    const body = `{"status":"${ending.status}",${result},${payload}}`;
+    envelopes.push(followUp(cause, onComplete, 'complete', body));
   }
   return envelopes;
+}
+
+function followUp({ id, requestId, depth }: Envelope, type: string, suffix: string, body: string): Envelope {
+  const settings = { delayMs: 0, priority: 0, dedupe: undefined };
+  return { id: `${id}.${suffix}`, type, body, requestId, depth: depth + 1, ...settings };
 }
 
 /**

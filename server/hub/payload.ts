@@ -79,7 +79,8 @@ function findFlawInFields(value: object, ancestors: object[]): Flaw | undefined 
     const tag = Object.prototype.toString.call(value).slice('[object '.length, -1);
     if (tag !== 'Object') return { path: '', found: `of class ${tag}` };
   }
-  for (const [name, field] of Object.entries(value)) {
+  for (const name of Object.keys(value)) {
+    const field: unknown = Reflect.get(value, name);
     if (field === undefined) continue;
     const flaw = findFlaw(field, name, ancestors);
     if (flaw === undefined) continue;

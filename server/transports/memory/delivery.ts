@@ -9,16 +9,21 @@ export class MemoryDelivery implements Delivery {
   readonly attempt: number;
   readonly connection: Connection;
   readonly takesSharedPlace: boolean;
+  /** Grows from one start to the next. */
+  readonly order: number;
+  /** Where its connection keeps it. */
+  place = 0;
   readonly #service: Service;
   #leased = true;
   onRevoked: ((reason: Error) => void) | undefined;
 
-  constructor(entry: Entry, connection: Connection, service: Service) {
+  constructor(entry: Entry, connection: Connection, service: Service, order: number) {
     this.entry = entry;
     this.attempt = entry.attempt;
     this.connection = connection;
     this.takesSharedPlace = !entry.queue.hasOwnLane;
     this.#service = service;
+    this.order = order;
   }
 
   get envelope(): Envelope {

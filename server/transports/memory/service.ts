@@ -28,6 +28,7 @@ export class Service {
   #isPumping = false;
   #isPumpRequested = false;
   #lastServed = 0;
+  #started = 0;
 
   constructor(name: string, broker: Broker) {
     this.name = name;
@@ -79,7 +80,7 @@ export class Service {
     const entry: Entry = { queue, envelope, attempt: 1, ended: false };
     queue.stats.countReceived(now);
     this.#broker.touch(queue.stats);
-    if (envelope.delayMs !== undefined && envelope.delayMs > 0) this.#enqueueLater(entry, envelope.delayMs);
+    if (envelope.delayMs > 0) this.#enqueueLater(entry, envelope.delayMs);
     else this.#enqueue(entry);
   }
 
@@ -204,7 +205,8 @@ export class Service {
     if (entry === undefined) return;
     queue.stats.active += 1;
     this.#broker.touch(queue.stats);
-    connection.begin(new MemoryDelivery(entry, connection, this));
+    this.#started += 1;
+    connection.begin(new MemoryDelivery(entry, connection, this, this.#started));
   }
 
   /** Somebody who handles the queue's type and has a place free; one that drains only where nobody else handles it. */
@@ -248,7 +250,7 @@ export class Service {
   }
 
   #isDrained(connection: Connection, deadline: number): boolean {
-    if (connection.running.size > 0) return false;
+    if (connection.isRunning) return false;
     if (this.#connections.some(({ isDraining }) => !isDraining)) return true;
     const waits = [...this.#queues.values()].some(({ type, hasWaiting }) => hasWaiting && connection.handles.has(type));
     return !waits && (this.#later.nextDueAt ?? Number.POSITIVE_INFINITY) > deadline;
@@ -257,7 +259,7 @@ export class Service {
   #remove(connection: Connection): number {
     this.#connections = this.#connections.filter((other) => other !== connection);
     // Last started first, each to the front: the queue is then as it was.
-    const running = [...connection.running].reverse();
+    const running = connection.running().reverse();
     for (const delivery of running) {
       this.#end(delivery);
       delivery.entry.queue.unshift(delivery.entry);

@@ -48,12 +48,12 @@ export class TypeQueue {
   }
 
   push(entry: Entry): void {
-    this.#waiting.push(entry, entry.envelope.priority ?? 0);
+    this.#waiting.push(entry, entry.envelope.priority);
   }
 
   /** Puts back an entry that was started and revoked: it is the next of its priority. */
   unshift(entry: Entry): void {
-    this.#waiting.unshift(entry, entry.envelope.priority ?? 0);
+    this.#waiting.unshift(entry, entry.envelope.priority);
   }
 
   start(now: number): Entry | undefined {
