@@ -61,8 +61,9 @@ export class Service {
   /** Drains the connection and removes it; resolves with the number of deliveries handed back. */
   close(connection: Connection, drainMs: number): Promise<number> {
     const { clock } = this.#broker;
+    const deadline = clock.monotonic() + drainMs;
+    if (drainMs === 0 || this.#isDrained(connection, deadline)) return Promise.resolve(this.#remove(connection));
     return new Promise((resolve) => {
-      const deadline = clock.monotonic() + drainMs;
       const finish = (): void => {
         timer.cancel();
         resolve(this.#remove(connection));
@@ -71,7 +72,6 @@ export class Service {
       connection.onRound = () => {
         if (this.#isDrained(connection, deadline)) finish();
       };
-      connection.onRound();
     });
   }
 
@@ -251,7 +251,7 @@ export class Service {
 
   #isDrained(connection: Connection, deadline: number): boolean {
     if (connection.isRunning) return false;
-    if (this.#connections.some(({ isDraining }) => !isDraining)) return true;
+    if (this.#connections.some((other) => other !== connection && !other.isDraining)) return true;
     const waits = [...this.#queues.values()].some(({ type, hasWaiting }) => hasWaiting && connection.handles.has(type));
     return !waits && (this.#later.nextDueAt ?? Number.POSITIVE_INFINITY) > deadline;
   }

@@ -1,0 +1,128 @@
+import { expect, it } from 'vitest';
+import { BackpressureError, InvalidOptionError } from '../../errors.js';
+import { createFakeClock, type FakeClock } from '../../testing/fake-clock.js';
+import { describeTransport } from '../contract.js';
+import { silentLogger } from '../logger.js';
+import type { Delivery, Envelope, TransportManager } from '../transport.js';
+import { type MemoryTransportOptions, memoryTransport } from './memory-transport.js';
+
+describeTransport('memory', async () => {
+  const clock = createFakeClock();
+  const transport = memoryTransport({ clock });
+  return {
+    connect: (service) => transport.connect({ service, logger: silentLogger }),
+    advance: (ms) => clock.advance(ms),
+    async release() {
+      await clock.settle();
+      expect(clock.pendingTimers).toBe(0);
+    },
+  };
+});
+
+function envelope(type: string, fields: Partial<Envelope> = {}): Envelope {
+  const id = crypto.randomUUID();
+  return { id, type, body: '{}', requestId: id, depth: 0, delayMs: 0, priority: 0, dedupe: undefined, ...fields };
+}
+
+async function started(options: MemoryTransportOptions, types: readonly string[]) {
+  const clock = createFakeClock();
+  const transport = memoryTransport({ clock, ...options }).connect({ service: 'shop', logger: silentLogger });
+  const deliveries: Delivery[] = [];
+  await transport.start({
+    concurrency: 100,
+    subscriptions: types.map((type) => ({ type })),
+    consumer: (delivery) => deliveries.push(delivery),
+  });
+  return { clock, transport, deliveries };
+}
+
+const done = { status: 'completed', durationMs: 1, followUps: [] } as const;
+
+async function received(transport: TransportManager, type: string): Promise<number> {
+  return (await transport.metrics(type)).received;
+}
+
+it('accepts all envelopes of a call or none past maxPending', async () => {
+  const { clock, transport, deliveries } = await started({ maxPending: 2 }, ['a']);
+  await expect(transport.publish([envelope('a'), envelope('a'), envelope('a')])).rejects.toThrow(BackpressureError);
+  expect(await received(transport, 'a')).toBe(0);
+  await transport.publish([envelope('a'), envelope('a')]);
+  await expect(transport.publish([envelope('a')])).rejects.toThrow('pending events reached maxPending (2)');
+  await clock.settle();
+  await deliveries[0]?.commit(done);
+  await transport.publish([envelope('a')]);
+  expect(await received(transport, 'a')).toBe(3);
+});
+
+it('takes follow-ups past maxPending: their cause has ended already', async () => {
+  const { clock, transport, deliveries } = await started({ maxPending: 1 }, ['a', 'b']);
+  await transport.publish([envelope('a')]);
+  await clock.settle();
+  await deliveries[0]?.commit({ ...done, followUps: [envelope('b'), envelope('b')] });
+  expect(await received(transport, 'b')).toBe(2);
+});
+
+it('drains what waits and what falls due in time, when nobody else could', async () => {
+  const { clock, transport, deliveries } = await started({}, ['a']);
+  await transport.publish([envelope('a'), envelope('a', { delayMs: 500 }), envelope('a', { delayMs: 5_000 })]);
+  const closing = transport.close({ drainMs: 1_500 });
+  for (let i = 0; i < 2; i += 1) {
+    await clock.advance(500);
+    await deliveries.shift()?.commit(done);
+  }
+  expect(await closing).toEqual({ handedBack: 0 });
+  expect(await transport.metrics('a')).toMatchObject({ received: 3, completed: 2, pending: 1 });
+  await clock.settle();
+  expect(clock.pendingTimers).toBe(0);
+});
+
+it('serves types in turn, so that a flood of one does not hold up another', async () => {
+  const clock = createFakeClock();
+  const transport = memoryTransport({ clock }).connect({ service: 'shop', logger: silentLogger });
+  const order: string[] = [];
+  await transport.start({
+    concurrency: 1,
+    subscriptions: [{ type: 'flood' }, { type: 'rare' }],
+    consumer: (delivery) => {
+      order.push(delivery.envelope.type);
+      void delivery.commit(done);
+    },
+  });
+  await transport.publish([...Array.from({ length: 100 }, () => envelope('flood')), envelope('rare')]);
+  await clock.settle();
+  expect(order.indexOf('rare')).toBeLessThan(3);
+  expect(order).toHaveLength(101);
+});
+
+it('gives the event loop its turn in a long run of work', async () => {
+  const transport = memoryTransport().connect({ service: 'shop', logger: silentLogger });
+  let ran = 0;
+  await transport.start({
+    concurrency: 1,
+    subscriptions: [{ type: 'a' }],
+    consumer: (delivery) => {
+      ran += 1;
+      void delivery.commit(done);
+    },
+  });
+  await transport.publish(Array.from({ length: 10_000 }, () => envelope('a')));
+  await new Promise(setImmediate);
+  expect(ran).toBeGreaterThan(0);
+  expect(ran).toBeLessThan(10_000);
+  await transport.close({ drainMs: 60_000 });
+  expect(ran).toBe(10_000);
+});
+
+it.each([0, -1, 1.5, Number.NaN, '5' as never])('refuses maxPending %j', (maxPending) => {
+  expect(() => memoryTransport({ maxPending })).toThrow(InvalidOptionError);
+});
+
+it('holds a million keys, and frees those whose time is over as others are written', async () => {
+  const clock: FakeClock = createFakeClock();
+  const { kv } = memoryTransport({ clock }).connect({ service: 'shop', logger: silentLogger });
+  for (let i = 0; i < 1_000_000; i += 1) await kv.set(`old-${i}`, 'x', { ttlMs: 10 });
+  await expect(kv.set('new', 'x')).rejects.toThrow(BackpressureError);
+  await clock.advance(20);
+  for (let i = 0; i < 10; i += 1) await kv.set(`new-${i}`, 'x');
+  expect(await kv.get('new-9')).toBe('x');
+}, 20_000);
