@@ -1,0 +1,253 @@
+import { once } from 'node:events';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { connect, Socket } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { createDashboardHandler, type DashboardOptions, type EventBody } from './index.js';
+import { hostileTypes, startTestHub } from './test-hub.fixture.js';
+import { jsonOf, serve } from './test-server.fixture.js';
+
+async function setUp(options?: DashboardOptions) {
+  const { hub, clock, lines } = await startTestHub();
+  const handler = createDashboardHandler(hub, options);
+  return { hub, clock, lines, handler, server: await serve(handler) };
+}
+
+class Deferred<T> {
+  declare resolve: (value: T) => void;
+  readonly promise: Promise<T> = new Promise((resolve) => {
+    this.resolve = resolve;
+  });
+}
+
+describe('what is served', () => {
+  it('is everything registered, with counts', async () => {
+    const { hub, clock, server } = await setUp();
+    await hub.emit('order.created', {});
+    await clock.settle();
+    const reply = await server.get('/api/introspection?at=1');
+    expect(reply.status).toBe(200);
+    expect(reply.headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-cache',
+    });
+    expect(jsonOf(reply)).toMatchObject({
+      protocol: 1,
+      hub: { service: 'shop', transport: 'memory' },
+      events: [
+        {
+          type: 'order.created',
+          kind: 'handler',
+          description: 'An order came in',
+          metrics: { received: 1, completed: 1, failed: 0, pending: 0 },
+        },
+        { type: 'order.refused' },
+        ...hostileTypes.map((type) => ({ type })),
+      ],
+      workflows: [],
+      agents: [],
+    });
+  });
+
+  it('is one type in depth, with its last hour and its failures, but no payload and no stack', async () => {
+    const { hub, clock, server } = await setUp();
+    const { id } = await hub.emit('order.refused', { card: 'payload-4711' });
+    await clock.settle();
+    const reply = await server.get('/api/events/order.refused');
+    expect(reply.status).toBe(200);
+    expect(reply.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(jsonOf(reply)).toMatchObject({
+      type: 'order.refused',
+      received: 1,
+      completed: 0,
+      failed: 1,
+      pending: 0,
+      deduplicated: 0,
+      durationMs: { max: expect.any(Number) },
+      recentFailures: [{ id, at: clock.now(), attempt: 1, name: 'RangeError', message: 'card 4242 was refused' }],
+    });
+    expect((jsonOf(reply) as EventBody).perMinute).toHaveLength(60); // its shape was matched above
+    expect(reply.body.toString()).not.toMatch(/payload-4711|test-hub/);
+  });
+
+  it.each(hostileTypes)('is the type %j under its encoded name', async (type) => {
+    const { server } = await setUp({ basePath: 'ops/hub/' });
+    const reply = await server.get(`/ops/hub/api/events/${encodeURIComponent(type)}`);
+    expect(reply.status).toBe(200);
+    expect(jsonOf(reply)).toMatchObject({ type, received: 0, recentFailures: [] });
+  });
+
+  it('is a type with slashes under its name as it stands', async () => {
+    const { server } = await setUp();
+    expect(jsonOf(await server.get('/api/events/a/b'))).toMatchObject({ type: 'a/b' });
+  });
+
+  it('has the same protective headers in every answer', async () => {
+    const { server } = await setUp();
+    const { etag } = (await server.get('/')).headers;
+    const replies = [
+      await server.get('/'),
+      await server.get('/', { 'if-none-match': etag }),
+      await server.get('/api/introspection'),
+      await server.get('/api/events/order.created'),
+      await server.get('/nothing'),
+      await server.send('POST', '/'),
+    ];
+    expect(replies.map(({ status }) => status)).toEqual([200, 304, 200, 200, 404, 405]);
+    for (const { headers } of replies) {
+      expect(headers).toMatchObject({
+        'cache-control': 'no-cache',
+        'content-security-policy': expect.stringMatching(/^default-src 'none'; script-src 'sha256-/),
+        'referrer-policy': 'no-referrer',
+        'x-content-type-options': 'nosniff',
+        'x-robots-tag': 'noindex',
+      });
+      expect(headers).not.toHaveProperty('location');
+    }
+  });
+
+  it('adds to a Vary header that is there already', async () => {
+    const { handler } = await setUp();
+    const server = await serve((req, res) => {
+      res.setHeader('Vary', 'Origin');
+      handler(req, res);
+    });
+    expect((await server.get('/')).headers.vary).toBe('Origin, Accept-Encoding');
+  });
+});
+
+describe('what is not served', () => {
+  it.each([
+    '/nothing',
+    '//',
+    '/index.html',
+    '/api',
+    '/api/',
+    '/api/introspection/',
+    '/api/Introspection',
+    '/api/%69ntrospection',
+    '/api/events',
+    '/api/events/',
+    '/api/events/nothing',
+    '/api/events/order.created/',
+    '/api/events/%',
+    '/api/events/%ff',
+    '/api/events/%00',
+    '/api/events/50%',
+    `/api/events/${'y'.repeat(5000)}`,
+    '/../',
+    '/__proto__',
+  ])('%s is answered with 404', async (path) => {
+    const { server } = await setUp();
+    const reply = await server.get(path);
+    expect(reply.status).toBe(404);
+    expect(reply.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(jsonOf(reply)).toEqual({ error: { code: expect.stringMatching(/^ERR_/), message: expect.any(String) } });
+  });
+
+  it('does not tell which types there are', async () => {
+    const { server } = await setUp();
+    const reply = await server.get('/api/events/order.create');
+    expect(reply.body.toString()).not.toContain('order.created');
+  });
+
+  it.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD', 'PROPFIND'])(
+    '%s is answered with 405 on any path',
+    async (method) => {
+      const { server } = await setUp({ authorize: () => false });
+      for (const path of ['/', '/api/introspection', '/api/events/order.created', '/nothing']) {
+        const reply = await server.send(method, path);
+        expect(reply.status).toBe(405);
+        expect(reply.headers).toMatchObject({ allow: 'GET', 'content-type': 'application/json; charset=utf-8' });
+        if (method === 'HEAD') expect(reply.body).toHaveLength(0);
+        else expect(jsonOf(reply)).toMatchObject({ error: { code: 'ERR_METHOD_NOT_ALLOWED' } });
+      }
+    },
+  );
+
+  it.each(['/', '/dash2', '/das', '/x/dash/', '/Dash/'])('%s is not below the base path', async (path) => {
+    const { server } = await setUp({ basePath: '/dash' });
+    expect((await server.get(path)).status).toBe(404);
+  });
+});
+
+describe('a connection in a bad state', () => {
+  it('is nothing to a client that comes after one that went away', async () => {
+    const connected = new Deferred<void>();
+    const allowed = new Deferred<boolean>();
+    const gone = new Deferred<void>();
+    const { server, lines } = await setUp({
+      authorize: (req) => {
+        if (req.url !== '/api/introspection') return true;
+        req.socket.once('close', () => gone.resolve());
+        connected.resolve();
+        return allowed.promise;
+      },
+    });
+    const socket = connect(server.port, '127.0.0.1');
+    socket.write('GET /api/introspection HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await connected.promise;
+    socket.destroy();
+    await gone.promise;
+    allowed.resolve(true);
+    expect((await server.get('/')).status).toBe(200);
+    expect(lines).toEqual([]);
+  });
+
+  it('is nothing to others where a client leaves in the middle of an answer', async () => {
+    const { hub, lines } = await startTestHub(Array.from({ length: 20_000 }, (_, index) => `type.${index}`));
+    const server = await serve(createDashboardHandler(hub));
+    const socket = connect(server.port, '127.0.0.1');
+    socket.write('GET /api/introspection HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    await once(socket, 'data');
+    socket.destroy();
+    expect((await server.get('/')).status).toBe(200);
+    expect(lines).toEqual([]);
+  });
+
+  it('is left alone where it was answered already', async () => {
+    const { handler, lines } = await setUp();
+    const server = await serve((req, res) => {
+      res.end('mine');
+      handler(req, res);
+    });
+    for (const path of ['/', '/api/introspection']) expect((await server.get(path)).body.toString()).toBe('mine');
+    expect(lines).toEqual([]);
+  });
+
+  it('is ended where what others hooked into it throws', async () => {
+    const { handler, lines } = await setUp();
+    const server = await serve((req, res) => {
+      res.setHeader = () => {
+        throw new Error('hook');
+      };
+      handler(req, res);
+    });
+    for (const path of ['/', '/api/introspection']) await expect(server.get(path)).rejects.toThrow('socket hang up');
+    expect(lines).toMatchObject([{ fields: { err: { message: 'hook' } } }, { fields: { err: { message: 'hook' } } }]);
+  });
+
+  it('is answered with 404 where there is no request target', async () => {
+    const { handler } = await setUp();
+    const req = new IncomingMessage(new Socket());
+    const res = new ServerResponse(req);
+    req.method = 'GET';
+    delete req.url;
+    handler(req, res);
+    expect(res.statusCode).toBe(404);
+  });
+
+  it('does not bring the server down where the logger throws', async () => {
+    const { hub } = await startTestHub();
+    hub.logger.error = () => {
+      throw new Error('disk full');
+    };
+    const server = await serve(
+      createDashboardHandler(hub, {
+        authorize: () => {
+          throw new Error('secret');
+        },
+      }),
+    );
+    expect((await server.get('/')).status).toBe(500);
+  });
+});

@@ -1,0 +1,10 @@
+/**
+ * The dashboard: a request handler that shows a running hub, read-only.
+ *
+ * @module
+ */
+export { createDashboardHandler, type DashboardHandler } from './create-dashboard-handler.js';
+export type { DashboardOptions, ShownError } from './dashboard-options.js';
+export { getDashboardHtml } from './page.js';
+export type { ErrorBody, EventBody, IntrospectionBody, ProtocolVersion } from './protocol.js';
+export { dashboardCspHashes } from './security.js';

@@ -1,0 +1,66 @@
+import { onTestFinished } from 'vitest';
+import { createHub } from '../hub/create-hub.js';
+import type { Hub } from '../hub/hub.js';
+import { createFakeClock, type FakeClock } from '../testing/fake-clock.js';
+import type { Logger } from '../transports/logger.js';
+import { memoryTransport } from '../transports/memory/memory-transport.js';
+
+/** Names that break what builds paths, markup or objects of them. */
+export const hostileTypes: readonly string[] = [
+  'a/b',
+  '/',
+  '50%',
+  '%2F',
+  '__proto__',
+  'constructor',
+  '日本',
+  '🙂',
+  'a?b#c',
+  'a b+c',
+  '../..',
+  'x'.repeat(300),
+  '<img src=x onerror=alert(1)>',
+];
+
+/** A line that was logged. */
+export interface LoggedLine {
+  readonly level: keyof Omit<Logger, 'child'>;
+  readonly fields: object;
+  readonly message: string;
+}
+
+/** A running hub whose time stands still, and what it logged. */
+export interface TestHub {
+  readonly hub: Hub;
+  readonly clock: FakeClock;
+  readonly lines: LoggedLine[];
+}
+
+/**
+ * A hub with `order.created`, which succeeds, `order.refused`, which fails with a secret in its message,
+ * and the hostile types. It is stopped when the test ends.
+ */
+export async function startTestHub(types: readonly string[] = hostileTypes): Promise<TestHub> {
+  const lines: LoggedLine[] = [];
+  const log =
+    (level: LoggedLine['level']) =>
+    (fields: object, message: string): void => {
+      lines.push({ level, fields, message });
+    };
+  const logger: Logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') };
+  const clock = createFakeClock();
+  const hub = createHub({ service: 'shop', logger, transport: memoryTransport({ clock }) });
+  hub.event({ type: 'order.created', description: 'An order came in', handler: () => undefined });
+  hub.event({
+    type: 'order.refused',
+    handler: () => {
+      throw new RangeError('card 4242 was refused');
+    },
+  });
+  for (const type of types) hub.event({ type, handler: () => undefined });
+  await hub.start();
+  onTestFinished(async () => {
+    await hub.stop({ drainMs: 0 });
+  });
+  return { hub, clock, lines };
+}
