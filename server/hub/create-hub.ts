@@ -197,7 +197,8 @@ class HubRuntime implements Hub, AttemptHost {
   #registered(type: string): RegisteredEvent {
     const event = this.#events.get(type);
     if (event === undefined) {
-      checkTypeName(type, 'event type');
+      if (typeof type !== 'string')
+        throw new InvalidOptionError('event type', 'a string or what hub.event returned', type);
       throw new UnknownEventError(type, nearestNames(type, this.#events.keys()));
     }
     return event;
