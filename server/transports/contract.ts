@@ -121,15 +121,18 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
         expect(await counts(shop.transport, 'signal')).toMatchObject({ received: 1, completed: 1, pending: 0 });
       });
 
-      it.each(['__proto__', 'constructor', 'a:b/c 50%', '日本 🎉', 'x'.repeat(512)])('may have the type %j', async (type) => {
-        const shop = await consume([type]);
-        await shop.transport.publish([envelope(type)]);
-        const delivery = await next(shop);
-        expect(delivery.envelope.type).toBe(type);
-        await delivery.commit(failed('no'));
-        expect(await counts(shop.transport, type)).toMatchObject({ received: 1, failed: 1 });
-        expect(await shop.transport.failures(type)).toHaveLength(1);
-      });
+      it.each(['__proto__', 'constructor', 'a:b/c 50%', '日本 🎉', 'x'.repeat(512)])(
+        'may have the type %j',
+        async (type) => {
+          const shop = await consume([type]);
+          await shop.transport.publish([envelope(type)]);
+          const delivery = await next(shop);
+          expect(delivery.envelope.type).toBe(type);
+          await delivery.commit(failed('no'));
+          expect(await counts(shop.transport, type)).toMatchObject({ received: 1, failed: 1 });
+          expect(await shop.transport.failures(type)).toHaveLength(1);
+        },
+      );
     });
 
     describe('follow-ups', () => {
@@ -343,7 +346,10 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
         await (await next(shop)).commit(failed('no'));
         const { perMinute } = await shop.transport.metrics('a');
         expect(perMinute).toHaveLength(60);
-        const total = perMinute.reduce((sum, { received, completed: done, failed: lost }) => sum + received + done + lost, 0);
+        const total = perMinute.reduce(
+          (sum, { received, completed: done, failed: lost }) => sum + received + done + lost,
+          0,
+        );
         expect(total).toBe(4);
         const steps = perMinute.slice(1).map(({ at }, index) => at - (perMinute[index]?.at ?? 0));
         expect(new Set(steps)).toEqual(new Set([60_000]));
@@ -482,4 +488,3 @@ function failed(message: string, followUps: readonly Envelope[] = []): Outcome {
 function retry(delayMs: number): Outcome {
   return { status: 'retry', durationMs: 1, delayMs };
 }
-

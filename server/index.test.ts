@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import * as hubline from './index.js';
+import * as testing from './testing/index.js';
+import { version } from './version.js';
+
+it('exports these names and no others', () => {
+  expect(Object.keys(hubline).sort()).toMatchInlineSnapshot(`
+    [
+      "BackpressureError",
+      "DepthLimitError",
+      "DuplicateNameError",
+      "EventCycleError",
+      "FatalError",
+      "HandlerTimeoutError",
+      "HubError",
+      "HubNotStartedError",
+      "HubStartedError",
+      "HubStoppedError",
+      "InvalidOptionError",
+      "InvalidSchemaError",
+      "KeyTypeError",
+      "PayloadNotJsonError",
+      "PayloadTooLargeError",
+      "RetryAfterError",
+      "SchemaValidationError",
+      "ShutdownError",
+      "UnknownEventError",
+      "createDashboardHandler",
+      "createHub",
+      "dashboardCspHashes",
+      "getDashboardHtml",
+      "memoryTransport",
+    ]
+  `);
+  expect(Object.keys(testing).sort()).toMatchInlineSnapshot(`
+    [
+      "createFakeClock",
+    ]
+  `);
+});
+
+it('knows its version', () => {
+  const file: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  expect(file).toMatchObject({ version });
+});

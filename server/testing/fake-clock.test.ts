@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest';
+import { createFakeClock } from './fake-clock.js';
+
+it('calls what falls due in order, each at its own time, and what those set in turn', async () => {
+  const clock = createFakeClock(1_000);
+  const calls: [string, number][] = [];
+  const at = (name: string) => (): void => {
+    calls.push([name, clock.now()]);
+  };
+  clock.after(30, at('later'));
+  clock.after(10, () => {
+    at('first')();
+    clock.after(5, at('set by first'));
+  });
+  clock.after(10, at('second'));
+  clock.after(20, at('cancelled')).cancel();
+  clock.after(31, at('not yet'));
+  await clock.advance(30);
+  expect(calls).toEqual([
+    ['first', 1_010],
+    ['second', 1_010],
+    ['set by first', 1_015],
+    ['later', 1_030],
+  ]);
+  expect(clock.now()).toBe(1_030);
+  expect(clock.monotonic()).toBe(30);
+  expect(clock.pendingTimers).toBe(1);
+});
+
+it('settles promises between calls', async () => {
+  const clock = createFakeClock();
+  const order: string[] = [];
+  clock.after(1, () => void Promise.resolve().then(() => order.push('settled')));
+  clock.after(2, () => order.push('next'));
+  await clock.advance(2);
+  expect(order).toEqual(['settled', 'next']);
+});
+
+it('calls what is due soon without moving', async () => {
+  const clock = createFakeClock();
+  let calls = 0;
+  clock.soon(() => {
+    calls += 1;
+  });
+  clock
+    .soon(() => {
+      calls += 100;
+    })
+    .cancel();
+  await clock.settle();
+  expect(calls).toBe(1);
+});

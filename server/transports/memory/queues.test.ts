@@ -1,0 +1,82 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { DelayQueue } from './delay-queue.js';
+import { Deque } from './deque.js';
+import { RateWindow } from './rate-window.js';
+import { WaitingList } from './waiting-list.js';
+
+describe('Deque', () => {
+  it('does what an array does', () => {
+    const operation = fc.constantFrom('push', 'push', 'push', 'unshift', 'shift');
+    fc.assert(
+      fc.property(fc.array(operation, { maxLength: 3_000 }), (operations) => {
+        const deque = new Deque<number>();
+        const array: number[] = [];
+        for (const [item, name] of operations.entries()) {
+          if (name === 'shift') expect(deque.shift()).toBe(array.shift());
+          else {
+            deque[name](item);
+            array[name](item);
+          }
+          expect(deque.size).toBe(array.length);
+        }
+        while (array.length > 0) expect(deque.shift()).toBe(array.shift());
+        expect(deque.shift()).toBeUndefined();
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe('DelayQueue', () => {
+  it('gives items by due time, those of one time in the order they came, and none before', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(50)), fc.nat(60), (dueTimes, now) => {
+        const queue = new DelayQueue<number>();
+        for (const [index, dueAt] of dueTimes.entries()) queue.push(index, dueAt);
+        const expected = [...dueTimes.entries()].filter(([, dueAt]) => dueAt <= now).sort(([, a], [, b]) => a - b);
+        const taken: number[] = [];
+        for (let item = queue.shift(now); item !== undefined; item = queue.shift(now)) taken.push(item);
+        expect(taken).toEqual(expected.map(([index]) => index));
+        const later = dueTimes.filter((dueAt) => dueAt > now);
+        expect(queue.nextDueAt).toBe(later.length === 0 ? undefined : Math.min(...later));
+      }),
+    );
+  });
+});
+
+describe('WaitingList', () => {
+  it('gives the highest priority first, and within one priority the first come', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: -3, max: 3 })), (priorities) => {
+        const list = new WaitingList<number>();
+        for (const [index, priority] of priorities.entries()) list.push(index, priority);
+        const expected = [...priorities.entries()].sort(([, a], [, b]) => b - a).map(([index]) => index);
+        const taken = priorities.map(() => list.shift());
+        expect(taken).toEqual(expected);
+        expect(list.size).toBe(0);
+      }),
+    );
+  });
+});
+
+describe('RateWindow', () => {
+  it('never lets more than max starts into any window', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 5 }), fc.array(fc.nat(40)), (max, gaps) => {
+        const window = new RateWindow({ max, perMs: 100 });
+        const starts: number[] = [];
+        let now = 0;
+        for (const gap of gaps) {
+          now += gap;
+          if (window.openAt > now) continue;
+          window.countStart(now);
+          starts.push(now);
+        }
+        for (const start of starts) {
+          expect(starts.filter((other) => other >= start && other < start + 100).length).toBeLessThanOrEqual(max);
+        }
+      }),
+    );
+  });
+});
