@@ -318,17 +318,25 @@ describe('timeoutMs', () => {
     expect(await hub.failures('a')).toMatchObject([{ name: 'HandlerTimeoutError' }]);
   });
 
-  it('drops the late result of a handler that ignores the signal', async () => {
-    const { hub, clock } = testHub();
+  it('drops what a handler that ignores the signal returns or throws too late', async () => {
+    const { hub, clock, log } = testHub();
     const gate = deferred<string>();
-    hub.event({ type: 'a', timeoutMs: 50, onSuccess: 'b', handler: () => gate.promise });
+    hub.event({
+      type: 'a',
+      timeoutMs: 50,
+      onSuccess: 'b',
+      handler: ({ payload }) =>
+        gate.promise.then((result) => (payload === 1 ? result : Promise.reject(new Error('late')))),
+    });
     hub.event({ type: 'b' });
     await hub.start();
     await hub.emit('a', 1);
+    await hub.emit('a', 2);
     await clock.advance(50);
     gate.resolve('late');
     await clock.settle();
-    expect(await hub.metrics('a')).toMatchObject({ completed: 0, failed: 1 });
+    expect(log.map(({ message }) => message)).toEqual(['event failed', 'event failed']);
+    expect(await hub.metrics('a')).toMatchObject({ completed: 0, failed: 2 });
     expect(await hub.metrics('b')).toMatchObject({ received: 0 });
   });
 
