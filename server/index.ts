@@ -4,7 +4,15 @@
  * @module
  */
 
-export type { DashboardOptions } from './dashboard/index.js';
+export type {
+  DashboardHandler,
+  DashboardOptions,
+  ErrorBody,
+  EventBody,
+  IntrospectionBody,
+  ProtocolVersion,
+  ShownError,
+} from './dashboard/index.js';
 export { createDashboardHandler, dashboardCspHashes, getDashboardHtml } from './dashboard/index.js';
 export type { ErrorInfo, SchemaIssue } from './errors.js';
 export {

@@ -6,13 +6,7 @@
 import type { HubIntrospection } from '../hub/introspection.js';
 import type { EventMetrics, FailureRecord } from '../transports/stats.js';
 
-export type {
-  AgentIntrospection,
-  AgentSummary,
-  EventIntrospection,
-  EventKind,
-  WorkflowIntrospection,
-} from '../hub/introspection.js';
+export type { AgentSummary, EventIntrospection, EventKind } from '../hub/introspection.js';
 export type { Counts, Durations, FailureRecord, MinuteBucket } from '../transports/stats.js';
 
 /** Raised when a field changes its meaning or goes away; a new optional field does not raise it. */

@@ -86,15 +86,14 @@ export class Attempt {
 
   /** Calls `next` with what `run` returns or resolves to; at once where it is no promise. */
   #settleWith<T>(run: () => T | PromiseLike<T>, next: (value: T) => void): void {
-    let value: T | PromiseLike<T>;
     try {
-      value = run();
+      const value = run();
+      if (!isThenable(value)) next(value);
+      // What is only like a promise may throw, or settle twice; a promise of it does neither.
+      else Promise.resolve(value).then(next, (error: unknown) => this.#fail(error));
     } catch (error) {
       this.#fail(error);
-      return;
     }
-    if (isThenable(value)) value.then(next, (error: unknown) => this.#fail(error));
-    else next(value);
   }
 
   #succeed(value: unknown): void {

@@ -278,6 +278,28 @@ describe('retry', () => {
     expect(startedAt).toEqual([0, 12_345]);
   });
 
+  it('copes with a result that is only like a promise', async () => {
+    const { hub, clock } = testHub();
+    const twice = {
+      then: (resolve: (value: string) => void, reject: (error: Error) => void) => [
+        resolve('x'),
+        reject(new Error('y')),
+      ],
+    };
+    const hostile = {
+      get then(): never {
+        throw new Error('gotcha');
+      },
+    };
+    hub.event<number>({ type: 'a', handler: ({ payload }) => (payload === 1 ? twice : hostile) });
+    await hub.start();
+    await hub.emit('a', 1);
+    await hub.emit('a', 2);
+    await clock.settle();
+    expect(await hub.metrics('a')).toMatchObject({ completed: 1, failed: 1, active: 0 });
+    expect(await hub.failures('a')).toMatchObject([{ message: 'gotcha' }]);
+  });
+
   it.each([
     ['a string', 'oops', { name: 'NonError', message: '"oops"' }],
     ['null', null, { name: 'NonError', message: 'null' }],
