@@ -43,11 +43,21 @@ export interface Subscription {
   readonly concurrency?: number;
   /** Starts, over all connections of the service. */
   readonly rate?: RateLimit;
+  /** Keep a {@link RunRecord} of each of its events: of those that are pending, and the last 50 that ended. */
+  readonly keepsRuns?: boolean;
+  /** Accept under this type a copy of every event of another one, its id followed by `.` and `idSuffix`. */
+  readonly trigger?: { readonly type: string; readonly idSuffix: string };
 }
 
 /** How an attempt ended. Follow-ups are published in the same step that records the outcome. */
 export type Outcome =
-  | { readonly status: 'completed'; readonly durationMs: number; readonly followUps: readonly Envelope[] }
+  | {
+      readonly status: 'completed';
+      readonly durationMs: number;
+      readonly followUps: readonly Envelope[];
+      /** JSON; kept in the {@link RunRecord}. */
+      readonly result?: string;
+    }
   | {
       readonly status: 'failed';
       readonly durationMs: number;
@@ -70,6 +80,29 @@ export interface Delivery {
   /** Called at most once, when the lease ends before the commit. A consumer sets it. */
   onRevoked: ((reason: Error) => void) | undefined;
   commit(outcome: Outcome): Promise<CommitResult>;
+  /** What earlier deliveries of this event checkpointed, in order. */
+  readonly checkpoints: ReadonlyMap<string, string>;
+  /** Keeps a value for later deliveries of this event; `already` where the key has one. */
+  checkpoint(key: string, value: string): Promise<CommitResult>;
+}
+
+/** What is known of one event of a type that keeps runs. */
+export interface RunRecord {
+  readonly id: string;
+  readonly service: string;
+  readonly envelope: Envelope;
+  /** Epoch milliseconds. */
+  readonly acceptedAt: number;
+  /** The attempt that is next, running, or was the last. */
+  readonly attempt: number;
+  readonly status: 'waiting' | 'active' | 'completed' | 'failed';
+  readonly checkpoints: ReadonlyMap<string, string>;
+  /** Epoch milliseconds; `undefined` while the run goes on. */
+  readonly endedAt: number | undefined;
+  /** JSON, of a run that completed. */
+  readonly result: string | undefined;
+  /** Of a run that failed. */
+  readonly error: ErrorInfo | undefined;
 }
 
 /** Takes one delivery and commits it. Must not throw. */
@@ -119,7 +152,18 @@ export interface TransportManager {
   metrics(type: string): Promise<EventMetrics>;
   /** The type's last 20 terminal failures, newest first. */
   failures(type: string): Promise<readonly FailureRecord[]>;
-  /** Changes whenever an answer of `counts`, `metrics` or `failures` would, for one type or any. */
+  /** Newest first, at most `limit` of each type, of all services, in the order of `types`. */
+  runs(types: readonly string[], limit: number): Promise<readonly (readonly RunRecord[])[]>;
+  /** A run of this service; `undefined` where it is not known, or no longer. */
+  run(type: string, id: string): Promise<RunRecord | undefined>;
+  /** Resolves when a run of this service has ended. Rejects with the signal's reason. */
+  runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined>;
+  /**
+   * Ends a run of this service from outside: revokes its lease with `reason`, if it runs, and records
+   * the outcome. `already` where it has ended, `fenced` where it is not known.
+   */
+  endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult>;
+  /** Changes whenever an answer of `counts`, `metrics`, `failures` or `runs` would, for one type or any. */
   revision(type?: string): Promise<string>;
   /**
    * Begins no further delivery unless no other connection could, waits up to `drainMs` for what

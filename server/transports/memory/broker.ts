@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { BackpressureError, quote } from '../../errors.js';
 import type { Clock } from '../clock.js';
 import type { EventMetrics, FailureRecord } from '../stats.js';
-import type { Envelope, Receipt, Subscription, TypeCounts } from '../transport.js';
+import type { Envelope, Receipt, RunRecord, Subscription, TypeCounts } from '../transport.js';
 import { DedupeWindow } from './dedupe-window.js';
 import { Service } from './service.js';
 import { latestFailures, minuteOf, sumCounts, sumMetrics, type TypeStats } from './type-stats.js';
@@ -10,13 +10,19 @@ import { latestFailures, minuteOf, sumCounts, sumMetrics, type TypeStats } from 
 // Remembered at once for one type.
 const maxDedupeIds = 1_000_000;
 
+/** Where events of a type go. */
+interface Route {
+  readonly handlers: Set<Service>;
+  readonly triggers: Map<string, { readonly service: Service; readonly type: string; readonly idSuffix: string }>;
+}
+
 /** What all connections to one memory transport share. */
 export class Broker {
   readonly clock: Clock;
   readonly #maxPending: number;
   readonly #id = randomUUID().slice(0, 8);
   readonly #services = new Map<string, Service>();
-  readonly #subscribers = new Map<string, readonly Service[]>();
+  readonly #routes = new Map<string, Route>();
   readonly #dedupe = new Map<string, DedupeWindow>();
   #pending = 0;
   #revision = 0;
@@ -36,9 +42,11 @@ export class Broker {
   }
 
   subscribe(service: Service, subscriptions: readonly Subscription[]): void {
-    for (const { type } of subscriptions) {
-      const subscribers = this.#subscribers.get(type) ?? [];
-      if (!subscribers.includes(service)) this.#subscribers.set(type, [...subscribers, service]);
+    for (const { type, trigger } of subscriptions) {
+      this.#route(type).handlers.add(service);
+      if (trigger === undefined) continue;
+      const key = JSON.stringify([service.name, type]);
+      this.#route(trigger.type).triggers.set(key, { service, type, idSuffix: trigger.idSuffix });
     }
     this.#revision += 1;
   }
@@ -81,6 +89,13 @@ export class Broker {
     return latestFailures(this.#stats(type));
   }
 
+  runs(type: string, limit: number): readonly RunRecord[] {
+    return [...this.#services.values()]
+      .flatMap((service) => service.findQueue(type)?.runs?.latest(limit, service.name) ?? [])
+      .sort((a, b) => b.acceptedAt - a.acceptedAt)
+      .slice(0, limit);
+  }
+
   revision(type: string | undefined): string {
     if (type === undefined) return `${this.#id}.${this.#revision}`;
     const changes = this.#stats(type).reduce((sum, { revision }) => sum + revision, 0);
@@ -97,7 +112,8 @@ export class Broker {
     let room = this.#maxPending - this.#pending;
     for (const envelope of envelopes) {
       if (this.#findDuplicate(envelope, now) !== undefined) continue;
-      room -= this.#subscribers.get(envelope.type)?.length ?? 0;
+      const route = this.#routes.get(envelope.type);
+      room -= route === undefined ? 0 : route.handlers.size + route.triggers.size;
       if (room < 0) throw new BackpressureError('pending events', `maxPending (${this.#maxPending})`);
       if (envelope.dedupe !== undefined && !this.#dedupeWindow(envelope.type).hasRoom(envelopes.length, now)) {
         throw new BackpressureError(`deduplication ids of ${quote(envelope.type)}`, `${maxDedupeIds}`);
@@ -109,7 +125,8 @@ export class Broker {
     // Asked again: an earlier envelope of the same call may be what it duplicates.
     const earlierId = this.#findDuplicate(envelope, now);
     if (earlierId !== undefined) {
-      for (const service of this.#receivers(envelope.type, from)) {
+      const handlers = this.#routes.get(envelope.type)?.handlers ?? new Set();
+      for (const service of handlers.size === 0 ? [from] : handlers) {
         const { stats } = service.queue(envelope.type);
         stats.deduplicated += 1;
         this.touch(stats);
@@ -123,20 +140,29 @@ export class Broker {
   }
 
   #accept(envelope: Envelope, from: Service, now: number): void {
-    const subscribers = this.#subscribers.get(envelope.type);
-    if (subscribers === undefined) {
+    const route = this.#routes.get(envelope.type);
+    if (route === undefined || route.handlers.size === 0) {
       const { stats } = from.queue(envelope.type);
       stats.countReceived(now);
       stats.countCompleted(now);
       this.touch(stats);
-      return;
     }
-    this.#pending += subscribers.length;
-    for (const service of subscribers) service.accept(envelope, now);
+    if (route === undefined) return;
+    this.#pending += route.handlers.size + route.triggers.size;
+    for (const service of route.handlers) service.accept(envelope, now);
+    for (const { service, type, idSuffix } of route.triggers.values()) {
+      const { id, depth } = envelope;
+      service.accept({ ...envelope, id: `${id}.${idSuffix}`, type, depth: depth + 1, dedupe: undefined }, now);
+    }
   }
 
-  #receivers(type: string, from: Service): readonly Service[] {
-    return this.#subscribers.get(type) ?? [from];
+  #route(type: string): Route {
+    let route = this.#routes.get(type);
+    if (route === undefined) {
+      route = { handlers: new Set(), triggers: new Map() };
+      this.#routes.set(type, route);
+    }
+    return route;
   }
 
   #findDuplicate({ type, dedupe }: Envelope, now: number): string | undefined {

@@ -3,6 +3,8 @@ import type { Connection } from './connection.js';
 import type { Service } from './service.js';
 import type { Entry } from './type-queue.js';
 
+const noCheckpoints: ReadonlyMap<string, string> = new Map();
+
 /** One attempt, leased to a connection until it commits or is revoked. */
 export class MemoryDelivery implements Delivery {
   readonly entry: Entry;
@@ -35,6 +37,19 @@ export class MemoryDelivery implements Delivery {
     if (!this.#leased) return 'fenced';
     this.#leased = false;
     this.#service.record(this, outcome);
+    return 'ok';
+  }
+
+  get checkpoints(): ReadonlyMap<string, string> {
+    return this.entry.checkpoints ?? noCheckpoints;
+  }
+
+  async checkpoint(key: string, value: string): Promise<CommitResult> {
+    const { checkpoints, ended } = this.entry;
+    if (checkpoints?.has(key) === true) return 'already';
+    if (ended || !this.#leased) return 'fenced';
+    checkpoints?.set(key, value);
+    this.#service.checkpointed(this);
     return 'ok';
   }
 

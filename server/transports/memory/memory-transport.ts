@@ -4,9 +4,12 @@ import type { KeyValueStore } from '../key-value-store.js';
 import type { EventMetrics, FailureRecord } from '../stats.js';
 import type {
   CloseResult,
+  CommitResult,
   ConsumeOptions,
   Envelope,
+  Outcome,
   Receipt,
+  RunRecord,
   Transport,
   TransportManager,
   TypeCounts,
@@ -14,6 +17,7 @@ import type {
 import { Broker } from './broker.js';
 import type { Connection } from './connection.js';
 import { MemoryKeyValueStore } from './memory-key-value-store.js';
+import type { RunLog } from './run-log.js';
 import type { Service } from './service.js';
 
 /** What `memoryTransport` takes. */
@@ -79,8 +83,33 @@ class MemoryTransportManager implements TransportManager {
     return this.#broker.failures(type);
   }
 
+  async runs(types: readonly string[], limit: number): Promise<readonly (readonly RunRecord[])[]> {
+    return types.map((type) => this.#broker.runs(type, limit));
+  }
+
+  async run(type: string, id: string): Promise<RunRecord | undefined> {
+    return this.#runLog(type)?.record(id, this.service);
+  }
+
+  async runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined> {
+    await this.#runLog(type)?.ended(id, signal);
+    return this.run(type, id);
+  }
+
+  async endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult> {
+    const entry = this.#runLog(type)?.entry(id);
+    if (entry === undefined) return 'fenced';
+    if (entry.ended) return 'already';
+    this.#service.endRun(entry, outcome, reason);
+    return 'ok';
+  }
+
   async revision(type?: string): Promise<string> {
     return this.#broker.revision(type);
+  }
+
+  #runLog(type: string): RunLog | undefined {
+    return this.#service.findQueue(type)?.runs;
   }
 
   async close({ drainMs }: { drainMs: number }): Promise<CloseResult> {

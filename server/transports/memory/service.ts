@@ -77,7 +77,9 @@ export class Service {
 
   accept(envelope: Envelope, now: number): void {
     const queue = this.queue(envelope.type);
-    const entry: Entry = { queue, envelope, attempt: 1, ended: false };
+    const checkpoints = queue.runs === undefined ? undefined : new Map<string, string>();
+    const entry: Entry = { queue, envelope, attempt: 1, ended: false, delivery: undefined, checkpoints };
+    queue.runs?.accept(entry, now);
     queue.stats.countReceived(now);
     this.#broker.touch(queue.stats);
     if (envelope.delayMs > 0) this.#enqueueLater(entry, envelope.delayMs);
@@ -86,10 +88,34 @@ export class Service {
 
   /** Records how a leased delivery ended, and publishes what follows from it. */
   record(delivery: MemoryDelivery, outcome: Outcome): void {
-    const { entry, attempt } = delivery;
-    const { stats } = entry.queue;
+    this.#release(delivery);
+    this.#conclude(delivery.entry, outcome);
+  }
+
+  checkpointed({ entry }: MemoryDelivery): void {
+    this.#broker.touch(entry.queue.stats);
+  }
+
+  /** Ends a run from outside, whether it waits or is running. */
+  endRun(entry: Entry, outcome: Outcome, reason: Error): void {
+    const { delivery } = entry;
+    if (delivery !== undefined) {
+      this.#release(delivery);
+      delivery.revoke(reason);
+    }
+    this.#conclude(entry, outcome);
+  }
+
+  #release(delivery: MemoryDelivery): void {
+    delivery.connection.end(delivery);
+    delivery.entry.delivery = undefined;
+    delivery.entry.queue.stats.active -= 1;
+  }
+
+  #conclude(entry: Entry, outcome: Outcome): void {
+    const { queue, envelope, attempt } = entry;
+    const { stats } = queue;
     const now = this.#broker.clock.now();
-    this.#end(delivery);
     stats.durations.add(outcome.durationMs);
     if (outcome.status === 'retry') {
       entry.attempt += 1;
@@ -98,17 +124,13 @@ export class Service {
     } else {
       entry.ended = true;
       if (outcome.status === 'completed') stats.countCompleted(now);
-      else stats.countFailed(now, entry.envelope.id, attempt, outcome.error);
+      else stats.countFailed(now, envelope.id, attempt, outcome.error);
+      queue.runs?.end(envelope.id, outcome, now);
       this.#broker.recordEnd(outcome.followUps, this);
     }
     this.#broker.touch(stats);
-    this.#list(entry.queue);
+    this.#list(queue);
     this.#requestPump();
-  }
-
-  #end(delivery: MemoryDelivery): void {
-    delivery.connection.end(delivery);
-    delivery.entry.queue.stats.active -= 1;
   }
 
   #enqueue(entry: Entry): void {
@@ -206,7 +228,8 @@ export class Service {
     queue.stats.active += 1;
     this.#broker.touch(queue.stats);
     this.#started += 1;
-    connection.begin(new MemoryDelivery(entry, connection, this, this.#started));
+    entry.delivery = new MemoryDelivery(entry, connection, this, this.#started);
+    connection.begin(entry.delivery);
   }
 
   /** Somebody who handles the queue's type and has a place free; one that drains only where nobody else handles it. */
@@ -261,7 +284,7 @@ export class Service {
     // Last started first, each to the front: the queue is then as it was.
     const running = connection.running().reverse();
     for (const delivery of running) {
-      this.#end(delivery);
+      this.#release(delivery);
       delivery.entry.queue.unshift(delivery.entry);
       this.#broker.touch(delivery.entry.queue.stats);
       this.#list(delivery.entry.queue);

@@ -1,5 +1,7 @@
 import type { Envelope, Subscription } from '../transport.js';
+import type { MemoryDelivery } from './delivery.js';
 import { RateWindow } from './rate-window.js';
+import { RunLog } from './run-log.js';
 import { TypeStats } from './type-stats.js';
 import { WaitingList } from './waiting-list.js';
 
@@ -10,12 +12,17 @@ export interface Entry {
   /** The attempt that is next or running, from 1. */
   attempt: number;
   ended: boolean;
+  /** The attempt that holds the lease. */
+  delivery: MemoryDelivery | undefined;
+  readonly checkpoints: Map<string, string> | undefined;
 }
 
 /** What one service has of one event type: waiting entries, limits, counts. */
 export class TypeQueue {
   readonly type: string;
   readonly stats: TypeStats = new TypeStats();
+  /** Where the service keeps runs of the type. */
+  runs: RunLog | undefined;
   readonly #waiting = new WaitingList<Entry>();
   #concurrency = Number.POSITIVE_INFINITY;
   #rate: RateWindow | undefined;
@@ -28,7 +35,8 @@ export class TypeQueue {
     this.type = type;
   }
 
-  subscribe({ concurrency, rate }: Subscription): void {
+  subscribe({ concurrency, rate, keepsRuns }: Subscription): void {
+    if (keepsRuns === true) this.runs ??= new RunLog();
     this.hasOwnLane = concurrency !== undefined || rate !== undefined;
     this.#concurrency = concurrency ?? Number.POSITIVE_INFINITY;
     if (!this.#rate?.limits(rate)) this.#rate = rate === undefined ? undefined : new RateWindow(rate);
@@ -56,8 +64,10 @@ export class TypeQueue {
     this.#waiting.unshift(entry, entry.envelope.priority);
   }
 
+  /** Takes the next entry; one that was ended while it waited is passed over. */
   start(now: number): Entry | undefined {
-    const entry = this.#waiting.shift();
+    let entry = this.#waiting.shift();
+    while (entry?.ended === true) entry = this.#waiting.shift();
     if (entry !== undefined) this.#rate?.countStart(now);
     return entry;
   }

@@ -1,0 +1,106 @@
+import type { ErrorInfo } from '../../errors.js';
+import type { Outcome, RunRecord } from '../transport.js';
+import type { Entry } from './type-queue.js';
+
+const kept = 50;
+
+interface Ended {
+  readonly at: number;
+  readonly result: string | undefined;
+  readonly error: ErrorInfo | undefined;
+}
+
+interface Run {
+  readonly entry: Entry;
+  readonly acceptedAt: number;
+  ended: Ended | undefined;
+  readonly listeners: Set<() => void>;
+}
+
+/** Runs of one type: all that are pending, and the last 50 that ended. */
+export class RunLog {
+  readonly #runs = new Map<string, Run>();
+  readonly #latest: Run[] = [];
+  readonly #endedIds: string[] = [];
+
+  accept(entry: Entry, now: number): void {
+    const run: Run = { entry, acceptedAt: now, ended: undefined, listeners: new Set() };
+    this.#runs.set(entry.envelope.id, run);
+    this.#latest.push(run);
+    if (this.#latest.length > kept) this.#latest.shift();
+  }
+
+  end(id: string, outcome: Exclude<Outcome, { status: 'retry' }>, now: number): void {
+    const run = this.#runs.get(id);
+    if (run === undefined) return;
+    run.ended =
+      outcome.status === 'completed'
+        ? { at: now, result: outcome.result, error: undefined }
+        : { at: now, result: undefined, error: outcome.error };
+    for (const listener of run.listeners) listener();
+    this.#endedIds.push(id);
+    const oldest = this.#endedIds.length > kept ? this.#endedIds.shift() : undefined;
+    if (oldest !== undefined) this.#runs.delete(oldest);
+  }
+
+  entry(id: string): Entry | undefined {
+    return this.#runs.get(id)?.entry;
+  }
+
+  record(id: string, service: string): RunRecord | undefined {
+    const run = this.#runs.get(id);
+    return run === undefined ? undefined : toRecord(run, service);
+  }
+
+  /** The runs accepted last, newest first; at most 50. */
+  latest(limit: number, service: string): RunRecord[] {
+    return this.#latest
+      .slice(-limit)
+      .reverse()
+      .map((run) => toRecord(run, service));
+  }
+
+  /** Resolves when the run has ended, at once where it is not known. */
+  ended(id: string, signal: AbortSignal): Promise<void> {
+    const run = this.#runs.get(id);
+    return new Promise((resolve, reject) => {
+      signal.throwIfAborted();
+      if (run === undefined || run.ended !== undefined) {
+        resolve();
+        return;
+      }
+      const stop = (): void => {
+        run.listeners.delete(listener);
+        signal.removeEventListener('abort', abort);
+      };
+      const listener = (): void => {
+        stop();
+        resolve();
+      };
+      const abort = (): void => {
+        stop();
+        reject(signal.reason);
+      };
+      run.listeners.add(listener);
+      signal.addEventListener('abort', abort);
+    });
+  }
+}
+
+function toRecord({ entry, acceptedAt, ended }: Run, service: string): RunRecord {
+  const { envelope, attempt, delivery, checkpoints } = entry;
+  const whileOpen = delivery === undefined ? 'waiting' : 'active';
+  const whenEnded = ended?.error === undefined ? 'completed' : 'failed';
+  return {
+    id: envelope.id,
+    service,
+    envelope,
+    acceptedAt,
+    attempt,
+    status: ended === undefined ? whileOpen : whenEnded,
+    checkpoints: new Map(checkpoints),
+    endedAt: ended?.at,
+    result: ended?.result,
+    error: ended?.error,
+  };
+}
