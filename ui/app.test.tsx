@@ -286,3 +286,15 @@ test('one polite region tells of new failures', async () => {
   expect(screen.getAllByRole('status')).toHaveLength(1);
   expect(screen.getByRole('status').textContent).toBe('2 new failures in order.created.');
 });
+
+test('on a hub that does nothing, statuses and ages follow the server clock', async () => {
+  const api = shop();
+  page = await openPage(api);
+  expect(within(row('order.created')).getByText('Active')).toBeTruthy();
+  expect(screen.getByText(/up 1 h$/)).toBeTruthy();
+  api.serverNow += 3_600_000;
+  await page.poll();
+  expect(within(row('order.created')).getByText('Idle')).toBeTruthy();
+  expect(within(row('order.paid')).getByText('Idle')).toBeTruthy();
+  expect(screen.getByText(/up 2 h$/)).toBeTruthy();
+});

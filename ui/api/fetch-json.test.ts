@@ -24,7 +24,25 @@ const never = new AbortController().signal;
 
 test('returns the document', async () => {
   const url = await serve((_, response) => response.end('{"a":[1]}'));
-  await expect(fetchJson(url, never)).resolves.toEqual({ a: [1] });
+  await expect(fetchJson(url, never)).resolves.toMatchObject({ body: { a: [1] } });
+});
+
+test('tells the time at which the server sent it', async () => {
+  const url = await serve((_, response) => {
+    response.setHeader('Date', 'Mon, 05 Jan 2026 12:00:00 GMT');
+    response.end('{}');
+  });
+  await expect(fetchJson(url, never)).resolves.toMatchObject({ sentAt: Date.UTC(2026, 0, 5, 12) });
+});
+
+test('takes the time of the page where the server states none', async () => {
+  const url = await serve((_, response) => {
+    response.sendDate = false;
+    response.end('{}');
+  });
+  const before = Date.now();
+  const { sentAt } = await fetchJson(url, never);
+  expect(sentAt).toBeGreaterThanOrEqual(before);
 });
 
 test.each([

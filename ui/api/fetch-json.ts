@@ -3,14 +3,21 @@ import { RequestError, statusError } from './request-error.js';
 /** A request without a whole answer is given up after this time. */
 export const REQUEST_TIMEOUT_MS = 10_000;
 
+/** A document, and when it was sent. */
+export interface JsonAnswer {
+  readonly body: unknown;
+  /** Epoch milliseconds on the server's clock, to the second; on the page's own where the server states no time. */
+  readonly sentAt: number;
+}
+
 /**
  * GETs a JSON document. Revalidation (`ETag`, 304) is left to the browser's cache, so an unchanged document
- * arrives here as any other.
+ * arrives here as any other, with the time of its revalidation.
  *
  * @throws {RequestError} where there is no usable answer
  * @throws the reason of `signal`, where it aborts
  */
-export async function fetchJson(url: string, signal: AbortSignal): Promise<unknown> {
+export async function fetchJson(url: string, signal: AbortSignal): Promise<JsonAnswer> {
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), REQUEST_TIMEOUT_MS);
   try {
@@ -21,7 +28,7 @@ export async function fetchJson(url: string, signal: AbortSignal): Promise<unkno
     });
     const text = await response.text();
     if (!response.ok) throw statusError(response.status, url, errorMessage(text));
-    return parseJson(text);
+    return { body: parseJson(text), sentAt: Date.parse(response.headers.get('date') ?? '') || Date.now() };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     if (error instanceof RequestError) throw error;

@@ -9,8 +9,16 @@ import type {
 import { array, boolean, type Decoder, nullable, number, object, optional, record, string } from './decoder.js';
 import { RequestError } from './request-error.js';
 
+/**
+ * The hub itself. Its `now` is left out: an unchanged body comes from the browser's cache, with the time at which it was
+ * first sent.
+ */
+export type HubInfo = Omit<IntrospectionBody['hub'], 'now'>;
+
 /** What the page reads of `GET /api/introspection`. */
-export type Introspection = Pick<IntrospectionBody, 'hub' | 'events'>;
+export interface Introspection extends Pick<IntrospectionBody, 'events'> {
+  readonly hub: HubInfo;
+}
 
 /** The version of the wire protocol that this page reads. */
 const PROTOCOL: IntrospectionBody['protocol'] = 1;
@@ -64,13 +72,7 @@ const event = object<EventIntrospection>({
 });
 
 const introspection = object<Introspection>({
-  hub: object<Introspection['hub']>({
-    service: string,
-    transport: string,
-    version: string,
-    startedAt: nullable(number),
-    now: number,
-  }),
+  hub: object<HubInfo>({ service: string, transport: string, version: string, startedAt: nullable(number) }),
   events: array(event),
 });
 

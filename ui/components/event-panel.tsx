@@ -67,7 +67,7 @@ function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.El
     <>
       {event.description && <p class="panel-description">{event.description}</p>}
       <PanelCounts counts={event.metrics} deduplicated={detail?.body?.deduplicated} />
-      <DetailSections body={detail?.body ?? null} serverNow={serverNow(monitor)} />
+      <DetailSections body={detail?.body ?? null} serverNow={monitor.serverNow.value} />
       {event.services && <ServiceTable services={event.services} />}
       <FollowUps event={event} isRegistered={(type) => store.rows.value.has(type)} query={navigation.query.value} />
       <EventSettings event={event} />
@@ -90,11 +90,6 @@ function PanelNotice({ detail: { error, body } }: { detail: Detail }): JSX.Eleme
       </span>
     </p>
   );
-}
-
-/** The server's time now: as last read, and moved on by the page's own clock. */
-function serverNow({ store, lastGoodAt, now }: Monitor): number {
-  return (store.hub.value?.now ?? 0) + Math.max(0, now.value - (lastGoodAt.value ?? now.value));
 }
 
 function asJson(row: EventRow, detail: Detail | null): string {

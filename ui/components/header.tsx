@@ -1,7 +1,7 @@
 import type { Signal } from '@preact/signals';
 import type { JSX } from 'preact';
+import type { HubInfo } from '../api/protocol.js';
 import { formatAge } from '../format/duration.js';
-import type { HubInfo } from '../state/hub-store.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
 import { THEMES, type Theme } from '../state/preferences.js';
@@ -39,7 +39,7 @@ export function Header({ monitor, navigation, theme, onHelp }: HeaderProps): JSX
         <h1 class="header-name" title={hub?.service}>
           <bdi>{hub?.service ?? 'Hubline'}</bdi>
         </h1>
-        {hub && <p class="header-facts">{facts(hub)}</p>}
+        {hub && <p class="header-facts">{facts(hub, monitor.serverNow.value)}</p>}
       </div>
       <ConnectionPill connection={monitor.connection.value} />
       <div class="header-controls">
@@ -72,7 +72,7 @@ export function Header({ monitor, navigation, theme, onHelp }: HeaderProps): JSX
   );
 }
 
-function facts({ transport, version, startedAt, now }: HubInfo): string {
-  const uptime = startedAt === null ? 'not started' : `up ${formatAge(now - startedAt)}`;
+function facts({ transport, version, startedAt }: HubInfo, serverNow: number): string {
+  const uptime = startedAt === null ? 'not started' : `up ${formatAge(serverNow - startedAt)}`;
   return `${transport} · v${version} · ${uptime}`;
 }

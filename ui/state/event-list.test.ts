@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { answerOf, countsOf, eventOf, SERVER_NOW } from '../testing/answers.js';
+import { answerOf, countsOf, eventOf, momentAt, SERVER_NOW } from '../testing/answers.js';
 import { countByFilter, holdOrder, type ListQuery, listTypes } from './event-list.js';
 import { createHubStore } from './hub-store.js';
 
@@ -11,7 +11,7 @@ store.apply(
     eventOf('Invoice', countsOf()),
     eventOf('audit', countsOf(50, 0)),
   ]),
-  0,
+  momentAt(0),
 );
 const rows = [...store.rows.value.values()];
 const all: ListQuery = { q: '', sort: 'type', dir: 'asc', show: 'all' };

@@ -1,10 +1,7 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
-import type { IntrospectionBody } from '../../server/dashboard/protocol.js';
-import type { Introspection } from '../api/protocol.js';
-import { createEventRow, type EventRow, type Reading } from './event-row.js';
+import type { HubInfo, Introspection } from '../api/protocol.js';
+import { createEventRow, type EventRow, type Moment, type Reading } from './event-row.js';
 import { extendHistory, type History, type Tally } from './history.js';
-
-export type HubInfo = IntrospectionBody['hub'];
 
 /** All counts of the hub, summed over its event types. */
 export interface Totals extends Tally {
@@ -26,8 +23,8 @@ export interface HubStore {
   readonly totals: ReadonlySignal<Totals>;
   /** What was counted while the page looked on, over all types. */
   readonly activity: ReadonlySignal<History>;
-  /** Takes in an answer that came at `at`, in milliseconds on the page's monotonic clock. */
-  apply(answer: Introspection, at: number): Applied;
+  /** Takes in an answer that came at this moment. */
+  apply(answer: Introspection, moment: Moment): Applied;
 }
 
 export function createHubStore(): HubStore {
@@ -37,9 +34,9 @@ export function createHubStore(): HubStore {
   const activity = signal<History>([]);
   let seen: Tally = { received: 0, completed: 0, failed: 0 };
 
-  const apply = (answer: Introspection, at: number): Applied => {
+  const apply = (answer: Introspection, moment: Moment): Applied => {
     const hubRestarted = hasRestarted(hub.value, answer.hub);
-    const reading: Reading = { at, serverNow: answer.hub.now, hubRestarted };
+    const reading: Reading = { ...moment, hubRestarted };
     const next = new Map<string, EventRow>();
     const newFailures = new Map<string, number>();
     for (const event of answer.events) {
@@ -53,11 +50,11 @@ export function createHubStore(): HubStore {
     hub.value = answer.hub;
     if (!hasSameTypes(rows.value, next)) rows.value = next;
     totals.value = sum(answer);
-    activity.value = extendHistory(activity.value, at, seen, hubRestarted);
+    activity.value = extendHistory(activity.value, moment.at, seen, hubRestarted);
     return { newFailures };
   };
 
-  return { hub, rows, totals, activity, apply: (answer, at) => batch(() => apply(answer, at)) };
+  return { hub, rows, totals, activity, apply: (answer, moment) => batch(() => apply(answer, moment)) };
 }
 
 /**

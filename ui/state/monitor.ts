@@ -8,6 +8,7 @@ import { createHubStore, type HubStore } from './hub-store.js';
 import type { Navigation } from './navigation.js';
 import { createPoller } from './poller.js';
 import type { Interval } from './route.js';
+import { createServerClock } from './server-clock.js';
 
 /** Keeps the page's knowledge of the hub fresh, and tells how fresh it is. */
 export interface Monitor {
@@ -18,7 +19,9 @@ export interface Monitor {
   readonly announcement: Announcer['text'];
   /** Milliseconds on the monotonic clock, once a second while the tab is shown. */
   readonly now: ReadonlySignal<number>;
-  /** When the last good answer came, on that clock. */
+  /** Epoch milliseconds on the server's clock, as often. */
+  readonly serverNow: ReadonlySignal<number>;
+  /** When the last good answer came, on the monotonic clock. */
   readonly lastGoodAt: ReadonlySignal<number | null>;
   /** When the next request is due, on that clock; `null` while one goes on or polling is off. */
   readonly nextAt: ReadonlySignal<number | null>;
@@ -33,6 +36,7 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
   const { detail, load } = createEventDetail(api);
   const announcer = createAnnouncer();
   const now = signal(performance.now());
+  const serverClock = createServerClock(now);
   const awaitingSince = signal(now.value);
   const lastGoodAt = signal<number | null>(null);
   const error = signal<RequestError | null>(null);
@@ -41,9 +45,12 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
 
   const run = async (abort: AbortSignal): Promise<boolean> => {
     try {
-      const answer = await api.introspection(abort);
-      lastGoodAt.value = now.value = performance.now();
-      announcer.failures(store.apply(answer, lastGoodAt.value).newFailures);
+      const { introspection, sentAt } = await api.introspection(abort);
+      const at = performance.now();
+      lastGoodAt.value = now.value = at;
+      serverClock.sync(sentAt, at);
+      const { newFailures } = store.apply(introspection, { at, serverNow: serverClock.now.value });
+      announcer.failures(newFailures);
       error.value = null;
     } catch (cause) {
       if (abort.aborted) return false;
@@ -108,6 +115,7 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
     connection,
     announcement: announcer.text,
     now,
+    serverNow: serverClock.now,
     lastGoodAt,
     nextAt: poller.nextAt,
     refresh: poller.refresh,

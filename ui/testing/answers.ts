@@ -1,8 +1,14 @@
 import type { Counts, EventBody, EventIntrospection } from '../../server/dashboard/protocol.js';
 import type { Introspection } from '../api/protocol.js';
+import type { Moment } from '../state/event-row.js';
 
 /** The server's clock in tests. */
 export const SERVER_NOW = Date.UTC(2026, 0, 5, 12, 0, 0);
+
+/** A moment in a test that began at `SERVER_NOW`. */
+export function momentAt(at: number): Moment {
+  return { at, serverNow: SERVER_NOW + at };
+}
 
 /** Counts that keep `received = completed + failed + pending`. */
 export function countsOf(completed = 0, failed = 0, rest: Partial<Counts> = {}): Counts {
@@ -30,7 +36,6 @@ export function answerOf(
       transport: 'memory',
       version: '1.0.0',
       startedAt: SERVER_NOW - 3_600_000,
-      now: SERVER_NOW,
       ...hub,
     },
     events,

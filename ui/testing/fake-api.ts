@@ -2,7 +2,7 @@ import type { EventBody, EventIntrospection } from '../../server/dashboard/proto
 import type { Api } from '../api/api.js';
 import type { Introspection } from '../api/protocol.js';
 import { statusError } from '../api/request-error.js';
-import { answerOf, detailOf } from './answers.js';
+import { answerOf, detailOf, SERVER_NOW } from './answers.js';
 
 /** A dashboard that answers from memory. Tests change its fields between polls. */
 export interface FakeApi extends Api {
@@ -10,6 +10,8 @@ export interface FakeApi extends Api {
   hub: Partial<Introspection['hub']>;
   /** Replaces an event's answer in depth, in part. */
   details: Partial<EventBody>;
+  /** The server's clock. */
+  serverNow: number;
   /** While set, every request rejects with it. */
   error: Error | null;
   /** The requests so far: "introspection", or the event's type. */
@@ -22,11 +24,12 @@ export function createFakeApi(events: readonly EventIntrospection[] = []): FakeA
     hub: {},
     details: {},
     error: null,
+    serverNow: SERVER_NOW,
     requests: [],
     introspection: async () => {
       api.requests.push('introspection');
       if (api.error !== null) throw api.error;
-      return answerOf(api.events, api.hub);
+      return { introspection: answerOf(api.events, api.hub), sentAt: api.serverNow };
     },
     event: async (type) => {
       api.requests.push(type);
