@@ -1,0 +1,129 @@
+import { nextDelayMs, type ResolvedRetry } from '../hub/retry-policy.js';
+import { abortable, delay } from './abortable.js';
+import type { AgentSpec } from './agent-config.js';
+import type { Message } from './message.js';
+import { collectAnswer, estimateUsage, type ModelAnswer, readAnswer } from './model-answer.js';
+import type { ModelOptions } from './model-provider.js';
+import { ProviderError } from './providers/provider-error.js';
+import type { TokenLedger } from './token-ledger.js';
+import { addUsage, estimateMessageTokens, estimateTokens, type TokenUsage } from './token-usage.js';
+import type { ToolDefinition } from './tool.js';
+
+/** An answer and what it cost, for certain. */
+export type PaidAnswer = ModelAnswer & { readonly usage: TokenUsage };
+
+/** Makes the model calls of one run: keeps the budget, retries, counts. */
+export class ModelCaller {
+  readonly #agent: AgentSpec;
+  readonly #ledger: TokenLedger;
+  readonly #signal: AbortSignal | undefined;
+  /** Where text goes as it comes; absent where nobody waits for it. */
+  readonly #onText: ((text: string) => void) | undefined;
+  /** The last report: it says what the messages up to then cost, better than an estimate. */
+  #measured = { messages: 0, tokens: 0 };
+
+  constructor(
+    agent: AgentSpec,
+    ledger: TokenLedger,
+    signal: AbortSignal | undefined,
+    onText: ((text: string) => void) | undefined,
+  ) {
+    this.#agent = agent;
+    this.#ledger = ledger;
+    this.#signal = signal;
+    this.#onText = onText;
+  }
+
+  /**
+   * Resolves with the answer, or with `undefined` where the budget has no room for the call.
+   *
+   * Rejects with the error of the last attempt, or with the signal's reason.
+   */
+  async call(messages: Message[], tools: ToolDefinition[]): Promise<PaidAnswer | undefined> {
+    const { retry, clock } = this.#agent;
+    for (let attempt = 1; ; attempt++) {
+      let hasShownText = false;
+      try {
+        return await this.#attempt(messages, tools, (text) => {
+          hasShownText = true;
+          this.#onText?.(text);
+        });
+      } catch (error) {
+        // Text that was shown cannot be taken back, and a second attempt would show it twice.
+        const delayMs = hasShownText ? undefined : retryDelayMs(retry, attempt, error);
+        if (delayMs === undefined || this.#signal?.aborted) throw error;
+        await delay(clock, delayMs, this.#signal);
+      }
+    }
+  }
+
+  async #attempt(
+    messages: Message[],
+    tools: ToolDefinition[],
+    onText: (text: string) => void,
+  ): Promise<PaidAnswer | undefined> {
+    const turn = this.#ledger.takeTurn();
+    const endTurn = turn && (await this.#awaitTurn(turn));
+    try {
+      const options = this.#optionsWithin(this.#ledger.left, messages, tools);
+      if (options === undefined) return undefined;
+      const answer = await abortable(this.#ask(messages, options, onText), this.#signal);
+      const usage = answer.usage ?? estimateUsage(answer, this.#estimatePrompt(messages, tools));
+      this.#charge(usage, messages);
+      return { ...answer, usage };
+    } catch (error) {
+      if (error instanceof ProviderError && error.usage !== undefined) this.#charge(error.usage, messages);
+      throw error;
+    } finally {
+      endTurn?.();
+    }
+  }
+  async #awaitTurn(turn: Promise<() => void>): Promise<() => void> {
+    try {
+      return await abortable(turn, this.#signal);
+    } catch (error) {
+      // Its turn comes all the same, and must not hold up those behind.
+      void turn.then((endTurn) => endTurn());
+      throw error;
+    }
+  }
+
+  async #ask(messages: Message[], options: ModelOptions, onText: (text: string) => void): Promise<ModelAnswer> {
+    const { provider } = this.#agent;
+    if (this.#onText !== undefined && provider.chatStream !== undefined) {
+      return collectAnswer(provider.chatStream(messages, options), onText);
+    }
+    const answer = readAnswer(await provider.chat(messages, options));
+    if (answer.content !== '') onText(answer.content);
+    return answer;
+  }
+
+  #optionsWithin(left: number, messages: Message[], tools: ToolDefinition[]): ModelOptions | undefined {
+    const { model } = this.#agent;
+    const options: ModelOptions = { ...model };
+    if (tools.length > 0) options.tools = tools;
+    if (this.#signal !== undefined) options.signal = this.#signal;
+    if (left === Number.POSITIVE_INFINITY) return options;
+    if (left <= this.#estimatePrompt(messages, tools)) return undefined;
+    options.maxTokens = Math.min(model.maxTokens ?? left, left);
+    return options;
+  }
+
+  #estimatePrompt(messages: Message[], tools: ToolDefinition[]): number {
+    const { messages: known, tokens } = this.#measured;
+    if (tokens > 0) return tokens + estimateMessageTokens(messages, known);
+    return estimateMessageTokens(messages) + (tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)));
+  }
+
+  #charge(usage: TokenUsage, messages: Message[]): void {
+    this.#measured = { messages: messages.length, tokens: usage.promptTokens };
+    addUsage(this.#agent.totals.tokenUsage, usage);
+    this.#ledger.charge(usage);
+  }
+}
+
+function retryDelayMs(retry: ResolvedRetry | undefined, attempt: number, error: unknown): number | undefined {
+  if (!(error instanceof ProviderError)) return nextDelayMs(retry, attempt, error);
+  const delayMs = error.retryable ? nextDelayMs(retry, attempt, error) : undefined;
+  return delayMs === undefined ? undefined : (error.retryAfterMs ?? delayMs);
+}
