@@ -130,6 +130,16 @@ export class StreamClosedError extends HubError {
   }
 }
 
+/** A tool message answers a call that no message before it asks for. */
+export class OrphanToolMessageError extends HubError {
+  constructor(toolCallId: string) {
+    super(
+      'ERR_ORPHAN_TOOL_MESSAGE',
+      `the tool message for call ${quote(toolCallId)} has no assistant message with that call before it`,
+    );
+  }
+}
+
 /** A stored entry of a conversation is no message. */
 export class MemoryEntryError extends HubError {
   constructor(agentId: string, runId: string, cause?: unknown) {
