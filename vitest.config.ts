@@ -1,11 +1,21 @@
 import preact from '@preact/preset-vite';
 import { defineConfig } from 'vitest/config';
 
+const sources = (path: string): string => new URL(`./server/${path}`, import.meta.url).pathname;
+
 export default defineConfig({
+  // Examples import the package by its name, as its users do.
+  resolve: {
+    alias: [
+      { find: /^hubline$/, replacement: sources('index.ts') },
+      { find: /^hubline\/(\w+)$/, replacement: sources('$1/index.ts') },
+    ],
+  },
   test: {
     coverage: { provider: 'v8', include: ['server/**/*.ts', 'ui/**/*.{ts,tsx}'], exclude: ['**/*.generated.ts'] },
     projects: [
       {
+        extends: true,
         test: {
           name: 'server',
           environment: 'node',
@@ -13,6 +23,7 @@ export default defineConfig({
         },
       },
       {
+        extends: true,
         plugins: [preact()],
         test: {
           name: 'ui',

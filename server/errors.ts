@@ -36,12 +36,12 @@ export class UnknownEventError extends HubError {
   readonly nearest: readonly string[];
 
   constructor(type: string, nearest: readonly string[], usedBy?: string) {
-    const used = usedBy === undefined ? '' : `, named by ${usedBy}`;
+    const used = usedBy === undefined ? '' : `, named by ${usedBy},`;
     const hint =
       nearest.length === 0
         ? 'register it with hub.event({ type })'
         : `did you mean ${nearest.map(quote).join(' or ')}?`;
-    super('ERR_UNKNOWN_EVENT', `event type ${quote(type)}${used}, is not registered: ${hint}`);
+    super('ERR_UNKNOWN_EVENT', `event type ${quote(type)}${used} is not registered: ${hint}`);
     this.nearest = nearest;
   }
 }
@@ -140,6 +140,13 @@ export class InvalidSchemaError extends HubError {
 export class BackpressureError extends HubError {
   constructor(what: string, limit: string) {
     super('ERR_BACKPRESSURE', `${what} reached ${limit}; wait for events to complete, or raise the limit`);
+  }
+}
+
+/** A key holds a list where a string was asked for, a string where a list was, or no whole number. */
+export class KeyTypeError extends HubError {
+  constructor(key: string, expected: string) {
+    super('ERR_KEY_TYPE', `key ${quote(key)} does not hold ${expected}; delete it first, or use another key`);
   }
 }
 

@@ -1,7 +1,10 @@
 import type { Logger } from '../transports/logger.js';
 import type { Emit } from './emit.js';
 
-/** What a handler gets: one attempt at one event. */
+/**
+ * What a handler gets: one attempt at one event. `signal` and `logger` are made when first asked for,
+ * so hand on the context itself: a copy made by spreading lacks them.
+ */
 export interface HandlerCtx<TPayload = unknown> {
   /** Ties together all events that one request led to; follow-ups and `ctx.emit` pass it on. */
   readonly requestId: string;

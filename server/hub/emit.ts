@@ -1,3 +1,4 @@
+import { InvalidOptionError } from '../errors.js';
 import type { Receipt } from '../transports/transport.js';
 import type { EventRef } from './event.js';
 
@@ -20,4 +21,24 @@ export interface EmitOptions {
 export interface Emit {
   <TPayload>(event: EventRef<TPayload>, payload: TPayload, options?: EmitOptions): Promise<Receipt>;
   (type: string, payload: unknown, options?: EmitOptions): Promise<Receipt>;
+}
+
+/** @throws {InvalidOptionError} */
+export function checkEmitOptions(options: EmitOptions): void {
+  if (typeof options !== 'object' || options === null)
+    throw new InvalidOptionError('options of emit', 'an object', options);
+  const { requestId, delayMs, dedupeId, priority } = options;
+  const check = (ok: boolean, option: string, expected: string, got: unknown): void => {
+    if (!ok) throw new InvalidOptionError(`${option} of emit`, expected, got);
+  };
+  check(requestId === undefined || isId(requestId), 'requestId', 'a string of 1 to 512 characters', requestId);
+  check(dedupeId === undefined || isId(dedupeId), 'dedupeId', 'a string of 1 to 512 characters', dedupeId);
+  const isDelay = delayMs === undefined || (Number.isFinite(delayMs) && delayMs >= 0);
+  check(isDelay, 'delayMs', 'a finite number of milliseconds, 0 or more', delayMs);
+  const isPriority = priority === undefined || (Number.isInteger(priority) && Math.abs(priority) <= 100);
+  check(isPriority, 'priority', 'a whole number from -100 to 100', priority);
+}
+
+function isId(value: unknown): boolean {
+  return typeof value === 'string' && value.length >= 1 && value.length <= 512;
 }

@@ -1,8 +1,10 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { InvalidOptionError, quote } from '../errors.js';
 import type { RateLimit } from '../transports/transport.js';
 import type { HandlerFunction } from './context.js';
-import type { RetryConfig } from './retry-policy.js';
-import type { JsonSchema } from './schema.js';
+import { type FollowUpNames, followUpKeys } from './follow-ups.js';
+import { type ResolvedRetry, type RetryConfig, resolveRetry } from './retry-policy.js';
+import { type JsonSchema, type PayloadSchema, resolveSchema } from './schema.js';
 
 declare const payloadType: unique symbol;
 
@@ -13,8 +15,8 @@ export interface EventRef<TPayload = unknown> {
   readonly [payloadType]?: (payload: TPayload) => void;
 }
 
-/** What `hub.event` takes. */
-export interface EventConfig<TPayload = unknown> {
+/** What `hub.event` takes. All but `type`, `description` and `schema` needs a `handler`. */
+export interface EventConfig<TPayload = unknown> extends FollowUpNames {
   /** 1 to 512 characters, none of them a control character. */
   type: string;
   /** Shown on the dashboard. */
@@ -33,10 +35,84 @@ export interface EventConfig<TPayload = unknown> {
   rate?: RateLimit;
   /** How long a `dedupeId` is remembered. @default 300_000 (five minutes) */
   dedupeWindowMs?: number;
-  /** Type emitted after success, with what the handler returned (`null` for nothing) as its payload. */
-  onSuccess?: string;
-  /** Type emitted after terminal failure, with `{ error: { name, message, code? }, payload }`. */
-  onFailure?: string;
-  /** Type emitted after either, with `{ status, result?, error?, payload }`. */
-  onComplete?: string;
+}
+
+/** An {@link EventConfig} that was checked, with what derives from it. */
+export interface RegisteredEvent {
+  readonly type: string;
+  readonly description?: string;
+  readonly schema?: PayloadSchema;
+  readonly handler?: HandlerFunction;
+  readonly retry?: ResolvedRetry;
+  readonly timeoutMs?: number;
+  readonly concurrency?: number;
+  readonly rate?: RateLimit;
+  readonly dedupeWindowMs: number;
+  readonly followUps: FollowUpNames;
+}
+
+// setTimeout's longest.
+const maxTimeoutMs = 2 ** 31 - 1;
+const maxRate = 1_000_000;
+
+/** Checks an event's settings. @throws {InvalidOptionError | InvalidSchemaError} */
+export function resolveEvent(config: EventConfig): RegisteredEvent {
+  if (typeof config !== 'object' || config === null) throw new InvalidOptionError('hub.event', 'an object', config);
+  checkTypeName(config.type, 'type');
+  const { type, description, schema, handler, retry, timeoutMs, concurrency, rate, dedupeWindowMs = 300_000 } = config;
+  const owner = `event ${quote(type)}`;
+  const check = (ok: boolean, option: string, expected: string, got: unknown): void => {
+    if (!ok) throw new InvalidOptionError(`${option} of ${owner}`, expected, got);
+  };
+  const needsHandler = [...followUpKeys, 'retry', 'timeoutMs', 'concurrency', 'rate'] as const;
+  for (const key of needsHandler) {
+    check(config[key] === undefined || handler !== undefined, key, 'left out where there is no handler', config[key]);
+  }
+  for (const key of followUpKeys) if (config[key] !== undefined) checkTypeName(config[key], `${key} of ${owner}`);
+  const isText = description === undefined || typeof description === 'string';
+  check(isText, 'description', 'a string', description);
+  check(handler === undefined || typeof handler === 'function', 'handler', 'a function', handler);
+  const isTimeout = timeoutMs === undefined || (timeoutMs > 0 && timeoutMs <= maxTimeoutMs);
+  check(isTimeout, 'timeoutMs', `milliseconds, over 0 and at most ${maxTimeoutMs}`, timeoutMs);
+  check(concurrency === undefined || isCount(concurrency), 'concurrency', 'a whole number, 1 or more', concurrency);
+  if (rate !== undefined) {
+    check(typeof rate === 'object' && rate !== null, 'rate', 'an object { max, perMs }', rate);
+    check(isCount(rate.max) && rate.max <= maxRate, 'rate.max', `a whole number from 1 to ${maxRate}`, rate.max);
+    check(Number.isFinite(rate.perMs) && rate.perMs > 0, 'rate.perMs', 'milliseconds, over 0', rate.perMs);
+  }
+  check(
+    Number.isFinite(dedupeWindowMs) && dedupeWindowMs > 0,
+    'dedupeWindowMs',
+    'milliseconds, over 0',
+    dedupeWindowMs,
+  );
+  const { onSuccess, onFailure, onComplete } = config;
+  return {
+    type,
+    dedupeWindowMs,
+    followUps: {
+      ...(onSuccess !== undefined && { onSuccess }),
+      ...(onFailure !== undefined && { onFailure }),
+      ...(onComplete !== undefined && { onComplete }),
+    },
+    ...(description !== undefined && { description }),
+    ...(schema !== undefined && { schema: resolveSchema(schema, owner) }),
+    ...(handler !== undefined && { handler }),
+    ...(retry !== undefined && { retry: resolveRetry(retry, owner) }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(concurrency !== undefined && { concurrency }),
+    ...(rate !== undefined && { rate: { max: rate.max, perMs: rate.perMs } }),
+  };
+}
+
+/** @throws {InvalidOptionError} */
+export function checkTypeName(type: unknown, option: string): void {
+  const isName = typeof type === 'string' && type.length >= 1 && type.length <= 512 && !/[\p{Cc}\p{Cs}]/u.test(type);
+  if (!isName) {
+    throw new InvalidOptionError(option, 'a string of 1 to 512 characters, none of them a control character', type);
+  }
+}
+
+function isCount(value: unknown): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 1;
 }

@@ -14,11 +14,11 @@ export interface Envelope {
   /** How many events led to this one; 0 for an event from outside. */
   readonly depth: number;
   /** Not before so many milliseconds from acceptance. */
-  readonly delayMs?: number;
-  /** Higher starts first within its type; 0 where absent. */
-  readonly priority?: number;
+  readonly delayMs: number;
+  /** Higher starts first within its type. */
+  readonly priority: number;
   /** A second event of the type with the same id is not accepted for `windowMs`. */
-  readonly dedupe?: { readonly id: string; readonly windowMs: number };
+  readonly dedupe: { readonly id: string; readonly windowMs: number } | undefined;
 }
 
 /** What became of a published envelope. `id` is the earlier event's where it was deduplicated. */

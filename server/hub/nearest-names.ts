@@ -1,0 +1,38 @@
+// Names longer than this are told apart by their beginnings: distance costs the product of the lengths.
+const comparedLength = 64;
+
+/** Up to three candidates that differ from `name` by a third of its characters or less, nearest first. */
+export function nearestNames(name: string, candidates: Iterable<string>): string[] {
+  const wanted = name.slice(0, comparedLength);
+  const limit = Math.max(2, Math.floor(wanted.length / 3));
+  const near: { candidate: string; distance: number }[] = [];
+  for (const candidate of candidates) {
+    const distance = editDistance(wanted, candidate.slice(0, comparedLength), limit);
+    if (distance <= limit) near.push({ candidate, distance });
+  }
+  return near
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, 3)
+    .map(({ candidate }) => candidate);
+}
+
+/** Levenshtein distance, without regard to case; anything above `limit` once it is sure to be. */
+function editDistance(left: string, right: string, limit: number): number {
+  if (Math.abs(left.length - right.length) > limit) return limit + 1;
+  const a = left.toLowerCase();
+  const b = right.toLowerCase();
+  let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row += 1) {
+    const current = [row];
+    let smallest = row;
+    for (let column = 1; column <= b.length; column += 1) {
+      const substitution = (previous[column - 1] ?? 0) + (a[row - 1] === b[column - 1] ? 0 : 1);
+      const distance = Math.min(substitution, (previous[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1);
+      current.push(distance);
+      smallest = Math.min(smallest, distance);
+    }
+    if (smallest > limit) return limit + 1;
+    previous = current;
+  }
+  return previous[b.length] ?? 0;
+}

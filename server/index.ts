@@ -1,0 +1,67 @@
+/**
+ * Hubline: an event hub, its dashboard, and agents that run on it.
+ *
+ * @module
+ */
+
+export type { DashboardOptions } from './dashboard/index.js';
+export { createDashboardHandler, dashboardCspHashes, getDashboardHtml } from './dashboard/index.js';
+export type { ErrorInfo, SchemaIssue } from './errors.js';
+export {
+  BackpressureError,
+  DepthLimitError,
+  DuplicateNameError,
+  EventCycleError,
+  FatalError,
+  HandlerTimeoutError,
+  HubError,
+  HubNotStartedError,
+  HubStartedError,
+  HubStoppedError,
+  InvalidOptionError,
+  InvalidSchemaError,
+  KeyTypeError,
+  PayloadNotJsonError,
+  PayloadTooLargeError,
+  RetryAfterError,
+  SchemaValidationError,
+  ShutdownError,
+  UnknownEventError,
+} from './errors.js';
+export type { HandlerCtx, HandlerFunction, HubCtx } from './hub/context.js';
+export { createHub } from './hub/create-hub.js';
+export type { Emit, EmitOptions } from './hub/emit.js';
+export type { EventConfig, EventRef } from './hub/event.js';
+export type { FollowUpNames } from './hub/follow-ups.js';
+export type { Hub, HubOptions, StopResult } from './hub/hub.js';
+export type {
+  AgentIntrospection,
+  AgentSummary,
+  EventIntrospection,
+  EventKind,
+  HubIntrospection,
+  WorkflowIntrospection,
+} from './hub/introspection.js';
+export type { ResolvedRetry, RetryConfig } from './hub/retry-policy.js';
+export type { JsonSchema } from './json-schema.js';
+export type { Clock, Timer } from './transports/clock.js';
+export type { KeyValueStore } from './transports/key-value-store.js';
+export type { Logger } from './transports/logger.js';
+export type { MemoryTransportOptions } from './transports/memory/memory-transport.js';
+export { memoryTransport } from './transports/memory/memory-transport.js';
+export type { Counts, Durations, EventMetrics, FailureRecord, MinuteBucket } from './transports/stats.js';
+export type {
+  CloseResult,
+  CommitResult,
+  ConsumeOptions,
+  Consumer,
+  Delivery,
+  Envelope,
+  Outcome,
+  RateLimit,
+  Receipt,
+  Subscription,
+  Transport,
+  TransportManager,
+  TypeCounts,
+} from './transports/transport.js';

@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto';
+import { BackpressureError, quote } from '../../errors.js';
+import type { Clock } from '../clock.js';
+import type { EventMetrics, FailureRecord } from '../stats.js';
+import type { Envelope, Receipt, Subscription, TypeCounts } from '../transport.js';
+import { DedupeWindow } from './dedupe-window.js';
+import { Service } from './service.js';
+import { latestFailures, minuteOf, sumCounts, sumMetrics, type TypeStats } from './type-stats.js';
+
+// Remembered at once for one type.
+const maxDedupeIds = 1_000_000;
+
+/** What all connections to one memory transport share. */
+export class Broker {
+  readonly clock: Clock;
+  readonly #maxPending: number;
+  readonly #id = randomUUID().slice(0, 8);
+  readonly #services = new Map<string, Service>();
+  readonly #subscribers = new Map<string, readonly Service[]>();
+  readonly #dedupe = new Map<string, DedupeWindow>();
+  #pending = 0;
+  #revision = 0;
+
+  constructor(clock: Clock, maxPending: number) {
+    this.clock = clock;
+    this.#maxPending = maxPending;
+  }
+
+  service(name: string): Service {
+    let service = this.#services.get(name);
+    if (service === undefined) {
+      service = new Service(name, this);
+      this.#services.set(name, service);
+    }
+    return service;
+  }
+
+  subscribe(service: Service, subscriptions: readonly Subscription[]): void {
+    for (const { type } of subscriptions) {
+      const subscribers = this.#subscribers.get(type) ?? [];
+      if (!subscribers.includes(service)) this.#subscribers.set(type, [...subscribers, service]);
+    }
+    this.#revision += 1;
+  }
+
+  /** Marks a change of counts. */
+  touch(stats: TypeStats): void {
+    stats.revision += 1;
+    this.#revision += 1;
+  }
+
+  publish(envelopes: readonly Envelope[], from: Service): readonly Receipt[] {
+    const now = this.clock.now();
+    this.#reserve(envelopes, now);
+    return envelopes.map((envelope) => this.#publishOne(envelope, from, now));
+  }
+
+  /** Ends one event and accepts what follows from it, past `maxPending` if need be: its outcome stands already. */
+  recordEnd(followUps: readonly Envelope[], from: Service): void {
+    this.#pending -= 1;
+    const now = this.clock.now();
+    for (const envelope of followUps) this.#accept(envelope, from, now);
+  }
+
+  counts(type: string): TypeCounts {
+    const services = [...this.#services.values()].flatMap((service) => {
+      const stats = service.findQueue(type)?.stats;
+      return stats === undefined ? [] : [{ service: service.name, stats }];
+    });
+    return {
+      total: sumCounts(services.map(({ stats }) => stats)),
+      services: services.map(({ service, stats }) => ({ service, counts: sumCounts([stats]) })),
+    };
+  }
+
+  metrics(type: string): EventMetrics {
+    return sumMetrics(type, this.#stats(type), this.clock.now());
+  }
+
+  failures(type: string): readonly FailureRecord[] {
+    return latestFailures(this.#stats(type));
+  }
+
+  revision(type: string | undefined): string {
+    if (type === undefined) return `${this.#id}.${this.#revision}`;
+    const changes = this.#stats(type).reduce((sum, { revision }) => sum + revision, 0);
+    // The hour that `metrics` shows moves on by itself, a minute at a time.
+    return `${this.#id}.${changes}.${minuteOf(this.clock.now())}`;
+  }
+
+  #stats(type: string): TypeStats[] {
+    return [...this.#services.values()].flatMap((service) => service.findQueue(type)?.stats ?? []);
+  }
+
+  /** Throws unless all envelopes fit, so that none is accepted without the others. */
+  #reserve(envelopes: readonly Envelope[], now: number): void {
+    let room = this.#maxPending - this.#pending;
+    for (const envelope of envelopes) {
+      if (this.#findDuplicate(envelope, now) !== undefined) continue;
+      room -= this.#subscribers.get(envelope.type)?.length ?? 0;
+      if (room < 0) throw new BackpressureError('pending events', `maxPending (${this.#maxPending})`);
+      if (envelope.dedupe !== undefined && !this.#dedupeWindow(envelope.type).hasRoom(envelopes.length, now)) {
+        throw new BackpressureError(`deduplication ids of ${quote(envelope.type)}`, `${maxDedupeIds}`);
+      }
+    }
+  }
+
+  #publishOne(envelope: Envelope, from: Service, now: number): Receipt {
+    // Asked again: an earlier envelope of the same call may be what it duplicates.
+    const earlierId = this.#findDuplicate(envelope, now);
+    if (earlierId !== undefined) {
+      for (const service of this.#receivers(envelope.type, from)) {
+        const { stats } = service.queue(envelope.type);
+        stats.deduplicated += 1;
+        this.touch(stats);
+      }
+      return { id: earlierId, deduplicated: true };
+    }
+    const { dedupe, type, id } = envelope;
+    if (dedupe !== undefined) this.#dedupeWindow(type).remember(dedupe.id, id, now + dedupe.windowMs);
+    this.#accept(envelope, from, now);
+    return { id: envelope.id, deduplicated: false };
+  }
+
+  #accept(envelope: Envelope, from: Service, now: number): void {
+    const subscribers = this.#subscribers.get(envelope.type);
+    if (subscribers === undefined) {
+      const { stats } = from.queue(envelope.type);
+      stats.countReceived(now);
+      stats.countCompleted(now);
+      this.touch(stats);
+      return;
+    }
+    this.#pending += subscribers.length;
+    for (const service of subscribers) service.accept(envelope, now);
+  }
+
+  #receivers(type: string, from: Service): readonly Service[] {
+    return this.#subscribers.get(type) ?? [from];
+  }
+
+  #findDuplicate({ type, dedupe }: Envelope, now: number): string | undefined {
+    return dedupe === undefined ? undefined : this.#dedupeWindow(type).find(dedupe.id, now);
+  }
+
+  #dedupeWindow(type: string): DedupeWindow {
+    let window = this.#dedupe.get(type);
+    if (window === undefined) {
+      window = new DedupeWindow(maxDedupeIds);
+      this.#dedupe.set(type, window);
+    }
+    return window;
+  }
+}

@@ -1,0 +1,60 @@
+interface Delayed<T> {
+  readonly dueAt: number;
+  readonly order: number;
+  readonly item: T;
+}
+
+/** Items by due time, those of one time in the order they came: a binary heap. */
+export class DelayQueue<T> {
+  readonly #heap: Delayed<T>[] = [];
+  #order = 0;
+
+  /** Due time of the first item; `undefined` where there is none. */
+  get nextDueAt(): number | undefined {
+    return this.#heap[0]?.dueAt;
+  }
+
+  push(item: T, dueAt: number): void {
+    const entry = { dueAt, order: this.#order++, item };
+    let index = this.#heap.length;
+    while (index > 0) {
+      const parent = this.#at((index - 1) >> 1);
+      if (!isBefore(entry, parent)) break;
+      this.#heap[index] = parent;
+      index = (index - 1) >> 1;
+    }
+    this.#heap[index] = entry;
+  }
+
+  /** Takes the first item if it is due at `now`. */
+  shift(now: number): T | undefined {
+    const first = this.#heap[0];
+    if (first === undefined || first.dueAt > now) return undefined;
+    const last = this.#heap.pop();
+    if (last !== undefined && last !== first) this.#sink(last);
+    return first.item;
+  }
+
+  #sink(entry: Delayed<T>): void {
+    const size = this.#heap.length;
+    let index = 0;
+    for (;;) {
+      let child = 2 * index + 1;
+      if (child >= size) break;
+      if (child + 1 < size && isBefore(this.#at(child + 1), this.#at(child))) child += 1;
+      if (isBefore(entry, this.#at(child))) break;
+      this.#heap[index] = this.#at(child);
+      index = child;
+    }
+    this.#heap[index] = entry;
+  }
+
+  #at(index: number): Delayed<T> {
+    // Callers stay below the heap's length.
+    return this.#heap[index] as Delayed<T>;
+  }
+}
+
+function isBefore<T>(a: Delayed<T>, b: Delayed<T>): boolean {
+  return a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.order < b.order);
+}

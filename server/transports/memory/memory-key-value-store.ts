@@ -1,0 +1,103 @@
+import { BackpressureError, KeyTypeError } from '../../errors.js';
+import type { Clock } from '../clock.js';
+import type { KeyValueStore } from '../key-value-store.js';
+
+interface Entry {
+  readonly value: string | string[];
+  readonly expiresAt: number;
+}
+
+const maxKeys = 1_000_000;
+
+/** Strings and lists in this process, at most 1,000,000 keys. Expired keys go as others are written. */
+export class MemoryKeyValueStore implements KeyValueStore {
+  readonly #entries = new Map<string, Entry>();
+  readonly #clock: Clock;
+  #sweep: MapIterator<[string, Entry]> = this.#entries.entries();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async get(key: string): Promise<string | undefined> {
+    return this.#string(key);
+  }
+
+  async set(key: string, value: string, options: { ttlMs?: number; ifAbsent?: boolean } = {}): Promise<boolean> {
+    if (options.ifAbsent === true && this.#live(key) !== undefined) return false;
+    this.#write(key, value, options.ttlMs);
+    return true;
+  }
+
+  async delete(key: string): Promise<boolean> {
+    const existed = this.#live(key) !== undefined;
+    this.#entries.delete(key);
+    return existed;
+  }
+
+  async increment(key: string, by = 1, ttlMs?: number): Promise<number> {
+    const current = this.#string(key) ?? '0';
+    if (!/^-?\d+$/.test(current)) throw new KeyTypeError(key, 'a whole number');
+    const sum = Number(current) + by;
+    this.#write(key, String(sum), ttlMs);
+    return sum;
+  }
+
+  async append(
+    key: string,
+    values: readonly string[],
+    options: { keepLast?: number; ttlMs?: number } = {},
+  ): Promise<number> {
+    const list = this.#list(key) ?? [];
+    for (const value of values) list.push(value);
+    if (options.keepLast !== undefined && list.length > options.keepLast) {
+      list.splice(0, list.length - options.keepLast);
+    }
+    this.#write(key, list, options.ttlMs);
+    return list.length;
+  }
+
+  async range(key: string, from: number, to: number): Promise<string[]> {
+    const list = this.#list(key) ?? [];
+    return list.slice(from, (to < 0 ? list.length + to : to) + 1);
+  }
+
+  #live(key: string): Entry | undefined {
+    const entry = this.#entries.get(key);
+    return entry !== undefined && entry.expiresAt > this.#clock.now() ? entry : undefined;
+  }
+
+  #string(key: string): string | undefined {
+    const value = this.#live(key)?.value;
+    if (Array.isArray(value)) throw new KeyTypeError(key, 'a string');
+    return value;
+  }
+
+  #list(key: string): string[] | undefined {
+    const value = this.#live(key)?.value;
+    if (typeof value === 'string') throw new KeyTypeError(key, 'a list');
+    return value;
+  }
+
+  #write(key: string, value: string | string[], ttlMs: number | undefined): void {
+    this.#sweepTwo();
+    if (this.#entries.size >= maxKeys && !this.#entries.has(key)) {
+      throw new BackpressureError('the key-value store', `${maxKeys} keys`);
+    }
+    const expiresAt = ttlMs === undefined ? Number.POSITIVE_INFINITY : this.#clock.now() + ttlMs;
+    this.#entries.set(key, { value, expiresAt });
+  }
+
+  // Two keys a write outrun the one it may add, with neither a timer nor a pause.
+  #sweepTwo(): void {
+    for (let i = 0; i < 2; i += 1) {
+      const next = this.#sweep.next();
+      if (next.done === true) {
+        this.#sweep = this.#entries.entries();
+        return;
+      }
+      const [key, { expiresAt }] = next.value;
+      if (expiresAt <= this.#clock.now()) this.#entries.delete(key);
+    }
+  }
+}

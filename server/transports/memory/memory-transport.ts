@@ -1,0 +1,92 @@
+import { InvalidOptionError } from '../../errors.js';
+import { type Clock, systemClock } from '../clock.js';
+import type { KeyValueStore } from '../key-value-store.js';
+import type { EventMetrics, FailureRecord } from '../stats.js';
+import type {
+  CloseResult,
+  ConsumeOptions,
+  Envelope,
+  Receipt,
+  Transport,
+  TransportManager,
+  TypeCounts,
+} from '../transport.js';
+import { Broker } from './broker.js';
+import type { Connection } from './connection.js';
+import { MemoryKeyValueStore } from './memory-key-value-store.js';
+import type { Service } from './service.js';
+
+/** What `memoryTransport` takes. */
+export interface MemoryTransportOptions {
+  /** Events accepted and not ended, over all hubs on the transport; `emit` rejects past it. @default 1_000_000 */
+  maxPending?: number;
+  /** Where time comes from; a fake one in tests. @default the machine's */
+  clock?: Clock;
+}
+
+/**
+ * Keeps events in this process: the default transport. Hubs that are given the same one share their
+ * events, and a hub made later on it goes on with what an earlier one left. What is pending when the
+ * process ends is gone.
+ *
+ * @throws {InvalidOptionError}
+ */
+export function memoryTransport(options: MemoryTransportOptions = {}): Transport {
+  const { maxPending = 1_000_000, clock = systemClock } = options;
+  if (!(Number.isInteger(maxPending) && maxPending >= 1)) {
+    throw new InvalidOptionError('maxPending of memoryTransport', 'a whole number, 1 or more', maxPending);
+  }
+  const broker = new Broker(clock, maxPending);
+  const kv = new MemoryKeyValueStore(clock);
+  return { connect: ({ service }) => new MemoryTransportManager(broker, kv, broker.service(service)) };
+}
+
+class MemoryTransportManager implements TransportManager {
+  readonly name = 'memory';
+  readonly service: string;
+  readonly clock: Clock;
+  readonly kv: KeyValueStore;
+  readonly #broker: Broker;
+  readonly #service: Service;
+  #connection: Connection | undefined;
+
+  constructor(broker: Broker, kv: KeyValueStore, service: Service) {
+    this.service = service.name;
+    this.clock = broker.clock;
+    this.kv = kv;
+    this.#broker = broker;
+    this.#service = service;
+  }
+
+  async start(options: ConsumeOptions): Promise<void> {
+    this.#connection = this.#service.open(options);
+    this.#broker.subscribe(this.#service, options.subscriptions);
+  }
+
+  async publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
+    return this.#broker.publish(envelopes, this.#service);
+  }
+
+  async counts(types: readonly string[]): Promise<readonly TypeCounts[]> {
+    return types.map((type) => this.#broker.counts(type));
+  }
+
+  async metrics(type: string): Promise<EventMetrics> {
+    return this.#broker.metrics(type);
+  }
+
+  async failures(type: string): Promise<readonly FailureRecord[]> {
+    return this.#broker.failures(type);
+  }
+
+  async revision(type?: string): Promise<string> {
+    return this.#broker.revision(type);
+  }
+
+  async close({ drainMs }: { drainMs: number }): Promise<CloseResult> {
+    const connection = this.#connection;
+    if (connection === undefined) return { handedBack: 0 };
+    this.#connection = undefined;
+    return { handedBack: await this.#service.close(connection, drainMs) };
+  }
+}
