@@ -1,0 +1,59 @@
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A request as it went over the wire. */
+export interface WireRequest {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: unknown;
+}
+
+/** A real HTTP server in the place of a vendor. */
+export interface WireServer {
+  readonly url: string;
+  readonly requests: readonly WireRequest[];
+  close(): Promise<void>;
+}
+
+/** Answers each request with `answer`, and keeps what came. */
+export async function serve(
+  answer: (response: ServerResponse, request: WireRequest) => void | Promise<void>,
+): Promise<WireServer> {
+  const requests: WireRequest[] = [];
+  const server: Server = createServer(async (incoming, response) => {
+    let text = '';
+    for await (const chunk of incoming) text += chunk;
+    const request = { path: incoming.url ?? '', headers: incoming.headers, body: JSON.parse(text) as unknown };
+    requests.push(request);
+    await answer(response, request);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  // A server that listens on a port has this kind of address.
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** Passes each request on to `target`, so that what was sent can be looked at as it was. */
+export function record(target: string): Promise<WireServer> {
+  return serve(async (response, { path, headers, body }) => {
+    const { host: _host, 'content-length': _length, connection: _connection, ...rest } = headers;
+    const answer = await fetch(`${target}${path}`, {
+      method: 'POST',
+      // Node's own headers have no lists among these.
+      headers: rest as Record<string, string>,
+      body: JSON.stringify(body),
+    });
+    const { 'content-encoding': _encoding, 'transfer-encoding': _transfer, ...passed } = Object.fromEntries(answer.headers);
+    response.writeHead(answer.status, passed);
+    for await (const chunk of answer.body ?? []) response.write(chunk);
+    response.end();
+  });
+}
