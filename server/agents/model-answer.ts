@@ -2,7 +2,7 @@ import { InvalidAnswerError } from './errors.js';
 import type { ToolCall } from './message.js';
 import type { FinishReason, ModelResponse, ModelStreamChunk } from './model-provider.js';
 import { CutStreamError } from './providers/provider-error.js';
-import { estimateTokens, noUsage, reportedUsage, type TokenUsage } from './token-usage.js';
+import { noUsage, reportedUsage, type TokenUsage } from './token-usage.js';
 
 /** A model's answer, checked: a provider of one's own may return anything. */
 export interface ModelAnswer {
@@ -61,11 +61,9 @@ export async function collectAnswer(
   return readAnswer({ ...whole, content, toolCalls, usage: usage ?? noUsage(), finishReason });
 }
 
-/** What an answer without a report costs at least, marked as an estimate. */
-export function estimateUsage(answer: ModelAnswer, promptTokens: number): TokenUsage {
-  const texts = [answer.content, ...answer.toolCalls.flatMap((call) => [call.name, call.arguments])];
-  const completionTokens = texts.reduce((sum, text) => sum + estimateTokens(text), 0);
-  return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens, estimated: true };
+/** All that the model wrote. */
+export function textsOf({ content, toolCalls }: ModelAnswer): string[] {
+  return [content, ...toolCalls.flatMap((call) => [call.name, call.arguments])];
 }
 
 function readContent(content: unknown): string {

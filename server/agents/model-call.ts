@@ -2,11 +2,11 @@ import { nextDelayMs, type ResolvedRetry } from '../hub/retry-policy.js';
 import { abortable, delay } from './abortable.js';
 import type { AgentSpec } from './agent-config.js';
 import type { Message } from './message.js';
-import { collectAnswer, estimateUsage, type ModelAnswer, readAnswer } from './model-answer.js';
+import { collectAnswer, type ModelAnswer, readAnswer, textsOf } from './model-answer.js';
 import type { ModelOptions } from './model-provider.js';
-import { ProviderError } from './providers/provider-error.js';
+import { CutStreamError, ProviderError } from './providers/provider-error.js';
 import type { TokenLedger } from './token-ledger.js';
-import { addUsage, estimateMessageTokens, estimateTokens, type TokenUsage } from './token-usage.js';
+import { addUsage, estimateMessageTokens, estimateTokens, estimateUsage, type TokenUsage } from './token-usage.js';
 import type { ToolDefinition } from './tool.js';
 
 /** An answer and what it cost, for certain. */
@@ -42,42 +42,51 @@ export class ModelCaller {
   async call(messages: Message[], tools: ToolDefinition[]): Promise<PaidAnswer | undefined> {
     const { retry, clock } = this.#agent;
     for (let attempt = 1; ; attempt++) {
-      let hasShownText = false;
+      const shown: string[] = [];
       try {
-        return await this.#attempt(messages, tools, (text) => {
-          hasShownText = true;
-          this.#onText?.(text);
-        });
+        return await this.#attempt(messages, tools, shown);
       } catch (error) {
         // Text that was shown cannot be taken back, and a second attempt would show it twice.
-        const delayMs = hasShownText ? undefined : retryDelayMs(retry, attempt, error);
+        const delayMs = shown.length > 0 ? undefined : retryDelayMs(retry, attempt, error);
         if (delayMs === undefined || this.#signal?.aborted) throw error;
         await delay(clock, delayMs, this.#signal);
       }
     }
   }
 
-  async #attempt(
-    messages: Message[],
-    tools: ToolDefinition[],
-    onText: (text: string) => void,
-  ): Promise<PaidAnswer | undefined> {
+  async #attempt(messages: Message[], tools: ToolDefinition[], shown: string[]): Promise<PaidAnswer | undefined> {
     const turn = this.#ledger.takeTurn();
     const endTurn = turn && (await this.#awaitTurn(turn));
     try {
       const options = this.#optionsWithin(this.#ledger.left, messages, tools);
       if (options === undefined) return undefined;
-      const answer = await abortable(this.#ask(messages, options, onText), this.#signal);
-      const usage = answer.usage ?? estimateUsage(answer, this.#estimatePrompt(messages, tools));
+      const answer = await this.#askAtCost(messages, tools, options, shown);
+      const usage = answer.usage ?? estimateUsage(this.#estimatePrompt(messages, tools), textsOf(answer));
       this.#charge(usage, messages);
       return { ...answer, usage };
-    } catch (error) {
-      if (error instanceof ProviderError && error.usage !== undefined) this.#charge(error.usage, messages);
-      throw error;
     } finally {
       endTurn?.();
     }
   }
+
+  /** Asks, and charges what a failure is known or bound to have cost. */
+  async #askAtCost(
+    messages: Message[],
+    tools: ToolDefinition[],
+    options: ModelOptions,
+    shown: string[],
+  ): Promise<ModelAnswer> {
+    try {
+      return await abortable(this.#ask(messages, options, shown), this.#signal);
+    } catch (error) {
+      if (error instanceof ProviderError && error.usage !== undefined) this.#charge(error.usage, messages);
+      else if (error instanceof CutStreamError || shown.length > 0) {
+        this.#charge(estimateUsage(this.#estimatePrompt(messages, tools), shown), messages);
+      }
+      throw error;
+    }
+  }
+
   async #awaitTurn(turn: Promise<() => void>): Promise<() => void> {
     try {
       return await abortable(turn, this.#signal);
@@ -88,10 +97,15 @@ export class ModelCaller {
     }
   }
 
-  async #ask(messages: Message[], options: ModelOptions, onText: (text: string) => void): Promise<ModelAnswer> {
+  async #ask(messages: Message[], options: ModelOptions, shown: string[]): Promise<ModelAnswer> {
     const { provider } = this.#agent;
-    if (this.#onText !== undefined && provider.chatStream !== undefined) {
-      return collectAnswer(provider.chatStream(messages, options), onText);
+    const onText = this.#onText;
+    if (onText === undefined) return readAnswer(await provider.chat(messages, options));
+    if (provider.chatStream !== undefined) {
+      return collectAnswer(provider.chatStream(messages, options), (text) => {
+        shown.push(text);
+        onText(text);
+      });
     }
     const answer = readAnswer(await provider.chat(messages, options));
     if (answer.content !== '') onText(answer.content);

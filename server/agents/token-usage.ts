@@ -58,3 +58,9 @@ export function estimateMessageTokens(messages: readonly Message[], from = 0): n
   }
   return tokens;
 }
+
+/** What a call without a report costs, marked as an estimate. */
+export function estimateUsage(promptTokens: number, answer: readonly string[]): TokenUsage {
+  const completionTokens = answer.reduce((sum, text) => sum + estimateTokens(text), 0);
+  return { promptTokens, completionTokens, totalTokens: promptTokens + completionTokens, estimated: true };
+}

@@ -44,7 +44,6 @@ export class AnswerBuilder {
    * The answer, but for its text.
    *
    * @throws {ContentFilterError} where the vendor withheld it
-   * @throws {CutStreamError} where it has no end
    * @throws {ProviderError} where the vendor says that it went wrong
    */
   finish({ finishReason, usage, providerMetadata }: Finish): ModelStreamChunk & { finishReason: FinishReason } {
@@ -58,6 +57,18 @@ export class AnswerBuilder {
       ...(unreadableCall !== undefined && { unreadableCall }),
       ...(replay && { providerMetadata: replay }),
     };
+  }
+
+  /** The same of a stream. @throws {CutStreamError} where the connection ended before the answer did */
+  finishStream(finish: Finish): ModelStreamChunk {
+    const usage = toUsage(finish.usage);
+    // Version 4 of the specification has a word of its own for it.
+    const unified: string = finish.finishReason.unified;
+    // Others make up a finish. One that reports a cost and brought nothing was withheld, though, not cut.
+    const isMadeUp = unified === 'other' && finish.finishReason.raw === undefined;
+    const isWithheld = usage !== undefined && this.#parts.length === 0;
+    if (unified === 'interrupted' || (isMadeUp && !isWithheld)) throw new CutStreamError(this.#provider, usage);
+    return this.finish(finish);
   }
 
   #toFinishReason({ unified, raw }: LanguageModelV3FinishReason, usage: TokenUsage | undefined): FinishReason {
@@ -75,15 +86,6 @@ export class AnswerBuilder {
     }
     if (unified === 'length') return 'length';
     return hasCalls ? 'tool_calls' : 'stop';
-  }
-}
-
-/** Whether a stream's finish was made up by the vendor package, because the connection ended before. */
-export function assertFinished(provider: string, { finishReason, usage }: Finish): void {
-  // Version 4 of the specification has a word of its own for it.
-  const unified: string = finishReason.unified;
-  if (unified === 'interrupted' || (unified === 'other' && finishReason.raw === undefined)) {
-    throw new CutStreamError(provider, toUsage(usage));
   }
 }
 

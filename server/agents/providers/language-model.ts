@@ -3,7 +3,7 @@ import { InvalidOptionError } from '../../errors.js';
 import type { Message } from '../message.js';
 import type { ModelOptions, ModelProvider, ModelResponse, ModelStreamChunk } from '../model-provider.js';
 import { noUsage } from '../token-usage.js';
-import { AnswerBuilder, assertFinished } from './answer.js';
+import { AnswerBuilder } from './answer.js';
 import { BlockBuffer } from './block-buffer.js';
 import { toProviderError } from './normalize-error.js';
 import { toCall } from './prompt.js';
@@ -96,12 +96,16 @@ async function* readStream(
   for await (const part of stream) {
     blocks.add(part);
     if (part.type === 'text-delta' && part.delta !== '') yield { content: part.delta };
-    else if (part.type === 'error') throw part.error;
+    else if (part.type === 'error') throw hasNoFinish(part.error) ? new CutStreamError(provider) : part.error;
     else if (part.type === 'finish') {
-      assertFinished(provider, part);
-      yield answer.finish(part);
+      yield answer.finishStream(part);
       return;
     }
   }
   throw new CutStreamError(provider);
+}
+
+/** How the compatible dialect's package tells of a connection that ended: with no data to show. */
+function hasNoFinish(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AI_InvalidResponseDataError' && 'data' in error && !error.data;
 }

@@ -21,11 +21,11 @@ export interface ProviderErrorDetails {
 /** A model call failed. Holds no key, no header and no request body. */
 export class ProviderError extends HubError {
   readonly provider: string;
-  readonly statusCode?: number;
+  declare readonly statusCode?: number;
   readonly retryable: boolean;
-  readonly retryAfterMs?: number;
-  readonly requestId?: string;
-  readonly usage?: TokenUsage;
+  declare readonly retryAfterMs?: number;
+  declare readonly requestId?: string;
+  declare readonly usage?: TokenUsage;
 
   constructor(message: string, details: ProviderErrorDetails, code = 'ERR_PROVIDER') {
     super(code, message, details.cause === undefined ? undefined : { cause: details.cause });

@@ -41,19 +41,38 @@ export async function serve(
   };
 }
 
-/** Passes each request on to `target`, so that what was sent can be looked at as it was. */
-export function record(target: string): Promise<WireServer> {
+/**
+ * Passes each request on to `target`, so that what was sent can be looked at as it was.
+ *
+ * @param change what to make of an answer's body
+ */
+export function record(target: string, change?: (body: string) => string): Promise<WireServer> {
   return serve(async (response, { path, headers, body }) => {
     const { host: _host, 'content-length': _length, connection: _connection, ...rest } = headers;
-    const answer = await fetch(`${target}${path}`, {
-      method: 'POST',
-      // Node's own headers have no lists among these.
-      headers: rest as Record<string, string>,
-      body: JSON.stringify(body),
-    });
-    const { 'content-encoding': _encoding, 'transfer-encoding': _transfer, ...passed } = Object.fromEntries(answer.headers);
-    response.writeHead(answer.status, passed);
-    for await (const chunk of answer.body ?? []) response.write(chunk);
-    response.end();
+    try {
+      const answer = await fetch(`${target}${path}`, {
+        method: 'POST',
+        // None of the headers that are passed on is a list.
+        headers: rest as Record<string, string>,
+        body: JSON.stringify(body),
+      });
+      response.writeHead(answer.status, passOn(answer.headers));
+      if (change !== undefined) response.write(change(await answer.text()));
+      else for await (const chunk of answer.body ?? []) response.write(chunk);
+      response.end();
+    } catch {
+      // The target broke off: so does this.
+      response.destroy();
+    }
   });
+}
+
+function passOn(headers: Headers): Record<string, string> {
+  const {
+    'content-encoding': _encoding,
+    'transfer-encoding': _transfer,
+    'content-length': _length,
+    ...rest
+  } = Object.fromEntries(headers);
+  return rest;
 }
