@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { InvalidOptionError } from '../errors.js';
 import type { HandlerCtx, HandlerFunction } from '../hub/context.js';
 import { type AgentConfig, resolveAgentConfig } from './agent-config.js';
@@ -92,7 +91,7 @@ function toRequest(name: string, input: string, options: AgentRunOptions): RunRe
   }
   return {
     input,
-    runId: requestId ?? randomUUID(),
+    runId: requestId ?? crypto.randomUUID(),
     payload,
     hubCtx,
     signal: either(signal, hubCtx?.signal),

@@ -21,6 +21,8 @@ export class ModelCaller {
   readonly #onText: ((text: string) => void) | undefined;
   /** The last report: it says what the messages up to then cost, better than an estimate. */
   #measured = { messages: 0, tokens: 0 };
+  /** The same for every call that offers the same tools, but for what a budget changes. */
+  #last: { readonly tools: ToolDefinition[]; readonly options: ModelOptions } | undefined;
 
   constructor(
     agent: AgentSpec,
@@ -60,7 +62,14 @@ export class ModelCaller {
     try {
       const options = this.#optionsWithin(this.#ledger.left, messages, tools);
       if (options === undefined) return undefined;
-      const answer = await this.#askAtCost(messages, tools, options, shown);
+      let answer: ModelAnswer;
+      try {
+        answer = await abortable(this.#ask(messages, options, shown), this.#signal);
+      } catch (error) {
+        const cost = this.#costOf(error, messages, tools, shown);
+        if (cost !== undefined) this.#charge(cost, messages);
+        throw error;
+      }
       const usage = answer.usage ?? estimateUsage(this.#estimatePrompt(messages, tools), textsOf(answer));
       this.#charge(usage, messages);
       return { ...answer, usage };
@@ -69,22 +78,11 @@ export class ModelCaller {
     }
   }
 
-  /** Asks, and charges what a failure is known or bound to have cost. */
-  async #askAtCost(
-    messages: Message[],
-    tools: ToolDefinition[],
-    options: ModelOptions,
-    shown: string[],
-  ): Promise<ModelAnswer> {
-    try {
-      return await abortable(this.#ask(messages, options, shown), this.#signal);
-    } catch (error) {
-      if (error instanceof ProviderError && error.usage !== undefined) this.#charge(error.usage, messages);
-      else if (error instanceof CutStreamError || shown.length > 0) {
-        this.#charge(estimateUsage(this.#estimatePrompt(messages, tools), shown), messages);
-      }
-      throw error;
-    }
+  /** What a failed call is known, or bound, to have cost. */
+  #costOf(error: unknown, messages: Message[], tools: ToolDefinition[], shown: string[]): TokenUsage | undefined {
+    if (error instanceof ProviderError && error.usage !== undefined) return error.usage;
+    const wasAnswering = error instanceof CutStreamError || shown.length > 0;
+    return wasAnswering ? estimateUsage(this.#estimatePrompt(messages, tools), shown) : undefined;
   }
 
   async #awaitTurn(turn: Promise<() => void>): Promise<() => void> {
@@ -114,13 +112,14 @@ export class ModelCaller {
 
   #optionsWithin(left: number, messages: Message[], tools: ToolDefinition[]): ModelOptions | undefined {
     const { model } = this.#agent;
-    const options: ModelOptions = { ...model };
-    if (tools.length > 0) options.tools = tools;
-    if (this.#signal !== undefined) options.signal = this.#signal;
+    if (this.#last?.tools !== tools) {
+      const signal = this.#signal;
+      this.#last = { tools, options: { ...model, ...(tools.length > 0 && { tools }), ...(signal && { signal }) } };
+    }
+    const { options } = this.#last;
     if (left === Number.POSITIVE_INFINITY) return options;
     if (left <= this.#estimatePrompt(messages, tools)) return undefined;
-    options.maxTokens = Math.min(model.maxTokens ?? left, left);
-    return options;
+    return { ...options, maxTokens: Math.min(model.maxTokens ?? left, left) };
   }
 
   #estimatePrompt(messages: Message[], tools: ToolDefinition[]): number {

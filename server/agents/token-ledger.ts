@@ -13,13 +13,14 @@ export class TokenLedger {
   readonly usage: TokenUsage = noUsage();
   readonly #budget: number | undefined;
   readonly #parent: TokenLedger | undefined;
+  /** The chain's, each once: agents of one application often share a meter. */
   readonly #listeners: readonly UsageListener[];
   #lastInLine: Promise<void> = Promise.resolve();
 
   constructor(budget?: number, parent?: TokenLedger, listeners: readonly UsageListener[] = []) {
     this.#budget = budget;
     this.#parent = parent;
-    this.#listeners = listeners;
+    this.#listeners = parent === undefined ? listeners : [...new Set([...parent.#listeners, ...listeners])];
   }
 
   /** Tokens that may still be spent, negative once more were spent; `Infinity` without a budget. */
@@ -30,12 +31,10 @@ export class TokenLedger {
 
   /** Counts a call here and in every ledger above, and tells each listener of the chain once. */
   charge(usage: TokenUsage): void {
-    const listeners = new Set<UsageListener>();
     for (let ledger: TokenLedger | undefined = this; ledger !== undefined; ledger = ledger.#parent) {
       addUsage(ledger.usage, usage);
-      for (const listener of ledger.#listeners) listeners.add(listener);
     }
-    for (const listener of listeners) listener({ ...usage });
+    for (const listener of this.#listeners) listener({ ...usage });
   }
 
   /**

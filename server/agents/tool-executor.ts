@@ -48,20 +48,22 @@ export class ToolExecutor {
     signal?: AbortSignal,
     onResult?: (result: ToolResult, content: string, index: number) => void,
   ): Promise<ToolResult[]> {
-    const results: ToolResult[] = new Array(toolCalls.length);
-    let next = 0;
-    const work = async (): Promise<void> => {
-      for (let index = next++; index < toolCalls.length; index = next++) {
-        const call = toolCalls[index];
-        if (call === undefined) return;
-        const { result, content } = await this.#execute(call, ctx, signal);
-        results[index] = result;
-        onResult?.(result, content, index);
-      }
+    const results: ToolResult[] = [];
+    const run = async (call: ToolCall, index: number): Promise<void> => {
+      const { result, content } = await this.#execute(call, ctx, signal);
+      results[index] = result;
+      onResult?.(result, content, index);
     };
-    const workers = Math.min(this.#maxParallel, toolCalls.length);
-    if (workers === 1) await work();
-    else await Promise.all(Array.from({ length: workers }, work));
+    if (toolCalls.length <= this.#maxParallel) {
+      await Promise.all(toolCalls.map(run));
+      return results;
+    }
+    const waiting = toolCalls.entries();
+    const work = async (): Promise<void> => {
+      // All workers take from one iterator.
+      for (const [index, call] of waiting) await run(call, index);
+    };
+    await Promise.all(Array.from({ length: this.#maxParallel }, work));
     return results;
   }
 

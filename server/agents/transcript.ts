@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { AgentMemory } from './memory/agent-memory.js';
 import { repairPairs } from './memory/repair-pairs.js';
 import type { Message, ToolCall } from './message.js';
@@ -34,24 +33,28 @@ export class Transcript {
     await this.add({ role: 'user', content: input });
   }
 
-  async add(message: Message): Promise<void> {
+  // Not async, nor is the next: without a memory there is nothing to wait for, turn after turn.
+  add(message: Message): Promise<void> | undefined {
     this.messages.push(message);
     if (message.role === 'assistant') {
       this.#openCalls = message.toolCalls ?? [];
       if (message.content !== '') this.lastText = message.content;
     }
-    await this.#memory?.addMessage(this.#agentName, this.#runId, message);
+    return this.#memory?.addMessage(this.#agentName, this.#runId, message);
   }
 
   /** Adds a tool message for each open call. */
-  async answerCalls(contents: readonly string[]): Promise<void> {
+  answerCalls(contents: readonly string[]): Promise<void> | undefined {
     const answers = this.#openCalls.map(({ id }, index): Message => {
       return { role: 'tool', toolCallId: id, content: contents[index] ?? toErrorText('no result') };
     });
     this.#openCalls = [];
     this.messages.push(...answers);
-    if (this.#memory === undefined) return;
-    for (const answer of answers) await this.#memory.addMessage(this.#agentName, this.#runId, answer);
+    return this.#memory && this.#store(this.#memory, answers);
+  }
+
+  async #store(memory: AgentMemory, messages: readonly Message[]): Promise<void> {
+    for (const message of messages) await memory.addMessage(this.#agentName, this.#runId, message);
   }
 
   /** Answers what is still open after a failure, so that no call is left an orphan. */
@@ -72,7 +75,7 @@ export class Transcript {
       if (twin !== undefined && twin.name === call.name && twin.arguments === call.arguments) continue;
       if (call.id !== '' && twin === undefined) inThisAnswer.set(call.id, call);
       const isFree = call.id !== '' && !this.#callIds.has(call.id);
-      const id = isFree ? call.id : `call_${randomUUID()}`;
+      const id = isFree ? call.id : `call_${crypto.randomUUID()}`;
       this.#callIds.add(id);
       distinct.push(isFree ? call : { ...call, id });
     }
