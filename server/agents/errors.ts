@@ -16,7 +16,11 @@ export class AgentRunError extends HubError {
   constructor(result: AgentRunResult) {
     const { agentName, status, error } = result;
     const cause = error === undefined ? '' : `: ${messageOf(error)}`;
-    super('ERR_AGENT_RUN', `agent ${quote(agentName)} ended as ${status}${cause}${wayOut[status]}`, { cause: error });
+    super(
+      'ERR_AGENT_RUN',
+      `agent ${quote(agentName)} ended as ${status}${cause}${wayOut[status]}`,
+      error && { cause: error },
+    );
     this.result = result;
     this.fatal = status === 'max_iterations' || status === 'token_budget_exceeded';
   }
@@ -146,7 +150,7 @@ export class MemoryEntryError extends HubError {
     super(
       'ERR_MEMORY_ENTRY',
       `conversation ${quote(runId)} of agent ${quote(agentId)} holds an entry that is no message; clear it, or let nothing else write under its key`,
-      { cause },
+      cause === undefined ? undefined : { cause },
     );
   }
 }

@@ -1,18 +1,16 @@
-import { quote } from '../errors.js';
+import { messageOf, quote } from '../errors.js';
 import type { HandlerCtx } from '../hub/context.js';
 import type { AgentSpec } from './agent-config.js';
 import { createAgentContext, lineageOf } from './agent-context.js';
 import type { AgentStreamEvent } from './agent-stream.js';
 import { delegateFrom } from './delegation.js';
-import { EmptyAnswerError, StuckLoopError } from './errors.js';
-import type { Message, ToolCall } from './message.js';
+import { EmptyAnswerError } from './errors.js';
+import type { Message } from './message.js';
 import { ModelCaller } from './model-call.js';
-import { RepeatCounter } from './repeat-counter.js';
 import { TokenLedger } from './token-ledger.js';
 import type { TokenUsage } from './token-usage.js';
 import type { ToolResult } from './tool.js';
-import { ToolExecutor } from './tool-executor.js';
-import { toErrorText } from './tool-result-text.js';
+import { ToolPhase } from './tool-phase.js';
 import { Transcript } from './transcript.js';
 
 /**
@@ -52,8 +50,6 @@ export interface RunRequest {
   readonly onEvent?: (event: AgentStreamEvent) => void;
 }
 
-const repeatsBeforeNote = 3;
-
 /**
  * The reason-and-act loop: the model is asked, what it calls is run, and it is asked again, until it
  * answers with text alone.
@@ -73,12 +69,11 @@ export async function runAgent(agent: AgentSpec, request: RunRequest): Promise<A
   };
   const ctx = createAgentContext({ agentName: agent.name, runId, lineage, payload, signal, hubCtx });
   const tools = agent.tools();
-  const executor = new ToolExecutor(tools, { maxParallel: agent.maxParallelToolCalls, clock: agent.clock });
   const transcript = new Transcript(agent.name, runId, agent.memory);
-  const repeats = new RepeatCounter();
-  const toolCalls: ToolResult[] = [];
+  const toolPhase = new ToolPhase(agent, tools, transcript, ctx, signal);
   let turn = 0;
   const onText = onEvent && ((text: string) => onEvent({ type: 'text-delta', turn, text }));
+  const onResult = onEvent && ((toolResult: ToolResult) => onEvent({ type: 'tool-result', turn, toolResult }));
   const model = new ModelCaller(agent, ledger, signal, onText);
 
   const end = (status: AgentRunStatus, error?: Error): AgentRunResult => {
@@ -89,38 +84,13 @@ export async function runAgent(agent: AgentSpec, request: RunRequest): Promise<A
       runId,
       output,
       messages,
-      toolCalls,
+      toolCalls: toolPhase.results,
       tokenUsage: { ...ledger.usage },
       status,
       ...(error && { error }),
     };
     onEvent?.({ type: 'run-end', result });
     return result;
-  };
-
-  const runTools = async (calls: readonly ToolCall[], refusal: string | undefined): Promise<void> => {
-    const contents: string[] = [];
-    const record = (result: ToolResult, content: string, index: number): void => {
-      contents[index] = content;
-      onEvent?.({ type: 'tool-result', turn, toolResult: result });
-    };
-    const counts = repeats.count(calls);
-    const stuck = calls.find((_, index) => (counts[index] ?? 0) >= agent.maxRepeats);
-    const why = stuck === undefined ? refusal : 'not carried out: the same call was made too many times in a row';
-    if (why === undefined) {
-      toolCalls.push(...(await executor.executeAll(calls, ctx, signal, record)));
-    } else {
-      for (const [index, { id, name }] of calls.entries()) {
-        const result = { toolCallId: id, name, result: null, error: why, durationMs: 0 };
-        toolCalls.push(result);
-        record(result, toErrorText(why), index);
-      }
-    }
-    for (const [index, times] of counts.entries()) {
-      if (times >= repeatsBeforeNote) contents[index] += repeatNote(times);
-    }
-    await transcript.answerCalls(contents);
-    if (stuck !== undefined) throw new StuckLoopError(stuck.name, agent.maxRepeats);
   };
 
   try {
@@ -146,8 +116,9 @@ export async function runAgent(agent: AgentSpec, request: RunRequest): Promise<A
       }
       for (const toolCall of calls) onEvent?.({ type: 'tool-call', turn, toolCall });
       const isOverBudget = ledger.left < 0;
-      if (calls.length > 0) await runTools(calls, refusalOf(finishReason === 'length', isOverBudget));
-      else if (unreadableCall !== undefined) {
+      if (calls.length > 0) {
+        await toolPhase.run(calls, refusalOf(finishReason === 'length', isOverBudget), onResult);
+      } else if (unreadableCall !== undefined) {
         await transcript.add({ role: 'user', content: unreadableCallNote(unreadableCall) });
       }
       onEvent?.({ type: 'turn-end', turn, usage, finishReason });
@@ -165,7 +136,7 @@ export async function runAgent(agent: AgentSpec, request: RunRequest): Promise<A
     }
     return end('max_iterations');
   } catch (thrown) {
-    const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });
+    const error = thrown instanceof Error ? thrown : new Error(messageOf(thrown), { cause: thrown });
     await transcript.close(`not carried out: ${error.message}`).catch((unstored: unknown) => {
       ctx.logger.error({ err: unstored }, `agent ${quote(agent.name)} could not store the end of run ${quote(runId)}`);
     });
@@ -183,10 +154,6 @@ function refusalOf(isCut: boolean, isOverBudget: boolean): string | undefined {
     return 'not carried out: the answer reached its token limit, so that its calls may be cut off; ask for less at once';
   }
   return undefined;
-}
-
-function repeatNote(times: number): string {
-  return `\n\n[This is call number ${times} in a row with these arguments. The result will not change: do something else, or answer.]`;
 }
 
 function unreadableCallNote(why: string): string {

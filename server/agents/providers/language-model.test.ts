@@ -121,7 +121,7 @@ describe('the prompt', () => {
   });
 
   test('merges neighbours of one role, and drops empty texts', () => {
-    const empty: Message = { role: 'assistant', content: '' };
+    const empty: Message = { role: 'assistant', content: ' \n' };
     const says: Message = { role: 'assistant', content: 'y' };
     expect(toPrompt([{ role: 'system', content: '' }, user('a'), empty, user('b'), says, says], 'p')).toEqual([
       { role: 'user', content: [{ type: 'text', text: 'a\n\nb' }] },

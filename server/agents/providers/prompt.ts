@@ -69,12 +69,17 @@ function toAssistantParts(message: Message, provider: string): AssistantPart[] {
   });
   const replay = readReplay(message, provider);
   if (replay === undefined) {
-    return message.content === '' ? calls : [{ type: 'text', text: message.content }, ...calls];
+    return isBlank(message.content) ? calls : [{ type: 'text', text: message.content }, ...calls];
   }
   return replay.flatMap((part): AssistantPart[] => {
+    if (part.type === 'text' && isBlank(part.text) && part.metadata === undefined) return [];
     const own = part.type === 'call' ? calls[part.index] : { type: part.type, text: part.text };
     return own === undefined ? [] : [{ ...own, ...(part.metadata && { providerOptions: part.metadata }) }];
   });
+}
+
+function isBlank(text: string): boolean {
+  return text.trim() === '';
 }
 
 /** Vendors want an object. Arguments that are none were answered with an error that says so. */

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { LLMock } from '@copilotkit/aimock';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { handlerInfo } from '../../hub/handler-info.js';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import { createAgent } from '../agent.js';
 import type { AgentConfig } from '../agent-config.js';
@@ -199,6 +200,7 @@ describe.each(vendors)('$name', (vendor) => {
     const agent = agentOf();
     expectNoKey(agent);
     expectNoKey(agent.asHandler());
+    expectNoKey(handlerInfo(agent.asHandler())?.agents());
   });
 });
 
