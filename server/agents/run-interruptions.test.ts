@@ -51,6 +51,13 @@ describe('retry', () => {
   });
 });
 
+test('an answer that was cut off is charged as an estimate, where nothing was reported', async () => {
+  const { agent } = agentOf([{ content: 'x'.repeat(400), finishReason: null, usage: null }]);
+  const { status, tokenUsage } = await agent.stream('x').result;
+  expect(status).toBe('failed');
+  expect(tokenUsage).toMatchObject({ completionTokens: 100, estimated: true });
+});
+
 describe('abort', () => {
   test('rejects with the reason before anything is asked', async () => {
     const { agent, provider } = agentOf(['ok']);

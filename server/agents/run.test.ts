@@ -105,6 +105,31 @@ describe('turns', () => {
     expect(result.status).toBe('completed');
   });
 
+  test('carry a call out once that the model repeats within one answer', async () => {
+    const execute = vi.fn(async () => 1);
+    const call = { name: 'add', arguments: { a: 1, b: 2 }, id: 'same' };
+    const { agent } = agentOf([{ toolCalls: [call, call] }, 'ok'], { tools: [{ ...add, execute }] });
+    const { toolCalls } = await agent.run('x');
+    expect(execute).toHaveBeenCalledTimes(1);
+    expect(toolCalls.map(({ toolCallId }) => toolCallId)).toEqual(['same']);
+  });
+
+  test('give another call that has the same id, or none, one of its own', async () => {
+    const call = (a: number, id: string) => ({ name: 'add', arguments: { a, b: 2 }, id });
+    const { agent, provider } = agentOf([
+      { toolCalls: [call(1, 'same'), call(2, 'same'), call(3, '')] },
+      { toolCalls: [call(4, 'same')] },
+      'ok',
+    ]);
+    const { toolCalls } = await agent.run('x');
+    expect(toolCalls.map(({ result }) => result)).toEqual([3, 4, 5, 6]);
+    expect(new Set(toolCalls.map(({ toolCallId }) => toolCallId)).size).toBe(4);
+    expect(toolCalls[0]?.toolCallId).toBe('same');
+    const { messages } = provider.calls[2] ?? expect.fail();
+    const asked = messages.flatMap(({ toolCalls: calls = [] }) => calls.map(({ id }) => id));
+    expect(messages.flatMap(({ toolCallId = [] }) => toolCallId)).toEqual(asked);
+  });
+
   test('that the vendor could not read are explained to the model', async () => {
     const answers = [
       { content: '', usage: usageOf(5), finishReason: 'stop' as const, unreadableCall: 'bad brackets' },

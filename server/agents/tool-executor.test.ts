@@ -84,6 +84,24 @@ test.each(['sing', 'constructor', '__proto__', 'toString', 'hasOwnProperty'])(
   },
 );
 
+test('a schema is compiled once a tool, however many agents and runs use it', async () => {
+  let reads = 0;
+  const parameters = {
+    type: 'object',
+    get properties() {
+      reads++;
+      return {};
+    },
+  };
+  const shared = tool(async () => 'done', { parameters });
+  await executorOf([shared]).executeAll([{ id: '1', name: 'paint', arguments: '' }], ctx);
+  const readsToCompile = reads;
+  const executor = executorOf([shared]);
+  for (const id of ['2', '3']) await executor.executeAll([{ id, name: 'paint', arguments: '' }], ctx);
+  expect(readsToCompile).toBeGreaterThan(0);
+  expect(reads).toBe(readsToCompile);
+});
+
 describe('a result', () => {
   test.each<[string, unknown, string]>([
     ['a string as it is', 'red', 'red'],
