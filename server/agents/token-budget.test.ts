@@ -6,6 +6,7 @@ import { createAgentRegistry } from './agent-registry.js';
 import type { ModelProvider, ModelResponse } from './model-provider.js';
 import { ProviderError } from './providers/provider-error.js';
 import type { TokenUsage } from './token-usage.js';
+import type { Tool } from './tool.js';
 
 const noop = { name: 'noop', description: '', parameters: {}, execute: async () => 'done' };
 const usageOf = (promptTokens: number, completionTokens: number): TokenUsage => {
@@ -88,6 +89,31 @@ describe('tokenBudget', () => {
     expect(delegateProvider.calls[0]?.options.maxTokens).toBe(300);
     expect(provider.calls[1]?.options.maxTokens).toBe(285);
   });
+});
+
+test('a delegate that is aborted while it waits its turn holds up nobody', async () => {
+  const registry = createAgentRegistry();
+  const waiting: (() => void)[] = [];
+  const slow: ModelProvider = {
+    chat: async () => {
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      return { content: 'slow', usage: usageOf(5, 5), finishReason: 'stop' };
+    },
+  };
+  const never = scriptedProvider([]);
+  registry.register(createAgent({ ...base, name: 'slow', provider: slow }));
+  registry.register(createAgent({ ...base, name: 'never', provider: never }));
+  const impatient: Tool = {
+    ...{ name: 'impatient', description: '', parameters: {}, timeoutMs: 5 },
+    execute: (_, ctx) => ctx.delegate('never', 'x').finally(() => waiting[0]?.()),
+  };
+  const handToSlow = { name: 'delegate', arguments: { agentName: 'slow', input: 'x' } };
+  const provider = scriptedProvider([{ toolCalls: [handToSlow, { name: 'impatient' }] }, 'done']);
+  const agent = createAgent({ ...base, provider, registry, tools: [impatient], tokenBudget: 1000 });
+  const result = await agent.run('x');
+  expect(result).toMatchObject({ status: 'completed', toolCalls: [{ result: 'slow' }, { result: null }] });
+  expect(result.toolCalls[1]?.error).toContain('timeoutMs');
+  never.assertDone();
 });
 
 /** A model that writes as much as it may, fails now and then at a cost, and delegates to all in parallel. */

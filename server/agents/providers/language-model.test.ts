@@ -87,6 +87,12 @@ describe('fromLanguageModel', () => {
     await expect(read()).rejects.toMatchObject({ code: 'ERR_CUT_STREAM' });
   });
 
+  test('an answer that its vendor broke off is an error, which may be tried again', async () => {
+    const model = modelOf({ finishReason: { unified: 'error', raw: 'engine_fault' } });
+    const failure = fromLanguageModel(model).chat([user('x')], { model: 'm' });
+    await expect(failure).rejects.toMatchObject({ retryable: true, message: expect.stringContaining('engine_fault') });
+  });
+
   test('a failure is a ProviderError that names the provider', async () => {
     const model = { ...modelOf({}), doGenerate: () => Promise.reject(new Error('boom')) };
     const failure = fromLanguageModel(model).chat([user('x')], { model: 'm' });
