@@ -276,7 +276,7 @@ export function quote(name: string): string {
 }
 
 /** The message of anything thrown. */
-export function messageOf(thrown: unknown): string {
+function messageOf(thrown: unknown): string {
   return errorInfo(thrown).message;
 }
 

@@ -10,7 +10,9 @@ export interface HandlerInfo {
 
 const infoKey: unique symbol = Symbol('hubline.handler-info');
 
-type InformedHandler = HandlerFunction & { readonly [infoKey]?: HandlerInfo };
+interface InformedHandler {
+  readonly [infoKey]?: HandlerInfo;
+}
 
 /** Attaches to a handler what it is. Returns the handler. */
 export function withHandlerInfo(handler: HandlerFunction, info: HandlerInfo): HandlerFunction {
@@ -18,7 +20,7 @@ export function withHandlerInfo(handler: HandlerFunction, info: HandlerInfo): Ha
 }
 
 /** What a handler is, where it says so. */
-export function handlerInfo(handler: HandlerFunction): HandlerInfo | undefined {
+export function handlerInfo(handler: object): HandlerInfo | undefined {
   // Only `withHandlerInfo` has the key.
   return (handler as InformedHandler)[infoKey];
 }
