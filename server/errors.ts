@@ -276,7 +276,7 @@ export function quote(name: string): string {
 }
 
 /** The message of anything thrown. */
-function messageOf(thrown: unknown): string {
+export function messageOf(thrown: unknown): string {
   return errorInfo(thrown).message;
 }
 
