@@ -94,7 +94,8 @@ export async function runAgent(agent: AgentSpec, request: RunRequest): Promise<A
   };
 
   try {
-    await transcript.begin(agent.systemPrompt, input);
+    await transcript.begin(agent.systemPrompt, input, signal);
+    signal?.throwIfAborted();
     let wasEmpty = false;
     while (turn < agent.maxIterations) {
       turn++;
@@ -137,7 +138,8 @@ export async function runAgent(agent: AgentSpec, request: RunRequest): Promise<A
     return end('max_iterations');
   } catch (thrown) {
     const error = thrown instanceof Error ? thrown : new Error(messageOf(thrown), { cause: thrown });
-    await transcript.close(`not carried out: ${error.message}`).catch((unstored: unknown) => {
+    // Not error.message: anything may be thrown, and that need be no string.
+    await transcript.close(`not carried out: ${messageOf(error)}`).catch((unstored: unknown) => {
       ctx.logger.error({ err: unstored }, `agent ${quote(agent.name)} could not store the end of run ${quote(runId)}`);
     });
     if (signal?.aborted) {
