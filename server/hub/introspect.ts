@@ -61,8 +61,8 @@ function introspectWorkflow(
 }
 
 function introspectStep({ name, handler }: ResolvedStep): WorkflowIntrospection['steps'][number] {
-  const agent = handlerInfo(handler)?.agents()[0];
-  return agent === undefined ? { name, kind: 'step' } : { name, kind: 'agent', agent: agent.name };
+  const info = handlerInfo(handler);
+  return info?.kind === 'agent' ? { name, kind: 'agent', agent: info.name } : { name, kind: 'step' };
 }
 
 function introspectHandler(handler: HandlerFunction | undefined): Pick<EventIntrospection, 'kind' | 'agent'> {
