@@ -77,10 +77,15 @@ export class Transcript {
       if (twin !== undefined && twin.name === call.name && twin.arguments === call.arguments) continue;
       if (call.id !== '' && twin === undefined) inThisAnswer.set(call.id, call);
       const isFree = call.id !== '' && !this.#callIds.has(call.id);
-      const id = isFree ? call.id : `call_${crypto.randomUUID()}`;
+      const id = isFree ? call.id : newCallId();
       this.#callIds.add(id);
       distinct.push(isFree ? call : { ...call, id });
     }
     return distinct;
   }
+}
+
+/** OpenAI takes ids of 40 characters at most, which a UUID with hyphens would pass by one. */
+function newCallId(): string {
+  return `call_${crypto.randomUUID().replaceAll('-', '')}`;
 }
