@@ -119,6 +119,18 @@ describe('abort', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  test('may be listened to by many calls at once, without a warning of a leak', async () => {
+    const warned = vi.fn();
+    process.on('warning', warned);
+    const calls = Array.from({ length: 20 }, (_, index) => ({ name: 'add', arguments: { a: index, b: 1 } }));
+    const { agent } = agentOf([{ toolCalls: calls }, 'ok'], { tools: [{ ...add, timeoutMs: 1000 }] });
+    await agent.run('x', { signal: new AbortController().signal });
+    // Warnings are emitted on the next tick.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    process.off('warning', warned);
+    expect(warned).not.toHaveBeenCalled();
+  });
+
   test('reaches tools, gives up those that ignore it, and leaves every call with its result in memory', async () => {
     const controller = new AbortController();
     const memory = memoryOf([]);

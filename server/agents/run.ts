@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { messageOf, quote } from '../errors.js';
 import type { HandlerCtx } from '../hub/context.js';
 import type { AgentSpec } from './agent-config.js';
@@ -59,6 +60,8 @@ export interface RunRequest {
 export async function runAgent(agent: AgentSpec, request: RunRequest): Promise<AgentRunResult> {
   const { input, runId, payload, hubCtx, signal, onEvent } = request;
   signal?.throwIfAborted();
+  // Each of many tool calls, delegates and runs listens to it, which is no leak.
+  if (signal instanceof EventTarget) setMaxListeners(0, signal);
   const parent = lineageOf(hubCtx);
   const listeners = [agent.onTokenUsage, request.onTokenUsage].filter((listener) => listener !== undefined);
   const ledger = new TokenLedger(agent.tokenBudget, parent?.ledger, listeners);
