@@ -81,8 +81,10 @@ export class DuplicateAgentError extends HubError {
   }
 }
 
-/** `delegate` names an agent that the registry does not have. */
+/** `delegate`, or a step of a pipeline, names an agent that the registry does not have. */
 export class UnknownAgentError extends HubError {
+  readonly fatal = true;
+
   constructor(name: string, known: readonly string[]) {
     const others = known.length === 0 ? 'no other agent is' : `registered are ${known.map(quote).join(', ')}`;
     super('ERR_UNKNOWN_AGENT', `agent ${quote(name)} is not registered: ${others}`);

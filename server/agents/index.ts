@@ -29,6 +29,7 @@ export type { AgentMemory } from './memory/agent-memory.js';
 export { ConversationMemory, type ConversationMemoryOptions } from './memory/conversation-memory.js';
 export type { Message, MessageRole, ToolCall } from './message.js';
 export type { FinishReason, ModelOptions, ModelProvider, ModelResponse, ModelStreamChunk } from './model-provider.js';
+export { type AgentStep, createPipeline, type PipelineConfig } from './pipeline.js';
 export { AlphaProvider, type AlphaProviderOptions } from './providers/alpha-provider.js';
 export { BetaProvider, type BetaProviderOptions } from './providers/beta-provider.js';
 export { GammaProvider, type GammaProviderOptions } from './providers/gamma-provider.js';
