@@ -8,8 +8,11 @@ export type { AgentConfig } from './agent-config.js';
 export type { AgentContext } from './agent-context.js';
 export { AgentRegistry, createAgentRegistry } from './agent-registry.js';
 export type { AgentStream, AgentStreamEvent } from './agent-stream.js';
+export { createDebate, type Debate, type DebateConfig } from './debate.js';
+export type { DebateContribution, DebateResult, DebateRound } from './debate-run.js';
 export {
   AgentRunError,
+  DebateError,
   DelegationCycleError,
   DelegationDepthError,
   DuplicateAgentError,
@@ -22,6 +25,7 @@ export {
   OrphanToolMessageError,
   StreamClosedError,
   StuckLoopError,
+  TooFewSpeakersError,
   ToolTimeoutError,
   UnknownAgentError,
 } from './errors.js';
