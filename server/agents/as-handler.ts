@@ -5,6 +5,7 @@ import { introspectAgents } from './agent-introspection.js';
 import { AgentRunError } from './errors.js';
 import { inputOf } from './payload-input.js';
 import type { AgentRunResult } from './run.js';
+import type { ToolResult } from './tool.js';
 import { toJsonText } from './tool-result-text.js';
 
 /** See {@link Agent.asHandler}. */
@@ -26,11 +27,12 @@ export async function handleWith(agent: Agent, input: string, ctx: HandlerCtx): 
   if (result.status !== 'completed') throw new AgentRunError(result);
   return {
     ...result,
-    toolCalls: result.toolCalls.map((call) => ({ ...call, result: jsonValue(call.result, call.name) })),
+    toolCalls: result.toolCalls.map((call) => ({ ...call, result: jsonValue(call) })),
   };
 }
 
-/** Tools may return what JSON cannot carry. */
-function jsonValue(value: unknown, toolName: string): unknown {
-  return typeof value === 'string' ? value : JSON.parse(toJsonText(value, toolName));
+/** Tools may return what JSON cannot carry; of what has no JSON form at all, the error says so. */
+function jsonValue({ name, result, error }: ToolResult): unknown {
+  if (error !== undefined) return null;
+  return typeof result === 'string' ? result : JSON.parse(toJsonText(result, name));
 }
