@@ -62,7 +62,7 @@ test('a vendor’s package is loaded by its first call', async () => {
 });
 
 // The processor's time, the least of ten: what else a busy machine does is not the import's doing.
-test('importing hubline/agents takes less than 40 ms', async () => {
+test('importing hubline/agents takes less than 80 ms', async () => {
   const times: number[] = [];
   for (let attempt = 0; attempt < 10; attempt++) {
     const micros = await evaluate(`
@@ -72,5 +72,5 @@ test('importing hubline/agents takes less than 40 ms', async () => {
       console.log(user + system);`);
     times.push(Number(micros) / 1000);
   }
-  expect(Math.min(...times)).toBeLessThan(40);
+  expect(Math.min(...times)).toBeLessThan(80);
 });
