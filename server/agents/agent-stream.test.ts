@@ -149,6 +149,13 @@ describe('leaving the loop early', () => {
   });
 });
 
+test('two loops share the events, and both end', async () => {
+  const { agent } = agentOf(['ok']);
+  const stream = agent.stream('x');
+  const events = (await Promise.all([collect(stream), collect(stream)])).flat();
+  expect(events.map(({ type }) => type).toSorted()).toEqual(['run-end', 'text-delta', 'turn-end']);
+});
+
 test('an abort from outside ends the loop with the reason', async () => {
   const controller = new AbortController();
   const chat = vi.fn(() => new Promise<never>(() => {}));

@@ -64,17 +64,15 @@ export function createAgentStream(
     }
   }
 
-  const iterate = (): AsyncIterator<AgentStreamEvent, void, void> => {
-    const reader = read();
-    return {
-      next: () => reader.next(),
-      // The generator's own would wait until the next event comes, and a model may take long for it.
-      return() {
-        if (!isOver) abort.abort(new StreamClosedError(agentName));
-        wake();
-        return reader.return();
-      },
-    };
+  const reader = read();
+  const iterator: AsyncIterator<AgentStreamEvent, void, void> = {
+    next: () => reader.next(),
+    // The generator's own would wait until the next event comes, and a model may take long for it.
+    return() {
+      if (!isOver) abort.abort(new StreamClosedError(agentName));
+      wake();
+      return reader.return();
+    },
   };
-  return { result, [Symbol.asyncIterator]: iterate };
+  return { result, [Symbol.asyncIterator]: () => iterator };
 }
