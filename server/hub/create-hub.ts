@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import {
   DuplicateNameError,
   HubNotStartedError,
@@ -10,6 +11,7 @@ import {
   UnknownEventError,
   UnknownWorkflowError,
 } from '../errors.js';
+import { checkOptionNames } from '../option-names.js';
 import { type Logger, silentLogger } from '../transports/logger.js';
 import { memoryTransport } from '../transports/memory/memory-transport.js';
 import type { EventMetrics, FailureRecord } from '../transports/stats.js';
@@ -19,8 +21,9 @@ import { checkChains } from './check-chains.js';
 import type { DeliveryHost } from './conclusion.js';
 import { checkEmitOptions, type Emit, type EmitOptions } from './emit.js';
 import { type EventConfig, type EventRef, type RegisteredEvent, resolveEvent } from './event.js';
+import { guardLogger } from './guard-logger.js';
 import type { Hub, HubOptions, StopResult } from './hub.js';
-import { introspect } from './introspect.js';
+import { agentsRevision, introspect } from './introspect.js';
 import type { HubIntrospection } from './introspection.js';
 import { nearestNames } from './nearest-names.js';
 import { encodePayload } from './payload.js';
@@ -45,15 +48,19 @@ import { runWorkflow } from './workflow-run.js';
 export function createHub(options: HubOptions = {}): Hub {
   const { service = 'hub', transport = memoryTransport(), logger = silentLogger, allowCycles = false } = options;
   const { concurrency = 100, maxPayloadBytes = 512 * 1024 } = options;
+  checkOptionNames(options, hubOptionNames, 'createHub');
   checkTypeName(service, 'service');
   checkMethods(transport, ['connect'], 'transport', 'a transport, such as memoryTransport()');
   checkMethods(logger, ['debug', 'info', 'warn', 'error'], 'logger', 'an object with debug, info, warn and error');
   checkCount(concurrency, 'concurrency');
   checkCount(maxPayloadBytes, 'maxPayloadBytes');
   if (typeof allowCycles !== 'boolean') throw new InvalidOptionError('allowCycles', 'true or false', allowCycles);
-  const connection = transport.connect({ service, logger });
-  return new HubRuntime(connection, { logger, allowCycles, concurrency, maxPayloadBytes });
+  const safeLogger = guardLogger(logger);
+  const connection = transport.connect({ service, logger: safeLogger });
+  return new HubRuntime(connection, { logger: safeLogger, allowCycles, concurrency, maxPayloadBytes });
 }
+
+const hubOptionNames = ['service', 'transport', 'logger', 'concurrency', 'maxPayloadBytes', 'allowCycles'];
 
 interface Message {
   readonly type: string;
@@ -86,6 +93,8 @@ class HubRuntime implements Hub, DeliveryHost {
     this.maxPayloadBytes = settings.maxPayloadBytes;
     this.#allowCycles = settings.allowCycles;
     this.#concurrency = settings.concurrency;
+    // One listener for each result() that waits.
+    setMaxListeners(0, this.#stopped.signal);
   }
 
   get service(): string {
@@ -110,7 +119,9 @@ class HubRuntime implements Hub, DeliveryHost {
   }
 
   async start(): Promise<void> {
-    if (this.#state === 'starting' || this.#state === 'running') throw new HubStartedError('start() called');
+    if (this.#state === 'starting' || this.#state === 'running') {
+      throw new HubStartedError('start() called', 'a hub starts once');
+    }
     if (this.#state !== 'new') throw new HubStoppedError('start() called');
     checkChains(this.#events, this.#workflows, this.#allowCycles);
     this.#state = 'starting';
@@ -152,8 +163,10 @@ class HubRuntime implements Hub, DeliveryHost {
 
   async revision(type?: string): Promise<string> {
     const revision = await this.transport.revision(type === undefined ? undefined : this.#registered(type).type);
-    // What is registered can only change before start.
-    return `${this.#id}.${this.#startedAt === null ? this.#events.size : 'started'}.${revision}`;
+    // What is registered can only change before start, what agents spend at any time.
+    const registered = this.#startedAt === null ? this.#events.size + this.#workflows.size : 'started';
+    const agents = type === undefined ? agentsRevision(this.#events.values(), this.#workflows.values()) : 0;
+    return `${this.#id}.${registered}.${agents}.${revision}`;
   }
 
   stop(options: { drainMs?: number } = {}): Promise<StopResult> {
@@ -214,6 +227,8 @@ class HubRuntime implements Hub, DeliveryHost {
   ): Promise<WorkflowHandle> {
     this.#checkRunning('startWorkflow');
     const name = typeof target === 'string' ? target : target?.name;
+    if (typeof name !== 'string')
+      throw new InvalidOptionError('workflow', 'a name or what createWorkflow returned', target);
     const workflow = this.#workflows.get(name);
     if (workflow === undefined) throw new UnknownWorkflowError(name, nearestNames(name, this.#workflows.keys()));
     checkEmitOptions(options);
@@ -236,6 +251,9 @@ class HubRuntime implements Hub, DeliveryHost {
       // What the handler will get is what has to fit: the payload after its way through JSON.
       const result = await event.schema.validate(JSON.parse(body));
       if (result.issues !== undefined) throw new SchemaValidationError(type, result.issues);
+      // Validation may have taken its time.
+      if (this.#state === 'stopped' || (this.#state === 'stopping' && cause === undefined))
+        throw new HubStoppedError('emit');
     }
     return this.#send({ type, body, options, dedupeWindowMs: event.dedupeWindowMs }, cause);
   }

@@ -13,7 +13,7 @@ describe('definition', () => {
     [{ type: 7 }, 'type must be'],
     [{ type: 'a', handler: 'x' }, 'handler of event "a" must be a function, got "x"'],
     [{ type: 'a', handler() {}, timeoutMs: 0 }, 'timeoutMs of event "a"'],
-    [{ type: 'a', handler() {}, timeoutMs: 2 ** 31 }, 'timeoutMs of event "a"'],
+    [{ type: 'a', handler() {}, timeoutMs: Number.POSITIVE_INFINITY }, 'timeoutMs of event "a"'],
     [{ type: 'a', handler() {}, concurrency: 0 }, 'concurrency of event "a"'],
     [{ type: 'a', handler() {}, rate: { max: 0, perMs: 1 } }, 'rate.max of event "a"'],
     [{ type: 'a', handler() {}, rate: { max: 1, perMs: 0 } }, 'rate.perMs of event "a"'],

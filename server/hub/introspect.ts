@@ -36,10 +36,7 @@ export async function introspect(
       const typeCounts = counts[events.length + index];
       return typeCounts === undefined ? [] : [introspectWorkflow(workflow, typeCounts, runs[index] ?? [])];
     }),
-    agents: introspectAgents([
-      ...events.flatMap(({ handler }) => handler ?? []),
-      ...workflows.flatMap(({ steps }) => steps.map(({ handler }) => handler)),
-    ]),
+    agents: introspectAgents(events, workflows),
   };
 }
 
@@ -75,15 +72,23 @@ function introspectHandler(handler: HandlerFunction | undefined): Pick<EventIntr
   return { kind: info.kind, agent: { name, model, tools, delegates } };
 }
 
-/** The agents behind the handlers, each name once. */
-function introspectAgents(handlers: readonly object[]): AgentIntrospection[] {
+/** The agents behind all handlers, each name once. */
+function introspectAgents(events: Iterable<RegisteredEvent>, workflows: Iterable<HubWorkflow>): AgentIntrospection[] {
   const byName = new Map<string, AgentIntrospection>();
-  for (const handler of handlers) {
-    for (const agent of handlerInfo(handler)?.agents() ?? []) {
-      if (!byName.has(agent.name)) byName.set(agent.name, agent);
-    }
-  }
+  const add = (handler: object | undefined): void => {
+    const agents = handler === undefined ? [] : (handlerInfo(handler)?.agents() ?? []);
+    for (const agent of agents) if (!byName.has(agent.name)) byName.set(agent.name, agent);
+  };
+  for (const { handler } of events) add(handler);
+  for (const { steps } of workflows) for (const { handler } of steps) add(handler);
   return [...byName.values()];
+}
+
+/** A number that grows with each run that ends and each token that is spent. */
+export function agentsRevision(events: Iterable<RegisteredEvent>, workflows: Iterable<HubWorkflow>): number {
+  return introspectAgents(events, workflows)
+    .flatMap(({ runs, tokenUsage }) => [...Object.values(runs), tokenUsage.totalTokens])
+    .reduce((sum, count) => sum + count, 0);
 }
 
 function introspectEvent(event: RegisteredEvent, { total, services }: TypeCounts): EventIntrospection {
