@@ -8,6 +8,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^hubline$/, replacement: sources('index.ts') },
+      { find: /^hubline\/redis$/, replacement: sources('transports/redis/index.ts') },
       { find: /^hubline\/(\w+)$/, replacement: sources('$1/index.ts') },
     ],
   },
