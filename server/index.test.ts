@@ -8,6 +8,7 @@ it('exports these names and no others', () => {
   expect(Object.keys(hubline).sort()).toMatchInlineSnapshot(`
     [
       "BackpressureError",
+      "CrashLoopError",
       "DepthLimitError",
       "DuplicateNameError",
       "EventCycleError",
@@ -20,11 +21,14 @@ it('exports these names and no others', () => {
       "InvalidOptionError",
       "InvalidSchemaError",
       "KeyTypeError",
+      "LeaseLostError",
+      "MissingPackageError",
       "PayloadNotJsonError",
       "PayloadTooLargeError",
       "RetryAfterError",
       "SchemaValidationError",
       "ShutdownError",
+      "TransportUnavailableError",
       "UnknownEventError",
       "createDashboardHandler",
       "createHub",

@@ -17,6 +17,7 @@ export { createDashboardHandler, dashboardCspHashes, getDashboardHtml } from './
 export type { ErrorInfo, SchemaIssue } from './errors.js';
 export {
   BackpressureError,
+  CrashLoopError,
   DepthLimitError,
   DuplicateNameError,
   EventCycleError,
@@ -29,11 +30,14 @@ export {
   InvalidOptionError,
   InvalidSchemaError,
   KeyTypeError,
+  LeaseLostError,
+  MissingPackageError,
   PayloadNotJsonError,
   PayloadTooLargeError,
   RetryAfterError,
   SchemaValidationError,
   ShutdownError,
+  TransportUnavailableError,
   UnknownEventError,
 } from './errors.js';
 export type { HandlerCtx, HandlerFunction, HubCtx } from './hub/context.js';

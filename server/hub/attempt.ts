@@ -43,7 +43,12 @@ export class Attempt {
 
   run(): void {
     const { type, timeoutMs, schema } = this.#event;
+    const { refusal } = this.#delivery;
     const { body, depth } = this.#delivery.envelope;
+    if (refusal !== undefined) {
+      this.#giveUp(refusal);
+      return;
+    }
     if (depth > maxDepth) {
       this.#giveUp(new DepthLimitError(type, depth, maxDepth));
       return;

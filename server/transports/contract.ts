@@ -30,12 +30,13 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
 
     async function consume(
       subscriptions: readonly (string | Subscription)[],
-      { service = 'shop', concurrency = 100 } = {},
+      { service = 'shop', concurrency = 100, description = '{}' } = {},
     ): Promise<Consumption> {
       const consumption = new Consumption(harness.connect(service));
       open.push(consumption);
       await consumption.transport.start({
         concurrency,
+        description,
         subscriptions: subscriptions.map((type) => (typeof type === 'string' ? { type } : type)),
         consumer: (delivery) => consumption.take(delivery),
       });
@@ -543,6 +544,21 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
         expect(during[2]).toBe(before[2]);
         await delivery.commit(completed());
         expect((await revisions())[1]).not.toBe(during[1]);
+      });
+    });
+
+    describe('registered', () => {
+      it('tells of every connection of every service while it is open', async () => {
+        const shop = await consume(['a'], { description: '"shop 1"' });
+        const mail = await consume(['b'], { service: 'mail', description: '"mail 1"' });
+        const observer = await consume([], { service: 'watch', description: '"watch"' });
+        const seen = async (): Promise<string[]> => [...(await observer.transport.registered())].sort();
+        expect(await seen()).toEqual(['"mail 1"', '"shop 1"', '"watch"']);
+        const before = await observer.transport.revision();
+        await mail.transport.close({ drainMs: 0 });
+        expect(await seen()).toEqual(['"shop 1"', '"watch"']);
+        expect(await observer.transport.revision()).not.toBe(before);
+        expect(await shop.transport.registered()).toHaveLength(2);
       });
     });
 

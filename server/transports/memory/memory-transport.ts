@@ -63,6 +63,7 @@ class MemoryTransportManager implements TransportManager {
   }
 
   async start(options: ConsumeOptions): Promise<void> {
+    this.#broker.join(this, options.description ?? '{}');
     this.#connection = this.#service.open(options);
     this.#broker.subscribe(this.#service, options.subscriptions);
   }
@@ -104,6 +105,10 @@ class MemoryTransportManager implements TransportManager {
     return 'ok';
   }
 
+  async registered(): Promise<readonly string[]> {
+    return this.#broker.descriptions;
+  }
+
   async revision(type?: string): Promise<string> {
     return this.#broker.revision(type);
   }
@@ -116,6 +121,8 @@ class MemoryTransportManager implements TransportManager {
     const connection = this.#connection;
     if (connection === undefined) return { handedBack: 0 };
     this.#connection = undefined;
-    return { handedBack: await this.#service.close(connection, drainMs) };
+    const handedBack = await this.#service.close(connection, drainMs);
+    this.#broker.leave(this);
+    return { handedBack };
   }
 }
