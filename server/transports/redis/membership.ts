@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import type { Logger } from '../logger.js';
+import type { Subscription } from '../transport.js';
+import type { CommandClient } from './command-client.js';
+import { beatScript, joinScript, leaveScript, unparkScript } from './lua/membership.js';
+import type { Script, ScriptArgument } from './lua/script.js';
+import { laneKey, unitOf } from './names.js';
+import { readNumber } from './reply.js';
+import { laneOf, routeArguments } from './routes.js';
+
+const beatEveryMs = 5_000;
+// Three beats may be missed.
+const livesForMs = 16_000;
+
+export interface MembershipParts {
+  readonly service: string;
+  readonly prefix: string;
+  readonly commands: CommandClient;
+  readonly logger: Logger;
+}
+
+/** A process among those that use one Redis: what it handles, and that it lives. */
+export class Membership {
+  readonly #parts: MembershipParts;
+  readonly #subscriptions: readonly Subscription[];
+  readonly #description: string;
+  readonly #id = randomUUID();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param description what others may know of this process */
+  constructor(parts: MembershipParts, subscriptions: readonly Subscription[], description: string) {
+    this.#parts = parts;
+    this.#subscriptions = subscriptions;
+    this.#description = description;
+  }
+
+  /** From now on events of the subscriptions are kept for the service, whether it runs or not. */
+  async join(): Promise<void> {
+    await this.#run(joinScript, [...this.#beat(), ...routeArguments(this.#parts.service, this.#subscriptions)]);
+    await this.#unpark();
+    this.#timer = setInterval(() => void this.#keepAlive(), beatEveryMs);
+  }
+
+  async leave(): Promise<void> {
+    clearInterval(this.#timer);
+    const units = this.#subscriptions.map(({ type }) => unitOf(this.#parts.service, type));
+    await this.#run(leaveScript, [this.#id, ...units]).catch((error: unknown) => {
+      this.#parts.logger.warn({ err: error }, 'could not tell that this process leaves; others notice within 16 s');
+    });
+  }
+
+  async #keepAlive(): Promise<void> {
+    try {
+      await this.#run(beatScript, this.#beat());
+      // Set aside while this process was taken for dead.
+      await this.#unpark();
+    } catch (error) {
+      this.#parts.logger.debug({ err: error }, 'could not tell that this process lives; it tries again');
+    }
+  }
+
+  /** Brings back events that were set aside while nobody handled their type. */
+  async #unpark(): Promise<void> {
+    const { service, prefix } = this.#parts;
+    const args = this.#subscriptions.flatMap((subscription) => [
+      unitOf(service, subscription.type),
+      laneKey(prefix, laneOf(service, subscription)),
+    ]);
+    while (readNumber(await this.#run(unparkScript, args)) > 0);
+  }
+
+  #beat(): ScriptArgument[] {
+    return [this.#id, livesForMs, this.#description];
+  }
+
+  #run(script: Script, args: readonly ScriptArgument[]): Promise<unknown> {
+    const { commands, prefix } = this.#parts;
+    const run = (client: Redis): Promise<unknown> => script.run(client, prefix, args);
+    return commands.run(run, { isRepeatable: true });
+  }
+}
