@@ -258,7 +258,7 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
     });
 
     describe('deduplication', () => {
-      const once = (type = 'a'): Envelope => envelope(type, { dedupe: { id: 'pay-1', windowMs: 200 } });
+      const once = (type = 'a'): Envelope => envelope(type, { dedupe: { id: 'pay-1', windowMs: 500 } });
 
       it('accepts one event of an id while its window lasts, and answers with its id', async () => {
         const shop = await consume(['a', 'b']);
@@ -267,7 +267,7 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
         expect(await shop.transport.publish([once()])).toEqual([{ id: sent.id, deduplicated: true }]);
         expect(await shop.transport.publish([once('b')])).toMatchObject([{ deduplicated: false }]);
         expect(await shop.transport.metrics('a')).toMatchObject({ received: 1, deduplicated: 1 });
-        await harness.advance(250);
+        await harness.advance(550);
         expect(await shop.transport.publish([once()])).toMatchObject([{ deduplicated: false }]);
         expect(await shop.transport.metrics('a')).toMatchObject({ received: 2, deduplicated: 1 });
       });
@@ -576,17 +576,17 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
 
       it('forgets at the end of ttlMs, which each call sets anew', async () => {
         const { kv } = harness.connect('shop');
-        await kv.set('string', 'x', { ttlMs: 100 });
-        await kv.append('list', ['x'], { ttlMs: 100 });
-        await kv.increment('number', 1, 100);
-        await harness.advance(60);
-        await kv.append('list', ['y'], { ttlMs: 100 });
-        await kv.increment('number', 1, 100);
-        await harness.advance(60);
+        await kv.set('string', 'x', { ttlMs: 1_000 });
+        await kv.append('list', ['x'], { ttlMs: 1_000 });
+        await kv.increment('number', 1, 1_000);
+        await harness.advance(600);
+        await kv.append('list', ['y'], { ttlMs: 1_000 });
+        await kv.increment('number', 1, 1_000);
+        await harness.advance(600);
         expect(await kv.get('string')).toBeUndefined();
         expect(await kv.range('list', 0, -1)).toEqual(['x', 'y']);
         expect(await kv.get('number')).toBe('2');
-        await harness.advance(60);
+        await harness.advance(600);
         expect(await kv.range('list', 0, -1)).toEqual([]);
         expect(await kv.set('string', 'y', { ifAbsent: true })).toBe(true);
       });
