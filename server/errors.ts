@@ -237,6 +237,64 @@ export class RetryAfterError extends HubError {
   }
 }
 
+/** No workflow of this name is registered on the hub. */
+export class UnknownWorkflowError extends HubError {
+  /** Registered names that are closest, nearest first. */
+  readonly nearest: readonly string[];
+
+  constructor(name: string, nearest: readonly string[]) {
+    const hint =
+      nearest.length === 0
+        ? 'register it with hub.workflow(createWorkflow({ name }))'
+        : `did you mean ${nearest.map(quote).join(' or ')}?`;
+    super('ERR_UNKNOWN_WORKFLOW', `workflow ${quote(name)} is not registered: ${hint}`);
+    this.nearest = nearest;
+  }
+}
+
+/** The steps of a workflow changed while a run was between them. */
+export class WorkflowVersionError extends HubError {
+  constructor(workflow: string, began: string, now: string) {
+    super(
+      'ERR_WORKFLOW_VERSION',
+      `a run of workflow ${quote(workflow)} began with the steps ${began} and cannot go on with ${now}; give a changed workflow a new name until the old one's runs have ended`,
+    );
+  }
+}
+
+/** A workflow run was cancelled. Reason of `ctx.signal`, and the run's failure. */
+export class WorkflowCancelledError extends HubError {
+  constructor(workflow: string, runId: string) {
+    super('ERR_WORKFLOW_CANCELLED', `run ${quote(runId)} of workflow ${quote(workflow)} was cancelled`);
+  }
+}
+
+/** A workflow run failed: what `handle.result()` rejects with. */
+export class WorkflowFailedError extends HubError {
+  readonly runId: string;
+  /** What the run failed with. */
+  readonly failure: ErrorInfo;
+
+  constructor(workflow: string, runId: string, failure: ErrorInfo) {
+    super(
+      'ERR_WORKFLOW_FAILED',
+      `run ${quote(runId)} of workflow ${quote(workflow)} failed: ${failure.name}: ${failure.message}`,
+    );
+    this.runId = runId;
+    this.failure = failure;
+  }
+}
+
+/** A run that is not known, or no longer: the last 50 that ended are kept of each workflow. */
+export class UnknownRunError extends HubError {
+  constructor(workflow: string, runId: string) {
+    super(
+      'ERR_UNKNOWN_RUN',
+      `run ${quote(runId)} of workflow ${quote(workflow)} is not known: of runs that ended only the last 50 are kept`,
+    );
+  }
+}
+
 /** A value as an error message shows it: short, on one line, and never throwing. */
 export function describe(value: unknown): string {
   if (typeof value === 'string') return quote(value);

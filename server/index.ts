@@ -39,6 +39,11 @@ export {
   ShutdownError,
   TransportUnavailableError,
   UnknownEventError,
+  UnknownRunError,
+  UnknownWorkflowError,
+  WorkflowCancelledError,
+  WorkflowFailedError,
+  WorkflowVersionError,
 } from './errors.js';
 export type { HandlerCtx, HandlerFunction, HubCtx } from './hub/context.js';
 export { createHub } from './hub/create-hub.js';
@@ -55,6 +60,10 @@ export type {
   WorkflowIntrospection,
 } from './hub/introspection.js';
 export type { ResolvedRetry, RetryConfig } from './hub/retry-policy.js';
+export type { RunIntrospection, StepIntrospection, StepStatus } from './hub/run-introspection.js';
+export type { HubWorkflow, StepCtx, WorkflowConfig, WorkflowProgress, WorkflowStep } from './hub/workflow.js';
+export { createWorkflow } from './hub/workflow.js';
+export type { WorkflowHandle } from './hub/workflow-handle.js';
 export type { JsonSchema } from './json-schema.js';
 export type { Clock, Timer } from './transports/clock.js';
 export type { KeyValueStore } from './transports/key-value-store.js';
@@ -72,6 +81,7 @@ export type {
   Outcome,
   RateLimit,
   Receipt,
+  RunRecord,
   Subscription,
   Transport,
   TransportManager,

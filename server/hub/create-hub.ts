@@ -5,22 +5,29 @@ import {
   HubStartedError,
   HubStoppedError,
   InvalidOptionError,
+  quote,
   SchemaValidationError,
   UnknownEventError,
+  UnknownWorkflowError,
 } from '../errors.js';
 import { type Logger, silentLogger } from '../transports/logger.js';
 import { memoryTransport } from '../transports/memory/memory-transport.js';
 import type { EventMetrics, FailureRecord } from '../transports/stats.js';
-import type { Envelope, Receipt, TransportManager } from '../transports/transport.js';
-import { Attempt, type AttemptHost, type HandledEvent } from './attempt.js';
+import type { Delivery, Envelope, Receipt, Subscription, TransportManager } from '../transports/transport.js';
+import { type HandledEvent, runAttempt } from './attempt.js';
+import { checkChains } from './check-chains.js';
+import type { DeliveryHost } from './conclusion.js';
 import { checkEmitOptions, type Emit, type EmitOptions } from './emit.js';
-import { checkTypeName, type EventConfig, type EventRef, type RegisteredEvent, resolveEvent } from './event.js';
-import { checkFollowUps } from './follow-ups.js';
+import { type EventConfig, type EventRef, type RegisteredEvent, resolveEvent } from './event.js';
 import type { Hub, HubOptions, StopResult } from './hub.js';
 import { introspect } from './introspect.js';
 import type { HubIntrospection } from './introspection.js';
 import { nearestNames } from './nearest-names.js';
 import { encodePayload } from './payload.js';
+import { checkTypeName } from './type-name.js';
+import { type HubWorkflow, workflowType } from './workflow.js';
+import { type WorkflowHandle, workflowHandle } from './workflow-handle.js';
+import { runWorkflow } from './workflow-run.js';
 
 /**
  * Creates a hub: register events on it, `start` it, `emit`.
@@ -48,9 +55,17 @@ export function createHub(options: HubOptions = {}): Hub {
   return new HubRuntime(connection, { logger, allowCycles, concurrency, maxPayloadBytes });
 }
 
+interface Message {
+  readonly type: string;
+  /** JSON */
+  readonly body: string;
+  readonly options: EmitOptions | undefined;
+  readonly dedupeWindowMs: number;
+}
+
 type State = 'new' | 'starting' | 'running' | 'stopping' | 'stopped';
 
-class HubRuntime implements Hub, AttemptHost {
+class HubRuntime implements Hub, DeliveryHost {
   readonly transport: TransportManager;
   readonly logger: Logger;
   readonly maxPayloadBytes: number;
@@ -58,6 +73,8 @@ class HubRuntime implements Hub, AttemptHost {
   readonly #allowCycles: boolean;
   readonly #concurrency: number;
   readonly #events = new Map<string, RegisteredEvent>();
+  readonly #workflows = new Map<string, HubWorkflow>();
+  readonly #stopped = new AbortController();
   #state: State = 'new';
   #startedAt: number | null = null;
   #starting: Promise<void> | undefined;
@@ -78,17 +95,24 @@ class HubRuntime implements Hub, AttemptHost {
   event<TPayload>(config: EventConfig<TPayload>): EventRef<TPayload> {
     // The schema, or else the caller's word, holds the payload to the handler's type.
     const event = resolveEvent(config as EventConfig);
-    if (this.#state !== 'new') throw new HubStartedError(`event ${JSON.stringify(event.type)} registered`);
+    if (this.#state !== 'new') throw new HubStartedError(`event ${quote(event.type)} registered`);
     if (this.#events.has(event.type)) throw new DuplicateNameError('event', event.type);
     this.#events.set(event.type, event);
     return { type: event.type };
   }
 
+  workflow(workflow: HubWorkflow): HubWorkflow {
+    if (!isWorkflow(workflow)) throw new InvalidOptionError('hub.workflow', 'what createWorkflow returned', workflow);
+    if (this.#state !== 'new') throw new HubStartedError(`workflow ${quote(workflow.name)} registered`);
+    if (this.#workflows.has(workflow.name)) throw new DuplicateNameError('workflow', workflow.name);
+    this.#workflows.set(workflow.name, workflow);
+    return workflow;
+  }
+
   async start(): Promise<void> {
     if (this.#state === 'starting' || this.#state === 'running') throw new HubStartedError('start() called');
     if (this.#state !== 'new') throw new HubStoppedError('start() called');
-    const followUps = new Map([...this.#events].map(([type, event]) => [type, event.followUps]));
-    checkFollowUps(followUps, this.#allowCycles);
+    checkChains(this.#events, this.#workflows, this.#allowCycles);
     this.#state = 'starting';
     this.#starting = this.#consume();
     try {
@@ -102,8 +126,7 @@ class HubRuntime implements Hub, AttemptHost {
   }
 
   readonly emit: Emit = async (target: EventRef | string, payload: unknown, options?: EmitOptions) => {
-    if (this.#state === 'new' || this.#state === 'starting') throw new HubNotStartedError('emit');
-    if (this.#state !== 'running') throw new HubStoppedError('emit');
+    this.#checkRunning('emit');
     return this.#publish(target, payload, options, undefined);
   };
 
@@ -124,7 +147,7 @@ class HubRuntime implements Hub, AttemptHost {
   }
 
   async introspect(): Promise<HubIntrospection> {
-    return introspect(this.#events, this.transport, this.#startedAt);
+    return introspect([...this.#events.values()], [...this.#workflows.values()], this.transport, this.#startedAt);
   }
 
   async revision(type?: string): Promise<string> {
@@ -149,25 +172,54 @@ class HubRuntime implements Hub, AttemptHost {
       return await this.transport.close({ drainMs });
     } finally {
       this.#state = 'stopped';
+      this.#stopped.abort(new HubStoppedError('result() of a workflow run was waiting'));
     }
   }
 
   #consume(): Promise<void> {
-    const handled = [...this.#events.values()].filter(isHandled);
-    const byType = new Map(handled.map((event) => [event.type, event]));
-    return this.transport.start({
-      concurrency: this.#concurrency,
-      subscriptions: handled.map(({ type, concurrency, rate }) => ({
+    const consumers = new Map<string, (delivery: Delivery) => void>();
+    const subscriptions: Subscription[] = [];
+    for (const event of this.#events.values()) {
+      if (!isHandled(event)) continue;
+      const { type, concurrency, rate } = event;
+      consumers.set(type, (delivery) => runAttempt(event, delivery, this));
+      subscriptions.push({
         type,
         ...(concurrency !== undefined && { concurrency }),
         ...(rate !== undefined && { rate }),
-      })),
-      consumer: (delivery) => {
-        const event = byType.get(delivery.envelope.type);
-        // A transport delivers what was subscribed to, and nothing else.
-        if (event !== undefined) new Attempt(event, delivery, this).run();
-      },
+      });
+    }
+    for (const workflow of this.#workflows.values()) {
+      const { name, trigger } = workflow;
+      const type = workflowType(name);
+      consumers.set(type, (delivery) => runWorkflow(workflow, delivery, this));
+      subscriptions.push({
+        type,
+        keepsRuns: true,
+        ...(trigger !== undefined && { trigger: { type: trigger, idSuffix: name } }),
+      });
+    }
+    return this.transport.start({
+      concurrency: this.#concurrency,
+      subscriptions,
+      // A transport delivers what was subscribed to, and nothing else.
+      consumer: (delivery) => consumers.get(delivery.envelope.type)?.(delivery),
     });
+  }
+
+  async startWorkflow(
+    target: HubWorkflow | string,
+    payload: unknown,
+    options: EmitOptions = {},
+  ): Promise<WorkflowHandle> {
+    this.#checkRunning('startWorkflow');
+    const name = typeof target === 'string' ? target : target?.name;
+    const workflow = this.#workflows.get(name);
+    if (workflow === undefined) throw new UnknownWorkflowError(name, nearestNames(name, this.#workflows.keys()));
+    checkEmitOptions(options);
+    const body = encodePayload(payload, name, this.maxPayloadBytes);
+    const { id } = await this.#send({ type: workflowType(name), body, options, dedupeWindowMs: 300_000 }, undefined);
+    return workflowHandle(workflow, id, this.transport, this.#stopped.signal);
   }
 
   async #publish(
@@ -185,13 +237,22 @@ class HubRuntime implements Hub, AttemptHost {
       const result = await event.schema.validate(JSON.parse(body));
       if (result.issues !== undefined) throw new SchemaValidationError(type, result.issues);
     }
+    return this.#send({ type, body, options, dedupeWindowMs: event.dedupeWindowMs }, cause);
+  }
+
+  async #send({ type, body, options, dedupeWindowMs }: Message, cause: Envelope | undefined): Promise<Receipt> {
     const id = randomUUID();
     const { delayMs = 0, priority = 0, dedupeId, requestId = cause?.requestId ?? id } = options ?? {};
     const depth = cause === undefined ? 0 : cause.depth + 1;
-    const dedupe = dedupeId === undefined ? undefined : { id: dedupeId, windowMs: event.dedupeWindowMs };
+    const dedupe = dedupeId === undefined ? undefined : { id: dedupeId, windowMs: dedupeWindowMs };
     const envelope: Envelope = { id, type, body, requestId, depth, delayMs, priority, dedupe };
     const [receipt = { id, deduplicated: false }] = await this.transport.publish([envelope]);
     return receipt;
+  }
+
+  #checkRunning(operation: string): void {
+    if (this.#state === 'new' || this.#state === 'starting') throw new HubNotStartedError(operation);
+    if (this.#state !== 'running') throw new HubStoppedError(operation);
   }
 
   #registered(type: string): RegisteredEvent {
@@ -207,6 +268,10 @@ class HubRuntime implements Hub, AttemptHost {
 
 function isHandled(event: RegisteredEvent): event is HandledEvent {
   return event.handler !== undefined;
+}
+
+function isWorkflow(value: unknown): value is HubWorkflow {
+  return typeof value === 'object' && value !== null && 'name' in value && 'steps' in value && 'followUps' in value;
 }
 
 function checkMethods(value: unknown, methods: readonly string[], option: string, expected: string): void {

@@ -2,9 +2,11 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { InvalidOptionError, quote } from '../errors.js';
 import type { RateLimit } from '../transports/transport.js';
 import type { HandlerFunction } from './context.js';
-import { type FollowUpNames, followUpKeys } from './follow-ups.js';
+import { checkNames, type FollowUpNames, followUpKeys } from './follow-ups.js';
 import { type ResolvedRetry, type RetryConfig, resolveRetry } from './retry-policy.js';
 import { type JsonSchema, type PayloadSchema, resolveSchema } from './schema.js';
+import { checkTimeout } from './time-out.js';
+import { checkTypeName } from './type-name.js';
 
 declare const payloadType: unique symbol;
 
@@ -51,8 +53,6 @@ export interface RegisteredEvent {
   readonly followUps: FollowUpNames;
 }
 
-// setTimeout's longest.
-const maxTimeoutMs = 2 ** 31 - 1;
 const maxRate = 1_000_000;
 
 /** Checks an event's settings. @throws {InvalidOptionError | InvalidSchemaError} */
@@ -68,12 +68,10 @@ export function resolveEvent(config: EventConfig): RegisteredEvent {
   for (const key of needsHandler) {
     check(config[key] === undefined || handler !== undefined, key, 'left out where there is no handler', config[key]);
   }
-  for (const key of followUpKeys) if (config[key] !== undefined) checkTypeName(config[key], `${key} of ${owner}`);
   const isText = description === undefined || typeof description === 'string';
   check(isText, 'description', 'a string', description);
   check(handler === undefined || typeof handler === 'function', 'handler', 'a function', handler);
-  const isTimeout = timeoutMs === undefined || (timeoutMs > 0 && timeoutMs <= maxTimeoutMs);
-  check(isTimeout, 'timeoutMs', `milliseconds, over 0 and at most ${maxTimeoutMs}`, timeoutMs);
+  checkTimeout(timeoutMs, owner);
   check(concurrency === undefined || isCount(concurrency), 'concurrency', 'a whole number, 1 or more', concurrency);
   if (rate !== undefined) {
     check(typeof rate === 'object' && rate !== null, 'rate', 'an object { max, perMs }', rate);
@@ -86,15 +84,10 @@ export function resolveEvent(config: EventConfig): RegisteredEvent {
     'milliseconds, over 0',
     dedupeWindowMs,
   );
-  const { onSuccess, onFailure, onComplete } = config;
   return {
     type,
     dedupeWindowMs,
-    followUps: {
-      ...(onSuccess !== undefined && { onSuccess }),
-      ...(onFailure !== undefined && { onFailure }),
-      ...(onComplete !== undefined && { onComplete }),
-    },
+    followUps: checkNames(config, owner),
     ...(description !== undefined && { description }),
     ...(schema !== undefined && { schema: resolveSchema(schema, owner) }),
     ...(handler !== undefined && { handler }),
@@ -103,14 +96,6 @@ export function resolveEvent(config: EventConfig): RegisteredEvent {
     ...(concurrency !== undefined && { concurrency }),
     ...(rate !== undefined && { rate: { max: rate.max, perMs: rate.perMs } }),
   };
-}
-
-/** @throws {InvalidOptionError} */
-export function checkTypeName(type: unknown, option: string): void {
-  const isName = typeof type === 'string' && type.length >= 1 && type.length <= 512 && !/[\p{Cc}\p{Cs}]/u.test(type);
-  if (!isName) {
-    throw new InvalidOptionError(option, 'a string of 1 to 512 characters, none of them a control character', type);
-  }
 }
 
 function isCount(value: unknown): boolean {

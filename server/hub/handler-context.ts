@@ -1,7 +1,12 @@
 import type { Logger } from '../transports/logger.js';
-import type { Delivery } from '../transports/transport.js';
 import type { HandlerCtx } from './context.js';
 import type { Emit } from './emit.js';
+
+/** What a context says of its attempt. */
+export type ContextFields = Pick<
+  HandlerCtx,
+  'requestId' | 'eventType' | 'eventId' | 'payload' | 'attempt' | 'depth' | 'idempotencyKey'
+>;
 
 /** The context of one attempt. An abort controller costs more than all the rest: few handlers ask for one. */
 export class HandlerContext implements HandlerCtx {
@@ -18,15 +23,14 @@ export class HandlerContext implements HandlerCtx {
   #controller: AbortController | undefined;
   #abortReason: Error | undefined;
 
-  constructor(delivery: Delivery, payload: unknown, service: string, emit: Emit, logger: Logger) {
-    const { id, type, requestId, depth } = delivery.envelope;
-    this.requestId = requestId;
-    this.eventType = type;
-    this.eventId = id;
-    this.payload = payload;
-    this.attempt = delivery.attempt;
-    this.depth = depth;
-    this.idempotencyKey = `${service}:${id}`;
+  constructor(fields: ContextFields, emit: Emit, logger: Logger) {
+    this.requestId = fields.requestId;
+    this.eventType = fields.eventType;
+    this.eventId = fields.eventId;
+    this.payload = fields.payload;
+    this.attempt = fields.attempt;
+    this.depth = fields.depth;
+    this.idempotencyKey = fields.idempotencyKey;
     this.emit = emit;
     this.#hubLogger = logger;
   }

@@ -2,10 +2,12 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Logger } from '../transports/logger.js';
 import type { EventMetrics, FailureRecord } from '../transports/stats.js';
 import type { Transport, TransportManager } from '../transports/transport.js';
-import type { Emit } from './emit.js';
+import type { Emit, EmitOptions } from './emit.js';
 import type { EventConfig, EventRef } from './event.js';
 import type { HubIntrospection } from './introspection.js';
 import type { JsonSchema } from './schema.js';
+import type { HubWorkflow } from './workflow.js';
+import type { WorkflowHandle } from './workflow-handle.js';
 
 /** What `createHub` takes. */
 export interface HubOptions {
@@ -39,6 +41,8 @@ export interface Hub {
   event<TPayload = unknown>(
     config: Omit<EventConfig<TPayload>, 'schema'> & { schema?: JsonSchema },
   ): EventRef<TPayload>;
+  /** Registers a workflow, before `start`. @throws {DuplicateNameError | HubStartedError} */
+  workflow(workflow: HubWorkflow): HubWorkflow;
   /**
    * Checks follow-up names and begins to run events.
    *
@@ -46,6 +50,12 @@ export interface Hub {
    */
   start(): Promise<void>;
   emit: Emit;
+  /**
+   * Starts a run; resolves when it is accepted.
+   *
+   * @throws {UnknownWorkflowError} and all that `emit` throws
+   */
+  startWorkflow(workflow: HubWorkflow | string, payload: unknown, options?: EmitOptions): Promise<WorkflowHandle>;
   /** Counts, durations and minutes of one type. @throws {UnknownEventError} */
   metrics(type: string): Promise<EventMetrics>;
   /** The last 20 terminal failures of one type, newest first. @throws {UnknownEventError} */

@@ -1,24 +1,52 @@
-import type { TransportManager, TypeCounts } from '../transports/transport.js';
+import type { RunRecord, TransportManager, TypeCounts } from '../transports/transport.js';
 import { version } from '../version.js';
 import type { RegisteredEvent } from './event.js';
-import type { EventIntrospection, HubIntrospection } from './introspection.js';
+import type { EventIntrospection, HubIntrospection, WorkflowIntrospection } from './introspection.js';
+import { introspectRun } from './run-introspection.js';
+import { type HubWorkflow, workflowType } from './workflow.js';
+
+const runsShown = 10;
 
 /** Reads everything registered, with its counts, in one round trip to the transport. */
 export async function introspect(
-  events: ReadonlyMap<string, RegisteredEvent>,
+  events: readonly RegisteredEvent[],
+  workflows: readonly HubWorkflow[],
   transport: TransportManager,
   startedAt: number | null,
 ): Promise<HubIntrospection> {
-  const registered = [...events.values()];
-  const counts = await transport.counts(registered.map(({ type }) => type));
+  const runTypes = workflows.map(({ name }) => workflowType(name));
+  const [counts, runs] = await Promise.all([
+    transport.counts([...events.map(({ type }) => type), ...runTypes]),
+    transport.runs(runTypes, runsShown),
+  ]);
   return {
     hub: { service: transport.service, transport: transport.name, version, startedAt, now: transport.clock.now() },
-    events: registered.flatMap((event, index) => {
+    events: events.flatMap((event, index) => {
       const typeCounts = counts[index];
       return typeCounts === undefined ? [] : [introspectEvent(event, typeCounts)];
     }),
-    workflows: [],
+    workflows: workflows.flatMap((workflow, index) => {
+      const typeCounts = counts[events.length + index];
+      return typeCounts === undefined ? [] : [introspectWorkflow(workflow, typeCounts, runs[index] ?? [])];
+    }),
     agents: [],
+  };
+}
+
+function introspectWorkflow(
+  workflow: HubWorkflow,
+  { total }: TypeCounts,
+  runs: readonly RunRecord[],
+): WorkflowIntrospection {
+  const { name, description, trigger, steps, followUps } = workflow;
+  return {
+    name,
+    ...(description !== undefined && { description }),
+    ...(trigger !== undefined && { trigger }),
+    steps: steps.map((step) => ({ name: step.name, kind: 'step' })),
+    ...followUps,
+    metrics: total,
+    runs: runs.map((run) => introspectRun(workflow, run)),
   };
 }
 

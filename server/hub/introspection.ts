@@ -1,6 +1,7 @@
 import type { Counts } from '../transports/stats.js';
 import type { RateLimit } from '../transports/transport.js';
 import type { ResolvedRetry } from './retry-policy.js';
+import type { RunIntrospection } from './run-introspection.js';
 
 /** How the dashboard labels what runs for an event type. `declared`: no handler in this hub. */
 export type EventKind = 'handler' | 'agent' | 'debate' | 'declared';
@@ -37,12 +38,15 @@ export interface EventIntrospection {
 /** A registered workflow with its steps and counts. */
 export interface WorkflowIntrospection {
   readonly name: string;
+  readonly description?: string;
   readonly trigger?: string;
   readonly steps: readonly { readonly name: string; readonly kind: 'step' | 'agent'; readonly agent?: string }[];
   readonly onSuccess?: string;
   readonly onFailure?: string;
   readonly onComplete?: string;
   readonly metrics: Counts;
+  /** The last 10 runs accepted, newest first. */
+  readonly runs: readonly RunIntrospection[];
 }
 
 /** An agent that a hub runs, with its runs and tokens. */

@@ -100,8 +100,14 @@ return 'ok'
 export const checkpointScript: Script = new Script(`${library}${counting}${lanes}
 local lane, id, token, unit, key, value = take(), take(), take(), take(), take(), take()
 local checkpoints = prefix .. ':run:' .. unit .. ':' .. id .. ':checkpoints'
-if call('HEXISTS', checkpoints, key) == 1 then return 'already' end
-if leaseOf(lane, id, token) ~= 'ok' then return 'fenced' end
+local isLeased = leaseOf(lane, id, token) == 'ok'
+local kept = call('HGET', checkpoints, key)
+if kept then
+  -- Sent again by the same delivery, for its answer was lost with the connection.
+  if isLeased and string.match(kept, '^%d+ (.*)$') == value then return 'ok' end
+  return 'already'
+end
+if not isLeased then return 'fenced' end
 call('HSET', checkpoints, key, call('HLEN', checkpoints) .. ' ' .. value)
 call('INCR', prefix .. ':revision')
 touch(unit)

@@ -1,0 +1,77 @@
+import { EventCycleError, quote, UnknownEventError } from '../errors.js';
+import type { RegisteredEvent } from './event.js';
+import { type FollowUpNames, followUpKeys } from './follow-ups.js';
+import { nearestNames } from './nearest-names.js';
+import type { HubWorkflow } from './workflow.js';
+
+/**
+ * Checks that every event named as a follow-up or trigger is registered, and that no chain of follow-ups
+ * and triggers leads back to where it began.
+ *
+ * @throws {UnknownEventError | EventCycleError}
+ */
+export function checkChains(
+  events: ReadonlyMap<string, RegisteredEvent>,
+  workflows: ReadonlyMap<string, HubWorkflow>,
+  allowCycles: boolean,
+): void {
+  const check = (target: string | undefined, usedBy: string): void => {
+    if (target === undefined || events.has(target)) return;
+    throw new UnknownEventError(target, nearestNames(target, events.keys()), usedBy);
+  };
+  const checkAll = (names: FollowUpNames, owner: string): void => {
+    for (const key of followUpKeys) check(names[key], `${key} of ${owner}`);
+  };
+  for (const { type, followUps } of events.values()) checkAll(followUps, quote(type));
+  for (const { name, trigger, followUps } of workflows.values()) {
+    check(trigger, `trigger of workflow ${quote(name)}`);
+    checkAll(followUps, `workflow ${quote(name)}`);
+  }
+  if (allowCycles) return;
+  const cycle = findCycle(chains(events, workflows));
+  if (cycle !== undefined) throw new EventCycleError(cycle);
+}
+
+/** What each event and workflow leads to. */
+function chains(
+  events: ReadonlyMap<string, RegisteredEvent>,
+  workflows: ReadonlyMap<string, HubWorkflow>,
+): ReadonlyMap<string, readonly string[]> {
+  const targets = (names: FollowUpNames): string[] => followUpKeys.flatMap((key) => names[key] ?? []);
+  // No event has this name: it holds a control character.
+  const node = (name: string): string => `workflow\t${name}`;
+  const all = new Map([...events].map(([type, { followUps }]) => [type, targets(followUps)]));
+  for (const { name, trigger, followUps } of workflows.values()) {
+    all.set(node(name), targets(followUps));
+    if (trigger !== undefined) all.get(trigger)?.push(node(name));
+  }
+  return all;
+}
+
+/** Depth first with a stack of its own: a chain may be longer than the call stack. */
+function findCycle(graph: ReadonlyMap<string, readonly string[]>): string[] | undefined {
+  const done = new Set<string>();
+  for (const start of graph.keys()) {
+    const onPath = new Set<string>();
+    const open: { readonly node: string; readonly targets: string[] }[] = [];
+    const enter = (node: string): void => {
+      onPath.add(node);
+      open.push({ node, targets: [...(graph.get(node) ?? [])] });
+    };
+    if (!done.has(start)) enter(start);
+    for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
+      const target = top.targets.shift();
+      if (target === undefined) {
+        open.pop();
+        onPath.delete(top.node);
+        done.add(top.node);
+      } else if (onPath.has(target)) {
+        const path = [...onPath];
+        return [...path.slice(path.indexOf(target)), target].map((node) => node.replace('\t', ' '));
+      } else if (!done.has(target)) {
+        enter(target);
+      }
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,105 @@
+import { DepthLimitError, errorInfo } from '../errors.js';
+import type { Logger } from '../transports/logger.js';
+import type { Delivery, Envelope, Outcome, TransportManager } from '../transports/transport.js';
+import type { Emit } from './emit.js';
+import { type Ending, type FollowUpNames, followUps } from './follow-ups.js';
+import { nextDelayMs, type ResolvedRetry } from './retry-policy.js';
+
+/** What running a delivery needs of the hub. */
+export interface DeliveryHost {
+  readonly transport: TransportManager;
+  readonly logger: Logger;
+  readonly maxPayloadBytes: number;
+  emitFrom(cause: Envelope): Emit;
+}
+
+/** A chain of events that cause events ends after so many. */
+const maxDepth = 64;
+
+/** Why a delivery must not be run at all. */
+export function refusalOf(name: string, { refusal, envelope: { depth } }: Delivery): Error | undefined {
+  return refusal ?? (depth > maxDepth ? new DepthLimitError(name, depth, maxDepth) : undefined);
+}
+
+/** What a conclusion is about. */
+export interface ConclusionSubject {
+  /** As the log names it. */
+  readonly kind: 'event' | 'workflow';
+  readonly name: string;
+  readonly followUps: FollowUpNames;
+}
+
+/** Commits how a delivery ended, and logs what reaches no caller. */
+export class Conclusion {
+  readonly #subject: ConclusionSubject;
+  readonly #delivery: Delivery;
+  readonly #host: DeliveryHost;
+  readonly #startedAt: number;
+
+  constructor(subject: ConclusionSubject, delivery: Delivery, host: DeliveryHost) {
+    this.#subject = subject;
+    this.#delivery = delivery;
+    this.#host = host;
+    this.#startedAt = host.transport.clock.monotonic();
+  }
+
+  /** @param result JSON */
+  complete(result: string): void {
+    this.#end({ status: 'completed', result });
+  }
+
+  /** Schedules another attempt where the policy has one left, or gives up. */
+  fail(error: unknown, retry: ResolvedRetry | undefined, attempt: number): void {
+    const delayMs = this.#nextDelayMs(error, retry, attempt);
+    if (delayMs === undefined) {
+      this.giveUp(error);
+      return;
+    }
+    this.#commit({ status: 'retry', durationMs: this.#durationMs(), delayMs });
+    this.#host.logger.warn({ ...this.#logFields(error), delayMs }, 'attempt failed');
+  }
+
+  giveUp(error: unknown): void {
+    this.#end({ status: 'failed', error: errorInfo(error) });
+    this.#host.logger.error(this.#logFields(error), `${this.#subject.kind} failed`);
+  }
+
+  #nextDelayMs(error: unknown, retry: ResolvedRetry | undefined, attempt: number): number | undefined {
+    try {
+      return nextDelayMs(retry, attempt, error);
+    } catch (retryIfError) {
+      this.#host.logger.error(this.#logFields(retryIfError), 'retryIf threw: no retry');
+      return undefined;
+    }
+  }
+
+  #end(ending: Ending): void {
+    const { envelope } = this.#delivery;
+    // Past the depth limit a follow-up would be deeper still.
+    const following = envelope.depth > maxDepth ? [] : followUps(this.#subject.followUps, envelope, ending);
+    const durationMs = this.#durationMs();
+    if (ending.status === 'failed') {
+      this.#commit({ status: 'failed', error: ending.error, durationMs, followUps: following });
+    } else {
+      this.#commit({ status: 'completed', result: ending.result, durationMs, followUps: following });
+    }
+  }
+
+  #durationMs(): number {
+    return this.#host.transport.clock.monotonic() - this.#startedAt;
+  }
+
+  #commit(outcome: Outcome): void {
+    this.#delivery.commit(outcome).catch((error: unknown) => {
+      this.#host.logger.error(this.#logFields(error), 'outcome could not be recorded');
+    });
+  }
+
+  #logFields(err: unknown): object {
+    const { kind, name } = this.#subject;
+    const { envelope, attempt } = this.#delivery;
+    return kind === 'event'
+      ? { err, eventType: name, eventId: envelope.id, attempt }
+      : { err, workflow: name, runId: envelope.id, attempt };
+  }
+}

@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { HubStoppedError, InvalidOptionError } from '../errors.js';
+import { deferred, testHub } from './hub.fixture.js';
+
+describe('stop', () => {
+  it('waits for what runs and what waits, then nothing is pending', async () => {
+    const { hub, clock } = testHub({ concurrency: 1 });
+    hub.event({
+      type: 'a',
+      onSuccess: 'b',
+      handler: () => new Promise<void>((resolve) => clock.after(100, resolve)),
+    });
+    hub.event({ type: 'b', handler: () => {} });
+    await hub.start();
+    for (let i = 0; i < 3; i += 1) await hub.emit('a', i);
+    const stopped = hub.stop();
+    await expect(hub.emit('a', 1)).rejects.toThrow(HubStoppedError);
+    await clock.advance(300);
+    expect(await stopped).toEqual({ handedBack: 0 });
+    expect(await hub.metrics('a')).toMatchObject({ received: 3, completed: 3, pending: 0 });
+    expect(await hub.metrics('b')).toMatchObject({ received: 3, completed: 3, pending: 0 });
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it('aborts with reason shutdown at drainMs and hands back without an attempt, to the next hub', async () => {
+    const { hub, clock, transport } = testHub();
+    const reasons: unknown[] = [];
+    const attempts: number[] = [];
+    hub.event({
+      type: 'a',
+      retry: {},
+      handler: ({ signal, attempt }) =>
+        new Promise((_, reject) => {
+          attempts.push(attempt);
+          signal.addEventListener('abort', () => {
+            reasons.push(signal.reason);
+            reject(signal.reason);
+          });
+        }),
+    });
+    await hub.start();
+    await hub.emit('a', 'work');
+    await clock.settle();
+    const stopped = hub.stop({ drainMs: 1_000 });
+    await clock.advance(1_000);
+    expect(await stopped).toEqual({ handedBack: 1 });
+    expect(reasons).toMatchObject([{ code: 'ERR_SHUTDOWN', message: expect.stringMatching(/^shutdown/) }]);
+    expect(await hub.metrics('a')).toMatchObject({ received: 1, pending: 1, active: 0, retried: 0, failed: 0 });
+
+    const again = testHub({ transport });
+    again.hub.event({ type: 'a', handler: ({ attempt }) => attempts.push(attempt) });
+    await again.hub.start();
+    await clock.settle();
+    expect(attempts).toEqual([1, 1]);
+    expect(await again.hub.metrics('a')).toMatchObject({ received: 1, completed: 1, pending: 0 });
+  });
+
+  it('lets handlers that still run emit, until it is done', async () => {
+    const { hub, clock } = testHub();
+    const gate = deferred();
+    const late = deferred();
+    let lateEmit: Promise<unknown> | undefined;
+    hub.event({
+      type: 'a',
+      handler: async ({ emit }) => {
+        await gate.promise;
+        await emit('b', 1);
+      },
+    });
+    hub.event({ type: 'b', handler: () => {} });
+    hub.event({
+      type: 'deaf',
+      handler: async ({ emit }) => {
+        await late.promise;
+        lateEmit = emit('b', 2);
+        await lateEmit;
+      },
+    });
+    await hub.start();
+    await hub.emit('a', 1);
+    await hub.emit('deaf', 1);
+    await clock.settle();
+    const stopped = hub.stop({ drainMs: 100 });
+    gate.resolve();
+    await clock.advance(100);
+    expect(await stopped).toEqual({ handedBack: 1 });
+    expect(await hub.metrics('b')).toMatchObject({ received: 1, completed: 1 });
+    late.resolve();
+    await clock.settle();
+    await expect(lateEmit).rejects.toThrow(HubStoppedError);
+  });
+
+  it('resolves before start and twice, with one result', async () => {
+    const { hub } = testHub();
+    const first = hub.stop();
+    expect(hub.stop()).toBe(first);
+    expect(await first).toEqual({ handedBack: 0 });
+    await expect(hub.start()).rejects.toThrow(HubStoppedError);
+  });
+
+  it('refuses a drainMs that is none', async () => {
+    const { hub } = testHub();
+    await expect(hub.stop({ drainMs: -1 })).rejects.toThrow(InvalidOptionError);
+  });
+});

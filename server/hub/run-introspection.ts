@@ -1,0 +1,58 @@
+import type { RunRecord } from '../transports/transport.js';
+import { parseCheckpoint } from './step-checkpoint.js';
+import type { HubWorkflow } from './workflow.js';
+
+/** Where a step of a run stands. `retrying`: it failed and is tried again. */
+export type StepStatus = 'waiting' | 'active' | 'retrying' | 'completed' | 'failed';
+
+/** A step of a run. */
+export interface StepIntrospection {
+  readonly name: string;
+  readonly status: StepStatus;
+  /** Of the attempt that succeeded; absent before. */
+  readonly durationMs?: number;
+}
+
+/** A run of a workflow: neither its input nor what its steps returned. */
+export interface RunIntrospection {
+  readonly id: string;
+  readonly service: string;
+  readonly requestId: string;
+  /** `waiting` before a step begins, and between attempts. */
+  readonly status: RunRecord['status'];
+  /** Epoch milliseconds. */
+  readonly acceptedAt: number;
+  /** Epoch milliseconds; absent while the run goes on. */
+  readonly endedAt?: number;
+  readonly error?: { readonly name: string; readonly message: string };
+  readonly steps: readonly StepIntrospection[];
+}
+
+/** What may be shown of a run. */
+export function introspectRun({ steps }: HubWorkflow, record: RunRecord): RunIntrospection {
+  const { id, service, envelope, status, acceptedAt, endedAt, error, checkpoints } = record;
+  const current = steps.find(({ name }) => !checkpoints.has(name));
+  const lastAttempt = [...checkpoints.values()].map((value) => parseCheckpoint(value).attempt).at(-1) ?? 1;
+  const isRetrying = record.attempt > lastAttempt;
+  return {
+    id,
+    service,
+    requestId: envelope.requestId,
+    status,
+    acceptedAt,
+    ...(endedAt !== undefined && { endedAt }),
+    ...(error !== undefined && { error: { name: error.name, message: error.message } }),
+    steps: steps.map((step) => {
+      const checkpoint = checkpoints.get(step.name);
+      if (checkpoint !== undefined) {
+        return { name: step.name, status: 'completed', durationMs: parseCheckpoint(checkpoint).durationMs };
+      }
+      return { name: step.name, status: step === current ? currentStatus(status, isRetrying) : 'waiting' };
+    }),
+  };
+}
+
+function currentStatus(status: RunRecord['status'], isRetrying: boolean): StepStatus {
+  if (status === 'failed' || status === 'active') return status;
+  return isRetrying ? 'retrying' : 'waiting';
+}

@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest';
+import { baseUrl } from './base-url.js';
+
+test.each([
+  ['/', 'http://host/'],
+  ['/dash', 'http://host/dash/'],
+  ['/dash/', 'http://host/dash/'],
+  ['/ops/hub//', 'http://host/ops/hub/'],
+])('a page at %s asks below %s', (pathname, expected) => {
+  expect(baseUrl({ origin: 'http://host', pathname })).toBe(expected);
+});

@@ -1,0 +1,99 @@
+// @vitest-environment node
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, test, vi } from 'vitest';
+import { fetchJson, REQUEST_TIMEOUT_MS } from './fetch-json.js';
+
+let server: Server | undefined;
+
+afterEach(() => {
+  vi.useRealTimers();
+  server?.closeAllConnections();
+  server?.close();
+});
+
+async function serve(listener: RequestListener): Promise<string> {
+  const started = createServer(listener);
+  server = started;
+  await new Promise<void>((resolve) => started.listen(0, '127.0.0.1', resolve));
+  // A server that listens on a port has an address of this type.
+  return `http://127.0.0.1:${(started.address() as AddressInfo).port}/`;
+}
+
+const never = new AbortController().signal;
+
+test('returns the document', async () => {
+  const url = await serve((_, response) => response.end('{"a":[1]}'));
+  await expect(fetchJson(url, never)).resolves.toMatchObject({ body: { a: [1] } });
+});
+
+test('tells the time at which the server sent it', async () => {
+  const url = await serve((_, response) => {
+    response.setHeader('Date', 'Mon, 05 Jan 2026 12:00:00 GMT');
+    response.end('{}');
+  });
+  await expect(fetchJson(url, never)).resolves.toMatchObject({ sentAt: Date.UTC(2026, 0, 5, 12) });
+});
+
+test('takes the time of the page where the server states none', async () => {
+  const url = await serve((_, response) => {
+    response.sendDate = false;
+    response.end('{}');
+  });
+  const before = Date.now();
+  const { sentAt } = await fetchJson(url, never);
+  expect(sentAt).toBeGreaterThanOrEqual(before);
+});
+
+test.each([
+  [401, 'You are not signed in (401)'],
+  [403, 'You may not see this dashboard (403)'],
+  [404, 'Nothing is served at'],
+  [503, 'The server is not ready (503). It says: warming up'],
+  [500, 'The server answered with an error (500). It says: warming up'],
+])('explains status %i', async (status, message) => {
+  const url = await serve((_, response) =>
+    response.writeHead(status).end('{"error":{"code":"x","message":"warming up"}}'),
+  );
+  await expect(fetchJson(url, never)).rejects.toMatchObject({
+    failure: 'status',
+    status,
+    message: expect.stringContaining(message),
+  });
+});
+
+test('explains a sign-in page in place of an answer', async () => {
+  const url = await serve((_, response) => response.end('<html>Sign in</html>'));
+  await expect(fetchJson(url, never)).rejects.toMatchObject({ failure: 'not-json' });
+});
+
+test('an error without a JSON body keeps its status', async () => {
+  const url = await serve((_, response) => response.writeHead(502).end('<html>Bad gateway</html>'));
+  await expect(fetchJson(url, never)).rejects.toMatchObject({ status: 502 });
+});
+
+test('explains a server that closes the connection', async () => {
+  const url = await serve((request) => request.socket.destroy());
+  await expect(fetchJson(url, never)).rejects.toMatchObject({ failure: 'unreachable' });
+});
+
+test('gives up on a body that never ends', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const arrived = vi.fn();
+  const url = await serve((_, response) => {
+    response.write('{"a":');
+    arrived();
+  });
+  const answer = expect(fetchJson(url, never)).rejects.toMatchObject({ failure: 'timeout' });
+  await vi.waitFor(() => expect(arrived).toHaveBeenCalled());
+  await vi.advanceTimersByTimeAsync(REQUEST_TIMEOUT_MS);
+  await answer;
+});
+
+test('rejects with the reason of its signal', async () => {
+  const url = await serve(() => {});
+  const controller = new AbortController();
+  const answer = fetchJson(url, controller.signal);
+  controller.abort(new Error('left'));
+  await expect(answer).rejects.toThrow('left');
+});

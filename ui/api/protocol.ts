@@ -1,0 +1,126 @@
+import type {
+  AgentSummary,
+  Counts,
+  EventBody,
+  EventIntrospection,
+  EventKind,
+  IntrospectionBody,
+} from '../../server/dashboard/protocol.js';
+import { array, boolean, type Decoder, nullable, number, object, optional, record, string } from './decoder.js';
+import { RequestError } from './request-error.js';
+
+/**
+ * The hub itself. Its `now` is left out: an unchanged body comes from the browser's cache, with the time at which it was
+ * first sent.
+ */
+export type HubInfo = Omit<IntrospectionBody['hub'], 'now'>;
+
+/** What the page reads of `GET /api/introspection`. */
+export interface Introspection extends Pick<IntrospectionBody, 'events'> {
+  readonly hub: HubInfo;
+}
+
+/** The version of the wire protocol that this page reads. */
+const PROTOCOL: IntrospectionBody['protocol'] = 1;
+
+const counts: Decoder<Counts> = object<Counts>({
+  received: number,
+  completed: number,
+  failed: number,
+  pending: number,
+  active: number,
+  retried: number,
+  lastReceivedAt: optional(number),
+  lastFailedAt: optional(number),
+});
+
+const agent = object<AgentSummary>({
+  name: string,
+  model: string,
+  tools: array(string),
+  delegates: array(string),
+});
+
+// A newer server may know more kinds; the page prints a kind as it is.
+const kind = string as Decoder<EventKind>;
+
+const event = object<EventIntrospection>({
+  type: string,
+  description: optional(string),
+  kind,
+  agent: optional(agent),
+  retry: optional(
+    object<NonNullable<EventIntrospection['retry']>>({
+      maxAttempts: number,
+      initialDelayMs: number,
+      maxDelayMs: number,
+      factor: number,
+      jitter: boolean,
+    }),
+  ),
+  timeoutMs: optional(number),
+  concurrency: optional(number),
+  rate: optional(object<NonNullable<EventIntrospection['rate']>>({ max: number, perMs: number })),
+  onSuccess: optional(string),
+  onFailure: optional(string),
+  onComplete: optional(string),
+  schema: optional(record),
+  metrics: counts,
+  services: optional(
+    array(object<NonNullable<EventIntrospection['services']>[number]>({ service: string, metrics: counts })),
+  ),
+});
+
+const introspection = object<Introspection>({
+  hub: object<HubInfo>({ service: string, transport: string, version: string, startedAt: nullable(number) }),
+  events: array(event),
+});
+
+const eventBody = object<EventBody>({
+  type: string,
+  received: number,
+  completed: number,
+  failed: number,
+  pending: number,
+  active: number,
+  retried: number,
+  lastReceivedAt: optional(number),
+  lastFailedAt: optional(number),
+  deduplicated: number,
+  durationMs: object<EventBody['durationMs']>({
+    p50: nullable(number),
+    p95: nullable(number),
+    p99: nullable(number),
+    max: nullable(number),
+  }),
+  perMinute: array(
+    object<EventBody['perMinute'][number]>({ at: number, received: number, completed: number, failed: number }),
+  ),
+  recentFailures: array(
+    object<EventBody['recentFailures'][number]>({
+      id: string,
+      at: number,
+      attempt: number,
+      name: string,
+      message: string,
+    }),
+  ),
+});
+
+/** Reads the body of `GET /api/introspection`. @throws {RequestError} for another protocol or another shape */
+export function parseIntrospection(body: unknown): Introspection {
+  const { protocol } = record(body, 'body');
+  if (protocol !== PROTOCOL) {
+    const spoken = typeof protocol === 'number' ? `protocol ${protocol}` : 'no protocol that it names';
+    throw new RequestError(
+      'protocol',
+      `This page reads protocol ${PROTOCOL}, the server speaks ${spoken}. Reload the page to get the server's own.`,
+    );
+  }
+  return introspection(body, 'body');
+}
+
+/** Reads the body of `GET /api/events/:type`. @throws {RequestError} for another shape */
+export function parseEvent(body: unknown): EventBody {
+  return eventBody(body, 'body');
+}

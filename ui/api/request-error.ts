@@ -1,0 +1,31 @@
+/** Why no usable answer came. `status`: the server answered, and not with 200. */
+export type RequestFailure = 'unreachable' | 'timeout' | 'status' | 'not-json' | 'unexpected' | 'protocol';
+
+/** A request without a usable answer. Its message is a full sentence for the person at the page. */
+export class RequestError extends Error {
+  readonly failure: RequestFailure;
+  /** HTTP status, where the failure is `status`. */
+  readonly status: number | undefined;
+
+  constructor(failure: RequestFailure, message: string, options: ErrorOptions & { status?: number } = {}) {
+    super(message, options);
+    this.name = 'RequestError';
+    this.failure = failure;
+    this.status = options.status;
+  }
+}
+
+/** The error for an answer that is not 200; `detail` is the server's own message, where it sent one. */
+export function statusError(status: number, url: string, detail: string | undefined): RequestError {
+  return new RequestError('status', sentence(status, url, detail), { status });
+}
+
+function sentence(status: number, url: string, detail: string | undefined): string {
+  const said = detail === undefined ? '' : ` It says: ${detail}`;
+  if (status === 401) return 'You are not signed in (401). Sign in, then try again.';
+  if (status === 403) return 'You may not see this dashboard (403).';
+  if (status === 404)
+    return `Nothing is served at ${url} (404). Check where the dashboard is mounted, and its basePath.`;
+  if (status === 503) return `The server is not ready (503).${said}`;
+  return `The server answered with an error (${status}).${said}`;
+}

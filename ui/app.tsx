@@ -1,0 +1,65 @@
+import { useComputed, useSignalEffect } from '@preact/signals';
+import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { Banner } from './components/banner.js';
+import { EventPanel } from './components/event-panel.js';
+import { Events } from './components/events.js';
+import { Header } from './components/header.js';
+import { Overview } from './components/overview.js';
+import { ShortcutsDialog } from './components/shortcuts-dialog.js';
+import { countByFilter } from './state/event-list.js';
+import { mediaQuery } from './state/media-query.js';
+import type { Monitor } from './state/monitor.js';
+import type { Navigation } from './state/navigation.js';
+import type { Preferences } from './state/preferences.js';
+import { listenForShortcuts } from './state/shortcuts.js';
+
+export interface AppProps {
+  readonly monitor: Monitor;
+  readonly navigation: Navigation;
+  readonly preferences: Preferences;
+}
+
+/** Below this width the panel covers the page. */
+const narrow = mediaQuery(window, '(max-width: 719.98px)');
+
+export function App({ monitor, navigation, preferences }: AppProps): JSX.Element {
+  const search = useRef<HTMLInputElement>(null);
+  const help = useRef<HTMLDialogElement>(null);
+  const showHelp = (): void => help.current?.showModal();
+  useEffect(
+    () =>
+      listenForShortcuts(document, { navigation, preferences, showHelp, focusSearch: () => search.current?.focus() }),
+    [navigation, preferences],
+  );
+  useSignalEffect(() => {
+    document.title = pageTitle(monitor);
+  });
+  const openType = useComputed(() => navigation.route.value.type).value;
+  const covered = openType !== null && narrow.value;
+  return (
+    <>
+      <a class="skip-link" href="#events-title">
+        Skip to events
+      </a>
+      <div class="page" data-panel={openType !== null} inert={covered}>
+        <Header monitor={monitor} navigation={navigation} theme={preferences.theme} onHelp={showHelp} />
+        <main class="main">
+          <Banner monitor={monitor} />
+          <Overview store={monitor.store} />
+          <Events store={monitor.store} navigation={navigation} searchRef={search} />
+        </main>
+      </div>
+      {openType !== null && <EventPanel type={openType} monitor={monitor} navigation={navigation} />}
+      <ShortcutsDialog dialogRef={help} enabled={preferences.shortcuts} />
+      <div class="visually-hidden" role="status">
+        {monitor.announcement}
+      </div>
+    </>
+  );
+}
+
+function pageTitle({ store }: Monitor): string {
+  const { failing } = countByFilter(store.rows.value.values());
+  return `${failing === 0 ? '' : `(${failing} failing) `}${store.hub.value?.service ?? 'Dashboard'} · Hubline`;
+}

@@ -1,0 +1,62 @@
+import type { JSX } from 'preact';
+import { formatMinute, formatTime } from '../format/clock-time.js';
+import { formatRate } from '../format/ratio.js';
+import { HISTORY_MS, type History, type Slice, slices } from '../state/history.js';
+import { ChartLegend } from './chart-legend.js';
+import { ChartTable } from './chart-table.js';
+import { type Bar, StackedChart } from './stacked-chart.js';
+
+const SLICE_MS = 5_000;
+const MINUTE_MS = 60_000;
+
+/** The last minutes of the whole hub, from the page's own samples. */
+export function ActivityChart({ history }: { history: History }): JSX.Element {
+  const until = history.at(-1)?.at ?? 0;
+  const restarts = history.filter((sample) => sample.restarted).map((sample) => sample.at);
+  const bars = slices(history, until, SLICE_MS, HISTORY_MS / SLICE_MS).map((slice) => toBar(slice, restarts));
+  const minutes = slices(history, until, MINUTE_MS, HISTORY_MS / MINUTE_MS).filter((slice) => slice.coveredMs > 0);
+  return (
+    <section class="activity" aria-labelledby="activity-title">
+      <div class="chart-head">
+        <h2 id="activity-title" class="section-title">
+          Events a second
+        </h2>
+        <ChartLegend />
+      </div>
+      <StackedChart
+        label="Events a second over the last 5 minutes; the table below has the numbers"
+        bars={bars}
+        format={formatRate}
+        start="5 min ago"
+        end="now"
+      />
+      <ChartTable
+        caption="Events by the minute, as seen by this page"
+        rows={minutes.reverse().map((slice) => ({
+          time: formatMinute(performance.timeOrigin + slice.at),
+          received: Math.round(slice.received),
+          completed: Math.round(slice.completed),
+          failed: Math.round(slice.failed),
+        }))}
+      />
+    </section>
+  );
+}
+
+function toBar(slice: Slice, restarts: readonly number[]): Bar {
+  const perSecond = (count: number): number => (slice.coveredMs === 0 ? 0 : (count / slice.coveredMs) * 1_000);
+  const received = perSecond(slice.received);
+  const completed = perSecond(slice.completed);
+  const failed = perSecond(slice.failed);
+  const restarted = restarts.some((at) => at >= slice.at && at < slice.at + SLICE_MS);
+  const time = formatTime(performance.timeOrigin + slice.at);
+  const numbers = `${formatRate(received)} received, ${formatRate(completed)} completed, ${formatRate(failed)} failed a second`;
+  return {
+    received,
+    completed,
+    failed,
+    known: slice.coveredMs > 0,
+    restarted,
+    title: `${time}: ${slice.coveredMs === 0 ? 'not seen' : numbers}${restarted ? ' (restarted)' : ''}`,
+  };
+}

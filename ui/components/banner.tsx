@@ -1,0 +1,38 @@
+import type { JSX } from 'preact';
+import { formatTime } from '../format/clock-time.js';
+import { formatAge } from '../format/duration.js';
+import type { Connection } from '../state/connection.js';
+import type { Monitor } from '../state/monitor.js';
+import { Icon } from './icon.js';
+
+/** Says what is wrong with the connection, since when, and what happens next. Nothing while all is well. */
+export function Banner({ monitor }: { monitor: Monitor }): JSX.Element | null {
+  const connection = monitor.connection.value;
+  if (connection.kind !== 'stale' && connection.kind !== 'lost') return null;
+  return (
+    <section class={`banner banner-${connection.kind}`} aria-label="Connection">
+      <Icon name={connection.kind === 'lost' ? 'triangle' : 'clock'} />
+      <p class="banner-text">
+        <strong>{problem(connection)}</strong> {since(monitor)} {next(monitor)}
+      </p>
+      <button type="button" class="button" onClick={monitor.refresh}>
+        Try now
+      </button>
+    </section>
+  );
+}
+
+function problem(connection: Extract<Connection, { kind: 'stale' | 'lost' }>): string {
+  return connection.kind === 'lost' ? connection.error.message : 'The server is slow to answer.';
+}
+
+function since({ lastGoodAt, now }: Monitor): string {
+  if (lastGoodAt.value === null) return 'There is no data yet.';
+  const at = formatTime(performance.timeOrigin + lastGoodAt.value);
+  return `Data is from ${at}, ${formatAge(now.value - lastGoodAt.value)} old.`;
+}
+
+function next({ nextAt, now }: Monitor): string {
+  if (nextAt.value === null) return '';
+  return `Next try in ${Math.max(1, Math.ceil((nextAt.value - now.value) / 1_000))} s.`;
+}

@@ -1,0 +1,37 @@
+import type { JSX } from 'preact';
+import { formatAge } from '../format/duration.js';
+import type { Connection } from '../state/connection.js';
+import { Icon, type IconName } from './icon.js';
+
+const ICON: Record<Connection['kind'], IconName> = {
+  connecting: 'hourglass',
+  live: 'dot',
+  paused: 'pause',
+  stale: 'clock',
+  lost: 'triangle',
+};
+
+/** How fresh the numbers are, in a word. */
+export function ConnectionPill({ connection }: { connection: Connection }): JSX.Element {
+  return (
+    <span class={`pill pill-${connection.kind}`}>
+      <Icon name={ICON[connection.kind]} />
+      {label(connection)}
+    </span>
+  );
+}
+
+function label(connection: Connection): string {
+  switch (connection.kind) {
+    case 'connecting':
+      return 'Connecting';
+    case 'live':
+      return 'Live';
+    case 'paused':
+      return 'Paused';
+    case 'stale':
+      return `Stale ${formatAge(connection.ageMs)}`;
+    case 'lost':
+      return 'Lost';
+  }
+}

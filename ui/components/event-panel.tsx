@@ -1,0 +1,97 @@
+import type { JSX } from 'preact';
+import { useRef } from 'preact/hooks';
+import type { Detail } from '../state/event-detail.js';
+import type { EventRow } from '../state/event-row.js';
+import type { Monitor } from '../state/monitor.js';
+import type { Navigation } from '../state/navigation.js';
+import { CopyButton } from './copy-button.js';
+import { DetailSections } from './detail-sections.js';
+import { EventSettings } from './event-settings.js';
+import { FollowUps } from './follow-ups.js';
+import { Icon } from './icon.js';
+import { PanelCounts } from './panel-counts.js';
+import { PanelSection } from './panel-section.js';
+import { ServiceTable } from './service-table.js';
+import { StatusBadge } from './status-badge.js';
+import { usePanelFocus } from './use-panel-focus.js';
+
+export interface EventPanelProps {
+  readonly type: string;
+  readonly monitor: Monitor;
+  readonly navigation: Navigation;
+}
+
+/** One event type in depth, beside the table. */
+export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.Element {
+  const panel = useRef<HTMLElement>(null);
+  const title = useRef<HTMLHeadingElement>(null);
+  usePanelFocus(panel, title, type);
+  const { store } = monitor;
+  const row = store.rows.value.get(type);
+  const detail = monitor.detail.value?.type === type ? monitor.detail.value : null;
+  return (
+    <aside ref={panel} class="panel" aria-labelledby="panel-title">
+      <div class="panel-head">
+        <h2 id="panel-title" class="panel-title" ref={title} tabIndex={-1} title={type}>
+          <bdi>{type}</bdi>
+        </h2>
+        <button type="button" class="icon-button" title="Close (Esc)" onClick={() => navigation.go({ type: null })}>
+          <Icon name="close" />
+          <span class="visually-hidden">Close</span>
+        </button>
+      </div>
+      <div class="panel-bar">
+        {row && <StatusBadge status={row.view.value.status} />}
+        {row?.view.value.restarted && <span class="tag tag-stale">restarted</span>}
+        <span class="panel-actions">
+          <CopyButton label="Copy link" icon="link" text={() => location.href} />
+          {row && <CopyButton label="Copy JSON" text={() => asJson(row, detail)} />}
+        </span>
+      </div>
+      {row && detail?.error && <PanelNotice detail={detail} />}
+      {row && <PanelBody row={row} detail={detail} monitor={monitor} navigation={navigation} />}
+      {!row && store.hub.value && <p class="panel-note">No event type of this name is registered.</p>}
+    </aside>
+  );
+}
+
+interface PanelBodyProps extends Omit<EventPanelProps, 'type'> {
+  readonly row: EventRow;
+  readonly detail: Detail | null;
+}
+
+function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.Element {
+  const event = row.event.value;
+  const { store } = monitor;
+  return (
+    <>
+      {event.description && <p class="panel-description">{event.description}</p>}
+      <PanelCounts counts={event.metrics} deduplicated={detail?.body?.deduplicated} />
+      <DetailSections body={detail?.body ?? null} serverNow={monitor.serverNow.value} />
+      {event.services && <ServiceTable services={event.services} />}
+      <FollowUps event={event} isRegistered={(type) => store.rows.value.has(type)} query={navigation.query.value} />
+      <EventSettings event={event} />
+      {event.schema && (
+        <PanelSection title="Payload schema">
+          <pre class="code panel-code">{JSON.stringify(event.schema, null, 2)}</pre>
+        </PanelSection>
+      )}
+    </>
+  );
+}
+
+function PanelNotice({ detail: { error, body } }: { detail: Detail }): JSX.Element {
+  return (
+    <p class="panel-notice">
+      <Icon name="triangle" />
+      <span>
+        {error?.status === 404 ? 'The hub has no details for this type.' : error?.message}
+        {body && ' What you see is the last good answer.'}
+      </span>
+    </p>
+  );
+}
+
+function asJson(row: EventRow, detail: Detail | null): string {
+  return JSON.stringify({ ...row.event.value, ...detail?.body }, null, 2);
+}

@@ -1,0 +1,67 @@
+import { useComputed } from '@preact/signals';
+import type { JSX } from 'preact';
+import { formatPercent, formatRate } from '../format/ratio.js';
+import type { EventRow } from '../state/event-row.js';
+import type { Navigation } from '../state/navigation.js';
+import { eventPath } from '../state/route.js';
+import { SPARK_HEIGHT, SPARK_WIDTH } from '../state/sparkline.js';
+import { Count } from './count.js';
+import { Icon } from './icon.js';
+import { StatusBadge } from './status-badge.js';
+
+export interface EventTableRowProps {
+  readonly row: EventRow;
+  readonly navigation: Navigation;
+}
+
+/** One event type. Renders only where one of its values changed. */
+export function EventTableRow({ row, navigation }: EventTableRowProps): JSX.Element {
+  const isOpen = useComputed(() => navigation.route.value.type === row.type);
+  const kind = useComputed(() => row.event.value.kind);
+  const view = row.view.value;
+  return (
+    <tr class="row" data-open={isOpen.value}>
+      <td class="col-status">
+        <StatusBadge status={view.status} />
+      </td>
+      <th scope="row" class="col-type">
+        <a
+          class="row-link"
+          href={eventPath(row.type) + navigation.query.value}
+          title={row.type}
+          aria-current={isOpen.value ? 'true' : undefined}
+          data-type={row.type}
+        >
+          <bdi>{row.type}</bdi>
+        </a>
+        {kind.value !== 'handler' && <span class="tag">{kind.value}</span>}
+        {view.restarted && (
+          <span class="tag tag-stale" title="Counting began anew in the last minute">
+            restarted
+          </span>
+        )}
+      </th>
+      <td class="col-received">
+        <Icon name="dot" />
+        <Count value={view.received} />
+      </td>
+      <td class="col-completed">
+        <Icon name="check" />
+        <Count value={view.completed} />
+      </td>
+      <td class="col-failed" data-any={view.failed > 0}>
+        <Icon name="triangle" />
+        <Count value={view.failed} />
+      </td>
+      <td class="col-rate">{formatRate(view.ratePerSecond)}</td>
+      <td class="col-failures">{formatPercent(view.failureRatio)}</td>
+      <td class="col-recent">
+        <svg class="spark" viewBox={`0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+          <path class="spark-line" d={view.line} />
+          <path class="spark-failures" d={view.failures} />
+        </svg>
+        <Count value={view.recent} />
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,60 @@
+import type { JSX, RefObject } from 'preact';
+import { countByFilter, listTypes } from '../state/event-list.js';
+import type { HubStore } from '../state/hub-store.js';
+import type { Navigation } from '../state/navigation.js';
+import { EmptyState } from './empty-state.js';
+import { EventTable } from './event-table.js';
+import { FilterChips } from './filter-chips.js';
+import { NothingRegistered } from './nothing-registered.js';
+import { SearchBox } from './search-box.js';
+import { TableSkeleton } from './table-skeleton.js';
+
+export interface EventsProps {
+  readonly store: HubStore;
+  readonly navigation: Navigation;
+  readonly searchRef: RefObject<HTMLInputElement | null>;
+}
+
+/** All event types: what to show of them, and the table or what stands in its place. */
+export function Events({ store, navigation, searchRef }: EventsProps): JSX.Element {
+  const rows = store.rows.value;
+  const route = navigation.route.value;
+  const isEmpty = store.hub.value !== null && rows.size === 0;
+  const search = (q: string): void => navigation.go({ q }, { replace: true });
+  return (
+    <section class="events" aria-labelledby="events-title">
+      <h2 id="events-title" class="section-title" tabIndex={-1}>
+        Events
+      </h2>
+      {!isEmpty && (
+        <div class="toolbar">
+          <SearchBox value={route.q} inputRef={searchRef} onChange={search} />
+          <FilterChips
+            value={route.show}
+            counts={countByFilter(rows.values())}
+            onChange={(show) => navigation.go({ show })}
+          />
+        </div>
+      )}
+      <EventsBody store={store} navigation={navigation} />
+    </section>
+  );
+}
+
+function EventsBody({ store, navigation }: Pick<EventsProps, 'store' | 'navigation'>): JSX.Element {
+  if (store.hub.value === null) return <TableSkeleton />;
+  const rows = store.rows.value;
+  if (rows.size === 0) return <NothingRegistered />;
+  const types = listTypes(rows.values(), navigation.route.value);
+  if (types.length > 0) return <EventTable rows={rows} types={types} navigation={navigation} />;
+  return (
+    <EmptyState title="Nothing matches">
+      <p>
+        None of {rows.size === 1 ? 'the one event type' : `${rows.size} event types`} matches the search and filter.
+      </p>
+      <button type="button" class="button" onClick={() => navigation.go({ q: '', show: 'all' })}>
+        Clear
+      </button>
+    </EmptyState>
+  );
+}

@@ -1,0 +1,22 @@
+import type { JSX } from 'preact';
+import { CopyButton } from './copy-button.js';
+import { EmptyState } from './empty-state.js';
+
+const SNIPPET = `hub.event({
+  type: 'order.created',
+  handler: ({ payload, logger }) => logger.info(payload, 'order'),
+});
+
+await hub.emit('order.created', { id: 1 });`;
+
+export function NothingRegistered(): JSX.Element {
+  return (
+    <EmptyState title="No event types yet">
+      <p>This hub has nothing registered. Register an event type and it appears here by itself:</p>
+      <div class="snippet">
+        <pre class="code">{SNIPPET}</pre>
+        <CopyButton label="Copy code" text={() => SNIPPET} />
+      </div>
+    </EmptyState>
+  );
+}

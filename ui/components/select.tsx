@@ -1,0 +1,31 @@
+import type { JSX } from 'preact';
+
+export interface SelectProps<T extends string> {
+  readonly label: string;
+  readonly options: readonly T[];
+  readonly labels: Readonly<Record<T, string>>;
+  readonly value: T;
+  readonly onChange: (value: T) => void;
+}
+
+/** A choice of one, with its label before it. */
+export function Select<T extends string>({ label, options, labels, value, onChange }: SelectProps<T>): JSX.Element {
+  return (
+    <label class="select">
+      <span class="select-label">{label}</span>
+      <select
+        value={value}
+        onChange={(event) => {
+          const chosen = options.find((option) => option === event.currentTarget.value);
+          if (chosen !== undefined) onChange(chosen);
+        }}
+      >
+        {options.map((option) => (
+          <option key={option} value={option}>
+            {labels[option]}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

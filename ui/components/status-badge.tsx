@@ -1,0 +1,22 @@
+import type { JSX } from 'preact';
+import type { EventStatus } from '../state/event-status.js';
+import { Icon, type IconName } from './icon.js';
+
+/** The words for the statuses, on badges and chips alike. */
+export const STATUS_LABEL: Record<EventStatus, string> = {
+  failing: 'Failing',
+  active: 'Active',
+  idle: 'Idle',
+  never: 'Never seen',
+};
+
+const ICON: Record<EventStatus, IconName> = { failing: 'triangle', active: 'dot', idle: 'ring', never: 'dashes' };
+
+export function StatusBadge({ status }: { status: EventStatus }): JSX.Element {
+  return (
+    <span class={`badge badge-${status}`}>
+      <Icon name={ICON[status]} />
+      {STATUS_LABEL[status]}
+    </span>
+  );
+}

@@ -1,0 +1,35 @@
+import type { RefObject } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+
+/**
+ * Moves the focus to the panel's title when a person opens the panel or goes on to another type in it, and back to where
+ * it was when the panel closes. A page that is opened with its panel leaves the focus alone.
+ */
+export function usePanelFocus(
+  panel: RefObject<HTMLElement | null>,
+  title: RefObject<HTMLElement | null>,
+  type: string,
+): void {
+  const shown = useRef(type);
+  shown.current = type;
+  useEffect(() => {
+    const opener = document.activeElement;
+    const element = panel.current;
+    return () => {
+      const focused = document.activeElement;
+      if (focused !== null && focused !== document.body && element?.contains(focused) !== true) return;
+      // The page behind the panel may be inert until the panel is gone.
+      queueMicrotask(() => returnTarget(opener, shown.current)?.focus());
+    };
+  }, []);
+  useEffect(() => {
+    if (document.activeElement !== document.body) title.current?.focus();
+  }, [type]);
+}
+
+/** What had the focus before, or else the type's row, or else the search box. */
+function returnTarget(opener: Element | null, type: string): HTMLElement | null {
+  if (opener instanceof HTMLElement && opener !== document.body && opener.isConnected) return opener;
+  const links = [...document.querySelectorAll<HTMLElement>('.row-link')];
+  return links.find((link) => link.dataset['type'] === type) ?? document.querySelector<HTMLElement>('.search input');
+}

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { formatAgo, formatDuration } from './duration.js';
+
+test.each<[number | null, string]>([
+  [null, '—'],
+  [0, '0 ms'],
+  [0.4, '<1 ms'],
+  [12.4, '12 ms'],
+  [999.4, '999 ms'],
+  [999.5, '1 s'],
+  [1_240, '1.24 s'],
+  [9_994, '9.99 s'],
+  [30_000, '30 s'],
+  [59_940, '59.9 s'],
+  [59_994, '1 min'],
+  [60_000, '1 min'],
+  [65_000, '1 min 5 s'],
+  [3_599_600, '1 h'],
+  [3_900_000, '1 h 5 min'],
+  [90_000_000, '1 d 1 h'],
+])('%s ms reads %s', (ms, shown) => {
+  expect(formatDuration(ms)).toBe(shown);
+});
+
+test.each<[number, string]>([
+  [-5, 'now'],
+  [999, 'now'],
+  [12_900, '12 s ago'],
+  [60_000, '1 min ago'],
+  [7_200_000, '2 h ago'],
+  [172_800_000, '2 d ago'],
+])('%s ms back reads %s', (ms, shown) => {
+  expect(formatAgo(ms)).toBe(shown);
+});

@@ -1,0 +1,16 @@
+import { render } from 'preact';
+import { createApi } from './api/api.js';
+import { baseUrl } from './api/base-url.js';
+import { App } from './app.js';
+import { createMonitor } from './state/monitor.js';
+import { createNavigation } from './state/navigation.js';
+import { createPreferences } from './state/preferences.js';
+import './styles/index.css';
+
+const root = document.getElementById('app');
+if (root === null) throw new Error('index.html has no element with the id "app".');
+
+const navigation = createNavigation(window);
+const preferences = createPreferences(document);
+const monitor = createMonitor(createApi(baseUrl(location)), navigation, document);
+render(<App monitor={monitor} navigation={navigation} preferences={preferences} />, root);

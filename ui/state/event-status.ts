@@ -1,0 +1,35 @@
+import type { Counts } from '../../server/dashboard/protocol.js';
+import { HISTORY_MS, type History, increaseWithin } from './history.js';
+
+/** What an event type is doing. */
+export type EventStatus = 'failing' | 'active' | 'idle' | 'never';
+
+/** A type that failed within this time is failing. */
+export const FAILING_MS = HISTORY_MS;
+
+/** A type that did anything within this time is active. */
+export const ACTIVE_MS = 60_000;
+
+/**
+ * Decides the status of a type. The server's own times tell what happened before the page was opened; the page's samples
+ * tell what has no time of its own, such as a delayed event that completed now. The first that holds:
+ *
+ * 1. failing: a failure in the last 5 minutes
+ * 2. active: a handler runs, or an event came or ended in the last minute
+ * 3. never: no event was ever received
+ * 4. idle
+ *
+ * @param now epoch milliseconds on the server's clock, at which `counts` were read
+ */
+export function eventStatus(counts: Counts, history: History, now: number): EventStatus {
+  if (isWithin(counts.lastFailedAt, FAILING_MS, now) || increaseWithin(history, FAILING_MS).failed > 0)
+    return 'failing';
+  if (counts.active > 0 || isWithin(counts.lastReceivedAt, ACTIVE_MS, now)) return 'active';
+  const recent = increaseWithin(history, ACTIVE_MS);
+  if (recent.received > 0 || recent.completed > 0) return 'active';
+  return counts.received === 0 ? 'never' : 'idle';
+}
+
+function isWithin(at: number | undefined, spanMs: number, now: number): boolean {
+  return at !== undefined && now - at < spanMs;
+}

@@ -1,0 +1,143 @@
+import type { Counts } from '../../server/dashboard/protocol.js';
+
+/** The counters that the page draws over time. */
+export type Tally = Pick<Counts, 'received' | 'completed' | 'failed'>;
+
+/** Counters as they stood at one time. */
+export interface Sample extends Tally {
+  /** Milliseconds on the page's own monotonic clock. */
+  readonly at: number;
+  /** Counting began anew before this sample, so the step from the one before it is unknown. */
+  readonly restarted: boolean;
+}
+
+/** Samples of one counter, oldest first. The first is a baseline: what it counts happened before the page looked. */
+export type History = readonly Sample[];
+
+/** What happened in one slice of a history. */
+export interface Slice extends Tally {
+  readonly at: number;
+  /** How much of the slice lies between known samples; 0 where nothing is known. */
+  readonly coveredMs: number;
+}
+
+/** How far back a history goes. */
+export const HISTORY_MS = 300_000;
+
+/** A sample between two that are no further apart than this is left out, whatever the poll interval. */
+const RESOLUTION_MS = 5_000;
+
+/** No history holds more: two samples in every stretch of the resolution, and the two ends. */
+export const MAX_SAMPLES = (2 * HISTORY_MS) / RESOLUTION_MS + 2;
+
+/** A history with one more sample. A counter that went down began anew, and so did all where `hubRestarted`. */
+export function extendHistory(history: History, at: number, tally: Tally, hubRestarted: boolean): History {
+  const { received, completed, failed } = tally;
+  const last = history.at(-1);
+  const restarted =
+    last !== undefined &&
+    (hubRestarted || received < last.received || completed < last.completed || failed < last.failed);
+  const next = { at, received, completed, failed, restarted };
+  const kept = last !== undefined && isRedundant(history.at(-2), last, next) ? history.slice(0, -1) : history;
+  const firstInside = kept.findIndex((sample) => sample.at > at - HISTORY_MS);
+  // One sample from before the span is kept: the first step inside it starts there.
+  const from = firstInside === -1 ? Math.max(0, kept.length - 1) : Math.max(0, firstInside - 1);
+  return [...kept.slice(from), next].slice(-MAX_SAMPLES);
+}
+
+/** Whether `last` says little that its neighbours don't: all three are close, or counters stood still. */
+function isRedundant(before: Sample | undefined, last: Sample, next: Sample): boolean {
+  if (before === undefined || last.restarted || next.restarted) return false;
+  return next.at - before.at <= RESOLUTION_MS || (isSame(before, last) && isSame(last, next));
+}
+
+function isSame(a: Tally, b: Tally): boolean {
+  return a.received === b.received && a.completed === b.completed && a.failed === b.failed;
+}
+
+/** How much each counter rose from one sample to the next. */
+export function increase(from: Sample, to: Sample): Tally {
+  if (to.restarted) return { received: 0, completed: 0, failed: 0 };
+  return {
+    received: to.received - from.received,
+    completed: to.completed - from.completed,
+    failed: to.failed - from.failed,
+  };
+}
+
+/** What was counted in samples taken within `spanMs` before the last one. */
+export function increaseWithin(history: History, spanMs: number): Tally {
+  const total = { received: 0, completed: 0, failed: 0 };
+  const since = (history.at(-1)?.at ?? 0) - spanMs;
+  for (const [from, to] of steps(history)) {
+    if (to.at <= since) continue;
+    const step = increase(from, to);
+    total.received += step.received;
+    total.completed += step.completed;
+    total.failed += step.failed;
+  }
+  return total;
+}
+
+/** A rate over less time than this says more about chance than about the hub. */
+const MIN_RATE_SPAN_MS = 900;
+
+/**
+ * Events received a second, over the last `spanMs` or the last step where that is longer; `null` while too little is
+ * known since counting began.
+ */
+export function ratePerSecond(history: History, spanMs = 10_000): number | null {
+  const last = history.at(-1);
+  if (last === undefined || last.restarted) return null;
+  let from: Sample | undefined;
+  for (let index = history.length - 2; index >= 0; index--) {
+    from = history[index];
+    if (from === undefined || from.restarted || from.at <= last.at - spanMs) break;
+  }
+  if (from === undefined || last.at - from.at < MIN_RATE_SPAN_MS) return null;
+  return ((last.received - from.received) / (last.at - from.at)) * 1_000;
+}
+
+/**
+ * Cuts a history into `count` slices of `sliceMs`, the last of which holds the time `until`. A step that reaches over
+ * several slices is spread evenly, so that the picture is the same at every poll interval.
+ */
+export function slices(history: History, until: number, sliceMs: number, count: number): readonly Slice[] {
+  const start = (Math.floor(until / sliceMs) + 1 - count) * sliceMs;
+  const cut = Array.from({ length: count }, (_, index) => ({
+    at: start + index * sliceMs,
+    coveredMs: 0,
+    received: 0,
+    completed: 0,
+    failed: 0,
+  }));
+  for (const [from, to] of steps(history)) {
+    if (to.restarted) continue;
+    const step = increase(from, to);
+    const first = Math.max(0, Math.floor((from.at - start) / sliceMs));
+    for (let index = first; index < count; index++) {
+      const slice = cut[index];
+      if (slice === undefined || slice.at >= to.at) break;
+      const overlapMs = Math.min(to.at, slice.at + sliceMs) - Math.max(from.at, slice.at);
+      const share = overlapMs / (to.at - from.at);
+      slice.coveredMs += overlapMs;
+      slice.received += step.received * share;
+      slice.completed += step.completed * share;
+      slice.failed += step.failed * share;
+    }
+  }
+  return cut;
+}
+
+/** The time of the last restart that the history still shows. */
+export function lastRestart(history: History): number | undefined {
+  return history.findLast((sample) => sample.restarted)?.at;
+}
+
+function* steps(history: History): Generator<[Sample, Sample]> {
+  let from: Sample | undefined;
+  for (const to of history) {
+    if (from !== undefined) yield [from, to];
+    from = to;
+  }
+}

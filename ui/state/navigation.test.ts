@@ -1,0 +1,34 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createNavigation, type Navigation } from './navigation.js';
+
+let navigation: Navigation;
+
+beforeEach(() => {
+  window.history.replaceState(null, '', '/');
+  navigation = createNavigation(window);
+});
+
+afterEach(() => navigation.stop());
+
+test('typing makes no entries in the history, opening a panel makes one', () => {
+  const push = vi.spyOn(window.history, 'pushState');
+  navigation.go({ q: 'o' }, { replace: true });
+  navigation.go({ q: 'or' }, { replace: true });
+  expect(push).toHaveBeenCalledTimes(0);
+  navigation.go({ type: 'order.created' });
+  navigation.go({ type: 'order.created' });
+  expect(push).toHaveBeenCalledTimes(1);
+  expect(window.location.hash).toBe('#/events/order.created?q=or');
+});
+
+test('follows a URL that is changed by hand or by Back', async () => {
+  window.location.hash = '#/events/a%2Fb?show=failing';
+  await vi.waitFor(() => expect(navigation.route.value).toMatchObject({ type: 'a/b', show: 'failing' }));
+});
+
+test('a link to an element leaves the route as it is, in the URL too', async () => {
+  navigation.go({ q: 'order' });
+  window.location.hash = '#events-title';
+  await vi.waitFor(() => expect(window.location.hash).toBe('#/?q=order'));
+  expect(navigation.route.value.q).toBe('order');
+});

@@ -1,0 +1,66 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  DEFAULT_ROUTE,
+  DIRECTIONS,
+  FILTERS,
+  formatRoute,
+  INTERVALS,
+  parseRoute,
+  type Route,
+  SORT_KEYS,
+} from './route.js';
+
+const routes: fc.Arbitrary<Route> = fc.record({
+  type: fc.option(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 300 })),
+  q: fc.string({ unit: 'grapheme' }),
+  sort: fc.constantFrom(...SORT_KEYS),
+  dir: fc.constantFrom(...DIRECTIONS),
+  show: fc.constantFrom(...FILTERS),
+  every: fc.constantFrom(...INTERVALS),
+});
+
+test('every route reads back as it was written', () => {
+  fc.assert(
+    fc.property(routes, (route) => {
+      expect(parseRoute(formatRoute(route))).toEqual(route);
+    }),
+  );
+});
+
+test.each([
+  'a/b',
+  '50%',
+  '__proto__',
+  '日本',
+  'x'.repeat(300),
+  '<img src=x onerror=alert(1)>',
+  'a?b#c&d=e',
+  ' ',
+  '%2F',
+])('the type %s reads back through a real URL', (type) => {
+  const url = new URL(formatRoute({ ...DEFAULT_ROUTE, type }), 'http://host/');
+  expect(parseRoute(url.hash).type).toBe(type);
+});
+
+test('what is at its default is not in the URL', () => {
+  expect(formatRoute(DEFAULT_ROUTE)).toBe('#/');
+  expect(
+    formatRoute({ ...DEFAULT_ROUTE, type: 'order.created', sort: 'failed', dir: 'desc', q: 'ord', show: 'failing' }),
+  ).toBe('#/events/order.created?sort=failed&q=ord&show=failing');
+});
+
+test.each(['', '#', '#/', '#/nonsense', '#/events/', '#/?sort=constructor&dir=up&show=__proto__&every=0'])(
+  '%j is the default route',
+  (hash) => {
+    expect(parseRoute(hash)).toEqual(DEFAULT_ROUTE);
+  },
+);
+
+test('a lone percent sign that a person typed stands for itself', () => {
+  expect(parseRoute('#/events/50%').type).toBe('50%');
+});
+
+test('a name with a lone surrogate makes a link and no error', () => {
+  expect(formatRoute({ ...DEFAULT_ROUTE, type: '\ud800' })).toBe('#/events/%EF%BF%BD');
+});

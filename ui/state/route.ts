@@ -1,0 +1,83 @@
+import { wellFormed } from '../format/well-formed.js';
+
+/** Columns that the table of events can be sorted by. */
+export const SORT_KEYS = ['status', 'type', 'received', 'completed', 'failed', 'rate', 'failures', 'recent'] as const;
+export type SortKey = (typeof SORT_KEYS)[number];
+
+export const DIRECTIONS = ['asc', 'desc'] as const;
+export type Direction = (typeof DIRECTIONS)[number];
+
+/** Which types the table shows. */
+export const FILTERS = ['all', 'failing', 'active', 'idle', 'never'] as const;
+export type Filter = (typeof FILTERS)[number];
+
+/** Seconds between polls. */
+export const INTERVALS = ['1', '2', '5', '15', '60', 'off'] as const;
+export type Interval = (typeof INTERVALS)[number];
+
+/** Everything that a person sets on the page, but for what belongs to the person: theme and shortcuts. */
+export interface Route {
+  /** The event type whose panel is open. */
+  readonly type: string | null;
+  readonly q: string;
+  readonly sort: SortKey;
+  readonly dir: Direction;
+  readonly show: Filter;
+  readonly every: Interval;
+}
+
+export const DEFAULT_ROUTE: Route = { type: null, q: '', sort: 'type', dir: 'asc', show: 'all', every: '2' };
+
+/** The direction that a column is sorted in first: names from A, numbers from the largest, the worst status first. */
+export function firstDirection(sort: SortKey): Direction {
+  return sort === 'type' || sort === 'status' ? 'asc' : 'desc';
+}
+
+/** Reads a location's hash. What it does not understand it takes as not set. */
+export function parseRoute(hash: string): Route {
+  const [path = '', ...rest] = hash.replace(/^#/, '').split('?');
+  const query = new URLSearchParams(rest.join('?'));
+  const sort = oneOf(SORT_KEYS, query.get('sort')) ?? DEFAULT_ROUTE.sort;
+  return {
+    type: path.startsWith('/events/') ? decode(path.slice('/events/'.length)) || null : null,
+    q: query.get('q') ?? DEFAULT_ROUTE.q,
+    sort,
+    dir: oneOf(DIRECTIONS, query.get('dir')) ?? firstDirection(sort),
+    show: oneOf(FILTERS, query.get('show')) ?? DEFAULT_ROUTE.show,
+    every: oneOf(INTERVALS, query.get('every')) ?? DEFAULT_ROUTE.every,
+  };
+}
+
+/** Writes a route as a hash; what is at its default is left out. */
+export function formatRoute(route: Route): string {
+  return (route.type === null ? '#/' : eventPath(route.type)) + formatQuery(route);
+}
+
+/** The hash of an event's panel, without a query. */
+export function eventPath(type: string): string {
+  return `#/events/${encodeURIComponent(wellFormed(type))}`;
+}
+
+/** The query of a route's hash, with its "?"; empty where everything is at its default. */
+export function formatQuery(route: Route): string {
+  const query = new URLSearchParams();
+  if (route.sort !== DEFAULT_ROUTE.sort) query.set('sort', route.sort);
+  if (route.dir !== firstDirection(route.sort)) query.set('dir', route.dir);
+  if (route.q !== '') query.set('q', route.q);
+  if (route.show !== DEFAULT_ROUTE.show) query.set('show', route.show);
+  if (route.every !== DEFAULT_ROUTE.every) query.set('every', route.every);
+  return query.size === 0 ? '' : `?${query}`;
+}
+
+function oneOf<T extends string>(allowed: readonly T[], value: string | null): T | undefined {
+  return allowed.find((item) => item === value);
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // A person typed a lone "%": it stands for itself.
+    return text;
+  }
+}

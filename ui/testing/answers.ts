@@ -1,0 +1,61 @@
+import type { Counts, EventBody, EventIntrospection } from '../../server/dashboard/protocol.js';
+import type { Introspection } from '../api/protocol.js';
+import type { Moment } from '../state/event-row.js';
+
+/** The server's clock in tests. */
+export const SERVER_NOW = Date.UTC(2026, 0, 5, 12, 0, 0);
+
+/** A moment in a test that began at `SERVER_NOW`. */
+export function momentAt(at: number): Moment {
+  return { at, serverNow: SERVER_NOW + at };
+}
+
+/** Counts that keep `received = completed + failed + pending`. */
+export function countsOf(completed = 0, failed = 0, rest: Partial<Counts> = {}): Counts {
+  const pending = rest.pending ?? 0;
+  return { received: completed + failed + pending, completed, failed, pending, active: 0, retried: 0, ...rest };
+}
+
+/** A registered event type. */
+export function eventOf(
+  type: string,
+  metrics: Counts = countsOf(),
+  rest: Partial<EventIntrospection> = {},
+): EventIntrospection {
+  return { type, kind: 'handler', metrics, ...rest };
+}
+
+/** An answer of the introspection route. */
+export function answerOf(
+  events: readonly EventIntrospection[],
+  hub: Partial<Introspection['hub']> = {},
+): Introspection {
+  return {
+    hub: {
+      service: 'shop',
+      transport: 'memory',
+      version: '1.0.0',
+      startedAt: SERVER_NOW - 3_600_000,
+      ...hub,
+    },
+    events,
+  };
+}
+
+/** An answer of an event type's own route. */
+export function detailOf(type: string, metrics: Counts = countsOf(), rest: Partial<EventBody> = {}): EventBody {
+  return {
+    type,
+    ...metrics,
+    deduplicated: 0,
+    durationMs: { p50: null, p95: null, p99: null, max: null },
+    perMinute: Array.from({ length: 60 }, (_, minute) => ({
+      at: SERVER_NOW - (59 - minute) * 60_000,
+      received: 0,
+      completed: 0,
+      failed: 0,
+    })),
+    recentFailures: [],
+    ...rest,
+  };
+}

@@ -1,0 +1,38 @@
+import { cleanup, render } from '@testing-library/preact';
+import { vi } from 'vitest';
+import { App } from '../app.js';
+import { createMonitor } from '../state/monitor.js';
+import { createNavigation } from '../state/navigation.js';
+import { createPreferences } from '../state/preferences.js';
+import type { FakeApi } from './fake-api.js';
+
+export interface Page {
+  /** Lets the next poll happen, with time passing. */
+  poll(): Promise<void>;
+  /** Lets time pass. */
+  pass(ms: number): Promise<void>;
+  close(): void;
+}
+
+/** Opens the whole page on a fake clock and waits for its first answer. */
+export async function openPage(api: FakeApi, hash = ''): Promise<Page> {
+  vi.useFakeTimers();
+  window.history.replaceState(null, '', hash === '' ? '/' : hash);
+  const navigation = createNavigation(window);
+  const monitor = createMonitor(api, navigation, document);
+  render(<App monitor={monitor} navigation={navigation} preferences={createPreferences(document)} />);
+  const pass = async (ms: number): Promise<void> => {
+    await vi.advanceTimersByTimeAsync(ms);
+  };
+  await pass(100);
+  return {
+    pass,
+    poll: () => pass(2_000),
+    close: () => {
+      monitor.stop();
+      navigation.stop();
+      cleanup();
+      vi.useRealTimers();
+    },
+  };
+}
