@@ -25,6 +25,17 @@ export default defineConfig({
       },
       {
         extends: true,
+        test: {
+          name: 'faults',
+          environment: 'node',
+          include: ['faults/**/*.test.ts'],
+          // Each starts processes of its own, and is timed.
+          fileParallelism: false,
+          testTimeout: 300_000,
+        },
+      },
+      {
+        extends: true,
         plugins: [preact()],
         test: {
           name: 'ui',
