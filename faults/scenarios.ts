@@ -38,9 +38,10 @@ function work(hub: Hub, ledger: string): void {
       writeLedger(ledger, 'end', String(n), attempt);
     },
   });
-  hub.event<{ payload: Work }>({
+  hub.event<{ status: string; error?: { code?: string }; payload: Work }>({
     type: 'settled',
-    handler: ({ payload }) => writeLedger(ledger, 'settled', String(payload.payload.n)),
+    handler: ({ payload: { status, error, payload } }) =>
+      writeLedger(ledger, `settled ${error?.code ?? status}`, String(payload.n)),
   });
 }
 

@@ -14,9 +14,9 @@ export interface WorkerProcess {
 
 /** Starts a worker process and waits until it consumes. */
 export async function startWorker(
-  options: Omit<WorkerOptions, 'variant' | 'clockSkewMs'> & Partial<WorkerOptions>,
+  options: Omit<WorkerOptions, 'variant' | 'clockSkewMs' | 'maxCrashes'> & Partial<WorkerOptions>,
 ): Promise<WorkerProcess> {
-  const argument: WorkerOptions = { variant: '', clockSkewMs: 0, ...options };
+  const argument: WorkerOptions = { variant: '', clockSkewMs: 0, maxCrashes: 3, ...options };
   const child = fork(script, [JSON.stringify(argument)], { execArgv: ['--import', 'tsx'] });
   const ended = once(child, 'exit').then(() => {});
   await Promise.race([once(child, 'message'), ended]);

@@ -8,13 +8,13 @@ export interface WorkerOptions {
   /** Which of a scenario's versions to run. */
   readonly variant: string;
   readonly clockSkewMs: number;
+  readonly maxCrashes: number;
 }
 
 export function parseWorkerOptions(json: string | undefined): WorkerOptions {
-  const { scenario, url, prefix, ledger, variant, clockSkewMs } = Object(JSON.parse(json ?? '{}')) as Record<
-    string,
-    unknown
-  >;
+  const { scenario, url, prefix, ledger, variant, clockSkewMs, maxCrashes } = Object(
+    JSON.parse(json ?? '{}'),
+  ) as Record<string, unknown>;
   return {
     scenario: String(scenario),
     url: String(url),
@@ -22,5 +22,6 @@ export function parseWorkerOptions(json: string | undefined): WorkerOptions {
     ledger: String(ledger),
     variant: String(variant),
     clockSkewMs: Number(clockSkewMs),
+    maxCrashes: Number(maxCrashes),
   };
 }

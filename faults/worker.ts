@@ -4,7 +4,7 @@ import { redisTransport } from 'hubline/redis';
 import { scenarios } from './scenarios.js';
 import { parseWorkerOptions } from './worker-options.js';
 
-const { scenario, url, prefix, ledger, variant, clockSkewMs } = parseWorkerOptions(process.argv[2]);
+const { scenario, url, prefix, ledger, variant, clockSkewMs, maxCrashes } = parseWorkerOptions(process.argv[2]);
 if (clockSkewMs !== 0) {
   const now = Date.now.bind(Date);
   Date.now = () => now() + clockSkewMs;
@@ -12,7 +12,7 @@ if (clockSkewMs !== 0) {
 const register = scenarios.get(scenario);
 if (register === undefined) throw new Error(`no scenario ${scenario}`);
 
-const transport = redisTransport({ url, prefix, lockDurationMs: 1_000, stalledIntervalMs: 500 });
+const transport = redisTransport({ url, prefix, lockDurationMs: 1_000, stalledIntervalMs: 500, maxCrashes });
 const hub = createHub({ service: 'shop', transport, concurrency: 20 });
 register(hub, ledger, variant);
 process.on('SIGTERM', () => {

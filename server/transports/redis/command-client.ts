@@ -1,9 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { BackpressureError, TransportUnavailableError } from '../../errors.js';
 import type { Logger } from '../logger.js';
 import { logOutages, reconnectDelayMs } from './outages.js';
 import { loadRedisClient } from './peers.js';
 import type { RedisSettings } from './redis-options.js';
+
+const retryDelayMs = 10;
 
 /**
  * Runs commands that somebody waits for: each answers, or rejects within `emitTimeoutMs`. Connects at
@@ -42,6 +45,8 @@ export class CommandClient {
           if (deadline.isOver) client.disconnect(true);
           if (isAnswer(error)) throw translate(error);
           if (!isRepeatable || deadline.isOver) throw this.#unavailable(error);
+          // A client may call itself ready for a moment after its connection was lost.
+          await delay(retryDelayMs);
         }
       }
     } finally {
