@@ -1,3 +1,4 @@
+import { agentTurn } from './agent-turn.js';
 import { dispatch } from './dispatch.js';
 import type { Figure } from './measure.js';
 import { memory } from './memory.js';
@@ -13,6 +14,10 @@ function print(title: string, figures: readonly Figure[]): void {
 
 console.log(`Node ${process.version}, ${process.platform} ${process.arch}`);
 print('In-process dispatch of 100,000 events to one async handler, median of 5 rounds', await dispatch());
+print(
+  'Agent turns, a model that answers at once, 5 turns with a tool and an answer, median of 5 rounds',
+  await agentTurn(),
+);
 console.log('\nHeap in use over 2,000,000 events of 100 types, in MB');
 for (const { events, heapMegabytes } of await memory()) {
   console.log(`  ${events.toLocaleString('en').padStart(12)}  ${heapMegabytes.toFixed(1)}`);

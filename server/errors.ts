@@ -223,6 +223,11 @@ export class FatalError extends HubError {
   }
 }
 
+/** Whether a failure is terminal whatever `retry` says: a {@link FatalError}, or an error whose `fatal` is true. */
+export function isFatal(error: unknown): boolean {
+  return error instanceof FatalError || (error instanceof HubError && 'fatal' in error && error.fatal === true);
+}
+
 /** Thrown by a handler: the next attempt starts after `retryAfterMs`, in place of the computed delay. */
 export class RetryAfterError extends HubError {
   readonly retryAfterMs: number;

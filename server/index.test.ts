@@ -45,7 +45,10 @@ it('exports these names and no others', () => {
   `);
   expect(Object.keys(testing).sort()).toMatchInlineSnapshot(`
     [
+      "UnexpectedCallError",
+      "UnusedScriptError",
       "createFakeClock",
+      "scriptedProvider",
     ]
   `);
 });

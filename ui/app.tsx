@@ -1,4 +1,4 @@
-import { useComputed, useSignalEffect } from '@preact/signals';
+import { useSignalEffect } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Banner } from './components/banner.js';
@@ -7,6 +7,7 @@ import { Events } from './components/events.js';
 import { Header } from './components/header.js';
 import { Overview } from './components/overview.js';
 import { ShortcutsDialog } from './components/shortcuts-dialog.js';
+import { Workflows } from './components/workflows.js';
 import { countByFilter } from './state/event-list.js';
 import { mediaQuery } from './state/media-query.js';
 import type { Monitor } from './state/monitor.js';
@@ -35,19 +36,25 @@ export function App({ monitor, navigation, preferences }: AppProps): JSX.Element
   useSignalEffect(() => {
     document.title = pageTitle(monitor);
   });
-  const openType = useComputed(() => navigation.route.value.type).value;
+  const openType = navigation.openType.value;
+  const { view } = navigation.route.value;
   const covered = openType !== null && narrow.value;
   return (
     <>
-      <a class="skip-link" href="#events-title">
-        Skip to events
+      <a class="skip-link" href={`#${view}-title`}>
+        Skip to {view}
       </a>
       <div class="page" data-panel={openType !== null} inert={covered}>
         <Header monitor={monitor} navigation={navigation} theme={preferences.theme} onHelp={showHelp} />
         <main class="main">
           <Banner monitor={monitor} />
-          <Overview store={monitor.store} />
-          <Events store={monitor.store} navigation={navigation} searchRef={search} />
+          {view === 'events' && (
+            <>
+              <Overview store={monitor.store} />
+              <Events store={monitor.store} navigation={navigation} searchRef={search} />
+            </>
+          )}
+          {view === 'workflows' && <Workflows monitor={monitor} navigation={navigation} />}
         </main>
       </div>
       {openType !== null && <EventPanel type={openType} monitor={monitor} navigation={navigation} />}

@@ -43,7 +43,7 @@ describe('what is served', () => {
         { type: 'order.refused' },
         ...hostileTypes.map((type) => ({ type })),
       ],
-      workflows: [],
+      workflows: [{ name: 'refund', runs: [] }],
       agents: [],
     });
   });

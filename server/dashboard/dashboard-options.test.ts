@@ -119,6 +119,17 @@ describe('redactError', () => {
     });
   });
 
+  it('covers the errors of workflow runs', async () => {
+    const { hub, clock, server } = await setUp({ redactError: ({ name }) => ({ name, message: 'hidden' }) });
+    await hub.startWorkflow('refund', {});
+    await clock.settle();
+    const reply = await server.get('/api/introspection');
+    expect(jsonOf(reply)).toMatchObject({
+      workflows: [{ runs: [{ error: { name: 'RangeError', message: 'hidden' } }] }],
+    });
+    expect(reply.body.toString()).not.toContain('4242');
+  });
+
   it('cannot add fields', async () => {
     const { reply } = await failures((error) => ({ ...error, name: '', message: '', payload: 'secret' }));
     expect(reply.body.toString()).not.toContain('secret');

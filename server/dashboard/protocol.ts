@@ -6,7 +6,14 @@
 import type { HubIntrospection } from '../hub/introspection.js';
 import type { EventMetrics, FailureRecord } from '../transports/stats.js';
 
-export type { AgentSummary, EventIntrospection, EventKind } from '../hub/introspection.js';
+export type {
+  AgentIntrospection,
+  AgentSummary,
+  EventIntrospection,
+  EventKind,
+  WorkflowIntrospection,
+} from '../hub/introspection.js';
+export type { RunIntrospection, StepIntrospection, StepStatus } from '../hub/run-introspection.js';
 export type { Counts, Durations, FailureRecord, MinuteBucket } from '../transports/stats.js';
 
 /** Raised when a field changes its meaning or goes away; a new optional field does not raise it. */

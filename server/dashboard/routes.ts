@@ -11,10 +11,10 @@ import {
 } from './answer.js';
 import type { DashboardOptions } from './dashboard-options.js';
 import { readEventBody } from './event-body.js';
+import { readIntrospectionBody } from './introspection-body.js';
 import { createJsonAnswers, type JsonSource } from './json-answers.js';
 import { pageAnswer } from './page.js';
 import { decodeName, pathBelow } from './paths.js';
-import type { IntrospectionBody } from './protocol.js';
 
 /** Answers a request; never throws and never rejects. */
 export type Router = (request: DashboardRequest) => Answer | Promise<Answer>;
@@ -42,7 +42,7 @@ export function createRouter(hub: Hub, { basePath, redactError, onFailure }: Rou
   const introspection: JsonSource = {
     key: 'introspection',
     revision: () => hub.revision(),
-    read: async (): Promise<IntrospectionBody> => ({ protocol: 1, ...(await hub.introspect()) }),
+    read: () => readIntrospectionBody(hub, redactError),
   };
   const event = (type: string): JsonSource => ({
     key: `event ${type}`,

@@ -1,6 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { createHub } from '../hub/create-hub.js';
 import type { Hub } from '../hub/hub.js';
+import { createWorkflow } from '../hub/workflow.js';
 import { createFakeClock, type FakeClock } from '../testing/fake-clock.js';
 import type { Logger } from '../transports/logger.js';
 import { memoryTransport } from '../transports/memory/memory-transport.js';
@@ -37,8 +38,8 @@ export interface TestHub {
 }
 
 /**
- * A hub with `order.created`, which succeeds, `order.refused`, which fails with a secret in its message,
- * and the hostile types. It is stopped when the test ends.
+ * A hub with `order.created`, which succeeds, `order.refused` and the workflow `refund`, which fail with a
+ * secret in their message, and the hostile types. It is stopped when the test ends.
  */
 export async function startTestHub(types: readonly string[] = hostileTypes): Promise<TestHub> {
   const lines: LoggedLine[] = [];
@@ -51,12 +52,11 @@ export async function startTestHub(types: readonly string[] = hostileTypes): Pro
   const clock = createFakeClock();
   const hub = createHub({ service: 'shop', logger, transport: memoryTransport({ clock }) });
   hub.event({ type: 'order.created', description: 'An order came in', handler: () => undefined });
-  hub.event({
-    type: 'order.refused',
-    handler: () => {
-      throw new RangeError('card 4242 was refused');
-    },
-  });
+  const refuse = (): never => {
+    throw new RangeError('card 4242 was refused');
+  };
+  hub.event({ type: 'order.refused', handler: refuse });
+  hub.workflow(createWorkflow({ name: 'refund', steps: [{ name: 'pay back', handler: refuse }] }));
   for (const type of types) hub.event({ type, handler: () => undefined });
   await hub.start();
   onTestFinished(async () => {

@@ -21,23 +21,25 @@ export function refusalOf(name: string, { refusal, envelope: { depth } }: Delive
   return refusal ?? (depth > maxDepth ? new DepthLimitError(name, depth, maxDepth) : undefined);
 }
 
-/** What a conclusion is about. */
-export interface ConclusionSubject {
-  /** As the log names it. */
-  readonly kind: 'event' | 'workflow';
-  readonly name: string;
-  readonly followUps: FollowUpNames;
-}
-
 /** Commits how a delivery ended, and logs what reaches no caller. */
 export class Conclusion {
-  readonly #subject: ConclusionSubject;
+  readonly #kind: 'event' | 'workflow';
+  readonly #name: string;
+  readonly #followUps: FollowUpNames;
   readonly #delivery: Delivery;
   readonly #host: DeliveryHost;
   readonly #startedAt: number;
 
-  constructor(subject: ConclusionSubject, delivery: Delivery, host: DeliveryHost) {
-    this.#subject = subject;
+  constructor(
+    kind: 'event' | 'workflow',
+    name: string,
+    followUpNames: FollowUpNames,
+    delivery: Delivery,
+    host: DeliveryHost,
+  ) {
+    this.#kind = kind;
+    this.#name = name;
+    this.#followUps = followUpNames;
     this.#delivery = delivery;
     this.#host = host;
     this.#startedAt = host.transport.clock.monotonic();
@@ -61,7 +63,7 @@ export class Conclusion {
 
   giveUp(error: unknown): void {
     this.#end({ status: 'failed', error: errorInfo(error) });
-    this.#host.logger.error(this.#logFields(error), `${this.#subject.kind} failed`);
+    this.#host.logger.error(this.#logFields(error), `${this.#kind} failed`);
   }
 
   #nextDelayMs(error: unknown, retry: ResolvedRetry | undefined, attempt: number): number | undefined {
@@ -76,7 +78,7 @@ export class Conclusion {
   #end(ending: Ending): void {
     const { envelope } = this.#delivery;
     // Past the depth limit a follow-up would be deeper still.
-    const following = envelope.depth > maxDepth ? [] : followUps(this.#subject.followUps, envelope, ending);
+    const following = envelope.depth > maxDepth ? [] : followUps(this.#followUps, envelope, ending);
     const durationMs = this.#durationMs();
     if (ending.status === 'failed') {
       this.#commit({ status: 'failed', error: ending.error, durationMs, followUps: following });
@@ -96,10 +98,9 @@ export class Conclusion {
   }
 
   #logFields(err: unknown): object {
-    const { kind, name } = this.#subject;
     const { envelope, attempt } = this.#delivery;
-    return kind === 'event'
-      ? { err, eventType: name, eventId: envelope.id, attempt }
-      : { err, workflow: name, runId: envelope.id, attempt };
+    return this.#kind === 'event'
+      ? { err, eventType: this.#name, eventId: envelope.id, attempt }
+      : { err, workflow: this.#name, runId: envelope.id, attempt };
   }
 }

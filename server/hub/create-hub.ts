@@ -14,7 +14,7 @@ import { type Logger, silentLogger } from '../transports/logger.js';
 import { memoryTransport } from '../transports/memory/memory-transport.js';
 import type { EventMetrics, FailureRecord } from '../transports/stats.js';
 import type { Delivery, Envelope, Receipt, Subscription, TransportManager } from '../transports/transport.js';
-import { type HandledEvent, runAttempt } from './attempt.js';
+import { Attempt, type HandledEvent } from './attempt.js';
 import { checkChains } from './check-chains.js';
 import type { DeliveryHost } from './conclusion.js';
 import { checkEmitOptions, type Emit, type EmitOptions } from './emit.js';
@@ -182,7 +182,7 @@ class HubRuntime implements Hub, DeliveryHost {
     for (const event of this.#events.values()) {
       if (!isHandled(event)) continue;
       const { type, concurrency, rate } = event;
-      consumers.set(type, (delivery) => runAttempt(event, delivery, this));
+      consumers.set(type, (delivery) => new Attempt(event, delivery, this).run());
       subscriptions.push({
         type,
         ...(concurrency !== undefined && { concurrency }),

@@ -1,9 +1,16 @@
 import type { RunRecord, TransportManager, TypeCounts } from '../transports/transport.js';
 import { version } from '../version.js';
+import type { HandlerFunction } from './context.js';
 import type { RegisteredEvent } from './event.js';
-import type { EventIntrospection, HubIntrospection, WorkflowIntrospection } from './introspection.js';
+import { handlerInfo } from './handler-info.js';
+import type {
+  AgentIntrospection,
+  EventIntrospection,
+  HubIntrospection,
+  WorkflowIntrospection,
+} from './introspection.js';
 import { introspectRun } from './run-introspection.js';
-import { type HubWorkflow, workflowType } from './workflow.js';
+import { type HubWorkflow, type ResolvedStep, workflowType } from './workflow.js';
 
 const runsShown = 10;
 
@@ -29,7 +36,10 @@ export async function introspect(
       const typeCounts = counts[events.length + index];
       return typeCounts === undefined ? [] : [introspectWorkflow(workflow, typeCounts, runs[index] ?? [])];
     }),
-    agents: [],
+    agents: introspectAgents([
+      ...events.flatMap(({ handler }) => handler ?? []),
+      ...workflows.flatMap(({ steps }) => steps.map(({ handler }) => handler)),
+    ]),
   };
 }
 
@@ -43,18 +53,44 @@ function introspectWorkflow(
     name,
     ...(description !== undefined && { description }),
     ...(trigger !== undefined && { trigger }),
-    steps: steps.map((step) => ({ name: step.name, kind: 'step' })),
+    steps: steps.map(introspectStep),
     ...followUps,
     metrics: total,
     runs: runs.map((run) => introspectRun(workflow, run)),
   };
 }
 
+function introspectStep({ name, handler }: ResolvedStep): WorkflowIntrospection['steps'][number] {
+  const agent = handlerInfo(handler)?.agents()[0];
+  return agent === undefined ? { name, kind: 'step' } : { name, kind: 'agent', agent: agent.name };
+}
+
+function introspectHandler(handler: HandlerFunction | undefined): Pick<EventIntrospection, 'kind' | 'agent'> {
+  if (handler === undefined) return { kind: 'declared' };
+  const info = handlerInfo(handler);
+  if (info === undefined) return { kind: 'handler' };
+  const [first] = info.agents();
+  if (info.kind !== 'agent' || first === undefined) return { kind: info.kind };
+  const { name, model, tools, delegates } = first;
+  return { kind: info.kind, agent: { name, model, tools, delegates } };
+}
+
+/** The agents behind the handlers, each name once. */
+function introspectAgents(handlers: readonly object[]): AgentIntrospection[] {
+  const byName = new Map<string, AgentIntrospection>();
+  for (const handler of handlers) {
+    for (const agent of handlerInfo(handler)?.agents() ?? []) {
+      if (!byName.has(agent.name)) byName.set(agent.name, agent);
+    }
+  }
+  return [...byName.values()];
+}
+
 function introspectEvent(event: RegisteredEvent, { total, services }: TypeCounts): EventIntrospection {
   const { type, description, handler, retry, timeoutMs, concurrency, rate, followUps, schema } = event;
   return {
     type,
-    kind: handler === undefined ? 'declared' : 'handler',
+    ...introspectHandler(handler),
     ...(description !== undefined && { description }),
     ...(retry !== undefined && {
       retry: {

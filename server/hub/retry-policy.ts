@@ -1,4 +1,4 @@
-import { FatalError, InvalidOptionError, RetryAfterError } from '../errors.js';
+import { InvalidOptionError, isFatal, RetryAfterError } from '../errors.js';
 
 /** How often and when a failed attempt is made again. */
 export interface RetryConfig {
@@ -17,7 +17,7 @@ export interface RetryConfig {
    * @see Marc Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015
    */
   jitter?: boolean;
-  /** `false` makes the failure terminal. Not asked for a `FatalError`, which always is. */
+  /** `false` makes the failure terminal. Not asked for a fatal error, which always is. */
   retryIf?: (error: unknown, attempt: number) => boolean;
 }
 
@@ -60,7 +60,7 @@ export function nextDelayMs(
   error: unknown,
   random: () => number = Math.random,
 ): number | undefined {
-  if (retry === undefined || attempt >= retry.maxAttempts || error instanceof FatalError) return undefined;
+  if (retry === undefined || attempt >= retry.maxAttempts || isFatal(error)) return undefined;
   if (retry.retryIf !== undefined && !retry.retryIf(error, attempt)) return undefined;
   if (error instanceof RetryAfterError) return error.retryAfterMs;
   const delayMs = Math.min(

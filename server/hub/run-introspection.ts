@@ -20,6 +20,8 @@ export interface RunIntrospection {
   readonly requestId: string;
   /** `waiting` before a step begins, and between attempts. */
   readonly status: RunRecord['status'];
+  /** Of the step that runs, waits or failed; from 1. */
+  readonly attempt: number;
   /** Epoch milliseconds. */
   readonly acceptedAt: number;
   /** Epoch milliseconds; absent while the run goes on. */
@@ -33,12 +35,13 @@ export function introspectRun({ steps }: HubWorkflow, record: RunRecord): RunInt
   const { id, service, envelope, status, acceptedAt, endedAt, error, checkpoints } = record;
   const current = steps.find(({ name }) => !checkpoints.has(name));
   const lastAttempt = [...checkpoints.values()].map((value) => parseCheckpoint(value).attempt).at(-1) ?? 1;
-  const isRetrying = record.attempt > lastAttempt;
+  const attempt = record.attempt - lastAttempt + 1;
   return {
     id,
     service,
     requestId: envelope.requestId,
     status,
+    attempt,
     acceptedAt,
     ...(endedAt !== undefined && { endedAt }),
     ...(error !== undefined && { error: { name: error.name, message: error.message } }),
@@ -47,12 +50,12 @@ export function introspectRun({ steps }: HubWorkflow, record: RunRecord): RunInt
       if (checkpoint !== undefined) {
         return { name: step.name, status: 'completed', durationMs: parseCheckpoint(checkpoint).durationMs };
       }
-      return { name: step.name, status: step === current ? currentStatus(status, isRetrying) : 'waiting' };
+      return { name: step.name, status: step === current ? currentStatus(status, attempt) : 'waiting' };
     }),
   };
 }
 
-function currentStatus(status: RunRecord['status'], isRetrying: boolean): StepStatus {
+function currentStatus(status: RunRecord['status'], attempt: number): StepStatus {
   if (status === 'failed' || status === 'active') return status;
-  return isRetrying ? 'retrying' : 'waiting';
+  return attempt > 1 ? 'retrying' : 'waiting';
 }

@@ -17,7 +17,7 @@ const checkpointRetry = { maxAttempts: Number.POSITIVE_INFINITY, initialDelayMs:
 export function runWorkflow(workflow: HubWorkflow, delivery: Delivery, host: DeliveryHost): void {
   const { name, steps, followUps } = workflow;
   const { checkpoints } = delivery;
-  const conclusion = new Conclusion({ kind: 'workflow', name, followUps }, delivery, host);
+  const conclusion = new Conclusion('workflow', name, followUps, delivery, host);
   const definition = stepsOf(workflow);
   /** JSON of each finished step's output. */
   const outputs = new Map<string, string>();

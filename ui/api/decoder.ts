@@ -20,6 +20,20 @@ export const boolean: Decoder<boolean> = (value, path) =>
 export const record: Decoder<Readonly<Record<string, unknown>>> = (value, path) =>
   isRecord(value) ? value : reject(path, 'an object', value);
 
+export function oneOf<T extends string>(allowed: readonly T[]): Decoder<T> {
+  return (value, path) => allowed.find((item) => item === value) ?? reject(path, `one of ${allowed.join(', ')}`, value);
+}
+
+/** An object whose names are data, with values of one type. */
+export function map<T>(decode: Decoder<T>): Decoder<Readonly<Record<string, T>>> {
+  return (value, path) => {
+    const source = record(value, path);
+    for (const [name, item] of Object.entries(source)) decode(item, `${path}.${name}`);
+    // Every value has just been checked.
+    return source as Record<string, T>;
+  };
+}
+
 export function nullable<T>(decode: Decoder<T>): Decoder<T | null> {
   return (value, path) => (value === null ? null : decode(value, path));
 }

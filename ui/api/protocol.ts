@@ -1,12 +1,29 @@
 import type {
+  AgentIntrospection,
   AgentSummary,
   Counts,
   EventBody,
   EventIntrospection,
   EventKind,
   IntrospectionBody,
+  RunIntrospection,
+  StepIntrospection,
+  StepStatus,
+  WorkflowIntrospection,
 } from '../../server/dashboard/protocol.js';
-import { array, boolean, type Decoder, nullable, number, object, optional, record, string } from './decoder.js';
+import {
+  array,
+  boolean,
+  type Decoder,
+  map,
+  nullable,
+  number,
+  object,
+  oneOf,
+  optional,
+  record,
+  string,
+} from './decoder.js';
 import { RequestError } from './request-error.js';
 
 /**
@@ -16,7 +33,7 @@ import { RequestError } from './request-error.js';
 export type HubInfo = Omit<IntrospectionBody['hub'], 'now'>;
 
 /** What the page reads of `GET /api/introspection`. */
-export interface Introspection extends Pick<IntrospectionBody, 'events'> {
+export interface Introspection extends Pick<IntrospectionBody, 'events' | 'workflows' | 'agents'> {
   readonly hub: HubInfo;
 }
 
@@ -34,21 +51,13 @@ const counts: Decoder<Counts> = object<Counts>({
   lastFailedAt: optional(number),
 });
 
-const agent = object<AgentSummary>({
-  name: string,
-  model: string,
-  tools: array(string),
-  delegates: array(string),
-});
-
-// A newer server may know more kinds; the page prints a kind as it is.
-const kind = string as Decoder<EventKind>;
+const agentSummary = { name: string, model: string, tools: array(string), delegates: array(string) };
 
 const event = object<EventIntrospection>({
   type: string,
   description: optional(string),
-  kind,
-  agent: optional(agent),
+  kind: oneOf<EventKind>(['handler', 'agent', 'debate', 'declared']),
+  agent: optional(object<AgentSummary>(agentSummary)),
   retry: optional(
     object<NonNullable<EventIntrospection['retry']>>({
       maxAttempts: number,
@@ -71,9 +80,57 @@ const event = object<EventIntrospection>({
   ),
 });
 
+const run = object<RunIntrospection>({
+  id: string,
+  service: string,
+  requestId: string,
+  status: oneOf<RunIntrospection['status']>(['waiting', 'active', 'completed', 'failed']),
+  acceptedAt: number,
+  endedAt: optional(number),
+  error: optional(object<NonNullable<RunIntrospection['error']>>({ name: string, message: string })),
+  steps: array(
+    object<StepIntrospection>({
+      name: string,
+      status: oneOf<StepStatus>(['waiting', 'active', 'retrying', 'completed', 'failed']),
+      durationMs: optional(number),
+    }),
+  ),
+});
+
+const workflow = object<WorkflowIntrospection>({
+  name: string,
+  description: optional(string),
+  trigger: optional(string),
+  steps: array(
+    object<WorkflowIntrospection['steps'][number]>({
+      name: string,
+      kind: oneOf<WorkflowIntrospection['steps'][number]['kind']>(['step', 'agent']),
+      agent: optional(string),
+    }),
+  ),
+  onSuccess: optional(string),
+  onFailure: optional(string),
+  onComplete: optional(string),
+  metrics: counts,
+  runs: array(run),
+});
+
+const agent = object<AgentIntrospection>({
+  ...agentSummary,
+  description: optional(string),
+  runs: map(number),
+  tokenUsage: object<AgentIntrospection['tokenUsage']>({
+    promptTokens: number,
+    completionTokens: number,
+    totalTokens: number,
+  }),
+});
+
 const introspection = object<Introspection>({
   hub: object<HubInfo>({ service: string, transport: string, version: string, startedAt: nullable(number) }),
   events: array(event),
+  workflows: array(workflow),
+  agents: array(agent),
 });
 
 const eventBody = object<EventBody>({

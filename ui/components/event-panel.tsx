@@ -35,7 +35,7 @@ export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.
         <h2 id="panel-title" class="panel-title" ref={title} tabIndex={-1} title={type}>
           <bdi>{type}</bdi>
         </h2>
-        <button type="button" class="icon-button" title="Close (Esc)" onClick={() => navigation.go({ type: null })}>
+        <button type="button" class="icon-button" title="Close (Esc)" onClick={() => navigation.go({ name: null })}>
           <Icon name="close" />
           <span class="visually-hidden">Close</span>
         </button>
@@ -62,14 +62,13 @@ interface PanelBodyProps extends Omit<EventPanelProps, 'type'> {
 
 function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.Element {
   const event = row.event.value;
-  const { store } = monitor;
   return (
     <>
       {event.description && <p class="panel-description">{event.description}</p>}
       <PanelCounts counts={event.metrics} deduplicated={detail?.body?.deduplicated} />
       <DetailSections body={detail?.body ?? null} serverNow={monitor.serverNow.value} />
       {event.services && <ServiceTable services={event.services} />}
-      <FollowUps event={event} isRegistered={(type) => store.rows.value.has(type)} query={navigation.query.value} />
+      <FollowUps event={event} store={monitor.store} query={navigation.query.value} />
       <EventSettings event={event} />
       {event.schema && (
         <PanelSection title="Payload schema">

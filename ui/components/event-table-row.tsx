@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { formatPercent, formatRate } from '../format/ratio.js';
 import type { EventRow } from '../state/event-row.js';
 import type { Navigation } from '../state/navigation.js';
-import { eventPath } from '../state/route.js';
+import { viewPath } from '../state/route.js';
 import { SPARK_HEIGHT, SPARK_WIDTH } from '../state/sparkline.js';
 import { Count } from './count.js';
 import { Icon } from './icon.js';
@@ -16,7 +16,7 @@ export interface EventTableRowProps {
 
 /** One event type. Renders only where one of its values changed. */
 export function EventTableRow({ row, navigation }: EventTableRowProps): JSX.Element {
-  const isOpen = useComputed(() => navigation.route.value.type === row.type);
+  const isOpen = useComputed(() => navigation.openType.value === row.type);
   const kind = useComputed(() => row.event.value.kind);
   const view = row.view.value;
   return (
@@ -27,7 +27,7 @@ export function EventTableRow({ row, navigation }: EventTableRowProps): JSX.Elem
       <th scope="row" class="col-type">
         <a
           class="row-link"
-          href={eventPath(row.type) + navigation.query.value}
+          href={viewPath('events', row.type) + navigation.query.value}
           title={row.type}
           aria-current={isOpen.value ? 'true' : undefined}
           data-type={row.type}

@@ -1,33 +1,41 @@
 import type { JSX } from 'preact';
 import type { EventIntrospection } from '../../server/dashboard/protocol.js';
-import { eventPath } from '../state/route.js';
+import { followUpsOf, WHEN_LABEL } from '../state/follow-ups.js';
+import type { HubStore } from '../state/hub-store.js';
+import { viewPath } from '../state/route.js';
 import { PanelSection } from './panel-section.js';
 
 export interface FollowUpsProps {
   readonly event: EventIntrospection;
-  readonly isRegistered: (type: string) => boolean;
+  readonly store: HubStore;
   /** The query that links keep. */
   readonly query: string;
 }
 
-/** The event types that are emitted after this one. Nothing where there are none. */
-export function FollowUps({ event, isRegistered, query }: FollowUpsProps): JSX.Element | null {
-  const targets: readonly (readonly [string, string | undefined])[] = [
-    ['On success', event.onSuccess],
-    ['On failure', event.onFailure],
-    ['On complete', event.onComplete],
-  ];
-  const set = targets.flatMap(([label, type]) => (type === undefined ? [] : [{ label, type }]));
-  if (set.length === 0) return null;
+/** The workflows that an event starts, and the events that are emitted after it. Nothing where there are none. */
+export function FollowUps({ event, store, query }: FollowUpsProps): JSX.Element | null {
+  const started = store.workflows.value.filter(({ trigger }) => trigger === event.type);
+  const followUps = followUpsOf(event);
+  if (started.length + followUps.length === 0) return null;
   return (
-    <PanelSection title="Then emits">
+    <PanelSection title="What follows">
       <dl class="facts">
-        {set.map(({ label, type }) => (
-          <div key={label}>
-            <dt>{label}</dt>
+        {started.map(({ name }) => (
+          <div key={`workflow ${name}`}>
+            <dt>Starts workflow</dt>
             <dd>
-              {isRegistered(type) ? (
-                <a href={eventPath(type) + query}>
+              <a href={viewPath('workflows', name) + query}>
+                <bdi>{name}</bdi>
+              </a>
+            </dd>
+          </div>
+        ))}
+        {followUps.map(({ when, type }) => (
+          <div key={when}>
+            <dt>{WHEN_LABEL[when]}</dt>
+            <dd>
+              {store.rows.value.has(type) ? (
+                <a href={viewPath('events', type) + query}>
                   <bdi>{type}</bdi>
                 </a>
               ) : (

@@ -10,6 +10,7 @@ import { ConnectionPill } from './connection-pill.js';
 import { Icon } from './icon.js';
 import { Logo } from './logo.js';
 import { Select } from './select.js';
+import { ViewLinks } from './view-links.js';
 
 const INTERVAL_LABEL: Record<Interval, string> = {
   '1': '1 s',
@@ -41,6 +42,7 @@ export function Header({ monitor, navigation, theme, onHelp }: HeaderProps): JSX
         </h1>
         {hub && <p class="header-facts">{facts(hub, monitor.serverNow.value)}</p>}
       </div>
+      <ViewLinks store={monitor.store} navigation={navigation} />
       <ConnectionPill connection={monitor.connection.value} />
       <div class="header-controls">
         <Select

@@ -1,4 +1,5 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
+import type { AgentIntrospection, WorkflowIntrospection } from '../../server/dashboard/protocol.js';
 import type { HubInfo, Introspection } from '../api/protocol.js';
 import { createEventRow, type EventRow, type Moment, type Reading } from './event-row.js';
 import { extendHistory, type History, type Tally } from './history.js';
@@ -21,6 +22,8 @@ export interface HubStore {
   /** Registered types in the server's order. A new map only where types come or go. */
   readonly rows: ReadonlySignal<ReadonlyMap<string, EventRow>>;
   readonly totals: ReadonlySignal<Totals>;
+  readonly workflows: ReadonlySignal<readonly WorkflowIntrospection[]>;
+  readonly agents: ReadonlySignal<readonly AgentIntrospection[]>;
   /** What was counted while the page looked on, over all types. */
   readonly activity: ReadonlySignal<History>;
   /** Takes in an answer that came at this moment. */
@@ -31,6 +34,8 @@ export function createHubStore(): HubStore {
   const hub = signal<HubInfo | null>(null);
   const rows = signal<ReadonlyMap<string, EventRow>>(new Map());
   const totals = signal<Totals>({ received: 0, completed: 0, failed: 0, pending: 0 });
+  const workflows = signal<readonly WorkflowIntrospection[]>([]);
+  const agents = signal<readonly AgentIntrospection[]>([]);
   const activity = signal<History>([]);
   let seen: Tally = { received: 0, completed: 0, failed: 0 };
 
@@ -50,11 +55,21 @@ export function createHubStore(): HubStore {
     hub.value = answer.hub;
     if (!hasSameTypes(rows.value, next)) rows.value = next;
     totals.value = sum(answer);
+    workflows.value = answer.workflows;
+    agents.value = answer.agents;
     activity.value = extendHistory(activity.value, moment.at, seen, hubRestarted);
     return { newFailures };
   };
 
-  return { hub, rows, totals, activity, apply: (answer, moment) => batch(() => apply(answer, moment)) };
+  return {
+    hub,
+    rows,
+    totals,
+    workflows,
+    agents,
+    activity,
+    apply: (answer, moment) => batch(() => apply(answer, moment)),
+  };
 }
 
 /**

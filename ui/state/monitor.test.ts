@@ -52,7 +52,7 @@ test('an opened type is asked for at once, after the table', async () => {
   const navigation = createNavigation(window);
   monitor = createMonitor(api, navigation, document);
   await vi.advanceTimersByTimeAsync(500);
-  navigation.go({ type: 'a/b' });
+  navigation.go({ name: 'a/b' });
   await vi.advanceTimersByTimeAsync(0);
   expect(api.requests).toEqual(['introspection', 'introspection', 'a/b']);
   expect(monitor.detail.value?.body?.type).toBe('a/b');
@@ -62,7 +62,7 @@ test('a type without details leaves the connection live', async () => {
   const api = createFakeApi([]);
   const navigation = createNavigation(window);
   monitor = createMonitor(api, navigation, document);
-  navigation.go({ type: 'gone' });
+  navigation.go({ name: 'gone' });
   await vi.advanceTimersByTimeAsync(0);
   expect(monitor.detail.value?.error?.status).toBe(404);
   expect(monitor.connection.value.kind).toBe('live');

@@ -32,6 +32,7 @@ export interface Monitor {
 
 /** Polls while the document is shown, at the pace that the route sets. */
 export function createMonitor(api: Api, navigation: Navigation, document: Document): Monitor {
+  const { openType } = navigation;
   const store = createHubStore();
   const { detail, load } = createEventDetail(api);
   const announcer = createAnnouncer();
@@ -41,7 +42,6 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
   const lastGoodAt = signal<number | null>(null);
   const error = signal<RequestError | null>(null);
   const interval = computed(() => intervalMs(navigation.route.value.every));
-  const openType = computed(() => navigation.route.value.type);
 
   const run = async (abort: AbortSignal): Promise<boolean> => {
     try {

@@ -15,15 +15,17 @@ test('typing makes no entries in the history, opening a panel makes one', () => 
   navigation.go({ q: 'o' }, { replace: true });
   navigation.go({ q: 'or' }, { replace: true });
   expect(push).toHaveBeenCalledTimes(0);
-  navigation.go({ type: 'order.created' });
-  navigation.go({ type: 'order.created' });
+  navigation.go({ name: 'order.created' });
+  navigation.go({ name: 'order.created' });
   expect(push).toHaveBeenCalledTimes(1);
   expect(window.location.hash).toBe('#/events/order.created?q=or');
 });
 
 test('follows a URL that is changed by hand or by Back', async () => {
   window.location.hash = '#/events/a%2Fb?show=failing';
-  await vi.waitFor(() => expect(navigation.route.value).toMatchObject({ type: 'a/b', show: 'failing' }));
+  await vi.waitFor(() =>
+    expect(navigation.route.value).toMatchObject({ view: 'events', name: 'a/b', show: 'failing' }),
+  );
 });
 
 test('a link to an element leaves the route as it is, in the URL too', async () => {

@@ -4,9 +4,11 @@ import { formatQuery, formatRoute, parseRoute, type Route } from './route.js';
 /** Where the page is, kept in the URL's hash. */
 export interface Navigation {
   readonly route: ReadonlySignal<Route>;
+  /** The event type whose panel is open. */
+  readonly openType: ReadonlySignal<string | null>;
   /** Goes to the route with some parts changed. `replace` makes no entry in the browser's history. */
   go(change: Partial<Route>, options?: { readonly replace?: boolean }): void;
-  /** The query that links to other event types keep. */
+  /** The query that links within the page keep. */
   readonly query: ReadonlySignal<string>;
   /** Stops following the URL. */
   stop(): void;
@@ -23,6 +25,7 @@ export function createNavigation(window: Window): Navigation {
   window.addEventListener('hashchange', follow);
   return {
     route,
+    openType: computed(() => (route.value.view === 'events' ? route.value.name : null)),
     query: computed(() => formatQuery(route.value)),
     go: (change, { replace = false } = {}) => {
       const next = { ...route.value, ...change };

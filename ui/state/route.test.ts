@@ -9,10 +9,12 @@ import {
   parseRoute,
   type Route,
   SORT_KEYS,
+  VIEWS,
 } from './route.js';
 
 const routes: fc.Arbitrary<Route> = fc.record({
-  type: fc.option(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 300 })),
+  view: fc.constantFrom(...VIEWS),
+  name: fc.option(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 300 })),
   q: fc.string({ unit: 'grapheme' }),
   sort: fc.constantFrom(...SORT_KEYS),
   dir: fc.constantFrom(...DIRECTIONS),
@@ -39,14 +41,14 @@ test.each([
   ' ',
   '%2F',
 ])('the type %s reads back through a real URL', (type) => {
-  const url = new URL(formatRoute({ ...DEFAULT_ROUTE, type }), 'http://host/');
-  expect(parseRoute(url.hash).type).toBe(type);
+  const url = new URL(formatRoute({ ...DEFAULT_ROUTE, name: type }), 'http://host/');
+  expect(parseRoute(url.hash)).toMatchObject({ view: 'events', name: type });
 });
 
 test('what is at its default is not in the URL', () => {
   expect(formatRoute(DEFAULT_ROUTE)).toBe('#/');
   expect(
-    formatRoute({ ...DEFAULT_ROUTE, type: 'order.created', sort: 'failed', dir: 'desc', q: 'ord', show: 'failing' }),
+    formatRoute({ ...DEFAULT_ROUTE, name: 'order.created', sort: 'failed', dir: 'desc', q: 'ord', show: 'failing' }),
   ).toBe('#/events/order.created?sort=failed&q=ord&show=failing');
 });
 
@@ -58,9 +60,9 @@ test.each(['', '#', '#/', '#/nonsense', '#/events/', '#/?sort=constructor&dir=up
 );
 
 test('a lone percent sign that a person typed stands for itself', () => {
-  expect(parseRoute('#/events/50%').type).toBe('50%');
+  expect(parseRoute('#/events/50%').name).toBe('50%');
 });
 
 test('a name with a lone surrogate makes a link and no error', () => {
-  expect(formatRoute({ ...DEFAULT_ROUTE, type: '\ud800' })).toBe('#/events/%EF%BF%BD');
+  expect(formatRoute({ ...DEFAULT_ROUTE, name: '\ud800' })).toBe('#/events/%EF%BF%BD');
 });

@@ -11,14 +11,19 @@ export type Direction = (typeof DIRECTIONS)[number];
 export const FILTERS = ['all', 'failing', 'active', 'idle', 'never'] as const;
 export type Filter = (typeof FILTERS)[number];
 
+/** What the page is about to show. */
+export const VIEWS = ['events', 'workflows', 'agents'] as const;
+export type View = (typeof VIEWS)[number];
+
 /** Seconds between polls. */
 export const INTERVALS = ['1', '2', '5', '15', '60', 'off'] as const;
 export type Interval = (typeof INTERVALS)[number];
 
 /** Everything that a person sets on the page, but for what belongs to the person: theme and shortcuts. */
 export interface Route {
-  /** The event type whose panel is open. */
-  readonly type: string | null;
+  readonly view: View;
+  /** What is open in the view: the panel of an event type, one workflow, one agent. */
+  readonly name: string | null;
   readonly q: string;
   readonly sort: SortKey;
   readonly dir: Direction;
@@ -26,7 +31,15 @@ export interface Route {
   readonly every: Interval;
 }
 
-export const DEFAULT_ROUTE: Route = { type: null, q: '', sort: 'type', dir: 'asc', show: 'all', every: '2' };
+export const DEFAULT_ROUTE: Route = {
+  view: 'events',
+  name: null,
+  q: '',
+  sort: 'type',
+  dir: 'asc',
+  show: 'all',
+  every: '2',
+};
 
 /** The direction that a column is sorted in first: names from A, numbers from the largest, the worst status first. */
 export function firstDirection(sort: SortKey): Direction {
@@ -37,9 +50,11 @@ export function firstDirection(sort: SortKey): Direction {
 export function parseRoute(hash: string): Route {
   const [path = '', ...rest] = hash.replace(/^#/, '').split('?');
   const query = new URLSearchParams(rest.join('?'));
+  const [, view, ...name] = path.split('/');
   const sort = oneOf(SORT_KEYS, query.get('sort')) ?? DEFAULT_ROUTE.sort;
   return {
-    type: path.startsWith('/events/') ? decode(path.slice('/events/'.length)) || null : null,
+    view: oneOf(VIEWS, view) ?? DEFAULT_ROUTE.view,
+    name: oneOf(VIEWS, view) === undefined ? null : decode(name.join('/')) || null,
     q: query.get('q') ?? DEFAULT_ROUTE.q,
     sort,
     dir: oneOf(DIRECTIONS, query.get('dir')) ?? firstDirection(sort),
@@ -50,12 +65,13 @@ export function parseRoute(hash: string): Route {
 
 /** Writes a route as a hash; what is at its default is left out. */
 export function formatRoute(route: Route): string {
-  return (route.type === null ? '#/' : eventPath(route.type)) + formatQuery(route);
+  return viewPath(route.view, route.name) + formatQuery(route);
 }
 
-/** The hash of an event's panel, without a query. */
-export function eventPath(type: string): string {
-  return `#/events/${encodeURIComponent(wellFormed(type))}`;
+/** The hash of a view, or of what is open in it, without a query. */
+export function viewPath(view: View, name: string | null = null): string {
+  if (name !== null) return `#/${view}/${encodeURIComponent(wellFormed(name))}`;
+  return view === DEFAULT_ROUTE.view ? '#/' : `#/${view}`;
 }
 
 /** The query of a route's hash, with its "?"; empty where everything is at its default. */
@@ -69,7 +85,7 @@ export function formatQuery(route: Route): string {
   return query.size === 0 ? '' : `?${query}`;
 }
 
-function oneOf<T extends string>(allowed: readonly T[], value: string | null): T | undefined {
+function oneOf<T extends string>(allowed: readonly T[], value: string | null | undefined): T | undefined {
   return allowed.find((item) => item === value);
 }
 

@@ -5,7 +5,7 @@ import { type Preferences, THEMES } from './preferences.js';
 export const SHORTCUTS: readonly (readonly [key: string, action: string])[] = [
   ['/', 'Search event types'],
   ['t', 'Change the theme'],
-  ['Esc', 'Close the panel'],
+  ['Esc', 'Close what is open'],
   ['?', 'Show this list'],
 ];
 
@@ -30,7 +30,7 @@ export function listenForShortcuts(document: Document, targets: ShortcutTargets)
     if (event.key === 'Escape') {
       // The browser clears a search box on Escape: that comes first.
       if (event.target instanceof HTMLInputElement && event.target.value !== '') return;
-      navigation.go({ type: null });
+      navigation.go({ name: null });
       return;
     }
     if (!preferences.shortcuts.value || event.ctrlKey || event.metaKey || event.altKey) return;

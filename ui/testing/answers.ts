@@ -1,4 +1,12 @@
-import type { Counts, EventBody, EventIntrospection } from '../../server/dashboard/protocol.js';
+import type {
+  AgentIntrospection,
+  Counts,
+  EventBody,
+  EventIntrospection,
+  RunIntrospection,
+  StepStatus,
+  WorkflowIntrospection,
+} from '../../server/dashboard/protocol.js';
 import type { Introspection } from '../api/protocol.js';
 import type { Moment } from '../state/event-row.js';
 
@@ -29,6 +37,7 @@ export function eventOf(
 export function answerOf(
   events: readonly EventIntrospection[],
   hub: Partial<Introspection['hub']> = {},
+  rest: Partial<Pick<Introspection, 'workflows' | 'agents'>> = {},
 ): Introspection {
   return {
     hub: {
@@ -39,6 +48,53 @@ export function answerOf(
       ...hub,
     },
     events,
+    workflows: [],
+    agents: [],
+    ...rest,
+  };
+}
+
+/** A registered workflow; its runs have as many steps. */
+export function workflowOf(
+  name: string,
+  steps: readonly string[],
+  rest: Partial<WorkflowIntrospection> = {},
+): WorkflowIntrospection {
+  return { name, steps: steps.map((step) => ({ name: step, kind: 'step' })), metrics: countsOf(), runs: [], ...rest };
+}
+
+/** A run whose steps stand like this; names of steps are those of `steps` in order. */
+export function runOf(
+  id: string,
+  status: RunIntrospection['status'],
+  steps: readonly (readonly [name: string, status: StepStatus, durationMs?: number])[],
+  rest: Partial<RunIntrospection> = {},
+): RunIntrospection {
+  return {
+    id,
+    service: 'shop',
+    requestId: `request of ${id}`,
+    status,
+    acceptedAt: SERVER_NOW - 5_000,
+    steps: steps.map(([name, state, durationMs]) => ({
+      name,
+      status: state,
+      ...(durationMs !== undefined && { durationMs }),
+    })),
+    ...rest,
+  };
+}
+
+/** An agent that has not run yet. */
+export function agentOf(name: string, rest: Partial<AgentIntrospection> = {}): AgentIntrospection {
+  return {
+    name,
+    model: 'small-1',
+    tools: [],
+    delegates: [],
+    runs: {},
+    tokenUsage: { promptTokens: 0, completionTokens: 0, totalTokens: 0 },
+    ...rest,
   };
 }
 

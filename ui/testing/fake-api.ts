@@ -8,6 +8,8 @@ import { answerOf, detailOf, SERVER_NOW } from './answers.js';
 export interface FakeApi extends Api {
   events: readonly EventIntrospection[];
   hub: Partial<Introspection['hub']>;
+  workflows: Introspection['workflows'];
+  agents: Introspection['agents'];
   /** Replaces an event's answer in depth, in part. */
   details: Partial<EventBody>;
   /** The server's clock. */
@@ -22,6 +24,8 @@ export function createFakeApi(events: readonly EventIntrospection[] = []): FakeA
   const api: FakeApi = {
     events,
     hub: {},
+    workflows: [],
+    agents: [],
     details: {},
     error: null,
     serverNow: SERVER_NOW,
@@ -29,7 +33,10 @@ export function createFakeApi(events: readonly EventIntrospection[] = []): FakeA
     introspection: async () => {
       api.requests.push('introspection');
       if (api.error !== null) throw api.error;
-      return { introspection: answerOf(api.events, api.hub), sentAt: api.serverNow };
+      return {
+        introspection: answerOf(api.events, api.hub, { workflows: api.workflows, agents: api.agents }),
+        sentAt: api.serverNow,
+      };
     },
     event: async (type) => {
       api.requests.push(type);

@@ -1,0 +1,54 @@
+import { expect, test } from './fixtures.js';
+import { eventPanel, eventRow, expectCounts } from './page-parts.js';
+
+const names = [
+  '<img src=x onerror=alert(1)>',
+  '"><script>alert(1)</script>',
+  'a/b',
+  '../../api/introspection',
+  '50%',
+  '%2F',
+  'a?b#c&d=e',
+  '__proto__',
+  'constructor',
+  '日本',
+  'x'.repeat(300),
+];
+
+test('any name is shown as it is, opens its panel, and has a link of its own', async ({ page, serve }) => {
+  const { origin, hub } = await serve({
+    register: (shop) => {
+      for (const type of names) shop.event({ type, handler: () => {} });
+    },
+  });
+  for (const type of names) await hub.emit(type, {});
+  await page.goto(`${origin}/#/?every=1`);
+  for (const type of names) {
+    const row = eventRow(page, type);
+    await expectCounts(row, 1, 1, 0);
+    await row.getByRole('link').click();
+    const panel = eventPanel(page, type);
+    await expect(panel.getByRole('heading', { name: type, exact: true })).toBeVisible();
+    await expect(panel.getByRole('definition').first()).toHaveText('1');
+    await panel.getByRole('button', { name: 'Close' }).click();
+    await expect(panel).toBeHidden();
+  }
+  for (const type of names) {
+    await page.goto('about:blank');
+    await page.goto(`${origin}/#/events/${encodeURIComponent(type)}`);
+    const panel = eventPanel(page, type);
+    await expect(panel.getByRole('heading', { name: type, exact: true })).toBeVisible();
+    await expect(panel.getByText('None.')).toBeVisible();
+  }
+  expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+});
+
+test.describe('of a type that there is not', () => {
+  test.use({ expectsOutages: true });
+
+  test('a link says so', async ({ page, serve }) => {
+    const { origin } = await serve();
+    await page.goto(`${origin}/#/events/order.lost`);
+    await expect(eventPanel(page, 'order.lost')).toContainText('No event type of this name is registered.');
+  });
+});

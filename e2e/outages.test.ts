@@ -1,0 +1,109 @@
+import type { Hub } from 'hubline';
+import type { Locator, Page } from 'playwright/test';
+import { expect, test } from './fixtures.js';
+import { eventRow, expectConnection, expectCounts } from './page-parts.js';
+import type { Front, RunningDashboard } from './start-dashboard.js';
+
+test.use({ expectsOutages: true });
+
+const registerOrders = (hub: Hub): void => {
+  hub.event({ type: 'order.created', handler: () => {} });
+};
+
+/** Opens the page and waits until it shows five events. */
+async function openWithFiveEvents(page: Page, { origin, hub }: RunningDashboard): Promise<Locator> {
+  for (let i = 0; i < 5; i += 1) await hub.emit('order.created', {});
+  await page.goto(`${origin}/#/?every=1`);
+  const row = eventRow(page, 'order.created');
+  await expectCounts(row, 5, 5, 0);
+  return row;
+}
+
+// Runs in the page: collects each number below zero that a cell or a definition shows from then on.
+const collectNegativeNumbers = `(() => {
+  const found = [];
+  new MutationObserver(() => {
+    for (const { textContent } of document.querySelectorAll('td, dd')) {
+      if (/^\\s*[-−]\\s*\\d/.test(textContent)) found.push(textContent);
+    }
+  }).observe(document.body, { subtree: true, childList: true, characterData: true });
+  return found;
+})()`;
+
+test('the server goes away under the page and comes back with its counters at zero', async ({ page, serve }) => {
+  const dashboard = await serve({ register: registerOrders });
+  const row = await openWithFiveEvents(page, dashboard);
+  const negativeNumbers = await page.evaluateHandle(collectNegativeNumbers);
+  const banner = page.getByRole('region', { name: 'Connection' });
+  await expect(banner).toBeHidden();
+
+  await dashboard.kill();
+  await expectConnection(page, 'Lost');
+  await expect(banner).toContainText('The server does not answer.');
+  await expect(banner).toContainText(/Data is from .+ old\./);
+  await expectCounts(row, 5, 5, 0);
+
+  await dashboard.restart();
+  await expectConnection(page, 'Live');
+  await expect(banner).toBeHidden();
+  await expectCounts(row, 0, 0, 0);
+  await expect(row).toContainText('restarted');
+
+  await dashboard.hub.emit('order.created', {});
+  await expectCounts(row, 1, 1, 0);
+  expect(await negativeNumbers.jsonValue()).toEqual([]);
+});
+
+const apiAnswers = (status: number, contentType: string, body: string): Front => {
+  return ({ url = '' }, res) => {
+    if (!url.includes('/api/')) return false;
+    res.writeHead(status, { 'Content-Type': contentType }).end(body);
+    return true;
+  };
+};
+
+const outages = [
+  {
+    name: 'a sign-in page in place of JSON',
+    front: apiAnswers(200, 'text/html', '<!doctype html><title>Sign in</title>'),
+    message: 'The answer is not JSON.',
+  },
+  {
+    name: '503 from a proxy',
+    front: apiAnswers(503, 'text/html', '<h1>Service Unavailable</h1>'),
+    message: 'The server is not ready (503).',
+  },
+  {
+    name: 'another protocol',
+    front: apiAnswers(200, 'application/json', '{"protocol":2}'),
+    message: 'This page reads protocol 1, the server speaks protocol 2.',
+  },
+];
+
+for (const { name, front, message } of outages) {
+  test(`${name} is named, and passes`, async ({ page, serve }) => {
+    const dashboard = await serve({ register: registerOrders });
+    const row = await openWithFiveEvents(page, dashboard);
+    const passing = dashboard.front;
+    dashboard.front = front;
+    await expectConnection(page, 'Lost');
+    await expect(page.getByRole('region', { name: 'Connection' })).toContainText(message);
+    await expectCounts(row, 5, 5, 0);
+    dashboard.front = passing;
+    await page.getByRole('button', { name: 'Try now' }).click();
+    await expectConnection(page, 'Live');
+    await expect(page.getByRole('region', { name: 'Connection' })).toBeHidden();
+  });
+}
+
+test('a session that ends is named, and goes on after signing in', async ({ page, serve }) => {
+  const session = { isValid: true };
+  const dashboard = await serve({ register: registerOrders, options: { authorize: async () => session.isValid } });
+  const row = await openWithFiveEvents(page, dashboard);
+  session.isValid = false;
+  await expect(page.getByRole('region', { name: 'Connection' })).toContainText('You are not signed in (401).');
+  await expectConnection(page, 'Lost');
+  await expectCounts(row, 5, 5, 0);
+  session.isValid = true;
+  await expectConnection(page, 'Live');
+});

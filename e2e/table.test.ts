@@ -1,0 +1,100 @@
+import { FatalError, type Hub } from 'hubline';
+import type { Page } from 'playwright/test';
+import { expect, test } from './fixtures.js';
+import { eventRow } from './page-parts.js';
+
+const counts: readonly (readonly [type: string, events: number])[] = [
+  ['order.created', 3],
+  ['order.failed', 1],
+  ['payment.requested', 2],
+  ['review.reminder', 0],
+];
+
+function registerShop(hub: Hub): void {
+  for (const [type] of counts) {
+    hub.event({
+      type,
+      handler() {
+        if (type === 'order.failed') throw new FatalError('no such order');
+      },
+    });
+  }
+}
+
+async function emitAll(hub: Hub): Promise<void> {
+  for (const [type, events] of counts) {
+    for (let i = 0; i < events; i += 1) await hub.emit(type, {});
+  }
+}
+
+async function expectTypes(page: Page, types: readonly string[]): Promise<void> {
+  await expect(page.getByRole('rowheader')).toHaveText([...types]);
+}
+
+test('searches, and keeps the search in the URL', async ({ page, serve }) => {
+  const { origin } = await serve({ register: registerShop });
+  await page.goto(origin);
+  await expectTypes(page, ['order.created', 'order.failed', 'payment.requested', 'review.reminder']);
+  await page.keyboard.press('/');
+  await page.keyboard.type('ORDER');
+  await expectTypes(page, ['order.created', 'order.failed']);
+  await expect(page).toHaveURL(/q=ORDER/);
+  await page.reload();
+  await expectTypes(page, ['order.created', 'order.failed']);
+  await expect(page.getByRole('searchbox')).toHaveValue('ORDER');
+});
+
+test('sorts by a column, both ways, and says so', async ({ page, serve }) => {
+  const { origin, hub } = await serve({ register: registerShop });
+  await emitAll(hub);
+  await page.goto(origin);
+  const received = page.getByRole('columnheader', { name: 'Received' });
+  await received.getByRole('button').click();
+  await expect(received).toHaveAttribute('aria-sort', 'descending');
+  await expectTypes(page, ['order.created', 'payment.requested', 'order.failed', 'review.reminder']);
+  await received.getByRole('button').click();
+  await expect(received).toHaveAttribute('aria-sort', 'ascending');
+  await expectTypes(page, ['review.reminder', 'order.failed', 'payment.requested', 'order.created']);
+  await page.goBack();
+  await expect(received).toHaveAttribute('aria-sort', 'descending');
+});
+
+test('shows the types of one status, and Back shows all', async ({ page, serve }) => {
+  const { origin, hub } = await serve({ register: registerShop });
+  await emitAll(hub);
+  await page.goto(origin);
+  await page.getByRole('button', { name: 'Failing 1' }).click();
+  await expectTypes(page, ['order.failed']);
+  await page.getByRole('button', { name: 'Never seen 1' }).click();
+  await expectTypes(page, ['review.reminder']);
+  await page.getByRole('button', { name: 'Active 2' }).click();
+  await expectTypes(page, ['order.created', 'payment.requested']);
+  await page.goBack();
+  await page.goBack();
+  await page.goBack();
+  await expect(page.getByRole('button', { name: 'All 4' })).toHaveAttribute('aria-pressed', 'true');
+  await expectTypes(page, ['order.created', 'order.failed', 'payment.requested', 'review.reminder']);
+});
+
+test('opens as its URL says', async ({ page, serve }) => {
+  const { origin, hub } = await serve({ register: registerShop });
+  await emitAll(hub);
+  await page.goto(`${origin}/#/?sort=received&dir=asc&q=r&show=active&every=5`);
+  await expectTypes(page, ['payment.requested', 'order.created']);
+  await expect(page.getByRole('combobox', { name: 'Poll' })).toHaveValue('5');
+});
+
+test('says that nothing matches, and clears', async ({ page, serve }) => {
+  const { origin } = await serve({ register: registerShop });
+  await page.goto(`${origin}/#/?q=nowhere&show=failing`);
+  await expect(page.getByRole('heading', { name: 'Nothing matches' })).toBeVisible();
+  await page.getByRole('button', { name: 'Clear' }).click();
+  await expect(eventRow(page, 'order.created')).toBeVisible();
+});
+
+test('says how to begin where nothing is registered', async ({ page, serve }) => {
+  const { origin } = await serve();
+  await page.goto(origin);
+  await expect(page.getByRole('heading', { name: 'No event types yet' })).toBeVisible();
+  await expect(page.getByText('hub.event({')).toBeVisible();
+});

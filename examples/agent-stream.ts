@@ -1,0 +1,17 @@
+import type { Agent } from 'hubline/agents';
+
+/** Writes an agent's answer as it comes, with a line for each tool call, and returns the tokens that it took. */
+export async function answerTo(
+  terminal: { write(text: string): unknown },
+  agent: Agent,
+  question: string,
+): Promise<number> {
+  const stream = agent.stream(question);
+  for await (const event of stream) {
+    if (event.type === 'text-delta') terminal.write(event.text);
+    if (event.type === 'tool-call') terminal.write(`\n> ${event.toolCall.name} ${event.toolCall.arguments}\n`);
+  }
+  terminal.write('\n');
+  const { tokenUsage } = await stream.result;
+  return tokenUsage.totalTokens;
+}

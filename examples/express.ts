@@ -1,0 +1,12 @@
+import express from 'express';
+import { createDashboardHandler, createHub } from 'hubline';
+
+const hub = createHub();
+await hub.start();
+
+const app = express();
+app.use('/ops/hub', createDashboardHandler(hub));
+
+const port = Number(process.env['PORT'] ?? 4000);
+app.listen(port, '127.0.0.1', () => console.log(`http://127.0.0.1:${port}/ops/hub`));
+process.once('SIGTERM', () => hub.stop().then(() => process.exit(0)));

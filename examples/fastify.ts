@@ -1,0 +1,19 @@
+import fastify from 'fastify';
+import { createDashboardHandler, createHub } from 'hubline';
+
+const hub = createHub();
+await hub.start();
+
+const app = fastify();
+const dashboard = createDashboardHandler(hub, { basePath: '/ops/hub' });
+for (const path of ['/ops/hub', '/ops/hub/*']) {
+  app.all(path, (request, reply) => {
+    reply.hijack();
+    dashboard(request.raw, reply.raw);
+  });
+}
+
+const port = Number(process.env['PORT'] ?? 4000);
+await app.listen({ port, host: '127.0.0.1' });
+console.log(`http://127.0.0.1:${port}/ops/hub`);
+process.once('SIGTERM', () => hub.stop().then(() => process.exit(0)));

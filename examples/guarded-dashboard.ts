@@ -1,0 +1,23 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { createServer } from 'node:http';
+import { createDashboardHandler, createHub } from 'hubline';
+
+const { DASHBOARD_PASSWORD: password = '', PORT = '4000' } = process.env;
+if (password === '') throw new Error('set DASHBOARD_PASSWORD: it is what the user "admin" signs in with');
+
+const hub = createHub();
+hub.event({ type: 'order.created', handler: ({ eventId }) => console.log(eventId) });
+await hub.start();
+
+// Digests are of one length, so that the comparison takes the same time whatever was sent.
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+const expected = digest(`Basic ${Buffer.from(`admin:${password}`).toString('base64')}`);
+const dashboard = createDashboardHandler(hub, {
+  authorize: (req) => timingSafeEqual(digest(req.headers.authorization ?? ''), expected),
+});
+const server = createServer((req, res) => {
+  res.setHeader('WWW-Authenticate', 'Basic realm="hub", charset="UTF-8"');
+  dashboard(req, res);
+});
+server.listen(Number(PORT), '127.0.0.1', () => console.log(`http://127.0.0.1:${PORT}/`));
+process.once('SIGTERM', () => hub.stop().then(() => process.exit(0)));

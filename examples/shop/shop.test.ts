@@ -1,0 +1,70 @@
+import { createServer } from 'node:http';
+import { describe, expect, test, vi } from 'vitest';
+import type { IntrospectionBody } from '../../server/dashboard/protocol.js';
+import { type Example, freePort, startExample } from '../testing/start-example.js';
+import { listenOn } from './listen.js';
+
+const startShop = (...args: string[]): Example => startExample('shop/main.ts', { args });
+
+async function introspect(url: string): Promise<IntrospectionBody> {
+  const response = await fetch(`${url}api/introspection`);
+  expect(response.status).toBe(200);
+  // The handler's own tests hold the body to this type.
+  return (await response.json()) as IntrospectionBody;
+}
+
+describe('the shop', { timeout: 30_000 }, () => {
+  test('prints a URL that answers, has traffic, and exits with 0 on SIGTERM', async () => {
+    const shop = startShop('--port', '0', '--rate', '200');
+    const url = await shop.url;
+    const page = await fetch(url);
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+
+    const seen = async (): Promise<Set<string>> => {
+      const { events } = await introspect(url);
+      return new Set(events.filter(({ metrics }) => metrics.received > 0).map(({ type }) => type));
+    };
+    const chain = ['order.created', 'payment.requested', 'payment.captured', 'shipment.booked', 'invoice.requested'];
+    await vi.waitFor(async () => expect([...(await seen())]).toEqual(expect.arrayContaining(chain)), 15_000);
+
+    const orders = await fetch(`${url}api/events/order.created`);
+    await expect(orders.json()).resolves.toMatchObject({ type: 'order.created', failed: 0 });
+    const end = await shop.stop();
+    expect(end).toEqual({ exitCode: 0, stdout: `Dashboard: ${url}\nCtrl+C stops the shop.\n`, stderr: '' });
+  });
+
+  test('sends nothing at --rate 0, and exits with 0 on SIGINT', async () => {
+    const shop = startShop('--port', '0', '--rate', '0');
+    const { events } = await introspect(await shop.url);
+    expect(events.length).toBeGreaterThanOrEqual(8);
+    expect(events.every(({ metrics }) => metrics.received === 0)).toBe(true);
+    expect(events.every(({ description }) => description !== undefined)).toBe(true);
+    expect((await shop.stop('SIGINT')).exitCode).toBe(0);
+  });
+
+  test('listens on exactly the port it is given', async () => {
+    const port = await freePort();
+    expect(await startShop('--port', String(port)).url).toBe(`http://127.0.0.1:${port}/`);
+  });
+
+  test('says which port is taken, and exits with 1', async () => {
+    const other = createServer();
+    const { port } = new URL(await listenOn(other, 0));
+    const end = await startShop('--port', port).ended;
+    other.close();
+    expect(end.exitCode).toBe(1);
+    expect(end.stderr).toBe(`port ${port} is in use: choose another one with --port, or leave --port out\n`);
+  });
+
+  test('prints its usage', async () => {
+    const { exitCode, stdout } = await startShop('--help').ended;
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/--port N[\s\S]*--rate N/);
+  });
+
+  test('refuses arguments that it does not know, and exits with 2', async () => {
+    const { exitCode, stdout, stderr } = await startShop('--prot', '80').ended;
+    expect([exitCode, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/--prot[\s\S]*--port N/);
+  });
+});

@@ -1,0 +1,54 @@
+import { BackpressureError, type Hub, SchemaValidationError } from 'hubline';
+import { oneIn } from './simulate.js';
+
+/** Orders that come in by themselves, until stopped. */
+export interface Traffic {
+  stop(): void;
+}
+
+const tickMs = 100;
+const customers = ['Ada', 'Grace', 'Linus', 'Margaret', 'Barbara', 'Alan', 'Edsger', 'Katherine'];
+const articles = ['teapot', 'kettle', 'cup', 'tray', 'sugar-bowl'];
+
+/**
+ * Sends orders to a started shop. Some come twice, as from a second click, and some are not valid.
+ *
+ * @param perSecond orders a second, fractions allowed; 0 for none
+ * @param onError gets what the shop does not answer for by itself
+ */
+export function startTraffic(hub: Hub, perSecond: number, onError: (error: unknown) => void): Traffic {
+  let next = 1;
+  let owed = 0;
+  const tick = (): void => {
+    for (owed += (perSecond * tickMs) / 1_000; owed >= 1; owed -= 1) {
+      sendOrder(hub, next).catch(onError);
+      next += 1;
+    }
+  };
+  if (perSecond === 0) return { stop: () => {} };
+  const timer = setInterval(tick, tickMs);
+  return { stop: () => clearInterval(timer) };
+}
+
+async function sendOrder(hub: Hub, number: number): Promise<void> {
+  const orderId = `A-${number}`;
+  const isValid = !oneIn(40);
+  const order = {
+    orderId,
+    customer: pick(customers),
+    items: isValid ? [{ sku: pick(articles), quantity: 1 + Math.floor(Math.random() * 3) }] : [],
+    amountCents: 500 + Math.floor(Math.random() * 20_000),
+  };
+  try {
+    await hub.emit('order.created', order, { dedupeId: orderId });
+    if (oneIn(20)) await hub.emit('order.created', order, { dedupeId: orderId });
+  } catch (error) {
+    // The customer hears "please check your order" or "please come back later": no failure of the shop.
+    if (error instanceof SchemaValidationError || error instanceof BackpressureError) return;
+    throw error;
+  }
+}
+
+function pick(names: readonly string[]): string {
+  return names[Math.floor(Math.random() * names.length)] ?? '';
+}

@@ -1,0 +1,36 @@
+import type { Clock } from '../transports/clock.js';
+
+/** Settles as `work` does, or rejects with the signal's reason as soon as it aborts, whatever `work` goes on to do. */
+export function abortable<T>(work: PromiseLike<T>, signal: AbortSignal | undefined): PromiseLike<T> {
+  if (signal === undefined) return work;
+  return new Promise<T>((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    const done = (): void => signal.removeEventListener('abort', abort);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort);
+    Promise.resolve(work).then(
+      (value) => {
+        done();
+        resolve(value);
+      },
+      (error: unknown) => {
+        done();
+        reject(error);
+      },
+    );
+  });
+}
+
+/** Waits; rejects with the signal's reason as soon as it aborts. */
+export async function delay(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  let end: () => void = () => {};
+  const elapsed = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const timer = clock.after(ms, end);
+  try {
+    await abortable(elapsed, signal);
+  } finally {
+    timer.cancel();
+  }
+}

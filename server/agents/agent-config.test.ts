@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest';
+import { DuplicateNameError, HubError, InvalidOptionError, InvalidSchemaError } from '../errors.js';
+import { scriptedProvider } from '../testing/scripted-provider.js';
+import { createAgent } from './agent.js';
+import type { AgentConfig } from './agent-config.js';
+import { createAgentRegistry } from './agent-registry.js';
+import { DuplicateAgentError, DuplicateToolError } from './errors.js';
+
+const tool = { name: 't', description: '', parameters: {}, execute: async () => null };
+const config: AgentConfig = { name: 'a', systemPrompt: '', provider: scriptedProvider([]), model: { model: 'm' } };
+
+// Wrong on purpose: what the compiler would not let through.
+const wrong = (fields: Record<string, unknown>): AgentConfig => ({ ...config, ...fields }) as AgentConfig;
+
+describe('createAgent refuses', () => {
+  test.each<[string, Record<string, unknown>]>([
+    ['name of agent "" must be a non-empty string, got ""', { name: '' }],
+    ['systemPrompt of agent "a" must be a string, got undefined', { systemPrompt: undefined }],
+    ['provider of agent "a" must be an object with a chat method', { provider: {} }],
+    ['model of agent "a" must be an object such as { model: "..." }, got "m"', { model: 'm' }],
+    ['model.model of agent "a" must be a non-empty string', { model: { model: '' } }],
+    ['model.maxTokens of agent "a" must be a whole number, 1 or more, got 0', { model: { model: 'm', maxTokens: 0 } }],
+    ['model.temperature of agent "a" must be a number', { model: { model: 'm', temperature: 'hot' } }],
+    ['model.tools of agent "a" must be left out', { model: { model: 'm', tools: [] } }],
+    ['model.signal of agent "a" must be left out', { model: { model: 'm', signal: AbortSignal.abort() } }],
+    ['tools of agent "a" must be an array', { tools: {} }],
+    ['memory of agent "a" must be an AgentMemory', { memory: {} }],
+    ['maxIterations of agent "a" must be a whole number, 1 or more, got 0', { maxIterations: 0 }],
+    ['tokenBudget of agent "a" must be a whole number, 1 or more, got -1', { tokenBudget: -1 }],
+    ['maxRepeats of agent "a" must be a whole number, 2 or more, got 1', { maxRepeats: 1 }],
+    ['maxParallelToolCalls of agent "a" must be', { maxParallelToolCalls: 0 }],
+    ['maxDelegationDepth of agent "a" must be', { maxDelegationDepth: -1 }],
+    ['finalAnswerTurn of agent "a" must be true or false', { finalAnswerTurn: 1 }],
+    ['onTokenUsage of agent "a" must be a function', { onTokenUsage: 1 }],
+    ['registry of agent "a" must be an AgentRegistry', { registry: {} }],
+    ['retry.maxAttempts of agent "a" must be', { retry: { maxAttempts: 0 } }],
+    ['name of tool "a b" must be 1 to 64 letters, digits, _ or -', { tools: [{ ...tool, name: 'a b' }] }],
+    ['description of tool "t" must be a string', { tools: [{ ...tool, description: undefined }] }],
+    ['parameters of tool "t" must be a JSON Schema object', { tools: [{ ...tool, parameters: [] }] }],
+    ['execute of tool "t" must be a function', { tools: [{ ...tool, execute: undefined }] }],
+    ['timeoutMs of tool "t" must be a number of milliseconds above 0', { tools: [{ ...tool, timeoutMs: 0 }] }],
+  ])('%s', (message, fields) => {
+    expect(() => createAgent(wrong(fields))).toThrow(InvalidOptionError);
+    expect(() => createAgent(wrong(fields))).toThrow(message);
+  });
+
+  test('a wrong JSON Schema, at once', () => {
+    const tools = [{ ...tool, parameters: { type: 'nonsense' } }];
+    expect(() => createAgent({ ...config, tools })).toThrow(InvalidSchemaError);
+  });
+
+  test('two tools of one name, and one named as the delegate tool', () => {
+    expect(() => createAgent({ ...config, tools: [tool, tool] })).toThrow(DuplicateToolError);
+    const delegate = { ...tool, name: 'delegate' };
+    expect(() => createAgent({ ...config, tools: [delegate], registry: createAgentRegistry() })).toThrow(
+      DuplicateToolError,
+    );
+    expect(() => createAgent({ ...config, tools: [delegate] })).not.toThrow();
+  });
+});
+
+test('a registry holds agents by name, each name once', () => {
+  const registry = createAgentRegistry();
+  const agent = createAgent(config);
+  registry.register(agent);
+  expect(registry.get('a')).toBe(agent);
+  expect(registry.has('a')).toBe(true);
+  expect(registry.get('constructor')).toBeUndefined();
+  expect(registry.has('__proto__')).toBe(false);
+  expect(registry.list()).toEqual([agent]);
+  expect(() => registry.register(createAgent(config))).toThrow(DuplicateAgentError);
+  expect(() => registry.register({} as typeof agent)).toThrow('agent must be what createAgent returns');
+  expect(new DuplicateAgentError('a')).toBeInstanceOf(HubError);
+  expect(new DuplicateAgentError('a')).not.toBeInstanceOf(DuplicateNameError);
+});

@@ -1,0 +1,39 @@
+import type { AgentIntrospection } from '../hub/introspection.js';
+import type { Agent } from './agent.js';
+import type { AgentSpec } from './agent-config.js';
+
+const specs = new WeakMap<Agent, AgentSpec>();
+
+/** Lets {@link introspectAgents} find what stands behind an agent. Returns the agent. */
+export function introspectable(agent: Agent, spec: AgentSpec): Agent {
+  specs.set(agent, spec);
+  return agent;
+}
+
+/** What may be shown of an agent and of all it can delegate to, itself first. Nothing of keys or prompts. */
+export function introspectAgents(agent: Agent): AgentIntrospection[] {
+  const found = new Map<Agent, AgentIntrospection>();
+  const visit = (next: Agent): void => {
+    const spec = specs.get(next);
+    if (spec === undefined || found.has(next)) return;
+    found.set(next, introspectAgent(spec));
+    for (const other of spec.registry?.list() ?? []) visit(other);
+  };
+  visit(agent);
+  return [...found.values()];
+}
+
+function introspectAgent({ name, description, model, tools, registry, totals }: AgentSpec): AgentIntrospection {
+  const { promptTokens, completionTokens, totalTokens } = totals.tokenUsage;
+  return {
+    name,
+    ...(description !== undefined && { description }),
+    model: model.model,
+    tools: tools()
+      .getDefinitions()
+      .map((tool) => tool.name),
+    delegates: (registry?.list() ?? []).map((other) => other.name).filter((other) => other !== name),
+    runs: { ...totals.runs },
+    tokenUsage: { promptTokens, completionTokens, totalTokens },
+  };
+}

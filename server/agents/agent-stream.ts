@@ -1,0 +1,70 @@
+import { StreamClosedError } from './errors.js';
+import type { ToolCall } from './message.js';
+import type { FinishReason } from './model-provider.js';
+import type { AgentRunResult } from './run.js';
+import type { TokenUsage } from './token-usage.js';
+import type { ToolResult } from './tool.js';
+
+/** Something that happened in a run. Turns count from 1. */
+export type AgentStreamEvent =
+  | { readonly type: 'text-delta'; readonly turn: number; readonly text: string }
+  | { readonly type: 'tool-call'; readonly turn: number; readonly toolCall: ToolCall }
+  /** As they come: of calls in parallel, the first to end is the first here. */
+  | { readonly type: 'tool-result'; readonly turn: number; readonly toolResult: ToolResult }
+  | {
+      readonly type: 'turn-end';
+      readonly turn: number;
+      readonly usage: TokenUsage;
+      readonly finishReason: FinishReason;
+    }
+  /** The last one. */
+  | { readonly type: 'run-end'; readonly result: AgentRunResult };
+
+/**
+ * A run as it happens. It is under way at once, and goes on while nobody reads: what waits to be read
+ * is never more than the run has produced. One loop may read it; leaving the loop early aborts the run.
+ */
+export interface AgentStream extends AsyncIterable<AgentStreamEvent> {
+  /** What `run` would have returned. */
+  readonly result: Promise<AgentRunResult>;
+}
+
+/** Starts a run and makes its events an async iterable. */
+export function createAgentStream(
+  agentName: string,
+  start: (onEvent: (event: AgentStreamEvent) => void, abort: AbortController) => Promise<AgentRunResult>,
+): AgentStream {
+  const abort = new AbortController();
+  const events: AgentStreamEvent[] = [];
+  let wake: () => void = () => {};
+  let isOver = false;
+  const result = start((event) => {
+    events.push(event);
+    wake();
+  }, abort);
+  const over = (): void => {
+    isOver = true;
+    wake();
+  };
+  // Also keeps a rejection that the reader sees in the loop from counting as unhandled.
+  result.then(over, over);
+
+  async function* read(): AsyncGenerator<AgentStreamEvent, void, void> {
+    try {
+      while (true) {
+        const event = events.shift();
+        if (event !== undefined) yield event;
+        else if (isOver) break;
+        else {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+          });
+        }
+      }
+      await result;
+    } finally {
+      if (!isOver) abort.abort(new StreamClosedError(agentName));
+    }
+  }
+  return { result, [Symbol.asyncIterator]: read };
+}

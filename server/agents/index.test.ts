@@ -1,0 +1,72 @@
+import { execFile } from 'node:child_process';
+import { rm } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const built = `${root}node_modules/.cache/import-test`;
+const run = promisify(execFile);
+
+// What users import is compiled, and loads in a process that has loaded nothing else.
+beforeAll(async () => {
+  await run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'server', '--noCheck', '--outDir', built], {
+    cwd: root,
+  });
+}, 60_000);
+
+afterAll(() => rm(built, { recursive: true, force: true }));
+
+async function evaluate(script: string): Promise<string> {
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: root });
+  return stdout;
+}
+
+const logResolved = `
+  import { writeSync } from 'node:fs';
+  export async function resolve(specifier, context, next) {
+    const resolved = await next(specifier, context);
+    writeSync(1, resolved.url + '\\n');
+    return resolved;
+  }`;
+
+async function packagesLoadedBy(script: string): Promise<Set<string>> {
+  const hook = `data:text/javascript,${encodeURIComponent(logResolved)}`;
+  const urls = await evaluate(`
+    import { register } from 'node:module';
+    register(${JSON.stringify(hook)});
+    const agents = await import(${JSON.stringify(`${built}/agents/index.js`)});
+    ${script}`);
+  const packages = [...urls.matchAll(/node_modules\/(?!\.cache)((?:@[^/]+\/)?[^/\n]+)/g)].map(([, name = '']) => name);
+  return new Set(packages);
+}
+
+test('importing hubline/agents, and creating an agent, loads no package', async () => {
+  const created = await packagesLoadedBy(`
+    const provider = new agents.AlphaProvider({ apiKey: 'k' });
+    agents.createAgent({ name: 'a', systemPrompt: '', provider, model: { model: 'm' } });`);
+  expect([...created]).toEqual([]);
+});
+
+test('a vendor’s package is loaded by its first call', async () => {
+  const called = await packagesLoadedBy(`
+    const provider = new agents.BetaProvider({ apiKey: 'k', baseUrl: 'http://127.0.0.1:1/v1' });
+    await provider.chat([{ role: 'user', content: 'x' }], { model: 'm' }).catch(() => {});`);
+  expect(called).toContain('@ai-sdk/anthropic');
+  expect(called).not.toContain('@ai-sdk/openai');
+  expect(called).not.toContain('@ai-sdk/google');
+});
+
+// The processor's time, the least of ten: what else a busy machine does is not the import's doing.
+test('importing hubline/agents takes less than 40 ms', async () => {
+  const times: number[] = [];
+  for (let attempt = 0; attempt < 10; attempt++) {
+    const micros = await evaluate(`
+      const before = process.cpuUsage();
+      await import(${JSON.stringify(`${built}/agents/index.js`)});
+      const { user, system } = process.cpuUsage(before);
+      console.log(user + system);`);
+    times.push(Number(micros) / 1000);
+  }
+  expect(Math.min(...times)).toBeLessThan(40);
+});

@@ -1,0 +1,45 @@
+/**
+ * Agents: a model with a purpose and tools, that may remember, delegate, and handle events.
+ *
+ * @module
+ */
+export { type Agent, type AgentRunOptions, createAgent } from './agent.js';
+export type { AgentConfig } from './agent-config.js';
+export type { AgentContext } from './agent-context.js';
+export { AgentRegistry, createAgentRegistry } from './agent-registry.js';
+export type { AgentStream, AgentStreamEvent } from './agent-stream.js';
+export {
+  AgentRunError,
+  DelegationCycleError,
+  DelegationDepthError,
+  DuplicateAgentError,
+  DuplicateToolError,
+  EmitOutsideHubError,
+  EmptyAnswerError,
+  InvalidAnswerError,
+  MemoryEntryError,
+  NoRegistryError,
+  OrphanToolMessageError,
+  StreamClosedError,
+  StuckLoopError,
+  ToolTimeoutError,
+  UnknownAgentError,
+} from './errors.js';
+export type { AgentMemory } from './memory/agent-memory.js';
+export { ConversationMemory, type ConversationMemoryOptions } from './memory/conversation-memory.js';
+export type { Message, MessageRole, ToolCall } from './message.js';
+export type { FinishReason, ModelOptions, ModelProvider, ModelResponse, ModelStreamChunk } from './model-provider.js';
+export { AlphaProvider, type AlphaProviderOptions } from './providers/alpha-provider.js';
+export { BetaProvider, type BetaProviderOptions } from './providers/beta-provider.js';
+export { GammaProvider, type GammaProviderOptions } from './providers/gamma-provider.js';
+export { fromLanguageModel, type LanguageModel } from './providers/language-model.js';
+export {
+  ContentFilterError,
+  CutStreamError,
+  InvalidApiKeyError,
+  ProviderError,
+  type ProviderErrorDetails,
+} from './providers/provider-error.js';
+export type { AgentRunResult, AgentRunStatus } from './run.js';
+export type { TokenUsage } from './token-usage.js';
+export { createTool, type Tool, type ToolDefinition, type ToolResult } from './tool.js';

@@ -1,0 +1,117 @@
+import { InvalidOptionError } from '../../errors.js';
+import type { KeyValueStore } from '../../transports/key-value-store.js';
+import type { TransportManager } from '../../transports/transport.js';
+import { MemoryEntryError } from '../errors.js';
+import type { Message, ToolCall } from '../message.js';
+import type { AgentMemory } from './agent-memory.js';
+import { repairPairs } from './repair-pairs.js';
+import { dropHeadless, trimExchanges } from './trim-exchanges.js';
+
+/** What a {@link ConversationMemory} takes. */
+export interface ConversationMemoryOptions {
+  /** Whose key-value store keeps the conversations: `hub.transport`. */
+  transport: TransportManager;
+  /** Most messages that a conversation gives back. @default 100 */
+  maxMessages?: number;
+  /** Seconds after its last message that a conversation is forgotten. @default 86_400 (a day) */
+  ttlSeconds?: number;
+}
+
+// Room for the start of an exchange whose end is among the newest messages.
+const storedPerMessage = 2;
+
+/**
+ * Conversations in the hub's transport, so that any process of the hub continues them. A conversation
+ * is an agent's name and a run's id: runs with the same `requestId` share one.
+ *
+ * Every message is one atomic append, so that concurrent runs lose none. A conversation holds at most
+ * twice `maxMessages` messages in the store.
+ *
+ * @example
+ * const memory = new ConversationMemory({ transport: hub.transport, maxMessages: 40 });
+ * const agent = createAgent({ name: 'support', systemPrompt, provider, model, memory });
+ * await agent.run('My name is Ada.', { requestId: 'chat-7' });
+ * await agent.run('What is my name?', { requestId: 'chat-7' });
+ */
+export class ConversationMemory implements AgentMemory {
+  readonly #kv: KeyValueStore;
+  readonly #maxMessages: number;
+  readonly #keepLast: number;
+  readonly #ttlMs: number;
+
+  /** @throws {InvalidOptionError} */
+  constructor({ transport, maxMessages = 100, ttlSeconds = 86_400 }: ConversationMemoryOptions) {
+    if (typeof transport?.kv !== 'object') {
+      throw new InvalidOptionError('transport of ConversationMemory', 'a hub.transport', transport);
+    }
+    if (!(Number.isInteger(maxMessages) && maxMessages >= 1)) {
+      throw new InvalidOptionError('maxMessages of ConversationMemory', 'a whole number, 1 or more', maxMessages);
+    }
+    if (!(Number.isFinite(ttlSeconds) && ttlSeconds > 0)) {
+      throw new InvalidOptionError('ttlSeconds of ConversationMemory', 'a number of seconds above 0', ttlSeconds);
+    }
+    this.#kv = transport.kv;
+    this.#maxMessages = maxMessages;
+    this.#keepLast = maxMessages * storedPerMessage;
+    this.#ttlMs = ttlSeconds * 1000;
+  }
+
+  async addMessage(agentId: string, runId: string, message: Message): Promise<void> {
+    await this.#kv.append(keyOf(agentId, runId), [JSON.stringify(message)], {
+      keepLast: this.#keepLast,
+      ttlMs: this.#ttlMs,
+    });
+  }
+
+  /**
+   * The newest whole exchanges, at most `maxMessages` messages, each call with its result.
+   *
+   * @throws {MemoryEntryError} where something else has written under the conversation's key
+   */
+  async getMessages(agentId: string, runId: string): Promise<Message[]> {
+    const entries = await this.#kv.range(keyOf(agentId, runId), 0, -1);
+    const messages = repairPairs(entries.map((entry) => parseMessage(entry, agentId, runId)));
+    const mayBeCut = entries.length === this.#keepLast;
+    return trimExchanges(mayBeCut ? dropHeadless(messages) : messages, this.#maxMessages);
+  }
+
+  async clear(agentId: string, runId: string): Promise<void> {
+    await this.#kv.delete(keyOf(agentId, runId));
+  }
+}
+
+// JSON keeps the two apart whatever characters they have.
+function keyOf(agentId: string, runId: string): string {
+  return `agent-memory:${JSON.stringify([agentId, runId])}`;
+}
+
+function parseMessage(entry: string, agentId: string, runId: string): Message {
+  let message: unknown;
+  try {
+    message = JSON.parse(entry);
+  } catch (cause) {
+    throw new MemoryEntryError(agentId, runId, cause);
+  }
+  if (!isMessage(message)) throw new MemoryEntryError(agentId, runId);
+  return message;
+}
+
+const roles: readonly unknown[] = ['system', 'user', 'assistant', 'tool'];
+
+function isMessage(value: unknown): value is Message {
+  if (typeof value !== 'object' || value === null) return false;
+  const { role, content, toolCallId, toolCalls, providerMetadata }: { [Key in keyof Message]?: unknown } = value;
+  return (
+    roles.includes(role) &&
+    typeof content === 'string' &&
+    (toolCallId === undefined || typeof toolCallId === 'string') &&
+    (toolCalls === undefined || (Array.isArray(toolCalls) && toolCalls.every(isToolCall))) &&
+    (providerMetadata === undefined || (typeof providerMetadata === 'object' && providerMetadata !== null))
+  );
+}
+
+function isToolCall(value: unknown): value is ToolCall {
+  if (typeof value !== 'object' || value === null) return false;
+  const { id, name, arguments: text }: { [Key in keyof ToolCall]?: unknown } = value;
+  return typeof id === 'string' && typeof name === 'string' && typeof text === 'string';
+}

@@ -1,0 +1,88 @@
+import { InvalidAnswerError } from './errors.js';
+import type { ToolCall } from './message.js';
+import type { FinishReason, ModelResponse, ModelStreamChunk } from './model-provider.js';
+import { CutStreamError } from './providers/provider-error.js';
+import { noUsage, reportedUsage, type TokenUsage } from './token-usage.js';
+
+/** A model's answer, checked: a provider of one's own may return anything. */
+export interface ModelAnswer {
+  readonly content: string;
+  readonly toolCalls: readonly ToolCall[];
+  /** Absent where the provider reported none. */
+  readonly usage?: TokenUsage;
+  readonly finishReason: FinishReason;
+  readonly unreadableCall?: string;
+  readonly providerMetadata?: Record<string, unknown>;
+}
+
+const noCalls: readonly ToolCall[] = [];
+
+/** @throws {InvalidAnswerError} */
+export function readAnswer(response: ModelResponse): ModelAnswer {
+  if (typeof response !== 'object' || response === null) throw new InvalidAnswerError('an object', response);
+  const { content, toolCalls, usage, finishReason, unreadableCall, providerMetadata } = response;
+  const reported = reportedUsage(usage);
+  return {
+    content: readContent(content),
+    toolCalls: readCalls(toolCalls),
+    finishReason,
+    ...(reported && { usage: reported }),
+    ...(unreadableCall !== undefined && { unreadableCall }),
+    ...(providerMetadata && { providerMetadata }),
+  };
+}
+
+/**
+ * Puts a streamed answer together, passing on its text as it comes.
+ *
+ * @throws {CutStreamError} where it ends without a finish
+ */
+export async function collectAnswer(
+  chunks: AsyncIterable<ModelStreamChunk>,
+  onText: (text: string) => void,
+): Promise<ModelAnswer> {
+  const whole: { -readonly [Key in keyof ModelResponse]?: ModelResponse[Key] } = {};
+  let content = '';
+  const toolCalls: ToolCall[] = [];
+  let usage: TokenUsage | undefined;
+  for await (const chunk of chunks) {
+    if (chunk.content) {
+      content += chunk.content;
+      onText(chunk.content);
+    }
+    toolCalls.push(...readCalls(chunk.toolCalls));
+    usage = chunk.usage ?? usage;
+    if (chunk.finishReason !== undefined) whole.finishReason = chunk.finishReason;
+    if (chunk.unreadableCall !== undefined) whole.unreadableCall = chunk.unreadableCall;
+    if (chunk.providerMetadata !== undefined) whole.providerMetadata = chunk.providerMetadata;
+  }
+  const { finishReason } = whole;
+  if (finishReason === undefined) throw new CutStreamError('the model provider', reportedUsage(usage));
+  return readAnswer({ ...whole, content, toolCalls, usage: usage ?? noUsage(), finishReason });
+}
+
+/** All that the model wrote. */
+export function textsOf({ content, toolCalls }: ModelAnswer): string[] {
+  return [content, ...toolCalls.flatMap((call) => [call.name, call.arguments])];
+}
+
+function readContent(content: unknown): string {
+  if (content === undefined || content === null) return '';
+  if (typeof content !== 'string') throw new InvalidAnswerError('content that is a string', content);
+  return content;
+}
+
+function readCalls(calls: unknown): readonly ToolCall[] {
+  if (calls === undefined || calls === null) return noCalls;
+  if (!Array.isArray(calls)) throw new InvalidAnswerError('toolCalls that are an array', calls);
+  return calls.map(readCall);
+}
+
+function readCall(call: unknown): ToolCall {
+  if (typeof call !== 'object' || call === null) throw new InvalidAnswerError('toolCalls that are objects', call);
+  const { id = '', name, arguments: text = '' }: { [Key in keyof ToolCall]?: unknown } = call;
+  if (typeof id !== 'string') throw new InvalidAnswerError('a tool call with a string for its id', id);
+  if (typeof name !== 'string') throw new InvalidAnswerError('a tool call with a string for its name', name);
+  if (typeof text !== 'string') throw new InvalidAnswerError('a tool call with JSON text for its arguments', text);
+  return { id, name, arguments: text };
+}

@@ -1,0 +1,51 @@
+import { InvalidOptionError } from '../../errors.js';
+import { type LoadModel, VendorProvider, type VendorProviderOptions } from './vendor-provider.js';
+
+/** What an {@link AlphaProvider} takes. */
+export interface AlphaProviderOptions extends VendorProviderOptions {
+  /** Never shown in an error, a log or on the dashboard. For a server that wants none, any word will do. */
+  apiKey: string;
+  /** @default 'https://api.openai.com/v1' */
+  baseUrl?: string;
+  /**
+   * `openai`: the vendor's own models, with all they need, such as `max_completion_tokens`.
+   * `compatible`: any other server that speaks the format (Ollama, vLLM, Mistral, Groq ...), whose
+   * answers are taken less strictly. Say `openai` for a proxy of the vendor.
+   * @default by the host of `baseUrl`
+   */
+  dialect?: 'openai' | 'compatible';
+}
+
+const defaultBaseUrl = 'https://api.openai.com/v1';
+
+/**
+ * OpenAI Chat Completions, and every server that speaks it.
+ *
+ * @example
+ * const vendor = new AlphaProvider({ apiKey });
+ * const local = new AlphaProvider({ apiKey: 'none', baseUrl: 'http://localhost:11434/v1' });
+ */
+export class AlphaProvider extends VendorProvider {
+  /** @throws {InvalidApiKeyError | InvalidOptionError} */
+  constructor({ apiKey, baseUrl = defaultBaseUrl, dialect }: AlphaProviderOptions) {
+    if (dialect !== undefined && dialect !== 'openai' && dialect !== 'compatible') {
+      throw new InvalidOptionError('dialect of AlphaProvider', '"openai" or "compatible"', dialect);
+    }
+    const speaks = dialect ?? (isVendor(baseUrl) ? 'openai' : 'compatible');
+    super({ apiKey, baseUrl }, speaks === 'openai' ? loadOpenAI : loadCompatible);
+  }
+}
+
+function isVendor(baseUrl: string): boolean {
+  return URL.canParse(baseUrl) && new URL(baseUrl).host === new URL(defaultBaseUrl).host;
+}
+
+const loadOpenAI: LoadModel = async (modelId, settings) => {
+  const { createOpenAI } = await import('@ai-sdk/openai');
+  return createOpenAI(settings).chat(modelId);
+};
+
+const loadCompatible: LoadModel = async (modelId, settings) => {
+  const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
+  return createOpenAICompatible({ ...settings, name: 'openai-compatible', includeUsage: true }).chatModel(modelId);
+};

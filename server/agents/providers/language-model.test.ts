@@ -1,0 +1,196 @@
+import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3GenerateResult } from '@ai-sdk/provider';
+import { describe, expect, expectTypeOf, test, vi } from 'vitest';
+import { OrphanToolMessageError } from '../errors.js';
+import type { Message } from '../message.js';
+import { fromLanguageModel, type LanguageModel } from './language-model.js';
+import { toPrompt } from './prompt.js';
+import { ProviderError } from './provider-error.js';
+import { retryAfterMsOf } from './retry-after.js';
+
+const user = (content: string): Message => ({ role: 'user', content });
+const calls = (...ids: string[]): Message => ({
+  role: 'assistant',
+  content: '',
+  toolCalls: ids.map((id) => ({ id, name: `tool-${id}`, arguments: `{"id":"${id}"}` })),
+});
+const result = (toolCallId: string): Message => ({ role: 'tool', toolCallId, content: `of ${toolCallId}` });
+
+const usage = {
+  inputTokens: { total: 3, noCache: 3, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 2, text: 2, reasoning: 0 },
+};
+
+function modelOf(answer: Partial<LanguageModelV3GenerateResult>): LanguageModelV3 {
+  return {
+    specificationVersion: 'v3',
+    provider: 'test.chat',
+    modelId: 'm',
+    supportedUrls: {},
+    doGenerate: vi.fn(async (_options: LanguageModelV3CallOptions) => ({
+      content: [],
+      finishReason: { unified: 'stop' as const, raw: 'stop' },
+      usage,
+      warnings: [],
+      ...answer,
+    })),
+    doStream: () => Promise.reject(new Error('unused')),
+  };
+}
+
+describe('fromLanguageModel', () => {
+  test.each(['v3', 'v4'] as const)('takes a model of specification %s', async (specificationVersion) => {
+    const model = { ...modelOf({ content: [{ type: 'text', text: 'hi' }] }), specificationVersion };
+    expect(await fromLanguageModel(model).chat([user('x')], { model: 'any' })).toEqual({
+      content: 'hi',
+      usage: { promptTokens: 3, completionTokens: 2, totalTokens: 5 },
+      finishReason: 'stop',
+    });
+    expectTypeOf<LanguageModelV3>().toExtend<LanguageModel>();
+  });
+
+  test('takes a function that makes the model of a name', async () => {
+    const make = vi.fn((_id: string) => modelOf({ content: [{ type: 'text', text: 'hi' }] }));
+    await fromLanguageModel(make).chat([user('x')], { model: 'large' });
+    expect(make).toHaveBeenCalledWith('large');
+  });
+
+  test.each([[{}], [{ specificationVersion: 'v2' }], [undefined]])('refuses %j', (model) => {
+    // What the compiler would not let through.
+    expect(() => fromLanguageModel(model as LanguageModel)).toThrow(
+      'must be an AI SDK language model of specification',
+    );
+  });
+
+  test('what the vendor carried out itself is not asked of the run', async () => {
+    const provider = fromLanguageModel(
+      modelOf({
+        content: [
+          { type: 'tool-call', toolCallId: '1', toolName: 'search', input: '{}', providerExecuted: true },
+          { type: 'text', text: 'found' },
+        ],
+      }),
+    );
+    expect((await provider.chat([user('x')], { model: 'm' })).toolCalls).toBeUndefined();
+  });
+
+  test('the v4 word for a stream that broke off is an error', async () => {
+    const stream = new ReadableStream({
+      start(controller) {
+        controller.enqueue({ type: 'finish', finishReason: { unified: 'interrupted', raw: undefined }, usage });
+        controller.close();
+      },
+    });
+    const model = { ...modelOf({}), specificationVersion: 'v4' as const, doStream: async () => ({ stream }) };
+    const read = async (): Promise<void> => {
+      for await (const _ of fromLanguageModel(model).chatStream([user('x')], { model: 'm' }));
+    };
+    await expect(read()).rejects.toMatchObject({ code: 'ERR_CUT_STREAM' });
+  });
+
+  test('an answer that its vendor broke off is an error, which may be tried again', async () => {
+    const model = modelOf({ finishReason: { unified: 'error', raw: 'engine_fault' } });
+    const failure = fromLanguageModel(model).chat([user('x')], { model: 'm' });
+    await expect(failure).rejects.toMatchObject({ retryable: true, message: expect.stringContaining('engine_fault') });
+  });
+
+  test('a failure is a ProviderError that names the provider', async () => {
+    const model = { ...modelOf({}), doGenerate: () => Promise.reject(new Error('boom')) };
+    const failure = fromLanguageModel(model).chat([user('x')], { model: 'm' });
+    await expect(failure).rejects.toBeInstanceOf(ProviderError);
+    await expect(failure).rejects.toMatchObject({
+      provider: 'test.chat',
+      retryable: false,
+      message: expect.stringContaining('boom'),
+    });
+  });
+});
+
+describe('the prompt', () => {
+  test('has all results of one turn in one message, named by their calls', () => {
+    expect(toPrompt([user('x'), calls('a', 'b'), result('a'), result('b')], 'p')).toEqual([
+      { role: 'user', content: [{ type: 'text', text: 'x' }] },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'tool-call', toolCallId: 'a', toolName: 'tool-a', input: { id: 'a' } },
+          { type: 'tool-call', toolCallId: 'b', toolName: 'tool-b', input: { id: 'b' } },
+        ],
+      },
+      {
+        role: 'tool',
+        content: [
+          { type: 'tool-result', toolCallId: 'a', toolName: 'tool-a', output: { type: 'text', value: 'of a' } },
+          { type: 'tool-result', toolCallId: 'b', toolName: 'tool-b', output: { type: 'text', value: 'of b' } },
+        ],
+      },
+    ]);
+  });
+
+  test('merges neighbours of one role, and drops empty texts', () => {
+    const empty: Message = { role: 'assistant', content: ' \n' };
+    const says: Message = { role: 'assistant', content: 'y' };
+    expect(toPrompt([{ role: 'system', content: '' }, user('a'), empty, user('b'), says, says], 'p')).toEqual([
+      { role: 'user', content: [{ type: 'text', text: 'a\n\nb' }] },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'text', text: 'y' },
+          { type: 'text', text: 'y' },
+        ],
+      },
+    ]);
+  });
+
+  test.each(['{"a":', '7', '[]', '', 'null'])('sends arguments that are no object (%j) as an empty one', (text) => {
+    const message: Message = { role: 'assistant', content: '', toolCalls: [{ id: '1', name: 't', arguments: text }] };
+    expect(toPrompt([message], 'p')).toMatchObject([{ content: [{ input: {} }] }]);
+  });
+
+  test('sends metadata back to the provider that it came from, and to no other', () => {
+    const metadata = { p: { signature: 's' } };
+    const message: Message = {
+      ...calls('a'),
+      content: 'text',
+      providerMetadata: {
+        p: [
+          { type: 'reasoning', text: 'hm', metadata },
+          { type: 'call', index: 0 },
+        ],
+      },
+    };
+    expect(toPrompt([message], 'p')).toMatchObject([
+      { content: [{ type: 'reasoning', text: 'hm', providerOptions: metadata }, { type: 'tool-call' }] },
+    ]);
+    expect(toPrompt([message], 'q')).toMatchObject([
+      { content: [{ type: 'text', text: 'text' }, { type: 'tool-call' }] },
+    ]);
+    const broken = { ...message, providerMetadata: { p: [{ type: 'nonsense' }] } };
+    expect(toPrompt([broken], 'p')).toMatchObject([
+      { content: [{ type: 'text', text: 'text' }, { type: 'tool-call' }] },
+    ]);
+  });
+
+  test('refuses a result without its call', () => {
+    expect(() => toPrompt([user('x'), result('a')], 'p')).toThrow(OrphanToolMessageError);
+  });
+});
+
+describe('retryAfterMsOf', () => {
+  const now = Date.UTC(2026, 0, 1);
+
+  test.each<[Record<string, string>, unknown, number | undefined]>([
+    [{ 'retry-after-ms': '1500.5' }, undefined, 1500.5],
+    [{ 'retry-after': '2' }, undefined, 2000],
+    [{ 'retry-after': '0' }, undefined, 0],
+    [{ 'retry-after': 'Thu, 01 Jan 2026 00:00:30 GMT' }, undefined, 30_000],
+    [{ 'retry-after': 'Wed, 31 Dec 2025 23:59:00 GMT' }, undefined, 0],
+    [{ 'retry-after-ms': '5', 'retry-after': '2' }, undefined, 5],
+    [{ 'retry-after': 'soon' }, undefined, undefined],
+    [{}, [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '37s' }], 37_000],
+    [{}, [null, { '@type': 'other', retryDelay: '37s' }], undefined],
+    [{}, [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: 'soon' }], undefined],
+    [{}, undefined, undefined],
+  ])('%j %j is %j', (headers, details, expected) => {
+    expect(retryAfterMsOf(headers, { details }, now)).toBe(expected);
+  });
+});

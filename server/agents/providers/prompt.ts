@@ -1,0 +1,102 @@
+import type {
+  LanguageModelV3CallOptions,
+  LanguageModelV3Message,
+  LanguageModelV3Prompt,
+  LanguageModelV3ToolResultPart,
+} from '@ai-sdk/provider';
+import { OrphanToolMessageError } from '../errors.js';
+import type { Message } from '../message.js';
+import type { ModelOptions } from '../model-provider.js';
+import { readReplay } from './replay.js';
+
+type AssistantPart = Extract<LanguageModelV3Message, { role: 'assistant' }>['content'][number];
+
+/** What a language model is called with. @throws {OrphanToolMessageError} */
+export function toCall(
+  messages: readonly Message[],
+  { temperature, maxTokens, tools, signal }: ModelOptions,
+  provider: string,
+): LanguageModelV3CallOptions {
+  return {
+    prompt: toPrompt(messages, provider),
+    ...(temperature !== undefined && { temperature }),
+    ...(maxTokens !== undefined && { maxOutputTokens: maxTokens }),
+    ...(signal && { abortSignal: signal }),
+    ...(tools &&
+      tools.length > 0 && {
+        tools: tools.map(({ name, description, parameters }) => {
+          return { type: 'function', name, description, inputSchema: parameters };
+        }),
+      }),
+  };
+}
+
+/**
+ * Messages as the AI SDK wants them. Neighbours of one role become one message: vendors want user and
+ * assistant to alternate, and all results of a turn together. An assistant's message without content is
+ * left out, for vendors reject it.
+ */
+export function toPrompt(messages: readonly Message[], provider: string): LanguageModelV3Prompt {
+  const prompt: LanguageModelV3Prompt = [];
+  const toolNames = new Map<string, string>();
+  for (const message of messages) {
+    const last = prompt.at(-1);
+    if (message.role === 'system') {
+      if (message.content !== '') prompt.push({ role: 'system', content: message.content });
+    } else if (message.role === 'user') {
+      const text = last?.role === 'user' ? last.content[0] : undefined;
+      // One text, since some servers take nothing but a string.
+      if (text?.type === 'text') text.text += `\n\n${message.content}`;
+      else prompt.push({ role: 'user', content: [{ type: 'text', text: message.content }] });
+    } else if (message.role === 'assistant') {
+      for (const { id, name } of message.toolCalls ?? []) toolNames.set(id, name);
+      const parts = toAssistantParts(message, provider);
+      if (parts.length === 0) continue;
+      if (last?.role === 'assistant') last.content.push(...parts);
+      else prompt.push({ role: 'assistant', content: parts });
+    } else {
+      const part = toToolResult(message, toolNames);
+      if (last?.role === 'tool') last.content.push(part);
+      else prompt.push({ role: 'tool', content: [part] });
+    }
+  }
+  return prompt;
+}
+
+function toAssistantParts(message: Message, provider: string): AssistantPart[] {
+  const calls = (message.toolCalls ?? []).map(({ id, name, arguments: text }): AssistantPart => {
+    return { type: 'tool-call', toolCallId: id, toolName: name, input: parseArguments(text) };
+  });
+  const replay = readReplay(message, provider);
+  if (replay === undefined) {
+    return isBlank(message.content) ? calls : [{ type: 'text', text: message.content }, ...calls];
+  }
+  return replay.flatMap((part): AssistantPart[] => {
+    if (part.type === 'text' && isBlank(part.text) && part.metadata === undefined) return [];
+    const own = part.type === 'call' ? calls[part.index] : { type: part.type, text: part.text };
+    return own === undefined ? [] : [{ ...own, ...(part.metadata && { providerOptions: part.metadata }) }];
+  });
+}
+
+function isBlank(text: string): boolean {
+  return text.trim() === '';
+}
+
+/** Vendors want an object. Arguments that are none were answered with an error that says so. */
+function parseArguments(text: string): object {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function toToolResult(
+  { toolCallId = '', content }: Message,
+  toolNames: ReadonlyMap<string, string>,
+): LanguageModelV3ToolResultPart {
+  const toolName = toolNames.get(toolCallId);
+  if (toolName === undefined) throw new OrphanToolMessageError(toolCallId);
+  return { type: 'tool-result', toolCallId, toolName, output: { type: 'text', value: content } };
+}

@@ -1,0 +1,146 @@
+import type { ModelProvider } from '../model-provider.js';
+import { AlphaProvider } from './alpha-provider.js';
+import { BetaProvider } from './beta-provider.js';
+import { GammaProvider } from './gamma-provider.js';
+import type { VendorProviderOptions } from './vendor-provider.js';
+
+/** A vendor as its tests see it. */
+export interface Vendor {
+  readonly name: string;
+  readonly model: string;
+  readonly basePath: string;
+  create(options: Required<VendorProviderOptions>): Required<ModelProvider>;
+  /** Where the key belongs. */
+  readonly keyHeader: readonly [string, (key: string) => string];
+  /** Body of the request for: system prompt, one question, one tool, temperature 0.3, 50 tokens. */
+  readonly firstBody: (question: string, stream: boolean) => unknown;
+  /** The messages of a request, from the question on, that follows two parallel calls and their results. */
+  readonly secondMessages: (question: string, ids: readonly string[]) => unknown;
+  /** A request's messages, from the question on. */
+  readonly messagesOf: (body: unknown) => unknown;
+}
+
+const parameters = { type: 'object', properties: { a: { type: 'number' } }, required: ['a'] };
+
+/** The tool that the vendors' tests offer. */
+export const double = {
+  name: 'double',
+  description: 'Doubles a number',
+  parameters,
+  execute: async (input: unknown): Promise<{ is: number }> => ({ is: (input as { a: number }).a * 2 }),
+};
+
+const results = ['{"is":2}', '{"is":4}'];
+
+const openAi = {
+  basePath: '/v1',
+  keyHeader: ['authorization', (key: string) => `Bearer ${key}`],
+  firstBodyOf: (model: string, question: string, stream: boolean) => ({
+    model,
+    max_tokens: 50,
+    temperature: 0.3,
+    messages: [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: question },
+    ],
+    tools: [{ type: 'function', function: { name: 'double', description: 'Doubles a number', parameters } }],
+    ...(stream && { stream: true, stream_options: { include_usage: true } }),
+  }),
+  secondMessages: (question: string, ids: readonly string[]) => [
+    { role: 'user', content: question },
+    {
+      role: 'assistant',
+      content: 'Let me see.',
+      tool_calls: ids.map((id, index) => {
+        return { id, type: 'function', function: { name: 'double', arguments: `{"a":${index + 1}}` } };
+      }),
+    },
+    ...ids.map((id, index) => ({ role: 'tool', tool_call_id: id, content: results[index] })),
+  ],
+  messagesOf: (body: unknown) => (body as { messages: unknown[] }).messages.slice(1),
+} as const;
+
+export const vendors: readonly Vendor[] = [
+  {
+    ...openAi,
+    name: 'AlphaProvider',
+    model: 'gpt-4o',
+    create: (options) => new AlphaProvider({ ...options, dialect: 'openai' }),
+    firstBody: (question, stream) => openAi.firstBodyOf('gpt-4o', question, stream),
+  },
+  {
+    ...openAi,
+    name: 'AlphaProvider, compatible',
+    model: 'llama',
+    create: (options) => new AlphaProvider(options),
+    firstBody: (question, stream) => openAi.firstBodyOf('llama', question, stream),
+  },
+  {
+    name: 'BetaProvider',
+    model: 'claude-sonnet-4-5',
+    basePath: '/v1',
+    create: (options) => new BetaProvider(options),
+    keyHeader: ['x-api-key', (key) => key],
+    firstBody: (question, stream) => ({
+      model: 'claude-sonnet-4-5',
+      max_tokens: 50,
+      temperature: 0.3,
+      system: [{ type: 'text', text: 'Be brief.' }],
+      messages: [{ role: 'user', content: [{ type: 'text', text: question }] }],
+      tools: [
+        {
+          name: 'double',
+          description: 'Doubles a number',
+          input_schema: parameters,
+          ...(stream && { eager_input_streaming: true }),
+        },
+      ],
+      ...(stream && { stream: true }),
+    }),
+    secondMessages: (question, ids) => [
+      { role: 'user', content: [{ type: 'text', text: question }] },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'text', text: 'Let me see.' },
+          ...ids.map((id, index) => ({ type: 'tool_use', id, name: 'double', input: { a: index + 1 } })),
+        ],
+      },
+      {
+        role: 'user',
+        content: ids.map((id, index) => ({ type: 'tool_result', tool_use_id: id, content: results[index] })),
+      },
+    ],
+    messagesOf: (body) => (body as { messages: unknown }).messages,
+  },
+  {
+    name: 'GammaProvider',
+    model: 'gemini-2.5-flash',
+    basePath: '/v1beta',
+    create: (options) => new GammaProvider(options),
+    keyHeader: ['x-goog-api-key', (key) => key],
+    firstBody: (question) => ({
+      generationConfig: { maxOutputTokens: 50, temperature: 0.3 },
+      contents: [{ role: 'user', parts: [{ text: question }] }],
+      systemInstruction: { parts: [{ text: 'Be brief.' }] },
+      tools: [{ functionDeclarations: [{ name: 'double', description: 'Doubles a number', parameters }] }],
+    }),
+    secondMessages: (question, ids) => [
+      { role: 'user', parts: [{ text: question }] },
+      {
+        role: 'model',
+        parts: [
+          { text: 'Let me see.' },
+          ...ids.map((id, index) => ({ functionCall: { id, name: 'double', args: { a: index + 1 } } })),
+        ],
+      },
+      {
+        role: 'user',
+        parts: ids.map((id, index) => ({
+          functionResponse: { id, name: 'double', response: { name: 'double', content: results[index] } },
+        })),
+      },
+    ],
+    messagesOf: (body) => (body as { contents: unknown }).contents,
+  },
+];

@@ -1,0 +1,118 @@
+import { describe, expect, test, vi } from 'vitest';
+import { createFakeClock } from '../testing/fake-clock.js';
+import { ProviderError } from './providers/provider-error.js';
+import { add, agentOf, callAdd, memoryOf, usageOf } from './scripted-agent.fixture.js';
+import { createTool } from './tool.js';
+
+describe('retry', () => {
+  const unavailable = new ProviderError('busy', { provider: 'p', retryable: true });
+
+  test('tries a failed call again after the delays of the policy', async () => {
+    const clock = createFakeClock();
+    const { agent, provider } = agentOf([unavailable, unavailable, 'ok'], {
+      clock,
+      retry: { initialDelayMs: 100, factor: 2, jitter: false },
+    });
+    const run = agent.run('x');
+    await clock.advance(99);
+    expect(provider.calls).toHaveLength(1);
+    await clock.advance(1);
+    expect(provider.calls).toHaveLength(2);
+    await clock.advance(200);
+    expect(await run).toMatchObject({ status: 'completed', output: 'ok' });
+  });
+
+  test('waits as long as the vendor asks', async () => {
+    const clock = createFakeClock();
+    const limited = new ProviderError('slow down', { provider: 'p', retryable: true, retryAfterMs: 7000 });
+    const { agent, provider } = agentOf([limited, 'ok'], { clock, retry: { initialDelayMs: 1 } });
+    const run = agent.run('x');
+    await clock.advance(6999);
+    expect(provider.calls).toHaveLength(1);
+    await clock.advance(1);
+    expect((await run).status).toBe('completed');
+  });
+
+  test.each([
+    ['without a policy', unavailable, undefined, 1],
+    ['of what is not retryable', new ProviderError('no', { provider: 'p', retryable: false }), {}, 1],
+    ['of what retryIf refuses', unavailable, { retryIf: () => false }, 1],
+    ['past maxAttempts', unavailable, { maxAttempts: 2, initialDelayMs: 0 }, 2],
+  ])('does not happen %s', async (_, error, retry, attempts) => {
+    const { agent, provider } = agentOf([error, error, error], retry === undefined ? {} : { retry });
+    expect(await agent.run('x')).toMatchObject({ status: 'failed', error });
+    expect(provider.calls).toHaveLength(attempts);
+  });
+
+  test('counts what a failed call is known to have cost', async () => {
+    const cut = new ProviderError('cut', { provider: 'p', retryable: true, usage: usageOf(100) });
+    const { agent } = agentOf([cut, 'ok'], { retry: { initialDelayMs: 0 } });
+    expect((await agent.run('x')).tokenUsage.totalTokens).toBe(115);
+  });
+});
+
+test('an answer that was cut off is charged as an estimate, where nothing was reported', async () => {
+  const { agent } = agentOf([{ content: 'x'.repeat(400), finishReason: null, usage: null }]);
+  const { status, tokenUsage } = await agent.stream('x').result;
+  expect(status).toBe('failed');
+  expect(tokenUsage).toMatchObject({ completionTokens: 100, estimated: true });
+});
+
+describe('abort', () => {
+  test('rejects with the reason before anything is asked', async () => {
+    const { agent, provider } = agentOf(['ok']);
+    const reason = new Error('changed my mind');
+    await expect(agent.run('x', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    expect(provider.calls).toHaveLength(0);
+  });
+
+  test('rejects while a provider hangs that ignores the signal, and gave it one', async () => {
+    const controller = new AbortController();
+    const chat = vi.fn(() => new Promise<never>(() => {}));
+    const { agent } = agentOf([], { provider: { chat } });
+    const run = agent.run('x', { signal: controller.signal });
+    await vi.waitFor(() => expect(chat).toHaveBeenCalled());
+    controller.abort('enough');
+    await expect(run).rejects.toBe('enough');
+    expect(chat.mock.lastCall).toMatchObject([expect.anything(), { signal: controller.signal }]);
+  });
+
+  test('rejects while a retry waits, and leaves no timer', async () => {
+    const clock = createFakeClock();
+    const controller = new AbortController();
+    const { agent } = agentOf([new Error('down')], { clock, retry: { initialDelayMs: 1000 } });
+    const run = agent.run('x', { signal: controller.signal });
+    await clock.settle();
+    expect(clock.pendingTimers).toBe(1);
+    controller.abort('enough');
+    await expect(run).rejects.toBe('enough');
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  test('reaches tools, gives up those that ignore it, and leaves every call with its result in memory', async () => {
+    const controller = new AbortController();
+    const memory = memoryOf([]);
+    const seen: AbortSignal[] = [];
+    const hang = createTool({
+      ...add,
+      execute: (_input: unknown, ctx) => {
+        seen.push(ctx.signal);
+        return new Promise<never>(() => {});
+      },
+    });
+    const { agent } = agentOf([{ toolCalls: [...callAdd(1, 2).toolCalls, ...callAdd(3, 4).toolCalls] }], {
+      memory,
+      tools: [hang],
+    });
+    const run = agent.run('x', { signal: controller.signal });
+    await vi.waitFor(() => expect(seen).toHaveLength(2));
+    controller.abort(new Error('enough'));
+    await expect(run).rejects.toThrow('enough');
+    expect(seen.every(({ aborted }) => aborted)).toBe(true);
+    const stored = memory.addMessage.mock.calls.map(([, , message]) => message);
+    expect(stored.slice(2)).toEqual([
+      { role: 'tool', toolCallId: 'call_1', content: 'Error: enough' },
+      { role: 'tool', toolCallId: 'call_2', content: 'Error: enough' },
+    ]);
+  });
+});

@@ -1,0 +1,52 @@
+import { vi } from 'vitest';
+import { type ScriptEntry, type ScriptedProvider, scriptedProvider } from '../testing/scripted-provider.js';
+import { type Agent, createAgent } from './agent.js';
+import type { AgentConfig } from './agent-config.js';
+import type { AgentMemory } from './memory/agent-memory.js';
+import type { TokenUsage } from './token-usage.js';
+import { createTool } from './tool.js';
+
+/** What the tests' model may call. */
+export const add = createTool({
+  name: 'add',
+  description: 'Adds two numbers',
+  parameters: {
+    type: 'object',
+    properties: { a: { type: 'number' }, b: { type: 'number' } },
+    required: ['a', 'b'],
+  },
+  execute: async ({ a, b }: { a: number; b: number }) => a + b,
+});
+
+/** An agent with a scripted model. */
+export function agentOf(
+  script: readonly ScriptEntry[],
+  config: Partial<AgentConfig> = {},
+): { agent: Agent; provider: ScriptedProvider } {
+  const provider = scriptedProvider(script);
+  const agent = createAgent({
+    name: 'calculator',
+    systemPrompt: 'You add.',
+    provider,
+    model: { model: 'm' },
+    tools: [add],
+    ...config,
+  });
+  return { agent, provider };
+}
+
+/** An answer that calls `add`. */
+export const callAdd = (a: number, b: number) => ({ toolCalls: [{ name: 'add', arguments: { a, b } }] });
+
+export function usageOf(total: number): TokenUsage {
+  return { promptTokens: total - 1, completionTokens: 1, totalTokens: total };
+}
+
+/** A memory that holds these messages, and shows what it is told to keep. */
+export function memoryOf(messages: Awaited<ReturnType<AgentMemory['getMessages']>>) {
+  return {
+    addMessage: vi.fn<AgentMemory['addMessage']>(async () => {}),
+    getMessages: vi.fn<AgentMemory['getMessages']>(async () => messages),
+    clear: vi.fn<AgentMemory['clear']>(async () => {}),
+  };
+}

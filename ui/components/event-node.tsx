@@ -1,0 +1,41 @@
+import type { JSX } from 'preact';
+import type { EventRow } from '../state/event-row.js';
+import { viewPath } from '../state/route.js';
+import { Count } from './count.js';
+import { Icon } from './icon.js';
+
+export interface EventNodeProps {
+  /** What the event has to do with the workflow. */
+  readonly relation: string;
+  readonly type: string;
+  /** `undefined`: the type is not registered on this hub. */
+  readonly row: EventRow | undefined;
+  /** The query that the link keeps. */
+  readonly query: string;
+}
+
+/** An event that starts a workflow or follows it, with its count, as a link to its panel. */
+export function EventNode({ relation, type, row, query }: EventNodeProps): JSX.Element {
+  return (
+    <>
+      <span class="node-line node-relation">
+        {relation}
+        {row && (
+          <span class="node-count tone-received" title="Events received">
+            <Icon name="dot" />
+            <Count value={row.view.value.received} />
+          </span>
+        )}
+      </span>
+      {row ? (
+        <a class="node-name" href={viewPath('events', type) + query} title={type}>
+          <bdi>{type}</bdi>
+        </a>
+      ) : (
+        <span class="node-name" title={`${type} is not registered on this hub`}>
+          <bdi>{type}</bdi>
+        </span>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,70 @@
+import type { JSX } from 'preact';
+import type { WorkflowIntrospection } from '../../server/dashboard/protocol.js';
+import type { Monitor } from '../state/monitor.js';
+import { viewPath } from '../state/route.js';
+import { Count } from './count.js';
+import { RunList } from './run-list.js';
+import { Stat } from './stat.js';
+import { WorkflowGraph } from './workflow-graph.js';
+
+/** Runs that a workflow shows among others. */
+const RUNS_SHOWN = 2;
+
+export interface WorkflowCardProps {
+  readonly workflow: WorkflowIntrospection;
+  /** Whether all of its runs are shown. */
+  readonly isOpen: boolean;
+  readonly monitor: Monitor;
+  /** The query that links keep. */
+  readonly query: string;
+}
+
+/** One workflow: its counts, its graph, its recent runs. */
+export function WorkflowCard({ workflow, isOpen, monitor, query }: WorkflowCardProps): JSX.Element {
+  const { name, description, metrics, runs } = workflow;
+  const href = viewPath('workflows', name) + query;
+  const shown = isOpen ? runs : runs.slice(0, RUNS_SHOWN);
+  return (
+    <article class="card workflow" aria-label={name}>
+      <div class="workflow-head">
+        <h3 class="workflow-name">
+          {isOpen ? (
+            <bdi>{name}</bdi>
+          ) : (
+            <a href={href}>
+              <bdi>{name}</bdi>
+            </a>
+          )}
+        </h3>
+        {description && <p class="muted">{description}</p>}
+      </div>
+      <dl class="stats workflow-stats">
+        <Stat label="Runs" icon="dot" tone="received" title="Runs accepted">
+          <Count value={metrics.received} />
+        </Stat>
+        <Stat label="Completed" icon="check" tone="completed">
+          <Count value={metrics.completed} />
+        </Stat>
+        <Stat label="Failed" icon="triangle" tone="failed">
+          <Count value={metrics.failed} />
+        </Stat>
+        <Stat label="Pending" title="Accepted and not ended: waiting, delayed or running">
+          <Count value={metrics.pending} />
+        </Stat>
+        <Stat label="Retried" title="Attempts of a step that failed and were scheduled again">
+          <Count value={metrics.retried} />
+        </Stat>
+      </dl>
+      <WorkflowGraph workflow={workflow} rows={monitor.store.rows.value} query={query} />
+      <div class="workflow-runs">
+        <h4>Recent runs</h4>
+        {runs.length === 0 ? (
+          <p class="muted">None yet.</p>
+        ) : (
+          <RunList runs={shown} serverNow={monitor.serverNow.value} />
+        )}
+        {shown.length < runs.length && <a href={href}>All {runs.length} recent runs</a>}
+      </div>
+    </article>
+  );
+}
