@@ -36,7 +36,7 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
       open.push(consumption);
       await consumption.transport.start({
         concurrency,
-        description,
+        describe: () => description,
         subscriptions: subscriptions.map((type) => (typeof type === 'string' ? { type } : type)),
         consumer: (delivery) => consumption.take(delivery),
       });

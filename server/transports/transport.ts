@@ -116,8 +116,8 @@ export interface ConsumeOptions {
   /** Deliveries at once on this connection, lanes of their own aside. */
   readonly concurrency: number;
   readonly consumer: Consumer;
-  /** What others may know of this connection: JSON, for {@link TransportManager.registered}. */
-  readonly description?: string;
+  /** What others may know of this connection now: JSON, for {@link TransportManager.registered}. */
+  readonly describe?: () => string;
 }
 
 /** What was left when a connection closed. */
@@ -167,7 +167,7 @@ export interface TransportManager {
    * the outcome. `already` where it has ended, `fenced` where it is not known.
    */
   endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult>;
-  /** The `description` of every connection that is open now, in all processes, in no order. */
+  /** What every connection that is open now, in any process, tells of itself; a few seconds old at most. In no order. */
   registered(): Promise<readonly string[]>;
   /** Changes whenever an answer of `counts`, `metrics`, `failures`, `runs` or `registered` would, for one type or any. */
   revision(type?: string): Promise<string>;

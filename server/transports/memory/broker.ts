@@ -25,7 +25,7 @@ export class Broker {
   readonly #services = new Map<string, Service>();
   readonly #routes = new Map<string, Route>();
   readonly #dedupe = new Map<string, DedupeWindow>();
-  readonly #members = new Map<object, string>();
+  readonly #members = new Map<object, () => string>();
   #pending = 0;
   #revision = 0;
 
@@ -54,8 +54,8 @@ export class Broker {
   }
 
   /** Keeps what others may know of a connection while it is open. */
-  join(connection: object, description: string): void {
-    this.#members.set(connection, description);
+  join(connection: object, describe: () => string): void {
+    this.#members.set(connection, describe);
     this.#revision += 1;
   }
 
@@ -65,7 +65,7 @@ export class Broker {
   }
 
   get descriptions(): readonly string[] {
-    return [...this.#members.values()];
+    return [...this.#members.values()].map((describe) => describe());
   }
 
   /** Marks a change of counts. */

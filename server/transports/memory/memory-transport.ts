@@ -63,7 +63,7 @@ class MemoryTransportManager implements TransportManager {
   }
 
   async start(options: ConsumeOptions): Promise<void> {
-    this.#broker.join(this, options.description ?? '{}');
+    if (options.describe !== undefined) this.#broker.join(this, options.describe);
     this.#connection = this.#service.open(options);
     this.#broker.subscribe(this.#service, options.subscriptions);
   }

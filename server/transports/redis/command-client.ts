@@ -31,7 +31,10 @@ export class CommandClient {
    * @param command may be called again where `isRepeatable`, after its connection was lost
    * @throws {TransportUnavailableError | BackpressureError}
    */
-  async run<T>(command: (client: Redis) => Promise<T>, { isRepeatable = false } = {}): Promise<T> {
+  async run<T>(
+    command: (client: Redis) => Promise<T>,
+    { isRepeatable = false }: { isRepeatable?: boolean } = {},
+  ): Promise<T> {
     const deadline = new Deadline(this.#settings.emitTimeoutMs);
     this.#running += 1;
     try {

@@ -34,7 +34,7 @@ const neverFailStalled = 1_000_000_000;
 export class Lane {
   readonly key: string;
   /** In the order of their start. */
-  readonly deliveries = new Map<string, RedisDelivery>();
+  readonly deliveries: Map<string, RedisDelivery> = new Map();
   readonly #worker: Worker;
   #running: Promise<void> = Promise.resolve();
 

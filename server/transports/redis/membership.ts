@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Logger } from '../logger.js';
 import type { Subscription } from '../transport.js';
 import type { CommandClient } from './command-client.js';
-import { beatScript, joinScript, leaveScript, unparkScript } from './lua/membership.js';
+import { beatScript, describeScript, joinScript, leaveScript, unparkScript } from './lua/membership.js';
 import type { Script, ScriptArgument } from './lua/script.js';
 import { laneKey, unitOf } from './names.js';
 import { readNumber } from './reply.js';
@@ -24,21 +24,22 @@ export interface MembershipParts {
 export class Membership {
   readonly #parts: MembershipParts;
   readonly #subscriptions: readonly Subscription[];
-  readonly #description: string;
+  readonly #describe: () => string;
   readonly #id = randomUUID();
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param description what others may know of this process */
-  constructor(parts: MembershipParts, subscriptions: readonly Subscription[], description: string) {
+  /** @param describe what others may know of this process now */
+  constructor(parts: MembershipParts, subscriptions: readonly Subscription[], describe: () => string) {
     this.#parts = parts;
     this.#subscriptions = subscriptions;
-    this.#description = description;
+    this.#describe = describe;
   }
 
   /** From now on events of the subscriptions are kept for the service, whether it runs or not. */
   async join(): Promise<void> {
-    await this.#run(joinScript, [...this.#beat(), ...routeArguments(this.#parts.service, this.#subscriptions)]);
-    await this.#unpark();
+    const routes = routeArguments(this.#parts.service, this.#subscriptions);
+    await this.#run(joinScript, [this.#id, livesForMs, '', ...routes]);
+    await this.#beat();
     this.#timer = setInterval(() => void this.#keepAlive(), beatEveryMs);
   }
 
@@ -52,9 +53,7 @@ export class Membership {
 
   async #keepAlive(): Promise<void> {
     try {
-      await this.#run(beatScript, this.#beat());
-      // Set aside while this process was taken for dead.
-      await this.#unpark();
+      await this.#beat();
     } catch (error) {
       this.#parts.logger.debug({ err: error }, 'could not tell that this process lives; it tries again');
     }
@@ -70,8 +69,13 @@ export class Membership {
     while (readNumber(await this.#run(unparkScript, args)) > 0);
   }
 
-  #beat(): ScriptArgument[] {
-    return [this.#id, livesForMs, this.#description];
+  async #beat(): Promise<void> {
+    const description = this.#describe();
+    const hash = createHash('sha1').update(description).digest('hex');
+    const isDescribed = await this.#run(beatScript, [this.#id, livesForMs, hash]);
+    if (isDescribed === 0) await this.#run(describeScript, [hash, description, livesForMs]);
+    // Some may have been set aside while this process was taken for dead.
+    await this.#unpark();
   }
 
   #run(script: Script, args: readonly ScriptArgument[]): Promise<unknown> {

@@ -19,9 +19,9 @@ import { readCommitResult } from './commit-result.js';
 import { Consumer } from './consumer.js';
 import { connectConsumer } from './consumer-connection.js';
 import { endRunScript } from './lua/commit.js';
-import { membersScript } from './lua/membership.js';
 import { countsScript, failuresScript, metricsScript, revisionScript, runScript, runsScript } from './lua/read.js';
 import type { Script, ScriptArgument } from './lua/script.js';
+import { Members } from './members.js';
 import { Membership } from './membership.js';
 import { jobIdOf, unitOf } from './names.js';
 import { outcomeArguments } from './outcome-codec.js';
@@ -46,6 +46,7 @@ export class RedisManager implements TransportManager {
   readonly #commands: CommandClient;
   readonly #publisher: Publisher;
   readonly #recorder: Recorder;
+  readonly #members: Members;
   #membership: Membership | undefined;
   #consumer: Consumer | undefined;
   #watch: Promise<RunWatch> | undefined;
@@ -57,15 +58,16 @@ export class RedisManager implements TransportManager {
     this.#commands = new CommandClient(settings, logger);
     this.#publisher = new Publisher(this.#commands, service, settings.prefix);
     this.#recorder = new Recorder(this.#commands, service, settings.prefix);
+    this.#members = new Members(this.#commands, settings.prefix);
     this.kv = new RedisKeyValueStore(this.#commands, settings.prefix);
   }
 
   async start(options: ConsumeOptions): Promise<void> {
-    const { subscriptions, description = '{}' } = options;
+    const { subscriptions, describe = () => '{}' } = options;
     const { service } = this;
     const parts = { service, settings: this.#settings, logger: this.#logger, commands: this.#commands };
     await this.#commands.run((client) => warnOfEviction(client, this.#logger));
-    const membership = new Membership({ ...parts, prefix: this.#settings.prefix }, subscriptions, description);
+    const membership = new Membership({ ...parts, prefix: this.#settings.prefix }, subscriptions, describe);
     this.#membership = membership;
     await membership.join();
     if (subscriptions.length === 0) return;
@@ -131,8 +133,8 @@ export class RedisManager implements TransportManager {
     );
   }
 
-  async registered(): Promise<readonly string[]> {
-    return readArray(await this.#ask(membersScript, [])).map(readString);
+  registered(): Promise<readonly string[]> {
+    return this.#members.descriptions();
   }
 
   async revision(type?: string): Promise<string> {

@@ -1,17 +1,21 @@
 import { counting, lanes, library } from './library.js';
 import { Script } from './script.js';
 
+// Processes of one kind tell the same of themselves: it is kept once, under its hash.
 const beat = `
-local function beat(member, ttlMs, description)
-  call('SET', prefix .. ':member:' .. member, description, 'PX', ttlMs)
+local function beat()
+  local member, ttlMs, hash = take(), take(), take()
+  local key = prefix .. ':member:' .. member
+  if call('GET', key) ~= hash then call('INCR', prefix .. ':revision') end
+  call('SET', key, hash, 'PX', ttlMs)
   call('SADD', prefix .. ':members', member)
+  return member, call('PEXPIRE', prefix .. ':description:' .. hash, ttlMs)
 end
 `;
 
 /** Makes a process a member, and records which types its service handles, in which lane. */
 export const joinScript: Script = new Script(`${library}${counting}${beat}
-local member = take()
-beat(member, take(), take())
+local member = beat()
 for _ = 1, takeNumber() do
   local source, field, route, unit, lane, concurrency = take(), take(), take(), take(), take(), take()
   call('HSET', prefix .. ':routes:' .. source, field, route)
@@ -24,11 +28,17 @@ end
 call('INCR', prefix .. ':revision')
 `);
 
-/** Tells that a member lives. */
+/** Tells that a member lives. Answers 0 where what it tells of itself has yet to be kept. */
 export const beatScript: Script = new Script(`${library}${beat}
-local member = take()
-if call('EXISTS', prefix .. ':member:' .. member) == 0 then call('INCR', prefix .. ':revision') end
-beat(member, take(), take())
+local _, isDescribed = beat()
+return isDescribed
+`);
+
+/** Keeps what members of one kind tell of themselves. */
+export const describeScript: Script = new Script(`${library}
+local hash, description, ttlMs = take(), take(), take()
+call('SET', prefix .. ':description:' .. hash, description, 'PX', ttlMs)
+call('INCR', prefix .. ':revision')
 `);
 
 /** Ends a membership. */
@@ -40,19 +50,28 @@ while position < #ARGV do call('SREM', prefix .. ':handlers:' .. take(), member)
 call('INCR', prefix .. ':revision')
 `);
 
-/** The descriptions of all members that live. */
+/** What members that live tell of themselves: a hash for each, then the texts of those that were not asked with. */
 export const membersScript: Script = new Script(`${library}
-local descriptions = {}
+local known, hashes, texts = {}, {}, {}
+for _, hash in ipairs(ARGV) do known[hash] = true end
 for _, member in ipairs(call('SMEMBERS', prefix .. ':members')) do
-  local description = call('GET', prefix .. ':member:' .. member)
-  if description then
-    descriptions[#descriptions + 1] = description
-  else
+  local hash = call('GET', prefix .. ':member:' .. member)
+  if not hash then
     call('SREM', prefix .. ':members', member)
     call('INCR', prefix .. ':revision')
+  elseif known[hash] then
+    hashes[#hashes + 1] = hash
+  else
+    local text = call('GET', prefix .. ':description:' .. hash)
+    if text then
+      known[hash] = true
+      hashes[#hashes + 1] = hash
+      texts[#texts + 1] = hash
+      texts[#texts + 1] = text
+    end
   end
 end
-return descriptions
+return { hashes, texts }
 `);
 
 /**
