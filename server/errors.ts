@@ -74,6 +74,13 @@ export class HubStartedError extends HubError {
   }
 }
 
+/** The hub was made to look on. */
+export class HubObserverError extends HubError {
+  constructor(operation: string) {
+    super('ERR_HUB_OBSERVER', `${operation} on a hub with observer: true, which only looks on: leave the option out`);
+  }
+}
+
 /** The hub was stopped and takes nothing new. */
 export class HubStoppedError extends HubError {
   constructor(operation: string) {

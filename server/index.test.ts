@@ -16,6 +16,7 @@ it('exports these names and no others', () => {
       "HandlerTimeoutError",
       "HubError",
       "HubNotStartedError",
+      "HubObserverError",
       "HubStartedError",
       "HubStoppedError",
       "InvalidOptionError",

@@ -25,6 +25,7 @@ export {
   HandlerTimeoutError,
   HubError,
   HubNotStartedError,
+  HubObserverError,
   HubStartedError,
   HubStoppedError,
   InvalidOptionError,
