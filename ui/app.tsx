@@ -1,6 +1,7 @@
 import { useSignalEffect } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { Agents } from './components/agents.js';
 import { Banner } from './components/banner.js';
 import { EventPanel } from './components/event-panel.js';
 import { Events } from './components/events.js';
@@ -54,6 +55,7 @@ export function App({ monitor, navigation, preferences }: AppProps): JSX.Element
               <Events store={monitor.store} navigation={navigation} searchRef={search} />
             </>
           )}
+          {view === 'agents' && <Agents store={monitor.store} navigation={navigation} />}
           {view === 'workflows' && <Workflows monitor={monitor} navigation={navigation} />}
         </main>
       </div>

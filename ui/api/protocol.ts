@@ -86,6 +86,7 @@ const run = object<RunIntrospection>({
   service: string,
   requestId: string,
   status: oneOf<RunIntrospection['status']>(['waiting', 'active', 'completed', 'failed']),
+  attempt: number,
   acceptedAt: number,
   endedAt: optional(number),
   error: optional(object<NonNullable<RunIntrospection['error']>>({ name: string, message: string })),

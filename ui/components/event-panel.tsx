@@ -9,6 +9,7 @@ import { DetailSections } from './detail-sections.js';
 import { EventSettings } from './event-settings.js';
 import { FollowUps } from './follow-ups.js';
 import { Icon } from './icon.js';
+import { KindTag } from './kind-tag.js';
 import { PanelCounts } from './panel-counts.js';
 import { PanelSection } from './panel-section.js';
 import { ServiceTable } from './service-table.js';
@@ -42,6 +43,7 @@ export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.
       </div>
       <div class="panel-bar">
         {row && <StatusBadge status={row.view.value.status} />}
+        {row && <KindTag event={row.event.value} query={navigation.query.value} />}
         {row?.view.value.restarted && <span class="tag tag-stale">restarted</span>}
         <span class="panel-actions">
           <CopyButton label="Copy link" icon="link" text={() => location.href} />

@@ -25,6 +25,7 @@ export function RunList({ runs, serverNow }: RunListProps): JSX.Element {
             <time dateTime={new Date(run.acceptedAt).toISOString()} title={formatDateTime(run.acceptedAt)}>
               {formatAgo(serverNow - run.acceptedAt)}
             </time>
+            {run.attempt > 1 && <span>attempt {run.attempt}</span>}
             {run.endedAt !== undefined && (
               <span title="From acceptance to end">took {formatDuration(run.endedAt - run.acceptedAt)}</span>
             )}

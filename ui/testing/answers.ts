@@ -75,6 +75,7 @@ export function runOf(
     service: 'shop',
     requestId: `request of ${id}`,
     status,
+    attempt: 1,
     acceptedAt: SERVER_NOW - 5_000,
     steps: steps.map(([name, state, durationMs]) => ({
       name,
