@@ -257,6 +257,26 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
       });
     });
 
+    describe('a changed subscription', () => {
+      const own: Subscription = { type: 'a', concurrency: 1 };
+
+      it.each([
+        ['gets', ['a', 'b'], [own, 'b']],
+        ['loses', [own, 'b'], ['a', 'b']],
+      ])('that %s a lane of its own still brings what was accepted before', async (_, first, second) => {
+        const before = await consume(first);
+        await before.transport.close({ drainMs: 0 });
+        const sent = envelope('a');
+        await before.transport.publish([sent, envelope('a', { delayMs: 100 })]);
+        const after = await consume(second);
+        const delivery = await next(after);
+        expect(delivery.envelope.id).toBe(sent.id);
+        await delivery.commit(completed());
+        await (await next(after)).commit(completed());
+        expect(await counts(after.transport, 'a')).toMatchObject({ received: 2, completed: 2, pending: 0 });
+      });
+    });
+
     describe('deduplication', () => {
       const once = (type = 'a'): Envelope => envelope(type, { dedupe: { id: 'pay-1', windowMs: 500 } });
 

@@ -59,6 +59,11 @@ export class CommandClient {
     }
   }
 
+  /** Keeps its connection from now on, also after a `close`. */
+  open(): void {
+    this.#isClosed = false;
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#disconnectIfIdle();

@@ -7,7 +7,7 @@ import { decodeEnvelope } from './envelope-codec.js';
 import { type Job, Lane, type LaneOptions } from './lane.js';
 import { handBackScript } from './lua/commit.js';
 import { passOnScript } from './lua/membership.js';
-import { sharedLane, unitOf } from './names.js';
+import { unitOf } from './names.js';
 import { loadQueue } from './peers.js';
 import { type DeliveryHost, type Lease, RedisDelivery } from './redis-delivery.js';
 import type { RedisSettings } from './redis-options.js';
@@ -39,10 +39,11 @@ export class Consumer {
     this.#subscriptions = new Map(options.subscriptions.map((subscription) => [subscription.type, subscription]));
   }
 
-  async start(): Promise<void> {
+  /** @param heldLanes where events of the service wait, also of types that had another lane before */
+  async start(heldLanes: readonly string[]): Promise<void> {
     const { settings, connection, logger } = this.#parts;
     const queue = await loadQueue();
-    this.#lanes = this.#laneOptions().map((options) => {
+    this.#lanes = this.#laneOptions(heldLanes).map((options) => {
       const lane = new Lane(options, queue, connection, settings, (from, job) => this.#handle(from, job));
       lane.onError((error) => logger.warn({ err: error, lane: options.name }, 'a worker met an error and goes on'));
       lane.onLeasesLost((jobIds) => {
@@ -82,19 +83,18 @@ export class Consumer {
     return handedBack.reduce((sum, count) => sum + count, 0);
   }
 
-  #laneOptions(): LaneOptions[] {
+  #laneOptions(heldLanes: readonly string[]): LaneOptions[] {
     const { service } = this.#parts;
     const { concurrency, subscriptions } = this.#options;
-    const shared = sharedLane(service);
-    const own = subscriptions.filter((subscription) => laneOf(service, subscription) !== shared);
-    return [
-      ...(own.length < subscriptions.length ? [{ name: shared, concurrency, rate: undefined }] : []),
-      ...own.map((subscription) => ({
-        name: laneOf(service, subscription),
-        concurrency: subscription.concurrency ?? concurrency,
-        rate: subscription.rate,
-      })),
-    ];
+    const lanes = new Map<string, LaneOptions>();
+    for (const subscription of subscriptions) {
+      const name = laneOf(service, subscription);
+      lanes.set(name, { name, concurrency: subscription.concurrency ?? concurrency, rate: subscription.rate });
+    }
+    for (const name of heldLanes) {
+      if (!lanes.has(name)) lanes.set(name, { name, concurrency, rate: undefined });
+    }
+    return [...lanes.values()];
   }
 
   async #handle(lane: Lane, job: Job): Promise<void> {

@@ -49,7 +49,12 @@ export class Lane {
     this.#worker = new Worker(
       name,
       async ({ id = '', name: type, data, attemptsMade, stalledCounter: crashes }, token = '') => {
-        await handle(this, { id, type, data, token, attemptsMade, crashes });
+        try {
+          await handle(this, { id, type, data, token, attemptsMade, crashes });
+        } catch (error) {
+          // The job's lock runs out, and it is delivered again. BullMQ must not take it for failed.
+          this.#worker.emit('error', error instanceof Error ? error : new Error(String(error)));
+        }
         // Wherever the job is now, a script has put it there.
         throw new WaitingError();
       },

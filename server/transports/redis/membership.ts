@@ -3,11 +3,18 @@ import type { Redis } from 'ioredis';
 import type { Logger } from '../logger.js';
 import type { Subscription } from '../transport.js';
 import type { CommandClient } from './command-client.js';
-import { beatScript, describeScript, joinScript, leaveScript, unparkScript } from './lua/membership.js';
+import {
+  beatScript,
+  describeScript,
+  heldLanesScript,
+  joinScript,
+  leaveScript,
+  unparkScript,
+} from './lua/membership.js';
 import type { Script, ScriptArgument } from './lua/script.js';
-import { laneKey, unitOf } from './names.js';
-import { readNumber } from './reply.js';
-import { laneOf, routeArguments } from './routes.js';
+import { sharedLane, unitOf } from './names.js';
+import { readArray, readNumber, readString } from './reply.js';
+import { routeArguments } from './routes.js';
 
 const beatEveryMs = 5_000;
 // Three beats may be missed.
@@ -35,12 +42,17 @@ export class Membership {
     this.#describe = describe;
   }
 
-  /** From now on events of the subscriptions are kept for the service, whether it runs or not. */
-  async join(): Promise<void> {
+  /**
+   * From now on events of the subscriptions are kept for the service, whether it runs or not.
+   *
+   * @returns the lanes of the service that hold events, some perhaps of subscriptions that it no longer has
+   */
+  async join(): Promise<readonly string[]> {
     const routes = routeArguments(this.#parts.service, this.#subscriptions);
     await this.#run(joinScript, [this.#id, livesForMs, '', ...routes]);
     await this.#beat();
     this.#timer = setInterval(() => void this.#keepAlive(), beatEveryMs);
+    return readArray(await this.#run(heldLanesScript, [sharedLane(this.#parts.service)])).map(readString);
   }
 
   async leave(): Promise<void> {
@@ -61,11 +73,7 @@ export class Membership {
 
   /** Brings back events that were set aside while nobody handled their type. */
   async #unpark(): Promise<void> {
-    const { service, prefix } = this.#parts;
-    const args = this.#subscriptions.flatMap((subscription) => [
-      unitOf(service, subscription.type),
-      laneKey(prefix, laneOf(service, subscription)),
-    ]);
+    const args = this.#subscriptions.map(({ type }) => unitOf(this.#parts.service, type));
     while (readNumber(await this.#run(unparkScript, args)) > 0);
   }
 

@@ -5,6 +5,7 @@ import { envelopeArguments } from './envelope-codec.js';
 import { publishScript } from './lua/publish.js';
 import type { ScriptArgument } from './lua/script.js';
 import { eventIdOf } from './names.js';
+import type { RedisSettings } from './redis-options.js';
 import { readArray, readString } from './reply.js';
 import { TickBatch } from './tick-batch.js';
 
@@ -16,12 +17,12 @@ export class Publisher {
   readonly #batch: TickBatch<readonly Envelope[], readonly Receipt[]>;
   readonly #client: CommandClient;
   readonly #service: string;
-  readonly #prefix: string;
+  readonly #settings: RedisSettings;
 
-  constructor(client: CommandClient, service: string, prefix: string) {
+  constructor(client: CommandClient, service: string, settings: RedisSettings) {
     this.#client = client;
     this.#service = service;
-    this.#prefix = prefix;
+    this.#settings = settings;
     this.#batch = new TickBatch(largestBatch, (calls) => this.#send(calls));
   }
 
@@ -31,14 +32,15 @@ export class Publisher {
 
   async #send(calls: readonly (readonly Envelope[])[]): Promise<readonly (readonly Receipt[])[]> {
     const envelopes = calls.flat();
+    const { prefix, emitTimeoutMs } = this.#settings;
     // Where the answer is lost with the connection, the token keeps a second try from doubling anything.
-    const args: ScriptArgument[] = [randomUUID(), envelopes.length];
+    const args: ScriptArgument[] = [randomUUID(), 2 * emitTimeoutMs, envelopes.length];
     for (const envelope of envelopes) {
       const { dedupe } = envelope;
       args.push(...envelopeArguments(envelope, this.#service));
       args.push(dedupe === undefined ? '' : encodeURIComponent(dedupe.id), dedupe?.windowMs ?? 0);
     }
-    const answer = await this.#client.run((client) => publishScript.run(client, this.#prefix, args), {
+    const answer = await this.#client.run((client) => publishScript.run(client, prefix, args), {
       isRepeatable: true,
     });
     const receipts = readArray(answer).map(readString).values();

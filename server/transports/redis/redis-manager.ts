@@ -56,25 +56,35 @@ export class RedisManager implements TransportManager {
     this.#settings = settings;
     this.#logger = logger;
     this.#commands = new CommandClient(settings, logger);
-    this.#publisher = new Publisher(this.#commands, service, settings.prefix);
+    this.#publisher = new Publisher(this.#commands, service, settings);
     this.#recorder = new Recorder(this.#commands, service, settings.prefix);
     this.#members = new Members(this.#commands, settings.prefix);
     this.kv = new RedisKeyValueStore(this.#commands, settings.prefix);
   }
 
   async start(options: ConsumeOptions): Promise<void> {
+    this.#commands.open();
+    try {
+      await this.#start(options);
+    } catch (error) {
+      await this.close({ drainMs: 0 });
+      throw error;
+    }
+  }
+
+  async #start(options: ConsumeOptions): Promise<void> {
     const { subscriptions, describe = () => '{}' } = options;
     const { service } = this;
     const parts = { service, settings: this.#settings, logger: this.#logger, commands: this.#commands };
-    await this.#commands.run((client) => warnOfEviction(client, this.#logger));
+    await this.#commands.run((client) => warnOfEviction(client, this.#logger), { isRepeatable: true });
     const membership = new Membership({ ...parts, prefix: this.#settings.prefix }, subscriptions, describe);
     this.#membership = membership;
-    await membership.join();
+    const heldLanes = await membership.join();
     if (subscriptions.length === 0) return;
     const connection = await connectConsumer(this.#settings, this.#logger);
     this.#recorder.use(connection);
     this.#consumer = new Consumer({ ...parts, connection, host: this.#recorder }, options);
-    await this.#consumer.start();
+    await this.#consumer.start(heldLanes);
     if (subscriptions.some(({ keepsRuns }) => keepsRuns === true)) await this.#watching();
   }
 

@@ -89,7 +89,7 @@ if not known[1] then return 'fenced' end
 if known[2] then return 'already' end
 outcome.attempt = tonumber(known[3])
 call('LREM', known[1] .. 'wait', 1, id)
-call('LREM', prefix .. ':parked:' .. unit, 1, id)
+call('LREM', prefix .. ':parked:' .. unit, 1, known[1] .. '\\n' .. id)
 conclude(known[1], id, unit, true, outcome)
 announceEnd(unit, id, reason)
 writeChanges()

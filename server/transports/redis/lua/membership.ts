@@ -93,21 +93,36 @@ for _, member in ipairs(call('SMEMBERS', handlers)) do
   end
   call('SREM', handlers, member)
 end
-call('LPUSH', prefix .. ':parked:' .. unit, id)
+call('LPUSH', prefix .. ':parked:' .. unit, lane .. '\\n' .. id)
 `);
 
 /** Brings back what was set aside of units that are handled again, at most 1,000 at a time; answers how many. */
 export const unparkScript: Script = new Script(`${library}${lanes}
 local moved = 0
 while position < #ARGV do
-  local unit, lane = take(), take()
+  local parked = prefix .. ':parked:' .. take()
   while moved < 1000 do
-    local id = call('RPOP', prefix .. ':parked:' .. unit)
-    if not id then break end
+    local entry = call('RPOP', parked)
+    if not entry then break end
+    local lane, id = string.match(entry, '^(.*)\\n(.*)$')
     call('LPUSH', lane .. 'wait', id)
     wake(lane)
     moved = moved + 1
   end
 end
 return moved
+`);
+
+/** The lanes of a service that hold jobs. */
+export const heldLanesScript: Script = new Script(`${library}
+local service = take()
+local held = {}
+for _, name in ipairs(call('SMEMBERS', prefix .. ':lanes')) do
+  local lane = prefix .. ':lane:' .. name .. ':'
+  local isOfService = name == service or string.sub(name, 1, #service + 1) == service .. '/'
+  if isOfService and call('EXISTS', lane .. 'wait', lane .. 'active', lane .. 'prioritized', lane .. 'delayed') > 0 then
+    held[#held + 1] = name
+  end
+end
+return held
 `);

@@ -6,7 +6,7 @@ import { Script } from './script.js';
  * duplicate, '' for the others. Sent again with the same token it answers the same and changes nothing.
  */
 export const publishScript: Script = new Script(`${library}${counting}${lanes}${acceptance}
-local sent = prefix .. ':sent:' .. take()
+local sent, sentForMs = prefix .. ':sent:' .. take(), take()
 local answered = call('GET', sent)
 if answered then return cjson.decode(answered) end
 
@@ -32,6 +32,6 @@ for index = 1, takeNumber() do
   end
 end
 writeChanges()
-call('SET', sent, cjson.encode(receipts), 'PX', 60000)
+call('SET', sent, cjson.encode(receipts), 'PX', sentForMs)
 return receipts
 `);
