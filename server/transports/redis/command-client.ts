@@ -44,8 +44,6 @@ export class CommandClient {
         try {
           return await deadline.race(command(client));
         } catch (error) {
-          // A connection that does not answer is as good as none: the next command finds a new one.
-          if (deadline.isOver) client.disconnect(true);
           if (isAnswer(error)) throw translate(error);
           if (!isRepeatable || deadline.isOver) throw this.#unavailable(error);
           // A client may call itself ready for a moment after its connection was lost.
@@ -76,13 +74,15 @@ export class CommandClient {
 
   async #connect(): Promise<Redis> {
     const { Redis } = await loadRedisClient();
-    const { url, client } = this.#settings;
+    const { url, client, emitTimeoutMs } = this.#settings;
     const connection = new Redis(url, {
       ...client,
       replyMapping: 'legacy',
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
+      // A connection that does not answer is as good as none: it is given up for a new one.
+      socketTimeout: emitTimeoutMs,
       retryStrategy: reconnectDelayMs,
     });
     logOutages(connection, this.#logger);
