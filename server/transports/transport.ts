@@ -172,8 +172,8 @@ export interface TransportManager {
   /** Changes whenever an answer of `counts`, `metrics`, `failures`, `runs` or `registered` would, for one type or any. */
   revision(type?: string): Promise<string>;
   /**
-   * Begins no further delivery unless no other connection could, waits up to `drainMs` for what
-   * runs, revokes the rest and hands it back with no attempt spent.
+   * Begins no further delivery, unless no other connection could and what waits would be lost. Waits up to
+   * `drainMs` for what runs, revokes the rest and hands it back with no attempt spent.
    */
   close(options: { drainMs: number }): Promise<CloseResult>;
 }

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { BackpressureError, TransportUnavailableError } from '../../errors.js';
 import type { Logger } from '../logger.js';
 import { logOutages, reconnectDelayMs } from './outages.js';
-import { loadRedisClient } from './peers.js';
+import { connectRedis } from './peers.js';
 import type { RedisSettings } from './redis-options.js';
 
 const retryDelayMs = 10;
@@ -73,16 +73,12 @@ export class CommandClient {
   }
 
   async #connect(): Promise<Redis> {
-    const { Redis } = await loadRedisClient();
-    const { url, client, emitTimeoutMs } = this.#settings;
-    const connection = new Redis(url, {
-      ...client,
-      replyMapping: 'legacy',
+    const connection = await connectRedis(this.#settings, {
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
       // A connection that does not answer is as good as none: it is given up for a new one.
-      socketTimeout: emitTimeoutMs,
+      socketTimeout: this.#settings.emitTimeoutMs,
       retryStrategy: reconnectDelayMs,
     });
     logOutages(connection, this.#logger);

@@ -1,18 +1,15 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from '../logger.js';
 import { logOutages, reconnectDelayMs } from './outages.js';
-import { loadRedisClient } from './peers.js';
+import { connectRedis } from './peers.js';
 import type { RedisSettings } from './redis-options.js';
 
 // BullMQ waits for a job up to 10 s at a time; a connection silent for longer than that is dead.
 const socketTimeoutMs = 15_000;
 
 /** A connection for consuming: what is sent while it is lost is sent again when it is back. */
-export async function connectConsumer({ url, client }: RedisSettings, logger: Logger): Promise<Redis> {
-  const { Redis } = await loadRedisClient();
-  const connection = new Redis(url, {
-    ...client,
-    replyMapping: 'legacy',
+export async function connectConsumer(settings: RedisSettings, logger: Logger): Promise<Redis> {
+  const connection = await connectRedis(settings, {
     maxRetriesPerRequest: null,
     socketTimeout: socketTimeoutMs,
     retryStrategy: reconnectDelayMs,

@@ -6,9 +6,9 @@ export type ClientOptions = Omit<RedisOptions, 'replyMapping'>;
 
 /** What `redisTransport` takes. */
 export interface RedisTransportOptions {
-  /** Such as `redis://:password@host:6379/0`, or `rediss://` for TLS. @default 'redis://127.0.0.1:6379' */
+  /** Such as `redis://:password@host:6379/0`, or `rediss://` for TLS. @default 'redis://127.0.0.1:6379', without `client` */
   url?: string;
-  /** Options of ioredis, in place of `url` or beside it. */
+  /** Options of ioredis, in place of `url` or beside it; what the `url` says goes first. */
   client?: ClientOptions;
   /** What all keys begin with, in braces: one Redis may serve several systems. @default 'hub' */
   prefix?: string;
@@ -24,7 +24,8 @@ export interface RedisTransportOptions {
 
 /** {@link RedisTransportOptions}, checked and complete. */
 export interface RedisSettings {
-  readonly url: string;
+  /** `undefined` where `client` says it all. */
+  readonly url: string | undefined;
   readonly client: ClientOptions;
   /** A hash tag: all keys lie in one slot. */
   readonly prefix: string;
@@ -39,13 +40,14 @@ export function resolveRedisOptions(options: RedisTransportOptions): RedisSettin
   if (typeof options !== 'object' || options === null) {
     throw new InvalidOptionError('options of redisTransport', 'an object', options);
   }
-  const { url = 'redis://127.0.0.1:6379', client = {}, prefix = 'hub' } = options;
+  const { client = {}, prefix = 'hub' } = options;
+  const { url = options.client === undefined ? 'redis://127.0.0.1:6379' : undefined } = options;
   const { lockDurationMs = 10_000, stalledIntervalMs = 5_000, emitTimeoutMs = 2_000, maxCrashes = 3 } = options;
   const check = (ok: boolean, option: string, expected: string, got: unknown): void => {
     if (!ok) throw new InvalidOptionError(`${option} of redisTransport`, expected, got);
   };
   // The value may hold a password: it is not shown.
-  const isUrl = typeof url === 'string' && /^rediss?:\/\//.test(url) && URL.canParse(url);
+  const isUrl = url === undefined || (typeof url === 'string' && /^rediss?:\/\//.test(url) && URL.canParse(url));
   check(isUrl, 'url', 'an address such as redis://127.0.0.1:6379', typeof url);
   check(typeof client === 'object' && client !== null, 'client', 'options of ioredis', client);
   check(client.keyPrefix === undefined, 'client.keyPrefix', 'left out: use prefix', client.keyPrefix);

@@ -35,6 +35,13 @@ describeTransport('redis', async () => {
   };
 });
 
+it('takes options of the client in place of a URL', async () => {
+  const client = { host: '127.0.0.1', port: server.port, connectionName: 'by options' };
+  const manager = redisTransport({ client }).connect({ service: 'shop', logger: silentLogger });
+  expect(await manager.kv.set('k', 'v')).toBe(true);
+  await manager.close({ drainMs: 0 });
+});
+
 it.each([
   [{ url: 'localhost:6379' }, 'url'],
   [{ prefix: 'a{b' }, 'prefix'],
