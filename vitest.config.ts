@@ -8,6 +8,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^hubline$/, replacement: sources('index.ts') },
+      { find: /^hubline\/redis$/, replacement: sources('transports/redis/index.ts') },
       { find: /^hubline\/(\w+)$/, replacement: sources('$1/index.ts') },
     ],
   },
@@ -20,6 +21,17 @@ export default defineConfig({
           name: 'server',
           environment: 'node',
           include: ['{server,scripts,examples}/**/*.test.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'faults',
+          environment: 'node',
+          include: ['faults/**/*.test.ts'],
+          // Each starts processes of its own, and is timed.
+          fileParallelism: false,
+          testTimeout: 300_000,
         },
       },
       {

@@ -2,6 +2,7 @@ import { agentTurn } from './agent-turn.js';
 import { dispatch } from './dispatch.js';
 import type { Figure } from './measure.js';
 import { memory } from './memory.js';
+import { redis } from './redis.js';
 
 function print(title: string, figures: readonly Figure[]): void {
   const base = figures[0]?.eventsPerSecond ?? 1;
@@ -22,4 +23,11 @@ console.log('\nHeap in use over 2,000,000 events of 100 types, in MB');
 for (const { events, heapMegabytes } of await memory()) {
   console.log(`  ${events.toLocaleString('en').padStart(12)}  ${heapMegabytes.toFixed(1)}`);
 }
+const onRedis = await redis();
+for (const { concurrency, figures } of onRedis.handled) {
+  print(`Redis: emit and handle 5,000 events at concurrency ${concurrency}, median of 5 rounds`, figures);
+}
+print('Redis: emit 5,000 events, median of 5 rounds', onRedis.emitted);
+const { pending, finished } = onRedis.bytes;
+console.log(`\nRedis: ${Math.round(pending)} bytes a pending event, ${Math.round(finished)} a finished one`);
 process.exit(0);

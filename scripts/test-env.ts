@@ -1,5 +1,5 @@
 /**
- * Makes sure of what the tests need and `npm install` does not bring: a browser.
+ * Makes sure of what the tests need and `npm install` does not bring: a browser and a Redis server.
  *
  * @module
  */
@@ -7,6 +7,7 @@ import { chromium } from 'playwright';
 import { launchOptions, recallBrowser, rememberBrowser } from './browser.js';
 import { browserSources } from './browser-sources.js';
 import { ensureBrowser } from './ensure-browser.js';
+import { ensureRedisServer } from './redis-server.js';
 
 const launchTimeoutMs = 30_000;
 
@@ -21,6 +22,7 @@ async function launch(executablePath: string): Promise<void> {
 }
 
 async function main(env: NodeJS.ProcessEnv): Promise<void> {
+  ensureRedisServer();
   const { CHROME_PATH: wanted } = env;
   const known = recallBrowser();
   if (known !== undefined && (!wanted || wanted === known)) return;

@@ -2,27 +2,23 @@ import { createServer } from 'node:http';
 import { createDashboardHandler } from 'hubline/dashboard';
 import { listenFrom, listenOn } from './listen.js';
 import { firstPort, readOptions, type ShopOptions, usage } from './options.js';
-import { createShop } from './shop.js';
-import { startTraffic } from './traffic.js';
+import { shopInThisProcess } from './shop-in-this-process.js';
+import { shopInWorkers } from './shop-in-workers.js';
 
-const drainMs = 1_000;
-
-async function run({ port, rate }: Extract<ShopOptions, { help: false }>): Promise<void> {
-  const hub = createShop();
+async function run({ port, rate, redis }: Extract<ShopOptions, { help: false }>): Promise<void> {
+  const { hub, start, stop } = redis === undefined ? shopInThisProcess(rate) : shopInWorkers(redis, rate);
   const server = createServer(createDashboardHandler(hub));
   const url = port === undefined ? await listenFrom(server, firstPort) : await listenOn(server, port);
-  await hub.start();
-  const traffic = startTraffic(hub, rate, (error) => console.error(error));
+  await start();
 
-  const stop = async (): Promise<void> => {
-    traffic.stop();
+  const end = async (): Promise<void> => {
     server.close();
     server.closeAllConnections();
-    await hub.stop({ drainMs });
+    await stop();
   };
   // Not `once`: npm and tsx pass on what the terminal sends to all of them, and the second signal would kill.
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
+  process.on('SIGINT', end);
+  process.on('SIGTERM', end);
   console.log(`Dashboard: ${url}\nCtrl+C stops the shop.`);
 }
 

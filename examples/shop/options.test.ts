@@ -3,10 +3,14 @@ import { readOptions } from './options.js';
 
 describe('readOptions', () => {
   test.each([
-    { args: [], expected: { help: false, port: undefined, rate: 5 } },
-    { args: ['--port', '0'], expected: { help: false, port: 0, rate: 5 } },
-    { args: ['--port=65535', '--rate=0.5'], expected: { help: false, port: 65_535, rate: 0.5 } },
-    { args: ['--rate', '0'], expected: { help: false, port: undefined, rate: 0 } },
+    { args: [], expected: { help: false, port: undefined, rate: 5, redis: undefined } },
+    { args: ['--port', '0'], expected: { help: false, port: 0, rate: 5, redis: undefined } },
+    { args: ['--port=65535', '--rate=0.5'], expected: { help: false, port: 65_535, rate: 0.5, redis: undefined } },
+    { args: ['--rate', '0'], expected: { help: false, port: undefined, rate: 0, redis: undefined } },
+    {
+      args: ['--redis', 'redis://127.0.0.1:6379'],
+      expected: { help: false, port: undefined, rate: 5, redis: 'redis://127.0.0.1:6379' },
+    },
     { args: ['--rate', '3', '--help'], expected: { help: true } },
   ])('$args', ({ args, expected }) => {
     expect(readOptions(args)).toEqual(expected);

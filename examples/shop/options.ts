@@ -9,6 +9,8 @@ export type ShopOptions =
       readonly port: number | undefined;
       /** Orders a second. */
       readonly rate: number;
+      /** Where Redis is; `undefined` for a shop in this process alone. */
+      readonly redis: string | undefined;
     };
 
 /** The port to try first where none was asked for. */
@@ -23,13 +25,19 @@ export const usage: string = `A shop whose orders come by themselves, and its da
 
   --port N   listen on this port, 0 for any free one (default: ${firstPort}, or the next free one)
   --rate N   orders a second, 0 for none, at most ${maxRate} (default: ${defaultRate})
+  --redis U  run the shop in three worker processes on the Redis at this URL, such as redis://127.0.0.1:6379
   --help     print this`;
 
 /** Reads the arguments. @throws {Error} naming the argument that is wrong */
 export function readOptions(args: readonly string[]): ShopOptions {
   const { values } = parseArgs({
     args: [...args],
-    options: { port: { type: 'string' }, rate: { type: 'string' }, help: { type: 'boolean' } },
+    options: {
+      port: { type: 'string' },
+      rate: { type: 'string' },
+      redis: { type: 'string' },
+      help: { type: 'boolean' },
+    },
   });
   if (values.help === true) return { help: true };
   const port = values.port === undefined ? undefined : readNumber('--port', values.port, 65_535);
@@ -38,6 +46,7 @@ export function readOptions(args: readonly string[]): ShopOptions {
     help: false,
     port,
     rate: values.rate === undefined ? defaultRate : readNumber('--rate', values.rate, maxRate),
+    redis: values.redis,
   };
 }
 

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { startRedisServer } from '../../scripts/redis-server.js';
 import type { IntrospectionBody } from '../../server/dashboard/protocol.js';
 import { type Example, freePort, startExample } from '../testing/start-example.js';
 import { listenOn } from './listen.js';
@@ -31,6 +32,19 @@ describe('the shop', { timeout: 30_000 }, () => {
     await expect(orders.json()).resolves.toMatchObject({ type: 'order.created', failed: 0 });
     const end = await shop.stop();
     expect(end).toEqual({ exitCode: 0, stdout: `Dashboard: ${url}\nCtrl+C stops the shop.\n`, stderr: '' });
+  });
+
+  test('runs in three processes on Redis, whose dashboard is a process of its own', async () => {
+    const server = await startRedisServer();
+    onTestFinished(() => server.release());
+    const shop = startShop('--port', '0', '--rate', '60', '--redis', server.url);
+    const url = await shop.url;
+    await vi.waitFor(async () => {
+      const { events } = await introspect(url);
+      expect(events.find(({ type }) => type === 'order.created')).toMatchObject({ processes: 3 });
+      expect(events.find(({ type }) => type === 'shipment.booked')?.metrics.completed).toBeGreaterThan(0);
+    }, 20_000);
+    expect(await shop.stop()).toMatchObject({ exitCode: 0, stderr: '' });
   });
 
   test('sends nothing at --rate 0, and exits with 0 on SIGINT', async () => {

@@ -15,13 +15,19 @@ const articles = ['teapot', 'kettle', 'cup', 'tray', 'sugar-bowl'];
  *
  * @param perSecond orders a second, fractions allowed; 0 for none
  * @param onError gets what the shop does not answer for by itself
+ * @param series what the order numbers begin with; no two processes at work share one
  */
-export function startTraffic(hub: Hub, perSecond: number, onError: (error: unknown) => void): Traffic {
+export function startTraffic(
+  hub: Hub,
+  perSecond: number,
+  onError: (error: unknown) => void,
+  series: string = 'A',
+): Traffic {
   let next = 1;
   let owed = 0;
   const tick = (): void => {
     for (owed += (perSecond * tickMs) / 1_000; owed >= 1; owed -= 1) {
-      sendOrder(hub, next).catch(onError);
+      sendOrder(hub, `${series}-${next}`).catch(onError);
       next += 1;
     }
   };
@@ -30,8 +36,7 @@ export function startTraffic(hub: Hub, perSecond: number, onError: (error: unkno
   return { stop: () => clearInterval(timer) };
 }
 
-async function sendOrder(hub: Hub, number: number): Promise<void> {
-  const orderId = `A-${number}`;
+async function sendOrder(hub: Hub, orderId: string): Promise<void> {
   const isValid = !oneIn(40);
   const order = {
     orderId,

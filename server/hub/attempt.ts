@@ -1,6 +1,6 @@
-import { DepthLimitError, SchemaValidationError } from '../errors.js';
+import { SchemaValidationError } from '../errors.js';
 import type { Delivery } from '../transports/transport.js';
-import { Conclusion, type DeliveryHost, maxDepth } from './conclusion.js';
+import { Conclusion, type DeliveryHost, refusalOf } from './conclusion.js';
 import type { HandlerFunction } from './context.js';
 import type { RegisteredEvent } from './event.js';
 import { type CallEnd, HandlerCall } from './handler-call.js';
@@ -31,8 +31,9 @@ export class Attempt implements CallEnd {
     const { type, schema } = this.#event;
     const { envelope } = this.#delivery;
     this.#delivery.onRevoked = (reason) => this.#call.cancel(reason);
-    if (envelope.depth > maxDepth) {
-      this.#giveUp(new DepthLimitError(type, envelope.depth, maxDepth));
+    const refusal = refusalOf(type, this.#delivery);
+    if (refusal !== undefined) {
+      this.#giveUp(refusal);
       return;
     }
     const payload: unknown = JSON.parse(envelope.body);

@@ -1,4 +1,4 @@
-import { errorInfo } from '../errors.js';
+import { DepthLimitError, errorInfo } from '../errors.js';
 import type { Logger } from '../transports/logger.js';
 import type { Delivery, Envelope, Outcome, TransportManager } from '../transports/transport.js';
 import type { Emit } from './emit.js';
@@ -14,7 +14,12 @@ export interface DeliveryHost {
 }
 
 /** A chain of events that cause events ends after so many. */
-export const maxDepth = 64;
+const maxDepth = 64;
+
+/** Why a delivery must not be run at all. */
+export function refusalOf(name: string, { refusal, envelope: { depth } }: Delivery): Error | undefined {
+  return refusal ?? (depth > maxDepth ? new DepthLimitError(name, depth, maxDepth) : undefined);
+}
 
 /** Commits how a delivery ended, and logs what reaches no caller. */
 export class Conclusion {

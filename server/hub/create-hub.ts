@@ -3,6 +3,7 @@ import { setMaxListeners } from 'node:events';
 import {
   DuplicateNameError,
   HubNotStartedError,
+  HubObserverError,
   HubStartedError,
   HubStoppedError,
   InvalidOptionError,
@@ -11,9 +12,7 @@ import {
   UnknownEventError,
   UnknownWorkflowError,
 } from '../errors.js';
-import { checkOptionNames } from '../option-names.js';
-import { type Logger, silentLogger } from '../transports/logger.js';
-import { memoryTransport } from '../transports/memory/memory-transport.js';
+import type { Logger } from '../transports/logger.js';
 import type { EventMetrics, FailureRecord } from '../transports/stats.js';
 import type { Delivery, Envelope, Receipt, Subscription, TransportManager } from '../transports/transport.js';
 import { Attempt, type HandledEvent } from './attempt.js';
@@ -21,13 +20,13 @@ import { checkChains } from './check-chains.js';
 import type { DeliveryHost } from './conclusion.js';
 import { checkEmitOptions, type Emit, type EmitOptions } from './emit.js';
 import { type EventConfig, type EventRef, type RegisteredEvent, resolveEvent } from './event.js';
-import { guardLogger } from './guard-logger.js';
 import type { Hub, HubOptions, StopResult } from './hub.js';
-import { agentsRevision, introspect } from './introspect.js';
+import { agentsRevision, describeHub, type HubDescription } from './hub-description.js';
+import { type HubSettings, resolveHubOptions } from './hub-settings.js';
+import { introspect, isRegistered } from './introspect.js';
 import type { HubIntrospection } from './introspection.js';
 import { nearestNames } from './nearest-names.js';
 import { encodePayload } from './payload.js';
-import { checkTypeName } from './type-name.js';
 import { type HubWorkflow, workflowType } from './workflow.js';
 import { type WorkflowHandle, workflowHandle } from './workflow-handle.js';
 import { runWorkflow } from './workflow-run.js';
@@ -46,21 +45,9 @@ import { runWorkflow } from './workflow-run.js';
  * @throws {InvalidOptionError}
  */
 export function createHub(options: HubOptions = {}): Hub {
-  const { service = 'hub', transport = memoryTransport(), logger = silentLogger, allowCycles = false } = options;
-  const { concurrency = 100, maxPayloadBytes = 512 * 1024 } = options;
-  checkOptionNames(options, hubOptionNames, 'createHub');
-  checkTypeName(service, 'service');
-  checkMethods(transport, ['connect'], 'transport', 'a transport, such as memoryTransport()');
-  checkMethods(logger, ['debug', 'info', 'warn', 'error'], 'logger', 'an object with debug, info, warn and error');
-  checkCount(concurrency, 'concurrency');
-  checkCount(maxPayloadBytes, 'maxPayloadBytes');
-  if (typeof allowCycles !== 'boolean') throw new InvalidOptionError('allowCycles', 'true or false', allowCycles);
-  const safeLogger = guardLogger(logger);
-  const connection = transport.connect({ service, logger: safeLogger });
-  return new HubRuntime(connection, { logger: safeLogger, allowCycles, concurrency, maxPayloadBytes });
+  const { service, transport, ...settings } = resolveHubOptions(options);
+  return new HubRuntime(transport.connect({ service, logger: settings.logger }), settings);
 }
-
-const hubOptionNames = ['service', 'transport', 'logger', 'concurrency', 'maxPayloadBytes', 'allowCycles'];
 
 interface Message {
   readonly type: string;
@@ -78,6 +65,7 @@ class HubRuntime implements Hub, DeliveryHost {
   readonly maxPayloadBytes: number;
   readonly #id = randomUUID().slice(0, 8);
   readonly #allowCycles: boolean;
+  readonly #isObserver: boolean;
   readonly #concurrency: number;
   readonly #events = new Map<string, RegisteredEvent>();
   readonly #workflows = new Map<string, HubWorkflow>();
@@ -87,11 +75,12 @@ class HubRuntime implements Hub, DeliveryHost {
   #starting: Promise<void> | undefined;
   #stopping: Promise<StopResult> | undefined;
 
-  constructor(transport: TransportManager, settings: Required<Omit<HubOptions, 'service' | 'transport'>>) {
+  constructor(transport: TransportManager, settings: Omit<HubSettings, 'service' | 'transport'>) {
     this.transport = transport;
     this.logger = settings.logger;
     this.maxPayloadBytes = settings.maxPayloadBytes;
     this.#allowCycles = settings.allowCycles;
+    this.#isObserver = settings.observer;
     this.#concurrency = settings.concurrency;
     // One listener for each result() that waits.
     setMaxListeners(0, this.#stopped.signal);
@@ -104,7 +93,7 @@ class HubRuntime implements Hub, DeliveryHost {
   event<TPayload>(config: EventConfig<TPayload>): EventRef<TPayload> {
     // The schema, or else the caller's word, holds the payload to the handler's type.
     const event = resolveEvent(config as EventConfig);
-    if (this.#state !== 'new') throw new HubStartedError(`event ${quote(event.type)} registered`);
+    this.#checkNew(`event ${quote(event.type)} registered`);
     if (this.#events.has(event.type)) throw new DuplicateNameError('event', event.type);
     this.#events.set(event.type, event);
     return { type: event.type };
@@ -112,7 +101,7 @@ class HubRuntime implements Hub, DeliveryHost {
 
   workflow(workflow: HubWorkflow): HubWorkflow {
     if (!isWorkflow(workflow)) throw new InvalidOptionError('hub.workflow', 'what createWorkflow returned', workflow);
-    if (this.#state !== 'new') throw new HubStartedError(`workflow ${quote(workflow.name)} registered`);
+    this.#checkNew(`workflow ${quote(workflow.name)} registered`);
     if (this.#workflows.has(workflow.name)) throw new DuplicateNameError('workflow', workflow.name);
     this.#workflows.set(workflow.name, workflow);
     return workflow;
@@ -150,19 +139,19 @@ class HubRuntime implements Hub, DeliveryHost {
   }
 
   async metrics(type: string): Promise<EventMetrics> {
-    return this.transport.metrics(this.#registered(type).type);
+    return this.transport.metrics(await this.#known(type));
   }
 
   async failures(type: string): Promise<readonly FailureRecord[]> {
-    return this.transport.failures(this.#registered(type).type);
+    return this.transport.failures(await this.#known(type));
   }
 
   async introspect(): Promise<HubIntrospection> {
-    return introspect([...this.#events.values()], [...this.#workflows.values()], this.transport, this.#startedAt);
+    return introspect(this.#describe(), this.transport, this.#startedAt);
   }
 
   async revision(type?: string): Promise<string> {
-    const revision = await this.transport.revision(type === undefined ? undefined : this.#registered(type).type);
+    const revision = await this.transport.revision(type === undefined ? undefined : await this.#known(type));
     // What is registered can only change before start, what agents spend at any time.
     const registered = this.#startedAt === null ? this.#events.size + this.#workflows.size : 'started';
     const agents = type === undefined ? agentsRevision(this.#events.values(), this.#workflows.values()) : 0;
@@ -215,6 +204,7 @@ class HubRuntime implements Hub, DeliveryHost {
     return this.transport.start({
       concurrency: this.#concurrency,
       subscriptions,
+      describe: () => JSON.stringify(this.#describe()),
       // A transport delivers what was subscribed to, and nothing else.
       consumer: (delivery) => consumers.get(delivery.envelope.type)?.(delivery),
     });
@@ -268,9 +258,25 @@ class HubRuntime implements Hub, DeliveryHost {
     return receipt;
   }
 
+  #checkNew(operation: string): void {
+    if (this.#isObserver) throw new HubObserverError(operation);
+    if (this.#state !== 'new') throw new HubStartedError(operation);
+  }
+
   #checkRunning(operation: string): void {
+    if (this.#isObserver) throw new HubObserverError(operation);
     if (this.#state === 'new' || this.#state === 'starting') throw new HubNotStartedError(operation);
     if (this.#state !== 'running') throw new HubStoppedError(operation);
+  }
+
+  #describe(): HubDescription {
+    return describeHub([...this.#events.values()], [...this.#workflows.values()]);
+  }
+
+  /** The type, where it is registered here or on another hub of the transport. */
+  async #known(type: string): Promise<string> {
+    const isKnown = this.#events.has(type) || (await isRegistered(type, this.transport));
+    return isKnown ? type : this.#registered(type).type;
   }
 
   #registered(type: string): RegisteredEvent {
@@ -290,18 +296,4 @@ function isHandled(event: RegisteredEvent): event is HandledEvent {
 
 function isWorkflow(value: unknown): value is HubWorkflow {
   return typeof value === 'object' && value !== null && 'name' in value && 'steps' in value && 'followUps' in value;
-}
-
-function checkMethods(value: unknown, methods: readonly string[], option: string, expected: string): void {
-  const isOk =
-    typeof value === 'object' &&
-    value !== null &&
-    methods.every((method) => typeof (value as Record<string, unknown>)[method] === 'function');
-  if (!isOk) throw new InvalidOptionError(option, expected, value);
-}
-
-function checkCount(value: unknown, option: string): void {
-  if (!(typeof value === 'number' && Number.isInteger(value) && value >= 1)) {
-    throw new InvalidOptionError(option, 'a whole number, 1 or more', value);
-  }
 }

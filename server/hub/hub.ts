@@ -23,6 +23,11 @@ export interface HubOptions {
   maxPayloadBytes?: number;
   /** Let `onSuccess`, `onFailure` and `onComplete` form cycles; the depth limit still ends each chain. @default false */
   allowCycles?: boolean;
+  /**
+   * Only look on: register and emit nothing, and show what the other hubs of the transport have registered.
+   * @default false
+   */
+  observer?: boolean;
 }
 
 /** An event runtime: takes events, runs handlers, retries, counts. */

@@ -42,6 +42,7 @@ describe('introspection', () => {
           rate: { max: 10, perMs: 1_000 },
           onSuccess: 'order.noted',
           schema: expect.objectContaining({ type: 'object', required: ['id'] }),
+          processes: 1,
           metrics: {
             received: 1,
             completed: 1,
@@ -55,6 +56,7 @@ describe('introspection', () => {
         {
           type: 'order.noted',
           kind: 'declared',
+          processes: 0,
           metrics: expect.objectContaining({ received: 1, completed: 1 }),
         },
       ],

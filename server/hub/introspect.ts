@@ -1,29 +1,29 @@
 import type { RunRecord, TransportManager, TypeCounts } from '../transports/transport.js';
 import { version } from '../version.js';
-import type { HandlerFunction } from './context.js';
-import type { RegisteredEvent } from './event.js';
-import { handlerInfo } from './handler-info.js';
-import type {
-  AgentIntrospection,
-  EventIntrospection,
-  HubIntrospection,
-  WorkflowIntrospection,
-} from './introspection.js';
+import { mergeDescriptions, type Served } from './cluster.js';
+import {
+  type EventDescription,
+  type HubDescription,
+  parseDescription,
+  type WorkflowDescription,
+} from './hub-description.js';
+import type { EventIntrospection, HubIntrospection, WorkflowIntrospection } from './introspection.js';
 import { introspectRun } from './run-introspection.js';
-import { type HubWorkflow, type ResolvedStep, workflowType } from './workflow.js';
+import { workflowType } from './workflow.js';
 
 const runsShown = 10;
 
-/** Reads everything registered, with its counts, in one round trip to the transport. */
+/** Reads everything that is registered on the transport's hubs, with its counts. */
 export async function introspect(
-  events: readonly RegisteredEvent[],
-  workflows: readonly HubWorkflow[],
+  own: HubDescription,
   transport: TransportManager,
   startedAt: number | null,
 ): Promise<HubIntrospection> {
-  const runTypes = workflows.map(({ name }) => workflowType(name));
+  const running = (await transport.registered()).map(parseDescription);
+  const { events, workflows, agents } = mergeDescriptions(own, running);
+  const runTypes = workflows.map(({ description }) => workflowType(description.name));
   const [counts, runs] = await Promise.all([
-    transport.counts([...events.map(({ type }) => type), ...runTypes]),
+    transport.counts([...events.map(({ description }) => description.type), ...runTypes]),
     transport.runs(runTypes, runsShown),
   ]);
   return {
@@ -36,84 +36,40 @@ export async function introspect(
       const typeCounts = counts[events.length + index];
       return typeCounts === undefined ? [] : [introspectWorkflow(workflow, typeCounts, runs[index] ?? [])];
     }),
-    agents: introspectAgents(events, workflows),
+    agents,
   };
 }
 
-function introspectWorkflow(
-  workflow: HubWorkflow,
-  { total }: TypeCounts,
-  runs: readonly RunRecord[],
-): WorkflowIntrospection {
-  const { name, description, trigger, steps, followUps } = workflow;
+function introspectEvent(
+  { description, processes }: Served<EventDescription>,
+  { total, services }: TypeCounts,
+): EventIntrospection {
   return {
-    name,
-    ...(description !== undefined && { description }),
-    ...(trigger !== undefined && { trigger }),
-    steps: steps.map(introspectStep),
-    ...followUps,
-    metrics: total,
-    runs: runs.map((run) => introspectRun(workflow, run)),
-  };
-}
-
-function introspectStep({ name, handler }: ResolvedStep): WorkflowIntrospection['steps'][number] {
-  const info = handlerInfo(handler);
-  return info?.kind === 'agent' ? { name, kind: 'agent', agent: info.name } : { name, kind: 'step' };
-}
-
-function introspectHandler(handler: HandlerFunction | undefined): Pick<EventIntrospection, 'kind' | 'agent'> {
-  if (handler === undefined) return { kind: 'declared' };
-  const info = handlerInfo(handler);
-  if (info === undefined) return { kind: 'handler' };
-  const [first] = info.agents();
-  if (info.kind !== 'agent' || first === undefined) return { kind: info.kind };
-  const { name, model, tools, delegates } = first;
-  return { kind: info.kind, agent: { name, model, tools, delegates } };
-}
-
-/** The agents behind all handlers, each name once. */
-function introspectAgents(events: Iterable<RegisteredEvent>, workflows: Iterable<HubWorkflow>): AgentIntrospection[] {
-  const byName = new Map<string, AgentIntrospection>();
-  const add = (handler: object | undefined): void => {
-    const agents = handler === undefined ? [] : (handlerInfo(handler)?.agents() ?? []);
-    for (const agent of agents) if (!byName.has(agent.name)) byName.set(agent.name, agent);
-  };
-  for (const { handler } of events) add(handler);
-  for (const { steps } of workflows) for (const { handler } of steps) add(handler);
-  return [...byName.values()];
-}
-
-/** A number that grows with each run that ends and each token that is spent. */
-export function agentsRevision(events: Iterable<RegisteredEvent>, workflows: Iterable<HubWorkflow>): number {
-  return introspectAgents(events, workflows)
-    .flatMap(({ runs, tokenUsage }) => [...Object.values(runs), tokenUsage.totalTokens])
-    .reduce((sum, count) => sum + count, 0);
-}
-
-function introspectEvent(event: RegisteredEvent, { total, services }: TypeCounts): EventIntrospection {
-  const { type, description, handler, retry, timeoutMs, concurrency, rate, followUps, schema } = event;
-  return {
-    type,
-    ...introspectHandler(handler),
-    ...(description !== undefined && { description }),
-    ...(retry !== undefined && {
-      retry: {
-        maxAttempts: retry.maxAttempts,
-        initialDelayMs: retry.initialDelayMs,
-        maxDelayMs: retry.maxDelayMs,
-        factor: retry.factor,
-        jitter: retry.jitter,
-      },
-    }),
-    ...(timeoutMs !== undefined && { timeoutMs }),
-    ...(concurrency !== undefined && { concurrency }),
-    ...(rate !== undefined && { rate }),
-    ...followUps,
-    ...(schema?.jsonSchema !== undefined && { schema: schema.jsonSchema }),
+    ...description,
+    processes,
     metrics: total,
     ...(services.length > 1 && {
       services: services.map(({ service, counts }) => ({ service, metrics: counts })),
     }),
   };
+}
+
+function introspectWorkflow(
+  { description, processes }: Served<WorkflowDescription>,
+  { total }: TypeCounts,
+  runs: readonly RunRecord[],
+): WorkflowIntrospection {
+  return {
+    ...description,
+    processes,
+    metrics: total,
+    runs: runs.map((run) => introspectRun(description.steps, run)),
+  };
+}
+
+/** Whether a hub that runs on the transport has registered the event type. */
+export async function isRegistered(type: string, transport: TransportManager): Promise<boolean> {
+  return (await transport.registered()).some((json) =>
+    parseDescription(json).events.some((event) => event.type === type),
+  );
 }

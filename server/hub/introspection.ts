@@ -3,7 +3,7 @@ import type { RateLimit } from '../transports/transport.js';
 import type { ResolvedRetry } from './retry-policy.js';
 import type { RunIntrospection } from './run-introspection.js';
 
-/** How the dashboard labels what runs for an event type. `declared`: no handler in this hub. */
+/** How the dashboard labels what runs for an event type. `declared`: no handler in any hub that runs. */
 export type EventKind = 'handler' | 'agent' | 'debate' | 'declared';
 
 /** What an agent is, as far as it may be shown: never a key, never a prompt. */
@@ -29,6 +29,8 @@ export interface EventIntrospection {
   readonly onComplete?: string;
   /** JSON Schema of the payload, where the schema given can be written as one. */
   readonly schema?: Readonly<Record<string, unknown>>;
+  /** Running hubs that handle the type. */
+  readonly processes?: number;
   /** Summed over the services that handle the type. */
   readonly metrics: Counts;
   /** Counts a service, present where more than one service handles the type. */
@@ -44,6 +46,8 @@ export interface WorkflowIntrospection {
   readonly onSuccess?: string;
   readonly onFailure?: string;
   readonly onComplete?: string;
+  /** Running hubs that run the workflow. */
+  readonly processes?: number;
   readonly metrics: Counts;
   /** The last 10 runs accepted, newest first. */
   readonly runs: readonly RunIntrospection[];
@@ -60,7 +64,7 @@ export interface AgentIntrospection extends AgentSummary {
   };
 }
 
-/** Everything registered on a hub, with counts: `hub.introspect()`. */
+/** Everything registered on a hub and on the hubs that share its transport, with counts: `hub.introspect()`. */
 export interface HubIntrospection {
   readonly hub: {
     readonly service: string;

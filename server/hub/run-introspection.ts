@@ -1,6 +1,5 @@
 import type { RunRecord } from '../transports/transport.js';
 import { readCheckpoint } from './step-checkpoint.js';
-import type { HubWorkflow } from './workflow.js';
 
 /** Where a step of a run stands. `retrying`: it failed and is tried again. */
 export type StepStatus = 'waiting' | 'active' | 'retrying' | 'completed' | 'failed';
@@ -31,7 +30,7 @@ export interface RunIntrospection {
 }
 
 /** What may be shown of a run. */
-export function introspectRun({ steps }: HubWorkflow, record: RunRecord): RunIntrospection {
+export function introspectRun(steps: readonly { readonly name: string }[], record: RunRecord): RunIntrospection {
   const { id, service, envelope, status, acceptedAt, endedAt, error, checkpoints } = record;
   const current = steps.find(({ name }) => !checkpoints.has(name));
   const lastAttempt = [...checkpoints.values()].map((value) => readCheckpoint(value).attempt).at(-1) ?? 1;

@@ -46,7 +46,7 @@ export function workflowHandle(
       return JSON.parse(result);
     },
     async status() {
-      return introspectRun(workflow, known(await transport.run(type, runId)));
+      return introspectRun(workflow.steps, known(await transport.run(type, runId)));
     },
     async cancel() {
       const { envelope } = known(await transport.run(type, runId));

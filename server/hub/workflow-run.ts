@@ -1,6 +1,6 @@
-import { DepthLimitError, WorkflowVersionError } from '../errors.js';
+import { WorkflowVersionError } from '../errors.js';
 import type { Delivery } from '../transports/transport.js';
-import { Conclusion, type DeliveryHost, maxDepth } from './conclusion.js';
+import { Conclusion, type DeliveryHost, refusalOf } from './conclusion.js';
 import { HandlerCall } from './handler-call.js';
 import { encodePayload } from './payload.js';
 import { checkpointOutput, readCheckpoint, stepsOf, writeCheckpoint } from './step-checkpoint.js';
@@ -16,7 +16,7 @@ const checkpointRetry = { maxAttempts: Number.POSITIVE_INFINITY, initialDelayMs:
  */
 export function runWorkflow(workflow: HubWorkflow, delivery: Delivery, host: DeliveryHost): void {
   const { name, steps, followUps } = workflow;
-  const { envelope, checkpoints } = delivery;
+  const { checkpoints } = delivery;
   const conclusion = new Conclusion('workflow', name, followUps, delivery, host);
   const definition = stepsOf(workflow);
   /** JSON of each finished step's output. */
@@ -25,8 +25,9 @@ export function runWorkflow(workflow: HubWorkflow, delivery: Delivery, host: Del
   let call: HandlerCall | undefined;
   let isRevoked = false;
 
-  if (envelope.depth > maxDepth) {
-    conclusion.giveUp(new DepthLimitError(name, envelope.depth, maxDepth));
+  const refusal = refusalOf(name, delivery);
+  if (refusal !== undefined) {
+    conclusion.giveUp(refusal);
     return;
   }
   for (const [step, value] of checkpoints) {

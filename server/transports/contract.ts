@@ -30,12 +30,13 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
 
     async function consume(
       subscriptions: readonly (string | Subscription)[],
-      { service = 'shop', concurrency = 100 } = {},
+      { service = 'shop', concurrency = 100, description = '{}' } = {},
     ): Promise<Consumption> {
       const consumption = new Consumption(harness.connect(service));
       open.push(consumption);
       await consumption.transport.start({
         concurrency,
+        describe: () => description,
         subscriptions: subscriptions.map((type) => (typeof type === 'string' ? { type } : type)),
         consumer: (delivery) => consumption.take(delivery),
       });
@@ -256,8 +257,28 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
       });
     });
 
+    describe('a changed subscription', () => {
+      const own: Subscription = { type: 'a', concurrency: 1 };
+
+      it.each([
+        ['gets', ['a', 'b'], [own, 'b']],
+        ['loses', [own, 'b'], ['a', 'b']],
+      ])('that %s a lane of its own still brings what was accepted before', async (_, first, second) => {
+        const before = await consume(first);
+        await before.transport.close({ drainMs: 0 });
+        const sent = envelope('a');
+        await before.transport.publish([sent, envelope('a', { delayMs: 100 })]);
+        const after = await consume(second);
+        const delivery = await next(after);
+        expect(delivery.envelope.id).toBe(sent.id);
+        await delivery.commit(completed());
+        await (await next(after)).commit(completed());
+        expect(await counts(after.transport, 'a')).toMatchObject({ received: 2, completed: 2, pending: 0 });
+      });
+    });
+
     describe('deduplication', () => {
-      const once = (type = 'a'): Envelope => envelope(type, { dedupe: { id: 'pay-1', windowMs: 200 } });
+      const once = (type = 'a'): Envelope => envelope(type, { dedupe: { id: 'pay-1', windowMs: 500 } });
 
       it('accepts one event of an id while its window lasts, and answers with its id', async () => {
         const shop = await consume(['a', 'b']);
@@ -266,7 +287,7 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
         expect(await shop.transport.publish([once()])).toEqual([{ id: sent.id, deduplicated: true }]);
         expect(await shop.transport.publish([once('b')])).toMatchObject([{ deduplicated: false }]);
         expect(await shop.transport.metrics('a')).toMatchObject({ received: 1, deduplicated: 1 });
-        await harness.advance(250);
+        await harness.advance(550);
         expect(await shop.transport.publish([once()])).toMatchObject([{ deduplicated: false }]);
         expect(await shop.transport.metrics('a')).toMatchObject({ received: 2, deduplicated: 1 });
       });
@@ -546,6 +567,21 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
       });
     });
 
+    describe('registered', () => {
+      it('tells of every connection of every service while it is open', async () => {
+        const shop = await consume(['a'], { description: '"shop 1"' });
+        const mail = await consume(['b'], { service: 'mail', description: '"mail 1"' });
+        const observer = await consume([], { service: 'watch', description: '"watch"' });
+        const seen = async (): Promise<string[]> => [...(await observer.transport.registered())].sort();
+        expect(await seen()).toEqual(['"mail 1"', '"shop 1"', '"watch"']);
+        const before = await observer.transport.revision();
+        await mail.transport.close({ drainMs: 0 });
+        expect(await seen()).toEqual(['"shop 1"', '"watch"']);
+        expect(await observer.transport.revision()).not.toBe(before);
+        expect(await shop.transport.registered()).toHaveLength(2);
+      });
+    });
+
     describe('key-value store', () => {
       it('stores, finds and deletes', async () => {
         const { kv } = harness.connect('shop');
@@ -560,17 +596,17 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
 
       it('forgets at the end of ttlMs, which each call sets anew', async () => {
         const { kv } = harness.connect('shop');
-        await kv.set('string', 'x', { ttlMs: 100 });
-        await kv.append('list', ['x'], { ttlMs: 100 });
-        await kv.increment('number', 1, 100);
-        await harness.advance(60);
-        await kv.append('list', ['y'], { ttlMs: 100 });
-        await kv.increment('number', 1, 100);
-        await harness.advance(60);
+        await kv.set('string', 'x', { ttlMs: 1_000 });
+        await kv.append('list', ['x'], { ttlMs: 1_000 });
+        await kv.increment('number', 1, 1_000);
+        await harness.advance(600);
+        await kv.append('list', ['y'], { ttlMs: 1_000 });
+        await kv.increment('number', 1, 1_000);
+        await harness.advance(600);
         expect(await kv.get('string')).toBeUndefined();
         expect(await kv.range('list', 0, -1)).toEqual(['x', 'y']);
         expect(await kv.get('number')).toBe('2');
-        await harness.advance(60);
+        await harness.advance(600);
         expect(await kv.range('list', 0, -1)).toEqual([]);
         expect(await kv.set('string', 'y', { ifAbsent: true })).toBe(true);
       });

@@ -7,6 +7,11 @@ const logGamma = Math.log(gamma);
 // Below a microsecond a duration is noise.
 const smallestMs = 0.001;
 
+/** The bucket that a duration falls in. */
+export function durationBucket(durationMs: number): number {
+  return Math.ceil(Math.log(Math.max(durationMs, smallestMs)) / logGamma);
+}
+
 /**
  * Percentiles of any number of durations in bounded memory: a count for each of about 800 buckets
  * whose bounds grow by 4 %. Sketches add up, over services and over processes, without loss.
@@ -20,10 +25,14 @@ export class DurationSketch {
   #max = 0;
 
   add(durationMs: number): void {
-    const bucket = Math.ceil(Math.log(Math.max(durationMs, smallestMs)) / logGamma);
-    this.#buckets.set(bucket, (this.#buckets.get(bucket) ?? 0) + 1);
-    this.#count += 1;
-    if (durationMs > this.#max) this.#max = durationMs;
+    this.addBucket(durationBucket(durationMs), 1, durationMs);
+  }
+
+  /** Adds what was counted elsewhere in one bucket, none of it longer than `maxMs`. */
+  addBucket(bucket: number, count: number, maxMs: number): void {
+    this.#buckets.set(bucket, (this.#buckets.get(bucket) ?? 0) + count);
+    this.#count += count;
+    if (maxMs > this.#max) this.#max = maxMs;
   }
 
   merge(other: DurationSketch): void {

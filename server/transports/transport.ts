@@ -77,6 +77,8 @@ export interface Delivery {
   readonly envelope: Envelope;
   /** From 1. */
   readonly attempt: number;
+  /** Why the event must not be run again: the consumer commits it as failed with this error. */
+  readonly refusal: Error | undefined;
   /** Called at most once, when the lease ends before the commit. A consumer sets it. */
   onRevoked: ((reason: Error) => void) | undefined;
   commit(outcome: Outcome): Promise<CommitResult>;
@@ -114,6 +116,8 @@ export interface ConsumeOptions {
   /** Deliveries at once on this connection, lanes of their own aside. */
   readonly concurrency: number;
   readonly consumer: Consumer;
+  /** What others may know of this connection now: JSON, for {@link TransportManager.registered}. */
+  readonly describe?: () => string;
 }
 
 /** What was left when a connection closed. */
@@ -163,11 +167,13 @@ export interface TransportManager {
    * the outcome. `already` where it has ended, `fenced` where it is not known.
    */
   endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult>;
-  /** Changes whenever an answer of `counts`, `metrics`, `failures` or `runs` would, for one type or any. */
+  /** What every connection that is open now, in any process, tells of itself; a few seconds old at most. In no order. */
+  registered(): Promise<readonly string[]>;
+  /** Changes whenever an answer of `counts`, `metrics`, `failures`, `runs` or `registered` would, for one type or any. */
   revision(type?: string): Promise<string>;
   /**
-   * Begins no further delivery unless no other connection could, waits up to `drainMs` for what
-   * runs, revokes the rest and hands it back with no attempt spent.
+   * Begins no further delivery, unless no other connection could and what waits would be lost. Waits up to
+   * `drainMs` for what runs, revokes the rest and hands it back with no attempt spent.
    */
   close(options: { drainMs: number }): Promise<CloseResult>;
 }

@@ -74,6 +74,7 @@ const event = object<EventIntrospection>({
   onFailure: optional(string),
   onComplete: optional(string),
   schema: optional(record),
+  processes: optional(number),
   metrics: counts,
   services: optional(
     array(object<NonNullable<EventIntrospection['services']>[number]>({ service: string, metrics: counts })),
@@ -112,6 +113,7 @@ const workflow = object<WorkflowIntrospection>({
   onSuccess: optional(string),
   onFailure: optional(string),
   onComplete: optional(string),
+  processes: optional(number),
   metrics: counts,
   runs: array(run),
 });

@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { BackpressureError, quote } from '../../errors.js';
 import type { Clock } from '../clock.js';
 import type { EventMetrics, FailureRecord } from '../stats.js';
+import { sumCounts } from '../sum-counts.js';
 import type { Envelope, Receipt, RunRecord, Subscription, TypeCounts } from '../transport.js';
 import { DedupeWindow } from './dedupe-window.js';
 import { Service } from './service.js';
-import { latestFailures, minuteOf, sumCounts, sumMetrics, type TypeStats } from './type-stats.js';
+import { latestFailures, minuteOf, sumMetrics, type TypeStats } from './type-stats.js';
 
 // Remembered at once for one type.
 const maxDedupeIds = 1_000_000;
@@ -24,6 +25,7 @@ export class Broker {
   readonly #services = new Map<string, Service>();
   readonly #routes = new Map<string, Route>();
   readonly #dedupe = new Map<string, DedupeWindow>();
+  readonly #members = new Map<object, () => string>();
   #pending = 0;
   #revision = 0;
 
@@ -49,6 +51,21 @@ export class Broker {
       this.#route(trigger.type).triggers.set(key, { service, type, idSuffix: trigger.idSuffix });
     }
     this.#revision += 1;
+  }
+
+  /** Keeps what others may know of a connection while it is open. */
+  join(connection: object, describe: () => string): void {
+    this.#members.set(connection, describe);
+    this.#revision += 1;
+  }
+
+  leave(connection: object): void {
+    this.#members.delete(connection);
+    this.#revision += 1;
+  }
+
+  get descriptions(): readonly string[] {
+    return [...this.#members.values()].map((describe) => describe());
   }
 
   /** Marks a change of counts. */

@@ -15,6 +15,8 @@ export class MemoryDelivery implements Delivery {
   readonly order: number;
   /** Where its connection keeps it. */
   place = 0;
+  /** What ends this process ends the events it kept: none comes back. */
+  readonly refusal = undefined;
   readonly #service: Service;
   #leased = true;
   onRevoked: ((reason: Error) => void) | undefined;

@@ -65,6 +65,7 @@ class MemoryTransportManager implements TransportManager {
   }
 
   async start(options: ConsumeOptions): Promise<void> {
+    if (options.describe !== undefined) this.#broker.join(this, options.describe);
     this.#connection = this.#service.open(options);
     this.#broker.subscribe(this.#service, options.subscriptions);
   }
@@ -105,6 +106,10 @@ class MemoryTransportManager implements TransportManager {
     return 'ok';
   }
 
+  async registered(): Promise<readonly string[]> {
+    return this.#broker.descriptions;
+  }
+
   async revision(type?: string): Promise<string> {
     return this.#broker.revision(type);
   }
@@ -117,6 +122,8 @@ class MemoryTransportManager implements TransportManager {
     const connection = this.#connection;
     if (connection === undefined) return { handedBack: 0 };
     this.#connection = undefined;
-    return { handedBack: await this.#service.close(connection, drainMs) };
+    const handedBack = await this.#service.close(connection, drainMs);
+    this.#broker.leave(this);
+    return { handedBack };
   }
 }

@@ -1,5 +1,6 @@
 import { DurationSketch } from '../duration-sketch.js';
-import type { Counts, EventMetrics, FailureRecord, MinuteBucket } from '../stats.js';
+import type { EventMetrics, FailureRecord, MinuteBucket } from '../stats.js';
+import { sumCounts } from '../sum-counts.js';
 import type { Outcome } from '../transport.js';
 
 const minutesKept = 60;
@@ -68,26 +69,6 @@ export class TypeStats {
   }
 }
 
-/** Adds up the counts of several services. */
-export function sumCounts(all: readonly TypeStats[]): Counts {
-  const sum = (read: (stats: TypeStats) => number): number => all.reduce((total, stats) => total + read(stats), 0);
-  const received = sum((stats) => stats.received);
-  const completed = sum((stats) => stats.completed);
-  const failed = sum((stats) => stats.failed);
-  const lastReceivedAt = latest(all.map((stats) => stats.lastReceivedAt));
-  const lastFailedAt = latest(all.map((stats) => stats.lastFailedAt));
-  return {
-    received,
-    completed,
-    failed,
-    pending: received - completed - failed,
-    active: sum((stats) => stats.active),
-    retried: sum((stats) => stats.retried),
-    ...(lastReceivedAt !== undefined && { lastReceivedAt }),
-    ...(lastFailedAt !== undefined && { lastFailedAt }),
-  };
-}
-
 /** One type in depth, added up over several services. */
 export function sumMetrics(type: string, all: readonly TypeStats[], now: number): EventMetrics {
   const durations = new DurationSketch();
@@ -123,8 +104,4 @@ function addBuckets(a: MinuteBucket, b: MinuteBucket): MinuteBucket {
     completed: a.completed + b.completed,
     failed: a.failed + b.failed,
   };
-}
-
-function latest(times: readonly (number | undefined)[]): number | undefined {
-  return times.reduce((last, time) => (last === undefined || (time ?? 0) > last ? time : last), undefined);
 }

@@ -1,0 +1,41 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { createHub } from 'hubline';
+import { redisTransport } from 'hubline/redis';
+import type { RunningShop } from './shop-in-this-process.js';
+
+const workers = 3;
+
+/**
+ * The shop in worker processes; this process only shows its dashboard. Kill one with `kill -9`: the others
+ * take over what it was doing.
+ *
+ * @param rate orders a second, of all workers together
+ */
+export function shopInWorkers(url: string, rate: number): RunningShop {
+  const hub = createHub({ service: 'dashboard', transport: redisTransport({ url, prefix: 'shop' }), observer: true });
+  const children = new Set<ReturnType<typeof fork>>();
+  let isStopping = false;
+  return {
+    hub,
+    async start() {
+      await hub.start();
+      for (let i = 0; i < workers; i += 1) {
+        const child = fork(new URL('worker.ts', import.meta.url), [url, String(rate / workers)]);
+        children.add(child);
+        child.once('exit', () => {
+          children.delete(child);
+          if (!isStopping) console.log(`Worker ${child.pid} is gone; the others go on.`);
+        });
+        console.log(`Worker ${child.pid}`);
+      }
+    },
+    async stop() {
+      isStopping = true;
+      const ended = [...children].map((child) => once(child, 'exit'));
+      for (const child of children) child.kill('SIGTERM');
+      await Promise.all(ended);
+      await hub.stop();
+    },
+  };
+}

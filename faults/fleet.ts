@@ -1,0 +1,59 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { startWorker, type WorkerProcess } from './start-worker.js';
+
+/** Workers of one kind; one that ends is replaced. */
+export interface Fleet {
+  /** How many have been killed. */
+  readonly kills: number;
+  /** Kills one or the other with `kill -9`, every so often, until told to stop. */
+  killEvery(ms: number, signal: AbortSignal): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startFleet(size: number, options: Parameters<typeof startWorker>[0]): Promise<Fleet> {
+  const workers = new Set<WorkerProcess>();
+  let isStopping = false;
+  let kills = 0;
+  const starting = new Set<Promise<void>>();
+
+  async function add(): Promise<void> {
+    const worker = await startWorker(options);
+    workers.add(worker);
+    void worker.ended.then(() => {
+      workers.delete(worker);
+      if (!isStopping) replace();
+    });
+    if (isStopping) worker.kill('SIGKILL');
+  }
+  function replace(): void {
+    const started = add().finally(() => starting.delete(started));
+    starting.add(started);
+  }
+  function killOne(): void {
+    const alive = [...workers];
+    const victim = alive[Math.floor(Math.random() * alive.length)];
+    if (victim === undefined) return;
+    victim.kill('SIGKILL');
+    kills += 1;
+  }
+  await Promise.all(Array.from({ length: size }, add));
+
+  return {
+    get kills() {
+      return kills;
+    },
+    async killEvery(ms, signal) {
+      while (!signal.aborted) {
+        await delay(ms * (0.5 + Math.random()), undefined, { signal }).catch(() => {});
+        if (!signal.aborted) killOne();
+      }
+    },
+    async stop() {
+      isStopping = true;
+      await Promise.all(starting);
+      const running = [...workers];
+      for (const worker of running) worker.kill('SIGKILL');
+      await Promise.all(running.map(({ ended }) => ended));
+    },
+  };
+}

@@ -1,0 +1,169 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { BackpressureError, createDashboardHandler, type Hub, TransportUnavailableError } from 'hubline';
+import { Redis } from 'ioredis';
+import { expect, it, onTestFinished } from 'vitest';
+import { startFleet } from './fleet.js';
+import { get } from './get.js';
+import { startProxy } from './proxy.js';
+import { failsForGood } from './scenarios.js';
+import { isLong, type Scene, setScene, until } from './scene.js';
+
+const events = isLong ? 5_000 : 1_000;
+
+/** Emits until all are emitted; answers the numbers of those whose fate is not known. */
+async function emitAll(hub: Hub): Promise<Set<number>> {
+  const unknown = new Set<number>();
+  for (let n = 1; n <= events; n += 20) {
+    const batch = Array.from({ length: 20 }, (_, i) => n + i);
+    await Promise.all(
+      batch.map((number) =>
+        hub.emit('work', { n: number }).catch((error: unknown) => {
+          expect(error).toBeInstanceOf(TransportUnavailableError);
+          unknown.add(number);
+        }),
+      ),
+    );
+    await delay(20);
+  }
+  return unknown;
+}
+
+async function expectExact({ hub, ledger }: Scene, unknown: ReadonlySet<number>): Promise<void> {
+  await until('everything is settled', async () => {
+    const [work, settled] = [await hub.metrics('work'), await hub.metrics('settled')];
+    return work.received >= events - unknown.size && work.pending === 0 && settled.completed === work.received;
+  });
+  const endings = new Map<string, string[]>();
+  for (const { what, key } of ledger()) {
+    if (what.startsWith('settled')) endings.set(key, [...(endings.get(key) ?? []), what]);
+  }
+  const work = await hub.metrics('work');
+  expect(work.received).toBe(endings.size);
+  const failed = [...endings.keys()].filter((key) => failsForGood(Number(key))).length;
+  expect(work).toMatchObject({ failed, completed: endings.size - failed, active: 0 });
+  for (let n = 1; n <= events; n += 1) {
+    if (unknown.has(n)) continue;
+    expect(new Set(endings.get(String(n))), `event ${n}`).toEqual(
+      new Set([failsForGood(n) ? 'settled ERR_FATAL' : 'settled completed']),
+    );
+  }
+}
+
+it('Redis restarted during load: nothing lost, nothing double, workers come back by themselves', async () => {
+  const scene = await setScene(['work', 'settled'], { settings: ['--appendonly', 'yes', '--appendfsync', 'always'] });
+  const fleet = await startFleet(2, scene.workers('work'));
+  onTestFinished(() => fleet.stop());
+  const emitting = emitAll(scene.hub);
+  for (let restart = 0; restart < 2; restart += 1) {
+    await delay(300);
+    await scene.server.stop(restart === 0 ? 'SIGTERM' : 'SIGKILL');
+    await delay(200);
+    await scene.server.start();
+  }
+  await expectExact(scene, await emitting);
+});
+
+it('connections killed during load: nothing lost, nothing double, and no emit that fails', async () => {
+  const scene = await setScene(['work', 'settled']);
+  const fleet = await startFleet(2, scene.workers('work'));
+  onTestFinished(() => fleet.stop());
+  const admin = new Redis(scene.server.url);
+  onTestFinished(() => admin.disconnect());
+  const emitting = emitAll(scene.hub);
+  for (let kill = 0; kill < 8; kill += 1) {
+    await delay(100);
+    await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  }
+  const unknown = await emitting;
+  expect(unknown.size).toBe(0);
+  await expectExact(scene, unknown);
+});
+
+it('scripts flushed during load: unnoticed', async () => {
+  const scene = await setScene(['work', 'settled']);
+  const fleet = await startFleet(2, scene.workers('work'));
+  onTestFinished(() => fleet.stop());
+  const admin = new Redis(scene.server.url);
+  onTestFinished(() => admin.disconnect());
+  const emitting = emitAll(scene.hub);
+  for (let flush = 0; flush < 8; flush += 1) {
+    await delay(100);
+    await admin.script('FLUSH');
+  }
+  const unknown = await emitting;
+  expect(unknown.size).toBe(0);
+  await expectExact(scene, unknown);
+});
+
+it('memory used up: emit says so, consumers drain, and it goes on when there is memory again', async () => {
+  const scene = await setScene(['work', 'settled']);
+  const { hub, server, workers } = scene;
+  const admin = new Redis(server.url);
+  onTestFinished(() => admin.disconnect());
+  const first = await startFleet(1, workers('work'));
+  await first.stop();
+  const pending = events / 2;
+  await Promise.all(Array.from({ length: pending }, (_, i) => hub.emit('work', { n: i + 1 })));
+  const fleet = await startFleet(1, workers('work'));
+  onTestFinished(() => fleet.stop());
+  await admin.config('SET', 'maxmemory', '1');
+  await expect(hub.emit('work', { n: 0 })).rejects.toThrow(BackpressureError);
+  await until('consumers drain', async () => (await hub.metrics('settled')).completed === pending);
+  expect(await hub.metrics('work')).toMatchObject({ received: pending, pending: 0 });
+  await admin.config('SET', 'maxmemory', '0');
+  await Promise.all(Array.from({ length: events - pending }, (_, i) => hub.emit('work', { n: pending + i + 1 })));
+  await expectExact(scene, new Set());
+});
+
+it('a connection that goes silent: emit rejects in time, the dashboard answers 503, and all goes on', async () => {
+  const proxies: Awaited<ReturnType<typeof startProxy>>[] = [];
+  const scene = await setScene(['work', 'settled'], {
+    async url({ port }) {
+      const proxy = await startProxy(port);
+      proxies.push(proxy);
+      onTestFinished(() => proxy.close());
+      return `redis://127.0.0.1:${proxy.port}`;
+    },
+  });
+  const { hub } = scene;
+  const handler = createDashboardHandler(hub);
+  const fleet = await startFleet(1, scene.workers('work'));
+  onTestFinished(() => fleet.stop());
+  await hub.emit('work', { n: 1 });
+  expect((await get(handler, '/api/introspection')).status).toBe(200);
+
+  for (const proxy of proxies) proxy.goSilent();
+  const startedAt = performance.now();
+  await expect(hub.emit('work', { n: 2 })).rejects.toThrow(TransportUnavailableError);
+  expect(performance.now() - startedAt).toBeLessThan(2_500);
+  const { status, body } = await get(handler, '/api/introspection');
+  expect(status).toBe(503);
+  expect(JSON.parse(body)).toMatchObject({ error: { code: 'ERR_UNAVAILABLE' } });
+
+  for (const proxy of proxies) proxy.recover();
+  await until('emit works again', () =>
+    hub.emit('work', { n: 3 }).then(
+      () => true,
+      () => false,
+    ),
+  );
+  await until(
+    'the worker is back',
+    () => scene.ledger().some(({ what, key }) => what === 'settled completed' && key === '3'),
+    40_000,
+  );
+});
+
+it('Redis gone: emit and reads reject in time, and work again when it is back', async () => {
+  const { hub, server } = await setScene(['signal'], { settings: ['--appendonly', 'yes'] });
+  await hub.emit('signal', 1);
+  await server.stop('SIGKILL');
+  for (const attempt of [() => hub.emit('signal', 2), () => hub.metrics('signal'), () => hub.introspect()]) {
+    const startedAt = performance.now();
+    await expect(attempt()).rejects.toThrow(TransportUnavailableError);
+    expect(performance.now() - startedAt).toBeLessThan(2_500);
+  }
+  await server.start();
+  await hub.emit('signal', 3);
+  expect(await hub.metrics('signal')).toMatchObject({ received: 2, completed: 2 });
+});

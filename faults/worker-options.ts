@@ -1,0 +1,27 @@
+/** What a worker process is told. */
+export interface WorkerOptions {
+  readonly scenario: string;
+  readonly url: string;
+  readonly prefix: string;
+  /** Folder of the ledger. */
+  readonly ledger: string;
+  /** Which of a scenario's versions to run. */
+  readonly variant: string;
+  readonly clockSkewMs: number;
+  readonly maxCrashes: number;
+}
+
+export function parseWorkerOptions(json: string | undefined): WorkerOptions {
+  const { scenario, url, prefix, ledger, variant, clockSkewMs, maxCrashes } = Object(
+    JSON.parse(json ?? '{}'),
+  ) as Record<string, unknown>;
+  return {
+    scenario: String(scenario),
+    url: String(url),
+    prefix: String(prefix),
+    ledger: String(ledger),
+    variant: String(variant),
+    clockSkewMs: Number(clockSkewMs),
+    maxCrashes: Number(maxCrashes),
+  };
+}

@@ -1,0 +1,24 @@
+/** A process that handles events, to be killed: started by `startWorker`. */
+import { createHub } from 'hubline';
+import { redisTransport } from 'hubline/redis';
+import { scenarios } from './scenarios.js';
+import { parseWorkerOptions } from './worker-options.js';
+
+const { scenario, url, prefix, ledger, variant, clockSkewMs, maxCrashes } = parseWorkerOptions(process.argv[2]);
+if (clockSkewMs !== 0) {
+  const now = Date.now.bind(Date);
+  Date.now = () => now() + clockSkewMs;
+}
+const register = scenarios.get(scenario);
+if (register === undefined) throw new Error(`no scenario ${scenario}`);
+
+const transport = redisTransport({ url, prefix, lockDurationMs: 1_000, stalledIntervalMs: 500, maxCrashes });
+const hub = createHub({ service: 'shop', transport, concurrency: 20 });
+register(hub, ledger, variant);
+process.on('SIGTERM', () => {
+  void hub.stop({ drainMs: 1_000 }).then(() => process.exit(0));
+});
+// Whoever started this process is gone: nobody would end it.
+process.on('disconnect', () => process.exit(1));
+await hub.start();
+process.send?.('ready');

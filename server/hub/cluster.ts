@@ -1,0 +1,82 @@
+import type { EventDescription, HubDescription, WorkflowDescription } from './hub-description.js';
+import type { AgentIntrospection } from './introspection.js';
+
+/** Something that is registered, and how many hubs that are running serve it. */
+export interface Served<T> {
+  readonly description: T;
+  readonly processes: number;
+}
+
+/** All that is registered on the hubs of one transport. */
+export interface Cluster {
+  readonly events: readonly Served<EventDescription>[];
+  readonly workflows: readonly Served<WorkflowDescription>[];
+  readonly agents: readonly AgentIntrospection[];
+}
+
+/**
+ * Puts together what hubs describe. Where two describe the same, the one that handles it is believed,
+ * and of several the first.
+ *
+ * @param own of the hub that asks, which comes first, whether it runs or not
+ * @param running of all hubs that run
+ */
+export function mergeDescriptions(own: HubDescription, running: readonly HubDescription[]): Cluster {
+  const all = [own, ...running];
+  return {
+    events: merge(
+      all.flatMap(({ events }) => events),
+      running.flatMap(({ events }) => events),
+      ({ type }) => type,
+      ({ kind }) => kind !== 'declared',
+    ),
+    workflows: merge(
+      all.flatMap(({ workflows }) => workflows),
+      running.flatMap(({ workflows }) => workflows),
+      ({ name }) => name,
+      () => true,
+    ),
+    agents: mergeAgents(running.length === 0 ? own.agents : running.flatMap(({ agents }) => agents)),
+  };
+}
+
+function merge<T>(
+  all: readonly T[],
+  running: readonly T[],
+  nameOf: (item: T) => string,
+  isServed: (item: T) => boolean,
+): Served<T>[] {
+  const processes = new Map<string, number>();
+  for (const item of running) {
+    if (isServed(item)) processes.set(nameOf(item), (processes.get(nameOf(item)) ?? 0) + 1);
+  }
+  const merged = new Map<string, T>();
+  for (const item of all) {
+    const found = merged.get(nameOf(item));
+    if (found === undefined || (!isServed(found) && isServed(item))) merged.set(nameOf(item), item);
+  }
+  return [...merged].map(([name, description]) => ({ description, processes: processes.get(name) ?? 0 }));
+}
+
+/** Agents of one name are one agent, at work in several processes: their runs and tokens add up. */
+function mergeAgents(all: readonly AgentIntrospection[]): AgentIntrospection[] {
+  const merged = new Map<string, AgentIntrospection>();
+  for (const agent of all) {
+    const found = merged.get(agent.name);
+    merged.set(agent.name, found === undefined ? agent : { ...found, ...sum(found, agent) });
+  }
+  return [...merged.values()];
+}
+
+function sum(a: AgentIntrospection, b: AgentIntrospection): Pick<AgentIntrospection, 'runs' | 'tokenUsage'> {
+  const runs = new Map(Object.entries(a.runs));
+  for (const [status, count] of Object.entries(b.runs)) runs.set(status, (runs.get(status) ?? 0) + count);
+  return {
+    runs: Object.fromEntries(runs),
+    tokenUsage: {
+      promptTokens: a.tokenUsage.promptTokens + b.tokenUsage.promptTokens,
+      completionTokens: a.tokenUsage.completionTokens + b.tokenUsage.completionTokens,
+      totalTokens: a.tokenUsage.totalTokens + b.tokenUsage.totalTokens,
+    },
+  };
+}

@@ -1,0 +1,198 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { type RedisServer, startRedisServer } from '../../scripts/redis-server.js';
+import { HandlerTimeoutError, HubObserverError, UnknownEventError, WorkflowFailedError } from '../errors.js';
+import { memoryTransport } from '../transports/memory/memory-transport.js';
+import { redisTransport } from '../transports/redis/redis-transport.js';
+import type { Transport } from '../transports/transport.js';
+import { createHub } from './create-hub.js';
+import type { Hub, HubOptions } from './hub.js';
+import { createWorkflow } from './workflow.js';
+
+let redis: RedisServer;
+beforeAll(async () => {
+  redis = await startRedisServer();
+});
+afterAll(() => redis.release());
+
+const transports: [string, () => Transport][] = [
+  ['memory', () => memoryTransport()],
+  ['redis', () => redisTransport({ url: redis.url, prefix: randomUUID() })],
+];
+
+/** What users rely on, in real time, wherever events are kept. */
+describe.each(transports)('a hub on the %s transport', (_, createTransport) => {
+  function newHub(options: HubOptions = {}): Hub {
+    const hub = createHub({ transport: createTransport(), ...options });
+    onTestFinished(async () => {
+      await hub.stop({ drainMs: 0 });
+    });
+    return hub;
+  }
+
+  async function drained(hub: Hub, ...types: string[]): Promise<void> {
+    for (;;) {
+      const all = await Promise.all(types.map((type) => hub.metrics(type)));
+      if (all.every(({ received, pending }) => received > 0 && pending === 0)) return;
+      await delay(5);
+    }
+  }
+
+  it('hands a handler its payload and context, and its result to what follows', async () => {
+    const hub = newHub({ service: 'shop' });
+    const seen: unknown[] = [];
+    const created = hub.event<{ items: string[] }>({
+      type: 'order.created',
+      onSuccess: 'order.packed',
+      handler: ({ payload, requestId, attempt, depth, idempotencyKey }) => {
+        seen.push({ payload, requestId, attempt, depth, idempotencyKey });
+        return { boxes: payload.items.length };
+      },
+    });
+    hub.event({ type: 'order.packed', handler: ({ payload, depth }) => seen.push({ payload, depth }) });
+    await hub.start();
+    const { id } = await hub.emit(created, { items: ['tea', '日本\u0000'] }, { requestId: 'r-1' });
+    await drained(hub, 'order.created', 'order.packed');
+    expect(seen).toEqual([
+      {
+        payload: { items: ['tea', '日本\u0000'] },
+        requestId: 'r-1',
+        attempt: 1,
+        depth: 0,
+        idempotencyKey: `shop:${id}`,
+      },
+      { payload: { boxes: 2 }, depth: 1 },
+    ]);
+  });
+
+  it('retries, gives up, and counts each event once', async () => {
+    const hub = newHub();
+    hub.event<number>({
+      type: 'a',
+      retry: { maxAttempts: 3, initialDelayMs: 5 },
+      onFailure: 'a.failed',
+      handler({ payload, attempt }) {
+        if (payload === 0 || attempt < payload) throw new TypeError(`no ${payload}`);
+      },
+    });
+    hub.event({ type: 'a.failed' });
+    await hub.start();
+    await Promise.all([1, 2, 3, 0].map((payload) => hub.emit('a', payload)));
+    await drained(hub, 'a', 'a.failed');
+    expect(await hub.metrics('a')).toMatchObject({ received: 4, completed: 3, failed: 1, retried: 5, active: 0 });
+    expect(await hub.failures('a')).toMatchObject([{ attempt: 3, name: 'TypeError', message: 'no 0' }]);
+    expect(await hub.metrics('a.failed')).toMatchObject({ received: 1, completed: 1 });
+  });
+
+  it('ends an attempt at its time-out', async () => {
+    const hub = newHub();
+    const reasons: unknown[] = [];
+    hub.event({
+      type: 'a',
+      timeoutMs: 30,
+      handler: ({ signal }) => delay(60_000, undefined, { signal }).catch(() => reasons.push(signal.reason)),
+    });
+    await hub.start();
+    await hub.emit('a', null);
+    await drained(hub, 'a');
+    expect(reasons).toMatchObject([expect.any(HandlerTimeoutError)]);
+    expect(await hub.metrics('a')).toMatchObject({ failed: 1 });
+  });
+
+  it('drops what is emitted twice with one dedupeId', async () => {
+    const hub = newHub();
+    hub.event({ type: 'a', handler: () => {} });
+    await hub.start();
+    const receipts = await Promise.all(Array.from({ length: 10 }, () => hub.emit('a', null, { dedupeId: 'once' })));
+    expect(new Set(receipts.map(({ id }) => id)).size).toBe(1);
+    await drained(hub, 'a');
+    expect(await hub.metrics('a')).toMatchObject({ received: 1, completed: 1, deduplicated: 9 });
+  });
+
+  it('runs a workflow to its result, retrying a step', async () => {
+    const hub = newHub();
+    const flow = hub.workflow(
+      createWorkflow({
+        name: 'fulfil',
+        onComplete: 'fulfilled',
+        steps: [
+          { name: 'pick', handler: ({ payload }) => ({ picked: payload }) },
+          {
+            name: 'ship',
+            retry: { maxAttempts: 2, initialDelayMs: 5 },
+            handler({ attempt, workflow }) {
+              if (attempt === 1) throw new Error('flaky');
+              return workflow.outputs;
+            },
+          },
+        ],
+      }),
+    );
+    hub.event({ type: 'fulfilled' });
+    await hub.start();
+    const run = await hub.startWorkflow(flow, 'tea');
+    expect(await run.result()).toEqual({ pick: { picked: 'tea' } });
+    expect(await run.status()).toMatchObject({ status: 'completed', steps: [{ name: 'pick' }, { name: 'ship' }] });
+    await drained(hub, 'fulfilled');
+    const [workflow] = (await hub.introspect()).workflows;
+    expect(workflow?.metrics).toMatchObject({ received: 1, completed: 1, retried: 1, pending: 0 });
+    expect(workflow?.runs).toMatchObject([{ status: 'completed' }]);
+  });
+
+  it('cancels a workflow that runs', async () => {
+    const hub = newHub();
+    let begun = (): void => {};
+    const hasBegun = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    hub.workflow(
+      createWorkflow({
+        name: 'endless',
+        steps: [
+          {
+            name: 'wait',
+            handler: ({ signal }) => {
+              begun();
+              return delay(60_000, undefined, { signal });
+            },
+          },
+        ],
+      }),
+    );
+    await hub.start();
+    const run = await hub.startWorkflow('endless', null);
+    await hasBegun;
+    expect(await run.cancel()).toBe(true);
+    await expect(run.result()).rejects.toThrow(WorkflowFailedError);
+    expect(await run.cancel()).toBe(false);
+  });
+
+  it('shows on every hub what any hub handles, and how many do', async () => {
+    const transport = createTransport();
+    const shops = [newHub({ transport, service: 'shop' }), newHub({ transport, service: 'shop' })];
+    for (const shop of shops) {
+      shop.event({ type: 'a', description: 'An event', handler: () => {} });
+      shop.workflow(createWorkflow({ name: 'fulfil', steps: [{ name: 'pick', handler: () => 1 }] }));
+      await shop.start();
+    }
+    const observer = newHub({ transport, service: 'watch', observer: true });
+    expect(() => observer.event({ type: 'b' })).toThrow(HubObserverError);
+    await observer.start();
+    await expect(observer.emit('a', 1)).rejects.toThrow(HubObserverError);
+
+    await shops[0]?.emit('a', 1);
+    await drained(observer, 'a');
+    const seen = await observer.introspect();
+    expect(seen.events).toMatchObject([
+      { type: 'a', kind: 'handler', description: 'An event', processes: 2, metrics: { completed: 1 } },
+    ]);
+    expect(seen.workflows).toMatchObject([{ name: 'fulfil', steps: [{ name: 'pick' }], processes: 2, runs: [] }]);
+    await expect(observer.metrics('b')).rejects.toThrow(UnknownEventError);
+
+    const before = await observer.revision();
+    await shops[1]?.stop();
+    expect(await observer.revision()).not.toBe(before);
+    expect((await observer.introspect()).events).toMatchObject([{ type: 'a', processes: 1 }]);
+  });
+});

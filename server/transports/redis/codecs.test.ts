@@ -1,0 +1,76 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { Envelope } from '../transport.js';
+import { decodeEnvelope, envelopeArguments } from './envelope-codec.js';
+import { eventIdOf, jobIdOf, serviceOf, typeOf, unitOf } from './names.js';
+import { decodeError, outcomeArguments } from './outcome-codec.js';
+import { readArray, readHash, readNumber, readString } from './reply.js';
+import { readCheckpoints } from './run-reader.js';
+
+const name = fc.string({ unit: 'grapheme', minLength: 1 });
+
+it('names come back as they went, and hold nothing that BullMQ forbids', () => {
+  fc.assert(
+    fc.property(name, name, (service, type) => {
+      const unit = unitOf(service, type);
+      expect([serviceOf(unit), typeOf(unit)]).toEqual([service, type]);
+      expect(eventIdOf(jobIdOf(type))).toBe(type);
+      expect(`${unit}${jobIdOf(type)}`).not.toContain(':');
+      expect(jobIdOf(type)).not.toMatch(/^\d+$/);
+    }),
+  );
+});
+
+it('an envelope comes back as it went, once a script has written its depth', () => {
+  const envelopes = fc.record<Envelope>({
+    id: name,
+    type: name,
+    body: fc.json(),
+    requestId: fc.string({ unit: 'binary' }),
+    depth: fc.nat(64),
+    delayMs: fc.nat(),
+    priority: fc.integer({ min: -100, max: 100 }),
+    dedupe: fc.constant(undefined),
+  });
+  fc.assert(
+    fc.property(envelopes, (envelope) => {
+      const [jobId, , , head, depth, priority] = envelopeArguments(envelope, 'shop');
+      const data: unknown = JSON.parse(`${head},"depth":${depth}}`);
+      expect(decodeEnvelope(String(jobId), envelope.type, data)).toEqual(envelope);
+      // BullMQ's own range, in its order.
+      expect(priority).toBeGreaterThanOrEqual(1);
+      expect(priority).toBe(101 - envelope.priority);
+    }),
+  );
+});
+
+it('an error comes back as it went', () => {
+  const error = { name: 'TypeError', message: 'no "x"', code: 'ERR_X' };
+  const args = outcomeArguments({ status: 'failed', durationMs: 1, error, followUps: [] }, 2, 'shop');
+  expect(args.slice(0, 2)).toEqual(['failed', 2]);
+  expect(decodeError(String(args[4]))).toEqual(error);
+});
+
+it('checkpoints come back in their order', () => {
+  const hash = new Map([
+    ['b', '10 "x y"'],
+    ['a', '2 1'],
+  ]);
+  expect([...readCheckpoints(hash)]).toEqual([
+    ['a', '1'],
+    ['b', '"x y"'],
+  ]);
+});
+
+it('a job that something else put into the queue is named as such', () => {
+  expect(() => decodeEnvelope('e-1', 'a', { requestId: 'x' })).toThrow('holds no event');
+});
+
+it.each([
+  [() => readArray('x'), '"x" where an array'],
+  [() => readString(null), 'null where a string'],
+  [() => readNumber('x'), '"x" where a number'],
+  [() => readHash([1]), '1 where a string'],
+])('an answer that is not what was expected is an error', (read, message) => {
+  expect(read).toThrow(message);
+});

@@ -1,0 +1,133 @@
+import { acceptance, counting, lanes, library } from './library.js';
+import { Script } from './script.js';
+
+const conclusion = `
+local function takeOutcome()
+  local outcome = { status = take(), attempt = takeNumber(), bucket = take(), durationMs = takeNumber() }
+  if outcome.status == 'retry' then
+    outcome.delayMs = takeNumber()
+    return outcome
+  end
+  outcome.value = take()
+  outcome.followUps = {}
+  for index = 1, takeNumber() do outcome.followUps[index] = takeEnvelope() end
+  return outcome
+end
+
+local endedKept = 50
+local function endRun(unit, id, outcome)
+  local run = prefix .. ':run:' .. unit .. ':' .. id
+  call('HSET', run, 'status', outcome.status, 'endedAt', now, 'value', outcome.value)
+  local ended = prefix .. ':ended:' .. unit
+  call('LPUSH', ended, id)
+  for _, oldest in ipairs(call('LRANGE', ended, endedKept, -1)) do
+    local old = prefix .. ':run:' .. unit .. ':' .. oldest
+    call('DEL', old, old .. ':checkpoints')
+    call('ZREM', prefix .. ':runs:' .. unit, oldest)
+  end
+  call('LTRIM', ended, 0, endedKept - 1)
+end
+
+local function announceEnd(unit, id, reason)
+  call('PUBLISH', prefix .. ':ends', cjson.encode({ unit = unit, id = id, reason = reason }))
+end
+
+local function conclude(lane, id, unit, keepsRuns, outcome)
+  release(lane, id)
+  local changed = change(unit)
+  changed.buckets[outcome.bucket] = (changed.buckets[outcome.bucket] or 0) + 1
+  changed.longest = math.max(changed.longest, outcome.durationMs)
+  if outcome.status == 'retry' then
+    changed.retried = changed.retried + 1
+    call('HINCRBY', lane .. id, 'atm', 1)
+    if keepsRuns then call('HINCRBY', prefix .. ':run:' .. unit .. ':' .. id, 'attempt', 1) end
+    enqueueLater(lane, id, outcome.delayMs)
+  else
+    call('DEL', lane .. id)
+    call('ZREM', lane .. 'delayed', id)
+    call('ZREM', lane .. 'prioritized', id)
+    changed[outcome.status] = changed[outcome.status] + 1
+    if outcome.status == 'failed' then
+      local failures = prefix .. ':failures:' .. unit
+      call('LPUSH', failures, cjson.encode({ id = id, at = now, attempt = outcome.attempt, error = outcome.value }))
+      call('LTRIM', failures, 0, 19)
+    end
+    if keepsRuns then endRun(unit, id, outcome) end
+    for _, envelope in ipairs(outcome.followUps) do accept(envelope) end
+  end
+  -- Where the lane's concurrency was used up, another process may be waiting for this place.
+  if call('HEXISTS', lane .. 'meta', 'concurrency') == 1 then wake(lane) end
+end
+`;
+
+/** Records outcomes of leased jobs, each with its follow-ups in the same step. Answers a commit result for each. */
+export const commitScript: Script = new Script(`${library}${counting}${lanes}${acceptance}${conclusion}
+local results, touched = {}, {}
+for index = 1, takeNumber() do
+  local lane, id, token, unit, keepsRuns = take(), take(), take(), take(), take() == '1'
+  local outcome = takeOutcome()
+  local result = leaseOf(lane, id, token)
+  if result == 'ok' then
+    conclude(lane, id, unit, keepsRuns, outcome)
+    touched[lane] = true
+    if keepsRuns and outcome.status ~= 'retry' then announceEnd(unit, id, nil) end
+  end
+  results[index] = result
+end
+for lane in pairs(touched) do call('XTRIM', lane .. 'events', 'MAXLEN', '~', 100) end
+writeChanges()
+return results
+`);
+
+/** Ends a run, whoever holds it or nobody. */
+export const endRunScript: Script = new Script(`${library}${counting}${lanes}${acceptance}${conclusion}
+local unit, id, reason = take(), take(), take()
+local outcome = takeOutcome()
+local run = prefix .. ':run:' .. unit .. ':' .. id
+local known = call('HMGET', run, 'lane', 'status', 'attempt')
+if not known[1] then return 'fenced' end
+if known[2] then return 'already' end
+outcome.attempt = tonumber(known[3])
+call('LREM', known[1] .. 'wait', 1, id)
+call('LREM', prefix .. ':parked:' .. unit, 1, known[1] .. '\\n' .. id)
+conclude(known[1], id, unit, true, outcome)
+announceEnd(unit, id, reason)
+writeChanges()
+return 'ok'
+`);
+
+/** Keeps a value for later deliveries of a run. */
+export const checkpointScript: Script = new Script(`${library}${counting}${lanes}
+local lane, id, token, unit, key, value = take(), take(), take(), take(), take(), take()
+local checkpoints = prefix .. ':run:' .. unit .. ':' .. id .. ':checkpoints'
+local isLeased = leaseOf(lane, id, token) == 'ok'
+local kept = call('HGET', checkpoints, key)
+if kept then
+  -- Sent again by the same delivery, for its answer was lost with the connection.
+  if isLeased and string.match(kept, '^%d+ (.*)$') == value then return 'ok' end
+  return 'already'
+end
+if not isLeased then return 'fenced' end
+call('HSET', checkpoints, key, call('HLEN', checkpoints) .. ' ' .. value)
+call('INCR', prefix .. ':revision')
+touch(unit)
+return 'ok'
+`);
+
+/** Gives leased jobs back, in the order of their start, no attempt spent; they are the next of their lane. */
+export const handBackScript: Script = new Script(`${library}${counting}${lanes}
+local lane = take()
+local handedBack = 0
+for index = #ARGV - 1, 2, -2 do
+  local id, token = ARGV[index], ARGV[index + 1]
+  if leaseOf(lane, id, token) == 'ok' then
+    release(lane, id)
+    touch(call('HGET', lane .. id, 'unit'))
+    call('RPUSH', lane .. 'wait', id)
+    handedBack = handedBack + 1
+  end
+end
+if handedBack > 0 then call('INCR', prefix .. ':revision') end
+wake(lane)
+return handedBack
+`);

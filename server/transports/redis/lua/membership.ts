@@ -1,0 +1,128 @@
+import { counting, lanes, library } from './library.js';
+import { Script } from './script.js';
+
+// Processes of one kind tell the same of themselves: it is kept once, under its hash.
+const beat = `
+local function beat()
+  local member, ttlMs, hash = take(), take(), take()
+  local key = prefix .. ':member:' .. member
+  if call('GET', key) ~= hash then call('INCR', prefix .. ':revision') end
+  call('SET', key, hash, 'PX', ttlMs)
+  call('SADD', prefix .. ':members', member)
+  return member, call('PEXPIRE', prefix .. ':description:' .. hash, ttlMs)
+end
+`;
+
+/** Makes a process a member, and records which types its service handles, in which lane. */
+export const joinScript: Script = new Script(`${library}${counting}${beat}
+local member = beat()
+for _ = 1, takeNumber() do
+  local source, field, route, unit, lane, concurrency = take(), take(), take(), take(), take(), take()
+  call('HSET', prefix .. ':routes:' .. source, field, route)
+  call('SADD', prefix .. ':handlers:' .. unit, member)
+  call('SADD', prefix .. ':lanes', lane)
+  local meta = prefix .. ':lane:' .. lane .. ':meta'
+  call('HSET', meta, 'opts.maxLenEvents', 100)
+  if concurrency == '' then call('HDEL', meta, 'concurrency') else call('HSET', meta, 'concurrency', concurrency) end
+end
+call('INCR', prefix .. ':revision')
+`);
+
+/** Tells that a member lives. Answers 0 where what it tells of itself has yet to be kept. */
+export const beatScript: Script = new Script(`${library}${beat}
+local _, isDescribed = beat()
+return isDescribed
+`);
+
+/** Keeps what members of one kind tell of themselves. */
+export const describeScript: Script = new Script(`${library}
+local hash, description, ttlMs = take(), take(), take()
+call('SET', prefix .. ':description:' .. hash, description, 'PX', ttlMs)
+call('INCR', prefix .. ':revision')
+`);
+
+/** Ends a membership. */
+export const leaveScript: Script = new Script(`${library}
+local member = take()
+call('DEL', prefix .. ':member:' .. member)
+call('SREM', prefix .. ':members', member)
+while position < #ARGV do call('SREM', prefix .. ':handlers:' .. take(), member) end
+call('INCR', prefix .. ':revision')
+`);
+
+/** What members that live tell of themselves: a hash for each, then the texts of those that were not asked with. */
+export const membersScript: Script = new Script(`${library}
+local known, hashes, texts = {}, {}, {}
+for _, hash in ipairs(ARGV) do known[hash] = true end
+for _, member in ipairs(call('SMEMBERS', prefix .. ':members')) do
+  local hash = call('GET', prefix .. ':member:' .. member)
+  if not hash then
+    call('SREM', prefix .. ':members', member)
+    call('INCR', prefix .. ':revision')
+  elseif known[hash] then
+    hashes[#hashes + 1] = hash
+  else
+    local text = call('GET', prefix .. ':description:' .. hash)
+    if text then
+      known[hash] = true
+      hashes[#hashes + 1] = hash
+      texts[#texts + 1] = hash
+      texts[#texts + 1] = text
+    end
+  end
+end
+return { hashes, texts }
+`);
+
+/**
+ * Passes a leased job on that this process cannot run: a little later where another member handles
+ * its type, else set aside until one does.
+ */
+export const passOnScript: Script = new Script(`${library}${counting}${lanes}
+local lane, id, token = take(), take(), take()
+if leaseOf(lane, id, token) ~= 'ok' then return end
+release(lane, id)
+local unit = call('HGET', lane .. id, 'unit')
+call('INCR', prefix .. ':revision')
+touch(unit)
+local handlers = prefix .. ':handlers:' .. unit
+for _, member in ipairs(call('SMEMBERS', handlers)) do
+  if call('EXISTS', prefix .. ':member:' .. member) == 1 then
+    enqueueLater(lane, id, 50)
+    return
+  end
+  call('SREM', handlers, member)
+end
+call('LPUSH', prefix .. ':parked:' .. unit, lane .. '\\n' .. id)
+`);
+
+/** Brings back what was set aside of units that are handled again, at most 1,000 at a time; answers how many. */
+export const unparkScript: Script = new Script(`${library}${lanes}
+local moved = 0
+while position < #ARGV do
+  local parked = prefix .. ':parked:' .. take()
+  while moved < 1000 do
+    local entry = call('RPOP', parked)
+    if not entry then break end
+    local lane, id = string.match(entry, '^(.*)\\n(.*)$')
+    call('LPUSH', lane .. 'wait', id)
+    wake(lane)
+    moved = moved + 1
+  end
+end
+return moved
+`);
+
+/** The lanes of a service that hold jobs. */
+export const heldLanesScript: Script = new Script(`${library}
+local service = take()
+local held = {}
+for _, name in ipairs(call('SMEMBERS', prefix .. ':lanes')) do
+  local lane = prefix .. ':lane:' .. name .. ':'
+  local isOfService = name == service or string.sub(name, 1, #service + 1) == service .. '/'
+  if isOfService and call('EXISTS', lane .. 'wait', lane .. 'active', lane .. 'prioritized', lane .. 'delayed') > 0 then
+    held[#held + 1] = name
+  end
+end
+return held
+`);

@@ -1,0 +1,81 @@
+import { activity, library } from './library.js';
+import { Script } from './script.js';
+
+/** Counts of many types: for each its units, as { unit, active, received, ... }. */
+export const countsScript: Script = new Script(`${library}${activity}
+local active = activeJobs()
+local answer = {}
+for index, type in ipairs(ARGV) do
+  local units = {}
+  for at, unit in ipairs(call('SMEMBERS', prefix .. ':units:' .. type)) do
+    units[at] = { unit, active[unit] or 0, unpack(call('HMGET', prefix .. ':stats:' .. unit,
+      'received', 'completed', 'failed', 'retried', 'lastReceivedAt', 'lastFailedAt')) }
+  end
+  answer[index] = units
+end
+return answer
+`);
+
+/** One type in depth: the time, then for each unit its activity, counters and minutes. */
+export const metricsScript: Script = new Script(`${library}${activity}
+local active = activeJobs()
+local answer = { now }
+for _, unit in ipairs(call('SMEMBERS', prefix .. ':units:' .. take())) do
+  answer[#answer + 1] = { active[unit] or 0, call('HGETALL', prefix .. ':stats:' .. unit), call('HGETALL', prefix .. ':minutes:' .. unit) }
+end
+return answer
+`);
+
+/** The latest failures of each unit of a type. */
+export const failuresScript: Script = new Script(`${library}
+local answer = {}
+for index, unit in ipairs(call('SMEMBERS', prefix .. ':units:' .. take())) do
+  answer[index] = call('LRANGE', prefix .. ':failures:' .. unit, 0, -1)
+end
+return answer
+`);
+
+/** A string that changes with what the other scripts here answer, for one type or for all. */
+export const revisionScript: Script = new Script(`${library}${activity}
+local active, jobs = activeJobs()
+local type = ARGV[1]
+if not type then return (call('GET', prefix .. ':revision') or '0') .. '.' .. string.sub(redis.sha1hex(jobs), 1, 12) end
+local changes, running = 0, 0
+for _, unit in ipairs(call('SMEMBERS', prefix .. ':units:' .. type)) do
+  changes = changes + call('HGET', prefix .. ':stats:' .. unit, 'revision')
+  running = running + (active[unit] or 0)
+end
+return changes .. '.' .. running .. '.' .. math.floor(now / 60000)
+`);
+
+const readRun = `
+local function readRun(unit, id)
+  local key = prefix .. ':run:' .. unit .. ':' .. id
+  local run = call('HMGET', key, 'data', 'acceptedAt', 'attempt', 'status', 'endedAt', 'value', 'lane')
+  if not run[1] then return false end
+  if not run[4] and call('LPOS', run[7] .. 'active', id) then run[4] = 'active' end
+  run[7] = call('HGETALL', key .. ':checkpoints')
+  return { unit, id, run }
+end
+`;
+
+/** One run, or nothing. */
+export const runScript: Script = new Script(`${library}${readRun}
+return readRun(take(), take())
+`);
+
+/** The latest runs of each type, of all its units. */
+export const runsScript: Script = new Script(`${library}${readRun}
+local limit = takeNumber()
+local answer = {}
+for index = 2, #ARGV do
+  local runs = {}
+  for _, unit in ipairs(call('SMEMBERS', prefix .. ':units:' .. ARGV[index])) do
+    for _, id in ipairs(call('ZREVRANGE', prefix .. ':runs:' .. unit, 0, limit - 1)) do
+      runs[#runs + 1] = readRun(unit, id)
+    end
+  end
+  answer[index - 1] = runs
+end
+return answer
+`);

@@ -1,0 +1,184 @@
+import type { Redis } from 'ioredis';
+import { type Clock, systemClock } from '../clock.js';
+import type { KeyValueStore } from '../key-value-store.js';
+import type { Logger } from '../logger.js';
+import type { EventMetrics, FailureRecord } from '../stats.js';
+import type {
+  CloseResult,
+  CommitResult,
+  ConsumeOptions,
+  Envelope,
+  Outcome,
+  Receipt,
+  RunRecord,
+  TransportManager,
+  TypeCounts,
+} from '../transport.js';
+import { CommandClient } from './command-client.js';
+import { readCommitResult } from './commit-result.js';
+import { Consumer } from './consumer.js';
+import { connectConsumer } from './consumer-connection.js';
+import { endRunScript } from './lua/commit.js';
+import { countsScript, failuresScript, metricsScript, revisionScript, runScript, runsScript } from './lua/read.js';
+import type { Script, ScriptArgument } from './lua/script.js';
+import { Members } from './members.js';
+import { Membership } from './membership.js';
+import { jobIdOf, unitOf } from './names.js';
+import { outcomeArguments } from './outcome-codec.js';
+import { Publisher } from './publisher.js';
+import { Recorder } from './recorder.js';
+import { RedisKeyValueStore } from './redis-key-value-store.js';
+import type { RedisSettings } from './redis-options.js';
+import { readArray, readString } from './reply.js';
+import { readRun } from './run-reader.js';
+import { encodeReason, RunWatch } from './run-watch.js';
+import { warnOfEviction } from './server-checks.js';
+import { readCounts, readFailures, readMetrics } from './stats-reader.js';
+
+/** A service's connection to Redis: one client for what is waited for, one for consuming, one that listens. */
+export class RedisManager implements TransportManager {
+  readonly name = 'redis';
+  readonly service: string;
+  readonly clock: Clock = systemClock;
+  readonly kv: KeyValueStore;
+  readonly #settings: RedisSettings;
+  readonly #logger: Logger;
+  readonly #commands: CommandClient;
+  readonly #publisher: Publisher;
+  readonly #recorder: Recorder;
+  readonly #members: Members;
+  #membership: Membership | undefined;
+  #consumer: Consumer | undefined;
+  #watch: Promise<RunWatch> | undefined;
+
+  constructor(service: string, settings: RedisSettings, logger: Logger) {
+    this.service = service;
+    this.#settings = settings;
+    this.#logger = logger;
+    this.#commands = new CommandClient(settings, logger);
+    this.#publisher = new Publisher(this.#commands, service, settings);
+    this.#recorder = new Recorder(this.#commands, service, settings.prefix);
+    this.#members = new Members(this.#commands, settings.prefix);
+    this.kv = new RedisKeyValueStore(this.#commands, settings.prefix);
+  }
+
+  async start(options: ConsumeOptions): Promise<void> {
+    this.#commands.open();
+    try {
+      await this.#start(options);
+    } catch (error) {
+      await this.close({ drainMs: 0 });
+      throw error;
+    }
+  }
+
+  async #start(options: ConsumeOptions): Promise<void> {
+    const { subscriptions, describe = () => '{}' } = options;
+    const { service } = this;
+    const parts = { service, settings: this.#settings, logger: this.#logger, commands: this.#commands };
+    await this.#commands.run((client) => warnOfEviction(client, this.#logger), { isRepeatable: true });
+    const membership = new Membership({ ...parts, prefix: this.#settings.prefix }, subscriptions, describe);
+    this.#membership = membership;
+    const heldLanes = await membership.join();
+    if (subscriptions.length === 0) return;
+    const connection = await connectConsumer(this.#settings, this.#logger);
+    this.#recorder.use(connection);
+    this.#consumer = new Consumer({ ...parts, connection, host: this.#recorder }, options);
+    await this.#consumer.start(heldLanes);
+    if (subscriptions.some(({ keepsRuns }) => keepsRuns === true)) await this.#watching();
+  }
+
+  publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
+    return this.#publisher.publish(envelopes);
+  }
+
+  async counts(types: readonly string[]): Promise<readonly TypeCounts[]> {
+    return readCounts(await this.#ask(countsScript, types.map(encodeURIComponent)));
+  }
+
+  async metrics(type: string): Promise<EventMetrics> {
+    return readMetrics(type, await this.#ask(metricsScript, [encodeURIComponent(type)]));
+  }
+
+  async failures(type: string): Promise<readonly FailureRecord[]> {
+    return readFailures(await this.#ask(failuresScript, [encodeURIComponent(type)]));
+  }
+
+  async runs(types: readonly string[], limit: number): Promise<readonly (readonly RunRecord[])[]> {
+    const answer = await this.#ask(runsScript, [limit, ...types.map(encodeURIComponent)]);
+    return readArray(answer).map((runs) =>
+      readArray(runs)
+        .map(readRun)
+        .sort((a, b) => b.acceptedAt - a.acceptedAt)
+        .slice(0, limit),
+    );
+  }
+
+  async run(type: string, id: string): Promise<RunRecord | undefined> {
+    const answer = await this.#ask(runScript, [unitOf(this.service, type), jobIdOf(id)]);
+    return answer === null ? undefined : readRun(answer);
+  }
+
+  async runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined> {
+    const watch = await this.#watching();
+    for (;;) {
+      signal.throwIfAborted();
+      // Begun before the look, so that an end between the two is not missed.
+      const { end, cancel } = watch.next(unitOf(this.service, type), jobIdOf(id), signal);
+      end.catch(() => {});
+      const run = await this.run(type, id);
+      if (run === undefined || run.endedAt !== undefined) {
+        cancel();
+        return run;
+      }
+      await end;
+    }
+  }
+
+  async endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult> {
+    const head = [unitOf(this.service, type), jobIdOf(id), encodeReason(reason)];
+    const args = [...head, ...outcomeArguments(outcome, 1, this.service)];
+    return readCommitResult(
+      await this.#commands.run((client) => endRunScript.run(client, this.#settings.prefix, args)),
+    );
+  }
+
+  registered(): Promise<readonly string[]> {
+    return this.#members.descriptions();
+  }
+
+  async revision(type?: string): Promise<string> {
+    return readString(await this.#ask(revisionScript, type === undefined ? [] : [encodeURIComponent(type)]));
+  }
+
+  async close({ drainMs }: { drainMs: number }): Promise<CloseResult> {
+    const consumer = this.#consumer;
+    this.#consumer = undefined;
+    const handedBack = (await consumer?.close(drainMs)) ?? 0;
+    this.#recorder.use(undefined);
+    await this.#membership?.leave();
+    this.#membership = undefined;
+    (await this.#watch)?.close();
+    this.#watch = undefined;
+    await this.#commands.close();
+    return { handedBack };
+  }
+
+  #ask(script: Script, args: readonly ScriptArgument[]): Promise<unknown> {
+    const run = (client: Redis): Promise<unknown> => script.run(client, this.#settings.prefix, args);
+    return this.#commands.run(run, { isRepeatable: true });
+  }
+
+  #watching(): Promise<RunWatch> {
+    this.#watch ??= this.#startWatch();
+    return this.#watch;
+  }
+
+  async #startWatch(): Promise<RunWatch> {
+    const watch = new RunWatch(await connectConsumer(this.#settings, this.#logger));
+    await watch.start(this.#settings.prefix, (unit, jobId, reason) =>
+      this.#consumer?.find(unit, jobId)?.revoke(reason),
+    );
+    return watch;
+  }
+}

@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type RedisServer, startRedisServer } from '../../../scripts/redis-server.js';
+import { InvalidOptionError } from '../../errors.js';
+import { describeTransport } from '../contract.js';
+import { silentLogger } from '../logger.js';
+import type { TransportManager } from '../transport.js';
+import { redisTransport } from './redis-transport.js';
+
+let server: RedisServer;
+beforeAll(async () => {
+  server = await startRedisServer();
+});
+afterAll(() => server.release());
+
+describeTransport('redis', async () => {
+  const transport = redisTransport({
+    url: server.url,
+    prefix: randomUUID(),
+    lockDurationMs: 1_000,
+    stalledIntervalMs: 500,
+  });
+  const opened: TransportManager[] = [];
+  return {
+    connect(service) {
+      const manager = transport.connect({ service, logger: silentLogger });
+      opened.push(manager);
+      return manager;
+    },
+    advance: (ms) => delay(ms),
+    async release() {
+      for (const manager of opened) await manager.close({ drainMs: 0 });
+    },
+  };
+});
+
+it('takes options of the client in place of a URL', async () => {
+  const client = { host: '127.0.0.1', port: server.port, connectionName: 'by options' };
+  const manager = redisTransport({ client }).connect({ service: 'shop', logger: silentLogger });
+  expect(await manager.kv.set('k', 'v')).toBe(true);
+  await manager.close({ drainMs: 0 });
+});
+
+it.each([
+  [{ url: 'localhost:6379' }, 'url'],
+  [{ prefix: 'a{b' }, 'prefix'],
+  [{ lockDurationMs: 0 }, 'lockDurationMs'],
+  [{ maxCrashes: 1.5 }, 'maxCrashes'],
+  [{ client: { keyPrefix: 'x' } }, 'client.keyPrefix'],
+])('refuses the options %j', (options, named) => {
+  expect(() => redisTransport(options)).toThrow(InvalidOptionError);
+  expect(() => redisTransport(options)).toThrow(`${named} of redisTransport`);
+});

@@ -1,0 +1,31 @@
+import type { Counts } from './stats.js';
+
+/** What one service counts of one type. */
+export interface UnitCounts extends Omit<Counts, 'pending' | 'lastReceivedAt' | 'lastFailedAt'> {
+  readonly lastReceivedAt: number | undefined;
+  readonly lastFailedAt: number | undefined;
+}
+
+/** Adds up the counts of several services. */
+export function sumCounts(all: readonly UnitCounts[]): Counts {
+  const sum = (read: (counts: UnitCounts) => number): number => all.reduce((total, counts) => total + read(counts), 0);
+  const received = sum((counts) => counts.received);
+  const completed = sum((counts) => counts.completed);
+  const failed = sum((counts) => counts.failed);
+  const lastReceivedAt = latest(all.map((counts) => counts.lastReceivedAt));
+  const lastFailedAt = latest(all.map((counts) => counts.lastFailedAt));
+  return {
+    received,
+    completed,
+    failed,
+    pending: received - completed - failed,
+    active: sum((counts) => counts.active),
+    retried: sum((counts) => counts.retried),
+    ...(lastReceivedAt !== undefined && { lastReceivedAt }),
+    ...(lastFailedAt !== undefined && { lastFailedAt }),
+  };
+}
+
+function latest(times: readonly (number | undefined)[]): number | undefined {
+  return times.reduce((last, time) => (last === undefined || (time ?? 0) > last ? time : last), undefined);
+}
