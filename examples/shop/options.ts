@@ -22,7 +22,7 @@ export const usage: string = `A shop whose orders come by themselves, and its da
   npm start -- [options]
 
   --port N   listen on this port, 0 for any free one (default: ${firstPort}, or the next free one)
-  --rate N   orders a second, 0 for none, at most ${maxRate} (default: ${defaultRate})
+  --rate N   orders a second, 0 for nothing at all, at most ${maxRate} (default: ${defaultRate})
   --help     print this`;
 
 /** Reads the arguments. @throws {Error} naming the argument that is wrong */
