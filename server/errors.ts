@@ -69,8 +69,8 @@ export class HubNotStartedError extends HubError {
 
 /** The hub runs already, so what it registers is settled. */
 export class HubStartedError extends HubError {
-  constructor(operation: string) {
-    super('ERR_HUB_STARTED', `${operation} after hub.start(): call it before`);
+  constructor(operation: string, wayOut: string = 'do it before') {
+    super('ERR_HUB_STARTED', `${operation} after hub.start(): ${wayOut}`);
   }
 }
 
@@ -93,10 +93,11 @@ export class PayloadNotJsonError extends HubError {
   /** Where in the payload, such as `payload.items[2]`. */
   readonly path: string;
 
-  constructor(path: string, found: string) {
+  constructor(path: string, found: string, options?: ErrorOptions) {
     super(
       'ERR_PAYLOAD_NOT_JSON',
       `${path} is ${found}, which JSON cannot carry; send plain objects, arrays, strings, finite numbers, booleans or null`,
+      options,
     );
     this.path = path;
   }

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Ajv, ErrorObject, Options } from 'ajv';
 import { InvalidSchemaError, type SchemaIssue } from './errors.js';
+import { pathStep } from './path-step.js';
 
 /** A JSON Schema object: draft 2020-12, or draft-07 where its `$schema` says so. `format` is an annotation. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -16,8 +17,12 @@ export type JsonSchemaCheck = (value: unknown) => readonly SchemaIssue[];
  * @throws {InvalidSchemaError}
  */
 export function compileJsonSchema(schema: JsonSchema, subject: string, root: string): JsonSchemaCheck {
+  if (schema['$async'] === true) throw new InvalidSchemaError(subject, new Error('$async schemas are not supported'));
   try {
-    const validate = ajvFor(schema).compile(schema);
+    const ajv = ajvFor(schema);
+    const validate = ajv.compile(schema);
+    // The validator lives on by itself; ajv would keep every schema, and refuse a second one of the same $id.
+    ajv.removeSchema(schema);
     return (value) => (validate(value) ? [] : (validate.errors ?? []).map((error) => toIssue(error, root)));
   } catch (cause) {
     throw new InvalidSchemaError(subject, cause);
@@ -31,16 +36,16 @@ const options: Options = {
   allErrors: true,
   logger: false,
   validateFormats: false,
+  // An unknown keyword is an annotation: OpenAPI and tool schemas are full of them.
+  strictSchema: false,
   strictTypes: false,
   strictTuples: false,
-  // Two schemas may share an $id without being the same schema.
-  addUsedSchema: false,
 };
 
 const instances = new Map<string, Ajv>();
 
 function ajvFor(schema: JsonSchema): Ajv {
-  const isDraft7 = typeof schema['$schema'] === 'string' && /draft-0[67]/.test(schema['$schema']);
+  const isDraft7 = typeof schema['$schema'] === 'string' && /draft-07/.test(schema['$schema']);
   const module = isDraft7 ? 'ajv' : 'ajv/dist/2020';
   let ajv = instances.get(module);
   if (ajv === undefined) {
@@ -59,11 +64,6 @@ function toIssue(error: ErrorObject, root: string): SchemaIssue {
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
     .reduce((parent, key) => `${parent}${pathStep(key)}`, root);
   return { path, message: explain(error) };
-}
-
-function pathStep(key: string): string {
-  if (/^\d+$/.test(key)) return `[${key}]`;
-  return /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
 }
 
 function explain({ keyword, message = 'is not valid', params }: ErrorObject): string {

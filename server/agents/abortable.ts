@@ -21,6 +21,11 @@ export function abortable<T>(work: PromiseLike<T>, signal: AbortSignal | undefin
   });
 }
 
+/** A signal that aborts as soon as one of the two does. */
+export function either(a: AbortSignal | undefined, b: AbortSignal | undefined): AbortSignal | undefined {
+  return a !== undefined && b !== undefined ? AbortSignal.any([a, b]) : (a ?? b);
+}
+
 /** Waits; rejects with the signal's reason as soon as it aborts. */
 export async function delay(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
   let end: () => void = () => {};

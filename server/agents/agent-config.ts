@@ -31,7 +31,8 @@ export interface AgentConfig {
   /**
    * Tokens that a run may spend, delegates and retries included. Before each call its `maxTokens` is
    * cut to what is left, so that a run goes over by one call's prompt at most; calls that share a
-   * budget therefore go one after another. @default no limit
+   * budget therefore go one after another. Set `model.maxTokens` as well where the budget is more than the
+   * model can write in one answer: some vendors reject a call that asks for more. @default no limit
    */
   tokenBudget?: number;
   /** How failed model calls are tried again, where {@link ProviderError.retryable} allows it. @default one attempt */

@@ -10,8 +10,8 @@ export function introspectable(agent: Agent, spec: AgentSpec): Agent {
   return agent;
 }
 
-/** What may be shown of an agent and of all it can delegate to, itself first. Nothing of keys or prompts. */
-export function introspectAgents(agent: Agent): AgentIntrospection[] {
+/** What may be shown of agents and of all they can delegate to, each after its delegator. Nothing of keys or prompts. */
+export function introspectAgents(agents: readonly Agent[]): AgentIntrospection[] {
   const found = new Map<Agent, AgentIntrospection>();
   const visit = (next: Agent): void => {
     const spec = specs.get(next);
@@ -19,7 +19,7 @@ export function introspectAgents(agent: Agent): AgentIntrospection[] {
     found.set(next, introspectAgent(spec));
     for (const other of spec.registry?.list() ?? []) visit(other);
   };
-  visit(agent);
+  for (const agent of agents) visit(agent);
   return [...found.values()];
 }
 

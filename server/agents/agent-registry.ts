@@ -1,6 +1,7 @@
 import { InvalidOptionError } from '../errors.js';
 import type { Agent } from './agent.js';
 import { DuplicateAgentError } from './errors.js';
+import { isAgent } from './is-agent.js';
 
 /**
  * The agents that may delegate to each other. Agents may be registered at any time; each run offers its
@@ -16,9 +17,7 @@ export class AgentRegistry {
 
   /** @throws {InvalidOptionError | DuplicateAgentError} */
   register(agent: Agent): void {
-    if (typeof agent?.name !== 'string' || typeof agent.run !== 'function') {
-      throw new InvalidOptionError('agent', 'what createAgent returns', agent);
-    }
+    if (!isAgent(agent)) throw new InvalidOptionError('agent', 'what createAgent returns', agent);
     if (this.#agents.has(agent.name)) throw new DuplicateAgentError(agent.name);
     this.#agents.set(agent.name, agent);
   }

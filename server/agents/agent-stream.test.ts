@@ -4,6 +4,7 @@ import { createAgent } from './agent.js';
 import type { AgentConfig } from './agent-config.js';
 import type { AgentStreamEvent } from './agent-stream.js';
 import { StreamClosedError } from './errors.js';
+import type { ModelProvider } from './model-provider.js';
 import { CutStreamError } from './providers/provider-error.js';
 
 const add = {
@@ -106,12 +107,53 @@ describe('leaving the loop early', () => {
     await expect(stream.result).rejects.toBeInstanceOf(StreamClosedError);
   });
 
+  test('ends the stream of a provider that ignores the signal', async () => {
+    const ended = vi.fn();
+    const { agent } = agentOf([], {
+      provider: {
+        chat: () => expect.fail('streams'),
+        async *chatStream() {
+          try {
+            for (;;) yield await new Promise<{ content: string }>((r) => setImmediate(r, { content: 'more' }));
+          } finally {
+            ended();
+          }
+        },
+      },
+    });
+    for await (const { type } of agent.stream('x')) if (type === 'text-delta') break;
+    await vi.waitFor(() => expect(ended).toHaveBeenCalledTimes(1));
+  });
+
+  test.each([
+    ['while the next event is awaited', true],
+    ['before the first event is', false],
+  ])('aborts the run at once %s', async (_, isAwaiting) => {
+    const chat = vi.fn<ModelProvider['chat']>(() => new Promise(() => {}));
+    const { agent } = agentOf([], { provider: { chat } });
+    const stream = agent.stream('x');
+    const events = stream[Symbol.asyncIterator]();
+    await vi.waitFor(() => expect(chat).toHaveBeenCalled());
+    const next = isAwaiting ? events.next() : undefined;
+    expect(await events.return?.()).toMatchObject({ done: true });
+    expect(await (next ?? events.next())).toMatchObject({ done: true });
+    expect(chat.mock.calls[0]?.[1].signal?.reason).toBeInstanceOf(StreamClosedError);
+    await expect(stream.result).rejects.toBeInstanceOf(StreamClosedError);
+  });
+
   test('after the end changes nothing', async () => {
     const { agent } = agentOf(['ok']);
     const stream = agent.stream('x');
     for await (const { type } of stream) if (type === 'run-end') break;
     expect(await stream.result).toMatchObject({ status: 'completed' });
   });
+});
+
+test('two loops share the events, and both end', async () => {
+  const { agent } = agentOf(['ok']);
+  const stream = agent.stream('x');
+  const events = (await Promise.all([collect(stream), collect(stream)])).flat();
+  expect(events.map(({ type }) => type).toSorted()).toEqual(['run-end', 'text-delta', 'turn-end']);
 });
 
 test('an abort from outside ends the loop with the reason', async () => {

@@ -50,21 +50,29 @@ export function createAgentStream(
   result.then(over, over);
 
   async function* read(): AsyncGenerator<AgentStreamEvent, void, void> {
-    try {
-      while (true) {
-        const event = events.shift();
-        if (event !== undefined) yield event;
-        else if (isOver) break;
-        else {
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-          });
-        }
+    while (!abort.signal.aborted) {
+      const event = events.shift();
+      if (event !== undefined) yield event;
+      else if (isOver) {
+        await result;
+        return;
+      } else {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
       }
-      await result;
-    } finally {
-      if (!isOver) abort.abort(new StreamClosedError(agentName));
     }
   }
-  return { result, [Symbol.asyncIterator]: read };
+
+  const reader = read();
+  const iterator: AsyncIterator<AgentStreamEvent, void, void> = {
+    next: () => reader.next(),
+    // The generator's own would wait until the next event comes, and a model may take long for it.
+    return() {
+      if (!isOver) abort.abort(new StreamClosedError(agentName));
+      wake();
+      return reader.return();
+    },
+  };
+  return { result, [Symbol.asyncIterator]: () => iterator };
 }

@@ -1,5 +1,6 @@
 import { InvalidOptionError } from '../errors.js';
 import type { HandlerCtx, HandlerFunction } from '../hub/context.js';
+import { either } from './abortable.js';
 import { type AgentConfig, resolveAgentConfig } from './agent-config.js';
 import { introspectable } from './agent-introspection.js';
 import { type AgentStream, createAgentStream } from './agent-stream.js';
@@ -97,8 +98,4 @@ function toRequest(name: string, input: string, options: AgentRunOptions): RunRe
     signal: either(signal, hubCtx?.signal),
     onTokenUsage,
   };
-}
-
-function either(a: AbortSignal | undefined, b: AbortSignal | undefined): AbortSignal | undefined {
-  return a !== undefined && b !== undefined ? AbortSignal.any([a, b]) : (a ?? b);
 }

@@ -57,7 +57,11 @@ describe('the input', () => {
 test('the result is the payload of onSuccess, with tools’ values as JSON', async () => {
   const odd = { name: 'odd', description: '', parameters: {}, execute: async () => ({ n: 10n, at: new Date(0) }) };
   const nothing = { ...odd, name: 'nothing', execute: async () => undefined };
-  const { agent } = agentOf([{ toolCalls: [{ name: 'odd' }, { name: 'nothing' }] }, 'ok'], { tools: [odd, nothing] });
+  const circle: { around?: unknown } = {};
+  circle.around = circle;
+  const circular = { ...odd, name: 'circular', execute: async () => circle };
+  const tools = [odd, nothing, circular];
+  const { agent } = agentOf([{ toolCalls: tools.map(({ name }) => ({ name })) }, 'ok'], { tools });
   expect(await handle(agent, 'x')).toMatchObject({
     type: 'done',
     payload: {
@@ -65,7 +69,11 @@ test('the result is the payload of onSuccess, with tools’ values as JSON', asy
       runId: 'req',
       status: 'completed',
       output: 'ok',
-      toolCalls: [{ result: { n: '10', at: '1970-01-01T00:00:00.000Z' } }, { result: null }],
+      toolCalls: [
+        { result: { n: '10', at: '1970-01-01T00:00:00.000Z' } },
+        { result: null },
+        { result: null, error: expect.stringContaining('circular') },
+      ],
     },
     metrics: { completed: 1, failed: 0 },
   });

@@ -1,35 +1,38 @@
-import type { HandlerFunction } from '../hub/context.js';
+import type { HandlerCtx, HandlerFunction } from '../hub/context.js';
 import { withHandlerInfo } from '../hub/handler-info.js';
 import type { Agent } from './agent.js';
 import { introspectAgents } from './agent-introspection.js';
 import { AgentRunError } from './errors.js';
+import { inputOf } from './payload-input.js';
 import type { AgentRunResult } from './run.js';
+import type { ToolResult } from './tool.js';
 import { toJsonText } from './tool-result-text.js';
 
 /** See {@link Agent.asHandler}. */
 export function toHandler(agent: Agent): HandlerFunction {
-  const handler: HandlerFunction = async (ctx) => {
-    const result = await agent.run(inputOf(ctx.payload), { requestId: ctx.requestId, hubCtx: ctx });
-    if (result.status !== 'completed') throw new AgentRunError(result);
-    return toJson(result);
-  };
-  return withHandlerInfo(handler, { kind: 'agent', agents: () => introspectAgents(agent) });
+  return withHandlerInfo((ctx) => handleWith(agent, inputOf(ctx.payload, ['input']), ctx), {
+    kind: 'agent',
+    name: agent.name,
+    agents: () => introspectAgents([agent]),
+  });
 }
 
-function inputOf(payload: unknown): string {
-  if (typeof payload === 'string') return payload;
-  const input = (payload as { input?: unknown } | null | undefined)?.input;
-  return typeof input === 'string' ? input : (JSON.stringify(payload) ?? 'null');
-}
-
-/** Tools may return what JSON cannot carry, and the result becomes the payload of `onSuccess`. */
-function toJson(result: AgentRunResult): AgentRunResult {
+/**
+ * Has an agent work on `input` as the handling of an event or step, and returns what JSON can carry of the result.
+ *
+ * @throws {AgentRunError} where the run does not complete
+ */
+export async function handleWith(agent: Agent, input: string, ctx: HandlerCtx): Promise<AgentRunResult> {
+  const result = await agent.run(input, { requestId: ctx.requestId, hubCtx: ctx });
+  if (result.status !== 'completed') throw new AgentRunError(result);
   return {
     ...result,
-    toolCalls: result.toolCalls.map((call) => ({ ...call, result: jsonValue(call.result, call.name) })),
+    toolCalls: result.toolCalls.map((call) => ({ ...call, result: jsonValue(call) })),
   };
 }
 
-function jsonValue(value: unknown, toolName: string): unknown {
-  return typeof value === 'string' ? value : JSON.parse(toJsonText(value, toolName));
+/** Tools may return what JSON cannot carry; of what has no JSON form at all, the error says so. */
+function jsonValue({ name, result, error }: ToolResult): unknown {
+  if (error !== undefined) return null;
+  return typeof result === 'string' ? result : JSON.parse(toJsonText(result, name));
 }

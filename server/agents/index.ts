@@ -8,8 +8,11 @@ export type { AgentConfig } from './agent-config.js';
 export type { AgentContext } from './agent-context.js';
 export { AgentRegistry, createAgentRegistry } from './agent-registry.js';
 export type { AgentStream, AgentStreamEvent } from './agent-stream.js';
+export { createDebate, type Debate, type DebateConfig } from './debate.js';
+export type { DebateContribution, DebateResult, DebateRound } from './debate-run.js';
 export {
   AgentRunError,
+  DebateError,
   DelegationCycleError,
   DelegationDepthError,
   DuplicateAgentError,
@@ -22,6 +25,7 @@ export {
   OrphanToolMessageError,
   StreamClosedError,
   StuckLoopError,
+  TooFewSpeakersError,
   ToolTimeoutError,
   UnknownAgentError,
 } from './errors.js';
@@ -29,6 +33,7 @@ export type { AgentMemory } from './memory/agent-memory.js';
 export { ConversationMemory, type ConversationMemoryOptions } from './memory/conversation-memory.js';
 export type { Message, MessageRole, ToolCall } from './message.js';
 export type { FinishReason, ModelOptions, ModelProvider, ModelResponse, ModelStreamChunk } from './model-provider.js';
+export { type AgentStep, createPipeline, type PipelineConfig } from './pipeline.js';
 export { AlphaProvider, type AlphaProviderOptions } from './providers/alpha-provider.js';
 export { BetaProvider, type BetaProviderOptions } from './providers/beta-provider.js';
 export { GammaProvider, type GammaProviderOptions } from './providers/gamma-provider.js';

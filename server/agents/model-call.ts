@@ -1,6 +1,7 @@
 import { nextDelayMs, type ResolvedRetry } from '../hub/retry-policy.js';
 import { abortable, delay } from './abortable.js';
 import type { AgentSpec } from './agent-config.js';
+import { InvalidAnswerError } from './errors.js';
 import type { Message } from './message.js';
 import { collectAnswer, type ModelAnswer, readAnswer, textsOf } from './model-answer.js';
 import type { ModelOptions } from './model-provider.js';
@@ -8,6 +9,11 @@ import { CutStreamError, ProviderError } from './providers/provider-error.js';
 import type { TokenLedger } from './token-ledger.js';
 import { addUsage, estimateMessageTokens, estimateTokens, estimateUsage, type TokenUsage } from './token-usage.js';
 import type { ToolDefinition } from './tool.js';
+
+/** A call that the provider did not answer. */
+interface FailedAttempt {
+  readonly error: unknown;
+}
 
 /** An answer and what it cost, for certain. */
 export type PaidAnswer = ModelAnswer & { readonly usage: TokenUsage };
@@ -45,18 +51,21 @@ export class ModelCaller {
     const { retry, clock } = this.#agent;
     for (let attempt = 1; ; attempt++) {
       const shown: string[] = [];
-      try {
-        return await this.#attempt(messages, tools, shown);
-      } catch (error) {
-        // Text that was shown cannot be taken back, and a second attempt would show it twice.
-        const delayMs = shown.length > 0 ? undefined : retryDelayMs(retry, attempt, error);
-        if (delayMs === undefined || this.#signal?.aborted) throw error;
-        await delay(clock, delayMs, this.#signal);
-      }
+      const outcome = await this.#attempt(messages, tools, shown);
+      if (outcome === undefined || !('error' in outcome)) return outcome;
+      // Text that was shown cannot be taken back, and a second attempt would show it twice.
+      const delayMs = shown.length > 0 ? undefined : retryDelayMs(retry, attempt, outcome.error);
+      if (delayMs === undefined || this.#signal?.aborted) throw outcome.error;
+      await delay(clock, delayMs, this.#signal);
     }
   }
 
-  async #attempt(messages: Message[], tools: ToolDefinition[], shown: string[]): Promise<PaidAnswer | undefined> {
+  /** Rejects for what no second attempt would mend: an abort, or a listener that throws. */
+  async #attempt(
+    messages: Message[],
+    tools: ToolDefinition[],
+    shown: string[],
+  ): Promise<PaidAnswer | FailedAttempt | undefined> {
     const turn = this.#ledger.takeTurn();
     const endTurn = turn && (await this.#awaitTurn(turn));
     try {
@@ -68,7 +77,7 @@ export class ModelCaller {
       } catch (error) {
         const cost = this.#costOf(error, messages, tools, shown);
         if (cost !== undefined) this.#charge(cost, messages);
-        throw error;
+        return { error };
       }
       const usage = answer.usage ?? estimateUsage(this.#estimatePrompt(messages, tools), textsOf(answer));
       this.#charge(usage, messages);
@@ -81,8 +90,11 @@ export class ModelCaller {
   /** What a failed call is known, or bound, to have cost. */
   #costOf(error: unknown, messages: Message[], tools: ToolDefinition[], shown: string[]): TokenUsage | undefined {
     if (error instanceof ProviderError && error.usage !== undefined) return error.usage;
-    const wasAnswering = error instanceof CutStreamError || shown.length > 0;
-    return wasAnswering ? estimateUsage(this.#estimatePrompt(messages, tools), shown) : undefined;
+    const hasAnswered = error instanceof CutStreamError || error instanceof InvalidAnswerError || shown.length > 0;
+    // An aborted call was sent, and what becomes of it is not waited for.
+    return hasAnswered || this.#signal?.aborted
+      ? estimateUsage(this.#estimatePrompt(messages, tools), shown)
+      : undefined;
   }
 
   async #awaitTurn(turn: Promise<() => void>): Promise<() => void> {
@@ -101,6 +113,8 @@ export class ModelCaller {
     if (onText === undefined) return readAnswer(await provider.chat(messages, options));
     if (provider.chatStream !== undefined) {
       return collectAnswer(provider.chatStream(messages, options), (text) => {
+        // Ends a stream that does not heed the signal: who reads it is gone.
+        this.#signal?.throwIfAborted();
         shown.push(text);
         onText(text);
       });

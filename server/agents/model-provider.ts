@@ -46,6 +46,7 @@ export interface ModelStreamChunk {
 
 /** Where answers come from. `AlphaProvider` and its like, `fromLanguageModel`, or an object of your own. */
 export interface ModelProvider {
+  /** @param messages the run's own list, which goes on growing: copy it to change or to keep it */
   chat(messages: Message[], options: ModelOptions): Promise<ModelResponse>;
   /** Used by `agent.stream`; without it the answer arrives in one piece. */
   chatStream?(messages: Message[], options: ModelOptions): AsyncIterable<ModelStreamChunk>;

@@ -105,11 +105,27 @@ describe('a run that does not complete', () => {
     expect(result.messages.at(-1)).toMatchObject({ role: 'tool', toolCallId: 'call_1' });
   });
 
+  test.each([
+    ['whose message is no text', Object.assign(new Error(), { message: Symbol('x') })],
+    [
+      'whose message cannot be read',
+      Object.defineProperty(new Error(), 'message', { get: () => expect.fail('unreadable') }),
+    ],
+    ['that is none', 'down'],
+  ])('failed where something was thrown %s', async (_, thrown) => {
+    const { agent } = agentOf([], { provider: { chat: () => Promise.reject(thrown) } });
+    const { status, error } = await agent.run('x');
+    expect(status).toBe('failed');
+    expect(error).toBeInstanceOf(Error);
+  });
+
   test('failed where a callback of the application throws', async () => {
     const onTokenUsage = (): void => {
       throw new Error('meter');
     };
-    const { agent } = agentOf(['ok'], { onTokenUsage });
+    // A second call would be paid for too, and change nothing.
+    const { agent, provider } = agentOf(['ok'], { onTokenUsage, retry: { initialDelayMs: 0 } });
     expect(await agent.run('x')).toMatchObject({ status: 'failed', error: new Error('meter') });
+    provider.assertDone();
   });
 });

@@ -58,11 +58,41 @@ test('an answer that was cut off is charged as an estimate, where nothing was re
   expect(tokenUsage).toMatchObject({ completionTokens: 100, estimated: true });
 });
 
+test('an answer that is none is charged as an estimate', async () => {
+  const chat = async () => ({ content: 7 as unknown as string, usage: usageOf(0), finishReason: 'stop' as const });
+  const { agent } = agentOf([], { provider: { chat }, retry: { maxAttempts: 3, initialDelayMs: 0 } });
+  const once = await agentOf([], { provider: { chat } }).agent.run('x');
+  expect(once).toMatchObject({ status: 'failed', error: { name: 'InvalidAnswerError' } });
+  expect(once.tokenUsage).toMatchObject({ promptTokens: expect.any(Number), estimated: true });
+  expect(once.tokenUsage.totalTokens).toBeGreaterThan(0);
+  expect((await agent.run('x')).tokenUsage.totalTokens).toBe(3 * once.tokenUsage.totalTokens);
+});
+
 describe('abort', () => {
   test('rejects with the reason before anything is asked', async () => {
     const { agent, provider } = agentOf(['ok']);
     const reason = new Error('changed my mind');
     await expect(agent.run('x', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    expect(provider.calls).toHaveLength(0);
+  });
+
+  test('rejects while memory hangs, and asks no model', async () => {
+    const controller = new AbortController();
+    const memory = memoryOf([]);
+    memory.getMessages.mockImplementation(() => new Promise(() => {}));
+    const { agent, provider } = agentOf([], { memory });
+    const run = agent.run('x', { signal: controller.signal });
+    controller.abort(new Error('enough'));
+    await expect(run).rejects.toThrow('enough');
+    expect(provider.calls).toHaveLength(0);
+  });
+
+  test('asks no model where it comes while memory is written', async () => {
+    const controller = new AbortController();
+    const memory = memoryOf([]);
+    memory.addMessage.mockImplementation(async () => controller.abort(new Error('enough')));
+    const { agent, provider } = agentOf([], { memory });
+    await expect(agent.run('x', { signal: controller.signal })).rejects.toThrow('enough');
     expect(provider.calls).toHaveLength(0);
   });
 
@@ -87,6 +117,18 @@ describe('abort', () => {
     controller.abort('enough');
     await expect(run).rejects.toBe('enough');
     expect(clock.pendingTimers).toBe(0);
+  });
+
+  test('may be listened to by many calls at once, without a warning of a leak', async () => {
+    const warned = vi.fn();
+    process.on('warning', warned);
+    const calls = Array.from({ length: 20 }, (_, index) => ({ name: 'add', arguments: { a: index, b: 1 } }));
+    const { agent } = agentOf([{ toolCalls: calls }, 'ok'], { tools: [{ ...add, timeoutMs: 1000 }] });
+    await agent.run('x', { signal: new AbortController().signal });
+    // Warnings are emitted on the next tick.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    process.off('warning', warned);
+    expect(warned).not.toHaveBeenCalled();
   });
 
   test('reaches tools, gives up those that ignore it, and leaves every call with its result in memory', async () => {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { messageOf, quote } from '../errors.js';
 import type { HandlerCtx } from '../hub/context.js';
 import type { AgentSpec } from './agent-config.js';
@@ -59,6 +60,8 @@ export interface RunRequest {
 export async function runAgent(agent: AgentSpec, request: RunRequest): Promise<AgentRunResult> {
   const { input, runId, payload, hubCtx, signal, onEvent } = request;
   signal?.throwIfAborted();
+  // Each of many tool calls, delegates and runs listens to it, which is no leak.
+  if (signal instanceof EventTarget) setMaxListeners(0, signal);
   const parent = lineageOf(hubCtx);
   const listeners = [agent.onTokenUsage, request.onTokenUsage].filter((listener) => listener !== undefined);
   const ledger = new TokenLedger(agent.tokenBudget, parent?.ledger, listeners);
@@ -94,7 +97,8 @@ export async function runAgent(agent: AgentSpec, request: RunRequest): Promise<A
   };
 
   try {
-    await transcript.begin(agent.systemPrompt, input);
+    await transcript.begin(agent.systemPrompt, input, signal);
+    signal?.throwIfAborted();
     let wasEmpty = false;
     while (turn < agent.maxIterations) {
       turn++;
@@ -137,7 +141,8 @@ export async function runAgent(agent: AgentSpec, request: RunRequest): Promise<A
     return end('max_iterations');
   } catch (thrown) {
     const error = thrown instanceof Error ? thrown : new Error(messageOf(thrown), { cause: thrown });
-    await transcript.close(`not carried out: ${error.message}`).catch((unstored: unknown) => {
+    // Not error.message: anything may be thrown, and that need be no string.
+    await transcript.close(`not carried out: ${messageOf(error)}`).catch((unstored: unknown) => {
       ctx.logger.error({ err: unstored }, `agent ${quote(agent.name)} could not store the end of run ${quote(runId)}`);
     });
     if (signal?.aborted) {

@@ -116,6 +116,22 @@ test('a delegate that is aborted while it waits its turn holds up nobody', async
   never.assertDone();
 });
 
+test('a delegate that is aborted during its call is charged for the prompt, as an estimate', async () => {
+  const registry = createAgentRegistry();
+  const chat = () => new Promise<never>(() => {});
+  registry.register(createAgent({ ...base, name: 'slow', systemPrompt: 'x'.repeat(400), provider: { chat } }));
+  const impatient: Tool = {
+    ...{ name: 'impatient', description: '', parameters: {}, timeoutMs: 5 },
+    execute: (_, ctx) => ctx.delegate('slow', 'x'),
+  };
+  const provider = scriptedProvider([{ toolCalls: [{ name: 'impatient' }] }, 'ok']);
+  const agent = createAgent({ ...base, provider, registry, tools: [impatient], tokenBudget: 1000 });
+  const { status, tokenUsage } = await agent.run('x');
+  expect(status).toBe('completed');
+  expect(tokenUsage).toMatchObject({ completionTokens: 10, estimated: true });
+  expect(tokenUsage.promptTokens).toBeGreaterThan(20 + 100);
+});
+
 /** A model that writes as much as it may, fails now and then at a cost, and delegates to all in parallel. */
 function spender(prompt: number, script: readonly Behaviour[], spent: { tokens: number; most: number }): ModelProvider {
   let call = 0;

@@ -25,7 +25,7 @@ export interface Tool<TInput = unknown, TOutput = unknown> extends ToolDefinitio
 export interface ToolResult {
   toolCallId: string;
   name: string;
-  /** What `execute` returned, as it is; `null` where there is an `error`. */
+  /** What `execute` returned, as it is, also where it could not be written as JSON; `null` of any other `error`. */
   result: unknown;
   /** What went wrong, as the model is told it. */
   error?: string;

@@ -1,3 +1,4 @@
+import { abortable } from './abortable.js';
 import type { AgentMemory } from './memory/agent-memory.js';
 import { repairPairs } from './memory/repair-pairs.js';
 import type { Message, ToolCall } from './message.js';
@@ -25,10 +26,11 @@ export class Transcript {
   }
 
   /** Puts together what the model is sent first. The system prompt is not stored. */
-  async begin(systemPrompt: string, input: string): Promise<void> {
+  async begin(systemPrompt: string, input: string, signal: AbortSignal | undefined): Promise<void> {
     if (systemPrompt !== '') this.messages.push({ role: 'system', content: systemPrompt });
     if (this.#memory !== undefined) {
-      this.messages.push(...repairPairs(await this.#memory.getMessages(this.#agentName, this.#runId)));
+      const stored = await abortable(this.#memory.getMessages(this.#agentName, this.#runId), signal);
+      this.messages.push(...repairPairs(stored));
     }
     await this.add({ role: 'user', content: input });
   }
@@ -75,10 +77,15 @@ export class Transcript {
       if (twin !== undefined && twin.name === call.name && twin.arguments === call.arguments) continue;
       if (call.id !== '' && twin === undefined) inThisAnswer.set(call.id, call);
       const isFree = call.id !== '' && !this.#callIds.has(call.id);
-      const id = isFree ? call.id : `call_${crypto.randomUUID()}`;
+      const id = isFree ? call.id : newCallId();
       this.#callIds.add(id);
       distinct.push(isFree ? call : { ...call, id });
     }
     return distinct;
   }
+}
+
+/** OpenAI takes ids of 40 characters at most, which a UUID with hyphens would pass by one. */
+function newCallId(): string {
+  return `call_${crypto.randomUUID().replaceAll('-', '')}`;
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { InvalidOptionError } from '../errors.js';
+import { checkOptionNames } from '../option-names.js';
 import { normalizeBasePath } from './paths.js';
 import type { FailureRecord } from './protocol.js';
 import { checkFrameAncestors } from './security.js';
@@ -54,10 +55,7 @@ export function resolveDashboardOptions(options: DashboardOptions): ResolvedDash
     throw new InvalidOptionError('options', 'an object', options);
   }
   // A misspelt `authorize` must not leave the dashboard open.
-  const unknown = Object.keys(options).find((name) => !names.includes(name));
-  if (unknown !== undefined) {
-    throw new InvalidOptionError('name of a dashboard option', `one of ${names.join(', ')}`, unknown);
-  }
+  checkOptionNames(options, names, 'createDashboardHandler');
   const { basePath = '/', authorize, frameAncestors = ["'none'"], redactError } = options;
   checkFunction('authorize', authorize);
   checkFunction('redactError', redactError);

@@ -105,7 +105,7 @@ async function startHub(transport: Transport, clock: FakeClock, ledger: Ledger):
   hub.event({ type: 'serial', handler, retry, timeoutMs: 50, concurrency: 1 });
   hub.event({ type: 'rated', handler, retry, timeoutMs: 50, rate: { max: 2, perMs: 100 } });
   hub.event({ type: 'chained', handler, retry, timeoutMs: 50, onSuccess: 'followed', onComplete: 'ended' });
-  hub.event({ type: 'followed', handler: () => {} });
+  hub.event({ type: 'followed', handler: () => {}, concurrency: 1 });
   hub.event({ type: 'ended' });
   await hub.start();
   return hub;

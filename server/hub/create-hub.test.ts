@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
 import { HubStoppedError, InvalidOptionError } from '../errors.js';
 import { deferred, testHub } from './hub.fixture.js';
 
@@ -102,4 +103,37 @@ describe('stop', () => {
     const { hub } = testHub();
     await expect(hub.stop({ drainMs: -1 })).rejects.toThrow(InvalidOptionError);
   });
+});
+
+it('accepts nothing once it has stopped, even where a schema takes its time', async () => {
+  const { hub } = testHub();
+  const gate = deferred();
+  hub.event({ type: 'a', schema: z.string().refine(() => gate.promise.then(() => true)), handler: () => {} });
+  await hub.start();
+  const emitted = hub.emit('a', 'x');
+  await hub.stop();
+  gate.resolve();
+  await expect(emitted).rejects.toThrow(HubStoppedError);
+  expect(await hub.metrics('a')).toMatchObject({ received: 0 });
+});
+
+it('runs on under a logger that throws', async () => {
+  const warnings: string[] = [];
+  const listen = (warning: Error): unknown => warnings.push(warning.message);
+  process.on('warning', listen);
+  onTestFinished(() => {
+    process.off('warning', listen);
+  });
+  const fail = (): never => {
+    throw new Error('disk full');
+  };
+  const { hub, clock } = testHub({ logger: { debug: fail, info: fail, warn: fail, error: fail, child: fail } });
+  hub.event({ type: 'a', handler: ({ logger }) => Promise.reject(new Error(String(logger.info({}, 'x')))) });
+  hub.event({ type: 'b', handler: fail });
+  await hub.start();
+  for (const type of ['a', 'b', 'a', 'b']) await hub.emit(type, 1);
+  await clock.settle();
+  expect(await hub.metrics('a')).toMatchObject({ failed: 2, pending: 0 });
+  expect(await hub.metrics('b')).toMatchObject({ failed: 2, pending: 0 });
+  expect(warnings).toContain('the hub\'s logger threw at "event failed": Error: disk full');
 });

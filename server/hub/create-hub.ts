@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import {
   DuplicateNameError,
   HubNotStartedError,
@@ -20,7 +21,7 @@ import type { DeliveryHost } from './conclusion.js';
 import { checkEmitOptions, type Emit, type EmitOptions } from './emit.js';
 import { type EventConfig, type EventRef, type RegisteredEvent, resolveEvent } from './event.js';
 import type { Hub, HubOptions, StopResult } from './hub.js';
-import { describeHub, type HubDescription } from './hub-description.js';
+import { agentsRevision, describeHub, type HubDescription } from './hub-description.js';
 import { type HubSettings, resolveHubOptions } from './hub-settings.js';
 import { introspect, isRegistered } from './introspect.js';
 import type { HubIntrospection } from './introspection.js';
@@ -81,6 +82,8 @@ class HubRuntime implements Hub, DeliveryHost {
     this.#allowCycles = settings.allowCycles;
     this.#isObserver = settings.observer;
     this.#concurrency = settings.concurrency;
+    // One listener for each result() that waits.
+    setMaxListeners(0, this.#stopped.signal);
   }
 
   get service(): string {
@@ -105,7 +108,9 @@ class HubRuntime implements Hub, DeliveryHost {
   }
 
   async start(): Promise<void> {
-    if (this.#state === 'starting' || this.#state === 'running') throw new HubStartedError('start() called');
+    if (this.#state === 'starting' || this.#state === 'running') {
+      throw new HubStartedError('start() called', 'a hub starts once');
+    }
     if (this.#state !== 'new') throw new HubStoppedError('start() called');
     checkChains(this.#events, this.#workflows, this.#allowCycles);
     this.#state = 'starting';
@@ -147,8 +152,10 @@ class HubRuntime implements Hub, DeliveryHost {
 
   async revision(type?: string): Promise<string> {
     const revision = await this.transport.revision(type === undefined ? undefined : await this.#known(type));
-    // What is registered can only change before start.
-    return `${this.#id}.${this.#startedAt === null ? this.#events.size : 'started'}.${revision}`;
+    // What is registered can only change before start, what agents spend at any time.
+    const registered = this.#startedAt === null ? this.#events.size + this.#workflows.size : 'started';
+    const agents = type === undefined ? agentsRevision(this.#events.values(), this.#workflows.values()) : 0;
+    return `${this.#id}.${registered}.${agents}.${revision}`;
   }
 
   stop(options: { drainMs?: number } = {}): Promise<StopResult> {
@@ -210,6 +217,8 @@ class HubRuntime implements Hub, DeliveryHost {
   ): Promise<WorkflowHandle> {
     this.#checkRunning('startWorkflow');
     const name = typeof target === 'string' ? target : target?.name;
+    if (typeof name !== 'string')
+      throw new InvalidOptionError('workflow', 'a name or what createWorkflow returned', target);
     const workflow = this.#workflows.get(name);
     if (workflow === undefined) throw new UnknownWorkflowError(name, nearestNames(name, this.#workflows.keys()));
     checkEmitOptions(options);
@@ -232,6 +241,9 @@ class HubRuntime implements Hub, DeliveryHost {
       // What the handler will get is what has to fit: the payload after its way through JSON.
       const result = await event.schema.validate(JSON.parse(body));
       if (result.issues !== undefined) throw new SchemaValidationError(type, result.issues);
+      // Validation may have taken its time.
+      if (this.#state === 'stopped' || (this.#state === 'stopping' && cause === undefined))
+        throw new HubStoppedError('emit');
     }
     return this.#send({ type, body, options, dedupeWindowMs: event.dedupeWindowMs }, cause);
   }

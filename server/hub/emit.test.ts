@@ -98,6 +98,7 @@ describe('emit', () => {
     [{ dedupeId: '' }, 'dedupeId'],
     [{ requestId: 7 as never }, 'requestId'],
     [7 as never, 'options'],
+    [{ delay: 5 } as never, 'option'],
   ])('rejects the options %j', async (options, named) => {
     const { hub } = testHub();
     hub.event({ type: 'a' });

@@ -1,4 +1,5 @@
 import { InvalidOptionError } from '../errors.js';
+import { checkOptionNames } from '../option-names.js';
 import type { Receipt } from '../transports/transport.js';
 import type { EventRef } from './event.js';
 
@@ -27,6 +28,7 @@ export interface Emit {
 export function checkEmitOptions(options: EmitOptions): void {
   if (typeof options !== 'object' || options === null)
     throw new InvalidOptionError('options of emit', 'an object', options);
+  checkOptionNames(options, ['requestId', 'delayMs', 'dedupeId', 'priority'], 'emit');
   const { requestId, delayMs, dedupeId, priority } = options;
   const check = (ok: boolean, option: string, expected: string, got: unknown): void => {
     if (!ok) throw new InvalidOptionError(`${option} of emit`, expected, got);

@@ -13,7 +13,7 @@ describe('definition', () => {
     [{ type: 7 }, 'type must be'],
     [{ type: 'a', handler: 'x' }, 'handler of event "a" must be a function, got "x"'],
     [{ type: 'a', handler() {}, timeoutMs: 0 }, 'timeoutMs of event "a"'],
-    [{ type: 'a', handler() {}, timeoutMs: 2 ** 31 }, 'timeoutMs of event "a"'],
+    [{ type: 'a', handler() {}, timeoutMs: Number.POSITIVE_INFINITY }, 'timeoutMs of event "a"'],
     [{ type: 'a', handler() {}, concurrency: 0 }, 'concurrency of event "a"'],
     [{ type: 'a', handler() {}, rate: { max: 0, perMs: 1 } }, 'rate.max of event "a"'],
     [{ type: 'a', handler() {}, rate: { max: 1, perMs: 0 } }, 'rate.perMs of event "a"'],
@@ -27,6 +27,8 @@ describe('definition', () => {
     [{ type: 'a', description: 5 }, 'description of event "a"'],
     [{ type: 'a', schema: 'x' }, 'schema of event "a"'],
     [{ type: 'a', dedupeWindowMs: 0 }, 'dedupeWindowMs of event "a"'],
+    [{ type: 'a', retries: 3 }, 'option of event "a" must be one of type, '],
+    [{ type: 'a', handler() {}, retry: { attempts: 3 } }, 'option of retry of event "a" must be one of maxAttempts, '],
     [undefined, 'hub.event must be an object'],
   ])('of the event %j throws at once', (config, message) => {
     const { hub } = testHub();
@@ -50,6 +52,7 @@ describe('definition', () => {
     [{ concurrency: 0 }, 'concurrency'],
     [{ maxPayloadBytes: 'x' }, 'maxPayloadBytes'],
     [{ allowCycles: 1 }, 'allowCycles'],
+    [{ maxPayload: 5 }, 'option of createHub'],
   ])('of a hub with %j throws at once', (options, named) => {
     expect(() => createHub(options as never)).toThrow(InvalidOptionError);
     expect(() => createHub(options as never)).toThrow(named);

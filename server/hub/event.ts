@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { InvalidOptionError, quote } from '../errors.js';
+import { checkOptionNames } from '../option-names.js';
 import type { RateLimit } from '../transports/transport.js';
 import type { HandlerFunction } from './context.js';
 import { checkNames, type FollowUpNames, followUpKeys } from './follow-ups.js';
@@ -55,17 +56,20 @@ export interface RegisteredEvent {
 
 const maxRate = 1_000_000;
 
+const needHandler = [...followUpKeys, 'retry', 'timeoutMs', 'concurrency', 'rate'] as const;
+const eventNames = ['type', 'description', 'schema', 'handler', 'dedupeWindowMs', ...needHandler];
+
 /** Checks an event's settings. @throws {InvalidOptionError | InvalidSchemaError} */
 export function resolveEvent(config: EventConfig): RegisteredEvent {
   if (typeof config !== 'object' || config === null) throw new InvalidOptionError('hub.event', 'an object', config);
   checkTypeName(config.type, 'type');
   const { type, description, schema, handler, retry, timeoutMs, concurrency, rate, dedupeWindowMs = 300_000 } = config;
   const owner = `event ${quote(type)}`;
+  checkOptionNames(config, eventNames, owner);
   const check = (ok: boolean, option: string, expected: string, got: unknown): void => {
     if (!ok) throw new InvalidOptionError(`${option} of ${owner}`, expected, got);
   };
-  const needsHandler = [...followUpKeys, 'retry', 'timeoutMs', 'concurrency', 'rate'] as const;
-  for (const key of needsHandler) {
+  for (const key of needHandler) {
     check(config[key] === undefined || handler !== undefined, key, 'left out where there is no handler', config[key]);
   }
   const isText = description === undefined || typeof description === 'string';

@@ -4,7 +4,9 @@ import type { AgentIntrospection, EventKind } from './introspection.js';
 /** What a handler says of itself, for introspection. */
 export interface HandlerInfo {
   readonly kind: Extract<EventKind, 'agent' | 'debate'>;
-  /** The agents behind the handler as they are now, the one that answers first, delegates after it. */
+  /** The agent's or debate's own. */
+  readonly name: string;
+  /** The agents behind the handler as they are now, the one that answers first, delegates after it; none while it is not known. */
   agents(): readonly AgentIntrospection[];
 }
 

@@ -21,10 +21,7 @@ export function describeHub(events: readonly RegisteredEvent[], workflows: reado
   return {
     events: events.map(describeEvent),
     workflows: workflows.map(describeWorkflow),
-    agents: describeAgents([
-      ...events.flatMap(({ handler }) => handler ?? []),
-      ...workflows.flatMap(({ steps }) => steps.map(({ handler }) => handler)),
-    ]),
+    agents: describeAgents(events, workflows),
   };
 }
 
@@ -69,8 +66,8 @@ function describeWorkflow({ name, description, trigger, steps, followUps }: HubW
 }
 
 function describeStep({ name, handler }: ResolvedStep): WorkflowIntrospection['steps'][number] {
-  const agent = handlerInfo(handler)?.agents()[0];
-  return agent === undefined ? { name, kind: 'step' } : { name, kind: 'agent', agent: agent.name };
+  const info = handlerInfo(handler);
+  return info?.kind === 'agent' ? { name, kind: 'agent', agent: info.name } : { name, kind: 'step' };
 }
 
 function describeHandler(handler: HandlerFunction | undefined): Pick<EventIntrospection, 'kind' | 'agent'> {
@@ -83,15 +80,23 @@ function describeHandler(handler: HandlerFunction | undefined): Pick<EventIntros
   return { kind: info.kind, agent: { name, model, tools, delegates } };
 }
 
-/** The agents behind the handlers, each name once. */
-function describeAgents(handlers: readonly object[]): AgentIntrospection[] {
+/** The agents behind all handlers, each name once. */
+function describeAgents(events: Iterable<RegisteredEvent>, workflows: Iterable<HubWorkflow>): AgentIntrospection[] {
   const byName = new Map<string, AgentIntrospection>();
-  for (const handler of handlers) {
-    for (const agent of handlerInfo(handler)?.agents() ?? []) {
-      if (!byName.has(agent.name)) byName.set(agent.name, agent);
-    }
-  }
+  const add = (handler: object | undefined): void => {
+    const agents = handler === undefined ? [] : (handlerInfo(handler)?.agents() ?? []);
+    for (const agent of agents) if (!byName.has(agent.name)) byName.set(agent.name, agent);
+  };
+  for (const { handler } of events) add(handler);
+  for (const { steps } of workflows) for (const { handler } of steps) add(handler);
   return [...byName.values()];
+}
+
+/** A number that grows with each run that ends and each token that is spent. */
+export function agentsRevision(events: Iterable<RegisteredEvent>, workflows: Iterable<HubWorkflow>): number {
+  return describeAgents(events, workflows)
+    .flatMap(({ runs, tokenUsage }) => [...Object.values(runs), tokenUsage.totalTokens])
+    .reduce((sum, count) => sum + count, 0);
 }
 
 function describeEvent(event: RegisteredEvent): EventDescription {

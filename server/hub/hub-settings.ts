@@ -1,16 +1,29 @@
 import { InvalidOptionError } from '../errors.js';
+import { checkOptionNames } from '../option-names.js';
 import { silentLogger } from '../transports/logger.js';
 import { memoryTransport } from '../transports/memory/memory-transport.js';
+import { guardLogger } from './guard-logger.js';
 import type { HubOptions } from './hub.js';
 import { checkTypeName } from './type-name.js';
 
 /** {@link HubOptions}, checked and complete. */
 export type HubSettings = Readonly<Required<HubOptions>>;
 
+const optionNames = [
+  'service',
+  'transport',
+  'logger',
+  'concurrency',
+  'maxPayloadBytes',
+  'allowCycles',
+  'observer',
+] as const;
+
 /** @throws {InvalidOptionError} */
 export function resolveHubOptions(options: HubOptions): HubSettings {
   const { service = 'hub', transport = memoryTransport(), logger = silentLogger } = options;
   const { concurrency = 100, maxPayloadBytes = 512 * 1024, allowCycles = false, observer = false } = options;
+  checkOptionNames(options, optionNames, 'createHub');
   checkTypeName(service, 'service');
   checkMethods(transport, ['connect'], 'transport', 'a transport, such as memoryTransport()');
   checkMethods(logger, ['debug', 'info', 'warn', 'error'], 'logger', 'an object with debug, info, warn and error');
@@ -18,7 +31,7 @@ export function resolveHubOptions(options: HubOptions): HubSettings {
   checkCount(maxPayloadBytes, 'maxPayloadBytes');
   checkBoolean(allowCycles, 'allowCycles');
   checkBoolean(observer, 'observer');
-  return { service, transport, logger, concurrency, maxPayloadBytes, allowCycles, observer };
+  return { service, transport, logger: guardLogger(logger), concurrency, maxPayloadBytes, allowCycles, observer };
 }
 
 function checkMethods(value: unknown, methods: readonly string[], option: string, expected: string): void {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { UnknownEventError } from '../errors.js';
+import { withHandlerInfo } from './handler-info.js';
 import { testHub } from './hub.fixture.js';
 
 describe('introspection', () => {
@@ -98,4 +99,20 @@ describe('introspection', () => {
     await expect(hub.metrics('b')).rejects.toThrow(UnknownEventError);
     await expect(hub.failures('b')).rejects.toThrow(UnknownEventError);
   });
+});
+
+it('moves its revision when an agent has run outside of any event', async () => {
+  const { hub } = testHub();
+  const runs = { completed: 0 };
+  const agent = { name: 'bot', model: 'm', tools: [], delegates: [], runs };
+  const tokenUsage = { promptTokens: 0, completionTokens: 0, totalTokens: 0 };
+  hub.event({
+    type: 'a',
+    handler: withHandlerInfo(() => {}, { kind: 'agent', name: 'bot', agents: () => [{ ...agent, tokenUsage }] }),
+  });
+  await hub.start();
+  expect((await hub.introspect()).agents).toMatchObject([{ name: 'bot', runs: { completed: 0 } }]);
+  const before = await hub.revision();
+  runs.completed += 1;
+  expect(await hub.revision()).not.toBe(before);
 });

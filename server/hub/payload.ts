@@ -1,4 +1,5 @@
-import { PayloadNotJsonError, PayloadTooLargeError } from '../errors.js';
+import { messageOf, PayloadNotJsonError, PayloadTooLargeError } from '../errors.js';
+import { pathStep } from '../path-step.js';
 
 /**
  * Writes a payload as JSON. Values with a `toJSON` (a `Date`, say) become what that returns, and
@@ -17,7 +18,9 @@ export function encodePayload(payload: unknown, type: string, maxPayloadBytes: n
   } catch (error) {
     // The stack ran out: on a payload thousands of levels deep.
     if (error instanceof RangeError) throw new PayloadNotJsonError(root, 'nested too deeply');
-    throw error;
+    if (error instanceof PayloadNotJsonError) throw error;
+    // A getter or toJSON of the payload threw.
+    throw new PayloadNotJsonError(root, `not readable (${messageOf(error)})`, { cause: error });
   }
   // A UTF-16 unit is at most three bytes of UTF-8: most payloads need not be measured.
   if (json.length * 3 > maxPayloadBytes) {
@@ -84,8 +87,7 @@ function findFlawInFields(value: object, ancestors: object[]): Flaw | undefined 
     if (field === undefined) continue;
     const flaw = findFlaw(field, name, ancestors);
     if (flaw === undefined) continue;
-    const step = /^[\w$]+$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
-    return { path: step + flaw.path, found: flaw.found };
+    return { path: pathStep(name) + flaw.path, found: flaw.found };
   }
   return undefined;
 }

@@ -1,4 +1,5 @@
 import { InvalidOptionError, isFatal, RetryAfterError } from '../errors.js';
+import { checkOptionNames } from '../option-names.js';
 
 /** How often and when a failed attempt is made again. */
 export interface RetryConfig {
@@ -31,11 +32,14 @@ export interface ResolvedRetry {
   readonly retryIf?: (error: unknown, attempt: number) => boolean;
 }
 
+const retryNames = ['maxAttempts', 'initialDelayMs', 'maxDelayMs', 'factor', 'jitter', 'retryIf'];
+
 /** Fills in defaults. @throws {InvalidOptionError} where a field has the wrong type or range */
 export function resolveRetry(config: RetryConfig, owner: string): ResolvedRetry {
   if (typeof config !== 'object' || config === null) {
     throw new InvalidOptionError(`retry of ${owner}`, 'an object', config);
   }
+  checkOptionNames(config, retryNames, `retry of ${owner}`);
   const { maxAttempts = 3, initialDelayMs = 500, maxDelayMs = 30_000, factor = 2, jitter = true, retryIf } = config;
   const check = (ok: boolean, field: string, expected: string, got: unknown): void => {
     if (!ok) throw new InvalidOptionError(`retry.${field} of ${owner}`, expected, got);

@@ -1,5 +1,5 @@
 import type { RunRecord } from '../transports/transport.js';
-import { parseCheckpoint } from './step-checkpoint.js';
+import { readCheckpoint } from './step-checkpoint.js';
 
 /** Where a step of a run stands. `retrying`: it failed and is tried again. */
 export type StepStatus = 'waiting' | 'active' | 'retrying' | 'completed' | 'failed';
@@ -33,7 +33,7 @@ export interface RunIntrospection {
 export function introspectRun(steps: readonly { readonly name: string }[], record: RunRecord): RunIntrospection {
   const { id, service, envelope, status, acceptedAt, endedAt, error, checkpoints } = record;
   const current = steps.find(({ name }) => !checkpoints.has(name));
-  const lastAttempt = [...checkpoints.values()].map((value) => parseCheckpoint(value).attempt).at(-1) ?? 1;
+  const lastAttempt = [...checkpoints.values()].map((value) => readCheckpoint(value).attempt).at(-1) ?? 1;
   const attempt = record.attempt - lastAttempt + 1;
   return {
     id,
@@ -47,7 +47,7 @@ export function introspectRun(steps: readonly { readonly name: string }[], recor
     steps: steps.map((step) => {
       const checkpoint = checkpoints.get(step.name);
       if (checkpoint !== undefined) {
-        return { name: step.name, status: 'completed', durationMs: parseCheckpoint(checkpoint).durationMs };
+        return { name: step.name, status: 'completed', durationMs: readCheckpoint(checkpoint).durationMs };
       }
       return { name: step.name, status: step === current ? currentStatus(status, attempt) : 'waiting' };
     }),

@@ -1,6 +1,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
-import { describe, InvalidOptionError, type SchemaIssue } from '../errors.js';
+import { InvalidOptionError, type SchemaIssue } from '../errors.js';
 import { compileJsonSchema, type JsonSchema } from '../json-schema.js';
+import { pathStep } from '../path-step.js';
 
 export type { JsonSchema } from '../json-schema.js';
 
@@ -63,8 +64,7 @@ function fromStandardSchema(schema: StandardSchemaV1): PayloadSchema {
 }
 
 function step(segment: PropertyKey | StandardSchemaV1.PathSegment): string {
-  const key = typeof segment === 'object' ? segment.key : segment;
-  return typeof key === 'string' ? `.${key}` : `[${typeof key === 'symbol' ? describe(key) : key}]`;
+  return pathStep(typeof segment === 'object' ? segment.key : segment);
 }
 
 /** @see https://standardschema.dev/json-schema */

@@ -1,14 +1,15 @@
 import type { HubWorkflow } from './workflow.js';
 
-/** What is kept of a finished step. */
+/** What is kept of a finished step, beside its output. */
 export interface StepCheckpoint {
   /** The steps of the workflow that the run began with, as {@link stepsOf} writes them. */
   readonly definition: string;
   /** The delivery's attempt in which the step finished. */
   readonly attempt: number;
   readonly durationMs: number;
-  readonly output: unknown;
 }
+
+const outputKey = ',"output":';
 
 /** The names of a workflow's steps in order: two definitions with the same ones can take on each other's runs. */
 export function stepsOf({ steps }: HubWorkflow): string {
@@ -16,11 +17,17 @@ export function stepsOf({ steps }: HubWorkflow): string {
 }
 
 /** @param output JSON */
-export function writeCheckpoint(fields: Omit<StepCheckpoint, 'output'>, output: string): string {
-  return `${JSON.stringify(fields).slice(0, -1)},"output":${output}}`;
+export function writeCheckpoint(checkpoint: StepCheckpoint, output: string): string {
+  return `${JSON.stringify(checkpoint).slice(0, -1)}${outputKey}${output}}`;
 }
 
-export function parseCheckpoint(value: string): StepCheckpoint {
-  // Written by `writeCheckpoint` alone.
-  return JSON.parse(value) as StepCheckpoint;
+/** Reads all but the output, which may be large and is often not asked for. */
+export function readCheckpoint(value: string): StepCheckpoint {
+  // Written by `writeCheckpoint` alone. In a JSON string its key would stand with escaped quotes.
+  return JSON.parse(`${value.slice(0, value.indexOf(outputKey))}}`) as StepCheckpoint;
+}
+
+/** The output, as JSON. */
+export function checkpointOutput(value: string): string {
+  return value.slice(value.indexOf(outputKey) + outputKey.length, -1);
 }

@@ -3,7 +3,7 @@ import type { Delivery } from '../transports/transport.js';
 import { Conclusion, type DeliveryHost, refusalOf } from './conclusion.js';
 import { HandlerCall } from './handler-call.js';
 import { encodePayload } from './payload.js';
-import { parseCheckpoint, stepsOf, writeCheckpoint } from './step-checkpoint.js';
+import { checkpointOutput, readCheckpoint, stepsOf, writeCheckpoint } from './step-checkpoint.js';
 import { StepContext } from './step-context.js';
 import type { HubWorkflow, ResolvedStep } from './workflow.js';
 
@@ -31,12 +31,12 @@ export function runWorkflow(workflow: HubWorkflow, delivery: Delivery, host: Del
     return;
   }
   for (const [step, value] of checkpoints) {
-    const checkpoint = parseCheckpoint(value);
+    const checkpoint = readCheckpoint(value);
     if (checkpoint.definition !== definition) {
       conclusion.giveUp(new WorkflowVersionError(name, checkpoint.definition, definition));
       return;
     }
-    outputs.set(step, JSON.stringify(checkpoint.output));
+    outputs.set(step, checkpointOutput(value));
     attemptAtStart = checkpoint.attempt;
   }
   delivery.onRevoked = (reason) => {
@@ -74,8 +74,8 @@ export function runWorkflow(workflow: HubWorkflow, delivery: Delivery, host: Del
     try {
       const { attempt } = delivery;
       const result = await delivery.checkpoint(step.name, writeCheckpoint({ definition, attempt, durationMs }, output));
-      // Otherwise the run has gone on elsewhere, or was ended.
-      if (result !== 'ok' || isRevoked) return;
+      // `already` is an answer to a write that was sent twice, or the lease is gone: then the next one is fenced.
+      if (result === 'fenced' || isRevoked) return;
     } catch (error) {
       conclusion.fail(error, { ...checkpointRetry, maxDelayMs: 1_000, factor: 1, jitter: false }, 1);
       return;

@@ -1,6 +1,7 @@
 import { DuplicateNameError, InvalidOptionError, quote } from '../errors.js';
+import { checkOptionNames } from '../option-names.js';
 import type { HandlerCtx } from './context.js';
-import { checkNames, type FollowUpNames } from './follow-ups.js';
+import { checkNames, type FollowUpNames, followUpKeys } from './follow-ups.js';
 import { type ResolvedRetry, type RetryConfig, resolveRetry } from './retry-policy.js';
 import { checkTimeout } from './time-out.js';
 import { checkTypeName } from './type-name.js';
@@ -92,6 +93,7 @@ export function createWorkflow(config: WorkflowConfig): HubWorkflow {
   const { name, description, trigger, steps } = config;
   checkTypeName(name, 'name of a workflow');
   const owner = `workflow ${quote(name)}`;
+  checkOptionNames(config, ['name', 'description', 'trigger', 'steps', ...followUpKeys], owner);
   if (description !== undefined && typeof description !== 'string') {
     throw new InvalidOptionError(`description of ${owner}`, 'a string', description);
   }
@@ -122,6 +124,7 @@ function resolveStep(step: WorkflowStep, owner: string): ResolvedStep {
   const { name, handler, retry, timeoutMs } = step;
   checkTypeName(name, `name of a step of ${owner}`);
   const stepOwner = `step ${quote(name)} of ${owner}`;
+  checkOptionNames(step, ['name', 'handler', 'retry', 'timeoutMs'], stepOwner);
   if (typeof handler !== 'function') throw new InvalidOptionError(`handler of ${stepOwner}`, 'a function', handler);
   checkTimeout(timeoutMs, stepOwner);
   return {

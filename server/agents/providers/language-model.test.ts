@@ -3,6 +3,7 @@ import { describe, expect, expectTypeOf, test, vi } from 'vitest';
 import { OrphanToolMessageError } from '../errors.js';
 import type { Message } from '../message.js';
 import { fromLanguageModel, type LanguageModel } from './language-model.js';
+import { toProviderError } from './normalize-error.js';
 import { toPrompt } from './prompt.js';
 import { ProviderError } from './provider-error.js';
 import { retryAfterMsOf } from './retry-after.js';
@@ -105,6 +106,14 @@ describe('fromLanguageModel', () => {
   });
 });
 
+test('a key is struck out of a failure wherever it stands, also where a long message is cut', () => {
+  for (let before = 900; before < 1100; before++) {
+    const { message } = toProviderError(new Error(`${'x'.repeat(before)}sk-very-secret`), 'p', 'sk-very-secret');
+    expect(message).not.toContain('sk-');
+    expect(message.length).toBeLessThanOrEqual(1024);
+  }
+});
+
 describe('the prompt', () => {
   test('has all results of one turn in one message, named by their calls', () => {
     expect(toPrompt([user('x'), calls('a', 'b'), result('a'), result('b')], 'p')).toEqual([
@@ -138,6 +147,18 @@ describe('the prompt', () => {
           { type: 'text', text: 'y' },
         ],
       },
+    ]);
+  });
+
+  test.each([
+    ['functions.search', 'functions_search'],
+    ['', '_'],
+    ['n'.repeat(70), 'n'.repeat(64)],
+  ])('sends a name that the model made up (%j) as one that vendors take', (name, toolName) => {
+    const message: Message = { role: 'assistant', content: '', toolCalls: [{ id: 'a', name, arguments: '' }] };
+    expect(toPrompt([message, result('a')], 'p')).toMatchObject([
+      { content: [{ toolName }] },
+      { content: [{ toolName }] },
     ]);
   });
 

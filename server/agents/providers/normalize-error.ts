@@ -1,4 +1,4 @@
-import { errorInfo, messageOf } from '../../errors.js';
+import { errorInfo } from '../../errors.js';
 import { ProviderError, type ProviderErrorDetails } from './provider-error.js';
 import { retryAfterMsOf } from './retry-after.js';
 
@@ -19,8 +19,11 @@ export function toProviderError(thrown: unknown, provider: string, secret: strin
     ...(networkError && { cause: networkError }),
   };
   const what = isAnswer ? `${provider} answered ${statusCode}` : `the call of ${provider} failed`;
-  return new ProviderError(strikeOut(`${what}: ${message}`, secret), details);
+  // Cut after the key is struck out: of a key that is cut in two the first half would stay.
+  return new ProviderError(strikeOut(`${what}: ${message}`, secret).slice(0, maxMessageLength), details);
 }
+
+const maxMessageLength = 1024;
 
 /** What an AI SDK error, an error inside a stream, or anything else says of itself. */
 interface Failure {
@@ -39,7 +42,7 @@ function readFailure(thrown: unknown): Failure {
   const envelope = asRecord(parseJson(fields['responseBody']) ?? (thrown instanceof Error ? undefined : thrown));
   const body = 'error' in envelope ? asRecord(envelope['error']) : envelope;
   const requestId = headers['x-request-id'] ?? headers['request-id'] ?? envelope['request_id'];
-  const said = thrown instanceof Error && thrown.message !== '' ? messageOf(thrown) : body['message'];
+  const said = thrown instanceof Error && thrown.message !== '' ? thrown.message : body['message'];
   return {
     message: typeof said === 'string' && said !== '' ? said : 'no reason given',
     isRetryable: fields['isRetryable'] === true,

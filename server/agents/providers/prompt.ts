@@ -49,7 +49,7 @@ export function toPrompt(messages: readonly Message[], provider: string): Langua
       if (text?.type === 'text') text.text += `\n\n${message.content}`;
       else prompt.push({ role: 'user', content: [{ type: 'text', text: message.content }] });
     } else if (message.role === 'assistant') {
-      for (const { id, name } of message.toolCalls ?? []) toolNames.set(id, name);
+      for (const { id, name } of message.toolCalls ?? []) toolNames.set(id, toSendableName(name));
       const parts = toAssistantParts(message, provider);
       if (parts.length === 0) continue;
       if (last?.role === 'assistant') last.content.push(...parts);
@@ -65,7 +65,7 @@ export function toPrompt(messages: readonly Message[], provider: string): Langua
 
 function toAssistantParts(message: Message, provider: string): AssistantPart[] {
   const calls = (message.toolCalls ?? []).map(({ id, name, arguments: text }): AssistantPart => {
-    return { type: 'tool-call', toolCallId: id, toolName: name, input: parseArguments(text) };
+    return { type: 'tool-call', toolCallId: id, toolName: toSendableName(name), input: parseArguments(text) };
   });
   const replay = readReplay(message, provider);
   if (replay === undefined) {
@@ -80,6 +80,14 @@ function toAssistantParts(message: Message, provider: string): AssistantPart[] {
 
 function isBlank(text: string): boolean {
   return text.trim() === '';
+}
+
+/**
+ * A model may make up a name that its vendor then does not take back, `functions.search` say, and reject
+ * every further call of the conversation.
+ */
+function toSendableName(name: string): string {
+  return name.replaceAll(/[^\w-]/g, '_').slice(0, 64) || '_';
 }
 
 /** Vendors want an object. Arguments that are none were answered with an error that says so. */

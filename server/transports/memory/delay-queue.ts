@@ -15,8 +15,28 @@ export class DelayQueue<T> {
   }
 
   push(item: T, dueAt: number): void {
-    const entry = { dueAt, order: this.#order++, item };
-    let index = this.#heap.length;
+    this.#rise({ dueAt, order: this.#order++, item }, this.#heap.length);
+  }
+
+  /** Takes the first item if it is due at `now`. */
+  shift(now: number): T | undefined {
+    const first = this.#heap[0];
+    if (first === undefined || first.dueAt > now) return undefined;
+    const last = this.#heap.pop();
+    if (last !== undefined && last !== first) this.#sink(last, 0);
+    return first.item;
+  }
+
+  remove(item: T): void {
+    const index = this.#heap.findIndex((entry) => entry.item === item);
+    const last = index === -1 ? undefined : this.#heap.pop();
+    if (last === undefined || index === this.#heap.length) return;
+    if (index > 0 && isBefore(last, this.#at((index - 1) >> 1))) this.#rise(last, index);
+    else this.#sink(last, index);
+  }
+
+  #rise(entry: Delayed<T>, from: number): void {
+    let index = from;
     while (index > 0) {
       const parent = this.#at((index - 1) >> 1);
       if (!isBefore(entry, parent)) break;
@@ -26,18 +46,9 @@ export class DelayQueue<T> {
     this.#heap[index] = entry;
   }
 
-  /** Takes the first item if it is due at `now`. */
-  shift(now: number): T | undefined {
-    const first = this.#heap[0];
-    if (first === undefined || first.dueAt > now) return undefined;
-    const last = this.#heap.pop();
-    if (last !== undefined && last !== first) this.#sink(last);
-    return first.item;
-  }
-
-  #sink(entry: Delayed<T>): void {
+  #sink(entry: Delayed<T>, from: number): void {
     const size = this.#heap.length;
-    let index = 0;
+    let index = from;
     for (;;) {
       let child = 2 * index + 1;
       if (child >= size) break;

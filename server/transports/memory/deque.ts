@@ -35,6 +35,18 @@ export class Deque<T> {
     return item;
   }
 
+  remove(item: T): boolean {
+    const items = Array.from({ length: this.#size }, (_, i) => this.#ring[(this.#head + i) & (this.#ring.length - 1)]);
+    const index = items.indexOf(item);
+    if (index === -1) return false;
+    items.splice(index, 1);
+    this.#ring.fill(undefined);
+    for (const [i, kept] of items.entries()) this.#ring[i] = kept;
+    this.#head = 0;
+    this.#size = items.length;
+    return true;
+  }
+
   #grow(): void {
     const ring: (T | undefined)[] = new Array(this.#ring.length * 2);
     for (let i = 0; i < this.#size; i += 1) ring[i] = this.#ring[(this.#head + i) & (this.#ring.length - 1)];

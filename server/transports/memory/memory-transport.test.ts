@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import { BackpressureError, InvalidOptionError } from '../../errors.js';
 import { createFakeClock, type FakeClock } from '../../testing/fake-clock.js';
@@ -92,6 +93,89 @@ it('serves types in turn, so that a flood of one does not hold up another', asyn
   await clock.settle();
   expect(order.indexOf('rare')).toBeLessThan(3);
   expect(order).toHaveLength(101);
+});
+
+it('serves lanes by turns too, so that a flood of one with its own does not hold up the shared one', async () => {
+  const clock = createFakeClock();
+  const transport = memoryTransport({ clock }).connect({ service: 'shop', logger: silentLogger });
+  const order: string[] = [];
+  await transport.start({
+    concurrency: 1,
+    subscriptions: [{ type: 'flood', concurrency: 4 }, { type: 'rare' }],
+    consumer: (delivery) => {
+      order.push(delivery.envelope.type);
+      void delivery.commit(done);
+    },
+  });
+  await transport.publish([...Array.from({ length: 1_000 }, () => envelope('flood')), envelope('rare')]);
+  await clock.settle();
+  expect(order.indexOf('rare')).toBeLessThan(3);
+});
+
+it('drains what only the closing connection handles, and leaves the rest to the others', async () => {
+  const clock = createFakeClock();
+  const transport = memoryTransport({ clock });
+  const deliveries: Delivery[] = [];
+  const connect = async (types: readonly string[]): Promise<TransportManager> => {
+    const connection = transport.connect({ service: 'shop', logger: silentLogger });
+    const subscriptions = types.map((type) => ({ type }));
+    await connection.start({ concurrency: 9, subscriptions, consumer: (delivery) => deliveries.push(delivery) });
+    return connection;
+  };
+  const one = await connect(['mine', 'both']);
+  const two = await connect(['foreign', 'both']);
+  await one.publish([envelope('mine', { delayMs: 50 }), envelope('foreign', { delayMs: 9_000 })]);
+  await one.publish([envelope('both', { delayMs: 9_000 })]);
+  let isClosed = false;
+  const closing = one.close({ drainMs: 60_000 }).then(() => {
+    isClosed = true;
+  });
+  await clock.advance(50);
+  expect(deliveries.map((delivery) => delivery.envelope.type)).toEqual(['mine']);
+  expect(isClosed).toBe(false);
+  await deliveries[0]?.commit(done);
+  await closing;
+  expect(clock.monotonic()).toBe(50);
+  await two.close({ drainMs: 0 });
+});
+
+it('closes at once where nothing is left, however long it might wait', async () => {
+  const { transport } = await started({}, ['a']);
+  expect(await transport.close({ drainMs: Number.POSITIVE_INFINITY })).toEqual({ handedBack: 0 });
+});
+
+it('tells all who wait for runs that end at one time, more than it keeps', async () => {
+  const clock = createFakeClock();
+  const transport = memoryTransport({ clock }).connect({ service: 'shop', logger: silentLogger });
+  const deliveries: Delivery[] = [];
+  await transport.start({
+    concurrency: 200,
+    subscriptions: [{ type: 'run', keepsRuns: true }],
+    consumer: (delivery) => deliveries.push(delivery),
+  });
+  const sent = Array.from({ length: 200 }, () => envelope('run'));
+  await transport.publish(sent);
+  await clock.settle();
+  const { signal } = new AbortController();
+  setMaxListeners(0, signal);
+  const ends = sent.map(({ id }) => transport.runEnded('run', id, signal));
+  for (const delivery of deliveries) void delivery.commit({ ...done, result: '1' });
+  expect((await Promise.all(ends)).filter((run) => run?.result === '1')).toHaveLength(200);
+});
+
+it('does not wait, when it closes, for a run that was ended before its time', async () => {
+  const clock = createFakeClock();
+  const transport = memoryTransport({ clock, maxPending: 1 }).connect({ service: 'shop', logger: silentLogger });
+  await transport.start({ concurrency: 1, subscriptions: [{ type: 'run', keepsRuns: true }], consumer: () => {} });
+  const error = { name: 'Error', message: 'cancelled' };
+  for (let i = 0; i < 3; i += 1) {
+    const run = envelope('run', { delayMs: 1_000 });
+    await transport.publish([run]);
+    const outcome = { status: 'failed', durationMs: 0, error, followUps: [] } as const;
+    expect(await transport.endRun('run', run.id, outcome, new Error('cancelled'))).toBe('ok');
+  }
+  expect(await transport.close({ drainMs: 60_000 })).toEqual({ handedBack: 0 });
+  expect(clock.monotonic()).toBe(0);
 });
 
 it('gives the event loop its turn in a long run of work', async () => {

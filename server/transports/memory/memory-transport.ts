@@ -1,4 +1,5 @@
 import { InvalidOptionError } from '../../errors.js';
+import { checkOptionNames } from '../../option-names.js';
 import { type Clock, systemClock } from '../clock.js';
 import type { KeyValueStore } from '../key-value-store.js';
 import type { EventMetrics, FailureRecord } from '../stats.js';
@@ -36,6 +37,7 @@ export interface MemoryTransportOptions {
  * @throws {InvalidOptionError}
  */
 export function memoryTransport(options: MemoryTransportOptions = {}): Transport {
+  checkOptionNames(options, ['maxPending', 'clock'], 'memoryTransport');
   const { maxPending = 1_000_000, clock = systemClock } = options;
   if (!(Number.isInteger(maxPending) && maxPending >= 1)) {
     throw new InvalidOptionError('maxPending of memoryTransport', 'a whole number, 1 or more', maxPending);
@@ -93,8 +95,7 @@ class MemoryTransportManager implements TransportManager {
   }
 
   async runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined> {
-    await this.#runLog(type)?.ended(id, signal);
-    return this.run(type, id);
+    return this.#runLog(type)?.ended(id, this.service, signal);
   }
 
   async endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult> {

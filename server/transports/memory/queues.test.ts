@@ -7,14 +7,18 @@ import { WaitingList } from './waiting-list.js';
 
 describe('Deque', () => {
   it('does what an array does', () => {
-    const operation = fc.constantFrom('push', 'push', 'push', 'unshift', 'shift');
+    const operation = fc.constantFrom('push', 'push', 'push', 'unshift', 'shift', 'remove');
     fc.assert(
       fc.property(fc.array(operation, { maxLength: 3_000 }), (operations) => {
         const deque = new Deque<number>();
         const array: number[] = [];
         for (const [item, name] of operations.entries()) {
           if (name === 'shift') expect(deque.shift()).toBe(array.shift());
-          else {
+          else if (name === 'remove') {
+            const old = item - 3;
+            expect(deque.remove(old)).toBe(array.includes(old));
+            if (array.includes(old)) array.splice(array.indexOf(old), 1);
+          } else {
             deque[name](item);
             array[name](item);
           }
@@ -40,6 +44,23 @@ describe('DelayQueue', () => {
         expect(taken).toEqual(expected.map(([index]) => index));
         const later = dueTimes.filter((dueAt) => dueAt > now);
         expect(queue.nextDueAt).toBe(later.length === 0 ? undefined : Math.min(...later));
+      }),
+    );
+  });
+});
+
+describe('DelayQueue.remove', () => {
+  it('takes out one item and keeps the order of the others', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(50), { minLength: 1 }), fc.nat(), (dueTimes, pick) => {
+        const removed = pick % dueTimes.length;
+        const queue = new DelayQueue<number>();
+        for (const [index, dueAt] of dueTimes.entries()) queue.push(index, dueAt);
+        queue.remove(removed);
+        queue.remove(dueTimes.length);
+        const taken = dueTimes.map(() => queue.shift(50)).filter((item) => item !== undefined);
+        const expected = [...dueTimes.entries()].sort(([, a], [, b]) => a - b).map(([index]) => index);
+        expect(taken).toEqual(expected.filter((index) => index !== removed));
       }),
     );
   });

@@ -14,7 +14,7 @@ interface Run {
   readonly entry: Entry;
   readonly acceptedAt: number;
   ended: Ended | undefined;
-  readonly listeners: Set<() => void>;
+  readonly listeners: Set<(run: Run) => void>;
 }
 
 /** Runs of one type: all that are pending, and the last 50 that ended. */
@@ -37,7 +37,7 @@ export class RunLog {
       outcome.status === 'completed'
         ? { at: now, result: outcome.result, error: undefined }
         : { at: now, result: undefined, error: outcome.error };
-    for (const listener of run.listeners) listener();
+    for (const listener of run.listeners) listener(run);
     this.#endedIds.push(id);
     const oldest = this.#endedIds.length > kept ? this.#endedIds.shift() : undefined;
     if (oldest !== undefined) this.#runs.delete(oldest);
@@ -60,28 +60,26 @@ export class RunLog {
       .map((run) => toRecord(run, service));
   }
 
-  /** Resolves when the run has ended, at once where it is not known. */
-  ended(id: string, signal: AbortSignal): Promise<void> {
-    const run = this.#runs.get(id);
+  /** Resolves with the run when it has ended, with `undefined` where it is not known. */
+  ended(id: string, service: string, signal: AbortSignal): Promise<RunRecord | undefined> {
+    const known = this.#runs.get(id);
+    if (known === undefined || known.ended !== undefined) return Promise.resolve(this.record(id, service));
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
-      if (run === undefined || run.ended !== undefined) {
-        resolve();
-        return;
-      }
       const stop = (): void => {
-        run.listeners.delete(listener);
+        known.listeners.delete(listener);
         signal.removeEventListener('abort', abort);
       };
-      const listener = (): void => {
+      // The record goes along: by the time that somebody looks it up it may be forgotten.
+      const listener = (run: Run): void => {
         stop();
-        resolve();
+        resolve(toRecord(run, service));
       };
       const abort = (): void => {
         stop();
         reject(signal.reason);
       };
-      run.listeners.add(listener);
+      known.listeners.add(listener);
       signal.addEventListener('abort', abort);
     });
   }

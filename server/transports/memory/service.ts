@@ -20,7 +20,7 @@ export class Service {
   // Queues that have something waiting and somebody to handle it, each once, served in turn.
   readonly #sharedTurn = new Deque<TypeQueue>();
   readonly #ownTurn = new Deque<TypeQueue>();
-  readonly #later = new DelayQueue<() => void>();
+  readonly #wakes = new DelayQueue<TypeQueue>();
   #wakeAt = Number.POSITIVE_INFINITY;
   #wake: Timer | undefined;
   #nextSlice: Timer | undefined;
@@ -99,7 +99,9 @@ export class Service {
   /** Ends a run from outside, whether it waits or is running. */
   endRun(entry: Entry, outcome: Outcome, reason: Error): void {
     const { delivery } = entry;
-    if (delivery !== undefined) {
+    if (delivery === undefined) {
+      entry.queue.remove(entry);
+    } else {
       this.#release(delivery);
       delivery.revoke(reason);
     }
@@ -140,8 +142,17 @@ export class Service {
   }
 
   #enqueueLater(entry: Entry, delayMs: number): void {
-    this.#later.push(() => this.#enqueue(entry), this.#broker.clock.monotonic() + delayMs);
+    const dueAt = this.#broker.clock.monotonic() + delayMs;
+    entry.queue.pushLater(entry, dueAt);
+    this.#wakeQueue(entry.queue, dueAt);
     this.#requestPump();
+  }
+
+  /** Sees to it that the queue is looked at again at that time. */
+  #wakeQueue(queue: TypeQueue, at: number): void {
+    if (at >= queue.wakeAt) return;
+    queue.wakeAt = at;
+    this.#wakes.push(queue, at);
   }
 
   #list(queue: TypeQueue): void {
@@ -155,22 +166,22 @@ export class Service {
   }
 
   #requestPump(): void {
-    if (this.#isPumpRequested || this.#isPumping || this.#nextSlice !== undefined) return;
-    if (this.#connections.length === 0) return;
+    if (this.#isPumpRequested || this.#nextSlice !== undefined || this.#connections.length === 0) return;
     this.#isPumpRequested = true;
-    queueMicrotask(() => {
-      this.#isPumpRequested = false;
-      this.#pump();
-    });
+    // What a handler adds while the pump is at work the pump sees by itself.
+    if (!this.#isPumping) queueMicrotask(() => this.#pump());
   }
 
   #pump(): void {
     this.#isPumping = true;
     try {
-      this.#takeDue();
-      this.#serve(this.#ownTurn);
-      this.#serve(this.#sharedTurn);
+      while (this.#isPumpRequested) {
+        this.#isPumpRequested = false;
+        this.#takeDue();
+        this.#serve();
+      }
     } finally {
+      this.#isPumpRequested = false;
       this.#isPumping = false;
       this.#armWake();
     }
@@ -179,52 +190,59 @@ export class Service {
 
   #takeDue(): void {
     const now = this.#broker.clock.monotonic();
-    for (let due = this.#later.shift(now); due !== undefined; due = this.#later.shift(now)) due();
+    for (let queue = this.#wakes.shift(now); queue !== undefined; queue = this.#wakes.shift(now)) {
+      queue.wakeAt = Number.POSITIVE_INFINITY;
+      queue.takeDue(now);
+      if (queue.nextDueAt !== undefined) this.#wakeQueue(queue, queue.nextDueAt);
+      this.#list(queue);
+    }
   }
 
-  /** Starts what can start, one of each queue at a time, until every queue in turn is blocked. */
-  #serve(turn: Deque<TypeQueue>): void {
-    for (let blocked = 0; blocked < turn.size; ) {
-      if (turn === this.#sharedTurn && !this.#connections.some((connection) => connection.hasSharedPlace)) return;
-      if (this.#leftInSlice === 0) {
+  /** Starts what can start: by turns one of a lane of its own and one of the shared lane, until all are blocked. */
+  #serve(): void {
+    let hasStarted = true;
+    while (hasStarted) {
+      if (this.#leftInSlice <= 0) {
         this.#yieldSlice();
         return;
       }
-      const queue = turn.shift();
-      if (queue === undefined) return;
-      const connection = this.#connectionFor(queue);
-      if (connection === undefined) {
-        queue.listed = this.#isHandled(queue.type);
-        if (queue.listed) turn.push(queue);
-        blocked += 1;
-      } else if (this.#isOpen(queue)) {
-        blocked = 0;
-        this.#leftInSlice -= 1;
-        this.#start(queue, connection);
-        queue.listed = false;
-        this.#list(queue);
-      }
+      const hasStartedOwn = this.#startNext(this.#ownTurn);
+      hasStarted = this.#startNext(this.#sharedTurn) || hasStartedOwn;
     }
   }
 
-  /** Whether the queue's own limits let it start; where not, it is listed again when they do. */
-  #isOpen(queue: TypeQueue): boolean {
-    if (!queue.hasFreePlace) {
+  /** Starts one entry of the first queue in turn that is not blocked. */
+  #startNext(turn: Deque<TypeQueue>): boolean {
+    if (turn === this.#sharedTurn && !this.#connections.some((connection) => connection.hasSharedPlace)) return false;
+    for (let left = turn.size; left > 0; left -= 1) {
+      const queue = turn.shift();
+      if (queue === undefined) return false;
       queue.listed = false;
-      return false;
+      const connection = this.#connectionFor(queue);
+      if (connection === undefined) {
+        this.#list(queue);
+      } else if (this.#isOpen(queue)) {
+        this.#start(queue, connection);
+        this.#list(queue);
+        return true;
+      }
     }
+    return false;
+  }
+
+  /** Whether the queue's own limits let it start; where not, it is listed again when an entry ends or its rate allows. */
+  #isOpen(queue: TypeQueue): boolean {
+    if (!queue.hasFreePlace) return false;
     const { openAt } = queue;
     if (openAt <= this.#broker.clock.monotonic()) return true;
-    this.#later.push(() => {
-      queue.listed = false;
-      this.#list(queue);
-    }, openAt);
+    this.#wakeQueue(queue, openAt);
     return false;
   }
 
   #start(queue: TypeQueue, connection: Connection): void {
     const entry = queue.start(this.#broker.clock.monotonic());
     if (entry === undefined) return;
+    this.#leftInSlice -= 1;
     queue.stats.active += 1;
     this.#broker.touch(queue.stats);
     this.#started += 1;
@@ -257,12 +275,12 @@ export class Service {
     this.#nextSlice ??= this.#broker.clock.soon(() => {
       this.#nextSlice = undefined;
       this.#leftInSlice = sliceSize;
-      this.#pump();
+      this.#requestPump();
     });
   }
 
   #armWake(): void {
-    const nextDueAt = this.#later.nextDueAt ?? Number.POSITIVE_INFINITY;
+    const nextDueAt = this.#wakes.nextDueAt ?? Number.POSITIVE_INFINITY;
     if (nextDueAt >= this.#wakeAt || this.#connections.length === 0) return;
     this.#wake?.cancel();
     this.#wakeAt = nextDueAt;
@@ -274,9 +292,11 @@ export class Service {
 
   #isDrained(connection: Connection, deadline: number): boolean {
     if (connection.isRunning) return false;
-    if (this.#connections.some((other) => other !== connection && !other.isDraining)) return true;
-    const waits = [...this.#queues.values()].some(({ type, hasWaiting }) => hasWaiting && connection.handles.has(type));
-    return !waits && (this.#later.nextDueAt ?? Number.POSITIVE_INFINITY) > deadline;
+    const others = this.#connections.filter((other) => other !== connection && !other.isDraining);
+    return [...this.#queues.values()].every((queue) => {
+      if (!connection.handles.has(queue.type) || others.some(({ handles }) => handles.has(queue.type))) return true;
+      return !queue.hasWaiting && (queue.nextDueAt === undefined || queue.nextDueAt > deadline);
+    });
   }
 
   #remove(connection: Connection): number {

@@ -1,4 +1,5 @@
 import type { Envelope, Subscription } from '../transport.js';
+import { DelayQueue } from './delay-queue.js';
 import type { MemoryDelivery } from './delivery.js';
 import { RateWindow } from './rate-window.js';
 import { RunLog } from './run-log.js';
@@ -24,12 +25,15 @@ export class TypeQueue {
   /** Where the service keeps runs of the type. */
   runs: RunLog | undefined;
   readonly #waiting = new WaitingList<Entry>();
+  readonly #delayed = new DelayQueue<Entry>();
   #concurrency = Number.POSITIVE_INFINITY;
   #rate: RateWindow | undefined;
   /** Runs in a lane of its own, beside the connections' shared concurrency. */
   hasOwnLane = false;
   /** Whether the queue stands in the service's list of queues to serve. */
   listed = false;
+  /** When the service looks at the queue again by itself, at the latest. */
+  wakeAt: number = Number.POSITIVE_INFINITY;
 
   constructor(type: string) {
     this.type = type;
@@ -55,8 +59,22 @@ export class TypeQueue {
     return this.#rate === undefined ? Number.NEGATIVE_INFINITY : this.#rate.openAt;
   }
 
+  /** When the first delayed entry falls due; `undefined` where none waits for its time. */
+  get nextDueAt(): number | undefined {
+    return this.#delayed.nextDueAt;
+  }
+
   push(entry: Entry): void {
     this.#waiting.push(entry, entry.envelope.priority);
+  }
+
+  pushLater(entry: Entry, dueAt: number): void {
+    this.#delayed.push(entry, dueAt);
+  }
+
+  /** Lets delayed entries that are due wait their turn. */
+  takeDue(now: number): void {
+    for (let entry = this.#delayed.shift(now); entry !== undefined; entry = this.#delayed.shift(now)) this.push(entry);
   }
 
   /** Puts back an entry that was started and revoked: it is the next of its priority. */
@@ -64,10 +82,14 @@ export class TypeQueue {
     this.#waiting.unshift(entry, entry.envelope.priority);
   }
 
-  /** Takes the next entry; one that was ended while it waited is passed over. */
+  /** Takes out an entry that is not running. */
+  remove(entry: Entry): void {
+    this.#waiting.remove(entry, entry.envelope.priority);
+    this.#delayed.remove(entry);
+  }
+
   start(now: number): Entry | undefined {
-    let entry = this.#waiting.shift();
-    while (entry?.ended === true) entry = this.#waiting.shift();
+    const entry = this.#waiting.shift();
     if (entry !== undefined) this.#rate?.countStart(now);
     return entry;
   }

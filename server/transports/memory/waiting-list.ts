@@ -32,6 +32,10 @@ export class WaitingList<T> {
     return undefined;
   }
 
+  remove(item: T, priority: number): void {
+    if (this.#deque(priority).remove(item)) this.#size -= 1;
+  }
+
   #deque(priority: number): Deque<T> {
     let deque = this.#byPriority.get(priority);
     if (deque === undefined) {

@@ -1,0 +1,11 @@
+/** What an agent is told of a payload: a string as it is; the first of the `fields` that is a string; or else its JSON. */
+export function inputOf(payload: unknown, fields: readonly string[]): string {
+  if (typeof payload === 'string') return payload;
+  if (typeof payload === 'object' && payload !== null) {
+    for (const field of fields) {
+      const value: unknown = Reflect.get(payload, field);
+      if (typeof value === 'string') return value;
+    }
+  }
+  return JSON.stringify(payload) ?? 'null';
+}
