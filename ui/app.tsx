@@ -8,6 +8,7 @@ import { Events } from './components/events.js';
 import { Header } from './components/header.js';
 import { Overview } from './components/overview.js';
 import { ShortcutsDialog } from './components/shortcuts-dialog.js';
+import type { RowFocus } from './components/use-row-focus.js';
 import { Workflows } from './components/workflows.js';
 import { countByFilter } from './state/event-list.js';
 import { mediaQuery } from './state/media-query.js';
@@ -27,11 +28,18 @@ const narrow = mediaQuery(window, '(max-width: 719.98px)');
 
 export function App({ monitor, navigation, preferences }: AppProps): JSX.Element {
   const search = useRef<HTMLInputElement>(null);
+  const rowFocus = useRef<RowFocus>(null);
   const help = useRef<HTMLDialogElement>(null);
   const showHelp = (): void => help.current?.showModal();
   useEffect(
     () =>
-      listenForShortcuts(document, { navigation, preferences, showHelp, focusSearch: () => search.current?.focus() }),
+      listenForShortcuts(document, {
+        navigation,
+        preferences,
+        showHelp,
+        focusSearch: () => search.current?.focus(),
+        moveFocus: (step) => rowFocus.current?.move(step),
+      }),
     [navigation, preferences],
   );
   useSignalEffect(() => {
@@ -52,7 +60,7 @@ export function App({ monitor, navigation, preferences }: AppProps): JSX.Element
           {view === 'events' && (
             <>
               <Overview store={monitor.store} />
-              <Events store={monitor.store} navigation={navigation} searchRef={search} />
+              <Events store={monitor.store} navigation={navigation} searchRef={search} focusRef={rowFocus} />
             </>
           )}
           {view === 'agents' && <Agents store={monitor.store} navigation={navigation} />}
@@ -69,6 +77,7 @@ export function App({ monitor, navigation, preferences }: AppProps): JSX.Element
 }
 
 function pageTitle({ store }: Monitor): string {
+  store.reading.value;
   const { failing } = countByFilter(store.rows.value.values());
   return `${failing === 0 ? '' : `(${failing} failing) `}${store.hub.value?.service ?? 'Dashboard'} · Hubline`;
 }

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import { createDashboardHandler } from 'hubline/dashboard';
 import { listenFrom, listenOn } from './listen.js';
+import { chooseModels } from './models.js';
 import { firstPort, readOptions, type ShopOptions, usage } from './options.js';
 import { shopInThisProcess } from './shop-in-this-process.js';
 import { shopInWorkers } from './shop-in-workers.js';
@@ -19,7 +20,7 @@ async function run({ port, rate, redis }: Extract<ShopOptions, { help: false }>)
   // Not `once`: npm and tsx pass on what the terminal sends to all of them, and the second signal would kill.
   process.on('SIGINT', end);
   process.on('SIGTERM', end);
-  console.log(`Dashboard: ${url}\nCtrl+C stops the shop.`);
+  console.log(`Dashboard: ${url}\n${chooseModels(process.env).description}\nCtrl+C stops the shop.`);
 }
 
 function fail(error: unknown, exitCode: number): void {

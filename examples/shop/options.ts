@@ -24,7 +24,7 @@ export const usage: string = `A shop whose orders come by themselves, and its da
   npm start -- [options]
 
   --port N   listen on this port, 0 for any free one (default: ${firstPort}, or the next free one)
-  --rate N   orders a second, 0 for none, at most ${maxRate} (default: ${defaultRate})
+  --rate N   orders a second, 0 for nothing at all, at most ${maxRate} (default: ${defaultRate})
   --redis U  run the shop in three worker processes on the Redis at this URL, such as redis://127.0.0.1:6379
   --help     print this`;
 

@@ -5,7 +5,9 @@ import type { IntrospectionBody } from '../../server/dashboard/protocol.js';
 import { type Example, freePort, startExample } from '../testing/start-example.js';
 import { listenOn } from './listen.js';
 
-const startShop = (...args: string[]): Example => startExample('shop/main.ts', { args });
+// Whoever has a key set does not pay for running the tests.
+const env = { OPENAI_API_KEY: '', ANTHROPIC_API_KEY: '', GEMINI_API_KEY: '' };
+const startShop = (...args: string[]): Example => startExample('shop/main.ts', { args, env });
 
 async function introspect(url: string): Promise<IntrospectionBody> {
   const response = await fetch(`${url}api/introspection`);
@@ -31,7 +33,32 @@ describe('the shop', { timeout: 30_000 }, () => {
     const orders = await fetch(`${url}api/events/order.created`);
     await expect(orders.json()).resolves.toMatchObject({ type: 'order.created', failed: 0 });
     const end = await shop.stop();
-    expect(end).toEqual({ exitCode: 0, stdout: `Dashboard: ${url}\nCtrl+C stops the shop.\n`, stderr: '' });
+    const agents =
+      'Agents give rehearsed answers, offline; one of OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY has them ask a model.';
+    expect(end).toEqual({ exitCode: 0, stdout: `Dashboard: ${url}\n${agents}\nCtrl+C stops the shop.\n`, stderr: '' });
+  });
+
+  test('has agents who answer tickets and complaints and debate a price, and fulfils what was paid', async () => {
+    const shop = startShop('--port', '0');
+    const url = await shop.url;
+    const completed = ({ metrics }: { metrics: { completed: number } }): boolean => metrics.completed > 0;
+    await vi.waitFor(async () => {
+      const { events, workflows, agents } = await introspect(url);
+      const types = events.filter(completed).map(({ type }) => type);
+      expect(types).toEqual(expect.arrayContaining(['ticket.answered', 'complaint.answered', 'price.reviewed']));
+      expect(workflows.filter(completed).map(({ name }) => name)).toEqual(['fulfil-order', 'answer-complaint']);
+      expect(agents.map(({ name }) => name)).toEqual(
+        expect.arrayContaining(['support', 'courier-desk', 'growth', 'finance', 'chair', 'triage', 'draft', 'review']),
+      );
+    }, 25_000);
+    const { events, workflows, agents } = await introspect(url);
+    expect(events.find(({ type }) => type === 'ticket.opened')).toMatchObject({ agent: { model: 'rehearsed' } });
+    expect(events.find(({ type }) => type === 'price.questioned')?.kind).toBe('debate');
+    expect(workflows[1]?.steps.map(({ agent }) => agent)).toEqual(['triage', 'draft', 'review']);
+    for (const name of ['chair', 'review']) {
+      expect(agents.find((agent) => agent.name === name)?.tokenUsage.totalTokens).toBeGreaterThan(0);
+    }
+    expect(await shop.stop()).toMatchObject({ exitCode: 0, stderr: '' });
   });
 
   test('runs in three processes on Redis, whose dashboard is a process of its own', async () => {

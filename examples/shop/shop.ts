@@ -1,6 +1,11 @@
 import { createHub, FatalError, type Hub, RetryAfterError, type Transport } from 'hubline';
 import { z } from 'zod';
+import { registerComplaints } from './complaints.js';
+import { registerFulfilment } from './fulfilment.js';
+import { type AgentModels, chooseModels } from './models.js';
+import { registerPricing } from './pricing.js';
 import { oneIn, simulateWork } from './simulate.js';
+import { registerSupport } from './support.js';
 
 const order = z.object({
   orderId: z.string().min(1),
@@ -18,13 +23,20 @@ interface FailedPayment {
 
 const reviewAfterMs = 30_000;
 
-/** A small shop: what happens from an order to its delivery, each step an event. Its other systems are simulated. */
-export function createShop(transport?: Transport): Hub {
+/**
+ * A small shop: what happens from an order to its delivery, each step an event, and agents who answer its
+ * customers. Its other systems are simulated.
+ */
+export function createShop(transport?: Transport, models: AgentModels = chooseModels(process.env)): Hub {
   const hub = createHub({ service: 'shop', ...(transport && { transport }) });
   registerOrders(hub);
   registerPayments(hub);
+  registerFulfilment(hub);
   registerDelivery(hub);
   registerMessages(hub);
+  registerSupport(hub, models);
+  registerComplaints(hub, models);
+  registerPricing(hub, models);
   return hub;
 }
 
@@ -74,12 +86,10 @@ function registerPayments(hub: Hub): void {
   });
   hub.event<Order>({
     type: 'payment.captured',
-    description: 'The money is there. Asks for the invoice and hands the order to shipping.',
-    onSuccess: 'shipment.booked',
+    description: 'The money is there. Asks for the invoice, and starts the fulfilment.',
     async handler({ payload, signal, emit }) {
       await simulateWork(signal, 5, 30);
       await emit('invoice.requested', { orderId: payload.orderId, amountCents: payload.amountCents });
-      return payload;
     },
   });
   hub.event<{ status: string }>({
@@ -105,9 +115,9 @@ function registerDelivery(hub: Hub): void {
       await emit('review.reminder', { customer, orderId }, { delayMs: reviewAfterMs });
     },
   });
-  hub.event<FailedPayment>({
+  hub.event({
     type: 'refund.requested',
-    description: 'The parcel could not be booked. Pays the money back, one at a time.',
+    description: 'The parcel could not be booked, or support decided so. Pays the money back, one at a time.',
     concurrency: 1,
     retry: { maxAttempts: 5 },
     handler: ({ signal }) => simulateWork(signal, 200, 800),

@@ -1,12 +1,17 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
 /** Takes as long as a call to another system would, most often near `fromMs`. Rejects when `signal` aborts. */
-export async function simulateWork(signal: AbortSignal, fromMs: number, toMs: number): Promise<void> {
+export async function simulateWork(signal: AbortSignal | undefined, fromMs: number, toMs: number): Promise<void> {
   const share = Math.random() ** 3;
-  await wait(fromMs + share * (toMs - fromMs), undefined, { signal });
+  await wait(fromMs + share * (toMs - fromMs), undefined, signal && { signal });
 }
 
 /** `true` once in so many calls, on average. */
 export function oneIn(calls: number): boolean {
   return Math.random() * calls < 1;
+}
+
+/** One of the texts, each as likely. */
+export function pick(texts: readonly string[]): string {
+  return texts[Math.floor(Math.random() * texts.length)] ?? '';
 }

@@ -1,7 +1,8 @@
 import { BackpressureError, type Hub, SchemaValidationError } from 'hubline';
-import { oneIn } from './simulate.js';
+import { startInquiries } from './inquiries.js';
+import { oneIn, pick } from './simulate.js';
 
-/** Orders that come in by themselves, until stopped. */
+/** What comes in by itself, until stopped. */
 export interface Traffic {
   stop(): void;
 }
@@ -11,9 +12,10 @@ const customers = ['Ada', 'Grace', 'Linus', 'Margaret', 'Barbara', 'Alan', 'Edsg
 const articles = ['teapot', 'kettle', 'cup', 'tray', 'sugar-bowl'];
 
 /**
- * Sends orders to a started shop. Some come twice, as from a second click, and some are not valid.
+ * Sends orders to a started shop, and now and then a customer's question. Some orders come twice, as from
+ * a second click, and some are not valid.
  *
- * @param perSecond orders a second, fractions allowed; 0 for none
+ * @param perSecond orders a second, fractions allowed; 0 for none, and no questions either
  * @param onError gets what the shop does not answer for by itself
  * @param series what the order numbers begin with; no two processes at work share one
  */
@@ -33,7 +35,13 @@ export function startTraffic(
   };
   if (perSecond === 0) return { stop: () => {} };
   const timer = setInterval(tick, tickMs);
-  return { stop: () => clearInterval(timer) };
+  const inquiries = startInquiries(hub, onError);
+  return {
+    stop() {
+      clearInterval(timer);
+      inquiries.stop();
+    },
+  };
 }
 
 async function sendOrder(hub: Hub, orderId: string): Promise<void> {
@@ -52,8 +60,4 @@ async function sendOrder(hub: Hub, orderId: string): Promise<void> {
     if (error instanceof SchemaValidationError || error instanceof BackpressureError) return;
     throw error;
   }
-}
-
-function pick(names: readonly string[]): string {
-  return names[Math.floor(Math.random() * names.length)] ?? '';
 }

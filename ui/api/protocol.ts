@@ -15,6 +15,7 @@ import {
   array,
   boolean,
   type Decoder,
+  decodeBody,
   map,
   nullable,
   number,
@@ -169,7 +170,7 @@ const eventBody = object<EventBody>({
 
 /** Reads the body of `GET /api/introspection`. @throws {RequestError} for another protocol or another shape */
 export function parseIntrospection(body: unknown): Introspection {
-  const { protocol } = record(body, 'body');
+  const { protocol } = decodeBody(record, body);
   if (protocol !== PROTOCOL) {
     const spoken = typeof protocol === 'number' ? `protocol ${protocol}` : 'no protocol that it names';
     throw new RequestError(
@@ -177,10 +178,10 @@ export function parseIntrospection(body: unknown): Introspection {
       `This page reads protocol ${PROTOCOL}, the server speaks ${spoken}. Reload the page to get the server's own.`,
     );
   }
-  return introspection(body, 'body');
+  return decodeBody(introspection, body);
 }
 
 /** Reads the body of `GET /api/events/:type`. @throws {RequestError} for another shape */
 export function parseEvent(body: unknown): EventBody {
-  return eventBody(body, 'body');
+  return decodeBody(eventBody, body);
 }

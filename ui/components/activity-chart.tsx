@@ -1,19 +1,20 @@
 import type { JSX } from 'preact';
 import { formatMinute, formatTime } from '../format/clock-time.js';
+import { formatDuration } from '../format/duration.js';
 import { formatRate } from '../format/ratio.js';
-import { HISTORY_MS, type History, type Slice, slices } from '../state/history.js';
+import { HISTORY_MS, type History, SLICE_MS, type Slice, seenSlices, slices } from '../state/history.js';
 import { ChartLegend } from './chart-legend.js';
 import { ChartTable } from './chart-table.js';
 import { type Bar, StackedChart } from './stacked-chart.js';
 
-const SLICE_MS = 5_000;
 const MINUTE_MS = 60_000;
 
 /** The last minutes of the whole hub, from the page's own samples. */
 export function ActivityChart({ history }: { history: History }): JSX.Element {
   const until = history.at(-1)?.at ?? 0;
   const restarts = history.filter((sample) => sample.restarted).map((sample) => sample.at);
-  const bars = slices(history, until, SLICE_MS, HISTORY_MS / SLICE_MS).map((slice) => toBar(slice, restarts));
+  const bars = seenSlices(history, until).map((slice) => toBar(slice, restarts));
+  const span = formatDuration(bars.length * SLICE_MS);
   const minutes = slices(history, until, MINUTE_MS, HISTORY_MS / MINUTE_MS).filter((slice) => slice.coveredMs > 0);
   return (
     <section class="activity" aria-labelledby="activity-title">
@@ -24,10 +25,10 @@ export function ActivityChart({ history }: { history: History }): JSX.Element {
         <ChartLegend />
       </div>
       <StackedChart
-        label="Events a second over the last 5 minutes; the table below has the numbers"
+        label={`Events a second over the last ${span}; the table below has the numbers`}
         bars={bars}
         format={formatRate}
-        start="5 min ago"
+        start={`${span} ago`}
         end="now"
       />
       <ChartTable

@@ -9,18 +9,25 @@ import { Count } from './count.js';
 import { Icon } from './icon.js';
 import { StatusBadge } from './status-badge.js';
 
+// Made once, for what is the same element at every render is not compared.
+const RECEIVED = <Icon name="dot" />;
+const COMPLETED = <Icon name="check" />;
+const FAILED = <Icon name="triangle" />;
+
 export interface EventTableRowProps {
   readonly row: EventRow;
+  /** From the top of the table's body. */
+  readonly index: number;
   readonly navigation: Navigation;
 }
 
 /** One event type. Renders only where one of its values changed. */
-export function EventTableRow({ row, navigation }: EventTableRowProps): JSX.Element {
+export function EventTableRow({ row, index, navigation }: EventTableRowProps): JSX.Element {
   const isOpen = useComputed(() => navigation.openType.value === row.type);
   const kind = useComputed(() => row.event.value.kind);
   const view = row.view.value;
   return (
-    <tr class="row" data-open={isOpen.value}>
+    <tr class="row" data-open={isOpen.value} aria-rowindex={index + 2} style={{ '--index': index }}>
       <td class="col-status">
         <StatusBadge status={view.status} />
       </td>
@@ -42,15 +49,15 @@ export function EventTableRow({ row, navigation }: EventTableRowProps): JSX.Elem
         )}
       </th>
       <td class="col-received">
-        <Icon name="dot" />
+        {RECEIVED}
         <Count value={view.received} />
       </td>
       <td class="col-completed">
-        <Icon name="check" />
+        {COMPLETED}
         <Count value={view.completed} />
       </td>
       <td class="col-failed" data-any={view.failed > 0}>
-        <Icon name="triangle" />
+        {FAILED}
         <Count value={view.failed} />
       </td>
       <td class="col-rate">{formatRate(view.ratePerSecond)}</td>

@@ -1,30 +1,49 @@
-import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import type { JSX, RefObject } from 'preact';
+import { useRef } from 'preact/hooks';
+import { groupItems, rowItems } from '../state/event-groups.js';
 import { holdOrder } from '../state/event-list.js';
 import type { EventRow } from '../state/event-row.js';
 import type { Navigation } from '../state/navigation.js';
 import { COLUMNS, ColumnHeader } from './column-header.js';
 import { EventTableRow } from './event-table-row.js';
+import { GroupRow } from './group-row.js';
+import { useAttention } from './use-attention.js';
+import { type RowFocus, useRowFocus } from './use-row-focus.js';
+import { useVisibleRange } from './use-visible-range.js';
 
 export interface EventTableProps {
   readonly rows: ReadonlyMap<string, EventRow>;
   /** The types to show, in the order that the numbers now ask for. */
   readonly types: readonly string[];
   readonly navigation: Navigation;
+  readonly focusRef: RefObject<RowFocus | null>;
 }
 
-/** The table of event types. Rows don't move under a pointer or the focus. */
-export function EventTable({ rows, types, navigation }: EventTableProps): JSX.Element {
+/**
+ * The table of event types. Rows don't move under a pointer or the focus, and of thousands only those near the screen are
+ * in the document.
+ */
+export function EventTable({ rows, types, navigation, focusRef }: EventTableProps): JSX.Element {
   const body = useRef<HTMLTableSectionElement>(null);
-  const held = useHeld(body);
-  const { q, sort, dir, show } = navigation.route.value;
-  const order = useOrder(types, [q, sort, dir, show].join('\n'), held, rows);
+  const { isHeld, focused } = useAttention(body);
+  const { q, sort, dir, show, group, closed } = navigation.route.value;
+  const order = useOrder(types, [q, sort, dir, show].join('\n'), isHeld, rows);
+  const members = order.flatMap((type) => rows.get(type) ?? []);
+  const items = group === 'prefix' ? groupItems(members, closed) : rowItems(members);
+  const shownTypes = (): string[] => items.flatMap((item) => (item.kind === 'row' ? item.row.type : []));
+  const wanted = useRowFocus(body, focusRef, shownTypes, focused ?? navigation.openType.value);
+  const { from, to } = useVisibleRange(body, items.length);
+  // A row with the focus stays in the document, however far it is scrolled away.
+  const near = items.flatMap((item, index) => {
+    const isKept = item.kind === 'row' && (item.row.type === wanted || item.row.type === focused);
+    return isKept || (index >= from && index < to) ? { item, index } : [];
+  });
   return (
     <div class="table-card card">
-      <table class="events-table">
+      <table class="events-table" aria-rowcount={items.length + 1}>
         <caption class="visually-hidden">Event types with their counts. The column headers sort.</caption>
         <thead>
-          <tr>
+          <tr aria-rowindex={1}>
             {COLUMNS.map((column) => (
               <ColumnHeader
                 key={column.key}
@@ -35,37 +54,19 @@ export function EventTable({ rows, types, navigation }: EventTableProps): JSX.El
             ))}
           </tr>
         </thead>
-        <tbody ref={body}>
-          {order.map((type) => {
-            const row = rows.get(type);
-            return row && <EventTableRow key={type} row={row} navigation={navigation} />;
-          })}
+        <tbody ref={body} style={{ '--rows': items.length }}>
+          {near.map(({ item, index }) =>
+            item.kind === 'group' ? (
+              <GroupRow key={`group ${item.prefix}`} head={item} index={index} navigation={navigation} />
+            ) : (
+              <EventTableRow key={`type ${item.row.type}`} row={item.row} index={index} navigation={navigation} />
+            ),
+          )}
         </tbody>
       </table>
-      <p class="table-note">{held && order !== types ? 'The order holds while you are in the table.' : ''}</p>
+      <p class="table-note">{isHeld && order !== types ? 'The order holds while you are in the table.' : ''}</p>
     </div>
   );
-}
-
-/** Whether the pointer or the focus is within an element. */
-function useHeld(ref: { readonly current: HTMLElement | null }): boolean {
-  const [pointed, setPointed] = useState(false);
-  const [focused, setFocused] = useState(false);
-  useEffect(() => {
-    const element = ref.current;
-    if (element === null) return;
-    const listeners: readonly [string, () => void][] = [
-      ['pointerenter', () => setPointed(true)],
-      ['pointerleave', () => setPointed(false)],
-      ['focusin', () => setFocused(true)],
-      ['focusout', () => setFocused(false)],
-    ];
-    for (const [name, listener] of listeners) element.addEventListener(name, listener);
-    return () => {
-      for (const [name, listener] of listeners) element.removeEventListener(name, listener);
-    };
-  }, [ref]);
-  return pointed || focused;
 }
 
 /** The order to show: the fresh one, or, while held and asked for the same, the one shown before. */

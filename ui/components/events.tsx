@@ -8,15 +8,18 @@ import { FilterChips } from './filter-chips.js';
 import { NothingRegistered } from './nothing-registered.js';
 import { SearchBox } from './search-box.js';
 import { TableSkeleton } from './table-skeleton.js';
+import type { RowFocus } from './use-row-focus.js';
 
 export interface EventsProps {
   readonly store: HubStore;
   readonly navigation: Navigation;
   readonly searchRef: RefObject<HTMLInputElement | null>;
+  readonly focusRef: RefObject<RowFocus | null>;
 }
 
 /** All event types: what to show of them, and the table or what stands in its place. */
-export function Events({ store, navigation, searchRef }: EventsProps): JSX.Element {
+export function Events({ store, navigation, searchRef, focusRef }: EventsProps): JSX.Element {
+  store.reading.value;
   const rows = store.rows.value;
   const route = navigation.route.value;
   const isEmpty = store.hub.value !== null && rows.size === 0;
@@ -34,19 +37,31 @@ export function Events({ store, navigation, searchRef }: EventsProps): JSX.Eleme
             counts={countByFilter(rows.values())}
             onChange={(show) => navigation.go({ show })}
           />
+          <button
+            type="button"
+            class="chip"
+            aria-pressed={route.group === 'prefix'}
+            title="Group event types by the part of their name before the first . : or /"
+            onClick={() => navigation.go({ group: route.group === 'prefix' ? 'none' : 'prefix', closed: [] })}
+          >
+            Group by prefix
+          </button>
         </div>
       )}
-      <EventsBody store={store} navigation={navigation} />
+      <EventsBody store={store} navigation={navigation} focusRef={focusRef} />
     </section>
   );
 }
 
-function EventsBody({ store, navigation }: Pick<EventsProps, 'store' | 'navigation'>): JSX.Element {
+function EventsBody({ store, navigation, focusRef }: Omit<EventsProps, 'searchRef'>): JSX.Element {
+  store.reading.value;
   if (store.hub.value === null) return <TableSkeleton />;
   const rows = store.rows.value;
   if (rows.size === 0) return <NothingRegistered />;
   const types = listTypes(rows.values(), navigation.route.value);
-  if (types.length > 0) return <EventTable rows={rows} types={types} navigation={navigation} />;
+  if (types.length > 0) {
+    return <EventTable rows={rows} types={types} navigation={navigation} focusRef={focusRef} />;
+  }
   return (
     <EmptyState title="Nothing matches">
       <p>

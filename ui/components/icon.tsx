@@ -23,6 +23,8 @@ const PATHS = {
   ),
   copy: <path d="M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3" />,
   up: <path d="M8 12.5v-9M4.5 7 8 3.5 11.5 7" />,
+  open: <path d="m4 6 4 4 4-4" />,
+  closed: <path d="m6 4 4 4-4 4" />,
   down: <path d="M8 3.5v9M4.5 9 8 12.5 11.5 9" />,
 } as const;
 

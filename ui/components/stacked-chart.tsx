@@ -1,9 +1,10 @@
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { niceCeiling } from '../format/chart-scale.js';
 import type { Tally } from '../state/history.js';
 
 export interface Bar extends Tally {
-  /** When, and how much: shown where a pointer rests on the bar. */
+  /** When, and how much: shown while the pointer is over the bar. */
   readonly title: string;
   /** Whether anything is known of this time. */
   readonly known: boolean;
@@ -26,8 +27,11 @@ const HEIGHT = 100;
 
 /** Completed and failed events stacked over time, with a line for those received. */
 export function StackedChart({ label, bars, format, start, end }: StackedChartProps): JSX.Element {
+  const [pointed, setPointed] = useState(-1);
   const top = niceCeiling(Math.max(0, ...bars.map((bar) => Math.max(bar.received, bar.completed + bar.failed))));
   const scale = (value: number): number => Math.round((value / top) * HEIGHT * 100) / 100;
+  const width = bars.length * STEP;
+  const bar = bars[pointed];
   return (
     <div class="chart">
       <div class="chart-scale" aria-hidden="true">
@@ -37,38 +41,47 @@ export function StackedChart({ label, bars, format, start, end }: StackedChartPr
       </div>
       <svg
         class="chart-plot"
-        viewBox={`0 0 ${bars.length * STEP} ${HEIGHT}`}
+        viewBox={`0 0 ${width} ${HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
         aria-label={label}
+        onPointerMove={({ currentTarget, clientX }) => {
+          const box = currentTarget.getBoundingClientRect();
+          setPointed(Math.floor(((clientX - box.left) / box.width) * bars.length));
+        }}
+        onPointerLeave={() => setPointed(-1)}
       >
-        <path class="chart-grid" d={`M0 0.5H${bars.length * STEP}M0 50H${bars.length * STEP}`} />
-        {bars.map((bar, index) => (
-          <BarColumn key={index} bar={bar} x={index * STEP} scale={scale} />
-        ))}
+        <path class="chart-grid" d={`M0 0.5H${width}M0 50H${width}`} />
+        {bar && <path class="chart-pointed" d={column(pointed, 0, HEIGHT, 0)} />}
+        <path class="chart-completed" d={bars.map((each, x) => column(x, 0, scale(each.completed))).join('')} />
+        <path
+          class="chart-failed"
+          d={bars.map((each, x) => column(x, scale(each.completed), scale(each.failed))).join('')}
+        />
+        <path class="chart-restart" d={bars.map((each, x) => (each.restarted ? restart(x) : '')).join('')} />
         <path class="chart-line" d={receivedLine(bars, scale)} />
       </svg>
       <div class="chart-time" aria-hidden="true">
-        <span>{start}</span>
-        <span>{end}</span>
+        {bar ? (
+          <span>{bar.title}</span>
+        ) : (
+          <>
+            <span>{start}</span>
+            <span>{end}</span>
+          </>
+        )}
       </div>
     </div>
   );
 }
 
-function BarColumn({ bar, x, scale }: { bar: Bar; x: number; scale: (value: number) => number }): JSX.Element {
-  const completed = scale(bar.completed);
-  const failed = scale(bar.failed);
-  const at = { x: x + GAP / 2, width: STEP - GAP };
-  return (
-    <g>
-      <title>{bar.title}</title>
-      <rect class="chart-hit" x={x} y={0} width={STEP} height={HEIGHT} />
-      {completed > 0 && <rect class="chart-completed" {...at} y={HEIGHT - completed} height={completed} />}
-      {failed > 0 && <rect class="chart-failed" {...at} y={HEIGHT - completed - failed} height={failed} />}
-      {bar.restarted && <path class="chart-restart" d={`M${x + STEP / 2} 0V${HEIGHT}`} />}
-    </g>
-  );
+/** A bar from `foot` upwards; empty where it has no height. */
+function column(index: number, foot: number, height: number, gap = GAP): string {
+  return height === 0 ? '' : `M${index * STEP + gap / 2} ${HEIGHT - foot}v${-height}h${STEP - gap}v${height}z`;
+}
+
+function restart(index: number): string {
+  return `M${(index + 0.5) * STEP} 0V${HEIGHT}`;
 }
 
 function receivedLine(bars: readonly Bar[], scale: (value: number) => number): string {

@@ -1,17 +1,18 @@
-import { type ReadonlySignal, signal } from '@preact/signals';
-import type { EventIntrospection } from '../../server/dashboard/protocol.js';
-import { type EventStatus, eventStatus } from './event-status.js';
+import { computed, type ReadonlySignal } from '@preact/signals';
+import type { Counts, EventIntrospection } from '../../server/dashboard/protocol.js';
+import { createLastSeen, type EventStatus, eventStatus } from './event-status.js';
 import {
-  extendHistory,
+  addSample,
   HISTORY_MS,
   type History,
-  increase,
   increaseWithin,
   lastRestart,
   ratePerSecond,
-  slices,
+  type Sample,
+  seenSlices,
   type Tally,
 } from './history.js';
+import type { Moment, Reading } from './reading.js';
 import { type Sparkline, sparkline } from './sparkline.js';
 
 /** What a row of the table shows. Two views of equal values are the same object, so a row renders only on a change. */
@@ -26,9 +27,15 @@ export interface RowView extends Tally, Sparkline {
   readonly restarted: boolean;
 }
 
-/** One registered event type and its samples. */
+/**
+ * One registered event type and its samples. What is a signal follows the store's readings; the rest is as of the last
+ * one, for lists of thousands of rows, which follow the readings themselves.
+ */
 export interface EventRow {
   readonly type: string;
+  readonly metrics: Counts;
+  readonly status: EventStatus;
+  readonly history: History;
   /** The type as last read, whole. */
   readonly event: ReadonlySignal<EventIntrospection>;
   readonly view: ReadonlySignal<RowView>;
@@ -36,43 +43,50 @@ export interface EventRow {
   update(event: EventIntrospection, reading: Reading): Tally;
 }
 
-/** One moment on two clocks. */
-export interface Moment {
-  /** Milliseconds on the page's monotonic clock. */
-  readonly at: number;
-  /** Epoch milliseconds on the server's clock. */
-  readonly serverNow: number;
-}
-
-/** When an answer was read, and after what. */
-export interface Reading extends Moment {
-  /** The hub began to count anew since the last answer. */
-  readonly hubRestarted: boolean;
-}
-
 /** A row says for this long that its counting began anew. */
 const RESTARTED_MS = 60_000;
 
-/** Sparklines are cut this fine. */
-const SLICE_MS = 5_000;
+/** @param readings changes with every answer that was taken in */
+export function createEventRow(
+  first: EventIntrospection,
+  reading: Reading,
+  readings: ReadonlySignal<Moment>,
+  samples: readonly Sample[] = [],
+): EventRow {
+  const history = [...samples];
+  const lastSeen = createLastSeen();
+  let event = first;
+  let status: EventStatus = 'never';
+  let shown: RowView | undefined;
 
-export function createEventRow(first: EventIntrospection, reading: Reading): EventRow {
-  let history = extendHistory([], reading.at, first.metrics, false);
-  const event = signal(first);
-  const view = signal(viewOf(first, history, reading));
+  const update = (next: EventIntrospection, now: Reading): Tally => {
+    const counted = addSample(history, now.at, next.metrics, now.hubRestarted);
+    lastSeen.note(counted, now.at);
+    event = next;
+    status = eventStatus(next.metrics, lastSeen, now);
+    return counted;
+  };
+  update(first, reading);
+
   return {
     type: first.type,
-    event,
-    view,
-    update: (next, now) => {
-      const before = history.at(-1);
-      history = extendHistory(history, now.at, next.metrics, now.hubRestarted);
-      event.value = next;
-      const shown = viewOf(next, history, now);
-      if (!isEqual(shown, view.value)) view.value = shown;
-      const after = history.at(-1);
-      return before && after ? increase(before, after) : { received: 0, completed: 0, failed: 0 };
+    get metrics() {
+      return event.metrics;
     },
+    get status() {
+      return status;
+    },
+    history,
+    event: computed(() => {
+      readings.value;
+      return event;
+    }),
+    view: computed(() => {
+      const next = viewOf(event.metrics, status, history, readings.value.at);
+      if (shown === undefined || !isEqual(next, shown)) shown = next;
+      return shown;
+    }),
+    update,
   };
 }
 
@@ -81,22 +95,18 @@ export function failureRatio({ completed, failed }: Tally): number | null {
   return completed + failed === 0 ? null : failed / (completed + failed);
 }
 
-function viewOf({ metrics }: EventIntrospection, history: History, { at, serverNow }: Reading): RowView {
-  const { received, completed, failed } = metrics;
-  const rose = increaseWithin(history, HISTORY_MS);
-  // Most of many types do nothing: they are spared the work of drawing a flat line.
-  const cut = rose.received + rose.failed === 0 ? [] : slices(history, at, SLICE_MS, HISTORY_MS / SLICE_MS);
+function viewOf({ received, completed, failed }: Counts, status: EventStatus, history: History, at: number): RowView {
   const restartedAt = lastRestart(history);
   return {
     received,
     completed,
     failed,
-    status: eventStatus(metrics, history, serverNow),
+    status,
     ratePerSecond: ratePerSecond(history),
-    failureRatio: failureRatio(metrics),
-    recent: rose.received,
+    failureRatio: failureRatio({ received, completed, failed }),
+    recent: increaseWithin(history, HISTORY_MS).received,
     restarted: restartedAt !== undefined && restartedAt > at - RESTARTED_MS,
-    ...sparkline(cut),
+    ...sparkline(seenSlices(history, at)),
   };
 }
 

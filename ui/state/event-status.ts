@@ -1,5 +1,6 @@
 import type { Counts } from '../../server/dashboard/protocol.js';
-import { HISTORY_MS, type History, increaseWithin } from './history.js';
+import { HISTORY_MS, type Tally } from './history.js';
+import type { Moment } from './reading.js';
 
 /** What an event type is doing. */
 export type EventStatus = 'failing' | 'active' | 'idle' | 'never';
@@ -10,23 +11,46 @@ export const FAILING_MS = HISTORY_MS;
 /** A type that did anything within this time is active. */
 export const ACTIVE_MS = 60_000;
 
+/** When the page itself last saw a type do something, in milliseconds on its monotonic clock. */
+export interface LastSeen {
+  readonly failedAt: number;
+  readonly changedAt: number;
+  /** Takes in what was counted up to `at`. */
+  note(counted: Tally, at: number): void;
+}
+
+export function createLastSeen(): LastSeen {
+  let failedAt = Number.NEGATIVE_INFINITY;
+  let changedAt = Number.NEGATIVE_INFINITY;
+  return {
+    get failedAt() {
+      return failedAt;
+    },
+    get changedAt() {
+      return changedAt;
+    },
+    note: ({ received, completed, failed }, at) => {
+      if (failed > 0) failedAt = at;
+      if (received + completed > 0) changedAt = at;
+    },
+  };
+}
+
 /**
- * Decides the status of a type. The server's own times tell what happened before the page was opened; the page's samples
- * tell what has no time of its own, such as a delayed event that completed now. The first that holds:
+ * Decides the status of a type. The server's own times tell what happened before the page was opened; what the page saw
+ * tells what has no time of its own, such as a delayed event that completed now. The first that holds:
  *
  * 1. failing: a failure in the last 5 minutes
  * 2. active: a handler runs, or an event came or ended in the last minute
  * 3. never: no event was ever received
  * 4. idle
  *
- * @param now epoch milliseconds on the server's clock, at which `counts` were read
+ * @param now when `counts` were read
  */
-export function eventStatus(counts: Counts, history: History, now: number): EventStatus {
-  if (isWithin(counts.lastFailedAt, FAILING_MS, now) || increaseWithin(history, FAILING_MS).failed > 0)
-    return 'failing';
-  if (counts.active > 0 || isWithin(counts.lastReceivedAt, ACTIVE_MS, now)) return 'active';
-  const recent = increaseWithin(history, ACTIVE_MS);
-  if (recent.received > 0 || recent.completed > 0) return 'active';
+export function eventStatus(counts: Counts, seen: Omit<LastSeen, 'note'>, { at, serverNow }: Moment): EventStatus {
+  if (isWithin(counts.lastFailedAt, FAILING_MS, serverNow) || at - seen.failedAt < FAILING_MS) return 'failing';
+  if (counts.active > 0 || isWithin(counts.lastReceivedAt, ACTIVE_MS, serverNow)) return 'active';
+  if (at - seen.changedAt < ACTIVE_MS) return 'active';
   return counts.received === 0 ? 'never' : 'idle';
 }
 

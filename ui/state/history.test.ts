@@ -1,22 +1,23 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  extendHistory,
+  addSample,
   HISTORY_MS,
   type History,
   increaseWithin,
   lastRestart,
   MAX_SAMPLES,
   ratePerSecond,
+  type Sample,
+  seenSlices,
   slices,
 } from './history.js';
 
 /** A history of counters that were read at these times, all events completed. */
-function historyOf(...readings: readonly (readonly [at: number, received: number])[]): History {
-  return readings.reduce<History>(
-    (history, [at, received]) => extendHistory(history, at, { received, completed: received, failed: 0 }, false),
-    [],
-  );
+function historyOf(...readings: readonly (readonly [at: number, received: number])[]): Sample[] {
+  const history: Sample[] = [];
+  for (const [at, received] of readings) addSample(history, at, { received, completed: received, failed: 0 }, false);
+  return history;
 }
 
 describe('rate', () => {
@@ -36,8 +37,8 @@ describe('rate', () => {
 });
 
 test('a restarted hub is a new baseline though its counter is higher', () => {
-  const before = historyOf([0, 5]);
-  const after = extendHistory(before, 2_000, { received: 8, completed: 8, failed: 0 }, true);
+  const after = historyOf([0, 5]);
+  addSample(after, 2_000, { received: 8, completed: 8, failed: 0 }, true);
   expect(ratePerSecond(after)).toBeNull();
   expect(increaseWithin(after, HISTORY_MS).received).toBe(0);
   expect(lastRestart(after)).toBe(2_000);
@@ -62,10 +63,10 @@ test('whatever is polled: bounded, in order, never negative, and slices add up t
   fc.assert(
     fc.property(polls, (steps) => {
       let at = 0;
-      let history: History = [];
+      const history: Sample[] = [];
       for (const { gap, received, hubRestarted } of steps) {
         at += gap;
-        history = extendHistory(history, at, { received, completed: received, failed: 0 }, hubRestarted);
+        addSample(history, at, { received, completed: received, failed: 0 }, hubRestarted);
       }
       expect(history.length).toBeLessThanOrEqual(MAX_SAMPLES);
       expect(history.every((sample, index) => index === 0 || sample.at > (history[index - 1]?.at ?? 0))).toBe(true);
@@ -83,4 +84,12 @@ test('thinning loses no count', () => {
   const history = historyOf(...readings);
   expect(history.length).toBeLessThan(100);
   expect(increaseWithin(history, HISTORY_MS).received).toBe(199 * 3);
+});
+
+test.each([
+  ['a moment', 2_000, 6],
+  ['a minute', 60_000, 12],
+  ['an hour', 3_600_000, 60],
+])('after %s it shows what was seen, and no less than half a minute', (_, seenMs, count) => {
+  expect(seenSlices(historyOf([0, 0], [seenMs, 1]), seenMs)).toHaveLength(count);
 });

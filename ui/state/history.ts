@@ -24,26 +24,37 @@ export interface Slice extends Tally {
 /** How far back a history goes. */
 export const HISTORY_MS = 300_000;
 
+/** How finely a history is drawn. */
+export const SLICE_MS = 5_000;
+
+/** The least that a drawing shows. */
+const MIN_SHOWN_MS = 30_000;
+
 /** A sample between two that are no further apart than this is left out, whatever the poll interval. */
 const RESOLUTION_MS = 5_000;
 
 /** No history holds more: two samples in every stretch of the resolution, and the two ends. */
 export const MAX_SAMPLES = (2 * HISTORY_MS) / RESOLUTION_MS + 2;
 
-/** A history with one more sample. A counter that went down began anew, and so did all where `hubRestarted`. */
-export function extendHistory(history: History, at: number, tally: Tally, hubRestarted: boolean): History {
+/**
+ * Adds a sample in place, for there may be thousands of histories, and returns what was counted since the last one.
+ * A counter that went down began anew, and so did all where `hubRestarted`.
+ */
+export function addSample(history: Sample[], at: number, tally: Tally, hubRestarted: boolean): Tally {
   const { received, completed, failed } = tally;
   const last = history.at(-1);
   const restarted =
     last !== undefined &&
     (hubRestarted || received < last.received || completed < last.completed || failed < last.failed);
   const next = { at, received, completed, failed, restarted };
-  const kept = last !== undefined && isRedundant(history.at(-2), last, next) ? history.slice(0, -1) : history;
-  const firstInside = kept.findIndex((sample) => sample.at > at - HISTORY_MS);
+  if (last !== undefined && isRedundant(history.at(-2), last, next)) history.pop();
+  history.push(next);
   // One sample from before the span is kept: the first step inside it starts there.
-  const from = firstInside === -1 ? Math.max(0, kept.length - 1) : Math.max(0, firstInside - 1);
-  return [...kept.slice(from), next].slice(-MAX_SAMPLES);
+  while (history.length > MAX_SAMPLES || (history[1]?.at ?? at) <= at - HISTORY_MS) history.shift();
+  return last === undefined ? NOTHING : increase(last, next);
 }
+
+const NOTHING: Tally = { received: 0, completed: 0, failed: 0 };
 
 /** Whether `last` says little that its neighbours don't: all three are close, or counters stood still. */
 function isRedundant(before: Sample | undefined, last: Sample, next: Sample): boolean {
@@ -57,7 +68,7 @@ function isSame(a: Tally, b: Tally): boolean {
 
 /** How much each counter rose from one sample to the next. */
 export function increase(from: Sample, to: Sample): Tally {
-  if (to.restarted) return { received: 0, completed: 0, failed: 0 };
+  if (to.restarted) return NOTHING;
   return {
     received: to.received - from.received,
     completed: to.completed - from.completed,
@@ -127,6 +138,13 @@ export function slices(history: History, until: number, sliceMs: number, count: 
     }
   }
   return cut;
+}
+
+/** The last minutes in slices of 5 seconds; of a history that has just begun, as much as is known and no less than 30 seconds. */
+export function seenSlices(history: History, until: number): readonly Slice[] {
+  const seenMs = until - (history[0]?.at ?? until);
+  const count = Math.ceil(Math.min(HISTORY_MS, Math.max(MIN_SHOWN_MS, seenMs)) / SLICE_MS);
+  return slices(history, until, SLICE_MS, count);
 }
 
 /** The time of the last restart that the history still shows. */

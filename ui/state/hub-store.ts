@@ -1,8 +1,9 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
-import type { AgentIntrospection, WorkflowIntrospection } from '../../server/dashboard/protocol.js';
+import type { AgentIntrospection, EventIntrospection, WorkflowIntrospection } from '../../server/dashboard/protocol.js';
 import type { HubInfo, Introspection } from '../api/protocol.js';
-import { createEventRow, type EventRow, type Moment, type Reading } from './event-row.js';
-import { extendHistory, type History, type Tally } from './history.js';
+import { createEventRow, type EventRow } from './event-row.js';
+import { addSample, type History, type Sample, type Tally } from './history.js';
+import type { Moment, Reading } from './reading.js';
 
 /** All counts of the hub, summed over its event types. */
 export interface Totals extends Tally {
@@ -19,7 +20,9 @@ export interface Applied {
 export interface HubStore {
   /** `null` before the first answer. */
   readonly hub: ReadonlySignal<HubInfo | null>;
-  /** Registered types in the server's order. A new map only where types come or go. */
+  /** When the last answer was taken in; whoever reads rows by the thousand follows this. */
+  readonly reading: ReadonlySignal<Moment>;
+  /** Registered types, by name as people read it. A new map only where types come or go. */
   readonly rows: ReadonlySignal<ReadonlyMap<string, EventRow>>;
   readonly totals: ReadonlySignal<Totals>;
   readonly workflows: ReadonlySignal<readonly WorkflowIntrospection[]>;
@@ -30,39 +33,60 @@ export interface HubStore {
   apply(answer: Introspection, moment: Moment): Applied;
 }
 
+const { compare } = new Intl.Collator('en', { numeric: true });
+
 export function createHubStore(): HubStore {
   const hub = signal<HubInfo | null>(null);
+  const reading = signal<Moment>({ at: 0, serverNow: 0 });
   const rows = signal<ReadonlyMap<string, EventRow>>(new Map());
   const totals = signal<Totals>({ received: 0, completed: 0, failed: 0, pending: 0 });
   const workflows = signal<readonly WorkflowIntrospection[]>([]);
   const agents = signal<readonly AgentIntrospection[]>([]);
   const activity = signal<History>([]);
-  let seen: Tally = { received: 0, completed: 0, failed: 0 };
+  const samples: Sample[] = [];
+  /** The rows of the last answer, in its order. */
+  let answered: EventRow[] = [];
+  const seen = { received: 0, completed: 0, failed: 0 };
+
+  const takeIn = (events: readonly EventIntrospection[], now: Reading): Applied => {
+    const newFailures = new Map<string, number>();
+    const known = rows.value;
+    const before = answered;
+    answered = [];
+    let isSame = events.length === before.length;
+    for (const [index, event] of events.entries()) {
+      // Answers seldom change their order, and to compare names costs less than to look them up.
+      const last = before[index];
+      const row = last?.type === event.type ? last : known.get(event.type);
+      isSame &&= row === last;
+      answered.push(row ?? createEventRow(event, now, reading));
+      if (row === undefined) continue;
+      const counted = row.update(event, now);
+      seen.received += counted.received;
+      seen.completed += counted.completed;
+      seen.failed += counted.failed;
+      if (counted.failed > 0) newFailures.set(event.type, counted.failed);
+    }
+    if (!isSame) rows.value = byName(answered);
+    return { newFailures };
+  };
 
   const apply = (answer: Introspection, moment: Moment): Applied => {
     const hubRestarted = hasRestarted(hub.value, answer.hub);
-    const reading: Reading = { ...moment, hubRestarted };
-    const next = new Map<string, EventRow>();
-    const newFailures = new Map<string, number>();
-    for (const event of answer.events) {
-      const row = rows.value.get(event.type);
-      next.set(event.type, row ?? createEventRow(event, reading));
-      const counted = row?.update(event, reading);
-      if (counted === undefined) continue;
-      seen = add(seen, counted);
-      if (counted.failed > 0) newFailures.set(event.type, counted.failed);
-    }
+    const applied = takeIn(answer.events, { ...moment, hubRestarted });
+    addSample(samples, moment.at, seen, hubRestarted);
     hub.value = answer.hub;
-    if (!hasSameTypes(rows.value, next)) rows.value = next;
+    reading.value = moment;
     totals.value = sum(answer);
     workflows.value = answer.workflows;
     agents.value = answer.agents;
-    activity.value = extendHistory(activity.value, moment.at, seen, hubRestarted);
-    return { newFailures };
+    activity.value = [...samples];
+    return applied;
   };
 
   return {
     hub,
+    reading,
     rows,
     totals,
     workflows,
@@ -80,13 +104,9 @@ function hasRestarted(before: HubInfo | null, after: HubInfo): boolean {
   return before !== null && after.transport === 'memory' && before.startedAt !== after.startedAt;
 }
 
-function hasSameTypes(a: ReadonlyMap<string, EventRow>, b: ReadonlyMap<string, EventRow>): boolean {
-  const others = b.keys();
-  return a.size === b.size && [...a.keys()].every((type) => type === others.next().value);
-}
-
-function add(a: Tally, b: Tally): Tally {
-  return { received: a.received + b.received, completed: a.completed + b.completed, failed: a.failed + b.failed };
+function byName(rows: readonly EventRow[]): ReadonlyMap<string, EventRow> {
+  const sorted = [...rows].sort((a, b) => compare(a.type, b.type));
+  return new Map(sorted.map((row) => [row.type, row]));
 }
 
 function sum({ events }: Introspection): Totals {

@@ -46,7 +46,8 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
   const run = async (abort: AbortSignal): Promise<boolean> => {
     try {
       const { introspection, sentAt } = await api.introspection(abort);
-      const at = performance.now();
+      // Whole numbers take a third of the room in the histories of thousands of types.
+      const at = Math.round(performance.now());
       lastGoodAt.value = now.value = at;
       serverClock.sync(sentAt, at);
       const { newFailures } = store.apply(introspection, { at, serverNow: serverClock.now.value });

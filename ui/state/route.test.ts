@@ -5,6 +5,7 @@ import {
   DIRECTIONS,
   FILTERS,
   formatRoute,
+  GROUPINGS,
   INTERVALS,
   parseRoute,
   type Route,
@@ -19,6 +20,8 @@ const routes: fc.Arbitrary<Route> = fc.record({
   sort: fc.constantFrom(...SORT_KEYS),
   dir: fc.constantFrom(...DIRECTIONS),
   show: fc.constantFrom(...FILTERS),
+  group: fc.constantFrom(...GROUPINGS),
+  closed: fc.array(fc.string({ unit: 'grapheme' })),
   every: fc.constantFrom(...INTERVALS),
 });
 

@@ -15,6 +15,10 @@ export type Filter = (typeof FILTERS)[number];
 export const VIEWS = ['events', 'workflows', 'agents'] as const;
 export type View = (typeof VIEWS)[number];
 
+/** How the table is parted. */
+export const GROUPINGS = ['none', 'prefix'] as const;
+export type Grouping = (typeof GROUPINGS)[number];
+
 /** Seconds between polls. */
 export const INTERVALS = ['1', '2', '5', '15', '60', 'off'] as const;
 export type Interval = (typeof INTERVALS)[number];
@@ -28,6 +32,9 @@ export interface Route {
   readonly sort: SortKey;
   readonly dir: Direction;
   readonly show: Filter;
+  readonly group: Grouping;
+  /** Prefixes of the groups of which only the head is shown. */
+  readonly closed: readonly string[];
   readonly every: Interval;
 }
 
@@ -38,6 +45,8 @@ export const DEFAULT_ROUTE: Route = {
   sort: 'type',
   dir: 'asc',
   show: 'all',
+  group: 'none',
+  closed: [],
   every: '2',
 };
 
@@ -59,6 +68,8 @@ export function parseRoute(hash: string): Route {
     sort,
     dir: oneOf(DIRECTIONS, query.get('dir')) ?? firstDirection(sort),
     show: oneOf(FILTERS, query.get('show')) ?? DEFAULT_ROUTE.show,
+    group: oneOf(GROUPINGS, query.get('group')) ?? DEFAULT_ROUTE.group,
+    closed: query.getAll('closed'),
     every: oneOf(INTERVALS, query.get('every')) ?? DEFAULT_ROUTE.every,
   };
 }
@@ -81,6 +92,8 @@ export function formatQuery(route: Route): string {
   if (route.dir !== firstDirection(route.sort)) query.set('dir', route.dir);
   if (route.q !== '') query.set('q', route.q);
   if (route.show !== DEFAULT_ROUTE.show) query.set('show', route.show);
+  if (route.group !== DEFAULT_ROUTE.group) query.set('group', route.group);
+  for (const prefix of route.closed) query.append('closed', prefix);
   if (route.every !== DEFAULT_ROUTE.every) query.set('every', route.every);
   return query.size === 0 ? '' : `?${query}`;
 }

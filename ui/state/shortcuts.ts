@@ -4,6 +4,9 @@ import { type Preferences, THEMES } from './preferences.js';
 /** Keys and what they do, as the dialog of shortcuts lists them. */
 export const SHORTCUTS: readonly (readonly [key: string, action: string])[] = [
   ['/', 'Search event types'],
+  ['j', 'Go to the next event type'],
+  ['k', 'Go to the one before'],
+  ['Enter', 'Open it'],
   ['t', 'Change the theme'],
   ['Esc', 'Close what is open'],
   ['?', 'Show this list'],
@@ -13,6 +16,8 @@ export interface ShortcutTargets {
   readonly navigation: Navigation;
   readonly preferences: Preferences;
   focusSearch(): void;
+  /** Moves the focus to the next row (1) or the one before (-1). */
+  moveFocus(step: 1 | -1): void;
   showHelp(): void;
 }
 
@@ -21,6 +26,8 @@ export function listenForShortcuts(document: Document, targets: ShortcutTargets)
   const { navigation, preferences } = targets;
   const actions = new Map<string, () => void>([
     ['/', targets.focusSearch],
+    ['j', () => targets.moveFocus(1)],
+    ['k', () => targets.moveFocus(-1)],
     ['t', () => cycleTheme(preferences)],
     ['?', targets.showHelp],
   ]);

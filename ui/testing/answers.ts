@@ -8,7 +8,7 @@ import type {
   WorkflowIntrospection,
 } from '../../server/dashboard/protocol.js';
 import type { Introspection } from '../api/protocol.js';
-import type { Moment } from '../state/event-row.js';
+import type { Moment } from '../state/reading.js';
 
 /** The server's clock in tests. */
 export const SERVER_NOW = Date.UTC(2026, 0, 5, 12, 0, 0);

@@ -1,0 +1,157 @@
+/**
+ * Measures the dashboard's page under load with the browser's own profiler and counters: 5,000 event types, each of which
+ * has changed at every poll. An argument sets for how many minutes (default 2; the page's samples are all there after 5).
+ *
+ * @module
+ */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { setTimeout } from 'node:timers/promises';
+import { type Browser, type CDPSession, chromium, type Page } from 'playwright';
+import { createDashboardHandler, createHub, type Hub } from '../dist/index.js';
+import { findBrowser, launchOptions } from '../scripts/browser.js';
+
+const types = 5_000;
+const scrolls = 5;
+const settleMs = 700;
+const samplingUs = 500;
+
+/** What one poll costs on the main thread, in milliseconds. */
+interface Cost {
+  /** From the profiler's samples: the browser's counter of script leaves out what runs in microtasks. */
+  readonly script: number;
+  readonly garbageCollection: number;
+  readonly layout: number;
+}
+
+/** What is read of a profile. */
+interface Profile {
+  readonly nodes: readonly { readonly id: number; readonly callFrame: { readonly functionName: string } }[];
+  readonly samples?: readonly number[];
+  /** Microseconds since the sample before. */
+  readonly timeDeltas?: readonly number[];
+}
+
+async function startHub(): Promise<Hub> {
+  const hub = createHub({ service: 'bench' });
+  for (let n = 0; n < types; n += 1) hub.event({ type: `service ${n % 50}.event ${n}`, handler: () => {} });
+  await hub.start();
+  return hub;
+}
+
+async function emitToAll(hub: Hub): Promise<void> {
+  for (let n = 0; n < types; n += 1) await hub.emit(`service ${n % 50}.event ${n}`, null);
+}
+
+async function readMetric(session: CDPSession, ...wanted: readonly string[]): Promise<number> {
+  const { metrics } = await session.send('Performance.getMetrics');
+  return metrics.reduce((sum, { name, value }) => sum + (wanted.includes(name) ? value : 0), 0);
+}
+
+/** Milliseconds since the page was opened. */
+async function readLayout(session: CDPSession): Promise<number> {
+  return (await readMetric(session, 'LayoutDuration', 'RecalcStyleDuration')) * 1_000;
+}
+
+/** Heap in use, garbage collected first, in MB. */
+async function readHeap(session: CDPSession): Promise<number> {
+  await session.send('HeapProfiler.collectGarbage');
+  return (await readMetric(session, 'JSHeapUsedSize')) / 2 ** 20;
+}
+
+/** Sums a profile up by what the main thread did. */
+function profiled({ nodes, samples = [], timeDeltas = [] }: Profile): Pick<Cost, 'script' | 'garbageCollection'> {
+  const names = new Map(nodes.map(({ id, callFrame }) => [id, callFrame.functionName]));
+  const cost = { script: 0, garbageCollection: 0 };
+  for (const [index, id] of samples.entries()) {
+    // A delta leads up to its sample: what is sampled lasts until the next one.
+    const ms = (timeDeltas[index + 1] ?? 0) / 1_000;
+    const name = names.get(id) ?? '';
+    if (name === '(garbage collector)') cost.garbageCollection += ms;
+    else if (!['(idle)', '(program)', '(root)'].includes(name)) cost.script += ms;
+  }
+  return cost;
+}
+
+async function measurePoll(hub: Hub, page: Page, session: CDPSession): Promise<Cost> {
+  await emitToAll(hub);
+  const layoutBefore = await readLayout(session);
+  await session.send('Profiler.start');
+  const answer = page.waitForResponse(/introspection$/);
+  // Not by the test runner, whose clicks run scripts of their own in the page.
+  await session.send('Runtime.evaluate', { expression: `document.querySelector('[title="Refresh now"]').click()` });
+  await (await answer).finished();
+  await setTimeout(settleMs);
+  const { profile } = await session.send('Profiler.stop');
+  return { ...profiled(profile), layout: (await readLayout(session)) - layoutBefore };
+}
+
+/** Milliseconds between frames while the table scrolls and is polled. */
+async function measureScrolling(hub: Hub, page: Page, session: CDPSession): Promise<readonly number[]> {
+  await page.evaluate(`window.frames = []; (() => {
+    let last = performance.now();
+    const count = (now) => { frames.push(now - last); last = now; requestAnimationFrame(count); };
+    requestAnimationFrame(count);
+  })()`);
+  for (let scroll = 0; scroll < scrolls; scroll += 1) {
+    await emitToAll(hub);
+    await session.send('Input.synthesizeScrollGesture', { x: 640, y: 600, yDistance: -6_000, speed: 6_000 });
+  }
+  return page.evaluate<number[]>('frames.slice(1)');
+}
+
+function print(name: string, values: readonly number[]): void {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (part: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
+  const figures = [0.5, 0.95, 1].map((part) => at(part).toFixed(1).padStart(8));
+  console.log(`  ${name.padEnd(28)}${figures.join('')}`);
+}
+
+async function measure(browser: Browser, url: string, hub: Hub, minutes: number): Promise<void> {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable');
+  await session.send('Profiler.enable');
+  await session.send('Profiler.setSamplingInterval', { interval: samplingUs });
+  const open = async (route: string): Promise<void> => {
+    await page.goto('about:blank');
+    await page.goto(url + route);
+    await page.getByRole('button', { name: `All ${types.toLocaleString('en')}` }).waitFor();
+  };
+  await open('#/?every=off&sort=received');
+  const polls: Cost[] = [];
+  const durationMs = minutes * 60_000;
+  const startedAt = performance.now();
+  console.log(`\nHeap of the page, in MB, over ${minutes} minutes`);
+  for (let heaps = 0; performance.now() - startedAt < durationMs; ) {
+    polls.push(await measurePoll(hub, page, session));
+    if (performance.now() - startedAt < (heaps / 10) * durationMs) continue;
+    heaps += 1;
+    console.log(
+      `  after ${String(polls.length).padStart(4)} polls ${(await readHeap(session)).toFixed(1).padStart(8)}`,
+    );
+  }
+  // The first few compile the page's code.
+  const settled = polls.slice(5);
+  console.log('\nMilliseconds                    median     p95     max');
+  for (const part of ['script', 'garbageCollection', 'layout'] as const) {
+    const values = settled.map((cost) => cost[part]);
+    print(`${part} a poll`, values);
+  }
+  await open('#/?every=1');
+  print('between frames, scrolling', await measureScrolling(hub, page, session));
+}
+
+const hub = await startHub();
+const server = createServer(createDashboardHandler(hub));
+await once(server.listen(0, '127.0.0.1'), 'listening');
+const address = server.address();
+if (typeof address !== 'object' || address === null) throw new Error('a TCP server that listens has a port');
+const browser = await chromium.launch(launchOptions(findBrowser()));
+console.log(`Chromium ${browser.version()}, ${types} event types, all of which change between polls`);
+try {
+  await measure(browser, `http://127.0.0.1:${address.port}/`, hub, Number(process.argv[2] ?? 2));
+} finally {
+  await browser.close();
+}
+process.exit(0);

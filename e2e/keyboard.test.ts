@@ -1,0 +1,128 @@
+import { FatalError, type Hub } from 'hubline';
+import { expect, test } from './fixtures.js';
+import { eventPanel, eventRow } from './page-parts.js';
+
+function registerShop(hub: Hub): void {
+  hub.event({ type: 'order.created', handler: () => {} });
+  hub.event({
+    type: 'payment.requested',
+    handler() {
+      throw new FatalError('card declined');
+    },
+  });
+  hub.event({ type: 'stock.low' });
+}
+
+test('finds a failing event, reads why, copies its link and returns, by keyboard alone', async ({
+  page,
+  context,
+  serve,
+}) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  const { origin, hub } = await serve({ register: registerShop });
+  await hub.emit('payment.requested', {});
+  await page.goto(`${origin}/#/?sort=status`);
+  const { keyboard } = page;
+  const link = eventRow(page, 'payment.requested').getByRole('link');
+  await expect(link).toBeVisible();
+  await keyboard.press('j');
+  await expect(link).toBeFocused();
+  await keyboard.press('Enter');
+  const panel = eventPanel(page, 'payment.requested');
+  await expect(panel.getByRole('heading', { name: 'payment.requested' })).toBeFocused();
+  await expect(panel.getByRole('listitem').filter({ hasText: 'card declined' })).toBeVisible();
+  await keyboard.press('Tab');
+  await expect(panel.getByRole('button', { name: 'Close' })).toBeFocused();
+  await keyboard.press('Tab');
+  await expect(panel.getByRole('button', { name: 'Copy link' })).toBeFocused();
+  await keyboard.press('Enter');
+  await expect(panel.getByRole('button', { name: 'Copied' })).toBeVisible();
+  expect(await page.evaluate<string>('navigator.clipboard.readText()')).toContain('#/events/payment.requested');
+  await keyboard.press('Escape');
+  await expect(panel).toBeHidden();
+  await expect(link).toBeFocused();
+});
+
+test('j and k go through the rows, and stay at the ends', async ({ page, serve }) => {
+  const { origin } = await serve({ register: registerShop });
+  await page.goto(origin);
+  const focused = async (type: string): Promise<void> => expect(eventRow(page, type).getByRole('link')).toBeFocused();
+  await expect(eventRow(page, 'stock.low')).toBeVisible();
+  await page.keyboard.press('j');
+  await focused('order.created');
+  await page.keyboard.press('j');
+  await page.keyboard.press('j');
+  await focused('stock.low');
+  await page.keyboard.press('j');
+  await focused('stock.low');
+  await page.keyboard.press('k');
+  await focused('payment.requested');
+  await page.keyboard.press('k');
+  await page.keyboard.press('k');
+  await focused('order.created');
+});
+
+test('groups open and close by keyboard, and the URL keeps it', async ({ page, serve }) => {
+  const { origin } = await serve({ register: registerShop });
+  await page.goto(origin);
+  await page.getByRole('button', { name: 'Group by prefix' }).press('Enter');
+  const group = page.getByRole('button', { name: 'payment 1' });
+  await expect(group).toHaveAttribute('aria-expanded', 'true');
+  await group.press('Enter');
+  await expect(group).toHaveAttribute('aria-expanded', 'false');
+  await expect(eventRow(page, 'payment.requested')).toBeHidden();
+  await page.reload();
+  await expect(group).toHaveAttribute('aria-expanded', 'false');
+  await expect(eventRow(page, 'order.created')).toBeVisible();
+  await expect(page).toHaveURL(/group=prefix&closed=payment/);
+  await page.getByRole('button', { name: 'Group by prefix' }).press('Enter');
+  await expect(eventRow(page, 'payment.requested')).toBeVisible();
+  await expect(page).toHaveURL(/#\/$/);
+});
+
+test('a screen reader is told what there is, by role and name', async ({ page, serve }) => {
+  const { origin } = await serve({ register: registerShop });
+  await page.goto(`${origin}/#/events/stock.low`);
+  await expect(eventPanel(page, 'stock.low').getByText('None.')).toBeVisible();
+  await expect(eventPanel(page, 'stock.low')).toMatchAriaSnapshot(`
+    - complementary "stock.low":
+      - heading "stock.low" [level=2]
+      - button "Close"
+      - button "Copy link"
+      - button "Copy JSON"
+      - heading "Last hour" [level=3]
+      - heading "Duration of attempts" [level=3]
+      - heading "Recent failures" [level=3]
+      - heading "Settings" [level=3]
+  `);
+  await page.keyboard.press('Escape');
+  await expect(page.locator('body')).toMatchAriaSnapshot(`
+    - banner:
+      - heading "shop" [level=1]
+      - combobox "Poll"
+      - button "Refresh now"
+      - combobox "Theme"
+      - button "Keyboard shortcuts"
+    - main:
+      - region "Overview":
+        - region "Events a second":
+          - heading "Events a second" [level=2]
+          - img /Events a second over the last .*; the table below has the numbers/
+      - region "Events":
+        - heading "Events" [level=2]
+        - searchbox "Search event types"
+        - group "Show event types":
+          - button "All 3" [pressed]
+          - button "Failing 0"
+        - table /^Event types/:
+          - rowgroup:
+            - row:
+              - columnheader "Status"
+              - columnheader "Event type"
+          - rowgroup:
+            - row /order.created/:
+              - rowheader "order.created":
+                - link "order.created"
+    - status
+  `);
+});

@@ -1,0 +1,32 @@
+import { createHub } from 'hubline';
+import { expect, test, vi } from 'vitest';
+import { chooseModels } from './models.js';
+import { createSupportAgent, registerSupport } from './support.js';
+
+const rehearsed = chooseModels({});
+
+test.each([
+  ['Do you sell tongs?', [], 'Which order is it about?'],
+  ['Is the tray in A-31?', ['look_up_order'], 'Your order A-31 has been sent'],
+  ['Where is order A-17?', ['look_up_order', 'delegate'], 'The parcel of A-17 was last seen in Bergen'],
+])('%s', { timeout: 20_000 }, async (question, tools, answer) => {
+  const { status, output, toolCalls } = await createSupportAgent(rehearsed).run(question);
+  expect(toolCalls.map(({ name, error }) => error ?? name)).toEqual(tools);
+  expect([status, output]).toEqual(['completed', expect.stringContaining(answer)]);
+});
+
+test('what arrived broken is refunded, and what nobody can answer escalated', { timeout: 20_000 }, async () => {
+  const hub = createHub();
+  const refunds: unknown[] = [];
+  hub.event({ type: 'refund.requested', handler: ({ payload }) => refunds.push(payload) });
+  registerSupport(hub, rehearsed);
+  await hub.start();
+  await hub.emit('ticket.opened', { input: 'The teapot of order A-23 arrived broken.' });
+  await hub.emit('ticket.opened', { input: 'You hear from my lawyer.' });
+  await vi.waitFor(async () => {
+    expect(await hub.metrics('ticket.opened')).toMatchObject({ completed: 1, failed: 1, retried: 1 });
+  }, 15_000);
+  expect(refunds).toEqual([{ orderId: 'A-23' }]);
+  expect(await hub.metrics('ticket.escalated')).toMatchObject({ received: 1 });
+  await hub.stop();
+});

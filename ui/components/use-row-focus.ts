@@ -1,0 +1,37 @@
+import type { RefObject } from 'preact';
+import { useImperativeHandle, useLayoutEffect, useState } from 'preact/hooks';
+
+/** Moves the focus among the rows of the table. */
+export interface RowFocus {
+  /** To the next row (1) or the one before (-1). */
+  move(step: 1 | -1): void;
+}
+
+/**
+ * Lets `handle` move the focus, and returns the row that is about to have it: that row has to be in the document.
+ *
+ * @param types those of the rows, in their order
+ * @param current where to go on from; the first row where it is not among them
+ */
+export function useRowFocus(
+  body: RefObject<HTMLElement | null>,
+  handle: RefObject<RowFocus | null>,
+  types: () => readonly string[],
+  current: string | null,
+): string | null {
+  const [wanted, setWanted] = useState<string | null>(null);
+  useImperativeHandle(handle, () => ({
+    move: (step) => {
+      const all = types();
+      const at = all.indexOf(current ?? '');
+      setWanted(all[at === -1 ? 0 : at + step] ?? current);
+    },
+  }));
+  useLayoutEffect(() => {
+    if (wanted === null) return;
+    const links = [...(body.current?.querySelectorAll<HTMLElement>('.row-link') ?? [])];
+    links.find((link) => link.dataset['type'] === wanted)?.focus();
+    setWanted(null);
+  }, [wanted, body]);
+  return wanted;
+}
