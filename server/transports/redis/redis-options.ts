@@ -1,5 +1,6 @@
 import type { RedisOptions } from 'ioredis';
 import { InvalidOptionError } from '../../errors.js';
+import { checkOptionNames } from '../../option-names.js';
 
 /** Options of ioredis, but for how it represents replies: the transport depends on that. */
 export type ClientOptions = Omit<RedisOptions, 'replyMapping'>;
@@ -35,11 +36,22 @@ export interface RedisSettings {
   readonly maxCrashes: number;
 }
 
+const optionNames = [
+  'url',
+  'client',
+  'prefix',
+  'lockDurationMs',
+  'stalledIntervalMs',
+  'emitTimeoutMs',
+  'maxCrashes',
+] as const;
+
 /** @throws {InvalidOptionError} */
 export function resolveRedisOptions(options: RedisTransportOptions): RedisSettings {
   if (typeof options !== 'object' || options === null) {
     throw new InvalidOptionError('options of redisTransport', 'an object', options);
   }
+  checkOptionNames(options, optionNames, 'redisTransport');
   const { client = {}, prefix = 'hub' } = options;
   const { url = options.client === undefined ? 'redis://127.0.0.1:6379' : undefined } = options;
   const { lockDurationMs = 10_000, stalledIntervalMs = 5_000, emitTimeoutMs = 2_000, maxCrashes = 3 } = options;
