@@ -269,6 +269,7 @@ describe('createDebate refuses', () => {
   const [a, b] = [speaker('a').agent, speaker('b').agent];
   test.each<[string, unknown]>([
     ['createDebate must be an object, got null', null],
+    ['option of debate "d" must be one of name, participants,', { rounds: 3 }],
     ['name of debate "" must be a non-empty string', { name: '' }],
     ['participants of debate "d" must be an array of what createAgent returns', { participants: 'a' }],
     ['participants of debate "d" must be an array of what createAgent returns', { participants: [a, 'b'] }],

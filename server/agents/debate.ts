@@ -1,6 +1,7 @@
 import { describe, InvalidOptionError, quote } from '../errors.js';
 import type { HandlerFunction } from '../hub/context.js';
 import { withHandlerInfo } from '../hub/handler-info.js';
+import { checkOptionNames } from '../option-names.js';
 import type { Agent, AgentRunOptions } from './agent.js';
 import { introspectAgents } from './agent-introspection.js';
 import { type DebateResult, type DebateRound, type DebateSpec, runDebate } from './debate-run.js';
@@ -75,11 +76,15 @@ export function createDebate(config: DebateConfig): Debate {
   };
 }
 
+const optionNames = ['name', 'participants', 'maxRounds', 'moderator', 'onTokenUsage', 'stopWhen'];
+
 function resolveDebateConfig(config: DebateConfig): DebateSpec {
   if (typeof config !== 'object' || config === null) throw new InvalidOptionError('createDebate', 'an object', config);
   const { name, participants, maxRounds = 3, moderator, onTokenUsage, stopWhen } = config;
+  const owner = `debate ${describe(name)}`;
+  checkOptionNames(config, optionNames, owner);
   const check = (ok: boolean, option: string, expected: string, got: unknown): void => {
-    if (!ok) throw new InvalidOptionError(`${option} of debate ${describe(name)}`, expected, got);
+    if (!ok) throw new InvalidOptionError(`${option} of ${owner}`, expected, got);
   };
   check(typeof name === 'string' && name !== '', 'name', 'a non-empty string', name);
   const isList = Array.isArray(participants) && participants.every(isAgent);

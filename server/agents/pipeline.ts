@@ -1,7 +1,9 @@
 import { describe, InvalidOptionError, quote } from '../errors.js';
 import type { HandlerFunction } from '../hub/context.js';
+import { followUpKeys } from '../hub/follow-ups.js';
 import { withHandlerInfo } from '../hub/handler-info.js';
 import { createWorkflow, type HubWorkflow, type WorkflowConfig, type WorkflowStep } from '../hub/workflow.js';
+import { checkOptionNames } from '../option-names.js';
 import type { Agent } from './agent.js';
 import { introspectAgents } from './agent-introspection.js';
 import { AgentRegistry } from './agent-registry.js';
@@ -51,6 +53,7 @@ export function createPipeline(config: PipelineConfig): HubWorkflow {
     throw new InvalidOptionError('createPipeline', 'an object', config);
   const { steps, registry, ...workflow } = config;
   const owner = `pipeline ${describe(workflow.name)}`;
+  checkOptionNames(config, ['name', 'description', 'trigger', 'steps', 'registry', ...followUpKeys], owner);
   if (!Array.isArray(steps) || steps.length === 0) {
     throw new InvalidOptionError(`steps of ${owner}`, 'an array of one step or more', steps);
   }
@@ -72,6 +75,7 @@ function toWorkflowStep(
   const find = agentSource(agent, registry, owner);
   const agentName = typeof agent === 'string' ? agent : agent.name;
   const name = uniqueName(agentName, names);
+  checkOptionNames(step, ['agent', 'inputMapper', 'retry', 'timeoutMs'], `step ${quote(name)} of ${owner}`);
   const mapper = `inputMapper of step ${quote(name)} of ${owner}`;
   if (inputMapper !== undefined && typeof inputMapper !== 'function') {
     throw new InvalidOptionError(mapper, 'a function', inputMapper);
