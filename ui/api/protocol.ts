@@ -75,7 +75,6 @@ const event = object<EventIntrospection>({
   onFailure: optional(string),
   onComplete: optional(string),
   schema: optional(record),
-  processes: optional(number),
   metrics: counts,
   services: optional(
     array(object<NonNullable<EventIntrospection['services']>[number]>({ service: string, metrics: counts })),
@@ -114,7 +113,6 @@ const workflow = object<WorkflowIntrospection>({
   onSuccess: optional(string),
   onFailure: optional(string),
   onComplete: optional(string),
-  processes: optional(number),
   metrics: counts,
   runs: array(run),
 });
