@@ -1,6 +1,6 @@
 /**
  * Takes pictures of the dashboard's views and states at four widths and in three themes, for people to look at. They lie
- * in `dist/gallery`. Arguments choose scenes whose names contain one of them.
+ * in `.cache/gallery`. Arguments choose scenes whose names contain one of them.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { type Browser, chromium, type Page } from 'playwright';
 import { findBrowser, launchOptions } from './browser.js';
 import { galleryAgents, startGalleryHub } from './gallery-hub.js';
 
-const folder = fileURLToPath(new URL('../dist/gallery/', import.meta.url));
+const folder = fileURLToPath(new URL('../.cache/gallery/', import.meta.url));
 
 const sizes = [
   { width: 320, height: 720 },
