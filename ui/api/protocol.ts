@@ -70,6 +70,7 @@ const event = object<EventIntrospection>({
   ),
   timeoutMs: optional(number),
   concurrency: optional(number),
+  processes: optional(number),
   rate: optional(object<NonNullable<EventIntrospection['rate']>>({ max: number, perMs: number })),
   onSuccess: optional(string),
   onFailure: optional(string),
@@ -103,6 +104,7 @@ const workflow = object<WorkflowIntrospection>({
   name: string,
   description: optional(string),
   trigger: optional(string),
+  processes: optional(number),
   steps: array(
     object<WorkflowIntrospection['steps'][number]>({
       name: string,

@@ -40,7 +40,7 @@ export function useVisibleRange(body: RefObject<HTMLElement | null>, count: numb
 }
 
 /** The whole chunks that hold these rows, and one more at each end. */
-export function around(first: number, last: number): Range {
+function around(first: number, last: number): Range {
   return {
     from: Math.max(0, (Math.floor(first / CHUNK) - 1) * CHUNK),
     to: Math.max(0, (Math.ceil(last / CHUNK) + 1) * CHUNK),

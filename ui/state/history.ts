@@ -67,7 +67,7 @@ function isSame(a: Tally, b: Tally): boolean {
 }
 
 /** How much each counter rose from one sample to the next. */
-export function increase(from: Sample, to: Sample): Tally {
+function increase(from: Sample, to: Sample): Tally {
   if (to.restarted) return NOTHING;
   return {
     received: to.received - from.received,
@@ -77,7 +77,7 @@ export function increase(from: Sample, to: Sample): Tally {
 }
 
 /** What was counted in samples taken within `spanMs` before the last one. */
-export function increaseWithin(history: History, spanMs: number): Tally {
+function increaseWithin(history: History, spanMs: number): Tally {
   const total = { received: 0, completed: 0, failed: 0 };
   const since = (history.at(-1)?.at ?? 0) - spanMs;
   for (const [from, to] of steps(history)) {
