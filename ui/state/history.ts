@@ -77,7 +77,7 @@ function increase(from: Sample, to: Sample): Tally {
 }
 
 /** What was counted in samples taken within `spanMs` before the last one. */
-function increaseWithin(history: History, spanMs: number): Tally {
+export function increaseWithin(history: History, spanMs: number): Tally {
   const total = { received: 0, completed: 0, failed: 0 };
   const since = (history.at(-1)?.at ?? 0) - spanMs;
   for (const [from, to] of steps(history)) {
