@@ -1,5 +1,6 @@
 import { agentTurn } from './agent-turn.js';
 import { dispatch } from './dispatch.js';
+import { importTime } from './import-time.js';
 import type { Figure } from './measure.js';
 import { memory } from './memory.js';
 import { redis } from './redis.js';
@@ -19,6 +20,10 @@ print(
   'Agent turns, a model that answers at once, 5 turns with a tool and an answer, median of 5 rounds',
   await agentTurn(),
 );
+console.log('\nImport in a new process, ms of processor time, the least of 10');
+for (const entry of ['index.js', 'agents/index.js', 'dashboard/index.js']) {
+  console.log(`  ${entry.padEnd(20)}${(await importTime(entry)).toFixed(1).padStart(6)}`);
+}
 console.log('\nHeap in use over 2,000,000 events of 100 types, in MB');
 for (const { events, heapMegabytes } of await memory()) {
   console.log(`  ${events.toLocaleString('en').padStart(12)}  ${heapMegabytes.toFixed(1)}`);
