@@ -16,10 +16,10 @@ function print(title: string, figures: readonly Figure[]): void {
 
 console.log(`Node ${process.version}, ${process.platform} ${process.arch}`);
 print('In-process dispatch of 100,000 events to one async handler, median of 5 rounds', await dispatch());
-print(
-  'Agent turns, a model that answers at once, 5 turns with a tool and an answer, median of 5 rounds',
-  await agentTurn(),
-);
+console.log('\nAgent turns: a model that answers at once, 5 turns with a tool and an answer, median of 5 rounds');
+for (const { name, eventsPerSecond } of await agentTurn()) {
+  console.log(`  ${name.padEnd(20)}${(1e6 / eventsPerSecond).toFixed(1).padStart(8)} us a turn`);
+}
 console.log('\nImport in a new process, ms of processor time, the least of 10');
 for (const entry of ['index.js', 'agents/index.js', 'dashboard/index.js']) {
   console.log(`  ${entry.padEnd(20)}${(await importTime(entry)).toFixed(1).padStart(6)}`);
