@@ -1,5 +1,5 @@
 import type { RefObject } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 /**
  * Moves the focus to the panel's title when a person opens the panel or goes on to another type in it, and back to where
@@ -12,7 +12,8 @@ export function usePanelFocus(
 ): void {
   const shown = useRef(type);
   shown.current = type;
-  useEffect(() => {
+  // Before the next frame: where the page behind the panel is inert, the browser then takes the focus from it.
+  useLayoutEffect(() => {
     const opener = document.activeElement;
     const element = panel.current;
     return () => {
@@ -22,7 +23,7 @@ export function usePanelFocus(
       queueMicrotask(() => returnTarget(opener, shown.current)?.focus());
     };
   }, []);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (document.activeElement !== document.body) title.current?.focus();
   }, [type]);
 }
