@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest';
+import { startExample } from './testing/start-example.js';
+
+test('goes on at the step where it was interrupted, under the same key', { timeout: 30_000 }, async () => {
+  const { exitCode, stdout, stderr } = await startExample('interrupted-workflow.ts').ended;
+  expect([exitCode, stderr]).toEqual([0, '']);
+  expect(stdout.trim().split('\n')).toEqual([
+    'picked, once',
+    'handed back: 1',
+    'done: {"order":1}',
+    'the carrier was called 2 times with 1 key',
+  ]);
+});
