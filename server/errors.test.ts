@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { errorInfo, FatalError, HubError, quote, SchemaValidationError } from './errors.js';
+import { errorInfo, FatalError, HubError, quote } from './errors.js';
+import { SchemaValidationError } from './hub/errors.js';
 
 describe('HubError', () => {
   it('carries its class as name, a code, and its cause', () => {

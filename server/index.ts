@@ -86,39 +86,34 @@ export type {
 export { createDashboardHandler, dashboardCspHashes, getDashboardHtml } from './dashboard/index.js';
 export type { ErrorInfo, SchemaIssue } from './errors.js';
 export {
-  BackpressureError,
-  CrashLoopError,
-  DepthLimitError,
   DuplicateNameError,
-  EventCycleError,
   FatalError,
-  HandlerTimeoutError,
   HubError,
+  InvalidOptionError,
+  InvalidSchemaError,
+  RetryAfterError,
+} from './errors.js';
+export type { HandlerCtx, HandlerFunction, HubCtx } from './hub/context.js';
+export { createHub } from './hub/create-hub.js';
+export type { Emit, EmitOptions } from './hub/emit.js';
+export {
+  DepthLimitError,
+  EventCycleError,
+  HandlerTimeoutError,
   HubNotStartedError,
   HubObserverError,
   HubStartedError,
   HubStoppedError,
-  InvalidOptionError,
-  InvalidSchemaError,
-  KeyTypeError,
-  LeaseLostError,
-  MissingPackageError,
   PayloadNotJsonError,
   PayloadTooLargeError,
-  RetryAfterError,
   SchemaValidationError,
-  ShutdownError,
-  TransportUnavailableError,
   UnknownEventError,
   UnknownRunError,
   UnknownWorkflowError,
   WorkflowCancelledError,
   WorkflowFailedError,
   WorkflowVersionError,
-} from './errors.js';
-export type { HandlerCtx, HandlerFunction, HubCtx } from './hub/context.js';
-export { createHub } from './hub/create-hub.js';
-export type { Emit, EmitOptions } from './hub/emit.js';
+} from './hub/errors.js';
 export type { EventConfig, EventRef } from './hub/event.js';
 export type { FollowUpNames } from './hub/follow-ups.js';
 export type { Hub, HubOptions, StopResult } from './hub/hub.js';
@@ -137,6 +132,15 @@ export { createWorkflow } from './hub/workflow.js';
 export type { WorkflowHandle } from './hub/workflow-handle.js';
 export type { JsonSchema } from './json-schema.js';
 export type { Clock, Timer } from './transports/clock.js';
+export {
+  BackpressureError,
+  CrashLoopError,
+  KeyTypeError,
+  LeaseLostError,
+  MissingPackageError,
+  ShutdownError,
+  TransportUnavailableError,
+} from './transports/errors.js';
 export type { KeyValueStore } from './transports/key-value-store.js';
 export type { Logger } from './transports/logger.js';
 export type { MemoryTransportOptions } from './transports/memory/memory-transport.js';

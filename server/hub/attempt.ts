@@ -1,7 +1,7 @@
-import { SchemaValidationError } from '../errors.js';
 import type { Delivery } from '../transports/transport.js';
 import { Conclusion, type DeliveryHost, refusalOf } from './conclusion.js';
 import type { HandlerFunction } from './context.js';
+import { SchemaValidationError } from './errors.js';
 import type { RegisteredEvent } from './event.js';
 import { type CallEnd, HandlerCall } from './handler-call.js';
 import { HandlerContext } from './handler-context.js';

@@ -1,4 +1,5 @@
-import { EventCycleError, quote, UnknownEventError } from '../errors.js';
+import { quote } from '../errors.js';
+import { EventCycleError, UnknownEventError } from './errors.js';
 import type { RegisteredEvent } from './event.js';
 import { type FollowUpNames, followUpKeys } from './follow-ups.js';
 import { nearestNames } from './nearest-names.js';

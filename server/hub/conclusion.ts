@@ -1,7 +1,8 @@
-import { DepthLimitError, errorInfo } from '../errors.js';
+import { errorInfo } from '../errors.js';
 import type { Logger } from '../transports/logger.js';
 import type { Delivery, Envelope, Outcome, TransportManager } from '../transports/transport.js';
 import type { Emit } from './emit.js';
+import { DepthLimitError } from './errors.js';
 import { type Ending, type FollowUpNames, followUps } from './follow-ups.js';
 import { nextDelayMs, type ResolvedRetry } from './retry-policy.js';
 

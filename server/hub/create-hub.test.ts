@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { HubStoppedError, InvalidOptionError } from '../errors.js';
+import { InvalidOptionError } from '../errors.js';
+import { HubStoppedError } from './errors.js';
 import { deferred, testHub } from './hub.fixture.js';
 
 describe('stop', () => {

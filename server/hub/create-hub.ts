@@ -1,17 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import {
-  DuplicateNameError,
-  HubNotStartedError,
-  HubObserverError,
-  HubStartedError,
-  HubStoppedError,
-  InvalidOptionError,
-  quote,
-  SchemaValidationError,
-  UnknownEventError,
-  UnknownWorkflowError,
-} from '../errors.js';
+import { DuplicateNameError, InvalidOptionError, quote } from '../errors.js';
 import type { Logger } from '../transports/logger.js';
 import type { EventMetrics, FailureRecord } from '../transports/stats.js';
 import type { Delivery, Envelope, Receipt, Subscription, TransportManager } from '../transports/transport.js';
@@ -19,6 +8,15 @@ import { Attempt, type HandledEvent } from './attempt.js';
 import { checkChains } from './check-chains.js';
 import type { DeliveryHost } from './conclusion.js';
 import { checkEmitOptions, type Emit, type EmitOptions } from './emit.js';
+import {
+  HubNotStartedError,
+  HubObserverError,
+  HubStartedError,
+  HubStoppedError,
+  SchemaValidationError,
+  UnknownEventError,
+  UnknownWorkflowError,
+} from './errors.js';
 import { type EventConfig, type EventRef, type RegisteredEvent, resolveEvent } from './event.js';
 import type { Hub, HubOptions, StopResult } from './hub.js';
 import { agentsRevision, describeHub, type HubDescription } from './hub-description.js';

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { InvalidOptionError } from '../errors.js';
+import { BackpressureError } from '../transports/errors.js';
 import {
-  BackpressureError,
   HubNotStartedError,
   HubStoppedError,
-  InvalidOptionError,
   PayloadNotJsonError,
   PayloadTooLargeError,
   UnknownEventError,
-} from '../errors.js';
+} from './errors.js';
 import { deferred, testHub } from './hub.fixture.js';
 
 describe('emit', () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { DuplicateNameError, HubStartedError, InvalidOptionError, SchemaValidationError } from '../errors.js';
+import { DuplicateNameError, InvalidOptionError } from '../errors.js';
 import { createHub } from './create-hub.js';
+import { HubStartedError, SchemaValidationError } from './errors.js';
 import { testHub } from './hub.fixture.js';
 
 describe('definition', () => {

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../scripts/redis-server.js';
-import { HandlerTimeoutError, HubObserverError, UnknownEventError, WorkflowFailedError } from '../errors.js';
 import { memoryTransport } from '../transports/memory/memory-transport.js';
 import { redisTransport } from '../transports/redis/redis-transport.js';
 import type { Transport } from '../transports/transport.js';
 import { createHub } from './create-hub.js';
+import { HandlerTimeoutError, HubObserverError, UnknownEventError, WorkflowFailedError } from './errors.js';
 import type { Hub, HubOptions } from './hub.js';
 import { createWorkflow } from './workflow.js';
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { EventCycleError, FatalError, HubNotStartedError } from '../errors.js';
+import { FatalError } from '../errors.js';
 import type { HandlerCtx } from './context.js';
+import { EventCycleError, HubNotStartedError } from './errors.js';
 import { testHub } from './hub.fixture.js';
 
 describe('follow-ups', () => {

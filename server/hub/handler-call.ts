@@ -1,5 +1,5 @@
-import { HandlerTimeoutError } from '../errors.js';
 import type { Clock, Timer } from '../transports/clock.js';
+import { HandlerTimeoutError } from './errors.js';
 import type { HandlerContext } from './handler-context.js';
 
 /** What a call tells, one of the two, once. */

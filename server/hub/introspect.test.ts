@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { UnknownEventError } from '../errors.js';
+import { UnknownEventError } from './errors.js';
 import { withHandlerInfo } from './handler-info.js';
 import { testHub } from './hub.fixture.js';
 

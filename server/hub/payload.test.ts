@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { PayloadNotJsonError } from '../errors.js';
+import { PayloadNotJsonError } from './errors.js';
 import { encodePayload } from './payload.js';
 
 const limit = 512 * 1024;

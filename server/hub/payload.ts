@@ -1,5 +1,6 @@
-import { messageOf, PayloadNotJsonError, PayloadTooLargeError } from '../errors.js';
+import { messageOf } from '../errors.js';
 import { pathStep } from '../path-step.js';
+import { PayloadNotJsonError, PayloadTooLargeError } from './errors.js';
 
 /**
  * Writes a payload as JSON. Values with a `toJSON` (a `Date`, say) become what that returns, and

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { SchemaValidationError } from '../errors.js';
+import { SchemaValidationError } from './errors.js';
 import { testHub } from './hub.fixture.js';
 
 describe('schema', () => {

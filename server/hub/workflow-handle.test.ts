@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { InvalidOptionError } from '../errors.js';
 import {
   HubNotStartedError,
   HubStoppedError,
-  InvalidOptionError,
   PayloadNotJsonError,
   UnknownRunError,
   UnknownWorkflowError,
-} from '../errors.js';
+} from './errors.js';
 import { testHub } from './hub.fixture.js';
 import { createWorkflow, type StepCtx, type WorkflowStep } from './workflow.js';
 

@@ -1,5 +1,6 @@
-import { errorInfo, UnknownRunError, WorkflowCancelledError, WorkflowFailedError } from '../errors.js';
+import { errorInfo } from '../errors.js';
 import type { RunRecord, TransportManager } from '../transports/transport.js';
+import { UnknownRunError, WorkflowCancelledError, WorkflowFailedError } from './errors.js';
 import { followUps } from './follow-ups.js';
 import { introspectRun, type RunIntrospection } from './run-introspection.js';
 import { type HubWorkflow, workflowType } from './workflow.js';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { FatalError, HubStoppedError, WorkflowFailedError } from '../errors.js';
+import { FatalError } from '../errors.js';
 import type { HandlerCtx } from './context.js';
+import { HubStoppedError, WorkflowFailedError } from './errors.js';
 import { deferred, testHub } from './hub.fixture.js';
 import { createWorkflow, type StepCtx, type WorkflowConfig, type WorkflowStep } from './workflow.js';
 

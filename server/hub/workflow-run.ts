@@ -1,6 +1,6 @@
-import { WorkflowVersionError } from '../errors.js';
 import type { Delivery } from '../transports/transport.js';
 import { Conclusion, type DeliveryHost, refusalOf } from './conclusion.js';
+import { WorkflowVersionError } from './errors.js';
 import { HandlerCall } from './handler-call.js';
 import { encodePayload } from './payload.js';
 import { checkpointOutput, readCheckpoint, stepsOf, writeCheckpoint } from './step-checkpoint.js';

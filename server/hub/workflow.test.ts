@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  DuplicateNameError,
-  EventCycleError,
-  HubStartedError,
-  InvalidOptionError,
-  UnknownEventError,
-} from '../errors.js';
+import { DuplicateNameError, InvalidOptionError } from '../errors.js';
+import { EventCycleError, HubStartedError, UnknownEventError } from './errors.js';
 import { testHub } from './hub.fixture.js';
 import { createWorkflow, type StepCtx, type WorkflowStep } from './workflow.js';
 

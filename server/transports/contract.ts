@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { KeyTypeError } from '../errors.js';
+import { KeyTypeError } from './errors.js';
 import type { Counts } from './stats.js';
 import type { Delivery, Envelope, Outcome, Subscription, TransportManager } from './transport.js';
 

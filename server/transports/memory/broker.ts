@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { BackpressureError, quote } from '../../errors.js';
+import { quote } from '../../errors.js';
 import type { Clock } from '../clock.js';
+import { BackpressureError } from '../errors.js';
 import type { EventMetrics, FailureRecord } from '../stats.js';
 import { sumCounts } from '../sum-counts.js';
 import type { Envelope, Receipt, RunRecord, Subscription, TypeCounts } from '../transport.js';

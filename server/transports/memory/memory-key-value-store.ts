@@ -1,5 +1,5 @@
-import { BackpressureError, KeyTypeError } from '../../errors.js';
 import type { Clock } from '../clock.js';
+import { BackpressureError, KeyTypeError } from '../errors.js';
 import type { KeyValueStore } from '../key-value-store.js';
 
 interface Entry {

@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import { expect, it } from 'vitest';
-import { BackpressureError, InvalidOptionError } from '../../errors.js';
+import { InvalidOptionError } from '../../errors.js';
 import { createFakeClock, type FakeClock } from '../../testing/fake-clock.js';
 import { describeTransport } from '../contract.js';
+import { BackpressureError } from '../errors.js';
 import { silentLogger } from '../logger.js';
 import type { Delivery, Envelope, TransportManager } from '../transport.js';
 import { type MemoryTransportOptions, memoryTransport } from './memory-transport.js';

@@ -1,5 +1,5 @@
-import { ShutdownError } from '../../errors.js';
 import type { Timer } from '../clock.js';
+import { ShutdownError } from '../errors.js';
 import type { ConsumeOptions, Envelope, Outcome } from '../transport.js';
 import type { Broker } from './broker.js';
 import { Connection } from './connection.js';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { BackpressureError, TransportUnavailableError } from '../../errors.js';
+import { BackpressureError, TransportUnavailableError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import { logOutages, reconnectDelayMs } from './outages.js';
 import { connectRedis } from './peers.js';

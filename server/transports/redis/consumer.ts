@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { CrashLoopError, LeaseLostError, ShutdownError } from '../../errors.js';
+import { CrashLoopError, LeaseLostError, ShutdownError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import type { ConsumeOptions, Subscription } from '../transport.js';
 import type { CommandClient } from './command-client.js';

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { MissingPackageError } from '../../errors.js';
+import { MissingPackageError } from '../errors.js';
 import type { ClientOptions, RedisSettings } from './redis-options.js';
 
 const packages = 'bullmq ioredis';

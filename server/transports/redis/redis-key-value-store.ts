@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { KeyTypeError } from '../../errors.js';
+import { KeyTypeError } from '../errors.js';
 import type { KeyValueStore } from '../key-value-store.js';
 import type { CommandClient } from './command-client.js';
 import { appendScript, incrementScript } from './lua/key-values.js';
