@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import { InvalidOptionError } from '../../errors.js';
 import { createFakeClock, type FakeClock } from '../../testing/fake-clock.js';
-import { describeTransport } from '../contract.js';
+import { describeTransport } from '../contract/describe-transport.js';
 import { BackpressureError } from '../errors.js';
 import { silentLogger } from '../logger.js';
 import type { Delivery, Envelope, TransportManager } from '../transport.js';

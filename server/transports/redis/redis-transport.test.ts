@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../../scripts/redis-server.js';
 import { InvalidOptionError } from '../../errors.js';
-import { describeTransport } from '../contract.js';
+import { describeTransport } from '../contract/describe-transport.js';
 import { silentLogger } from '../logger.js';
 import type { TransportManager } from '../transport.js';
 import { redisTransport } from './redis-transport.js';

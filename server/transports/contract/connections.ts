@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import type { ContractStage } from './contract-stage.js';
+import { envelope } from './envelope.js';
+import { completed, failed } from './outcome.js';
+
+/** Several hubs on one transport, those that come and those that go. */
+export function describeConnections({ advance, consume, counts, next, until }: ContractStage): void {
+  describe('services', () => {
+    it('of different names each get every event of a type they handle', async () => {
+      const shop = await consume(['a']);
+      const mail = await consume(['a', 'b'], { service: 'mail' });
+      await shop.transport.publish([envelope('a'), envelope('b')]);
+      await (await next(shop)).commit(completed());
+      const mailed = [await next(mail), await next(mail)];
+      expect(mailed.map((delivery) => delivery.envelope.type).sort()).toEqual(['a', 'b']);
+      for (const delivery of mailed) await delivery.commit(failed('no'));
+      const [a, b] = await shop.transport.counts(['a', 'b']);
+      expect(a?.total).toMatchObject({ received: 2, completed: 1, failed: 1, pending: 0 });
+      expect(a?.services.map(({ service }) => service).sort()).toEqual(['mail', 'shop']);
+      expect(b?.total).toMatchObject({ received: 1, failed: 1 });
+      expect(await mail.transport.metrics('a')).toMatchObject({ received: 2, completed: 1, failed: 1 });
+    });
+
+    it('of one name share the work: each event runs once', async () => {
+      const one = await consume(['a'], { concurrency: 3 });
+      const two = await consume(['a'], { concurrency: 3 });
+      await one.transport.publish(Array.from({ length: 6 }, () => envelope('a')));
+      await until(() => one.waiting.length === 3 && two.waiting.length === 3);
+      const ids = [...one.waiting, ...two.waiting].map((delivery) => delivery.envelope.id);
+      expect(new Set(ids).size).toBe(6);
+    });
+
+    it('keeps events of a type that a restarted service no longer handles until one does', async () => {
+      const before = await consume(['a', 'dropped']);
+      await before.transport.close({ drainMs: 0 });
+      const after = await consume(['a']);
+      await after.transport.publish([envelope('dropped'), envelope('a')]);
+      expect((await next(after)).envelope.type).toBe('a');
+      expect(await counts(after.transport, 'dropped')).toMatchObject({ received: 1, pending: 1, active: 0 });
+      const again = await consume(['dropped']);
+      expect((await next(again)).envelope.type).toBe('dropped');
+    });
+  });
+
+  describe('closing', () => {
+    it('waits for what runs', async () => {
+      const shop = await consume(['a']);
+      await shop.transport.publish([envelope('a')]);
+      const delivery = await next(shop);
+      const closing = shop.transport.close({ drainMs: 60_000 });
+      await advance(20);
+      await delivery.commit(completed());
+      expect(await closing).toEqual({ handedBack: 0 });
+    });
+
+    it('revokes at the deadline, hands back without an attempt, and fences what comes late', async () => {
+      const one = await consume(['a']);
+      await one.transport.publish([envelope('a')]);
+      const interrupted = await next(one);
+      const reasons: Error[] = [];
+      interrupted.onRevoked = (reason) => reasons.push(reason);
+      const two = await consume(['a']);
+      const closing = one.transport.close({ drainMs: 30 });
+      await advance(50);
+      expect(await closing).toEqual({ handedBack: 1 });
+      expect(reasons).toMatchObject([{ code: 'ERR_SHUTDOWN' }]);
+      const taken = await next(two);
+      expect(taken.attempt).toBe(1);
+      expect(taken.envelope.id).toBe(interrupted.envelope.id);
+      expect(await interrupted.commit(completed())).toBe('fenced');
+      expect(await counts(two.transport, 'a')).toMatchObject({ received: 1, completed: 0, active: 1 });
+      expect(await taken.commit(completed())).toBe('ok');
+      expect(await interrupted.commit(failed('late'))).toBe('already');
+      expect(await counts(two.transport, 'a')).toMatchObject({ received: 1, completed: 1, failed: 0, pending: 0 });
+    });
+
+    it('keeps the order of what it hands back', async () => {
+      const one = await consume(['a'], { concurrency: 3 });
+      const sent = Array.from({ length: 5 }, () => envelope('a'));
+      await one.transport.publish(sent);
+      await until(() => one.waiting.length === 3);
+      await one.transport.close({ drainMs: 0 });
+      const two = await consume(['a']);
+      await until(() => two.waiting.length === 5);
+      expect(two.waiting.map((delivery) => delivery.envelope.id)).toEqual(sent.map(({ id }) => id));
+    });
+  });
+
+  describe('registered', () => {
+    it('tells of every connection of every service while it is open', async () => {
+      const shop = await consume(['a'], { description: '"shop 1"' });
+      const mail = await consume(['b'], { service: 'mail', description: '"mail 1"' });
+      const observer = await consume([], { service: 'watch', description: '"watch"' });
+      const seen = async (): Promise<string[]> => [...(await observer.transport.registered())].sort();
+      expect(await seen()).toEqual(['"mail 1"', '"shop 1"', '"watch"']);
+      const before = await observer.transport.revision();
+      await mail.transport.close({ drainMs: 0 });
+      expect(await seen()).toEqual(['"shop 1"', '"watch"']);
+      expect(await observer.transport.revision()).not.toBe(before);
+      expect(await shop.transport.registered()).toHaveLength(2);
+    });
+  });
+}

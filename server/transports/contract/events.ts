@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest';
+import type { Envelope } from '../transport.js';
+import type { ContractStage } from './contract-stage.js';
+import { envelope } from './envelope.js';
+import { completed, failed, retry } from './outcome.js';
+
+/** From acceptance to the one outcome, and what follows from it. */
+export function describeEvents({ advance, consume, counts, next }: ContractStage): void {
+  describe('one event', () => {
+    it('reaches the consumer unchanged and is counted at each step', async () => {
+      const shop = await consume(['order.created']);
+      const sent = envelope('order.created', { body: '{"text":"日本 \\u0000"}', requestId: 'r-1', depth: 3 });
+      expect(await shop.transport.publish([sent])).toEqual([{ id: sent.id, deduplicated: false }]);
+      const delivery = await next(shop);
+      expect(delivery.envelope).toMatchObject({ id: sent.id, type: sent.type, body: sent.body });
+      expect(delivery.envelope).toMatchObject({ requestId: 'r-1', depth: 3 });
+      expect(delivery.attempt).toBe(1);
+      expect(await counts(shop.transport, 'order.created')).toMatchObject({ received: 1, pending: 1, active: 1 });
+      expect(await delivery.commit(completed())).toBe('ok');
+      expect(await counts(shop.transport, 'order.created')).toMatchObject({
+        received: 1,
+        completed: 1,
+        failed: 0,
+        pending: 0,
+        active: 0,
+      });
+    });
+
+    it('has one outcome: a second commit changes nothing', async () => {
+      const shop = await consume(['a']);
+      await shop.transport.publish([envelope('a')]);
+      const delivery = await next(shop);
+      expect(await delivery.commit(completed())).toBe('ok');
+      expect(await delivery.commit(failed('late'))).toBe('already');
+      expect(await counts(shop.transport, 'a')).toMatchObject({ received: 1, completed: 1, failed: 0 });
+    });
+
+    it('is delivered again after a retry, later and with the next attempt, and counted once', async () => {
+      const shop = await consume(['a']);
+      await shop.transport.publish([envelope('a')]);
+      const first = await next(shop);
+      expect(await first.commit(retry(50))).toBe('ok');
+      expect(await first.commit(completed())).toBe('fenced');
+      expect(shop.waiting).toHaveLength(0);
+      expect(await counts(shop.transport, 'a')).toMatchObject({ received: 1, pending: 1, active: 0, retried: 1 });
+      const second = await next(shop);
+      expect(second.attempt).toBe(2);
+      expect(second.envelope.id).toBe(first.envelope.id);
+      await second.commit(completed());
+      expect(await counts(shop.transport, 'a')).toMatchObject({ received: 1, completed: 1, pending: 0, retried: 1 });
+    });
+
+    it('waits for its delay', async () => {
+      const shop = await consume(['a']);
+      await shop.transport.publish([envelope('a', { delayMs: 80 })]);
+      await advance(0);
+      expect(shop.waiting).toHaveLength(0);
+      expect(await counts(shop.transport, 'a')).toMatchObject({ received: 1, pending: 1, active: 0 });
+      expect((await next(shop)).attempt).toBe(1);
+    });
+
+    it('of a type that nobody handles is received and completed at once', async () => {
+      const shop = await consume(['other']);
+      await shop.transport.publish([envelope('signal')]);
+      expect(await counts(shop.transport, 'signal')).toMatchObject({ received: 1, completed: 1, pending: 0 });
+    });
+
+    it.each(['__proto__', 'constructor', 'a:b/c 50%', '日本 🎉', 'x'.repeat(512)])(
+      'may have the type %j',
+      async (type) => {
+        const shop = await consume([type]);
+        await shop.transport.publish([envelope(type)]);
+        const delivery = await next(shop);
+        expect(delivery.envelope.type).toBe(type);
+        await delivery.commit(failed('no'));
+        expect(await counts(shop.transport, type)).toMatchObject({ received: 1, failed: 1 });
+        expect(await shop.transport.failures(type)).toHaveLength(1);
+      },
+    );
+  });
+
+  describe('follow-ups', () => {
+    it('are published with the outcome, once', async () => {
+      const shop = await consume(['a', 'b']);
+      await shop.transport.publish([envelope('a')]);
+      const delivery = await next(shop);
+      const following = envelope('b', { depth: 1 });
+      expect(await delivery.commit(completed([following]))).toBe('ok');
+      expect(await delivery.commit(completed([following]))).toBe('already');
+      expect((await next(shop)).envelope).toMatchObject({ id: following.id, depth: 1 });
+      expect(await counts(shop.transport, 'b')).toMatchObject({ received: 1, pending: 1 });
+    });
+
+    it('go out after a failure too, and not with a retry', async () => {
+      const shop = await consume(['a', 'b']);
+      await shop.transport.publish([envelope('a')]);
+      await (await next(shop)).commit(retry(0));
+      await (await next(shop)).commit(failed('no', [envelope('b')]));
+      expect((await next(shop)).envelope.type).toBe('b');
+    });
+  });
+
+  describe('deduplication', () => {
+    const once = (type = 'a'): Envelope => envelope(type, { dedupe: { id: 'pay-1', windowMs: 500 } });
+
+    it('accepts one event of an id while its window lasts, and answers with its id', async () => {
+      const shop = await consume(['a', 'b']);
+      const sent = once();
+      await shop.transport.publish([sent]);
+      expect(await shop.transport.publish([once()])).toEqual([{ id: sent.id, deduplicated: true }]);
+      expect(await shop.transport.publish([once('b')])).toMatchObject([{ deduplicated: false }]);
+      expect(await shop.transport.metrics('a')).toMatchObject({ received: 1, deduplicated: 1 });
+      await advance(550);
+      expect(await shop.transport.publish([once()])).toMatchObject([{ deduplicated: false }]);
+      expect(await shop.transport.metrics('a')).toMatchObject({ received: 2, deduplicated: 1 });
+    });
+
+    it('holds within one call too', async () => {
+      const shop = await consume(['a']);
+      const [first, second] = [once(), once()];
+      expect(await shop.transport.publish([first, second])).toEqual([
+        { id: first.id, deduplicated: false },
+        { id: first.id, deduplicated: true },
+      ]);
+      expect(await shop.transport.metrics('a')).toMatchObject({ received: 1, deduplicated: 1 });
+    });
+  });
+}

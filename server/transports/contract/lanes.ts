@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import type { Subscription } from '../transport.js';
+import type { ContractStage } from './contract-stage.js';
+import { envelope } from './envelope.js';
+import { completed } from './outcome.js';
+
+/** What starts when: concurrency, rate, order, priority. */
+export function describeLanes({ advance, consume, counts, next, until }: ContractStage): void {
+  describe('lanes', () => {
+    it('runs as many as the connection may, and the next when one ends', async () => {
+      const shop = await consume(['a', 'b'], { concurrency: 2 });
+      await shop.transport.publish([envelope('a'), envelope('b'), envelope('a')]);
+      const first = await next(shop);
+      await next(shop);
+      await advance(20);
+      expect(shop.waiting).toHaveLength(0);
+      await first.commit(completed());
+      await next(shop);
+    });
+
+    it('starts a type of concurrency 1 in order of acceptance, over all connections of the service', async () => {
+      const subscription = { type: 'serial', concurrency: 1 };
+      const one = await consume([subscription]);
+      const two = await consume([subscription]);
+      const sent = Array.from({ length: 6 }, () => envelope('serial'));
+      await one.transport.publish(sent);
+      const order: string[] = [];
+      for (let i = 0; i < sent.length; i += 1) {
+        await until(() => one.waiting.length + two.waiting.length > 0);
+        expect(one.waiting.length + two.waiting.length).toBe(1);
+        const delivery = one.waiting.length > 0 ? one.shift() : two.shift();
+        order.push(delivery.envelope.id);
+        await delivery.commit(completed());
+      }
+      expect(order).toEqual(sent.map(({ id }) => id));
+    });
+
+    it('lets a type with a concurrency of its own run while the shared places are taken', async () => {
+      const shop = await consume(['a', { type: 'own', concurrency: 1 }], { concurrency: 1 });
+      await shop.transport.publish([envelope('a'), envelope('a'), envelope('own')]);
+      const types = [(await next(shop)).envelope.type, (await next(shop)).envelope.type];
+      expect(types.sort()).toEqual(['a', 'own']);
+    });
+
+    it('starts no more than the rate allows in its window', async () => {
+      const shop = await consume([{ type: 'a', rate: { max: 2, perMs: 200 } }]);
+      await shop.transport.publish(Array.from({ length: 5 }, () => envelope('a')));
+      await until(() => shop.waiting.length === 2);
+      await advance(50);
+      expect(shop.waiting).toHaveLength(2);
+      await until(() => shop.waiting.length === 4);
+      await until(() => shop.waiting.length === 5);
+    });
+
+    it('starts a higher priority first', async () => {
+      const shop = await consume([{ type: 'a', concurrency: 1 }]);
+      await shop.transport.publish([envelope('a')]);
+      const running = await next(shop);
+      const low = envelope('a', { priority: -5 });
+      const middle = envelope('a');
+      const high = envelope('a', { priority: 5 });
+      await shop.transport.publish([low, middle, high]);
+      await running.commit(completed());
+      for (const expected of [high, middle, low]) {
+        const delivery = await next(shop);
+        expect(delivery.envelope.id).toBe(expected.id);
+        await delivery.commit(completed());
+      }
+    });
+  });
+
+  describe('a changed subscription', () => {
+    const own: Subscription = { type: 'a', concurrency: 1 };
+
+    it.each([
+      ['gets', ['a', 'b'], [own, 'b']],
+      ['loses', [own, 'b'], ['a', 'b']],
+    ])('that %s a lane of its own still brings what was accepted before', async (_, first, second) => {
+      const before = await consume(first);
+      await before.transport.close({ drainMs: 0 });
+      const sent = envelope('a');
+      await before.transport.publish([sent, envelope('a', { delayMs: 100 })]);
+      const after = await consume(second);
+      const delivery = await next(after);
+      expect(delivery.envelope.id).toBe(sent.id);
+      await delivery.commit(completed());
+      await (await next(after)).commit(completed());
+      expect(await counts(after.transport, 'a')).toMatchObject({ received: 2, completed: 2, pending: 0 });
+    });
+  });
+}

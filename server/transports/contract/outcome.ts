@@ -1,0 +1,13 @@
+import type { Envelope, Outcome } from '../transport.js';
+
+export function completed(followUps: readonly Envelope[] = []): Extract<Outcome, { status: 'completed' }> {
+  return { status: 'completed', durationMs: 1, followUps };
+}
+
+export function failed(message: string, followUps: readonly Envelope[] = []): Outcome {
+  return { status: 'failed', durationMs: 1, error: { name: 'Error', message }, followUps };
+}
+
+export function retry(delayMs: number): Outcome {
+  return { status: 'retry', durationMs: 1, delayMs };
+}

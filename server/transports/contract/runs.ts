@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest';
+import type { Subscription } from '../transport.js';
+import type { ContractStage } from './contract-stage.js';
+import { envelope } from './envelope.js';
+import { completed, failed, retry } from './outcome.js';
+
+/** Events whose progress is kept. */
+export function describeRuns({ advance, consume, counts, next, until }: ContractStage): void {
+  describe('runs', () => {
+    const runs: Subscription = { type: 'run', keepsRuns: true };
+    const cancelled = new Error('cancelled');
+
+    it('keep what was checkpointed for the deliveries that follow', async () => {
+      const shop = await consume([runs]);
+      await shop.transport.publish([envelope('run')]);
+      const first = await next(shop);
+      expect([...first.checkpoints]).toEqual([]);
+      expect(await first.checkpoint('pick', '1')).toBe('ok');
+      expect(await first.checkpoint('pick', '2')).toBe('already');
+      expect(await first.checkpoint('__proto__', '3')).toBe('ok');
+      await first.commit(retry(10));
+      expect(await first.checkpoint('ship', '4')).toBe('fenced');
+      const second = await next(shop);
+      expect([...second.checkpoints]).toEqual([
+        ['pick', '1'],
+        ['__proto__', '3'],
+      ]);
+    });
+
+    it('take no checkpoint from a delivery that lost its lease', async () => {
+      const one = await consume([runs]);
+      await one.transport.publish([envelope('run')]);
+      const interrupted = await next(one);
+      await interrupted.checkpoint('pick', '1');
+      await one.transport.close({ drainMs: 0 });
+      const two = await consume([runs]);
+      const resumed = await next(two);
+      expect(await interrupted.checkpoint('ship', 'late')).toBe('fenced');
+      expect([...resumed.checkpoints]).toEqual([['pick', '1']]);
+      expect(await resumed.checkpoint('ship', '2')).toBe('ok');
+      expect(await interrupted.checkpoint('ship', 'late')).toBe('already');
+      await resumed.commit(completed());
+      expect(await resumed.checkpoint('more', '3')).toBe('fenced');
+    });
+
+    it('can be looked at from their acceptance to their end', async () => {
+      const shop = await consume([runs, 'a']);
+      const sent = envelope('run', { body: '{"order":1}' });
+      await shop.transport.publish([sent]);
+      const delivery = await next(shop);
+      await delivery.checkpoint('pick', '1');
+      expect(await shop.transport.run('run', sent.id)).toMatchObject({
+        id: sent.id,
+        service: 'shop',
+        envelope: { body: '{"order":1}' },
+        status: 'active',
+        attempt: 1,
+        checkpoints: new Map([['pick', '1']]),
+        endedAt: undefined,
+      });
+      await delivery.commit(retry(20));
+      expect(await shop.transport.run('run', sent.id)).toMatchObject({ status: 'waiting', attempt: 2 });
+      await (await next(shop)).commit({ ...completed(), result: '"done"' });
+      const ended = await shop.transport.run('run', sent.id);
+      expect(ended).toMatchObject({ status: 'completed', result: '"done"', error: undefined });
+      expect(ended?.endedAt).toBeGreaterThanOrEqual(ended?.acceptedAt ?? Number.NaN);
+      expect(await shop.transport.run('run', 'unknown')).toBeUndefined();
+    });
+
+    it('are listed newest first, of all services', async () => {
+      const shop = await consume([runs]);
+      const mail = await consume([runs], { service: 'mail' });
+      for (let i = 0; i < 3; i += 1) {
+        await shop.transport.publish([envelope('run')]);
+        await advance(5);
+      }
+      await (await next(mail)).commit(failed('no'));
+      const [latest, none] = await shop.transport.runs(['run', 'other'], 4);
+      expect(latest).toHaveLength(4);
+      expect(none).toEqual([]);
+      const times = (latest ?? []).map(({ acceptedAt }) => acceptedAt);
+      expect(times).toEqual([...times].sort((a, b) => b - a));
+      const [all] = await shop.transport.runs(['run'], 50);
+      expect(all?.filter(({ service }) => service === 'mail')).toHaveLength(3);
+      expect(all?.find(({ status }) => status === 'failed')).toMatchObject({
+        service: 'mail',
+        error: { message: 'no' },
+      });
+    });
+
+    it('tell when they have ended, with their result', async () => {
+      const shop = await consume([runs]);
+      const sent = envelope('run');
+      await shop.transport.publish([sent]);
+      const { signal } = new AbortController();
+      const ended = shop.transport.runEnded('run', sent.id, signal);
+      await (await next(shop)).commit({ ...completed(), result: '7' });
+      await until(() => true);
+      expect(await ended).toMatchObject({ status: 'completed', result: '7' });
+      expect(await shop.transport.runEnded('run', sent.id, signal)).toMatchObject({ status: 'completed' });
+      expect(await shop.transport.runEnded('run', 'unknown', signal)).toBeUndefined();
+    });
+
+    it('stop telling when nobody wants to know', async () => {
+      const shop = await consume([runs]);
+      const sent = envelope('run');
+      await shop.transport.publish([sent]);
+      const controller = new AbortController();
+      const ended = shop.transport.runEnded('run', sent.id, controller.signal);
+      controller.abort(cancelled);
+      await expect(ended).rejects.toBe(cancelled);
+      await expect(shop.transport.runEnded('run', sent.id, controller.signal)).rejects.toBe(cancelled);
+    });
+
+    it('can be ended from outside while they wait: they are not delivered then', async () => {
+      const shop = await consume([runs, 'b']);
+      const sent = envelope('run', { delayMs: 100 });
+      await shop.transport.publish([sent]);
+      const outcome = failed('cancelled', [envelope('b')]);
+      expect(await shop.transport.endRun('run', sent.id, outcome, cancelled)).toBe('ok');
+      expect(await shop.transport.endRun('run', sent.id, outcome, cancelled)).toBe('already');
+      expect(await shop.transport.endRun('run', 'unknown', outcome, cancelled)).toBe('fenced');
+      expect((await next(shop)).envelope.type).toBe('b');
+      await advance(150);
+      expect(shop.waiting).toHaveLength(0);
+      expect(await counts(shop.transport, 'run')).toMatchObject({ received: 1, failed: 1, pending: 0, active: 0 });
+    });
+
+    it('can be ended from outside while they run: the lease is revoked with the reason', async () => {
+      const shop = await consume([runs], { concurrency: 1 });
+      const sent = [envelope('run'), envelope('run')] as const;
+      await shop.transport.publish(sent);
+      const running = await next(shop);
+      const reasons: Error[] = [];
+      running.onRevoked = (reason) => reasons.push(reason);
+      expect(await shop.transport.endRun('run', sent[0].id, failed('cancelled'), cancelled)).toBe('ok');
+      await until(() => reasons.length > 0);
+      expect(reasons[0]?.message).toBe('cancelled');
+      expect(await running.commit(completed())).toBe('already');
+      expect((await next(shop)).envelope.id).toBe(sent[1].id);
+      expect(await counts(shop.transport, 'run')).toMatchObject({ received: 2, failed: 1, pending: 1, active: 1 });
+    });
+
+    it('are triggered by events, those that nobody handles too', async () => {
+      const trigger = (type: string): Subscription => ({
+        type: `run of ${type}`,
+        keepsRuns: true,
+        trigger: { type, idSuffix: 'flow' },
+      });
+      const shop = await consume(['handled', trigger('handled'), trigger('signal')]);
+      const handled = envelope('handled', { body: '"x"', requestId: 'r-1' });
+      const signal = envelope('signal');
+      await shop.transport.publish([handled, signal]);
+      const delivered = [await next(shop), await next(shop), await next(shop)].map((delivery) => delivery.envelope);
+      expect(delivered.map(({ type }) => type).sort()).toEqual(['handled', 'run of handled', 'run of signal']);
+      expect(delivered.find(({ type }) => type === 'run of handled')).toMatchObject({
+        id: `${handled.id}.flow`,
+        body: '"x"',
+        requestId: 'r-1',
+        depth: 1,
+      });
+      expect(await counts(shop.transport, 'signal')).toMatchObject({ received: 1, completed: 1, pending: 0 });
+      expect(await counts(shop.transport, 'run of signal')).toMatchObject({ received: 1, pending: 1 });
+    });
+  });
+}
