@@ -36,6 +36,14 @@ export default defineConfig({
       },
       {
         extends: true,
+        test: {
+          name: 'packed',
+          environment: 'node',
+          include: ['packed/**/*.test.ts'],
+        },
+      },
+      {
+        extends: true,
         plugins: [preact()],
         test: {
           name: 'ui',

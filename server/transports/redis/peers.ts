@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { MissingPackageError } from '../errors.js';
 import type { ClientOptions, RedisSettings } from './redis-options.js';
 
-const packages = 'bullmq ioredis';
+const packages = 'bullmq@6.7 ioredis@6';
 
 /** Loads the Redis client, an optional peer, at its first use, and connects. @throws {MissingPackageError} */
 export async function connectRedis({ url, client }: RedisSettings, options: ClientOptions): Promise<Redis> {

@@ -1,0 +1,39 @@
+/**
+ * What a user's program takes from each entry point of the package. The argument is the URL of a Redis.
+ *
+ * @module
+ */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { createHub, type Hub } from 'hubline';
+import { type AgentRunResult, createAgent } from 'hubline/agents';
+import { createDashboardHandler } from 'hubline/dashboard';
+import { redisTransport } from 'hubline/redis';
+import { scriptedProvider } from 'hubline/testing';
+
+const url = process.argv[2];
+if (url === undefined) throw new Error('the URL of a Redis is missing');
+
+const hub: Hub = createHub({ service: 'consumer', transport: redisTransport({ url }) });
+const agent = createAgent({
+  name: 'greeter',
+  systemPrompt: 'You greet.',
+  model: { model: 'rehearsed' },
+  provider: scriptedProvider(['Hello, Ada!']),
+});
+hub.event({ type: 'visitor.came', handler: agent.asHandler(), onSuccess: 'visitor.greeted' });
+const greeted = new Promise<string>((resolve) => {
+  hub.event<AgentRunResult>({ type: 'visitor.greeted', handler: ({ payload }) => resolve(payload.output) });
+});
+await hub.start();
+await hub.emit('visitor.came', 'I am Ada');
+
+const server = createServer(createDashboardHandler(hub)).listen(0, '127.0.0.1');
+await once(server, 'listening');
+const address = server.address();
+if (address === null || typeof address === 'string') throw new Error('a TCP server has an address with a port');
+const page = await fetch(`http://127.0.0.1:${address.port}/`);
+console.log(JSON.stringify({ greeting: await greeted, page: await page.text() }));
+server.closeAllConnections();
+server.close();
+await hub.stop();

@@ -1,0 +1,131 @@
+import { cp, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import packageJson from '../package.json' with { type: 'json' };
+import { startRedisServer } from '../scripts/redis-server.js';
+import { type ConsumerProject, createConsumerProject } from './consumer-project.js';
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const tsc = here('../node_modules/.bin/tsc');
+
+interface EntryPoint {
+  /** What users import. */
+  readonly specifier: string;
+  /** The names that it exports, in the sources. */
+  readonly names: readonly string[];
+}
+
+async function readEntryPoints(): Promise<EntryPoint[]> {
+  const entries = Object.entries(packageJson.exports).flatMap(([path, target]) =>
+    typeof target === 'string' ? [] : [{ path, file: target.default }],
+  );
+  return Promise.all(
+    entries.map(async ({ path, file }) => {
+      const source: object = await import(file.replace('./dist/', '../server/'));
+      return { specifier: path.replace('.', 'hubline'), names: Object.keys(source).sort() };
+    }),
+  );
+}
+
+const forRedis = ['bullmq@6.7', 'ioredis@6'];
+const entryPoints = await readEntryPoints();
+const names = Object.fromEntries(entryPoints.map(({ specifier, names }) => [specifier, names]));
+
+let project: ConsumerProject;
+beforeAll(async () => {
+  project = await createConsumerProject();
+});
+afterAll(() => project.remove());
+
+/** Checks a file against the types in the package, its declarations included, and writes it as JavaScript. */
+async function compile(file: string, moduleResolution: 'nodenext' | 'bundler'): Promise<void> {
+  const module = moduleResolution === 'bundler' ? 'esnext' : moduleResolution;
+  const options = { module, moduleResolution, target: 'es2022', types: ['node'], strict: true, skipLibCheck: false };
+  const config = `${moduleResolution}.json`;
+  await writeFile(join(project.folder, config), JSON.stringify({ compilerOptions: options, files: [file] }));
+  await project.run(tsc, '--project', config);
+}
+
+/** Runs a script that prints JSON. */
+async function runScript(file: string, source: string): Promise<unknown> {
+  await writeFile(join(project.folder, file), source);
+  const { stdout, stderr } = await project.run(process.execPath, file);
+  expect(stderr).toBe('');
+  return JSON.parse(stdout);
+}
+
+const printNames = (load: 'await import' | 'require'): string => {
+  const entries = entryPoints.map(({ specifier }) => `'${specifier}': Object.keys(${load}('${specifier}')).sort()`);
+  return `console.log(JSON.stringify({ ${entries} }))`;
+};
+
+describe('with its dependencies alone', () => {
+  // Linked: each package finds what it depends on and nothing else, as under pnpm.
+  beforeAll(() => project.install('--install-strategy=linked', '@types/node@20'), 60_000);
+
+  test('import gives every name of every entry point', async () => {
+    expect(await runScript('names.js', printNames('await import'))).toEqual(names);
+  });
+
+  test('so does require', async () => {
+    expect(await runScript('names.cjs', printNames('require'))).toEqual(names);
+  });
+
+  test('no entry point loads another package before it is used', async () => {
+    const alone = join(project.folder, 'alone/node_modules/hubline');
+    await cp(await realpath(join(project.folder, 'node_modules/hubline')), alone, { recursive: true });
+    expect(await runScript('alone/names.js', printNames('await import'))).toEqual(names);
+  });
+
+  test.each(['nodenext', 'bundler'] as const)('its types stand alone, under %s', async (moduleResolution) => {
+    // Those of hubline/redis name options of ioredis.
+    const withoutPeers = entryPoints.filter(({ specifier }) => specifier !== 'hubline/redis');
+    const source = withoutPeers.map(({ specifier }, index) => `export * as entry${index} from '${specifier}';`);
+    await writeFile(join(project.folder, 'entries.ts'), source.join('\n'));
+    await compile('entries.ts', moduleResolution);
+  });
+
+  test('its types may be imported into CommonJS', async () => {
+    await writeFile(join(project.folder, 'common.cts'), `import { createHub } from 'hubline';\nvoid createHub;`);
+    await compile('common.cts', 'nodenext');
+  });
+
+  test('carries no tests', async () => {
+    const files = await readdir(join(project.folder, 'node_modules/hubline'), { recursive: true });
+    expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'dist/index.js', 'dist/index.d.ts']));
+    expect(files.filter((file) => /\.test\.|\.fixture\.|contract/.test(file))).toEqual([]);
+  });
+
+  test('says what to install for Redis, when it is used', async () => {
+    const script = `
+      import { createHub } from 'hubline';
+      import { redisTransport } from 'hubline/redis';
+      const hub = createHub({ transport: redisTransport() });
+      const error = await hub.start().catch((thrown) => thrown);
+      console.log(JSON.stringify([error.name, error.message]));`;
+    expect(await runScript('without-peers.js', script)).toEqual([
+      'MissingPackageError',
+      `redisTransport needs ${forRedis.join(' ')}: npm install ${forRedis.join(' ')}`,
+    ]);
+  });
+});
+
+describe('with what it says to install for Redis', () => {
+  beforeAll(() => project.install('--install-strategy=linked', '@types/node@20', ...forRedis), 60_000);
+
+  test('imports all entry points into a program that works, its types checked', { timeout: 30_000 }, async () => {
+    const program = await readFile(here('consumer.ts'), 'utf8');
+    const imported = [...program.matchAll(/from '(hubline.*)'/g)].map(([, specifier]) => specifier);
+    expect(imported.sort()).toEqual(entryPoints.map(({ specifier }) => specifier).sort());
+
+    await writeFile(join(project.folder, 'consumer.ts'), program);
+    for (const moduleResolution of ['bundler', 'nodenext'] as const) await compile('consumer.ts', moduleResolution);
+    const server = await startRedisServer();
+    onTestFinished(() => server.release());
+    const { stdout, stderr } = await project.run(process.execPath, 'consumer.js', server.url);
+    expect(stderr).toBe('');
+    const page = await readFile(here('../dist/page/index.html'), 'utf8');
+    expect(JSON.parse(stdout)).toEqual({ greeting: 'Hello, Ada!', page });
+  });
+});
