@@ -65,7 +65,7 @@ test('j and k go through the rows, and stay at the ends', async ({ page, serve }
 test('groups open and close by keyboard, and the URL keeps it', async ({ page, serve }) => {
   const { origin } = await serve({ register: registerShop });
   await page.goto(origin);
-  await page.getByRole('button', { name: 'Group by prefix' }).press('Enter');
+  await page.getByRole('button', { name: 'Grouped' }).press('Enter');
   const group = page.getByRole('button', { name: 'payment 1' });
   await expect(group).toHaveAttribute('aria-expanded', 'true');
   await group.press('Enter');
@@ -75,7 +75,7 @@ test('groups open and close by keyboard, and the URL keeps it', async ({ page, s
   await expect(group).toHaveAttribute('aria-expanded', 'false');
   await expect(eventRow(page, 'order.created')).toBeVisible();
   await expect(page).toHaveURL(/group=prefix&closed=payment/);
-  await page.getByRole('button', { name: 'Group by prefix' }).press('Enter');
+  await page.getByRole('button', { name: 'Grouped' }).press('Enter');
   await expect(eventRow(page, 'payment.requested')).toBeVisible();
   await expect(page).toHaveURL(/#\/$/);
 });

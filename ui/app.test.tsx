@@ -259,8 +259,8 @@ test('keys: the search, the theme, and none of it while typing or when switched 
   await press('t');
   expect(document.documentElement.dataset['theme']).not.toBe(before);
   await press('?');
-  const dialog = document.querySelector('dialog');
-  expect(dialog?.open).toBe(true);
+  const dialog = document.querySelector<HTMLDialogElement>('dialog[open]');
+  expect(dialog?.getAttribute('aria-label')).toBe('Keyboard shortcuts');
   fireEvent.click(within(dialog ?? document.body).getByRole('checkbox'));
   dialog?.close();
   const switched = document.documentElement.dataset['theme'];

@@ -1,4 +1,3 @@
-import { useSignalEffect } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Agents } from './components/agents.js';
@@ -8,7 +7,9 @@ import { Events } from './components/events.js';
 import { Header } from './components/header.js';
 import { Overview } from './components/overview.js';
 import { ShortcutsDialog } from './components/shortcuts-dialog.js';
+import { SnapshotDialog } from './components/snapshot-dialog.js';
 import type { RowFocus } from './components/use-row-focus.js';
+import { useSnapshots } from './components/use-snapshots.js';
 import { Workflows } from './components/workflows.js';
 import { countByFilter } from './state/event-list.js';
 import { mediaQuery } from './state/media-query.js';
@@ -26,10 +27,16 @@ export interface AppProps {
 /** Below this width the panel covers the page. */
 const narrow = mediaQuery(window, '(max-width: 719.98px)');
 
-export function App({ monitor, navigation, preferences }: AppProps): JSX.Element {
+export function App({ monitor: live, navigation, preferences }: AppProps): JSX.Element {
   const search = useRef<HTMLInputElement>(null);
   const rowFocus = useRef<RowFocus>(null);
   const help = useRef<HTMLDialogElement>(null);
+  const snapshotDialog = useRef<HTMLDialogElement>(null);
+  const snapshots = useSnapshots(live, (isGood) => {
+    if (isGood) snapshotDialog.current?.close();
+    else if (snapshotDialog.current?.open === false) snapshotDialog.current.showModal();
+  });
+  const monitor = snapshots.shown;
   const showHelp = (): void => help.current?.showModal();
   useEffect(
     () =>
@@ -42,9 +49,6 @@ export function App({ monitor, navigation, preferences }: AppProps): JSX.Element
       }),
     [navigation, preferences],
   );
-  useSignalEffect(() => {
-    document.title = pageTitle(monitor);
-  });
   const openType = navigation.openType.value;
   const { view } = navigation.route.value;
   const covered = openType !== null && narrow.value;
@@ -54,9 +58,15 @@ export function App({ monitor, navigation, preferences }: AppProps): JSX.Element
         Skip to {view}
       </a>
       <div class="page" data-panel={openType !== null} inert={covered}>
-        <Header monitor={monitor} navigation={navigation} theme={preferences.theme} onHelp={showHelp} />
+        <Header
+          monitor={monitor}
+          navigation={navigation}
+          theme={preferences.theme}
+          onSnapshot={() => snapshotDialog.current?.showModal()}
+          onHelp={showHelp}
+        />
         <main class="main">
-          <Banner monitor={monitor} />
+          <Banner monitor={monitor} onLive={snapshots.close} />
           {view === 'events' && (
             <>
               <Overview store={monitor.store} />
@@ -68,6 +78,8 @@ export function App({ monitor, navigation, preferences }: AppProps): JSX.Element
         </main>
       </div>
       {openType !== null && <EventPanel type={openType} monitor={monitor} navigation={navigation} />}
+      <PageTitle monitor={monitor} />
+      <SnapshotDialog dialogRef={snapshotDialog} snapshots={snapshots} />
       <ShortcutsDialog dialogRef={help} enabled={preferences.shortcuts} />
       <div class="visually-hidden" role="status">
         {monitor.announcement}
@@ -76,8 +88,12 @@ export function App({ monitor, navigation, preferences }: AppProps): JSX.Element
   );
 }
 
-function pageTitle({ store }: Monitor): string {
+function PageTitle({ monitor: { store } }: { monitor: Monitor }): null {
   store.reading.value;
   const { failing } = countByFilter(store.rows.value.values());
-  return `${failing === 0 ? '' : `(${failing} failing) `}${store.hub.value?.service ?? 'Dashboard'} · Hubline`;
+  const title = `${failing === 0 ? '' : `(${failing} failing) `}${store.hub.value?.service ?? 'Dashboard'} · Hubline`;
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+  return null;
 }

@@ -99,5 +99,5 @@ test('no workflows, and none of that name, are said as they are', async () => {
   api.workflows = [];
   await page.poll();
   expect(screen.getByText('No workflows yet')).toBeTruthy();
-  expect(screen.getByRole('button', { name: 'Copy code' })).toBeTruthy();
+  expect(screen.getByText('hub.workflow')).toBeTruthy();
 });

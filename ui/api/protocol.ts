@@ -41,7 +41,7 @@ export interface Introspection extends Pick<IntrospectionBody, 'events' | 'workf
 /** The version of the wire protocol that this page reads. */
 const PROTOCOL: IntrospectionBody['protocol'] = 1;
 
-const counts: Decoder<Counts> = object<Counts>({
+const countFields = {
   received: number,
   completed: number,
   failed: number,
@@ -50,7 +50,9 @@ const counts: Decoder<Counts> = object<Counts>({
   retried: number,
   lastReceivedAt: optional(number),
   lastFailedAt: optional(number),
-});
+};
+
+const counts = object<Counts>(countFields);
 
 const agentSummary = { name: string, model: string, tools: array(string), delegates: array(string) };
 
@@ -130,23 +132,16 @@ const agent = object<AgentIntrospection>({
   }),
 });
 
-const introspection = object<Introspection>({
+export const introspection: Decoder<Introspection> = object<Introspection>({
   hub: object<HubInfo>({ service: string, transport: string, version: string, startedAt: nullable(number) }),
   events: array(event),
   workflows: array(workflow),
   agents: array(agent),
 });
 
-const eventBody = object<EventBody>({
+export const eventBody: Decoder<EventBody> = object<EventBody>({
+  ...countFields,
   type: string,
-  received: number,
-  completed: number,
-  failed: number,
-  pending: number,
-  active: number,
-  retried: number,
-  lastReceivedAt: optional(number),
-  lastFailedAt: optional(number),
   deduplicated: number,
   durationMs: object<EventBody['durationMs']>({
     p50: nullable(number),

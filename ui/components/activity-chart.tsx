@@ -34,7 +34,7 @@ export function ActivityChart({ history }: { history: History }): JSX.Element {
       <ChartTable
         caption="Events by the minute, as seen by this page"
         rows={minutes.reverse().map((slice) => ({
-          time: formatMinute(performance.timeOrigin + slice.at),
+          name: formatMinute(performance.timeOrigin + slice.at),
           received: Math.round(slice.received),
           completed: Math.round(slice.completed),
           failed: Math.round(slice.failed),
@@ -46,18 +46,12 @@ export function ActivityChart({ history }: { history: History }): JSX.Element {
 
 function toBar(slice: Slice, restarts: readonly number[]): Bar {
   const perSecond = (count: number): number => (slice.coveredMs === 0 ? 0 : (count / slice.coveredMs) * 1_000);
-  const received = perSecond(slice.received);
-  const completed = perSecond(slice.completed);
-  const failed = perSecond(slice.failed);
-  const restarted = restarts.some((at) => at >= slice.at && at < slice.at + SLICE_MS);
-  const time = formatTime(performance.timeOrigin + slice.at);
-  const numbers = `${formatRate(received)} received, ${formatRate(completed)} completed, ${formatRate(failed)} failed a second`;
   return {
-    received,
-    completed,
-    failed,
+    name: formatTime(performance.timeOrigin + slice.at),
+    received: perSecond(slice.received),
+    completed: perSecond(slice.completed),
+    failed: perSecond(slice.failed),
     known: slice.coveredMs > 0,
-    restarted,
-    title: `${time}: ${slice.coveredMs === 0 ? 'not seen' : numbers}${restarted ? ' (restarted)' : ''}`,
+    restarted: restarts.some((at) => at >= slice.at && at < slice.at + SLICE_MS),
   };
 }

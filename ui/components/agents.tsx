@@ -4,12 +4,7 @@ import type { HubStore } from '../state/hub-store.js';
 import type { Navigation } from '../state/navigation.js';
 import { AgentCard } from './agent-card.js';
 import { EmptyState } from './empty-state.js';
-import { Snippet } from './snippet.js';
 import { TableSkeleton } from './table-skeleton.js';
-
-const SNIPPET = `const triage = createAgent({ name: 'triage', systemPrompt, provider, model });
-
-hub.event({ type: 'ticket.created', handler: triage.asHandler() });`;
 
 export interface AgentsProps {
   readonly store: HubStore;
@@ -34,8 +29,9 @@ function AgentsBody({ store, navigation }: AgentsProps): JSX.Element {
   if (agents.length === 0) {
     return (
       <EmptyState title="No agents yet">
-        <p>Let an agent handle an event type and it appears here, with its runs and tokens:</p>
-        <Snippet code={SNIPPET} />
+        <p>
+          Let one handle an event type, with <code>agent.asHandler()</code>, and it appears here.
+        </p>
       </EmptyState>
     );
   }

@@ -1,13 +1,32 @@
 import type { JSX } from 'preact';
-import { formatTime } from '../format/clock-time.js';
+import { formatDateTime, formatTime } from '../format/clock-time.js';
 import { formatAge } from '../format/duration.js';
 import type { Connection } from '../state/connection.js';
 import type { Monitor } from '../state/monitor.js';
 import { Icon } from './icon.js';
 
-/** Says what is wrong with the connection, since when, and what happens next. Nothing while all is well. */
-export function Banner({ monitor }: { monitor: Monitor }): JSX.Element | null {
+export interface BannerProps {
+  readonly monitor: Monitor;
+  /** Leaves the snapshot. */
+  readonly onLive: () => void;
+}
+
+/** Says what is wrong with the connection, since when, and what happens next, or what snapshot this is. Nothing while all is well. */
+export function Banner({ monitor, onLive }: BannerProps): JSX.Element | null {
   const connection = monitor.connection.value;
+  if (connection.kind === 'snapshot') {
+    return (
+      <section class="banner banner-stale" aria-label="Snapshot">
+        <Icon name="snapshot" />
+        <p class="banner-text">
+          <strong>Snapshot of {formatDateTime(monitor.serverNow.value)}.</strong> Nothing in it changes.
+        </p>
+        <button type="button" class="button" onClick={onLive}>
+          Back to live
+        </button>
+      </section>
+    );
+  }
   if (connection.kind !== 'stale' && connection.kind !== 'lost') return null;
   return (
     <section class={`banner banner-${connection.kind}`} aria-label="Connection">

@@ -7,6 +7,7 @@ const ICON: Record<Connection['kind'], IconName> = {
   connecting: 'hourglass',
   live: 'dot',
   paused: 'pause',
+  snapshot: 'snapshot',
   stale: 'clock',
   lost: 'triangle',
 };
@@ -27,6 +28,8 @@ function label(connection: Connection): string {
       return 'Connecting';
     case 'live':
       return 'Live';
+    case 'snapshot':
+      return 'Snapshot';
     case 'paused':
       return 'Paused';
     case 'stale':

@@ -5,12 +5,13 @@ import type { EventRow } from '../state/event-row.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
 import { CopyButton } from './copy-button.js';
+import { CountStats } from './count-stats.js';
 import { DetailSections } from './detail-sections.js';
 import { EventSettings } from './event-settings.js';
 import { FollowUps } from './follow-ups.js';
 import { Icon } from './icon.js';
+import { IconButton } from './icon-button.js';
 import { KindTag } from './kind-tag.js';
-import { PanelCounts } from './panel-counts.js';
 import { PanelSection } from './panel-section.js';
 import { ServiceTable } from './service-table.js';
 import { StatusBadge } from './status-badge.js';
@@ -36,10 +37,7 @@ export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.
         <h2 id="panel-title" class="panel-title" ref={title} tabIndex={-1} title={type}>
           <bdi>{type}</bdi>
         </h2>
-        <button type="button" class="icon-button" title="Close (Esc)" onClick={() => navigation.go({ name: null })}>
-          <Icon name="close" />
-          <span class="visually-hidden">Close</span>
-        </button>
+        <IconButton icon="close" label="Close" title="Close (Esc)" onClick={() => navigation.go({ name: null })} />
       </div>
       <div class="panel-bar">
         {row && <StatusBadge status={row.view.value.status} />}
@@ -51,6 +49,9 @@ export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.
         </span>
       </div>
       {row && detail?.error && <PanelNotice detail={detail} />}
+      {row && !detail && monitor.connection.value.kind === 'snapshot' && (
+        <p class="panel-note muted">The snapshot has no details of this type.</p>
+      )}
       {row && <PanelBody row={row} detail={detail} monitor={monitor} navigation={navigation} />}
       {!row && store.hub.value && <p class="panel-note">No event type of this name is registered.</p>}
     </aside>
@@ -67,7 +68,12 @@ function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.El
   return (
     <>
       {event.description && <p class="panel-description">{event.description}</p>}
-      <PanelCounts counts={event.metrics} deduplicated={detail?.body?.deduplicated} />
+      <dl class="stats panel-stats">
+        <CountStats
+          counters={['received', 'completed', 'failed', 'pending', 'active', 'retried', 'deduplicated']}
+          counts={{ ...event.metrics, deduplicated: detail?.body?.deduplicated }}
+        />
+      </dl>
       <DetailSections body={detail?.body ?? null} serverNow={monitor.serverNow.value} />
       {event.services && <ServiceTable services={event.services} />}
       <FollowUps event={event} store={monitor.store} query={navigation.query.value} />

@@ -1,4 +1,3 @@
-import { useComputed } from '@preact/signals';
 import type { JSX } from 'preact';
 import { formatPercent, formatRate } from '../format/ratio.js';
 import type { EventRow } from '../state/event-row.js';
@@ -23,11 +22,10 @@ export interface EventTableRowProps {
 
 /** One event type. Renders only where one of its values changed. */
 export function EventTableRow({ row, index, navigation }: EventTableRowProps): JSX.Element {
-  const isOpen = useComputed(() => navigation.openType.value === row.type);
-  const kind = useComputed(() => row.event.value.kind);
+  const isOpen = navigation.openType.value === row.type;
   const view = row.view.value;
   return (
-    <tr class="row" data-open={isOpen.value} aria-rowindex={index + 2} style={{ '--index': index }}>
+    <tr class="row" data-open={isOpen} aria-rowindex={index + 2} style={{ '--index': index }}>
       <td class="col-status">
         <StatusBadge status={view.status} />
       </td>
@@ -36,12 +34,12 @@ export function EventTableRow({ row, index, navigation }: EventTableRowProps): J
           class="row-link"
           href={viewPath('events', row.type) + navigation.query.value}
           title={row.type}
-          aria-current={isOpen.value ? 'true' : undefined}
+          aria-current={isOpen ? 'true' : undefined}
           data-type={row.type}
         >
           <bdi>{row.type}</bdi>
         </a>
-        {kind.value !== 'handler' && <span class="tag">{kind.value}</span>}
+        {view.kind !== 'handler' && <span class="tag">{view.kind}</span>}
         {view.restarted && (
           <span class="tag tag-stale" title="Counting began anew in the last minute">
             restarted

@@ -44,7 +44,7 @@ export function Events({ store, navigation, searchRef, focusRef }: EventsProps):
             title="Group event types by the part of their name before the first . : or /"
             onClick={() => navigation.go({ group: route.group === 'prefix' ? 'none' : 'prefix', closed: [] })}
           >
-            Group by prefix
+            Grouped
           </button>
         </div>
       )}

@@ -5,34 +5,25 @@ import { formatAge } from '../format/duration.js';
 import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
 import { THEMES, type Theme } from '../state/preferences.js';
-import { INTERVALS, type Interval } from '../state/route.js';
+import { INTERVALS } from '../state/route.js';
 import { ConnectionPill } from './connection-pill.js';
-import { Icon } from './icon.js';
+import { IconButton } from './icon-button.js';
 import { Logo } from './logo.js';
 import { Select } from './select.js';
 import { ViewLinks } from './view-links.js';
-
-const INTERVAL_LABEL: Record<Interval, string> = {
-  '1': '1 s',
-  '2': '2 s',
-  '5': '5 s',
-  '15': '15 s',
-  '60': '60 s',
-  off: 'Off',
-};
-
-const THEME_LABEL: Record<Theme, string> = { system: 'System', light: 'Light', dark: 'Dark' };
 
 export interface HeaderProps {
   readonly monitor: Monitor;
   readonly navigation: Navigation;
   readonly theme: Signal<Theme>;
+  readonly onSnapshot: () => void;
   readonly onHelp: () => void;
 }
 
 /** Whose hub this is, how fresh its numbers are, and what a person sets for the whole page. */
-export function Header({ monitor, navigation, theme, onHelp }: HeaderProps): JSX.Element {
+export function Header({ monitor, navigation, theme, onSnapshot, onHelp }: HeaderProps): JSX.Element {
   const hub = monitor.store.hub.value;
+  const connection = monitor.connection.value;
   return (
     <header class="header">
       <Logo />
@@ -43,32 +34,31 @@ export function Header({ monitor, navigation, theme, onHelp }: HeaderProps): JSX
         {hub && <p class="header-facts">{facts(hub, monitor.serverNow.value)}</p>}
       </div>
       <ViewLinks store={monitor.store} navigation={navigation} />
-      <ConnectionPill connection={monitor.connection.value} />
+      <ConnectionPill connection={connection} />
       <div class="header-controls">
-        <Select
-          label="Poll"
-          options={INTERVALS}
-          labels={INTERVAL_LABEL}
-          value={navigation.route.value.every}
-          onChange={(every) => navigation.go({ every }, { replace: true })}
-        />
-        <button type="button" class="icon-button" title="Refresh now" onClick={monitor.refresh}>
-          <Icon name="refresh" />
-          <span class="visually-hidden">Refresh now</span>
-        </button>
+        {connection.kind !== 'snapshot' && (
+          <>
+            <Select
+              label="Poll"
+              options={INTERVALS}
+              nameOf={(every) => (every === 'off' ? 'Off' : `${every} s`)}
+              value={navigation.route.value.every}
+              onChange={(every) => navigation.go({ every }, { replace: true })}
+            />
+            <IconButton icon="refresh" label="Refresh now" onClick={monitor.refresh} />
+          </>
+        )}
         <Select
           label="Theme"
           options={THEMES}
-          labels={THEME_LABEL}
+          nameOf={(name) => name.charAt(0).toUpperCase() + name.slice(1)}
           value={theme.value}
           onChange={(next) => {
             theme.value = next;
           }}
         />
-        <button type="button" class="icon-button" title="Keyboard shortcuts" onClick={onHelp}>
-          <span aria-hidden="true">?</span>
-          <span class="visually-hidden">Keyboard shortcuts</span>
-        </button>
+        <IconButton icon="snapshot" label="Snapshot" onClick={onSnapshot} />
+        <IconButton icon="help" label="Keyboard shortcuts" onClick={onHelp} />
       </div>
     </header>
   );

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
+import { CopyButton } from './copy-button.js';
 import { EmptyState } from './empty-state.js';
-import { Snippet } from './snippet.js';
 
 const SNIPPET = `hub.event({
   type: 'order.created',
@@ -13,7 +13,10 @@ export function NothingRegistered(): JSX.Element {
   return (
     <EmptyState title="No event types yet">
       <p>This hub has nothing registered. Register an event type and it appears here by itself:</p>
-      <Snippet code={SNIPPET} />
+      <div class="snippet">
+        <pre class="code">{SNIPPET}</pre>
+        <CopyButton label="Copy code" text={() => SNIPPET} />
+      </div>
     </EmptyState>
   );
 }

@@ -3,17 +3,19 @@ import type { JSX } from 'preact';
 export interface SelectProps<T extends string> {
   readonly label: string;
   readonly options: readonly T[];
-  readonly labels: Readonly<Record<T, string>>;
+  /** What an option is called. */
+  readonly nameOf: (option: T) => string;
   readonly value: T;
   readonly onChange: (value: T) => void;
 }
 
 /** A choice of one, with its label before it. */
-export function Select<T extends string>({ label, options, labels, value, onChange }: SelectProps<T>): JSX.Element {
+export function Select<T extends string>({ label, options, nameOf, value, onChange }: SelectProps<T>): JSX.Element {
   return (
-    <label class="select">
+    <label class="select" title={label}>
       <span class="select-label">{label}</span>
       <select
+        aria-label={label}
         value={value}
         onChange={(event) => {
           const chosen = options.find((option) => option === event.currentTarget.value);
@@ -22,7 +24,7 @@ export function Select<T extends string>({ label, options, labels, value, onChan
       >
         {options.map((option) => (
           <option key={option} value={option}>
-            {labels[option]}
+            {nameOf(option)}
           </option>
         ))}
       </select>

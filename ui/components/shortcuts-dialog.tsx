@@ -1,6 +1,7 @@
 import type { Signal } from '@preact/signals';
 import type { JSX, RefObject } from 'preact';
 import { SHORTCUTS } from '../state/shortcuts.js';
+import { Dialog } from './dialog.js';
 
 export interface ShortcutsDialogProps {
   readonly dialogRef: RefObject<HTMLDialogElement | null>;
@@ -10,8 +11,7 @@ export interface ShortcutsDialogProps {
 /** Lists the shortcuts, and lets a person switch the single-key ones off. */
 export function ShortcutsDialog({ dialogRef, enabled }: ShortcutsDialogProps): JSX.Element {
   return (
-    <dialog ref={dialogRef} class="dialog" aria-labelledby="shortcuts-title">
-      <h2 id="shortcuts-title">Keyboard shortcuts</h2>
+    <Dialog dialogRef={dialogRef} title="Keyboard shortcuts">
       <dl class="shortcuts">
         {SHORTCUTS.map(([key, action]) => (
           <div key={key}>
@@ -32,11 +32,6 @@ export function ShortcutsDialog({ dialogRef, enabled }: ShortcutsDialogProps): J
         />
         Single-key shortcuts are on
       </label>
-      <form method="dialog">
-        <button type="submit" class="button">
-          Close
-        </button>
-      </form>
-    </dialog>
+    </Dialog>
   );
 }

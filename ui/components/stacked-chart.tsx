@@ -4,8 +4,8 @@ import { niceCeiling } from '../format/chart-scale.js';
 import type { Tally } from '../state/history.js';
 
 export interface Bar extends Tally {
-  /** When, and how much: shown while the pointer is over the bar. */
-  readonly title: string;
+  /** When it was, for people. */
+  readonly name: string;
   /** Whether anything is known of this time. */
   readonly known: boolean;
   /** Counting began anew here. */
@@ -63,7 +63,7 @@ export function StackedChart({ label, bars, format, start, end }: StackedChartPr
       </svg>
       <div class="chart-time" aria-hidden="true">
         {bar ? (
-          <span>{bar.title}</span>
+          <span>{readout(bar, format)}</span>
         ) : (
           <>
             <span>{start}</span>
@@ -73,6 +73,15 @@ export function StackedChart({ label, bars, format, start, end }: StackedChartPr
       </div>
     </div>
   );
+}
+
+/** When, and how much. */
+function readout(
+  { name, known, restarted, received, completed, failed }: Bar,
+  format: (value: number) => string,
+): string {
+  const counts = `${format(received)} received, ${format(completed)} completed, ${format(failed)} failed`;
+  return `${name}: ${known ? counts : 'not seen'}${restarted ? ', restarted' : ''}`;
 }
 
 /** A bar from `foot` upwards; empty where it has no height. */

@@ -1,5 +1,5 @@
 import type { RefObject } from 'preact';
-import { useImperativeHandle, useLayoutEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 
 /** Moves the focus among the rows of the table. */
 export interface RowFocus {
@@ -20,13 +20,18 @@ export function useRowFocus(
   current: string | null,
 ): string | null {
   const [wanted, setWanted] = useState<string | null>(null);
-  useImperativeHandle(handle, () => ({
-    move: (step) => {
-      const all = types();
-      const at = all.indexOf(current ?? '');
-      setWanted(all[at === -1 ? 0 : at + step] ?? current);
-    },
-  }));
+  useLayoutEffect(() => {
+    handle.current = {
+      move: (step) => {
+        const all = types();
+        const at = all.indexOf(current ?? '');
+        setWanted(all[at === -1 ? 0 : at + step] ?? current);
+      },
+    };
+    return () => {
+      handle.current = null;
+    };
+  });
   useLayoutEffect(() => {
     if (wanted === null) return;
     const links = [...(body.current?.querySelectorAll<HTMLElement>('.row-link') ?? [])];

@@ -2,9 +2,8 @@ import type { JSX } from 'preact';
 import type { WorkflowIntrospection } from '../../server/dashboard/protocol.js';
 import type { Monitor } from '../state/monitor.js';
 import { viewPath } from '../state/route.js';
-import { Count } from './count.js';
+import { CountStats } from './count-stats.js';
 import { RunList } from './run-list.js';
-import { Stat } from './stat.js';
 import { WorkflowGraph } from './workflow-graph.js';
 
 /** Runs that a workflow shows among others. */
@@ -39,21 +38,7 @@ export function WorkflowCard({ workflow, isOpen, monitor, query }: WorkflowCardP
         {description && <p class="muted">{description}</p>}
       </div>
       <dl class="stats workflow-stats">
-        <Stat label="Runs" icon="dot" tone="received" title="Runs accepted">
-          <Count value={metrics.received} />
-        </Stat>
-        <Stat label="Completed" icon="check" tone="completed">
-          <Count value={metrics.completed} />
-        </Stat>
-        <Stat label="Failed" icon="triangle" tone="failed">
-          <Count value={metrics.failed} />
-        </Stat>
-        <Stat label="Pending" title="Accepted and not ended: waiting, delayed or running">
-          <Count value={metrics.pending} />
-        </Stat>
-        <Stat label="Retried" title="Attempts of a step that failed and were scheduled again">
-          <Count value={metrics.retried} />
-        </Stat>
+        <CountStats counters={['received', 'completed', 'failed', 'pending', 'retried']} counts={metrics} />
       </dl>
       <WorkflowGraph workflow={workflow} rows={monitor.store.rows.value} query={query} />
       <div class="workflow-runs">

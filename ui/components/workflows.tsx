@@ -3,18 +3,8 @@ import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
 import { viewPath } from '../state/route.js';
 import { EmptyState } from './empty-state.js';
-import { Snippet } from './snippet.js';
 import { TableSkeleton } from './table-skeleton.js';
 import { WorkflowCard } from './workflow-card.js';
-
-const SNIPPET = `hub.workflow(createWorkflow({
-  name: 'fulfil',
-  trigger: 'order.paid',
-  steps: [
-    { name: 'pick', handler: ({ payload }) => pick(payload) },
-    { name: 'ship', handler: ({ payload }) => ship(payload) },
-  ],
-}));`;
 
 export interface WorkflowsProps {
   readonly monitor: Monitor;
@@ -51,8 +41,9 @@ function WorkflowsBody({ monitor, name, query }: WorkflowsBodyProps): JSX.Elemen
   if (workflows.length === 0) {
     return (
       <EmptyState title="No workflows yet">
-        <p>A workflow runs named steps one after another, each checkpointed. Register one and it appears here:</p>
-        <Snippet code={SNIPPET} />
+        <p>
+          Register one with <code>hub.workflow</code> and it appears here.
+        </p>
       </EmptyState>
     );
   }

@@ -11,7 +11,7 @@ test('says nothing of the first connection, and says a change', async () => {
   expect(announcer.text.value).toBe('');
   announcer.connection('lost');
   await vi.advanceTimersByTimeAsync(0);
-  expect(announcer.text.value).toBe('Connection is lost.');
+  expect(announcer.text.value).toBe('The connection is lost.');
 });
 
 test('speaks at most once in ten seconds, and then of all that came together', async () => {
@@ -25,7 +25,7 @@ test('speaks at most once in ten seconds, and then of all that came together', a
   await vi.advanceTimersByTimeAsync(ANNOUNCE_EVERY_MS - 1);
   expect(announcer.text.value).toBe('1 new failure in order.paid.');
   await vi.advanceTimersByTimeAsync(1);
-  expect(announcer.text.value).toBe('Connection is lost. 5 new failures in 2 event types.');
+  expect(announcer.text.value).toBe('The connection is lost. 5 new failures in 2 event types.');
 });
 
 test('a connection that is back before anything was said is no news', async () => {

@@ -11,14 +11,6 @@ export interface Announcer {
 
 export const ANNOUNCE_EVERY_MS = 10_000;
 
-const CONNECTION_TEXT: Record<Connection['kind'], string> = {
-  connecting: 'Connecting.',
-  live: 'Connection is live.',
-  paused: 'Polling is paused.',
-  stale: 'Data is stale.',
-  lost: 'Connection is lost.',
-};
-
 export function createAnnouncer(): Announcer {
   const text = signal('');
   const failures = new Map<string, number>();
@@ -31,7 +23,7 @@ export function createAnnouncer(): Announcer {
     scheduled = false;
     const parts = [failureText(failures)];
     // The first connection is what everybody expects.
-    if (kind !== said && !(said === 'connecting' && kind === 'live')) parts.unshift(CONNECTION_TEXT[kind]);
+    if (kind !== said && !(said === 'connecting' && kind === 'live')) parts.unshift(`The connection is ${kind}.`);
     said = kind;
     failures.clear();
     const message = parts.filter(Boolean).join(' ');

@@ -5,6 +5,7 @@ export type Connection =
   | { readonly kind: 'connecting' }
   | { readonly kind: 'live' }
   | { readonly kind: 'paused' }
+  | { readonly kind: 'snapshot' }
   | { readonly kind: 'stale'; readonly ageMs: number }
   | { readonly kind: 'lost'; readonly error: RequestError };
 

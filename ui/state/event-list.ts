@@ -1,6 +1,6 @@
 import { type EventRow, failureRatio } from './event-row.js';
 import type { EventStatus } from './event-status.js';
-import { HISTORY_MS, increaseWithin, ratePerSecond } from './history.js';
+import { counted, ratePerSecond } from './history.js';
 import type { Filter, Route, SortKey } from './route.js';
 
 /** What decides which rows the table shows, and in what order. */
@@ -15,7 +15,7 @@ const SORT_VALUE: Record<Exclude<SortKey, 'type'>, (row: EventRow) => number | n
   failed: ({ metrics }) => metrics.failed,
   rate: ({ history }) => ratePerSecond(history),
   failures: ({ metrics }) => failureRatio(metrics),
-  recent: ({ history }) => increaseWithin(history, HISTORY_MS).received,
+  recent: ({ history }) => counted(history).received,
 };
 
 /**

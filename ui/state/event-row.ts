@@ -1,22 +1,13 @@
 import { computed, type ReadonlySignal } from '@preact/signals';
-import type { Counts, EventIntrospection } from '../../server/dashboard/protocol.js';
-import { createLastSeen, type EventStatus, eventStatus } from './event-status.js';
-import {
-  addSample,
-  HISTORY_MS,
-  type History,
-  increaseWithin,
-  lastRestart,
-  ratePerSecond,
-  type Sample,
-  seenSlices,
-  type Tally,
-} from './history.js';
+import type { Counts, EventIntrospection, EventKind } from '../../server/dashboard/protocol.js';
+import { type EventStatus, eventStatus } from './event-status.js';
+import { addSample, counted, type History, lastRestart, ratePerSecond, seenSlices, type Tally } from './history.js';
 import type { Moment, Reading } from './reading.js';
 import { type Sparkline, sparkline } from './sparkline.js';
 
 /** What a row of the table shows. Two views of equal values are the same object, so a row renders only on a change. */
 export interface RowView extends Tally, Sparkline {
+  readonly kind: EventKind;
   readonly status: EventStatus;
   readonly ratePerSecond: number | null;
   /** Part of the ended events that failed; `null` while none has ended. */
@@ -46,25 +37,28 @@ export interface EventRow {
 /** A row says for this long that its counting began anew. */
 const RESTARTED_MS = 60_000;
 
-/** @param readings changes with every answer that was taken in */
+/**
+ * @param readings changes with every answer that was taken in
+ * @param past what was seen of the type before
+ */
 export function createEventRow(
   first: EventIntrospection,
   reading: Reading,
   readings: ReadonlySignal<Moment>,
-  samples: readonly Sample[] = [],
+  past: History = [],
 ): EventRow {
-  const history = [...samples];
-  const lastSeen = createLastSeen();
+  const history = [...past];
+  let changedAt = Number.NEGATIVE_INFINITY;
   let event = first;
   let status: EventStatus = 'never';
   let shown: RowView | undefined;
 
   const update = (next: EventIntrospection, now: Reading): Tally => {
-    const counted = addSample(history, now.at, next.metrics, now.hubRestarted);
-    lastSeen.note(counted, now.at);
+    const step = addSample(history, now.at, next.metrics, now.hubRestarted);
+    if (step.received + step.completed > 0) changedAt = now.at;
     event = next;
-    status = eventStatus(next.metrics, lastSeen, now);
-    return counted;
+    status = eventStatus(next.metrics, changedAt, now);
+    return step;
   };
   update(first, reading);
 
@@ -82,9 +76,9 @@ export function createEventRow(
       return event;
     }),
     view: computed(() => {
-      const next = viewOf(event.metrics, status, history, readings.value.at);
-      if (shown === undefined || !isEqual(next, shown)) shown = next;
-      return shown;
+      const next = viewOf(event, status, history, readings.value.at);
+      if (JSON.stringify(next) !== JSON.stringify(shown)) shown = next;
+      return shown ?? next;
     }),
     update,
   };
@@ -95,22 +89,19 @@ export function failureRatio({ completed, failed }: Tally): number | null {
   return completed + failed === 0 ? null : failed / (completed + failed);
 }
 
-function viewOf({ received, completed, failed }: Counts, status: EventStatus, history: History, at: number): RowView {
+function viewOf({ kind, metrics }: EventIntrospection, status: EventStatus, history: History, at: number): RowView {
+  const { received, completed, failed } = metrics;
   const restartedAt = lastRestart(history);
   return {
     received,
     completed,
     failed,
+    kind,
     status,
     ratePerSecond: ratePerSecond(history),
-    failureRatio: failureRatio({ received, completed, failed }),
-    recent: increaseWithin(history, HISTORY_MS).received,
+    failureRatio: failureRatio(metrics),
+    recent: counted(history).received,
     restarted: restartedAt !== undefined && restartedAt > at - RESTARTED_MS,
     ...sparkline(seenSlices(history, at)),
   };
-}
-
-function isEqual(a: RowView, b: RowView): boolean {
-  const after = new Map<string, unknown>(Object.entries(b));
-  return Object.entries(a).every(([name, value]) => Object.is(value, after.get(name)));
 }

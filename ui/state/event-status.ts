@@ -1,5 +1,5 @@
 import type { Counts } from '../../server/dashboard/protocol.js';
-import { HISTORY_MS, type Tally } from './history.js';
+import { HISTORY_MS } from './history.js';
 import type { Moment } from './reading.js';
 
 /** What an event type is doing. */
@@ -11,31 +11,6 @@ export const FAILING_MS = HISTORY_MS;
 /** A type that did anything within this time is active. */
 export const ACTIVE_MS = 60_000;
 
-/** When the page itself last saw a type do something, in milliseconds on its monotonic clock. */
-export interface LastSeen {
-  readonly failedAt: number;
-  readonly changedAt: number;
-  /** Takes in what was counted up to `at`. */
-  note(counted: Tally, at: number): void;
-}
-
-export function createLastSeen(): LastSeen {
-  let failedAt = Number.NEGATIVE_INFINITY;
-  let changedAt = Number.NEGATIVE_INFINITY;
-  return {
-    get failedAt() {
-      return failedAt;
-    },
-    get changedAt() {
-      return changedAt;
-    },
-    note: ({ received, completed, failed }, at) => {
-      if (failed > 0) failedAt = at;
-      if (received + completed > 0) changedAt = at;
-    },
-  };
-}
-
 /**
  * Decides the status of a type. The server's own times tell what happened before the page was opened; what the page saw
  * tells what has no time of its own, such as a delayed event that completed now. The first that holds:
@@ -45,12 +20,13 @@ export function createLastSeen(): LastSeen {
  * 3. never: no event was ever received
  * 4. idle
  *
+ * @param changedAt when the page last saw a count rise, on its monotonic clock
  * @param now when `counts` were read
  */
-export function eventStatus(counts: Counts, seen: Omit<LastSeen, 'note'>, { at, serverNow }: Moment): EventStatus {
-  if (isWithin(counts.lastFailedAt, FAILING_MS, serverNow) || at - seen.failedAt < FAILING_MS) return 'failing';
+export function eventStatus(counts: Counts, changedAt: number, { at, serverNow }: Moment): EventStatus {
+  if (isWithin(counts.lastFailedAt, FAILING_MS, serverNow)) return 'failing';
   if (counts.active > 0 || isWithin(counts.lastReceivedAt, ACTIVE_MS, serverNow)) return 'active';
-  if (at - seen.changedAt < ACTIVE_MS) return 'active';
+  if (isWithin(changedAt, ACTIVE_MS, at)) return 'active';
   return counts.received === 0 ? 'never' : 'idle';
 }
 

@@ -44,79 +44,66 @@ export function layoutGraph(shape: GraphShape, available: number): GraphLayout {
   return nodeWidth < MIN_NODE_WIDTH ? layoutDown(shape, available) : layoutAcross(shape, nodeWidth);
 }
 
-function layoutAcross({ hasTrigger, steps, followUps }: GraphShape, nodeWidth: number): GraphLayout {
-  const stackHeight = followUps * NODE_HEIGHT + Math.max(0, followUps - 1) * STACK_GAP;
-  const height = Math.max(NODE_HEIGHT + 2 * FRAME_PADDING, stackHeight);
+function layoutAcross(shape: GraphShape, nodeWidth: number): GraphLayout {
+  const { hasTrigger, followUps } = shape;
+  const { starts, frameStart, frameEnd } = sequence(shape, nodeWidth);
+  const stackHeight = followUps * (NODE_HEIGHT + STACK_GAP) - STACK_GAP;
+  const frameHeight = NODE_HEIGHT + 2 * FRAME_PADDING;
+  const height = Math.max(frameHeight, stackHeight);
   const middle = height / 2;
   const y = middle - NODE_HEIGHT / 2;
-  const stride = nodeWidth + GAP;
-  const frameX = hasTrigger ? stride - FRAME_PADDING : 0;
-  const firstX = frameX + FRAME_PADDING;
-  const stepPoints = range(steps).map((index) => ({ x: firstX + index * stride, y }));
-  const frame = {
-    x: frameX,
-    y: y - FRAME_PADDING,
-    width: steps * stride - GAP + 2 * FRAME_PADDING,
-    height: NODE_HEIGHT + 2 * FRAME_PADDING,
-  };
-  const end = frame.x + frame.width;
-  const top = (height - stackHeight) / 2;
-  const followUpPoints = range(followUps).map((index) => ({
-    x: end + GAP - FRAME_PADDING,
-    y: top + index * (NODE_HEIGHT + STACK_GAP),
-  }));
+  const nextX = frameEnd + GAP - FRAME_PADDING;
+  const nextY = range(followUps).map((index) => middle - stackHeight / 2 + index * (NODE_HEIGHT + STACK_GAP));
   return {
-    width: followUps > 0 ? end + GAP - FRAME_PADDING + nodeWidth : end,
+    width: followUps > 0 ? nextX + nodeWidth : frameEnd,
     height,
     nodeWidth,
     trigger: hasTrigger ? { x: 0, y } : null,
-    steps: stepPoints,
-    followUps: followUpPoints,
-    frame,
-    stepArrows: stepPoints.map(({ x }, index) =>
-      index === 0 && !hasTrigger ? '' : `M${x - GAP} ${middle}H${x}${headRight(x, middle)}`,
-    ),
-    followUpArrows: followUpPoints.map((point) => {
-      const target = point.y + NODE_HEIGHT / 2;
-      return `M${end} ${middle}H${(end + point.x) / 2}V${target}H${point.x}${headRight(point.x, target)}`;
+    steps: starts.map((x) => ({ x, y })),
+    followUps: nextY.map((top) => ({ x: nextX, y: top })),
+    frame: { x: frameStart, y: y - FRAME_PADDING, width: frameEnd - frameStart, height: frameHeight },
+    stepArrows: starts.map((x) => (x < GAP ? '' : `M${x - GAP} ${middle}H${x}${head(x, middle)}`)),
+    followUpArrows: nextY.map((top) => {
+      const target = top + NODE_HEIGHT / 2;
+      return `M${frameEnd} ${middle}H${(frameEnd + nextX) / 2}V${target}H${nextX}${head(nextX, target)}`;
     }),
   };
 }
 
-function layoutDown({ hasTrigger, steps, followUps }: GraphShape, available: number): GraphLayout {
-  const indent = GAP;
-  const nodeWidth = Math.max(MIN_NODE_WIDTH, Math.min(1.5 * MAX_NODE_WIDTH, available - indent));
-  const stride = NODE_HEIGHT + GAP;
+function layoutDown(shape: GraphShape, available: number): GraphLayout {
+  const nodeWidth = Math.max(MIN_NODE_WIDTH, Math.min(1.5 * MAX_NODE_WIDTH, available - GAP));
+  const { starts, frameStart, frameEnd } = sequence(shape, NODE_HEIGHT);
   const x = FRAME_PADDING;
-  const frameY = hasTrigger ? stride - FRAME_PADDING : 0;
-  const stepPoints = range(steps).map((index) => ({ x, y: frameY + FRAME_PADDING + index * stride }));
-  const frame = {
-    x: 0,
-    y: frameY,
-    width: nodeWidth + 2 * FRAME_PADDING,
-    height: steps * stride - GAP + 2 * FRAME_PADDING,
-  };
-  const end = frame.y + frame.height;
-  const followUpPoints = range(followUps).map((index) => ({
-    x: indent,
-    y: end + STACK_GAP + index * (NODE_HEIGHT + STACK_GAP),
-  }));
   const middle = x + nodeWidth / 2;
+  const nextY = range(shape.followUps).map((index) => frameEnd + STACK_GAP + index * (NODE_HEIGHT + STACK_GAP));
   return {
-    width: indent + nodeWidth,
-    height: (followUpPoints.at(-1)?.y ?? end - NODE_HEIGHT) + NODE_HEIGHT,
+    width: GAP + nodeWidth,
+    height: (nextY.at(-1) ?? frameEnd - NODE_HEIGHT) + NODE_HEIGHT,
     nodeWidth,
-    trigger: hasTrigger ? { x, y: 0 } : null,
-    steps: stepPoints,
-    followUps: followUpPoints,
-    frame,
-    stepArrows: stepPoints.map(({ y }, index) =>
-      index === 0 && !hasTrigger ? '' : `M${middle} ${y - GAP}V${y}${headDown(middle, y)}`,
-    ),
-    followUpArrows: followUpPoints.map((point) => {
-      const target = point.y + NODE_HEIGHT / 2;
-      return `M${x} ${end}V${target}H${point.x}${headRight(point.x, target)}`;
+    trigger: shape.hasTrigger ? { x, y: 0 } : null,
+    steps: starts.map((y) => ({ x, y })),
+    followUps: nextY.map((y) => ({ x: GAP, y })),
+    frame: { x: 0, y: frameStart, width: nodeWidth + 2 * FRAME_PADDING, height: frameEnd - frameStart },
+    stepArrows: starts.map((y) => (y < GAP ? '' : `M${middle} ${y - GAP}V${y}${head(middle, y, -1)}`)),
+    followUpArrows: nextY.map((y) => {
+      const target = y + NODE_HEIGHT / 2;
+      return `M${x} ${frameEnd}V${target}H${GAP}${head(GAP, target)}`;
     }),
+  };
+}
+
+/** Where the steps begin, and their frame, along the axis on which a node has this size. */
+function sequence(
+  { hasTrigger, steps }: GraphShape,
+  size: number,
+): { readonly starts: readonly number[]; readonly frameStart: number; readonly frameEnd: number } {
+  const stride = size + GAP;
+  const frameStart = hasTrigger ? stride - FRAME_PADDING : 0;
+  const first = frameStart + FRAME_PADDING;
+  return {
+    starts: range(steps).map((index) => first + index * stride),
+    frameStart,
+    frameEnd: first + steps * stride - GAP + FRAME_PADDING,
   };
 }
 
@@ -124,10 +111,7 @@ function range(count: number): readonly number[] {
   return Array.from({ length: count }, (_, index) => index);
 }
 
-function headRight(x: number, y: number): string {
-  return `M${x - ARROW} ${y - ARROW}L${x} ${y}L${x - ARROW} ${y + ARROW}`;
-}
-
-function headDown(x: number, y: number): string {
-  return `M${x - ARROW} ${y - ARROW}L${x} ${y}L${x + ARROW} ${y - ARROW}`;
+/** The point of an arrow that goes right (1) or down (-1). */
+function head(x: number, y: number, turn: 1 | -1 = 1): string {
+  return `M${x - ARROW} ${y - ARROW}L${x} ${y}L${x - turn * ARROW} ${y + turn * ARROW}`;
 }

@@ -47,7 +47,7 @@ export function addSample(history: Sample[], at: number, tally: Tally, hubRestar
     last !== undefined &&
     (hubRestarted || received < last.received || completed < last.completed || failed < last.failed);
   const next = { at, received, completed, failed, restarted };
-  if (last !== undefined && isRedundant(history.at(-2), last, next)) history.pop();
+  if (last !== undefined && (last.at === at || isRedundant(history.at(-2), last, next))) history.pop();
   history.push(next);
   // One sample from before the span is kept: the first step inside it starts there.
   while (history.length > MAX_SAMPLES || (history[1]?.at ?? at) <= at - HISTORY_MS) history.shift();
@@ -76,12 +76,10 @@ function increase(from: Sample, to: Sample): Tally {
   };
 }
 
-/** What was counted in samples taken within `spanMs` before the last one. */
-export function increaseWithin(history: History, spanMs: number): Tally {
+/** What was counted over a history. */
+export function counted(history: History): Tally {
   const total = { received: 0, completed: 0, failed: 0 };
-  const since = (history.at(-1)?.at ?? 0) - spanMs;
   for (const [from, to] of steps(history)) {
-    if (to.at <= since) continue;
     const step = increase(from, to);
     total.received += step.received;
     total.completed += step.completed;
@@ -90,20 +88,23 @@ export function increaseWithin(history: History, spanMs: number): Tally {
   return total;
 }
 
+/** What a rate is taken over, where polls are no further apart. */
+const RATE_SPAN_MS = 10_000;
+
 /** A rate over less time than this says more about chance than about the hub. */
 const MIN_RATE_SPAN_MS = 900;
 
 /**
- * Events received a second, over the last `spanMs` or the last step where that is longer; `null` while too little is
+ * Events received a second, over the last 10 seconds or the last step where that is longer; `null` while too little is
  * known since counting began.
  */
-export function ratePerSecond(history: History, spanMs = 10_000): number | null {
+export function ratePerSecond(history: History): number | null {
   const last = history.at(-1);
   if (last === undefined || last.restarted) return null;
   let from: Sample | undefined;
   for (let index = history.length - 2; index >= 0; index--) {
     from = history[index];
-    if (from === undefined || from.restarted || from.at <= last.at - spanMs) break;
+    if (from === undefined || from.restarted || from.at <= last.at - RATE_SPAN_MS) break;
   }
   if (from === undefined || last.at - from.at < MIN_RATE_SPAN_MS) return null;
   return ((last.received - from.received) / (last.at - from.at)) * 1_000;

@@ -2,7 +2,7 @@ import { batch, type ReadonlySignal, signal } from '@preact/signals';
 import type { AgentIntrospection, EventIntrospection, WorkflowIntrospection } from '../../server/dashboard/protocol.js';
 import type { HubInfo, Introspection } from '../api/protocol.js';
 import { createEventRow, type EventRow } from './event-row.js';
-import { addSample, type History, type Sample, type Tally } from './history.js';
+import { addSample, type History, type Tally } from './history.js';
 import type { Moment, Reading } from './reading.js';
 
 /** All counts of the hub, summed over its event types. */
@@ -33,9 +33,17 @@ export interface HubStore {
   apply(answer: Introspection, moment: Moment): Applied;
 }
 
+const NO_PAST: Past = { histories: new Map(), activity: [] };
+
 const { compare } = new Intl.Collator('en', { numeric: true });
 
-export function createHubStore(): HubStore {
+/** What was seen before a store begins. */
+export interface Past {
+  readonly histories: ReadonlyMap<string, History>;
+  readonly activity: History;
+}
+
+export function createHubStore({ histories, activity: before }: Past = NO_PAST): HubStore {
   const hub = signal<HubInfo | null>(null);
   const reading = signal<Moment>({ at: 0, serverNow: 0 });
   const rows = signal<ReadonlyMap<string, EventRow>>(new Map());
@@ -43,10 +51,11 @@ export function createHubStore(): HubStore {
   const workflows = signal<readonly WorkflowIntrospection[]>([]);
   const agents = signal<readonly AgentIntrospection[]>([]);
   const activity = signal<History>([]);
-  const samples: Sample[] = [];
+  const samples = [...before];
   /** The rows of the last answer, in its order. */
   let answered: EventRow[] = [];
-  const seen = { received: 0, completed: 0, failed: 0 };
+  const { received = 0, completed = 0, failed = 0 } = before.at(-1) ?? {};
+  const seen = { received, completed, failed };
 
   const takeIn = (events: readonly EventIntrospection[], now: Reading): Applied => {
     const newFailures = new Map<string, number>();
@@ -59,7 +68,7 @@ export function createHubStore(): HubStore {
       const last = before[index];
       const row = last?.type === event.type ? last : known.get(event.type);
       isSame &&= row === last;
-      answered.push(row ?? createEventRow(event, now, reading));
+      answered.push(row ?? createEventRow(event, now, reading, histories.get(event.type)));
       if (row === undefined) continue;
       const counted = row.update(event, now);
       seen.received += counted.received;

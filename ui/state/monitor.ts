@@ -26,6 +26,8 @@ export interface Monitor {
   /** When the next request is due, on that clock; `null` while one goes on or polling is off. */
   readonly nextAt: ReadonlySignal<number | null>;
   refresh(): void;
+  /** Stops polling and the clock while `held`. */
+  hold(held: boolean): void;
   /** Leaves nothing running. */
   stop(): void;
 }
@@ -85,9 +87,10 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
     clearInterval(clock);
     poller.suspend();
   };
+  let isHeld = false;
   const followVisibility = (): void => {
     suspend();
-    if (document.visibilityState === 'hidden') return;
+    if (isHeld || document.visibilityState === 'hidden') return;
     tick();
     awaitingSince.value = now.value;
     clock = setInterval(tick, 1_000);
@@ -120,6 +123,10 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
     lastGoodAt,
     nextAt: poller.nextAt,
     refresh: poller.refresh,
+    hold: (held) => {
+      isHeld = held;
+      followVisibility();
+    },
     stop: () => {
       suspend();
       document.removeEventListener('visibilitychange', followVisibility);

@@ -1,0 +1,121 @@
+import { readFile } from 'node:fs/promises';
+import { AxeBuilder } from '@axe-core/playwright';
+import { FatalError, type Hub } from 'hubline';
+import type { Page } from 'playwright/test';
+import { expect, test } from './fixtures.js';
+import { eventPanel, eventRow, expectConnection, expectCounts } from './page-parts.js';
+
+function registerShop(hub: Hub): void {
+  hub.event({ type: 'order.created', handler: () => {} });
+  hub.event({
+    type: 'payment.requested',
+    handler() {
+      throw new FatalError('card declined');
+    },
+  });
+}
+
+/** Saves what the page shows and returns the path of the file. */
+async function save(page: Page): Promise<string> {
+  await page.getByRole('button', { name: 'Snapshot' }).click();
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Save' }).click();
+  const file = await download;
+  expect(file.suggestedFilename()).toMatch(/^shop-\d{4}-\d\d-\d\d-\d{6}\.json$/);
+  await page.keyboard.press('Escape');
+  return file.path();
+}
+
+async function open(page: Page, file: Parameters<Page['setInputFiles']>[1]): Promise<void> {
+  await page.getByRole('button', { name: 'Snapshot' }).click();
+  await page.getByLabel('Open a file').setInputFiles(file);
+}
+
+test('a snapshot shows what was, asks nothing, and leads back to what is', async ({ page, serve }) => {
+  const { origin, hub } = await serve({ register: registerShop });
+  await hub.emit('payment.requested', {});
+  await page.goto(`${origin}/#/events/payment.requested?every=1`);
+  await expect(eventPanel(page, 'payment.requested')).toContainText('card declined');
+  await page.keyboard.press('Escape');
+  const file = await save(page);
+  expect(await readFile(file, 'utf8')).toContain('"service":"shop"');
+  for (let n = 0; n < 3; n += 1) await hub.emit('order.created', {});
+  await expectCounts(eventRow(page, 'order.created'), 3, 3, 0);
+
+  await open(page, file);
+  const banner = page.getByRole('region', { name: 'Snapshot' });
+  await expect(banner).toContainText('Snapshot of ');
+  await expectCounts(eventRow(page, 'order.created'), 0, 0, 0);
+  await expectCounts(eventRow(page, 'payment.requested'), 1, 0, 1);
+  await expect(eventRow(page, 'payment.requested')).toContainText('Failing');
+  await expect(page.getByRole('combobox', { name: 'Poll' })).toBeHidden();
+
+  const requests: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
+  await eventRow(page, 'payment.requested').getByRole('link').click();
+  await expect(eventPanel(page, 'payment.requested')).toContainText('card declined');
+  await page.keyboard.press('Escape');
+  await eventRow(page, 'order.created').getByRole('link').click();
+  await expect(eventPanel(page, 'order.created')).toContainText('The snapshot has no details of this type.');
+  await page.keyboard.press('Escape');
+  expect(requests).toEqual([]);
+
+  await banner.getByRole('button', { name: 'Back to live' }).click();
+  await expectConnection(page, 'Live');
+  await expectCounts(eventRow(page, 'order.created'), 3, 3, 0);
+  await expect(banner).toBeHidden();
+});
+
+test('a file that is dropped on the page is opened', async ({ page, serve }) => {
+  const { origin, hub } = await serve({ register: registerShop });
+  await hub.emit('order.created', {});
+  await page.goto(origin);
+  await expectCounts(eventRow(page, 'order.created'), 1, 1, 0);
+  const text = await readFile(await save(page), 'utf8');
+  await page.evaluate(
+    `{
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([${JSON.stringify(text)}], 'shop.json'));
+      document.body.dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer }));
+    }`,
+  );
+  await expect(page.getByRole('region', { name: 'Snapshot' })).toBeVisible();
+  await expectCounts(eventRow(page, 'order.created'), 1, 1, 0);
+});
+
+test('another file is refused in words, and the page goes on', async ({ page, serve }) => {
+  const { origin, hub } = await serve({ register: registerShop });
+  await page.goto(`${origin}/#/?every=1`);
+  await open(page, { name: 'holiday.json', mimeType: 'application/json', buffer: Buffer.from('{"a":1}') });
+  await expect(page.getByRole('alert')).toHaveText(/This file is not a snapshot of a dashboard/);
+  await page.keyboard.press('Escape');
+  await hub.emit('order.created', {});
+  await expectCounts(eventRow(page, 'order.created'), 1, 1, 0);
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test.describe(`in the ${colorScheme} theme`, () => {
+    test.use({ colorScheme });
+
+    test('the dialog and a snapshot are accessible', async ({ page, serve }) => {
+      const { origin, hub } = await serve({ register: registerShop });
+      await hub.emit('payment.requested', {});
+      await page.goto(`${origin}/#/?group=prefix`);
+      await expectCounts(eventRow(page, 'payment.requested'), 1, 0, 1);
+      const file = await save(page);
+      const expectNoViolation = async (): Promise<void> => {
+        const { violations } = await new AxeBuilder({ page })
+          .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'])
+          .analyze();
+        expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)).toEqual([]);
+      };
+      await open(page, { name: 'a.json', mimeType: 'application/json', buffer: Buffer.from('') });
+      await expect(page.getByRole('alert')).not.toBeEmpty();
+      await expectNoViolation();
+      await page.keyboard.press('Escape');
+      await open(page, file);
+      await expect(page.getByRole('region', { name: 'Snapshot' })).toBeVisible();
+      await expectNoViolation();
+    });
+  });
+}
