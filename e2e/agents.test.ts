@@ -1,65 +1,89 @@
 import { AxeBuilder } from '@axe-core/playwright';
-import type { Hub } from 'hubline';
-import type { AgentIntrospection, IntrospectionBody } from '../server/dashboard/protocol.js';
+import { createAgent, createAgentRegistry, createPipeline, createTool, type Hub } from 'hubline';
+import { scriptedProvider } from 'hubline/testing';
 import { expect, test } from './fixtures.js';
-import type { RunningDashboard } from './start-dashboard.js';
+import { eventRow, expectCounts } from './page-parts.js';
 
-const triage: AgentIntrospection = {
-  name: 'triage',
-  description: 'Sorts tickets by what they are about.',
-  model: 'small-1',
-  tools: ['find_customer', 'find_order'],
-  delegates: ['drafter'],
-  runs: { completed: 12_482, failed: 12, max_iterations: 3, token_budget_exceeded: 1 },
-  tokenUsage: { promptTokens: 1_204_331, completionTokens: 88_120, totalTokens: 1_292_451 },
-};
-const drafter: AgentIntrospection = { ...triage, name: 'drafter', delegates: [], runs: {}, tools: [] };
-
-function registerTickets(hub: Hub): void {
-  hub.event({ type: 'ticket.created', handler: () => {} });
-}
-
-/** Lets a dashboard answer as for a hub on which an agent handles its event type. */
-function withAgents(dashboard: RunningDashboard): void {
-  dashboard.front = ({ url }, res) => {
-    if (url !== '/api/introspection') return false;
-    void dashboard.hub.introspect().then((introspection) => {
-      const body: IntrospectionBody = {
-        protocol: 1,
-        ...introspection,
-        events: introspection.events.map((event) => ({ ...event, kind: 'agent', agent: triage })),
-        agents: [triage, drafter],
-      };
-      res.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
-    });
-    return true;
-  };
+/** A hub on which one agent handles an event type, and with another a workflow; all of their answers are scripted. */
+function registerSupport(hub: Hub): void {
+  const registry = createAgentRegistry();
+  const triage = createAgent({
+    name: 'triage',
+    description: 'Sorts tickets by what they are about.',
+    systemPrompt: 'Sort.',
+    provider: scriptedProvider([
+      { content: 'urgent', usage: { promptTokens: 12_000, completionTokens: 345, totalTokens: 12_345 } },
+      { error: new Error('the model is away') },
+    ]),
+    model: { model: 'small-1' },
+    registry,
+    tools: [
+      createTool({
+        name: 'find_order',
+        description: 'Finds an order.',
+        parameters: { type: 'object' },
+        execute: async () => null,
+      }),
+    ],
+  });
+  const drafter = createAgent({
+    name: 'drafter',
+    systemPrompt: 'Write.',
+    provider: scriptedProvider([]),
+    model: { model: 'large-2' },
+  });
+  registry.register(triage);
+  registry.register(drafter);
+  hub.event({ type: 'ticket.created', handler: triage.asHandler() });
+  hub.workflow(createPipeline({ name: 'answer', steps: [{ agent: triage }, { agent: drafter }] }));
 }
 
 for (const colorScheme of ['light', 'dark'] as const) {
   test.describe(`in the ${colorScheme} theme`, () => {
     test.use({ colorScheme });
 
-    test('agents are cards, linked with what they run for, and accessible', async ({ page, serve }) => {
-      const dashboard = await serve({ register: registerTickets });
-      withAgents(dashboard);
-      await page.goto(dashboard.origin);
+    test('agents are cards with their runs and tokens, linked with what they run for', async ({ page, serve }) => {
+      const { origin, hub } = await serve({ register: registerSupport });
+      await page.goto(`${origin}/#/?every=1`);
+      await hub.emit('ticket.created', 'Where is my order?');
+      await expectCounts(eventRow(page, 'ticket.created'), 1, 1, 0);
+      await hub.emit('ticket.created', 'And now?');
+      await expectCounts(eventRow(page, 'ticket.created'), 2, 1, 1);
+      await expect(eventRow(page, 'ticket.created').getByRole('rowheader')).toContainText('agent');
+
       await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Agents 2' }).click();
-      await expect(page).toHaveURL(/#\/agents$/);
       const card = page.getByRole('article', { name: 'triage' });
-      await expect(card).toContainText('small-1');
-      await expect(card).toContainText('find_customer');
-      await expect(card.getByTitle('12,482')).toHaveText('12.5K');
-      await expect(card.getByTitle('1,292,451')).toHaveText('1.3M');
+      for (const text of ['Sorts tickets', 'small-1', 'find_order', 'drafter']) await expect(card).toContainText(text);
+      const numbers = card.getByRole('definition');
+      await expect(numbers.nth(0)).toHaveText('1');
+      await expect(numbers.nth(1)).toHaveText('1');
+      await expect(card.getByTitle('12,345')).toHaveText('12.3K');
       const { violations } = await new AxeBuilder({ page })
         .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'])
         .analyze();
-      expect(violations).toEqual([]);
+      expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)).toEqual([]);
+
       await card.getByRole('link', { name: 'ticket.created' }).click();
       await page.getByRole('complementary').getByRole('link', { name: 'agent triage' }).click();
-      await expect(page).toHaveURL(/#\/agents\/triage$/);
+      await expect(page).toHaveURL(/#\/agents\/triage/);
       await expect(card).toBeInViewport();
       expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
     });
   });
 }
+
+test('a step of a pipeline leads to its agent, and the agent to its steps', async ({ page, serve }) => {
+  const { origin } = await serve({ register: registerSupport });
+  await page.goto(`${origin}/#/workflows`);
+  const steps = page.getByRole('list', { name: 'answer, from start to end' }).getByRole('listitem');
+  await steps
+    .filter({ hasText: /^triage/ })
+    .getByRole('link', { name: 'agent' })
+    .click();
+  await expect(page).toHaveURL(/#\/agents\/triage$/);
+  await page
+    .getByRole('article', { name: 'triage' })
+    .getByRole('link', { name: /^answer: / })
+    .click();
+  await expect(page.getByRole('article', { name: 'answer' })).toBeVisible();
+});

@@ -1,5 +1,17 @@
-import { createHub, createWorkflow, FatalError, type Hub, RetryAfterError } from 'hubline';
-import type { IntrospectionBody } from '../server/dashboard/protocol.js';
+import {
+  type Agent,
+  type AgentConfig,
+  createAgent,
+  createAgentRegistry,
+  createHub,
+  createPipeline,
+  createTool,
+  createWorkflow,
+  FatalError,
+  type Hub,
+  type ModelProvider,
+  RetryAfterError,
+} from 'hubline';
 
 const declinedEvery = 12;
 
@@ -8,6 +20,7 @@ export async function startGalleryHub(): Promise<Hub> {
   const hub = createHub({ service: 'shop' });
   registerEvents(hub);
   registerWorkflows(hub);
+  registerAgents(hub);
   await hub.start();
   return hub;
 }
@@ -93,32 +106,45 @@ function numberOf(payload: unknown): number {
   return Number(Object(payload).n);
 }
 
-/** Agents as a hub with some would tell of them. */
-export const galleryAgents: IntrospectionBody['agents'] = [
-  {
-    name: 'triage',
-    description: 'Sorts tickets by what they are about, and how urgent they are.',
-    model: 'small-1',
-    tools: ['find_customer', 'find_order'],
-    delegates: ['drafter', 'reviewer'],
-    runs: { completed: 1_482, failed: 12, max_iterations: 3, token_budget_exceeded: 1 },
-    tokenUsage: { promptTokens: 1_204_331, completionTokens: 88_120, totalTokens: 1_292_451 },
-  },
-  {
-    name: 'drafter',
-    description: 'Writes an answer in the tone of the house.',
-    model: 'large-2-2026-01',
-    tools: [],
-    delegates: [],
-    runs: { completed: 77 },
-    tokenUsage: { promptTokens: 90_120, completionTokens: 31_002, totalTokens: 121_122 },
-  },
-  {
-    name: 'reviewer',
-    model: 'large-2-2026-01',
-    tools: ['search_policies'],
-    delegates: [],
-    runs: {},
-    tokenUsage: { promptTokens: 0, completionTokens: 0, totalTokens: 0 },
-  },
-];
+/** Answers at once, with a text of the same length every time. */
+const model: ModelProvider = {
+  chat: async () => ({
+    content: 'The parcel is on its way.',
+    toolCalls: [],
+    usage: { promptTokens: 1_640, completionTokens: 212, totalTokens: 1_852 },
+    finishReason: 'stop',
+  }),
+};
+
+function registerAgents(hub: Hub): void {
+  const registry = createAgentRegistry();
+  const agent = (config: Pick<AgentConfig, 'name' | 'description' | 'tools'>, modelName: string): Agent => {
+    const created = createAgent({
+      ...config,
+      systemPrompt: 'Help.',
+      provider: model,
+      model: { model: modelName },
+      registry,
+    });
+    registry.register(created);
+    return created;
+  };
+  const findOrder = createTool({
+    name: 'find_order',
+    description: 'Finds an order by its number.',
+    parameters: { type: 'object' },
+    execute: async () => null,
+  });
+  const triage = agent(
+    {
+      name: 'triage',
+      description: 'Sorts tickets by what they are about, and how urgent they are.',
+      tools: [findOrder],
+    },
+    'small-1',
+  );
+  const drafter = agent({ name: 'drafter', description: 'Writes an answer in the tone of the house.' }, 'large-2');
+  agent({ name: 'reviewer' }, 'large-2');
+  hub.event({ type: 'ticket.created', handler: triage.asHandler() });
+  hub.workflow(createPipeline({ name: 'ticket.answer', steps: [{ agent: triage }, { agent: drafter }] }));
+}

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { createDashboardHandler, createHub, type Hub } from 'hubline';
 import { type Browser, chromium, type Page } from 'playwright';
 import { findBrowser, launchOptions } from './browser.js';
-import { galleryAgents, startGalleryHub } from './gallery-hub.js';
+import { startGalleryHub } from './gallery-hub.js';
 
 const folder = fileURLToPath(new URL('../.cache/gallery/', import.meta.url));
 
@@ -53,6 +53,8 @@ const scenes: readonly Scene[] = [
   { name: 'workflows', hash: '#/workflows' },
   { name: 'workflow', hash: '#/workflows/fulfil' },
   { name: 'agents', hash: '#/agents' },
+  { name: 'grouped', hash: '#/?group=prefix&closed=payment' },
+  { name: 'snapshot', act: ({ page }) => page.getByRole('button', { name: 'Snapshot' }).click() },
   { name: 'shortcuts', act: ({ page }) => page.keyboard.press('?') },
   {
     name: 'lost',
@@ -70,7 +72,6 @@ async function serve(hub: Hub, trouble: () => Trouble): Promise<string> {
     const isIntrospection = req.url === '/api/introspection';
     if (isIntrospection && trouble() === 'hangs') return;
     if (isIntrospection && trouble() === 503) res.writeHead(503).end();
-    else if (isIntrospection) void hub.introspect().then((body) => res.end(withAgents(body)));
     else handler(req, res);
   };
   const server = createServer(listener);
@@ -79,10 +80,6 @@ async function serve(hub: Hub, trouble: () => Trouble): Promise<string> {
   if (typeof address !== 'object' || address === null) throw new Error('a TCP server that listens has a port');
   server.unref();
   return `http://127.0.0.1:${address.port}/`;
-}
-
-function withAgents(body: Awaited<ReturnType<Hub['introspect']>>): string {
-  return JSON.stringify({ protocol: 1, ...body, agents: body.events.length === 0 ? [] : galleryAgents });
 }
 
 async function take(page: Page, scene: string, theme: string): Promise<void> {
@@ -122,6 +119,7 @@ async function takeScenes(browser: Browser, theme: (typeof themes)[number], chos
     const events = 3 + Math.round(3 * Math.sin(poll / 4)) + (poll % 3);
     for (const last = n + events; n <= last; n += 1) await hub.emit('order.created', { n });
     if (poll % 9 === 0) await hub.emit('stock.low', {});
+    if (poll % 4 === 0) await hub.emit('ticket.created', 'Where is my order?');
     await pass(5_050);
   }
   for (const scene of chosen) {
