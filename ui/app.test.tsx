@@ -200,7 +200,7 @@ test('a panel for a type that is not registered says so', async () => {
 test('a lost connection says why and since when, keeps the data, and recovers by itself', async () => {
   const api = shop();
   page = await openPage(api);
-  api.error = new RequestError('unreachable', 'The server does not answer.');
+  api.error = new RequestError('The server does not answer.');
   await page.poll();
   const banner = within(screen.getByRole('region', { name: 'Connection' }));
   expect(screen.getByText('Lost')).toBeTruthy();

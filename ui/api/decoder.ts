@@ -17,13 +17,13 @@ class Mismatch extends Error {
   }
 }
 
-/** Decodes a whole body. @throws {RequestError} `unexpected`, naming the path of the value that is wrong */
+/** Decodes a whole body. @throws {RequestError} naming the path of the value that is wrong */
 export function decodeBody<T>(decode: Decoder<T>, body: unknown): T {
   try {
     return decode(body);
   } catch (error) {
     throw error instanceof Mismatch
-      ? new RequestError('unexpected', `The answer is not what this page expects: body${error.path} ${error.message}.`)
+      ? new RequestError(`The answer is not what this page expects: body${error.path} ${error.message}.`)
       : error;
   }
 }

@@ -33,9 +33,9 @@ export async function fetchJson(url: string, signal: AbortSignal): Promise<JsonA
     if (signal.aborted) throw signal.reason;
     if (error instanceof RequestError) throw error;
     if (timeout.signal.aborted) {
-      throw new RequestError('timeout', `No answer within ${REQUEST_TIMEOUT_MS / 1000} s.`, { cause: error });
+      throw new RequestError(`No answer within ${REQUEST_TIMEOUT_MS / 1000} s.`, { cause: error });
     }
-    throw new RequestError('unreachable', 'The server does not answer.', { cause: error });
+    throw new RequestError('The server does not answer.', { cause: error });
   } finally {
     clearTimeout(timer);
   }
@@ -45,7 +45,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new RequestError('not-json', 'The answer is not JSON. A proxy or a sign-in page may stand in between.', {
+    throw new RequestError('The answer is not JSON. A proxy or a sign-in page may stand in between.', {
       cause,
     });
   }

@@ -169,7 +169,6 @@ export function parseIntrospection(body: unknown): Introspection {
   if (protocol !== PROTOCOL) {
     const spoken = typeof protocol === 'number' ? `protocol ${protocol}` : 'no protocol that it names';
     throw new RequestError(
-      'protocol',
       `This page reads protocol ${PROTOCOL}, the server speaks ${spoken}. Reload the page to get the server's own.`,
     );
   }

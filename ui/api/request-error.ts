@@ -1,23 +1,18 @@
-/** Why no usable answer came. `status`: the server answered, and not with 200. */
-export type RequestFailure = 'unreachable' | 'timeout' | 'status' | 'not-json' | 'unexpected' | 'protocol';
-
 /** A request without a usable answer. Its message is a full sentence for the person at the page. */
 export class RequestError extends Error {
-  readonly failure: RequestFailure;
-  /** HTTP status, where the failure is `status`. */
+  /** HTTP status, where it is not 200. */
   readonly status: number | undefined;
 
-  constructor(failure: RequestFailure, message: string, options: ErrorOptions & { status?: number } = {}) {
+  constructor(message: string, options: ErrorOptions & { status?: number } = {}) {
     super(message, options);
     this.name = 'RequestError';
-    this.failure = failure;
     this.status = options.status;
   }
 }
 
 /** The error for an answer that is not 200; `detail` is the server's own message, where it sent one. */
 export function statusError(status: number, url: string, detail: string | undefined): RequestError {
-  return new RequestError('status', sentence(status, url, detail), { status });
+  return new RequestError(sentence(status, url, detail), { status });
 }
 
 function sentence(status: number, url: string, detail: string | undefined): string {

@@ -11,7 +11,7 @@ const LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
   received: { label: 'Received', icon: 'dot', tone: 'received' },
   completed: { label: 'Completed', icon: 'check', tone: 'completed' },
   failed: { label: 'Failed', icon: 'triangle', tone: 'failed' },
-  pending: { label: 'Pending', icon: 'hourglass', title: 'Accepted and not ended: waiting, delayed or running' },
+  pending: { label: 'Pending', title: 'Accepted and not ended: waiting, delayed or running' },
   active: { label: 'Active', title: 'Handlers running now' },
   retried: { label: 'Retried', title: 'Attempts that failed and were scheduled again' },
   deduplicated: { label: 'Deduplicated', title: 'Events not accepted because their dedupe id was known' },

@@ -14,10 +14,10 @@ export function Overview({ store }: { store: HubStore }): JSX.Element {
     <section class="card overview" aria-label="Overview">
       <dl class="stats">
         <CountStats counters={['received', 'completed', 'failed', 'pending']} counts={totals} />
-        <Stat label="Failure rate" icon="percent" title="Failed events as a part of those that ended">
+        <Stat label="Failure rate" title="Failed events as a part of those that ended">
           {formatPercent(totals && failureRatio(totals))}
         </Stat>
-        <Stat label="Events a second" icon="pulse" title="Received, over the last 10 seconds">
+        <Stat label="Events a second" title="Received, over the last 10 seconds">
           {formatRate(ratePerSecond(store.activity.value))}
         </Stat>
       </dl>

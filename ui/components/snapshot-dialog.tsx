@@ -15,7 +15,7 @@ export function SnapshotDialog({ dialogRef, snapshots }: SnapshotDialogProps): J
       <p role="alert" class="tone-failed">
         {snapshots.problem}
       </p>
-      <button type="button" class="button" onClick={snapshots.save}>
+      <button type="button" class="button" disabled={snapshots.shown.store.hub.value === null} onClick={snapshots.save}>
         Save
       </button>
       <label class="button file">

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { RequestError } from '../api/request-error.js';
 import { type Connection, type ConnectionFacts, connectionOf } from './connection.js';
 
-const error = new RequestError('unreachable', 'The server does not answer.');
+const error = new RequestError('The server does not answer.');
 const live: ConnectionFacts = { now: 100_000, intervalMs: 2_000, lastGoodAt: 99_000, awaitingSince: 0, error: null };
 
 test.each<[string, Partial<ConnectionFacts>, Connection]>([

@@ -20,7 +20,7 @@ export function createSnapshotMonitor(snapshot: Snapshot): Monitor {
     store,
     detail: signal(detail && { type: detail.type, body: detail, error: null }),
     connection: signal({ kind: 'snapshot' }),
-    announcement: signal(''),
+    announcement: signal('This is a snapshot.'),
     now: signal(at),
     serverNow: signal(serverNow),
     lastGoodAt: signal(at),
