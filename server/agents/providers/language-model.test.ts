@@ -114,6 +114,33 @@ test('a key is struck out of a failure wherever it stands, also where a long mes
   }
 });
 
+describe('a call that was not answered', () => {
+  test.each([
+    [true, 'ECONNRESET'],
+    [true, 'ETIMEDOUT'],
+    [true, 'ENOTFOUND'],
+    [true, 'EAI_AGAIN'],
+    [true, 'UND_ERR_SOCKET'],
+    [true, 'UND_ERR_HEADERS_TIMEOUT'],
+    [false, 'UND_ERR_INVALID_ARG'],
+    [false, 'ERR_INVALID_URL'],
+    [false, 'ERR_INVALID_ARG_TYPE'],
+    [false, 'ERR_TLS_CERT_ALTNAME_INVALID'],
+    [false, 'CERT_HAS_EXPIRED'],
+    [false, 'ENOENT'],
+  ])('may be made again: %s, for %s', (retryable, code) => {
+    const cause = Object.assign(new Error('no'), { code });
+    // As vendor packages wrap it, who call all of these retryable.
+    const thrown = Object.assign(new Error('Cannot connect to API'), { cause, isRetryable: true });
+    expect(toProviderError(thrown, 'p', undefined)).toMatchObject({ retryable, cause });
+  });
+
+  test('may be made again where its package says so and there is no code', () => {
+    const thrown = Object.assign(new Error('fetch failed'), { isRetryable: true });
+    expect(toProviderError(thrown, 'p', undefined)).toMatchObject({ retryable: true });
+  });
+});
+
 describe('the prompt', () => {
   test('has all results of one turn in one message, named by their calls', () => {
     expect(toPrompt([user('x'), calls('a', 'b'), result('a'), result('b')], 'p')).toEqual([

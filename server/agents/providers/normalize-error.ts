@@ -8,15 +8,15 @@ export function toProviderError(thrown: unknown, provider: string, secret: strin
   const failure = readFailure(thrown);
   const { statusCode, message, requestId, headers, body } = failure;
   const isAnswer = statusCode !== undefined && statusCode >= 400;
-  const networkError = isAnswer ? undefined : findNetworkError(thrown);
+  const systemError = isAnswer ? undefined : findSystemError(thrown);
   const retryAfterMs = retryAfterMsOf(headers, body, Date.now());
   const details: ProviderErrorDetails = {
     provider,
-    retryable: isRetryable(failure, networkError !== undefined),
+    retryable: isRetryable(failure, systemError),
     ...(statusCode !== undefined && { statusCode }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(requestId !== undefined && { requestId }),
-    ...(networkError && { cause: networkError }),
+    ...(systemError && { cause: systemError }),
   };
   const what = isAnswer ? `${provider} answered ${statusCode}` : `the call of ${provider} failed`;
   // Cut after the key is struck out: of a key that is cut in two the first half would stay.
@@ -58,19 +58,24 @@ const retryableStatus: readonly number[] = [408, 409, 429];
 // Errors inside a stream that began well have no status, but a name.
 const retryableNames = /overloaded|rate_limit|server_error|api_error|timeout|unavailable/i;
 
-function isRetryable({ statusCode, isRetryable, body }: Failure, isNetworkFailure: boolean): boolean {
+function isRetryable({ statusCode, isRetryable, body }: Failure, systemError: Error | undefined): boolean {
   const names = [body['code'], body['type'], body['status']].filter((name) => typeof name === 'string');
   if (names.includes('insufficient_quota')) return false;
   if (statusCode !== undefined && statusCode >= 400) return retryableStatus.includes(statusCode) || statusCode >= 500;
-  return isNetworkFailure || isRetryable || names.some((name) => retryableNames.test(name));
+  // The vendor package counts all that kept a call from being answered as passing: a certificate that has expired, too.
+  if (systemError !== undefined) return networkCodes.test(errorInfo(systemError).code ?? '');
+  return isRetryable || names.some((name) => retryableNames.test(name));
 }
 
-/** The error of Node's network layer among the causes: it has a code such as `ECONNREFUSED`. */
-function findNetworkError(thrown: unknown): Error | undefined {
+/** What a network does that may do better later. Not a wrong address, a wrong argument or a wrong certificate. */
+const networkCodes =
+  /^(ECONN(RESET|REFUSED|ABORTED)|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN|E(HOST|NET)(UNREACH|DOWN)|ENETRESET|UND_ERR_(SOCKET|(CONNECT|HEADERS|BODY)_TIMEOUT))$/;
+
+/** The first of the causes that Node gave a code, such as `ECONNREFUSED` or `ERR_INVALID_URL`. */
+function findSystemError(thrown: unknown): Error | undefined {
   let error: unknown = thrown;
   for (let depth = 0; depth < 8 && error instanceof Error; depth++) {
-    const { code } = errorInfo(error);
-    if (code !== undefined && /^(E[A-Z_]+|UND_ERR_\w+)$/.test(code)) return error;
+    if (errorInfo(error).code !== undefined) return error;
     error = error.cause;
   }
   return undefined;
