@@ -45,7 +45,7 @@ export interface AgentConfig {
   maxDelegationDepth?: number;
   /** Tool calls of one turn that run at once. @default no limit */
   maxParallelToolCalls?: number;
-  /** So many times in a row the same call with the same arguments ends the run; at the third the model is told. @default 5 */
+  /** So many turns in a row with the same call and arguments end the run; at the third the model is told. @default 5 */
   maxRepeats?: number;
   /** Where time-outs, retry delays and durations come from. @default the machine's */
   clock?: Clock;

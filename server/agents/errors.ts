@@ -67,14 +67,14 @@ export class DebateError extends HubError {
   }
 }
 
-/** The model asked for the same call with the same arguments `maxRepeats` times in a row. */
+/** The model asked for the same call with the same arguments in `maxRepeats` turns in a row. */
 export class StuckLoopError extends HubError {
   readonly toolName: string;
 
   constructor(toolName: string, repeats: number) {
     super(
       'ERR_STUCK_LOOP',
-      `the model called ${quote(toolName)} with the same arguments ${repeats} times in a row; improve the tool's answer, or raise maxRepeats`,
+      `the model called ${quote(toolName)} with the same arguments in ${repeats} turns in a row; improve the tool's answer, or raise maxRepeats`,
     );
     this.toolName = toolName;
   }

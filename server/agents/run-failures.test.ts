@@ -62,7 +62,7 @@ describe('a run that does not complete', () => {
     expect(execute).toHaveBeenCalledTimes(4);
     const contents = result.messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
     expect(contents.map((content) => content.includes('in a row'))).toEqual([false, false, true, true, true]);
-    expect(result.toolCalls.at(-1)?.error).toContain('too many times');
+    expect(result.toolCalls.at(-1)?.error).toContain('too many turns');
   });
 
   test.each([
@@ -72,6 +72,15 @@ describe('a run that does not complete', () => {
     const { agent } = agentOf(script);
     const { messages, status } = await agent.run('x');
     expect(status).toBe('completed');
+    expect(messages.some(({ content }) => content.includes('in a row'))).toBe(false);
+  });
+
+  test('carries out the same call many times in one turn, which is no loop', async () => {
+    const same = { name: 'add', arguments: { a: 1, b: 2 } };
+    const { agent } = agentOf([{ toolCalls: [same, same, same, same, same, same] }, 'six times three']);
+    const { status, toolCalls, messages } = await agent.run('x');
+    expect(status).toBe('completed');
+    expect(toolCalls.map(({ result }) => result)).toEqual([3, 3, 3, 3, 3, 3]);
     expect(messages.some(({ content }) => content.includes('in a row'))).toBe(false);
   });
 

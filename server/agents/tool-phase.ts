@@ -40,7 +40,7 @@ export class ToolPhase {
    * Answers every call of the transcript's last message.
    *
    * @param refusal why none of them is to be carried out
-   * @throws {StuckLoopError} once they are answered, where one was made too many times in a row
+   * @throws {StuckLoopError} once they are answered, where one was made in too many turns in a row
    */
   async run(
     calls: readonly ToolCall[],
@@ -49,11 +49,11 @@ export class ToolPhase {
   ): Promise<void> {
     const repeats = this.#repeats.count(calls);
     const stuck = calls.find((_, index) => (repeats[index] ?? 0) >= this.#maxRepeats);
-    const why = stuck === undefined ? refusal : 'not carried out: the same call was made too many times in a row';
+    const why = stuck === undefined ? refusal : 'not carried out: the same call was made in too many turns in a row';
     const contents: string[] = [];
     const record = (result: ToolResult, content: string, index: number): void => {
-      const times = repeats[index] ?? 0;
-      contents[index] = times < repeatsBeforeNote ? content : content + repeatNote(times);
+      const turns = repeats[index] ?? 0;
+      contents[index] = turns < repeatsBeforeNote ? content : content + repeatNote(turns);
       onResult?.(result);
     };
     if (why === undefined) {
@@ -70,6 +70,6 @@ export class ToolPhase {
   }
 }
 
-function repeatNote(times: number): string {
-  return `\n\n[This is call number ${times} in a row with these arguments. The result will not change: do something else, or answer.]`;
+function repeatNote(turns: number): string {
+  return `\n\n[This is turn number ${turns} in a row with this call and these arguments. The result will not change: do something else, or answer.]`;
 }
