@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createFakeClock } from './fake-clock.js';
 
@@ -49,4 +50,20 @@ it('calls what is due soon without moving', async () => {
     .cancel();
   await clock.settle();
   expect(calls).toBe(1);
+});
+
+it('reaches a time between two milliseconds, so that who waits for it need not wait again and again', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.double({ min: 0, max: 100_000, noNaN: true }), async (dueAt) => {
+      const clock = createFakeClock();
+      let looks = 0;
+      const look = (): void => {
+        looks += 1;
+        if (looks < 10 && clock.monotonic() < dueAt) clock.after(dueAt - clock.monotonic(), look);
+      };
+      look();
+      await clock.advance(100_000);
+      expect(looks).toBeLessThan(10);
+    }),
+  );
 });

@@ -21,7 +21,9 @@ interface Pending {
  * @param startAt epoch milliseconds to begin with @default 2026-01-01T00:00:00Z
  */
 export function createFakeClock(startAt: number = Date.UTC(2026, 0, 1)): FakeClock {
-  let now = startAt;
+  // Counted from 0: beside an epoch's 13 digits a fraction of a millisecond is cut, and what was to wait for it falls
+  // due before its time, again and again.
+  let elapsed = 0;
   const pending = new Set<Pending>();
   const nextDue = (until: number): Pending | undefined => {
     let next: Pending | undefined;
@@ -32,13 +34,13 @@ export function createFakeClock(startAt: number = Date.UTC(2026, 0, 1)): FakeClo
   // A turn of the real event loop ends when no promise is left to settle.
   const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   const after = (ms: number, fn: () => void): Timer => {
-    const timer = { at: now + Math.max(0, ms), fn };
+    const timer = { at: elapsed + Math.max(0, ms), fn };
     pending.add(timer);
     return { cancel: () => pending.delete(timer) };
   };
   return {
-    now: () => now,
-    monotonic: () => now - startAt,
+    now: () => startAt + elapsed,
+    monotonic: () => elapsed,
     after,
     soon(fn) {
       let isCancelled = false;
@@ -53,15 +55,15 @@ export function createFakeClock(startAt: number = Date.UTC(2026, 0, 1)): FakeClo
     },
     settle,
     async advance(ms) {
-      const until = now + ms;
+      const until = elapsed + ms;
       await settle();
       for (let next = nextDue(until); next !== undefined; next = nextDue(until)) {
         pending.delete(next);
-        now = Math.max(now, next.at);
+        elapsed = Math.max(elapsed, next.at);
         next.fn();
         await settle();
       }
-      now = until;
+      elapsed = until;
     },
     get pendingTimers() {
       return pending.size;
