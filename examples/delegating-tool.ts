@@ -1,0 +1,42 @@
+import { type Agent, createAgent, createAgentRegistry, createTool, type ModelProvider } from 'hubline/agents';
+
+const summarise = createTool({
+  name: 'summarise',
+  description: 'Summaries of the pages at these addresses',
+  parameters: {
+    type: 'object',
+    properties: { urls: { type: 'array', items: { type: 'string' }, maxItems: 10 } },
+    required: ['urls'],
+  },
+  execute: async ({ urls }: { urls: string[] }, { delegate, signal }) =>
+    Promise.all(
+      urls.map(async (url) => {
+        const page = await fetch(url, { signal });
+        const { status, output } = await delegate('summariser', await page.text());
+        return status === 'completed' ? output : `no summary of ${url}: ${status}`;
+      }),
+    ),
+});
+
+/** A reporter whose tool has another agent read each page. */
+export function createReporter(provider: ModelProvider): Agent {
+  const registry = createAgentRegistry();
+  const model = { model: 'gpt-4o-mini' };
+  registry.register(
+    createAgent({
+      name: 'summariser',
+      systemPrompt: 'Summarise in one sentence.',
+      provider,
+      model,
+      tokenBudget: 4_000,
+    }),
+  );
+  return createAgent({
+    name: 'reporter',
+    systemPrompt: 'You report on what pages say.',
+    provider,
+    model,
+    tools: [summarise],
+    registry,
+  });
+}

@@ -1,0 +1,16 @@
+import { type Hub, HubError, SchemaValidationError } from 'hubline';
+
+/** Emits what a client sent, and says how its request is answered. */
+export async function acceptOrder(hub: Hub, body: unknown): Promise<{ status: number; message: string }> {
+  try {
+    const { id } = await hub.emit('order.created', body);
+    return { status: 202, message: id };
+  } catch (error) {
+    if (error instanceof SchemaValidationError) {
+      return { status: 400, message: error.issues.map(({ path, message }) => `${path} ${message}`).join('; ') };
+    }
+    const busy = ['ERR_BACKPRESSURE', 'ERR_TRANSPORT_UNAVAILABLE', 'ERR_HUB_STOPPED'];
+    if (error instanceof HubError && busy.includes(error.code)) return { status: 503, message: 'try again later' };
+    throw error;
+  }
+}

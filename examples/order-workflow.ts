@@ -1,0 +1,61 @@
+import { createHub, createWorkflow, type Hub, type StepCtx } from 'hubline';
+
+interface Order {
+  id: string;
+  items: string[];
+}
+
+/** What the steps of an order need of the world. */
+export interface Services {
+  charge(order: Order, idempotencyKey: string, signal: AbortSignal): Promise<string>;
+  ship(items: readonly string[]): Promise<string>;
+  tell(message: string): void;
+}
+
+/** A hub on which each placed order is charged and shipped. */
+export function createOrderHub({ charge, ship, tell }: Services): Hub {
+  const hub = createHub({ service: 'shop' });
+  hub.event<Order>({ type: 'order.placed' });
+  hub.workflow(
+    createWorkflow({
+      name: 'fulfil',
+      trigger: 'order.placed',
+      onSuccess: 'order.fulfilled',
+      onFailure: 'order.stuck',
+      steps: [
+        {
+          name: 'charge',
+          retry: { maxAttempts: 4 },
+          timeoutMs: 10_000,
+          handler: ({ payload, idempotencyKey, signal }: StepCtx<Order>) => charge(payload, idempotencyKey, signal),
+        },
+        {
+          name: 'ship',
+          handler: async ({ payload: receipt, workflow }: StepCtx<string>) => {
+            const order = workflow.input as Order;
+            return { receipt, tracking: await ship(order.items) };
+          },
+        },
+      ],
+    }),
+  );
+  hub.event<{ tracking: string }>({
+    type: 'order.fulfilled',
+    handler: ({ payload }) => tell(`on its way: ${payload.tracking}`),
+  });
+  hub.event<{ error: { message: string }; payload: Order }>({
+    type: 'order.stuck',
+    handler: ({ payload: { error, payload } }) => tell(`${payload.id}: ${error.message}`),
+  });
+  return hub;
+}
+
+/** Fulfils an order now, and gives it up where that takes too long. */
+export async function fulfilWithin(hub: Hub, order: Order, patienceMs: number): Promise<string> {
+  const run = await hub.startWorkflow('fulfil', order, { dedupeId: order.id });
+  const timer = setTimeout(() => void run.cancel(), patienceMs);
+  await run.result().catch(() => {}); // `order.stuck` tells of it.
+  clearTimeout(timer);
+  const { status, steps } = await run.status();
+  return `${status}: ${steps.map((step) => `${step.name} ${step.status}`).join(', ')}`;
+}

@@ -1,0 +1,25 @@
+import { memoryTransport } from 'hubline';
+import { createFakeClock } from 'hubline/testing';
+import { expect, test } from 'vitest';
+import { createReminderHub } from './reminder.js';
+
+test('reminds after three days, and a minute later where the mail server fails once', async () => {
+  const clock = createFakeClock();
+  const tries: string[] = [];
+  const send = async (email: string): Promise<void> => {
+    tries.push(email);
+    if (tries.length === 1) throw new Error('try later');
+  };
+  const hub = createReminderHub(send, { transport: memoryTransport({ clock }) });
+  await hub.start();
+  await hub.emit('user.signed-up', { email: 'ada@example.com' });
+
+  await clock.advance(3 * 86_400_000 - 1);
+  expect(tries).toHaveLength(0);
+  await clock.advance(1);
+  expect(tries).toHaveLength(1);
+  await clock.advance(60_000);
+  expect(tries).toHaveLength(2);
+  expect(await hub.metrics('reminder.due')).toMatchObject({ received: 1, completed: 1, retried: 1 });
+  await hub.stop();
+});

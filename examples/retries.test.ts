@@ -1,0 +1,66 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { memoryTransport } from 'hubline';
+import { createFakeClock } from 'hubline/testing';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createWebhookHub } from './retries.js';
+
+async function receiver(
+  answer: (res: ServerResponse, call: number) => void,
+): Promise<{ url: string; calls: IncomingMessage[] }> {
+  const calls: IncomingMessage[] = [];
+  const server = createServer((req, res) => {
+    req.resume();
+    answer(res, calls.push(req));
+    res.end();
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const address = server.address();
+  if (typeof address !== 'object' || address === null) throw new Error('a TCP server has an address with a port');
+  return { url: `http://127.0.0.1:${address.port}/`, calls };
+}
+
+async function startHub() {
+  const clock = createFakeClock();
+  const dead: unknown[] = [];
+  const hub = createWebhookHub((webhook, error) => dead.push([webhook.body, error.message]), {
+    transport: memoryTransport({ clock }),
+  });
+  onTestFinished(async () => void (await hub.stop({ drainMs: 0 })));
+  await hub.start();
+  return { hub, clock, dead };
+}
+
+test('a receiver that is busy gets the webhook again, when it asks for it and under the same key', async () => {
+  const { url, calls } = await receiver((res, call) => {
+    if (call === 1) res.setHeader('retry-after', '30');
+    res.statusCode = call < 3 ? 503 : 200;
+  });
+  const { hub, clock, dead } = await startHub();
+  await hub.emit('webhook.due', { url, body: 'paid' });
+  const retried = (times: number) =>
+    vi.waitFor(async () => expect(await hub.metrics('webhook.due')).toMatchObject({ retried: times }));
+
+  await retried(1);
+  await clock.advance(29_999);
+  expect(calls).toHaveLength(1);
+  await clock.advance(1);
+  await retried(2);
+  await clock.advance(400);
+  await vi.waitFor(async () => expect(await hub.metrics('webhook.due')).toMatchObject({ completed: 1, retried: 2 }));
+  expect(new Set(calls.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
+  expect(dead).toEqual([]);
+});
+
+test('a receiver that is gone is not asked again, and the webhook is kept', async () => {
+  const { url, calls } = await receiver((res) => {
+    res.statusCode = 410;
+  });
+  const { hub, clock, dead } = await startHub();
+  await hub.emit('webhook.due', { url, body: 'paid' });
+  await vi.waitFor(() => expect(dead).toEqual([['paid', 'the receiver is gone']]));
+  await clock.advance(60_000);
+  expect(calls).toHaveLength(1);
+  expect(await hub.failures('webhook.due')).toMatchObject([{ name: 'FatalError', attempt: 1 }]);
+});

@@ -1,0 +1,32 @@
+import { createHub, type ErrorInfo, FatalError, type Hub, type HubOptions, RetryAfterError } from 'hubline';
+
+interface Webhook {
+  url: string;
+  body: string;
+}
+
+/** A hub that delivers webhooks, and tells what it gave up. */
+export function createWebhookHub(onDead: (webhook: Webhook, error: ErrorInfo) => void, options: HubOptions = {}): Hub {
+  const hub = createHub(options);
+  hub.event<Webhook>({
+    type: 'webhook.due',
+    retry: { maxAttempts: 5, initialDelayMs: 200, maxDelayMs: 10_000 },
+    timeoutMs: 5_000,
+    onFailure: 'webhook.dead',
+    async handler({ payload, signal, idempotencyKey }) {
+      const { url, body } = payload;
+      const headers = { 'idempotency-key': idempotencyKey };
+      const response = await fetch(url, { method: 'POST', body, headers, signal });
+      if (response.ok) return;
+      const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+      if (response.status === 410) throw new FatalError('the receiver is gone');
+      if (seconds >= 0) throw new RetryAfterError(seconds * 1_000);
+      throw new Error(`the receiver answered ${response.status}`);
+    },
+  });
+  hub.event<{ error: ErrorInfo; payload: Webhook }>({
+    type: 'webhook.dead',
+    handler: ({ payload: { error, payload } }) => onDead(payload, error),
+  });
+  return hub;
+}
