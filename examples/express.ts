@@ -2,6 +2,7 @@ import express from 'express';
 import { createDashboardHandler, createHub } from 'hubline';
 
 const hub = createHub();
+hub.event({ type: 'order.created', handler: ({ eventId }) => console.log(eventId) });
 await hub.start();
 
 const app = express();

@@ -2,6 +2,7 @@ import fastify from 'fastify';
 import { createDashboardHandler, createHub } from 'hubline';
 
 const hub = createHub();
+hub.event({ type: 'order.created', handler: ({ eventId }) => console.log(eventId) });
 await hub.start();
 
 const app = fastify();

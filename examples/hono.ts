@@ -4,6 +4,7 @@ import { Hono } from 'hono';
 import { createDashboardHandler, createHub } from 'hubline';
 
 const hub = createHub();
+hub.event({ type: 'order.created', handler: ({ eventId }) => console.log(eventId) });
 await hub.start();
 
 const app = new Hono<{ Bindings: HttpBindings }>();

@@ -2,6 +2,7 @@ import { createDashboardHandler, createHub } from 'hubline';
 import Koa from 'koa';
 
 const hub = createHub();
+hub.event({ type: 'order.created', handler: ({ eventId }) => console.log(eventId) });
 await hub.start();
 
 const app = new Koa();

@@ -1,0 +1,14 @@
+import { getDashboardHtml } from 'hubline';
+import { expect, test } from 'vitest';
+import { freePort, startExample } from './testing/start-example.js';
+
+test('serves the page under a policy of its own, and the dashboard beside it', { timeout: 30_000 }, async () => {
+  const example = startExample('own-policy.ts', { env: { PORT: String(await freePort()) } });
+  const url = await example.url;
+  const page = await fetch(url);
+  expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'none'; connect-src 'self'; .*'sha256-/);
+  expect((await page.text()) === getDashboardHtml()).toBe(true);
+  const introspection = await fetch(`${url}/api/introspection`);
+  await expect(introspection.json()).resolves.toMatchObject({ protocol: 1, hub: { service: 'hub' } });
+  expect((await example.stop()).exitCode).toBe(0);
+});
