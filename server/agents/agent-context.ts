@@ -8,7 +8,8 @@ import type { TokenUsage } from './token-usage.js';
 
 /**
  * What a tool gets: the context of the event that started the run, and the run. Passing it to another
- * agent's `run` as `hubCtx` makes that run a delegate's: same budget, same signal, same chain.
+ * agent's `run` as `hubCtx` makes that run a delegate's: same budget, same signal, same limits of depth and
+ * of going round in circles.
  *
  * Outside a hub `eventType` is `'agent.run'`, `eventId` and `idempotencyKey` are the run's id, `logger`
  * is silent, and `emit` rejects with {@link EmitOutsideHubError}.
@@ -16,7 +17,7 @@ import type { TokenUsage } from './token-usage.js';
 export interface AgentContext extends HandlerCtx {
   readonly agentName: string;
   readonly runId: string;
-  /** Tokens of the run so far, delegates included; goes on counting. */
+  /** Tokens of the run so far, delegates included. A copy: ask the context again for later ones. */
   readonly tokenUsage: Readonly<TokenUsage>;
   /**
    * Has a registered agent work on `input` and resolves with its result, whatever its status.
@@ -31,6 +32,8 @@ export interface AgentContext extends HandlerCtx {
 export interface Lineage {
   /** Agents from the first to the one whose context this is. */
   readonly chain: readonly string[];
+  /** How long the chain may get: `maxDelegationDepth` of the agent whose context this is. */
+  readonly maxDepth: number;
   readonly ledger: TokenLedger;
   readonly delegate: (ctx: AgentContext, agentName: string, input: string) => Promise<AgentRunResult>;
 }
@@ -78,7 +81,9 @@ export function createAgentContext(parts: AgentContextParts): AgentContext {
     },
     agentName,
     runId,
-    tokenUsage: lineage.ledger.usage,
+    get tokenUsage() {
+      return { ...lineage.ledger.usage };
+    },
     delegate: (name, input) => lineage.delegate(ctx, name, input),
     [lineageKey]: lineage,
   };
@@ -90,6 +95,9 @@ export function withSignal(ctx: AgentContext, signal: AbortSignal): AgentContext
   const lineage = lineageOf(ctx);
   const own: AgentContext = {
     ...ctx,
+    get tokenUsage() {
+      return ctx.tokenUsage;
+    },
     signal,
     ...(lineage && { delegate: (name, input) => lineage.delegate(own, name, input) }),
   };

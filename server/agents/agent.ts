@@ -35,7 +35,8 @@ export interface Agent {
   /**
    * Works on `input` until there is an answer. Resolves with the result whatever model, tools, memory or
    * delegates do, see its `status`; rejects with {@link InvalidOptionError} where `input` is no string,
-   * and with the signal's reason when the run is aborted.
+   * with {@link DelegationCycleError} or {@link DelegationDepthError} where the run of `hubCtx` must not
+   * lead to this agent, and with the signal's reason when the run is aborted.
    */
   run(input: string, options?: AgentRunOptions): Promise<AgentRunResult>;
   /** The same as a stream of events. */

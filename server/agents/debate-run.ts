@@ -3,6 +3,7 @@ import { abortable, either } from './abortable.js';
 import type { Agent, AgentRunOptions } from './agent.js';
 import { createAgentContext, lineageOf } from './agent-context.js';
 import { askModerator, askSpeaker, contributionsText } from './debate-prompt.js';
+import { checkDescent } from './delegation.js';
 import { AgentRunError, NoRegistryError, TooFewSpeakersError } from './errors.js';
 import { TokenLedger } from './token-ledger.js';
 import type { TokenUsage } from './token-usage.js';
@@ -54,7 +55,8 @@ export interface DebateSpec {
 /**
  * Round after round asks all participants at once, then the moderator.
  *
- * Resolves whatever agents and `stopWhen` do; rejects with the signal's reason, and for wrong options.
+ * Resolves whatever agents and `stopWhen` do. Rejects with the signal's reason, for wrong options, and where
+ * a debate within a run would have an agent speak that the run belongs to.
  */
 export async function runDebate(spec: DebateSpec, topic: string, options: AgentRunOptions): Promise<DebateResult> {
   const { maxRounds, moderator } = spec;
@@ -116,16 +118,24 @@ interface Floor {
 }
 
 /** A debate is to its agents what a delegating run is to its delegates: one ledger, one signal, one request. */
-function openFloor({ name, onTokenUsage }: DebateSpec, options: AgentRunOptions): Floor {
+function openFloor({ name, participants, moderator, onTokenUsage }: DebateSpec, options: AgentRunOptions): Floor {
   const { requestId, payload, hubCtx } = options;
   const parent = lineageOf(hubCtx);
+  // Before anyone speaks: what one of them refuses the others would be paid for.
+  for (const agent of participants) checkDescent(parent, agent.name);
+  if (moderator !== undefined) checkDescent(parent, moderator.name);
   const listeners = [onTokenUsage, options.onTokenUsage].filter((listener) => listener !== undefined);
   const ledger = new TokenLedger(undefined, parent?.ledger, listeners);
   const ctx = createAgentContext({
     agentName: name,
     runId: requestId ?? crypto.randomUUID(),
     // Its agents delegate for themselves, each through a registry of its own.
-    lineage: { chain: parent?.chain ?? [], ledger, delegate: () => Promise.reject(new NoRegistryError(name)) },
+    lineage: {
+      chain: parent?.chain ?? [],
+      maxDepth: parent?.maxDepth ?? Number.POSITIVE_INFINITY,
+      ledger,
+      delegate: () => Promise.reject(new NoRegistryError(name)),
+    },
     payload,
     signal: either(options.signal, hubCtx?.signal),
     hubCtx,

@@ -4,6 +4,7 @@ import { type Agent, createAgent } from './agent.js';
 import type { AgentConfig } from './agent-config.js';
 import type { AgentContext } from './agent-context.js';
 import { createAgentRegistry } from './agent-registry.js';
+import { createDebate } from './debate.js';
 import { DelegationCycleError, DelegationDepthError, NoRegistryError, UnknownAgentError } from './errors.js';
 import { createTool } from './tool.js';
 
@@ -216,6 +217,43 @@ describe('ctx.delegate', () => {
   test('rejects deeper than maxDelegationDepth', async () => {
     const failure = await failureOf((ctx) => ctx.delegate('other', 'x'), { maxDelegationDepth: 0 });
     expect(failure).toBeInstanceOf(DelegationDepthError);
+  });
+});
+
+describe('a run with the context of another run', () => {
+  test('is refused where it leads back, for the model to see', async () => {
+    const { agent, provider } = team({
+      a: { script: [handTo('b'), 'a done'] },
+      b: { script: [callAsk, 'b done'], tools: [asking((ctx) => agent('a').run('x', { hubCtx: ctx }))] },
+    });
+    expect(await agent('a').run('x')).toMatchObject({ status: 'completed', output: 'a done' });
+    expect(provider('b').calls[1]?.messages.at(-1)?.content).toContain('delegation leads back: "a" -> "b" -> "a"');
+    provider('a').assertDone();
+  });
+
+  test('is refused deeper than maxDelegationDepth, also by a copy of the context', async () => {
+    const { agent, provider } = team({
+      a: {
+        script: [callAsk, 'ok'],
+        tools: [asking((ctx) => agent('b').run('x', { hubCtx: { ...ctx } }))],
+        maxDelegationDepth: 0,
+      },
+      b: { script: [] },
+    });
+    await agent('a').run('x');
+    expect(provider('a').calls[1]?.messages.at(-1)?.content).toContain('deeper than maxDelegationDepth (0)');
+    provider('b').assertDone();
+  });
+
+  test('is refused for a debate with someone whom the run belongs to, before anyone speaks', async () => {
+    const { agent, provider } = team({
+      a: { script: [callAsk, 'ok'], tools: [asking((ctx) => debate.run('x', { hubCtx: ctx }))] },
+      b: { script: [] },
+    });
+    const debate = createDebate({ name: 'd', participants: [agent('b'), agent('a')] });
+    await agent('a').run('x');
+    expect(provider('a').calls[1]?.messages.at(-1)?.content).toContain('delegation leads back: "a" -> "a"');
+    provider('b').assertDone();
   });
 });
 

@@ -1,6 +1,5 @@
 import type { AgentSpec } from './agent-config.js';
-import type { AgentContext } from './agent-context.js';
-import { lineageOf } from './agent-context.js';
+import type { AgentContext, Lineage } from './agent-context.js';
 import { DelegationCycleError, DelegationDepthError, NoRegistryError, UnknownAgentError } from './errors.js';
 import type { AgentRunResult } from './run.js';
 
@@ -9,14 +8,12 @@ import type { AgentRunResult } from './run.js';
  * budget, heeds the same signal and carries on the `requestId`, under a run id of its own.
  */
 export async function delegateFrom(
-  { name: from, registry, maxDelegationDepth }: AgentSpec,
+  { name: from, registry }: AgentSpec,
   ctx: AgentContext,
   agentName: string,
   input: string,
 ): Promise<AgentRunResult> {
   if (registry === undefined) throw new NoRegistryError(from);
-  const chain = lineageOf(ctx)?.chain ?? [from];
-  if (chain.includes(agentName)) throw new DelegationCycleError([...chain, agentName]);
   const delegate = registry.get(agentName);
   if (delegate === undefined) {
     const others = registry.list().map(({ name }) => name);
@@ -25,6 +22,18 @@ export async function delegateFrom(
       others.filter((name) => name !== from),
     );
   }
-  if (chain.length > maxDelegationDepth) throw new DelegationDepthError(agentName, maxDelegationDepth);
   return delegate.run(input, { hubCtx: ctx });
+}
+
+/**
+ * Lets an agent run as part of another's run, by `delegate` or by the context that tool code handed on,
+ * unless that leads back or too deep.
+ *
+ * @throws {DelegationCycleError | DelegationDepthError}
+ */
+export function checkDescent(parent: Lineage | undefined, agentName: string): void {
+  if (parent === undefined) return;
+  const { chain, maxDepth } = parent;
+  if (chain.includes(agentName)) throw new DelegationCycleError([...chain, agentName]);
+  if (chain.length > maxDepth) throw new DelegationDepthError(agentName, maxDepth);
 }

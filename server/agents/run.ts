@@ -4,7 +4,7 @@ import type { HandlerCtx } from '../hub/context.js';
 import type { AgentSpec } from './agent-config.js';
 import { createAgentContext, lineageOf } from './agent-context.js';
 import type { AgentStreamEvent } from './agent-stream.js';
-import { delegateFrom } from './delegation.js';
+import { checkDescent, delegateFrom } from './delegation.js';
 import { EmptyAnswerError } from './errors.js';
 import type { Message } from './message.js';
 import { ModelCaller } from './model-call.js';
@@ -55,7 +55,10 @@ export interface RunRequest {
  * The reason-and-act loop: the model is asked, what it calls is run, and it is asked again, until it
  * answers with text alone.
  *
- * Resolves whatever model, tools, memory and delegates do; rejects with the signal's reason alone.
+ * Resolves whatever model, tools, memory and delegates do. Rejects with the signal's reason, and where it
+ * would lead back or too deep as part of another run.
+ *
+ * @throws {DelegationCycleError | DelegationDepthError}
  */
 export async function runAgent(agent: AgentSpec, request: RunRequest): Promise<AgentRunResult> {
   const { input, runId, payload, hubCtx, signal, onEvent } = request;
@@ -63,10 +66,12 @@ export async function runAgent(agent: AgentSpec, request: RunRequest): Promise<A
   // Each of many tool calls, delegates and runs listens to it, which is no leak.
   if (signal instanceof EventTarget) setMaxListeners(0, signal);
   const parent = lineageOf(hubCtx);
+  checkDescent(parent, agent.name);
   const listeners = [agent.onTokenUsage, request.onTokenUsage].filter((listener) => listener !== undefined);
   const ledger = new TokenLedger(agent.tokenBudget, parent?.ledger, listeners);
   const lineage = {
     chain: [...(parent?.chain ?? []), agent.name],
+    maxDepth: agent.maxDelegationDepth,
     ledger,
     delegate: delegateFrom.bind(undefined, agent),
   };

@@ -12,7 +12,12 @@ import { ToolRegistry } from './tool-registry.js';
 const ctx = createAgentContext({
   agentName: 'a',
   runId: 'r',
-  lineage: { chain: ['a'], ledger: new TokenLedger(), delegate: () => Promise.reject(new Error('unused')) },
+  lineage: {
+    chain: ['a'],
+    maxDepth: 8,
+    ledger: new TokenLedger(),
+    delegate: () => Promise.reject(new Error('unused')),
+  },
   payload: undefined,
   signal: undefined,
   hubCtx: undefined,
