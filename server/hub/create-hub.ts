@@ -8,21 +8,14 @@ import { Attempt, type HandledEvent } from './attempt.js';
 import { checkChains } from './check-chains.js';
 import type { DeliveryHost } from './conclusion.js';
 import { checkEmitOptions, type Emit, type EmitOptions } from './emit.js';
-import {
-  HubNotStartedError,
-  HubObserverError,
-  HubStartedError,
-  HubStoppedError,
-  SchemaValidationError,
-  UnknownEventError,
-  UnknownWorkflowError,
-} from './errors.js';
+import { HubStoppedError, SchemaValidationError, UnknownEventError, UnknownWorkflowError } from './errors.js';
 import { type EventConfig, type EventRef, type RegisteredEvent, resolveEvent } from './event.js';
 import type { Hub, HubOptions, StopResult } from './hub.js';
 import { agentsRevision, describeHub, type HubDescription } from './hub-description.js';
 import { type HubSettings, resolveHubOptions } from './hub-settings.js';
 import { introspect, isRegistered } from './introspect.js';
 import type { HubIntrospection } from './introspection.js';
+import { Lifecycle } from './lifecycle.js';
 import { nearestNames } from './nearest-names.js';
 import { encodePayload } from './payload.js';
 import { type HubWorkflow, workflowType } from './workflow.js';
@@ -55,20 +48,17 @@ interface Message {
   readonly dedupeWindowMs: number;
 }
 
-type State = 'new' | 'starting' | 'running' | 'stopping' | 'stopped';
-
 class HubRuntime implements Hub, DeliveryHost {
   readonly transport: TransportManager;
   readonly logger: Logger;
   readonly maxPayloadBytes: number;
   readonly #id = randomUUID().slice(0, 8);
   readonly #allowCycles: boolean;
-  readonly #isObserver: boolean;
   readonly #concurrency: number;
   readonly #events = new Map<string, RegisteredEvent>();
   readonly #workflows = new Map<string, HubWorkflow>();
   readonly #stopped = new AbortController();
-  #state: State = 'new';
+  readonly #lifecycle: Lifecycle;
   #startedAt: number | null = null;
   #starting: Promise<void> | undefined;
   #stopping: Promise<StopResult> | undefined;
@@ -78,7 +68,7 @@ class HubRuntime implements Hub, DeliveryHost {
     this.logger = settings.logger;
     this.maxPayloadBytes = settings.maxPayloadBytes;
     this.#allowCycles = settings.allowCycles;
-    this.#isObserver = settings.observer;
+    this.#lifecycle = new Lifecycle(settings.observer);
     this.#concurrency = settings.concurrency;
     // One listener for each result() that waits.
     setMaxListeners(0, this.#stopped.signal);
@@ -91,7 +81,7 @@ class HubRuntime implements Hub, DeliveryHost {
   event<TPayload>(config: EventConfig<TPayload>): EventRef<TPayload> {
     // The schema, or else the caller's word, holds the payload to the handler's type.
     const event = resolveEvent(config as EventConfig);
-    this.#checkNew(`event ${quote(event.type)} registered`);
+    this.#lifecycle.checkNew(`event ${quote(event.type)} registered`);
     if (this.#events.has(event.type)) throw new DuplicateNameError('event', event.type);
     this.#events.set(event.type, event);
     return { type: event.type };
@@ -99,39 +89,35 @@ class HubRuntime implements Hub, DeliveryHost {
 
   workflow(workflow: HubWorkflow): HubWorkflow {
     if (!isWorkflow(workflow)) throw new InvalidOptionError('hub.workflow', 'what createWorkflow returned', workflow);
-    this.#checkNew(`workflow ${quote(workflow.name)} registered`);
+    this.#lifecycle.checkNew(`workflow ${quote(workflow.name)} registered`);
     if (this.#workflows.has(workflow.name)) throw new DuplicateNameError('workflow', workflow.name);
     this.#workflows.set(workflow.name, workflow);
     return workflow;
   }
 
   async start(): Promise<void> {
-    if (this.#state === 'starting' || this.#state === 'running') {
-      throw new HubStartedError('start() called', 'a hub starts once');
-    }
-    if (this.#state !== 'new') throw new HubStoppedError('start() called');
+    this.#lifecycle.checkStart();
     checkChains(this.#events, this.#workflows, this.#allowCycles);
-    this.#state = 'starting';
+    this.#lifecycle.state = 'starting';
     this.#starting = this.#consume();
     try {
       await this.#starting;
       this.#startedAt = this.transport.clock.now();
-      this.#state = 'running';
+      this.#lifecycle.state = 'running';
     } catch (error) {
-      this.#state = 'new';
+      this.#lifecycle.state = 'new';
       throw error;
     }
   }
 
   readonly emit: Emit = async (target: EventRef | string, payload: unknown, options?: EmitOptions) => {
-    this.#checkRunning('emit');
+    this.#lifecycle.checkEmitting('emit');
     return this.#publish(target, payload, options, undefined);
   };
 
   emitFrom(cause: Envelope): Emit {
     return async (target: EventRef | string, payload: unknown, options?: EmitOptions) => {
-      // While the hub drains, handlers that still run may finish their work.
-      if (this.#state === 'stopped') throw new HubStoppedError('ctx.emit');
+      this.#lifecycle.checkNotStopped('ctx.emit');
       return this.#publish(target, payload, options, cause);
     };
   }
@@ -166,12 +152,12 @@ class HubRuntime implements Hub, DeliveryHost {
   }
 
   async #stop(drainMs: number): Promise<StopResult> {
-    if (this.#state === 'starting') await this.#starting?.catch(() => {}); // `start` tells its caller
-    this.#state = 'stopping';
+    if (this.#lifecycle.state === 'starting') await this.#starting?.catch(() => {}); // `start` tells its caller
+    this.#lifecycle.state = 'stopping';
     try {
       return await this.transport.close({ drainMs });
     } finally {
-      this.#state = 'stopped';
+      this.#lifecycle.state = 'stopped';
       this.#stopped.abort(new HubStoppedError('result() of a workflow run was waiting'));
     }
   }
@@ -213,7 +199,7 @@ class HubRuntime implements Hub, DeliveryHost {
     payload: unknown,
     options: EmitOptions = {},
   ): Promise<WorkflowHandle> {
-    this.#checkRunning('startWorkflow');
+    this.#lifecycle.checkEmitting('startWorkflow');
     const name = typeof target === 'string' ? target : target?.name;
     if (typeof name !== 'string')
       throw new InvalidOptionError('workflow', 'a name or what createWorkflow returned', target);
@@ -240,8 +226,8 @@ class HubRuntime implements Hub, DeliveryHost {
       const result = await event.schema.validate(JSON.parse(body));
       if (result.issues !== undefined) throw new SchemaValidationError(type, result.issues);
       // Validation may have taken its time.
-      if (this.#state === 'stopped' || (this.#state === 'stopping' && cause === undefined))
-        throw new HubStoppedError('emit');
+      if (cause === undefined) this.#lifecycle.checkRunning('emit');
+      else this.#lifecycle.checkNotStopped('ctx.emit');
     }
     return this.#send({ type, body, options, dedupeWindowMs: event.dedupeWindowMs }, cause);
   }
@@ -254,17 +240,6 @@ class HubRuntime implements Hub, DeliveryHost {
     const envelope: Envelope = { id, type, body, requestId, depth, delayMs, priority, dedupe };
     const [receipt = { id, deduplicated: false }] = await this.transport.publish([envelope]);
     return receipt;
-  }
-
-  #checkNew(operation: string): void {
-    if (this.#isObserver) throw new HubObserverError(operation);
-    if (this.#state !== 'new') throw new HubStartedError(operation);
-  }
-
-  #checkRunning(operation: string): void {
-    if (this.#isObserver) throw new HubObserverError(operation);
-    if (this.#state === 'new' || this.#state === 'starting') throw new HubNotStartedError(operation);
-    if (this.#state !== 'running') throw new HubStoppedError(operation);
   }
 
   #describe(): HubDescription {
