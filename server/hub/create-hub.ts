@@ -237,7 +237,7 @@ class HubRuntime implements Hub, DeliveryHost {
     const { delayMs = 0, priority = 0, dedupeId, requestId = cause?.requestId ?? id } = options ?? {};
     const depth = cause === undefined ? 0 : cause.depth + 1;
     const dedupe = dedupeId === undefined ? undefined : { id: dedupeId, windowMs: dedupeWindowMs };
-    const envelope: Envelope = { id, type, body, requestId, depth, delayMs, priority, dedupe };
+    const envelope: Envelope = { id, type, body, requestId, depth, delayMs, priority, replays: 0, dedupe };
     const [receipt = { id, deduplicated: false }] = await this.transport.publish([envelope]);
     return receipt;
   }

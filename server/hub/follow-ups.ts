@@ -33,7 +33,10 @@ export type Ending =
 
 const none: readonly Envelope[] = [];
 
-/** The envelopes that follow an event. Their ids derive from its id, so that making them again makes the same. */
+/**
+ * The envelopes that follow an event. Their ids derive from its id, so that making them again makes the same,
+ * and from its replays: what followed its failure is not what follows now.
+ */
 export function followUps(names: FollowUpNames, cause: Envelope, ending: Ending): readonly Envelope[] {
   const { onSuccess, onFailure, onComplete } = names;
   const onEnd = ending.status === 'completed' ? onSuccess : onFailure;
@@ -54,7 +57,8 @@ export function followUps(names: FollowUpNames, cause: Envelope, ending: Ending)
   return envelopes;
 }
 
-function followUp({ id, requestId, depth }: Envelope, type: string, suffix: string, body: string): Envelope {
-  const settings = { delayMs: 0, priority: 0, dedupe: undefined };
-  return { id: `${id}.${suffix}`, type, body, requestId, depth: depth + 1, ...settings };
+function followUp({ id, replays, requestId, depth }: Envelope, type: string, suffix: string, body: string): Envelope {
+  const settings = { delayMs: 0, priority: 0, replays: 0, dedupe: undefined };
+  const origin = replays === 0 ? id : `${id}.${replays}`;
+  return { id: `${origin}.${suffix}`, type, body, requestId, depth: depth + 1, ...settings };
 }

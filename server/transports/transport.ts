@@ -17,6 +17,8 @@ export interface Envelope {
   readonly delayMs: number;
   /** Higher starts first within its type. */
   readonly priority: number;
+  /** How often it failed for good and was replayed. */
+  readonly replays: number;
   /** A second event of the type with the same id is not accepted for `windowMs`. */
   readonly dedupe: { readonly id: string; readonly windowMs: number } | undefined;
 }
@@ -107,6 +109,16 @@ export interface RunRecord {
   readonly error: ErrorInfo | undefined;
 }
 
+/** An event that failed for good, with all that it takes to run it again. */
+export interface DeadLetterRecord {
+  readonly envelope: Envelope;
+  /** Epoch milliseconds of its failure. */
+  readonly at: number;
+  /** The attempt that failed last, from 1. */
+  readonly attempt: number;
+  readonly error: ErrorInfo;
+}
+
 /** Takes one delivery and commits it. Must not throw. */
 export type Consumer = (delivery: Delivery) => void;
 
@@ -156,6 +168,15 @@ export interface TransportManager {
   metrics(type: string): Promise<EventMetrics>;
   /** The type's last 20 terminal failures, newest first. */
   failures(type: string): Promise<readonly FailureRecord[]>;
+  /** This service's dead letters of a type, newest first, at most `limit`. */
+  deadLetters(type: string, limit: number): Promise<readonly DeadLetterRecord[]>;
+  /**
+   * Takes a dead letter of this service away and accepts its event again in one step, for this service alone:
+   * the same event, with what it checkpointed, at its first attempt. `false` where there is no such letter.
+   *
+   * @throws {BackpressureError} where it does not fit; the letter is kept
+   */
+  replay(id: string): Promise<boolean>;
   /** Newest first, at most `limit` of each type, of all services, in the order of `types`. */
   runs(types: readonly string[], limit: number): Promise<readonly (readonly RunRecord[])[]>;
   /** A run of this service; `undefined` where it is not known, or no longer. */
@@ -164,7 +185,7 @@ export interface TransportManager {
   runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined>;
   /**
    * Ends a run of this service from outside: revokes its lease with `reason`, if it runs, and records
-   * the outcome. `already` where it has ended, `fenced` where it is not known.
+   * the outcome, which leaves no dead letter. `already` where it has ended, `fenced` where it is not known.
    */
   endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult>;
   /** What every connection that is open now, in any process, tells of itself; a few seconds old at most. In no order. */

@@ -1,6 +1,7 @@
 import { describe } from 'vitest';
 import { describeConnections } from './connections.js';
 import { type ContractHarness, contractStage } from './contract-stage.js';
+import { describeDeadLetters } from './dead-letters.js';
 import { describeEvents } from './events.js';
 import { describeKeyValues } from './key-values.js';
 import { describeLanes } from './lanes.js';
@@ -15,6 +16,7 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
     describeLanes(stage);
     describeConnections(stage);
     describeRuns(stage);
+    describeDeadLetters(stage);
     describeStatistics(stage);
     describeKeyValues(stage);
   });

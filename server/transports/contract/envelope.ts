@@ -6,5 +6,6 @@ let ids = 0;
 export function envelope(type: string, fields: Partial<Envelope> = {}): Envelope {
   ids += 1;
   const id = `event-${ids}`;
-  return { id, type, body: '{}', requestId: id, depth: 0, delayMs: 0, priority: 0, dedupe: undefined, ...fields };
+  const settings = { depth: 0, delayMs: 0, priority: 0, replays: 0, dedupe: undefined };
+  return { id, type, body: '{}', requestId: id, ...settings, ...fields };
 }

@@ -21,6 +21,7 @@ interface Route {
 /** What all connections to one memory transport share. */
 export class Broker {
   readonly clock: Clock;
+  readonly maxDeadLetters: number;
   readonly #maxPending: number;
   readonly #id = randomUUID().slice(0, 8);
   readonly #services = new Map<string, Service>();
@@ -30,9 +31,10 @@ export class Broker {
   #pending = 0;
   #revision = 0;
 
-  constructor(clock: Clock, maxPending: number) {
+  constructor(clock: Clock, { maxPending, maxDeadLetters }: { maxPending: number; maxDeadLetters: number }) {
     this.clock = clock;
     this.#maxPending = maxPending;
+    this.maxDeadLetters = maxDeadLetters;
   }
 
   service(name: string): Service {
@@ -88,6 +90,16 @@ export class Broker {
     for (const envelope of followUps) this.#accept(envelope, from, now);
   }
 
+  /** Accepts an event of the service's dead letters again; `false` where it is not one of them. */
+  replay(id: string, service: Service): boolean {
+    const dead = service.findDeadLetter(id);
+    if (dead === undefined) return false;
+    if (this.#pending >= this.#maxPending) throw this.#full();
+    this.#pending += 1;
+    service.replay(dead, this.clock.now());
+    return true;
+  }
+
   counts(type: string): TypeCounts {
     const services = [...this.#services.values()].flatMap((service) => {
       const stats = service.findQueue(type)?.stats;
@@ -132,11 +144,15 @@ export class Broker {
       if (this.#findDuplicate(envelope, now) !== undefined) continue;
       const route = this.#routes.get(envelope.type);
       room -= route === undefined ? 0 : route.handlers.size + route.triggers.size;
-      if (room < 0) throw new BackpressureError('pending events', `maxPending (${this.#maxPending})`);
+      if (room < 0) throw this.#full();
       if (envelope.dedupe !== undefined && !this.#dedupeWindow(envelope.type).hasRoom(envelopes.length, now)) {
         throw new BackpressureError(`deduplication ids of ${quote(envelope.type)}`, `${maxDedupeIds}`);
       }
     }
+  }
+
+  #full(): BackpressureError {
+    return new BackpressureError('pending events', `maxPending (${this.#maxPending})`);
   }
 
   #publishOne(envelope: Envelope, from: Service, now: number): Receipt {

@@ -2,15 +2,17 @@ import { setMaxListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import { InvalidOptionError } from '../../errors.js';
 import { createFakeClock, type FakeClock } from '../../testing/fake-clock.js';
+import { maxDeadLetters } from '../contract/dead-letters.js';
 import { describeTransport } from '../contract/describe-transport.js';
+import { envelope } from '../contract/envelope.js';
 import { BackpressureError } from '../errors.js';
 import { silentLogger } from '../logger.js';
-import type { Delivery, Envelope, TransportManager } from '../transport.js';
+import type { Delivery, TransportManager } from '../transport.js';
 import { type MemoryTransportOptions, memoryTransport } from './memory-transport.js';
 
 describeTransport('memory', async () => {
   const clock = createFakeClock();
-  const transport = memoryTransport({ clock });
+  const transport = memoryTransport({ clock, maxDeadLetters });
   return {
     connect: (service) => transport.connect({ service, logger: silentLogger }),
     advance: (ms) => clock.advance(ms),
@@ -20,11 +22,6 @@ describeTransport('memory', async () => {
     },
   };
 });
-
-function envelope(type: string, fields: Partial<Envelope> = {}): Envelope {
-  const id = crypto.randomUUID();
-  return { id, type, body: '{}', requestId: id, depth: 0, delayMs: 0, priority: 0, dedupe: undefined, ...fields };
-}
 
 async function started(options: MemoryTransportOptions, types: readonly string[]) {
   const clock = createFakeClock();
@@ -200,6 +197,10 @@ it('gives the event loop its turn in a long run of work', async () => {
 
 it.each([0, -1, 1.5, Number.NaN, '5' as never])('refuses maxPending %j', (maxPending) => {
   expect(() => memoryTransport({ maxPending })).toThrow(InvalidOptionError);
+});
+
+it.each([-1, 1.5, Number.NaN])('refuses maxDeadLetters %j', (limit) => {
+  expect(() => memoryTransport({ maxDeadLetters: limit })).toThrow(InvalidOptionError);
 });
 
 it('holds a million keys, and frees those whose time is over as others are written', async () => {

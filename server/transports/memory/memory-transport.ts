@@ -7,6 +7,7 @@ import type {
   CloseResult,
   CommitResult,
   ConsumeOptions,
+  DeadLetterRecord,
   Envelope,
   Outcome,
   Receipt,
@@ -25,6 +26,8 @@ import type { Service } from './service.js';
 export interface MemoryTransportOptions {
   /** Events accepted and not ended, over all hubs on the transport; `emit` rejects past it. @default 1_000_000 */
   maxPending?: number;
+  /** Events of a type that failed for good and are kept, with their payloads, for `hub.replay`. @default 1_000 */
+  maxDeadLetters?: number;
   /** Where time comes from; a fake one in tests. @default the machine's */
   clock?: Clock;
 }
@@ -37,14 +40,18 @@ export interface MemoryTransportOptions {
  * @throws {InvalidOptionError}
  */
 export function memoryTransport(options: MemoryTransportOptions = {}): Transport {
-  checkOptionNames(options, ['maxPending', 'clock'], 'memoryTransport');
-  const { maxPending = 1_000_000, clock = systemClock } = options;
-  if (!(Number.isInteger(maxPending) && maxPending >= 1)) {
-    throw new InvalidOptionError('maxPending of memoryTransport', 'a whole number, 1 or more', maxPending);
-  }
-  const broker = new Broker(clock, maxPending);
+  checkOptionNames(options, ['maxPending', 'maxDeadLetters', 'clock'], 'memoryTransport');
+  const { maxPending = 1_000_000, maxDeadLetters = 1_000, clock = systemClock } = options;
+  checkCount('maxPending', maxPending, 1);
+  checkCount('maxDeadLetters', maxDeadLetters, 0);
+  const broker = new Broker(clock, { maxPending, maxDeadLetters });
   const kv = new MemoryKeyValueStore(clock);
   return { connect: ({ service }) => new MemoryTransportManager(broker, kv, broker.service(service)) };
+}
+
+function checkCount(option: keyof MemoryTransportOptions, value: number, least: number): void {
+  if (Number.isInteger(value) && value >= least) return;
+  throw new InvalidOptionError(`${option} of memoryTransport`, `a whole number, ${least} or more`, value);
 }
 
 class MemoryTransportManager implements TransportManager {
@@ -84,6 +91,14 @@ class MemoryTransportManager implements TransportManager {
 
   async failures(type: string): Promise<readonly FailureRecord[]> {
     return this.#broker.failures(type);
+  }
+
+  async deadLetters(type: string, limit: number): Promise<readonly DeadLetterRecord[]> {
+    return this.#service.findQueue(type)?.deadLetters.latest(limit) ?? [];
+  }
+
+  async replay(id: string): Promise<boolean> {
+    return this.#broker.replay(id, this.#service);
   }
 
   async runs(types: readonly string[], limit: number): Promise<readonly (readonly RunRecord[])[]> {

@@ -20,12 +20,14 @@ interface Run {
 /** Runs of one type: all that are pending, and the last 50 that ended. */
 export class RunLog {
   readonly #runs = new Map<string, Run>();
-  readonly #latest: Run[] = [];
-  readonly #endedIds: string[] = [];
+  #latest: Run[] = [];
+  #endedIds: string[] = [];
 
   accept(entry: Entry, now: number): void {
     const run: Run = { entry, acceptedAt: now, ended: undefined, listeners: new Set() };
-    this.#runs.set(entry.envelope.id, run);
+    const { id, replays } = entry.envelope;
+    if (replays > 0) this.#forget(id);
+    this.#runs.set(id, run);
     this.#latest.push(run);
     if (this.#latest.length > kept) this.#latest.shift();
   }
@@ -41,6 +43,11 @@ export class RunLog {
     this.#endedIds.push(id);
     const oldest = this.#endedIds.length > kept ? this.#endedIds.shift() : undefined;
     if (oldest !== undefined) this.#runs.delete(oldest);
+  }
+
+  #forget(id: string): void {
+    this.#latest = this.#latest.filter(({ entry }) => entry.envelope.id !== id);
+    this.#endedIds = this.#endedIds.filter((ended) => ended !== id);
   }
 
   entry(id: string): Entry | undefined {

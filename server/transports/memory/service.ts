@@ -23,7 +23,7 @@ export class Service {
   queue(type: string): TypeQueue {
     let queue = this.#queues.get(type);
     if (queue === undefined) {
-      queue = new TypeQueue(type);
+      queue = new TypeQueue(type, this.#broker.maxDeadLetters);
       this.#queues.set(type, queue);
     }
     return queue;
@@ -60,23 +60,33 @@ export class Service {
 
   accept(envelope: Envelope, now: number): void {
     const queue = this.queue(envelope.type);
-    const checkpoints = queue.runs === undefined ? undefined : new Map<string, string>();
-    const entry: Entry = { queue, envelope, attempt: 1, ended: false, delivery: undefined, checkpoints };
-    queue.runs?.accept(entry, now);
-    queue.stats.countReceived(now);
-    this.#broker.touch(queue.stats);
-    if (envelope.delayMs > 0) {
-      this.#enqueueLater(entry, envelope.delayMs);
-    } else {
-      queue.push(entry);
-      this.#dispatcher.look(queue);
+    const entry = this.#admit(queue, envelope, queue.runs === undefined ? undefined : new Map(), now);
+    if (envelope.delayMs > 0) this.#enqueueLater(entry, envelope.delayMs);
+    else this.#enqueue(entry);
+  }
+
+  findDeadLetter(id: string): Entry | undefined {
+    for (const { deadLetters } of this.#queues.values()) {
+      const dead = deadLetters.find(id);
+      if (dead !== undefined) return dead;
     }
+    return undefined;
+  }
+
+  /** Accepts what failed again: at once, however long it was delayed when it was new. */
+  replay({ queue, envelope, checkpoints }: Entry, now: number): void {
+    queue.deadLetters.remove(envelope.id);
+    this.#enqueue(this.#admit(queue, { ...envelope, replays: envelope.replays + 1 }, checkpoints, now));
   }
 
   /** Records how a leased delivery ended, and publishes what follows from it. */
   record(delivery: MemoryDelivery, outcome: Outcome): void {
+    const { entry } = delivery;
     this.#release(delivery);
-    this.#conclude(delivery.entry, outcome);
+    if (outcome.status === 'failed') {
+      entry.queue.deadLetters.keep(entry, outcome.error, this.#broker.clock.now());
+    }
+    this.#conclude(entry, outcome);
   }
 
   checkpointed({ entry }: MemoryDelivery): void {
@@ -93,6 +103,14 @@ export class Service {
       delivery.revoke(reason);
     }
     this.#conclude(entry, outcome);
+  }
+
+  #admit(queue: TypeQueue, envelope: Envelope, checkpoints: Entry['checkpoints'], now: number): Entry {
+    const entry: Entry = { queue, envelope, attempt: 1, ended: false, delivery: undefined, checkpoints };
+    queue.runs?.accept(entry, now);
+    queue.stats.countReceived(now);
+    this.#broker.touch(queue.stats);
+    return entry;
   }
 
   #start(queue: TypeQueue, connection: Connection): void {
@@ -129,6 +147,11 @@ export class Service {
     }
     this.#broker.touch(stats);
     this.#dispatcher.look(queue);
+  }
+
+  #enqueue(entry: Entry): void {
+    entry.queue.push(entry);
+    this.#dispatcher.look(entry.queue);
   }
 
   #enqueueLater(entry: Entry, delayMs: number): void {

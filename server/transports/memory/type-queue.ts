@@ -1,4 +1,5 @@
 import type { Envelope, Subscription } from '../transport.js';
+import { DeadLetters } from './dead-letters.js';
 import { DelayQueue } from './delay-queue.js';
 import type { MemoryDelivery } from './delivery.js';
 import { RateWindow } from './rate-window.js';
@@ -18,10 +19,11 @@ export interface Entry {
   readonly checkpoints: Map<string, string> | undefined;
 }
 
-/** What one service has of one event type: waiting entries, limits, counts. */
+/** What one service has of one event type: waiting entries, limits, counts, dead letters. */
 export class TypeQueue {
   readonly type: string;
   readonly stats: TypeStats = new TypeStats();
+  readonly deadLetters: DeadLetters;
   /** Where the service keeps runs of the type. */
   runs: RunLog | undefined;
   readonly #waiting = new WaitingList<Entry>();
@@ -35,8 +37,9 @@ export class TypeQueue {
   /** When the service looks at the queue again by itself, at the latest. */
   wakeAt: number = Number.POSITIVE_INFINITY;
 
-  constructor(type: string) {
+  constructor(type: string, maxDeadLetters: number) {
     this.type = type;
+    this.deadLetters = new DeadLetters(maxDeadLetters);
   }
 
   subscribe({ concurrency, rate, keepsRuns }: Subscription): void {

@@ -21,7 +21,7 @@ it('names come back as they went, and hold nothing that BullMQ forbids', () => {
   );
 });
 
-it('an envelope comes back as it went, once a script has written its depth', () => {
+it('an envelope comes back as it went, once a script has written its depth and replays', () => {
   const envelopes = fc.record<Envelope>({
     id: name,
     type: name,
@@ -30,12 +30,13 @@ it('an envelope comes back as it went, once a script has written its depth', () 
     depth: fc.nat(64),
     delayMs: fc.nat(),
     priority: fc.integer({ min: -100, max: 100 }),
+    replays: fc.nat(9),
     dedupe: fc.constant(undefined),
   });
   fc.assert(
     fc.property(envelopes, (envelope) => {
       const [jobId, , , head, depth, priority] = envelopeArguments(envelope, 'shop');
-      const data: unknown = JSON.parse(`${head},"depth":${depth}}`);
+      const data: unknown = JSON.parse(`${head},"depth":${depth},"replays":${envelope.replays}}`);
       expect(decodeEnvelope(String(jobId), envelope.type, data)).toEqual(envelope);
       // BullMQ's own range, in its order.
       expect(priority).toBeGreaterThanOrEqual(1);

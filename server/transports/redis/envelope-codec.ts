@@ -5,7 +5,7 @@ import { eventIdOf, jobIdOf, unitOf } from './names.js';
 // BullMQ starts the lowest number first, from 1; ours go from -100 to 100, the highest first.
 const lowestPriority = 101;
 
-/** An envelope as the scripts take it. Its data is cut before the end, where a script writes the depth. */
+/** An envelope as the scripts take it. Its data is cut before the end, where a script writes depth and replays. */
 export function envelopeArguments(envelope: Envelope, sender: string): ScriptArgument[] {
   const { id, type, body, requestId, depth, delayMs, priority } = envelope;
   return [
@@ -21,15 +21,17 @@ export function envelopeArguments(envelope: Envelope, sender: string): ScriptArg
 
 /** Reads an envelope back from a job. @throws {TypeError} where it is none of ours */
 export function decodeEnvelope(jobId: string, type: string, data: unknown): Envelope {
-  const { requestId, body, depth, delayMs, priority } = Object(data) as Partial<Record<keyof Envelope, unknown>>;
+  const fields = Object(data) as Partial<Record<keyof Envelope, unknown>>;
+  const { requestId, body, depth, replays, delayMs, priority } = fields;
   if (
     typeof requestId !== 'string' ||
     typeof body !== 'string' ||
     typeof depth !== 'number' ||
+    typeof replays !== 'number' ||
     typeof delayMs !== 'number' ||
     typeof priority !== 'number'
   ) {
     throw new TypeError(`job ${JSON.stringify(jobId)} holds no event: it was put into this queue by something else`);
   }
-  return { id: eventIdOf(jobId), type, body, requestId, depth, delayMs, priority, dedupe: undefined };
+  return { id: eventIdOf(jobId), type, body, requestId, depth, delayMs, priority, replays, dedupe: undefined };
 }

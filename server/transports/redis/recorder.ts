@@ -6,6 +6,7 @@ import { checkpointScript, commitScript } from './lua/commit.js';
 import type { ScriptArgument } from './lua/script.js';
 import { outcomeArguments } from './outcome-codec.js';
 import type { DeliveryHost, Lease } from './redis-delivery.js';
+import type { RedisSettings } from './redis-options.js';
 import { readArray } from './reply.js';
 import { TickBatch } from './tick-batch.js';
 
@@ -19,13 +20,13 @@ export class Recorder implements DeliveryHost {
   readonly #commits: TickBatch<readonly ScriptArgument[], CommitResult>;
   readonly #late: CommandClient;
   readonly #service: string;
-  readonly #prefix: string;
+  readonly #settings: RedisSettings;
   #connection: Redis | undefined;
 
-  constructor(late: CommandClient, service: string, prefix: string) {
+  constructor(late: CommandClient, service: string, settings: RedisSettings) {
     this.#late = late;
     this.#service = service;
-    this.#prefix = prefix;
+    this.#settings = settings;
     this.#commits = new TickBatch(largestBatch, (commits) => this.#send(commits));
   }
 
@@ -44,12 +45,13 @@ export class Recorder implements DeliveryHost {
 
   async checkpoint(lease: Lease, key: string, value: string): Promise<CommitResult> {
     const args = [...leaseArguments(lease), key, value];
-    return readCommitResult(await this.#run((client) => checkpointScript.run(client, this.#prefix, args)));
+    return readCommitResult(await this.#run((client) => checkpointScript.run(client, this.#settings.prefix, args)));
   }
 
   async #send(commits: readonly (readonly ScriptArgument[])[]): Promise<CommitResult[]> {
-    const args = [commits.length, ...commits.flat()];
-    const answer = await this.#run((client) => commitScript.run(client, this.#prefix, args));
+    const { prefix, maxDeadLetters } = this.#settings;
+    const args = [maxDeadLetters, commits.length, ...commits.flat()];
+    const answer = await this.#run((client) => commitScript.run(client, prefix, args));
     return readArray(answer).map(readCommitResult);
   }
 

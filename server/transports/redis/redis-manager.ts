@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { type Clock, systemClock } from '../clock.js';
 import type { KeyValueStore } from '../key-value-store.js';
@@ -7,6 +8,7 @@ import type {
   CloseResult,
   CommitResult,
   ConsumeOptions,
+  DeadLetterRecord,
   Envelope,
   Outcome,
   Receipt,
@@ -18,7 +20,9 @@ import { CommandClient } from './command-client.js';
 import { readCommitResult } from './commit-result.js';
 import { Consumer } from './consumer.js';
 import { connectConsumer } from './consumer-connection.js';
+import { readDeadLetters } from './dead-letter-reader.js';
 import { endRunScript } from './lua/commit.js';
+import { deadLettersScript, replayScript } from './lua/dead-letters.js';
 import { countsScript, failuresScript, metricsScript, revisionScript, runScript, runsScript } from './lua/read.js';
 import type { Script, ScriptArgument } from './lua/script.js';
 import { Members } from './members.js';
@@ -29,7 +33,7 @@ import { Publisher } from './publisher.js';
 import { Recorder } from './recorder.js';
 import { RedisKeyValueStore } from './redis-key-value-store.js';
 import type { RedisSettings } from './redis-options.js';
-import { readArray, readString } from './reply.js';
+import { readArray, readNumber, readString } from './reply.js';
 import { readRun } from './run-reader.js';
 import { encodeReason, RunWatch } from './run-watch.js';
 import { warnOfEviction } from './server-checks.js';
@@ -57,7 +61,7 @@ export class RedisManager implements TransportManager {
     this.#logger = logger;
     this.#commands = new CommandClient(settings, logger);
     this.#publisher = new Publisher(this.#commands, service, settings);
-    this.#recorder = new Recorder(this.#commands, service, settings.prefix);
+    this.#recorder = new Recorder(this.#commands, service, settings);
     this.#members = new Members(this.#commands, settings.prefix);
     this.kv = new RedisKeyValueStore(this.#commands, settings.prefix);
   }
@@ -102,6 +106,16 @@ export class RedisManager implements TransportManager {
 
   async failures(type: string): Promise<readonly FailureRecord[]> {
     return readFailures(await this.#ask(failuresScript, [encodeURIComponent(type)]));
+  }
+
+  async deadLetters(type: string, limit: number): Promise<readonly DeadLetterRecord[]> {
+    return readDeadLetters(type, await this.#ask(deadLettersScript, [unitOf(this.service, type), limit]));
+  }
+
+  async replay(id: string): Promise<boolean> {
+    // Where the answer is lost with the connection, the token tells a second try that the first was heard.
+    const args = [randomUUID(), 2 * this.#settings.emitTimeoutMs, encodeURIComponent(this.service), jobIdOf(id)];
+    return readNumber(await this.#ask(replayScript, args)) === 1;
   }
 
   async runs(types: readonly string[], limit: number): Promise<readonly (readonly RunRecord[])[]> {

@@ -21,6 +21,8 @@ export interface RedisTransportOptions {
   emitTimeoutMs?: number;
   /** How often a process may die over one event before the event fails. @default 3 */
   maxCrashes?: number;
+  /** Events of a type that failed for good and are kept, with their payloads, for `hub.replay`. @default 1_000 */
+  maxDeadLetters?: number;
 }
 
 /** {@link RedisTransportOptions}, checked and complete. */
@@ -34,6 +36,7 @@ export interface RedisSettings {
   readonly stalledIntervalMs: number;
   readonly emitTimeoutMs: number;
   readonly maxCrashes: number;
+  readonly maxDeadLetters: number;
 }
 
 const optionNames = [
@@ -44,6 +47,7 @@ const optionNames = [
   'stalledIntervalMs',
   'emitTimeoutMs',
   'maxCrashes',
+  'maxDeadLetters',
 ] as const;
 
 /** @throws {InvalidOptionError} */
@@ -54,7 +58,8 @@ export function resolveRedisOptions(options: RedisTransportOptions): RedisSettin
   checkOptionNames(options, optionNames, 'redisTransport');
   const { client = {}, prefix = 'hub' } = options;
   const { url = options.client === undefined ? 'redis://127.0.0.1:6379' : undefined } = options;
-  const { lockDurationMs = 10_000, stalledIntervalMs = 5_000, emitTimeoutMs = 2_000, maxCrashes = 3 } = options;
+  const { lockDurationMs = 10_000, stalledIntervalMs = 5_000, emitTimeoutMs = 2_000 } = options;
+  const { maxCrashes = 3, maxDeadLetters = 1_000 } = options;
   const check = (ok: boolean, option: string, expected: string, got: unknown): void => {
     if (!ok) throw new InvalidOptionError(`${option} of redisTransport`, expected, got);
   };
@@ -65,9 +70,12 @@ export function resolveRedisOptions(options: RedisTransportOptions): RedisSettin
   check(client.keyPrefix === undefined, 'client.keyPrefix', 'left out: use prefix', client.keyPrefix);
   const isPrefix = typeof prefix === 'string' && /^[^{}:\p{Cc}]{1,64}$/u.test(prefix);
   check(isPrefix, 'prefix', '1 to 64 characters, none of them a brace, a colon or a control character', prefix);
-  for (const [name, ms] of Object.entries({ lockDurationMs, stalledIntervalMs, emitTimeoutMs })) {
+  const times = { lockDurationMs, stalledIntervalMs, emitTimeoutMs };
+  for (const [name, ms] of Object.entries(times)) {
     check(Number.isInteger(ms) && ms >= 10, name, 'a whole number of milliseconds, 10 or more', ms);
   }
   check(Number.isInteger(maxCrashes) && maxCrashes >= 1, 'maxCrashes', 'a whole number, 1 or more', maxCrashes);
-  return { url, client, prefix: `{${prefix}}`, lockDurationMs, stalledIntervalMs, emitTimeoutMs, maxCrashes };
+  const isLimit = Number.isInteger(maxDeadLetters) && maxDeadLetters >= 0;
+  check(isLimit, 'maxDeadLetters', 'a whole number, 0 or more', maxDeadLetters);
+  return { url, client, prefix: `{${prefix}}`, ...times, maxCrashes, maxDeadLetters };
 }

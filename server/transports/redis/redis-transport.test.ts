@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../../scripts/redis-server.js';
 import { InvalidOptionError } from '../../errors.js';
+import { maxDeadLetters } from '../contract/dead-letters.js';
 import { describeTransport } from '../contract/describe-transport.js';
 import { silentLogger } from '../logger.js';
 import type { TransportManager } from '../transport.js';
@@ -20,6 +21,7 @@ describeTransport('redis', async () => {
     prefix: randomUUID(),
     lockDurationMs: 1_000,
     stalledIntervalMs: 500,
+    maxDeadLetters,
   });
   const opened: TransportManager[] = [];
   return {
@@ -47,6 +49,7 @@ it.each([
   [{ prefix: 'a{b' }, 'prefix'],
   [{ lockDurationMs: 0 }, 'lockDurationMs'],
   [{ maxCrashes: 1.5 }, 'maxCrashes'],
+  [{ maxDeadLetters: -1 }, 'maxDeadLetters'],
   [{ client: { keyPrefix: 'x' } }, 'client.keyPrefix'],
 ])('refuses the options %j', (options, named) => {
   expect(() => redisTransport(options)).toThrow(InvalidOptionError);

@@ -1,3 +1,4 @@
+import { burial } from './dead-letters.js';
 import { acceptance, counting, lanes, library } from './library.js';
 import { Script } from './script.js';
 
@@ -60,14 +61,18 @@ local function conclude(lane, id, unit, keepsRuns, outcome)
 end
 `;
 
-/** Records outcomes of leased jobs, each with its follow-ups in the same step. Answers a commit result for each. */
-export const commitScript: Script = new Script(`${library}${counting}${lanes}${acceptance}${conclusion}
+/**
+ * Records outcomes of leased jobs, each with its follow-ups and its dead letter in the same step. Answers a
+ * commit result for each.
+ */
+export const commitScript: Script = new Script(`${library}${counting}${lanes}${acceptance}${conclusion}${burial}
 local results, touched = {}, {}
 for index = 1, takeNumber() do
   local lane, id, token, unit, keepsRuns = take(), take(), take(), take(), take() == '1'
   local outcome = takeOutcome()
   local result = leaseOf(lane, id, token)
   if result == 'ok' then
+    if outcome.status == 'failed' then bury(lane, id, unit, outcome) end
     conclude(lane, id, unit, keepsRuns, outcome)
     touched[lane] = true
     if keepsRuns and outcome.status ~= 'retry' then announceEnd(unit, id, nil) end

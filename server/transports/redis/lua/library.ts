@@ -125,7 +125,7 @@ end
 
 local function deliver(route, envelope, id, depth)
   local lane = prefix .. ':lane:' .. route.lane .. ':'
-  local data = envelope.head .. ',"depth":' .. depth .. '}'
+  local data = envelope.head .. ',"depth":' .. depth .. ',"replays":' .. (envelope.replays or 0) .. '}'
   call('HSET', lane .. id, 'name', route.type, 'data', data, 'opts', '{}', 'timestamp', now,
     'delay', envelope.delayMs, 'priority', envelope.priority, 'unit', route.unit)
   local changed = change(route.unit)
