@@ -151,6 +151,7 @@ export type {
   CommitResult,
   ConsumeOptions,
   Consumer,
+  DeadLetterRecord,
   Delivery,
   Envelope,
   Outcome,
