@@ -1,5 +1,6 @@
 import type {
   LanguageModelV3CallOptions,
+  LanguageModelV3FunctionTool,
   LanguageModelV3Message,
   LanguageModelV3Prompt,
   LanguageModelV3ToolResultPart,
@@ -7,6 +8,7 @@ import type {
 import { OrphanToolMessageError } from '../errors.js';
 import type { Message } from '../message.js';
 import type { ModelOptions } from '../model-provider.js';
+import type { ToolDefinition } from '../tool.js';
 import { readReplay } from './replay.js';
 
 type AssistantPart = Extract<LanguageModelV3Message, { role: 'assistant' }>['content'][number];
@@ -22,13 +24,29 @@ export function toCall(
     ...(temperature !== undefined && { temperature }),
     ...(maxTokens !== undefined && { maxOutputTokens: maxTokens }),
     ...(signal && { abortSignal: signal }),
-    ...(tools &&
-      tools.length > 0 && {
-        tools: tools.map(({ name, description, parameters }) => {
-          return { type: 'function', name, description, inputSchema: parameters };
-        }),
-      }),
+    ...(tools !== undefined && tools.length > 0 ? { tools: tools.map(toFunctionTool) } : pastTools(messages, provider)),
   };
+}
+
+function toFunctionTool({ name, description, parameters }: ToolDefinition): LanguageModelV3FunctionTool {
+  return { type: 'function', name, description, inputSchema: parameters };
+}
+
+/**
+ * Anthropic rejects a conversation that has calls in it where no tools are defined. Those that were called
+ * are then defined by name, and the model is forbidden to call them.
+ */
+function pastTools(
+  messages: readonly Message[],
+  provider: string,
+): Pick<LanguageModelV3CallOptions, 'tools' | 'toolChoice'> {
+  if (!provider.includes('anthropic')) return {};
+  const called = messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ name }) => toSendableName(name)));
+  if (called.length === 0) return {};
+  const tools = [...new Set(called)].map((name) => {
+    return toFunctionTool({ name, description: 'Not to be called now', parameters: { type: 'object' } });
+  });
+  return { tools, toolChoice: { type: 'none' } };
 }
 
 /**

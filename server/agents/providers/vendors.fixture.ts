@@ -16,6 +16,8 @@ export interface Vendor {
   readonly firstBody: (question: string, stream: boolean) => unknown;
   /** The messages of a request, from the question on, that follows two parallel calls and their results. */
   readonly secondMessages: (question: string, ids: readonly string[]) => unknown;
+  /** What a request without tools has of them, where the conversation has a call of `double`. */
+  readonly pastTools: (stream: boolean) => object;
   /** A request's messages, from the question on. */
   readonly messagesOf: (body: unknown) => unknown;
 }
@@ -34,6 +36,7 @@ const results = ['{"is":2}', '{"is":4}'];
 
 const openAi = {
   basePath: '/v1',
+  pastTools: () => ({}),
   keyHeader: ['authorization', (key: string) => `Bearer ${key}`],
   firstBodyOf: (model: string, question: string, stream: boolean) => ({
     model,
@@ -111,6 +114,17 @@ export const vendors: readonly Vendor[] = [
         content: ids.map((id, index) => ({ type: 'tool_result', tool_use_id: id, content: results[index] })),
       },
     ],
+    pastTools: (stream) => ({
+      tools: [
+        {
+          name: 'double',
+          description: 'Not to be called now',
+          input_schema: { type: 'object' },
+          ...(stream && { eager_input_streaming: true }),
+        },
+      ],
+      tool_choice: { type: 'none' },
+    }),
     messagesOf: (body) => (body as { messages: unknown }).messages,
   },
   {
@@ -141,6 +155,7 @@ export const vendors: readonly Vendor[] = [
         })),
       },
     ],
+    pastTools: () => ({}),
     messagesOf: (body) => (body as { contents: unknown }).contents,
   },
 ];

@@ -87,6 +87,14 @@ describe.each(vendors)('$name', (vendor) => {
       expect(vendor.messagesOf(wire.requests[1]?.body)).toEqual(vendor.secondMessages('both', ids.slice(0, 2)));
     });
 
+    test('asks for a final answer without tools, in a request that the vendor takes', async () => {
+      mock.on({ userMessage: 'one', turnIndex: 0 }, { toolCalls: [{ name: 'double', arguments: { a: 1 } }], usage });
+      mock.on({ userMessage: 'one', turnIndex: 1 }, { content: '2, I think', usage });
+      const result = await run(how, 'one', { maxIterations: 1, finalAnswerTurn: true });
+      expect(result).toMatchObject({ status: 'max_iterations', output: '2, I think' });
+      expect(toolFields(wire.requests[1]?.body)).toEqual(vendor.pastTools(stream));
+    });
+
     test('estimates what the vendor does not report', async () => {
       mock.onMessage('hello', { content: 'Hi there!', usage: zero(usage) });
       const { tokenUsage } = await run(how, 'hello');
@@ -214,6 +222,10 @@ function expectNoKey(value: unknown): void {
 
 function isText(event: AgentStreamEvent): event is Extract<AgentStreamEvent, { type: 'text-delta' }> {
   return event.type === 'text-delta';
+}
+
+function toolFields(body: unknown): object {
+  return Object.fromEntries(Object.entries(body ?? {}).filter(([name]) => name.startsWith('tool')));
 }
 
 function zero(counts: Record<string, number>): Record<string, number> {
