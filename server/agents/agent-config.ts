@@ -3,6 +3,7 @@ import { type ResolvedRetry, type RetryConfig, resolveRetry } from '../hub/retry
 import { type Clock, systemClock } from '../transports/clock.js';
 import { AgentRegistry } from './agent-registry.js';
 import { type AgentTotals, createTotals } from './agent-totals.js';
+import { AnswerLimit } from './answer-limit.js';
 import { createToolSource } from './delegate-tool.js';
 import type { AgentMemory } from './memory/agent-memory.js';
 import type { ModelOptions, ModelProvider } from './model-provider.js';
@@ -31,8 +32,8 @@ export interface AgentConfig {
   /**
    * Tokens that a run may spend, delegates and retries included. Before each call its `maxTokens` is
    * cut to what is left, so that a run goes over by one call's prompt at most; calls that share a
-   * budget therefore go one after another. Set `model.maxTokens` as well where the budget is more than the
-   * model can write in one answer: some vendors reject a call that asks for more. @default no limit
+   * budget therefore go one after another. Where the vendor rejects so high a `maxTokens` the call is made
+   * without, and the model's own limit, which is lower, takes its place. @default no limit
    */
   tokenBudget?: number;
   /** How failed model calls are tried again, where {@link ProviderError.retryable} allows it. @default one attempt */
@@ -64,6 +65,7 @@ export interface AgentSpec {
   readonly maxIterations: number;
   readonly finalAnswerTurn: boolean;
   readonly tokenBudget: number | undefined;
+  readonly answerLimit: AnswerLimit;
   readonly retry: ResolvedRetry | undefined;
   readonly onTokenUsage: ((usage: TokenUsage) => void) | undefined;
   readonly registry: AgentRegistry | undefined;
@@ -111,6 +113,7 @@ export function resolveAgentConfig(config: AgentConfig): AgentSpec {
     maxIterations,
     finalAnswerTurn,
     tokenBudget,
+    answerLimit: new AnswerLimit(),
     retry: retry === undefined ? undefined : resolveRetry(retry, `agent ${describe(name)}`),
     onTokenUsage,
     registry,

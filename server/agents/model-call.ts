@@ -73,7 +73,7 @@ export class ModelCaller {
       if (options === undefined) return undefined;
       let answer: ModelAnswer;
       try {
-        answer = await abortable(this.#ask(messages, options, shown), this.#signal);
+        answer = await abortable(this.#askWithin(messages, options, shown), this.#signal);
       } catch (error) {
         const cost = this.#costOf(error, messages, tools, shown);
         if (cost !== undefined) this.#charge(cost, messages);
@@ -107,6 +107,22 @@ export class ModelCaller {
     }
   }
 
+  /** Asks, and once more where the vendor rejects the `maxTokens` that the budget allows. */
+  #askWithin(messages: Message[], options: ModelOptions, shown: string[]): Promise<ModelAnswer> {
+    const { model, answerLimit } = this.#agent;
+    const { maxTokens } = options;
+    const asked = this.#ask(messages, options, shown);
+    if (maxTokens === undefined || model.maxTokens !== undefined) return asked;
+    return asked.catch(async (error: unknown) => {
+      if (!isRejection(error)) throw error;
+      const { maxTokens: _rejected, ...others } = options;
+      const answer = await this.#ask(messages, others, shown);
+      // Known only now: a vendor may reject a request for many reasons.
+      answerLimit.rejected(maxTokens);
+      return answer;
+    });
+  }
+
   async #ask(messages: Message[], options: ModelOptions, shown: string[]): Promise<ModelAnswer> {
     const { provider } = this.#agent;
     const onText = this.#onText;
@@ -125,7 +141,7 @@ export class ModelCaller {
   }
 
   #optionsWithin(left: number, messages: Message[], tools: ToolDefinition[]): ModelOptions | undefined {
-    const { model } = this.#agent;
+    const { model, answerLimit } = this.#agent;
     if (this.#last?.tools !== tools) {
       const signal = this.#signal;
       this.#last = { tools, options: { ...model, ...(tools.length > 0 && { tools }), ...(signal && { signal }) } };
@@ -133,7 +149,8 @@ export class ModelCaller {
     const { options } = this.#last;
     if (left === Number.POSITIVE_INFINITY) return options;
     if (left <= this.#estimatePrompt(messages, tools)) return undefined;
-    return { ...options, maxTokens: Math.min(model.maxTokens ?? left, left) };
+    const maxTokens = model.maxTokens === undefined ? answerLimit.within(left) : Math.min(model.maxTokens, left);
+    return maxTokens === undefined ? options : { ...options, maxTokens };
   }
 
   #estimatePrompt(messages: Message[], tools: ToolDefinition[]): number {
@@ -147,6 +164,10 @@ export class ModelCaller {
     addUsage(this.#agent.totals.tokenUsage, usage);
     this.#ledger.charge(usage);
   }
+}
+
+function isRejection(error: unknown): boolean {
+  return error instanceof ProviderError && (error.statusCode === 400 || error.statusCode === 422);
 }
 
 function retryDelayMs(retry: ResolvedRetry | undefined, attempt: number, error: unknown): number | undefined {

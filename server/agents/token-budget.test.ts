@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { scriptedProvider } from '../testing/scripted-provider.js';
 import { createAgent } from './agent.js';
 import { createAgentRegistry } from './agent-registry.js';
-import type { ModelProvider, ModelResponse } from './model-provider.js';
+import type { ModelOptions, ModelProvider, ModelResponse } from './model-provider.js';
 import { ProviderError } from './providers/provider-error.js';
 import type { TokenUsage } from './token-usage.js';
 import type { Tool } from './tool.js';
@@ -23,6 +23,51 @@ describe('tokenBudget', () => {
     const model = { model: 'm', maxTokens: 80 };
     await createAgent({ ...base, provider, model, tokenBudget: 120 }).run('x');
     expect(provider.calls.map(({ options }) => options.maxTokens)).toEqual([80, 70]);
+  });
+
+  describe('above what the model can write in one answer', () => {
+    const limit = 16_384;
+    const tooMuch = new ProviderError('max_tokens is too large', { provider: 'p', statusCode: 400, retryable: false });
+
+    test('is still kept, and learnt from few rejections', async () => {
+      let rejections = 0;
+      let overspent = 0;
+      let left = 100_000;
+      const chat = async (_: unknown, { maxTokens }: ModelOptions): Promise<ModelResponse> => {
+        if (maxTokens !== undefined && maxTokens > limit) {
+          rejections++;
+          throw tooMuch;
+        }
+        const usage = usageOf(10, Math.min(maxTokens ?? limit, 9_000));
+        left -= usage.totalTokens;
+        overspent = Math.max(0, -left);
+        return {
+          content: '',
+          toolCalls: [{ id: '', name: 'noop', arguments: `{"left":${left}}` }],
+          usage,
+          finishReason: 'tool_calls',
+        };
+      };
+      const agent = createAgent({ ...base, provider: { chat }, tokenBudget: left, maxIterations: 100 });
+      expect(await agent.run('x')).toMatchObject({ status: 'token_budget_exceeded' });
+      expect(rejections).toBe(3);
+      expect(overspent).toBeLessThanOrEqual(10);
+    });
+
+    test('asks once more without maxTokens, and blames it for no other rejection', async () => {
+      const provider = scriptedProvider([tooMuch, tooMuch, 'ok']);
+      const agent = createAgent({ ...base, provider, tokenBudget: 100_000 });
+      expect(await agent.run('x')).toMatchObject({ status: 'failed', error: tooMuch });
+      expect(await agent.run('x')).toMatchObject({ status: 'completed' });
+      expect(provider.calls.map(({ options }) => options.maxTokens)).toEqual([100_000, undefined, 100_000]);
+    });
+
+    test('leaves a maxTokens of the application’s own as it is', async () => {
+      const provider = scriptedProvider([tooMuch]);
+      const agent = createAgent({ ...base, model: { model: 'm', maxTokens: 50_000 }, provider, tokenBudget: 100_000 });
+      expect(await agent.run('x')).toMatchObject({ status: 'failed', error: tooMuch });
+      provider.assertDone();
+    });
   });
 
   test('leaves maxTokens alone where there is none', async () => {

@@ -18,6 +18,9 @@ export interface Vendor {
   readonly secondMessages: (question: string, ids: readonly string[]) => unknown;
   /** What a request without tools has of them, where the conversation has a call of `double`. */
   readonly pastTools: (stream: boolean) => object;
+  readonly maxTokensOf: (body: unknown) => unknown;
+  /** What is sent for it in a run of two turns whose budget is twice what the model can write. */
+  readonly maxTokensSent: (limit: number) => readonly unknown[];
   /** A request's messages, from the question on. */
   readonly messagesOf: (body: unknown) => unknown;
 }
@@ -60,6 +63,8 @@ const openAi = {
     },
     ...ids.map((id, index) => ({ role: 'tool', tool_call_id: id, content: results[index] })),
   ],
+  maxTokensOf: (body: unknown) => (body as { max_tokens?: unknown }).max_tokens,
+  maxTokensSent: (limit: number) => [2 * limit, undefined, undefined],
   messagesOf: (body: unknown) => (body as { messages: unknown[] }).messages.slice(1),
 } as const;
 
@@ -125,6 +130,9 @@ export const vendors: readonly Vendor[] = [
       ],
       tool_choice: { type: 'none' },
     }),
+    maxTokensOf: openAi.maxTokensOf,
+    // Its package knows the vendor's models, and sends no more than they can write.
+    maxTokensSent: (limit) => [limit, limit],
     messagesOf: (body) => (body as { messages: unknown }).messages,
   },
   {
@@ -156,6 +164,9 @@ export const vendors: readonly Vendor[] = [
       },
     ],
     pastTools: () => ({}),
+    maxTokensOf: (body) =>
+      (body as { generationConfig: { maxOutputTokens?: unknown } }).generationConfig.maxOutputTokens,
+    maxTokensSent: openAi.maxTokensSent,
     messagesOf: (body) => (body as { contents: unknown }).contents,
   },
 ];

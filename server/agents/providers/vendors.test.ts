@@ -95,6 +95,21 @@ describe.each(vendors)('$name', (vendor) => {
       expect(toolFields(wire.requests[1]?.body)).toEqual(vendor.pastTools(stream));
     });
 
+    test('asks for no longer an answer than the vendor takes, whatever the budget', async () => {
+      const limit = 64_000;
+      await wire.close();
+      const refuse = (body: unknown): string | undefined =>
+        Number(vendor.maxTokensOf(body)) > limit ? `max_tokens is too large, at most ${limit}` : undefined;
+      wire = await record(mock.url, { refuse });
+      provider = vendor.create({ apiKey, baseUrl: `${wire.url}${vendor.basePath}` });
+      mock.on({ userMessage: 'one', turnIndex: 0 }, { toolCalls: [{ name: 'double', arguments: { a: 1 } }], usage });
+      mock.on({ userMessage: 'one', turnIndex: 1 }, { content: '2', usage });
+      const model = { model: vendor.model, temperature: 0 };
+      const result = await run(how, 'one', { provider, model, tokenBudget: 2 * limit });
+      expect(result).toMatchObject({ status: 'completed', tokenUsage: { totalTokens: 36 } });
+      expect(wire.requests.map(({ body }) => vendor.maxTokensOf(body))).toEqual(vendor.maxTokensSent(limit));
+    });
+
     test('estimates what the vendor does not report', async () => {
       mock.onMessage('hello', { content: 'Hi there!', usage: zero(usage) });
       const { tokenUsage } = await run(how, 'hello');
@@ -180,11 +195,11 @@ describe.each(vendors)('$name', (vendor) => {
     const messages: Message[] = [{ role: 'user', content: 'hello' }];
     mock.onMessage('hello', { content: 'one two', usage });
     await wire.close();
-    wire = await record(mock.url, (chunk) =>
+    const change = (chunk: string): string =>
       chunk
         .replace(/"(finish_reason|finishReason)":"\w+"/g, '"x":1')
-        .replace(/event: message_(delta|stop)[\s\S]*?\n\n/g, ''),
-    );
+        .replace(/event: message_(delta|stop)[\s\S]*?\n\n/g, '');
+    wire = await record(mock.url, { change });
     provider = vendor.create({ apiKey, baseUrl: `${wire.url}${vendor.basePath}` });
     const read = async (): Promise<void> => {
       for await (const _ of provider.chatStream(messages, { model: vendor.model }));

@@ -45,9 +45,19 @@ export async function serve(
  * Passes each request on to `target`, so that what was sent can be looked at as it was.
  *
  * @param change what to make of an answer's body
+ * @param refuse why a request is to be answered with 400 and not passed on
  */
-export function record(target: string, change?: (body: string) => string): Promise<WireServer> {
+export function record(
+  target: string,
+  { change, refuse }: { change?: (body: string) => string; refuse?: (body: unknown) => string | undefined } = {},
+): Promise<WireServer> {
   return serve(async (response, { path, headers, body }) => {
+    const message = refuse?.(body);
+    if (message !== undefined) {
+      response.writeHead(400, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ error: { message, code: null, status: 'INVALID_ARGUMENT' } }));
+      return;
+    }
     const { host: _host, 'content-length': _length, connection: _connection, ...rest } = headers;
     try {
       const answer = await fetch(`${target}${path}`, {
