@@ -25,7 +25,8 @@ test.each(blocksIn('ts', 'tsx'))('an example has the code at $at', ({ code }) =>
 });
 
 test.each(examples.filter(({ file }) => !/\.test\.ts$|\//.test(file)))('a test runs the example $file', ({ file }) => {
-  const names = [`'${file}'`, `'./${file.replace('.ts', '.js')}'`];
+  const stem = file.replace('.ts', '');
+  const names = [`'${file}'`, `'./${stem}.js'`, `'${stem}'`];
   const users = examples.filter((example) => names.some((name) => example.code.includes(name)));
   expect(users).not.toEqual([]);
 });
@@ -51,6 +52,15 @@ test('a block of code says what it is written in, so that a test above looks at 
   expect(blocks.filter((block) => !known.includes(block)).map(({ at }) => at)).toEqual([]);
 });
 
+test('docs/errors.md has every code that an error of the library has, and no other', () => {
+  const sources = readdirSync(join(root, 'server'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !/\.(test|fixture)\.ts$|^dashboard/.test(file))
+    .map((file) => read(join('server', file)));
+  expect(codesIn(read('docs/errors.md').replaceAll(/^```.*?^```/gms, ''), /^\| `(ERR_\w+)`/gm)).toEqual(
+    codesIn(sources.join('\n'), /(?:super\(\s*|^\s*|= )'(ERR_\w+)'/gm),
+  );
+});
+
 test.each([...documents])('what $path links to is there', ({ path, links, anchors }) => {
   for (const link of links.filter((target) => !/^(https?|mailto):/.test(target))) {
     const [file = '', anchor] = link.split('#');
@@ -61,6 +71,10 @@ test.each([...documents])('what $path links to is there', ({ path, links, anchor
     expect(there, link).toContain(anchor);
   }
 });
+
+function codesIn(text: string, pattern: RegExp): string[] {
+  return [...new Set([...text.matchAll(pattern)].map(([, code = '']) => code))].sort();
+}
 
 function withoutIndent(code: string): string {
   return code.replaceAll(/^ +/gm, '');
