@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { expectDashboard } from './testing/expect-dashboard.js';
 import { freePort, startExample } from './testing/start-example.js';
 
-const frameworks = ['express', 'fastify', 'hono', 'koa', 'nest'];
+const frameworks = ['express.ts', 'fastify.ts', 'hono.ts', 'koa.ts', 'nest.ts'];
 
-test.each(frameworks)('%s serves the dashboard, and ends on SIGTERM', { timeout: 30_000 }, async (framework) => {
-  const example = startExample(`${framework}.ts`, { env: { PORT: String(await freePort()) } });
+test.each(frameworks)('%s serves the dashboard, and ends on SIGTERM', { timeout: 30_000 }, async (file) => {
+  const example = startExample(file, { env: { PORT: String(await freePort()) } });
   await expectDashboard(await example.url);
   expect((await example.stop()).exitCode).toBe(0);
 });
