@@ -58,12 +58,12 @@ export class Conclusion {
       this.giveUp(error);
       return;
     }
-    this.#commit({ status: 'retry', durationMs: this.#durationMs(), delayMs });
+    this.#commit({ status: 'retry', durationMs: this.#durationMs(), delayMs, thrown: error });
     this.#host.logger.warn({ ...this.#logFields(error), delayMs }, 'attempt failed');
   }
 
   giveUp(error: unknown): void {
-    this.#end({ status: 'failed', error: errorInfo(error) });
+    this.#end({ status: 'failed', error: errorInfo(error) }, error);
     this.#host.logger.error(this.#logFields(error), `${this.#kind} failed`);
   }
 
@@ -76,13 +76,13 @@ export class Conclusion {
     }
   }
 
-  #end(ending: Ending): void {
+  #end(ending: Ending, thrown?: unknown): void {
     const { envelope } = this.#delivery;
     // Past the depth limit a follow-up would be deeper still.
     const following = envelope.depth > maxDepth ? [] : followUps(this.#followUps, envelope, ending);
     const durationMs = this.#durationMs();
     if (ending.status === 'failed') {
-      this.#commit({ status: 'failed', error: ending.error, durationMs, followUps: following });
+      this.#commit({ status: 'failed', error: ending.error, durationMs, followUps: following, thrown });
     } else {
       this.#commit({ status: 'completed', result: ending.result, durationMs, followUps: following });
     }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { DuplicateNameError, InvalidOptionError, quote } from '../errors.js';
+import { loadOpenTelemetry } from '../telemetry/open-telemetry.js';
 import type { Logger } from '../transports/logger.js';
 import type { EventMetrics, FailureRecord } from '../transports/stats.js';
-import type { Delivery, Envelope, Receipt, Subscription, TransportManager } from '../transports/transport.js';
-import { Attempt, type HandledEvent } from './attempt.js';
+import type { Envelope, Receipt, TransportManager } from '../transports/transport.js';
 import { checkChains } from './check-chains.js';
 import type { DeliveryHost } from './conclusion.js';
 import { checkEmitOptions, type Emit, type EmitOptions } from './emit.js';
@@ -17,10 +17,12 @@ import { introspect, isRegistered } from './introspect.js';
 import type { HubIntrospection } from './introspection.js';
 import { Lifecycle } from './lifecycle.js';
 import { nearestNames } from './nearest-names.js';
+import { observeCounts } from './observe-counts.js';
+import { observeSends } from './observe-sends.js';
 import { encodePayload } from './payload.js';
+import { subscribe } from './subscriptions.js';
 import { type HubWorkflow, workflowType } from './workflow.js';
 import { type WorkflowHandle, workflowHandle } from './workflow-handle.js';
-import { runWorkflow } from './workflow-run.js';
 
 /**
  * Creates a hub: register events on it, `start` it, `emit`.
@@ -62,6 +64,7 @@ class HubRuntime implements Hub, DeliveryHost {
   #startedAt: number | null = null;
   #starting: Promise<void> | undefined;
   #stopping: Promise<StopResult> | undefined;
+  #stopObserving = (): void => {};
 
   constructor(transport: TransportManager, settings: Omit<HubSettings, 'service' | 'transport'>) {
     this.transport = transport;
@@ -154,6 +157,7 @@ class HubRuntime implements Hub, DeliveryHost {
   async #stop(drainMs: number): Promise<StopResult> {
     if (this.#lifecycle.state === 'starting') await this.#starting?.catch(() => {}); // `start` tells its caller
     this.#lifecycle.state = 'stopping';
+    this.#stopObserving();
     try {
       return await this.transport.close({ drainMs });
     } finally {
@@ -162,36 +166,19 @@ class HubRuntime implements Hub, DeliveryHost {
     }
   }
 
-  #consume(): Promise<void> {
-    const consumers = new Map<string, (delivery: Delivery) => void>();
-    const subscriptions: Subscription[] = [];
-    for (const event of this.#events.values()) {
-      if (!isHandled(event)) continue;
-      const { type, concurrency, rate } = event;
-      consumers.set(type, (delivery) => new Attempt(event, delivery, this).run());
-      subscriptions.push({
-        type,
-        ...(concurrency !== undefined && { concurrency }),
-        ...(rate !== undefined && { rate }),
-      });
-    }
-    for (const workflow of this.#workflows.values()) {
-      const { name, trigger } = workflow;
-      const type = workflowType(name);
-      consumers.set(type, (delivery) => runWorkflow(workflow, delivery, this));
-      subscriptions.push({
-        type,
-        keepsRuns: true,
-        ...(trigger !== undefined && { trigger: { type: trigger, idSuffix: name } }),
-      });
-    }
-    return this.transport.start({
+  async #consume(): Promise<void> {
+    await loadOpenTelemetry();
+    const { subscriptions, consumer } = subscribe(this.#events.values(), this.#workflows.values(), this);
+    await this.transport.start({
       concurrency: this.#concurrency,
       subscriptions,
+      consumer,
       describe: () => JSON.stringify(this.#describe()),
-      // A transport delivers what was subscribed to, and nothing else.
-      consumer: (delivery) => consumers.get(delivery.envelope.type)?.(delivery),
     });
+    this.#stopObserving = observeCounts(
+      this.transport,
+      subscriptions.map(({ type }) => type),
+    );
   }
 
   async startWorkflow(
@@ -237,8 +224,11 @@ class HubRuntime implements Hub, DeliveryHost {
     const { delayMs = 0, priority = 0, dedupeId, requestId = cause?.requestId ?? id } = options ?? {};
     const depth = cause === undefined ? 0 : cause.depth + 1;
     const dedupe = dedupeId === undefined ? undefined : { id: dedupeId, windowMs: dedupeWindowMs };
-    const envelope: Envelope = { id, type, body, requestId, depth, delayMs, priority, replays: 0, dedupe };
-    const [receipt = { id, deduplicated: false }] = await this.transport.publish([envelope]);
+    const trace = cause?.trace;
+    const envelope: Envelope = { id, type, body, requestId, depth, delayMs, priority, replays: 0, dedupe, trace };
+    const [receipt = { id, deduplicated: false }] = await observeSends([envelope], (sent) =>
+      this.transport.publish(sent),
+    );
     return receipt;
   }
 
@@ -261,10 +251,6 @@ class HubRuntime implements Hub, DeliveryHost {
     }
     return event;
   }
-}
-
-function isHandled(event: RegisteredEvent): event is HandledEvent {
-  return event.handler !== undefined;
 }
 
 function isWorkflow(value: unknown): value is HubWorkflow {

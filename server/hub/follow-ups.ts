@@ -57,8 +57,13 @@ export function followUps(names: FollowUpNames, cause: Envelope, ending: Ending)
   return envelopes;
 }
 
-function followUp({ id, replays, requestId, depth }: Envelope, type: string, suffix: string, body: string): Envelope {
+function followUp(
+  { id, replays, requestId, depth, trace }: Envelope,
+  type: string,
+  suffix: string,
+  body: string,
+): Envelope {
   const settings = { delayMs: 0, priority: 0, replays: 0, dedupe: undefined };
   const origin = replays === 0 ? id : `${id}.${replays}`;
-  return { id: `${origin}.${suffix}`, type, body, requestId, depth: depth + 1, ...settings };
+  return { id: `${origin}.${suffix}`, type, body, requestId, depth: depth + 1, ...settings, trace };
 }

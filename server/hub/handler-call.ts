@@ -1,3 +1,4 @@
+import type { Operation } from '../telemetry/operation.js';
 import type { Clock, Timer } from '../transports/clock.js';
 import { HandlerTimeoutError } from './errors.js';
 import type { HandlerContext } from './handler-context.js';
@@ -12,11 +13,20 @@ export interface CallEnd {
 export class HandlerCall {
   readonly #end: CallEnd;
   readonly #timeout: Timer | undefined;
+  readonly #operation: Operation | undefined;
   #isOver = false;
   #context: HandlerContext | undefined;
 
-  constructor(owner: string, timeoutMs: number | undefined, clock: Clock, end: CallEnd) {
+  /** @param operation ends with the call */
+  constructor(
+    owner: string,
+    timeoutMs: number | undefined,
+    clock: Clock,
+    end: CallEnd,
+    operation?: Operation | undefined,
+  ) {
     this.#end = end;
+    this.#operation = operation;
     if (timeoutMs === undefined) return;
     this.#timeout = clock.after(timeoutMs, () => {
       const error = new HandlerTimeoutError(owner, timeoutMs);
@@ -42,8 +52,9 @@ export class HandlerCall {
 
   invoke<TContext extends HandlerContext>(handler: (context: TContext) => unknown, context: TContext): void {
     this.#context = context;
+    const operation = this.#operation;
     this.step(
-      () => handler(context),
+      operation === undefined ? () => handler(context) : () => operation.run(() => handler(context)),
       (value) => {
         this.#finish();
         this.#end.onReturn(value);
@@ -53,12 +64,14 @@ export class HandlerCall {
 
   throw(error: unknown): void {
     if (this.#isOver) return;
+    this.#operation?.fail(error);
     this.#finish();
     this.#end.onThrow(error);
   }
 
   /** Ends the call without a word; `reason` aborts the handler, if it runs. */
   cancel(reason?: Error): void {
+    if (reason !== undefined) this.#operation?.fail(reason);
     this.#finish();
     if (reason !== undefined) this.#context?.abort(reason);
   }
@@ -66,6 +79,7 @@ export class HandlerCall {
   #finish(): void {
     this.#isOver = true;
     this.#timeout?.cancel();
+    this.#operation?.end();
   }
 }
 

@@ -1,5 +1,6 @@
 import { errorInfo } from '../errors.js';
 import type { RunRecord, TransportManager } from '../transports/transport.js';
+import { countOutcome } from './count-outcome.js';
 import { UnknownRunError, WorkflowCancelledError, WorkflowFailedError } from './errors.js';
 import { followUps } from './follow-ups.js';
 import { introspectRun, type RunIntrospection } from './run-introspection.js';
@@ -55,7 +56,9 @@ export function workflowHandle(
       const error = errorInfo(reason);
       const following = followUps(workflow.followUps, envelope, { status: 'failed', error });
       const outcome = { status: 'failed', error, durationMs: 0, followUps: following } as const;
-      return (await transport.endRun(type, runId, outcome, reason)) === 'ok';
+      const isEnded = (await transport.endRun(type, runId, outcome, reason)) === 'ok';
+      if (isEnded) countOutcome('failed', type, transport.service);
+      return isEnded;
     },
   };
 }

@@ -1,7 +1,8 @@
 import type { Delivery } from '../transports/transport.js';
 import { Conclusion, type DeliveryHost, refusalOf } from './conclusion.js';
 import { WorkflowVersionError } from './errors.js';
-import { HandlerCall } from './handler-call.js';
+import { type CallEnd, HandlerCall } from './handler-call.js';
+import { startStep } from './observe-step.js';
 import { encodePayload } from './payload.js';
 import { checkpointOutput, readCheckpoint, stepsOf, writeCheckpoint } from './step-checkpoint.js';
 import { StepContext } from './step-context.js';
@@ -55,10 +56,12 @@ export function runWorkflow(workflow: HubWorkflow, delivery: Delivery, host: Del
     const attempt = delivery.attempt - attemptAtStart + 1;
     const { clock } = host.transport;
     const startedAt = clock.monotonic();
-    call = new HandlerCall(`${name}: ${step.name}`, step.timeoutMs, clock, {
+    const end: CallEnd = {
       onReturn: (value) => void checkpoint(step, value, clock.monotonic() - startedAt),
       onThrow: (error) => conclusion.fail(error, step.retry, attempt),
-    });
+    };
+    const operation = startStep(name, step.name, attempt);
+    call = new HandlerCall(`${name}: ${step.name}`, step.timeoutMs, clock, end, operation);
     const context = new StepContext(workflow, step, { delivery, attempt, outputs }, host);
     call.invoke(step.handler, context);
   }

@@ -114,9 +114,16 @@ export function createWorkflow(config: WorkflowConfig): HubWorkflow {
   };
 }
 
+const typePrefix = 'workflow\u001f';
+
 /** The type under which a transport carries a workflow's runs. No event can have it: its type has no control character. */
 export function workflowType(name: string): string {
-  return `workflow\u001f${name}`;
+  return `${typePrefix}${name}`;
+}
+
+/** The workflow's name, of a type that {@link workflowType} made. */
+export function workflowOf(type: string): string | undefined {
+  return type.startsWith(typePrefix) ? type.slice(typePrefix.length) : undefined;
 }
 
 function resolveStep(step: WorkflowStep, owner: string): ResolvedStep {

@@ -21,6 +21,8 @@ export interface Envelope {
   readonly replays: number;
   /** A second event of the type with the same id is not accepted for `windowMs`. */
   readonly dedupe: { readonly id: string; readonly windowMs: number } | undefined;
+  /** Of which trace it is part, as the application's propagator wrote it. */
+  readonly trace?: Readonly<Record<string, string>> | undefined;
 }
 
 /** What became of a published envelope. `id` is the earlier event's where it was deduplicated. */
@@ -65,8 +67,10 @@ export type Outcome =
       readonly durationMs: number;
       readonly error: ErrorInfo;
       readonly followUps: readonly Envelope[];
+      /** What was thrown: for those who observe the hub, and kept by no transport. */
+      readonly thrown?: unknown;
     }
-  | { readonly status: 'retry'; readonly durationMs: number; readonly delayMs: number };
+  | { readonly status: 'retry'; readonly durationMs: number; readonly delayMs: number; readonly thrown?: unknown };
 
 /**
  * `ok`: recorded. `already`: an outcome of this event was recorded before. `fenced`: the delivery

@@ -32,6 +32,7 @@ it('an envelope comes back as it went, once a script has written its depth and r
     priority: fc.integer({ min: -100, max: 100 }),
     replays: fc.nat(9),
     dedupe: fc.constant(undefined),
+    trace: fc.option(fc.dictionary(name, fc.string({ unit: 'binary' })), { nil: undefined }),
   });
   fc.assert(
     fc.property(envelopes, (envelope) => {
@@ -44,6 +45,14 @@ it('an envelope comes back as it went, once a script has written its depth and r
     }),
   );
 });
+
+it.each([undefined, null, 'traceparent', { traceparent: 7 }])(
+  'an envelope whose trace is %j, as an older or another version may write it, has none',
+  (trace) => {
+    const data = { requestId: 'r', body: 'null', depth: 0, replays: 0, delayMs: 0, priority: 0, trace };
+    expect(decodeEnvelope('event-1', 'ordered', data).trace).toBeUndefined();
+  },
+);
 
 it('an error comes back as it went', () => {
   const error = { name: 'TypeError', message: 'no "x"', code: 'ERR_X' };

@@ -7,12 +7,12 @@ const lowestPriority = 101;
 
 /** An envelope as the scripts take it. Its data is cut before the end, where a script writes depth and replays. */
 export function envelopeArguments(envelope: Envelope, sender: string): ScriptArgument[] {
-  const { id, type, body, requestId, depth, delayMs, priority } = envelope;
+  const { id, type, body, requestId, depth, delayMs, priority, trace } = envelope;
   return [
     jobIdOf(id),
     encodeURIComponent(type),
     unitOf(sender, type),
-    JSON.stringify({ requestId, body, delayMs, priority }).slice(0, -1),
+    JSON.stringify({ requestId, body, delayMs, priority, trace }).slice(0, -1),
     depth,
     lowestPriority - priority,
     delayMs,
@@ -33,5 +33,13 @@ export function decodeEnvelope(jobId: string, type: string, data: unknown): Enve
   ) {
     throw new TypeError(`job ${JSON.stringify(jobId)} holds no event: it was put into this queue by something else`);
   }
-  return { id: eventIdOf(jobId), type, body, requestId, depth, delayMs, priority, replays, dedupe: undefined };
+  const trace = readTrace(fields.trace);
+  return { id: eventIdOf(jobId), type, body, requestId, depth, delayMs, priority, replays, dedupe: undefined, trace };
+}
+
+/** Nothing depends on it, so that one that cannot be read is as good as none. */
+function readTrace(trace: unknown): Envelope['trace'] {
+  if (typeof trace !== 'object' || trace === null) return undefined;
+  const entries = Object.entries(trace);
+  return entries.every(([, value]) => typeof value === 'string') ? Object.fromEntries(entries) : undefined;
 }

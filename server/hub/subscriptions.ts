@@ -1,0 +1,51 @@
+import type { Consumer, Delivery, Subscription } from '../transports/transport.js';
+import { Attempt, type HandledEvent } from './attempt.js';
+import type { DeliveryHost } from './conclusion.js';
+import type { RegisteredEvent } from './event.js';
+import { observeDelivery } from './observe-delivery.js';
+import { type HubWorkflow, workflowType } from './workflow.js';
+import { runWorkflow } from './workflow-run.js';
+
+/** What a hub asks its transport for, and what it does with that. */
+export interface Subscriptions {
+  readonly subscriptions: readonly Subscription[];
+  readonly consumer: Consumer;
+}
+
+/** Of all events that have a handler, and of all workflows. */
+export function subscribe(
+  events: Iterable<RegisteredEvent>,
+  workflows: Iterable<HubWorkflow>,
+  host: DeliveryHost,
+): Subscriptions {
+  const consumers = new Map<string, Consumer>();
+  const subscriptions: Subscription[] = [];
+  for (const event of events) {
+    if (!isHandled(event)) continue;
+    const { type, concurrency, rate } = event;
+    consumers.set(type, (delivery) => new Attempt(event, delivery, host).run());
+    subscriptions.push({
+      type,
+      ...(concurrency !== undefined && { concurrency }),
+      ...(rate !== undefined && { rate }),
+    });
+  }
+  for (const workflow of workflows) {
+    const { name, trigger } = workflow;
+    const type = workflowType(name);
+    consumers.set(type, (delivery) => runWorkflow(workflow, delivery, host));
+    subscriptions.push({
+      type,
+      keepsRuns: true,
+      ...(trigger !== undefined && { trigger: { type: trigger, idSuffix: name } }),
+    });
+  }
+  const { service } = host.transport;
+  // A transport delivers what was subscribed to, and nothing else.
+  const consume = (delivery: Delivery): void => consumers.get(delivery.envelope.type)?.(delivery);
+  return { subscriptions, consumer: (delivery) => observeDelivery(delivery, service, consume) };
+}
+
+function isHandled(event: RegisteredEvent): event is HandledEvent {
+  return event.handler !== undefined;
+}

@@ -1,0 +1,94 @@
+import { type Attributes, context, metrics, propagation, type SpanKind, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { CompositePropagator, W3CBaggagePropagator, W3CTraceContextPropagator } from '@opentelemetry/core';
+import { type DataPoint, type Histogram, MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  type Sampler,
+  SimpleSpanProcessor,
+  type SpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
+import { onTestFinished } from 'vitest';
+
+/** What an SDK was told. */
+export interface RecordedTelemetry {
+  /** Spans that have ended, in the order of their end. */
+  readonly spans: readonly ReadableSpan[];
+  /** The one span of this name. @throws {Error} where there is none, or another */
+  span(name: string): ReadableSpan;
+  /** Span names as an indented tree, in the order of their start. */
+  tree(): string[];
+  /** The points of a metric, collected now. */
+  points(metric: string): Promise<readonly Point[]>;
+}
+
+/** What a metric says of some attributes; of a histogram the count and the sum. */
+export interface Point {
+  readonly attributes: Attributes;
+  readonly value: number | { readonly count: number; readonly sum: number };
+}
+
+class OnDemandReader extends MetricReader {
+  protected async onForceFlush(): Promise<void> {}
+  protected async onShutdown(): Promise<void> {}
+}
+
+/** Registers an SDK, as an application would, until the test ends. */
+export function recordTelemetry(options: { sampler?: Sampler; processor?: SpanProcessor } = {}): RecordedTelemetry {
+  const exporter = new InMemorySpanExporter();
+  const reader = new OnDemandReader();
+  const { sampler, processor = new SimpleSpanProcessor(exporter) } = options;
+  const provider = new BasicTracerProvider({ spanProcessors: [processor], ...(sampler && { sampler }) });
+  trace.setGlobalTracerProvider(provider);
+  metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }));
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  const propagators = [new W3CTraceContextPropagator(), new W3CBaggagePropagator()];
+  propagation.setGlobalPropagator(new CompositePropagator({ propagators }));
+  onTestFinished(() => {
+    for (const api of [trace, metrics, context, propagation]) api.disable();
+  });
+  return {
+    get spans() {
+      return exporter.getFinishedSpans();
+    },
+    span(name) {
+      const [found, another] = exporter.getFinishedSpans().filter((span) => span.name === name);
+      if (found === undefined || another !== undefined) {
+        throw new Error(`one span "${name}" was expected: ${this.tree().join(', ')}`);
+      }
+      return found;
+    },
+    tree: () => drawTree(exporter.getFinishedSpans()),
+    async points(metric) {
+      const { resourceMetrics } = await reader.collect();
+      const found = resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics);
+      return found
+        .filter(({ descriptor }) => descriptor.name === metric)
+        .flatMap((data) => data.dataPoints.map(toPoint));
+    },
+  };
+}
+
+/** The kind of a span by its name. */
+export function kindOf(span: ReadableSpan): keyof typeof SpanKind | undefined {
+  return kinds[span.kind];
+}
+
+const kinds: readonly (keyof typeof SpanKind)[] = ['INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'];
+
+function toPoint({ attributes, value }: DataPoint<number | Pick<Histogram, 'count' | 'sum'>>): Point {
+  return { attributes, value: typeof value === 'number' ? value : { count: value.count, sum: value.sum ?? 0 } };
+}
+
+function drawTree(spans: readonly ReadableSpan[]): string[] {
+  const byStart = [...spans].sort((a, b) => a.startTime[0] - b.startTime[0] || a.startTime[1] - b.startTime[1]);
+  const draw = (span: ReadableSpan, depth: number): string[] => {
+    const children = byStart.filter(({ parentSpanContext }) => parentSpanContext?.spanId === span.spanContext().spanId);
+    return ['  '.repeat(depth) + span.name, ...children.flatMap((child) => draw(child, depth + 1))];
+  };
+  const ids = new Set(spans.map((span) => span.spanContext().spanId));
+  const roots = byStart.filter(({ parentSpanContext: parent }) => parent === undefined || !ids.has(parent.spanId));
+  return roots.flatMap((root) => draw(root, 0));
+}
