@@ -26,6 +26,21 @@ export function describeEvents({ advance, consume, counts, next }: ContractStage
       });
     });
 
+    it('carries its trace through delay and retry, and to what it triggers and what follows', async () => {
+      const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'shop=1' };
+      const triggered = { type: 'run', keepsRuns: true, trigger: { type: 'a', idSuffix: 'run' } };
+      const shop = await consume(['a', 'b']);
+      const runs = await consume([triggered]);
+      await shop.transport.publish([envelope('a', { trace, delayMs: 10 })]);
+      const first = await next(shop);
+      await first.commit(retry(10));
+      const second = await next(shop);
+      await second.commit(completed([envelope('b', { trace })]));
+      for (const { envelope: carrying } of [first, second, await next(shop), await next(runs)]) {
+        expect(carrying.trace).toEqual(trace);
+      }
+    });
+
     it('has one outcome: a second commit changes nothing', async () => {
       const shop = await consume(['a']);
       await shop.transport.publish([envelope('a')]);
