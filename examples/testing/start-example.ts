@@ -13,7 +13,7 @@ export interface ExampleEnd {
   readonly stderr: string;
 }
 
-/** An example that runs in a process of its own. */
+/** A program that runs in a process of its own. */
 export interface Example {
   /** Resolves with the first `http` URL that it prints. @throws {Error} where it ends without */
   readonly url: Promise<string>;
@@ -27,8 +27,16 @@ export function startExample(
   file: string,
   { args = [], env = {} }: { args?: readonly string[]; env?: Readonly<Record<string, string>> } = {},
 ): Example {
-  const child = spawn(process.execPath, ['--import', 'tsx', `examples/${file}`, ...args], {
-    cwd: root,
+  return startNode(['--import', 'tsx', `examples/${file}`, ...args], { cwd: root, env });
+}
+
+/** Runs Node with these arguments, until the test ends at the latest. */
+export function startNode(
+  args: readonly string[],
+  { cwd, env }: { cwd: string; env: Readonly<Record<string, string>> },
+): Example {
+  const child = spawn(process.execPath, args, {
+    cwd,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -47,7 +55,8 @@ export function startExample(
       if (found !== null) resolve(found[0]);
     });
     ended.then(
-      (end) => reject(new Error(`${file} ended with ${end.exitCode} before it printed a URL:\n${end.stderr}`)),
+      (end) =>
+        reject(new Error(`${args.join(' ')} ended with ${end.exitCode} before it printed a URL:\n${end.stderr}`)),
       reject,
     );
   });

@@ -1,0 +1,33 @@
+import { cp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, onTestFinished, test } from 'vitest';
+import { expectDashboard } from '../examples/testing/expect-dashboard.js';
+import { freePort, startNode } from '../examples/testing/start-example.js';
+import { createConsumerProject } from './consumer-project.js';
+
+const example = fileURLToPath(new URL('../examples/next', import.meta.url));
+
+test('a Next application serves the dashboard of its hub', { timeout: 180_000 }, async () => {
+  const project = await createConsumerProject();
+  onTestFinished(() => project.remove());
+  const sources = (path: string): boolean => !/\/(node_modules|\.next)$/.test(path);
+  await cp(example, project.folder, { recursive: true, filter: sources });
+  await project.install();
+  await project.run('npm', 'run', 'build');
+
+  const port = await freePort();
+  const next = join(project.folder, 'node_modules/next/dist/bin/next');
+  const args = [next, 'start', '--hostname', '127.0.0.1', '--port', String(port)];
+  const application = startNode(args, { cwd: project.folder, env: { NEXT_MANUAL_SIG_HANDLE: 'true' } });
+  const url = await application.url;
+  await expect.poll(() => fetch(url).then(({ status }) => status)).toBe(200);
+  await expectDashboard(`${url}/api/hub`);
+
+  const ordered = await fetch(`${url}/api/orders`, { method: 'POST' });
+  expect(ordered.status).toBe(202);
+  const received = async (): Promise<unknown> => (await fetch(`${url}/api/hub/api/events/order.created`)).json();
+  await expect.poll(received).toMatchObject({ received: 1, completed: 1 });
+  const { exitCode, stdout } = await application.stop();
+  expect([exitCode, stdout]).toEqual([0, expect.stringContaining('Packing a teapot')]);
+});
