@@ -1,7 +1,7 @@
 /**
  * Hubline: an event hub, its dashboard, and agents that run on it.
  *
- * @module
+ * @module hubline
  */
 
 export type {
@@ -127,7 +127,14 @@ export type {
 } from './hub/introspection.js';
 export type { ResolvedRetry, RetryConfig } from './hub/retry-policy.js';
 export type { RunIntrospection, StepIntrospection, StepStatus } from './hub/run-introspection.js';
-export type { HubWorkflow, StepCtx, WorkflowConfig, WorkflowProgress, WorkflowStep } from './hub/workflow.js';
+export type {
+  HubWorkflow,
+  ResolvedStep,
+  StepCtx,
+  WorkflowConfig,
+  WorkflowProgress,
+  WorkflowStep,
+} from './hub/workflow.js';
 export { createWorkflow } from './hub/workflow.js';
 export type { WorkflowHandle } from './hub/workflow-handle.js';
 export type { JsonSchema } from './json-schema.js';

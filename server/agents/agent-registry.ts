@@ -22,10 +22,12 @@ export class AgentRegistry {
     this.#agents.set(agent.name, agent);
   }
 
+  /** The agent of this name, where there is one. */
   get(name: string): Agent | undefined {
     return this.#agents.get(name);
   }
 
+  /** Whether there is an agent of this name. */
   has(name: string): boolean {
     return this.#agents.has(name);
   }

@@ -1,7 +1,7 @@
 /**
  * Agents: a model with a purpose and tools, that may remember, delegate, and handle events.
  *
- * @module
+ * @module hubline/agents
  */
 export { type Agent, type AgentRunOptions, createAgent } from './agent.js';
 export type { AgentConfig } from './agent-config.js';

@@ -46,8 +46,14 @@ export interface ModelStreamChunk {
 
 /** Where answers come from. `AlphaProvider` and its like, `fromLanguageModel`, or an object of your own. */
 export interface ModelProvider {
-  /** @param messages the run's own list, which goes on growing: copy it to change or to keep it */
+  /**
+   * Asks for one whole answer. What it rejects with is tried again as the agent's `retry` has it; a
+   * `ProviderError` says itself whether that may help.
+   *
+   * @param messages the run's own list, which goes on growing: copy it to change or to keep it
+   * @param options whose `signal` ends the call
+   */
   chat(messages: Message[], options: ModelOptions): Promise<ModelResponse>;
-  /** Used by `agent.stream`; without it the answer arrives in one piece. */
+  /** Asks for an answer piece by piece. Used by `agent.stream`; without it the answer arrives in one piece. */
   chatStream?(messages: Message[], options: ModelOptions): AsyncIterable<ModelStreamChunk>;
 }

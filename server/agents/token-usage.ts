@@ -5,7 +5,7 @@ export interface TokenUsage {
   promptTokens: number;
   completionTokens: number;
   totalTokens: number;
-  /** Some of it was not reported by the provider and is estimated, see {@link estimateTokens}. */
+  /** Some of it was not reported by the provider and is estimated: a token for four bytes of text. */
   estimated?: true;
 }
 

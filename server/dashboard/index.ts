@@ -1,7 +1,7 @@
 /**
  * The dashboard: a request handler that shows a running hub, read-only.
  *
- * @module
+ * @module hubline/dashboard
  */
 export { createDashboardHandler, type DashboardHandler } from './create-dashboard-handler.js';
 export type { DashboardOptions, ShownError } from './dashboard-options.js';

@@ -43,6 +43,7 @@ export interface Hub {
   event<TSchema extends StandardSchemaV1>(
     config: Omit<EventConfig<StandardSchemaV1.InferOutput<TSchema>>, 'schema'> & { schema: TSchema },
   ): EventRef<StandardSchemaV1.InferInput<TSchema>>;
+  /** Registers an event type whose payload the type argument names, before `start`. Throws as above. */
   event<TPayload = unknown>(
     config: Omit<EventConfig<TPayload>, 'schema'> & { schema?: JsonSchema },
   ): EventRef<TPayload>;

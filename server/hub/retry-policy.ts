@@ -29,6 +29,7 @@ export interface ResolvedRetry {
   readonly maxDelayMs: number;
   readonly factor: number;
   readonly jitter: boolean;
+  /** Absent: every failure but a fatal one is tried again. */
   readonly retryIf?: (error: unknown, attempt: number) => boolean;
 }
 

@@ -56,6 +56,7 @@ export interface WorkflowConfig extends FollowUpNames {
 /** A step that was checked. */
 export interface ResolvedStep {
   readonly name: string;
+  /** Handles one attempt, as {@link WorkflowStep.handler}. */
   readonly handler: (ctx: StepCtx) => unknown;
   readonly retry?: ResolvedRetry;
   readonly timeoutMs?: number;

@@ -1,7 +1,7 @@
 /**
  * What a test of an application needs: a model that answers from a script, and time that is moved by hand.
  *
- * @module
+ * @module hubline/testing
  */
 export { createFakeClock, type FakeClock } from './fake-clock.js';
 export {

@@ -1,5 +1,6 @@
 /** A pending call of a {@link Clock}. */
 export interface Timer {
+  /** Keeps the call from being made; without effect where it was made. */
   cancel(): void;
 }
 

@@ -87,6 +87,7 @@ export interface Delivery {
   readonly refusal: Error | undefined;
   /** Called at most once, when the lease ends before the commit. A consumer sets it. */
   onRevoked: ((reason: Error) => void) | undefined;
+  /** Records the outcome, with its follow-up events, in one step. */
   commit(outcome: Outcome): Promise<CommitResult>;
   /** What earlier deliveries of this event checkpointed, in order. */
   readonly checkpoints: ReadonlyMap<string, string>;
@@ -205,5 +206,6 @@ export interface TransportManager {
 
 /** Where events are kept. Hubs of one process may share one: each `connect` is a service's connection. */
 export interface Transport {
+  /** Makes the connection of a service. It does nothing before its `start`. */
   connect(options: { service: string; logger: Logger }): TransportManager;
 }

@@ -56,6 +56,7 @@ export class ConversationMemory implements AgentMemory {
     this.#ttlMs = ttlSeconds * 1000;
   }
 
+  /** Appends a message and begins `ttlSeconds` anew. @throws {TransportUnavailableError | BackpressureError} */
   async addMessage(agentId: string, runId: string, message: Message): Promise<void> {
     await this.#kv.append(keyOf(agentId, runId), [JSON.stringify(message)], {
       keepLast: this.#keepLast,
@@ -67,6 +68,7 @@ export class ConversationMemory implements AgentMemory {
    * The newest whole exchanges, at most `maxMessages` messages, each call with its result.
    *
    * @throws {MemoryEntryError} where something else has written under the conversation's key
+   * @throws {TransportUnavailableError}
    */
   async getMessages(agentId: string, runId: string): Promise<Message[]> {
     const entries = await this.#kv.range(keyOf(agentId, runId), 0, -1);
@@ -75,6 +77,7 @@ export class ConversationMemory implements AgentMemory {
     return trimExchanges(mayBeCut ? dropHeadless(messages) : messages, this.#maxMessages);
   }
 
+  /** Forgets the conversation of an agent's name and a `requestId`. @throws {TransportUnavailableError} */
   async clear(agentId: string, runId: string): Promise<void> {
     await this.#kv.delete(keyOf(agentId, runId));
   }

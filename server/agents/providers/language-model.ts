@@ -12,9 +12,12 @@ import { CutStreamError } from './provider-error.js';
 /** Any AI SDK language model of specification v3 or v4, as the AI SDK's vendor packages make them. */
 export interface LanguageModel {
   readonly specificationVersion: 'v3' | 'v4';
+  /** The package's name of the vendor, such as `mistral.chat`: it stands in errors. */
   readonly provider: string;
   readonly modelId: string;
+  /** Asks for a whole answer; typed by the AI SDK. */
   doGenerate(options: never): PromiseLike<unknown>;
+  /** Asks for an answer piece by piece; typed by the AI SDK. */
   doStream(options: never): PromiseLike<unknown>;
 }
 

@@ -1,8 +1,8 @@
 /**
  * Hubline on many machines: `redisTransport`, on BullMQ.
  *
- * @module
+ * @module hubline/redis
  */
 
-export type { RedisTransportOptions } from './redis-options.js';
+export type { ClientOptions, RedisTransportOptions } from './redis-options.js';
 export { redisTransport } from './redis-transport.js';

@@ -8,7 +8,7 @@ end
 `;
 
 /** Makes dead letters of jobs that failed. The next argument is how many are kept of a unit. */
-export const burial = `
+export const burial: string = `
 local maxDeadLetters = takeNumber()
 ${letterOf}
 local function bury(lane, id, unit, outcome)
