@@ -56,6 +56,7 @@ it('exports these names and no others', () => {
       "ToolTimeoutError",
       "TransportUnavailableError",
       "UnknownAgentError",
+      "UnknownDeadLetterError",
       "UnknownEventError",
       "UnknownRunError",
       "UnknownWorkflowError",

@@ -95,6 +95,7 @@ export {
 } from './errors.js';
 export type { HandlerCtx, HandlerFunction, HubCtx } from './hub/context.js';
 export { createHub } from './hub/create-hub.js';
+export type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './hub/dead-letters.js';
 export type { Emit, EmitOptions } from './hub/emit.js';
 export {
   DepthLimitError,
@@ -107,6 +108,7 @@ export {
   PayloadNotJsonError,
   PayloadTooLargeError,
   SchemaValidationError,
+  UnknownDeadLetterError,
   UnknownEventError,
   UnknownRunError,
   UnknownWorkflowError,

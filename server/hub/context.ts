@@ -22,7 +22,7 @@ export interface HandlerCtx<TPayload = unknown> {
   readonly logger: Logger;
   /** How many events led to this one; 0 for an event from outside. */
   readonly depth: number;
-  /** The same at every attempt at this event by this service, and at no other event. */
+  /** The same at every attempt at this event by this service, after a replay too, and at no other event. */
   readonly idempotencyKey: string;
 }
 

@@ -14,6 +14,7 @@ type Behaviour = 'return' | 'resolve' | 'throw' | 'reject' | 'fatal' | 'retry af
 type Step =
   | { readonly do: 'emit'; readonly type: string; readonly script: readonly Behaviour[]; readonly delayMs: number }
   | { readonly do: 'advance'; readonly ms: number }
+  | { readonly do: 'replay'; readonly type: string; readonly place: number }
   | { readonly do: 'restart'; readonly drainMs: number; readonly afterMs: number };
 
 interface Script {
@@ -26,42 +27,76 @@ type Ctx = HandlerCtx<Script>;
 const maxAttempts = 3;
 const types = ['plain', 'serial', 'rated', 'chained'] as const;
 
+/** What became of one event: it is open from each acceptance to the outcome. */
+interface LedgerEntry {
+  readonly type: string;
+  isOpen: boolean;
+  replays: number;
+  readonly outcomes: ('completed' | 'failed')[];
+}
+
 /** What the handlers themselves saw: kept without a look at any counter. */
 class Ledger {
-  readonly accepted = new Map<number, { type: string; ended: 'completed' | 'failed' | undefined }>();
+  readonly entries = new Map<number, LedgerEntry>();
   readonly running = new Map<string, number>();
   readonly violations: string[] = [];
 
   accept(key: number, type: string): void {
-    this.accepted.set(key, { type, ended: undefined });
+    this.entries.set(key, { type, isOpen: true, replays: 0, outcomes: [] });
+  }
+
+  replay(key: number): void {
+    const entry = this.entries.get(key);
+    if (entry?.isOpen !== false) throw new Error(`${key} cannot be dead: it did not end`);
+    entry.isOpen = true;
+    entry.replays += 1;
   }
 
   begin({ payload: { key }, eventType }: Ctx): void {
     const running = (this.running.get(eventType) ?? 0) + 1;
     this.running.set(eventType, running);
-    if (this.accepted.get(key)?.ended !== undefined) this.violations.push(`${key} ran after its end`);
+    if (this.entries.get(key)?.isOpen !== true) this.violations.push(`${key} ran after its end`);
     if (eventType === 'serial' && running > 1) this.violations.push('two of a type with concurrency 1 ran at once');
   }
 
   /** One attempt is over; `ended` where it was the last. */
   end({ payload: { key }, eventType }: Ctx, ended?: 'completed' | 'failed'): void {
     this.running.set(eventType, (this.running.get(eventType) ?? 0) - 1);
-    const entry = this.accepted.get(key);
+    const entry = this.entries.get(key);
     if (entry === undefined || ended === undefined) return;
-    if (entry.ended !== undefined) this.violations.push(`${key} ended twice`);
-    entry.ended = ended;
+    if (!entry.isOpen) this.violations.push(`${key} ended twice`);
+    entry.isOpen = false;
+    entry.outcomes.push(ended);
   }
 
-  count(type: string, ended?: 'completed' | 'failed'): number {
-    return [...this.accepted.values()].filter((entry) => entry.type === type && (!ended || entry.ended === ended))
-      .length;
+  replays(key: number): number {
+    return this.entries.get(key)?.replays ?? 0;
+  }
+
+  received(type: string): number {
+    return this.#of(type).reduce((sum, [, { replays }]) => sum + 1 + replays, 0);
+  }
+
+  count(type: string, outcome: 'completed' | 'failed'): number {
+    return this.#of(type).flatMap(([, { outcomes }]) => outcomes.filter((ended) => ended === outcome)).length;
+  }
+
+  /** Keys of what failed for good, and has not been replayed since. */
+  dead(type: string): number[] {
+    const dead = this.#of(type).filter(([, { isOpen, outcomes }]) => !isOpen && outcomes.at(-1) === 'failed');
+    return dead.map(([key]) => key);
+  }
+
+  #of(type: string): [number, LedgerEntry][] {
+    return [...this.entries].filter(([, entry]) => entry.type === type);
   }
 }
 
 function handle(ctx: Ctx, ledger: Ledger, clock: FakeClock): unknown {
   const isLast = ctx.attempt === maxAttempts;
-  const { behaviours } = ctx.payload;
-  const behaviour = behaviours[Math.min(ctx.attempt, behaviours.length) - 1] ?? 'return';
+  const { key, behaviours } = ctx.payload;
+  const attempt = maxAttempts * ledger.replays(key) + ctx.attempt;
+  const behaviour = behaviours[Math.min(attempt, behaviours.length) - 1] ?? 'return';
   ledger.begin(ctx);
   const fail = (error: Error): Error => {
     ledger.end(ctx, isLast || error instanceof FatalError ? 'failed' : undefined);
@@ -117,10 +152,12 @@ async function check(hub: Hub, ledger: Ledger): Promise<void> {
     const counts = await hub.metrics(type);
     const completed = ledger.count(type, 'completed');
     const failed = ledger.count(type, 'failed');
-    const received = ledger.count(type);
+    const received = ledger.received(type);
     expect(counts).toMatchObject({ received, completed, failed, pending: received - completed - failed });
     expect(counts.active).toBe(ledger.running.get(type) ?? 0);
     expect(counts.perMinute.reduce((sum, minute) => sum + minute.received, 0)).toBe(received);
+    const dead = (await hub.deadLetters<Script>(type)).map(({ payload }) => payload.key);
+    expect(dead.sort((a, b) => a - b)).toEqual(ledger.dead(type));
   }
   const followed = await hub.metrics('followed');
   expect(followed.received).toBe(ledger.count('chained', 'completed'));
@@ -144,11 +181,15 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('emit' as const),
       type: fc.constantFrom(...types),
-      script: fc.array(behaviour, { minLength: 1, maxLength: 3 }),
+      script: fc.array(behaviour, { minLength: 1, maxLength: 6 }),
       delayMs: fc.constantFrom(0, 0, 0, 25),
     }),
   },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('advance' as const), ms: fc.integer({ min: 0, max: 120 }) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('replay' as const), type: fc.constantFrom(...types), place: fc.nat(9) }),
+  },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -159,7 +200,17 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-it('counts exactly at every instant, over any schedule of emits, failures, time-outs and restarts', async () => {
+/** Two try to replay the same dead letter, if there is one: one of them does. */
+async function replayOne(hub: Hub, ledger: Ledger, type: string, place: number): Promise<void> {
+  const letters = await hub.deadLetters<Script>(type);
+  const letter = letters[place % letters.length];
+  if (letter === undefined) return;
+  ledger.replay(letter.payload.key);
+  const tries = await Promise.allSettled([hub.replay(letter.id), hub.replay(letter.id)]);
+  expect(tries.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+}
+
+it('counts exactly at every instant, over any schedule of emits, failures, time-outs, replays and restarts', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
       const clock = createFakeClock();
@@ -168,11 +219,13 @@ it('counts exactly at every instant, over any schedule of emits, failures, time-
       let hub = await startHub(transport, clock, ledger);
       for (const current of steps) {
         if (current.do === 'emit') {
-          const script: Script = { key: ledger.accepted.size, behaviours: current.script };
+          const script: Script = { key: ledger.entries.size, behaviours: current.script };
           ledger.accept(script.key, current.type);
           await hub.emit(current.type, script, { delayMs: current.delayMs });
         } else if (current.do === 'advance') {
           await clock.advance(current.ms);
+        } else if (current.do === 'replay') {
+          await replayOne(hub, ledger, current.type, current.place);
         } else {
           const stopped = hub.stop({ drainMs: current.drainMs });
           await clock.advance(current.drainMs);

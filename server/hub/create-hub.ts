@@ -7,13 +7,20 @@ import type { EventMetrics, FailureRecord } from '../transports/stats.js';
 import type { Envelope, Receipt, TransportManager } from '../transports/transport.js';
 import { checkChains } from './check-chains.js';
 import type { DeliveryHost } from './conclusion.js';
+import { type DeadLetter, type DeadLetterOptions, type DeadLetterSource, readDeadLetters } from './dead-letters.js';
 import { checkEmitOptions, type Emit, type EmitOptions } from './emit.js';
-import { HubStoppedError, SchemaValidationError, UnknownEventError, UnknownWorkflowError } from './errors.js';
+import {
+  HubStoppedError,
+  SchemaValidationError,
+  UnknownDeadLetterError,
+  UnknownEventError,
+  UnknownWorkflowError,
+} from './errors.js';
 import { type EventConfig, type EventRef, type RegisteredEvent, resolveEvent } from './event.js';
 import type { Hub, HubOptions, StopResult } from './hub.js';
 import { agentsRevision, describeHub, type HubDescription } from './hub-description.js';
 import { type HubSettings, resolveHubOptions } from './hub-settings.js';
-import { introspect, isRegistered } from './introspect.js';
+import { introspect, isRegistered, isRegisteredWorkflow } from './introspect.js';
 import type { HubIntrospection } from './introspection.js';
 import { Lifecycle } from './lifecycle.js';
 import { nearestNames } from './nearest-names.js';
@@ -133,6 +140,23 @@ class HubRuntime implements Hub, DeliveryHost {
     return this.transport.failures(await this.#known(type));
   }
 
+  async deadLetters<TPayload>(
+    source: DeadLetterSource<TPayload>,
+    options: DeadLetterOptions = {},
+  ): Promise<readonly DeadLetter<TPayload>[]> {
+    const letters = await readDeadLetters(source, options, this.transport);
+    // There may be some of what is registered no more; where there are none the name may be wrong.
+    if (letters.length === 0 && typeof source === 'string') await this.#checkName(source);
+    return letters;
+  }
+
+  async replay(id: string): Promise<{ readonly id: string }> {
+    this.#lifecycle.checkRunning('replay');
+    if (typeof id !== 'string') throw new InvalidOptionError('id of replay', 'the id of a dead letter', id);
+    if (!(await this.transport.replay(id))) throw new UnknownDeadLetterError(id, this.service);
+    return { id };
+  }
+
   async introspect(): Promise<HubIntrospection> {
     return introspect(this.#describe(), this.transport, this.#startedAt);
   }
@@ -240,6 +264,12 @@ class HubRuntime implements Hub, DeliveryHost {
   async #known(type: string): Promise<string> {
     const isKnown = this.#events.has(type) || (await isRegistered(type, this.transport));
     return isKnown ? type : this.#registered(type).type;
+  }
+
+  /** @throws {UnknownEventError} unless an event type or a workflow of this name is registered, here or elsewhere */
+  async #checkName(name: string): Promise<void> {
+    if (this.#workflows.has(name) || (await isRegisteredWorkflow(name, this.transport))) return;
+    await this.#known(name);
   }
 
   #registered(type: string): RegisteredEvent {

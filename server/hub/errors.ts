@@ -179,3 +179,13 @@ export class UnknownRunError extends HubError {
     );
   }
 }
+
+/** No dead letter has this id in the hub's service. */
+export class UnknownDeadLetterError extends HubError {
+  constructor(id: string, service: string) {
+    super(
+      'ERR_UNKNOWN_DEAD_LETTER',
+      `no dead letter of service ${quote(service)} has the id ${quote(id)}: it was replayed already, newer ones took its place (maxDeadLetters), or it failed in another service; hub.deadLetters(type) lists those there are`,
+    );
+  }
+}

@@ -5,8 +5,15 @@ import { type RedisServer, startRedisServer } from '../../scripts/redis-server.j
 import { memoryTransport } from '../transports/memory/memory-transport.js';
 import { redisTransport } from '../transports/redis/redis-transport.js';
 import type { Transport } from '../transports/transport.js';
+import type { HandlerCtx } from './context.js';
 import { createHub } from './create-hub.js';
-import { HandlerTimeoutError, HubObserverError, UnknownEventError, WorkflowFailedError } from './errors.js';
+import {
+  HandlerTimeoutError,
+  HubObserverError,
+  UnknownDeadLetterError,
+  UnknownEventError,
+  WorkflowFailedError,
+} from './errors.js';
 import type { Hub, HubOptions } from './hub.js';
 import { createWorkflow } from './workflow.js';
 
@@ -138,6 +145,47 @@ describe.each(transports)('a hub on the %s transport', (_, createTransport) => {
     const [workflow] = (await hub.introspect()).workflows;
     expect(workflow?.metrics).toMatchObject({ received: 1, completed: 1, retried: 1, pending: 0 });
     expect(workflow?.runs).toMatchObject([{ status: 'completed' }]);
+  });
+
+  it('replays what failed for good: all of a type, and a workflow from the step that failed', async () => {
+    const hub = newHub({ service: 'shop' });
+    const done: string[] = [];
+    let isWell = false;
+    const work = ({ payload, idempotencyKey }: HandlerCtx): void => {
+      if (!isWell) throw new Error('not now');
+      done.push(`${payload} ${idempotencyKey}`);
+    };
+    const charged = hub.event<string>({ type: 'charge', handler: work, onComplete: 'settled' });
+    hub.event({ type: 'settled' });
+    const flow = hub.workflow(
+      createWorkflow({
+        name: 'fulfil',
+        steps: [
+          { name: 'pick', handler: () => done.push('picked') },
+          { name: 'ship', handler: work },
+        ],
+      }),
+    );
+    await hub.start();
+    const sent = [await hub.emit(charged, 'tea'), await hub.emit(charged, 'cup')];
+    const run = await hub.startWorkflow(flow, null);
+    await expect(run.result()).rejects.toThrow('not now');
+    await drained(hub, 'charge');
+    isWell = true;
+    for (const source of [charged, flow]) {
+      for (const { id } of await hub.deadLetters(source)) await hub.replay(id);
+    }
+    expect(await run.result()).toBeNull();
+    await drained(hub, 'charge', 'settled');
+    expect(done.sort()).toEqual([
+      `1 shop:${run.runId}:ship`,
+      `cup shop:${sent[1]?.id}`,
+      'picked',
+      `tea shop:${sent[0]?.id}`,
+    ]);
+    expect(await hub.metrics('charge')).toMatchObject({ received: 4, completed: 2, failed: 2, pending: 0 });
+    expect(await hub.metrics('settled')).toMatchObject({ received: 4, completed: 4 });
+    await expect(hub.replay(run.runId)).rejects.toThrow(UnknownDeadLetterError);
   });
 
   it('cancels a workflow that runs', async () => {

@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Logger } from '../transports/logger.js';
 import type { EventMetrics, FailureRecord } from '../transports/stats.js';
 import type { Transport, TransportManager } from '../transports/transport.js';
+import type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './dead-letters.js';
 import type { Emit, EmitOptions } from './emit.js';
 import type { EventConfig, EventRef } from './event.js';
 import type { HubIntrospection } from './introspection.js';
@@ -25,6 +26,7 @@ export interface HubOptions {
   allowCycles?: boolean;
   /**
    * Only look on: register and emit nothing, and show what the other hubs of the transport have registered.
+   * Dead letters of its own `service` it may replay.
    * @default false
    */
   observer?: boolean;
@@ -66,6 +68,30 @@ export interface Hub {
   metrics(type: string): Promise<EventMetrics>;
   /** The last 20 terminal failures of one type, newest first. @throws {UnknownEventError} */
   failures(type: string): Promise<readonly FailureRecord[]>;
+  /**
+   * What failed for good of an event type, or of a workflow, in this hub's service, newest first: with its
+   * payload, for `replay`. A name stands for the events and the runs of that name.
+   *
+   * @example
+   * ```ts
+   * for (const { id } of await hub.deadLetters('payment.requested', { limit: 1_000 })) await hub.replay(id);
+   * ```
+   * @throws {UnknownEventError | InvalidOptionError}
+   */
+  deadLetters<TPayload = unknown>(
+    source: DeadLetterSource<TPayload>,
+    options?: DeadLetterOptions,
+  ): Promise<readonly DeadLetter<TPayload>[]>;
+  /**
+   * Takes a dead letter of this hub's service away and accepts its event again in one step, for this service
+   * alone: with the same id, payload, `requestId` and `idempotencyKey`, at its first attempt. It is counted as
+   * received once more. A workflow's run goes on at the step that failed. The hub has to run; one that only
+   * looks on may replay too.
+   *
+   * @param id of the dead letter, which is the event's, or the run's
+   * @throws {UnknownDeadLetterError | BackpressureError | HubNotStartedError | HubStoppedError}
+   */
+  replay(id: string): Promise<{ readonly id: string }>;
   /** Everything registered, with counts. */
   introspect(): Promise<HubIntrospection>;
   /** A short string that changes whenever `introspect`, or `metrics` and `failures` of `type`, would. */

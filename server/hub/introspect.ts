@@ -73,3 +73,10 @@ export async function isRegistered(type: string, transport: TransportManager): P
     parseDescription(json).events.some((event) => event.type === type),
   );
 }
+
+/** Whether a hub that runs on the transport has registered the workflow. */
+export async function isRegisteredWorkflow(name: string, transport: TransportManager): Promise<boolean> {
+  return (await transport.registered()).some((json) =>
+    parseDescription(json).workflows.some((workflow) => workflow.name === name),
+  );
+}

@@ -1,5 +1,5 @@
 import type { RunRecord } from '../transports/transport.js';
-import { readCheckpoint } from './step-checkpoint.js';
+import { firstAttempt, readCheckpoint } from './step-checkpoint.js';
 
 /** Where a step of a run stands. `retrying`: it failed and is tried again. */
 export type StepStatus = 'waiting' | 'active' | 'retrying' | 'completed' | 'failed';
@@ -33,8 +33,7 @@ export interface RunIntrospection {
 export function introspectRun(steps: readonly { readonly name: string }[], record: RunRecord): RunIntrospection {
   const { id, service, envelope, status, acceptedAt, endedAt, error, checkpoints } = record;
   const current = steps.find(({ name }) => !checkpoints.has(name));
-  const lastAttempt = [...checkpoints.values()].map((value) => readCheckpoint(value).attempt).at(-1) ?? 1;
-  const attempt = record.attempt - lastAttempt + 1;
+  const attempt = record.attempt - firstAttempt(checkpoints, envelope.replays) + 1;
   return {
     id,
     service,

@@ -6,6 +6,8 @@ export interface StepCheckpoint {
   readonly definition: string;
   /** The delivery's attempt in which the step finished. */
   readonly attempt: number;
+  /** How often the run had been replayed when the step finished. */
+  readonly replays: number;
   readonly durationMs: number;
 }
 
@@ -25,6 +27,13 @@ export function writeCheckpoint(checkpoint: StepCheckpoint, output: string): str
 export function readCheckpoint(value: string): StepCheckpoint {
   // Written by `writeCheckpoint` alone. In a JSON string its key would stand with escaped quotes.
   return JSON.parse(`${value.slice(0, value.indexOf(outputKey))}}`) as StepCheckpoint;
+}
+
+/** The delivery's attempt that was the first of the step after these: a run that is replayed counts anew. */
+export function firstAttempt(checkpoints: ReadonlyMap<string, string>, replays: number): number {
+  const last = [...checkpoints.values()].at(-1);
+  const checkpoint = last === undefined ? undefined : readCheckpoint(last);
+  return checkpoint?.replays === replays ? checkpoint.attempt : 1;
 }
 
 /** The output, as JSON. */

@@ -4,7 +4,7 @@ import { WorkflowVersionError } from './errors.js';
 import { type CallEnd, HandlerCall } from './handler-call.js';
 import { startStep } from './observe-step.js';
 import { encodePayload } from './payload.js';
-import { checkpointOutput, readCheckpoint, stepsOf, writeCheckpoint } from './step-checkpoint.js';
+import { checkpointOutput, firstAttempt, readCheckpoint, stepsOf, writeCheckpoint } from './step-checkpoint.js';
 import { StepContext } from './step-context.js';
 import type { HubWorkflow, ResolvedStep } from './workflow.js';
 
@@ -17,12 +17,13 @@ const checkpointRetry = { maxAttempts: Number.POSITIVE_INFINITY, initialDelayMs:
  */
 export function runWorkflow(workflow: HubWorkflow, delivery: Delivery, host: DeliveryHost): void {
   const { name, steps, followUps } = workflow;
-  const { checkpoints } = delivery;
+  const { checkpoints, attempt: deliveryAttempt } = delivery;
+  const { replays } = delivery.envelope;
   const conclusion = new Conclusion('workflow', name, followUps, delivery, host);
   const definition = stepsOf(workflow);
   /** JSON of each finished step's output. */
   const outputs = new Map<string, string>();
-  let attemptAtStart = 1;
+  let attemptAtStart = firstAttempt(checkpoints, replays);
   let call: HandlerCall | undefined;
   let isRevoked = false;
 
@@ -38,7 +39,6 @@ export function runWorkflow(workflow: HubWorkflow, delivery: Delivery, host: Del
       return;
     }
     outputs.set(step, checkpointOutput(value));
-    attemptAtStart = checkpoint.attempt;
   }
   delivery.onRevoked = (reason) => {
     isRevoked = true;
@@ -53,7 +53,7 @@ export function runWorkflow(workflow: HubWorkflow, delivery: Delivery, host: Del
   }
 
   function run(step: ResolvedStep): void {
-    const attempt = delivery.attempt - attemptAtStart + 1;
+    const attempt = deliveryAttempt - attemptAtStart + 1;
     const { clock } = host.transport;
     const startedAt = clock.monotonic();
     const end: CallEnd = {
@@ -75,8 +75,8 @@ export function runWorkflow(workflow: HubWorkflow, delivery: Delivery, host: Del
       return;
     }
     try {
-      const { attempt } = delivery;
-      const result = await delivery.checkpoint(step.name, writeCheckpoint({ definition, attempt, durationMs }, output));
+      const checkpoint = writeCheckpoint({ definition, attempt: deliveryAttempt, replays, durationMs }, output);
+      const result = await delivery.checkpoint(step.name, checkpoint);
       // `already` is an answer to a write that was sent twice, or the lease is gone: then the next one is fenced.
       if (result === 'fenced' || isRevoked) return;
     } catch (error) {
@@ -84,7 +84,7 @@ export function runWorkflow(workflow: HubWorkflow, delivery: Delivery, host: Del
       return;
     }
     outputs.set(step.name, output);
-    attemptAtStart = delivery.attempt;
+    attemptAtStart = deliveryAttempt;
     runNext();
   }
 }
