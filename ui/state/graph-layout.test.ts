@@ -23,9 +23,9 @@ test('whatever there is to draw: all of it is there, inside, in order, and nothi
         expect(Math.min(x, y)).toBeGreaterThanOrEqual(-1e-9);
         expect(x + layout.nodeWidth).toBeLessThanOrEqual(layout.width + 1e-9);
         expect(y + NODE_HEIGHT).toBeLessThanOrEqual(layout.height + 1e-9);
-        const next = nodes[index + 1];
-        if (next !== undefined) {
-          expect(next.x >= x + layout.nodeWidth || next.y >= y + NODE_HEIGHT).toBe(true);
+        for (const next of nodes.slice(index + 1)) {
+          const isBeside = Math.abs(next.x - x) >= layout.nodeWidth;
+          expect(isBeside || Math.abs(next.y - y) >= NODE_HEIGHT).toBe(true);
         }
       }
       expect(layout.stepArrows.filter(Boolean)).toHaveLength(shape.steps - Number(!shape.hasTrigger));
@@ -34,8 +34,20 @@ test('whatever there is to draw: all of it is there, inside, in order, and nothi
   );
 });
 
-test('goes across where there is room, and down where there is not', () => {
-  const shape: GraphShape = { hasTrigger: true, steps: 3, followUps: 2 };
-  expect(new Set(layoutGraph(shape, 70).steps.map(({ y }) => y)).size).toBe(1);
-  expect(new Set(layoutGraph(shape, 17).steps.map(({ x }) => x)).size).toBe(1);
+test('goes across where there is room, in rows where there is less, and down where there is little', () => {
+  const shape: GraphShape = { hasTrigger: true, steps: 5, followUps: 2 };
+  const linesOf = (available: number): readonly [columns: number, rows: number] => {
+    const { steps } = layoutGraph(shape, available);
+    return [new Set(steps.map(({ x }) => x)).size, new Set(steps.map(({ y }) => y)).size];
+  };
+  expect(linesOf(90)).toEqual([5, 1]);
+  expect(linesOf(70)).toEqual([3, 2]);
+  expect(linesOf(17)).toEqual([1, 5]);
+});
+
+test('rows are read from left to right, each from its beginning', () => {
+  const { steps } = layoutGraph({ hasTrigger: true, steps: 5, followUps: 2 }, 70);
+  const [first, second, , fourth] = steps;
+  expect(second?.y).toBe(first?.y);
+  expect(fourth?.x).toBe(first?.x);
 });

@@ -28,7 +28,8 @@ export interface GraphShape {
 
 export const NODE_HEIGHT = 3.75;
 
-const MIN_NODE_WIDTH = 8;
+/** Holds the state and the counts of a step beside each other. */
+const MIN_NODE_WIDTH = 10.5;
 const MAX_NODE_WIDTH = 13;
 /** Between nodes, for an arrow. */
 const GAP = 2;
@@ -37,34 +38,51 @@ const STACK_GAP = 0.75;
 const FRAME_PADDING = 0.75;
 const ARROW = 0.375;
 
-/** Lays a workflow out from left to right where it fits in `available`, and from top to bottom otherwise. */
+/** Lays a workflow out from left to right, its steps in as many rows as they need, or from top to bottom where it is narrow. */
 export function layoutGraph(shape: GraphShape, available: number): GraphLayout {
-  const columns = Number(shape.hasTrigger) + shape.steps + Number(shape.followUps > 0);
-  const nodeWidth = Math.min(MAX_NODE_WIDTH, (available - (columns - 1) * GAP - 2 * FRAME_PADDING) / columns);
-  return nodeWidth < MIN_NODE_WIDTH ? layoutDown(shape, available) : layoutAcross(shape, nodeWidth);
+  const { hasTrigger, steps, followUps } = shape;
+  const others = Number(hasTrigger) + Number(followUps > 0);
+  const room = available - 2 * FRAME_PADDING + GAP;
+  const fitting = Math.floor(room / (MIN_NODE_WIDTH + GAP)) - others;
+  if (fitting < Math.min(2, steps)) return layoutDown(shape, available);
+  const rows = Math.ceil(steps / fitting);
+  const columns = Math.ceil(steps / rows);
+  return layoutAcross(shape, rows, columns, Math.min(MAX_NODE_WIDTH, room / (columns + others) - GAP));
 }
 
-function layoutAcross(shape: GraphShape, nodeWidth: number): GraphLayout {
+function layoutAcross(shape: GraphShape, rows: number, columns: number, nodeWidth: number): GraphLayout {
   const { hasTrigger, followUps } = shape;
-  const { starts, frameStart, frameEnd } = sequence(shape, nodeWidth);
+  const { starts, frameStart, frameEnd } = sequence({ hasTrigger, steps: columns }, nodeWidth);
   const stackHeight = followUps * (NODE_HEIGHT + STACK_GAP) - STACK_GAP;
-  const frameHeight = NODE_HEIGHT + 2 * FRAME_PADDING;
+  const frameHeight = rows * (NODE_HEIGHT + GAP) - GAP + 2 * FRAME_PADDING;
   const height = Math.max(frameHeight, stackHeight);
   const middle = height / 2;
-  const y = middle - NODE_HEIGHT / 2;
+  const frameTop = middle - frameHeight / 2;
+  const steps = range(shape.steps).map((index) => ({
+    x: starts[index % columns] ?? 0,
+    y: frameTop + FRAME_PADDING + Math.floor(index / columns) * (NODE_HEIGHT + GAP),
+  }));
   const nextX = frameEnd + GAP - FRAME_PADDING;
   const nextY = range(followUps).map((index) => middle - stackHeight / 2 + index * (NODE_HEIGHT + STACK_GAP));
   return {
     width: followUps > 0 ? nextX + nodeWidth : frameEnd,
     height,
     nodeWidth,
-    trigger: hasTrigger ? { x: 0, y } : null,
-    steps: starts.map((x) => ({ x, y })),
-    followUps: nextY.map((top) => ({ x: nextX, y: top })),
-    frame: { x: frameStart, y: y - FRAME_PADDING, width: frameEnd - frameStart, height: frameHeight },
-    stepArrows: starts.map((x) => (x < GAP ? '' : `M${x - GAP} ${middle}H${x}${head(x, middle)}`)),
-    followUpArrows: nextY.map((top) => {
-      const target = top + NODE_HEIGHT / 2;
+    trigger: hasTrigger ? { x: 0, y: frameTop + FRAME_PADDING } : null,
+    steps,
+    followUps: nextY.map((y) => ({ x: nextX, y })),
+    frame: { x: frameStart, y: frameTop, width: frameEnd - frameStart, height: frameHeight },
+    stepArrows: steps.map(({ x, y }, index) => {
+      if (index === 0 && !hasTrigger) return '';
+      const target = y + NODE_HEIGHT / 2;
+      if (index % columns > 0 || index === 0) return `M${x - GAP} ${target}H${x}${head(x, target)}`;
+      // From the end of the row above.
+      const from = steps[index - 1]?.x ?? 0;
+      const half = nodeWidth / 2;
+      return `M${from + half} ${y - GAP}v${GAP / 2}H${x + half}V${y}${head(x + half, y, -1)}`;
+    }),
+    followUpArrows: nextY.map((y) => {
+      const target = y + NODE_HEIGHT / 2;
       return `M${frameEnd} ${middle}H${(frameEnd + nextX) / 2}V${target}H${nextX}${head(nextX, target)}`;
     }),
   };
@@ -94,7 +112,7 @@ function layoutDown(shape: GraphShape, available: number): GraphLayout {
 
 /** Where the steps begin, and their frame, along the axis on which a node has this size. */
 function sequence(
-  { hasTrigger, steps }: GraphShape,
+  { hasTrigger, steps }: Pick<GraphShape, 'hasTrigger' | 'steps'>,
   size: number,
 ): { readonly starts: readonly number[]; readonly frameStart: number; readonly frameEnd: number } {
   const stride = size + GAP;
