@@ -32,6 +32,7 @@ test('shows a type in depth, and gives the focus back when it closes', async ({ 
   await expect(panel.getByRole('definition').nth(1)).toHaveText('2');
   await expect(panel.getByRole('definition').nth(2)).toHaveText('1');
   await expect(panel.getByRole('listitem').filter({ hasText: 'card declined' })).toContainText('FatalError');
+  await expect(panel.locator('dt', { hasText: 'Processes' }).locator('+ dd')).toHaveText('1');
   await expect(panel.getByText('isGood')).toBeVisible();
 
   await panel.getByText('Show as a table').click();
@@ -70,9 +71,10 @@ test('leads on to what the type emits, and Escape and Back leave it', async ({ p
   await expect(page.getByRole('complementary')).toBeHidden();
 });
 
-test('copies its link and its JSON', async ({ page, context, serve }) => {
+test('copies its link, its JSON and the id of a failed event', async ({ page, context, serve }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-  const { origin } = await serve({ register: registerShop });
+  const { origin, hub } = await serve({ register: registerShop });
+  const { id } = await hub.emit('payment.requested', { isGood: false });
   await page.goto(`${origin}/#/events/payment.requested`);
   const panel = eventPanel(page, 'payment.requested');
   await panel.getByRole('button', { name: 'Copy link' }).click();
@@ -81,4 +83,6 @@ test('copies its link and its JSON', async ({ page, context, serve }) => {
   expect(await clipboard()).toBe(`${origin}/#/events/payment.requested`);
   await panel.getByRole('button', { name: 'Copy JSON' }).click();
   await expect.poll(clipboard).toContain('"timeoutMs": 3000');
+  await panel.getByRole('button', { name: id }).click();
+  await expect.poll(clipboard).toBe(id);
 });

@@ -6,6 +6,9 @@ import { Icon, type IconName } from './icon.js';
 export interface CopyButtonProps {
   readonly label: string;
   readonly icon?: IconName;
+  readonly title?: string;
+  /** As text among text, and not as a button. */
+  readonly isInline?: boolean;
   /** Asked when pressed. */
   readonly text: () => string;
 }
@@ -13,7 +16,7 @@ export interface CopyButtonProps {
 const SHOWN_MS = 2_000;
 
 /** Copies a text, and says for a moment whether it could. */
-export function CopyButton({ label, icon = 'copy', text }: CopyButtonProps): JSX.Element {
+export function CopyButton({ label, icon = 'copy', title, isInline = false, text }: CopyButtonProps): JSX.Element {
   const [copied, setCopied] = useState<boolean | null>(null);
   useEffect(() => {
     if (copied === null) return;
@@ -24,7 +27,8 @@ export function CopyButton({ label, icon = 'copy', text }: CopyButtonProps): JSX
   return (
     <button
       type="button"
-      class="button copy-button"
+      class={isInline ? 'copy-text' : 'button copy-button'}
+      title={title}
       onClick={() => {
         void copyText(text()).then(setCopied);
       }}

@@ -5,7 +5,7 @@ import { Count } from './count.js';
 import { Stat, type StatProps } from './stat.js';
 
 /** The counters of a hub, of an event type or of a workflow. */
-export type Counter = Exclude<keyof Counts, 'lastReceivedAt' | 'lastFailedAt'> | 'deduplicated';
+export type Counter = Exclude<keyof Counts, 'lastReceivedAt' | 'lastFailedAt'> | 'deduplicated' | 'processes';
 
 const LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
   received: { label: 'Received', icon: 'dot', tone: 'received' },
@@ -14,6 +14,7 @@ const LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
   pending: { label: 'Pending', title: 'Accepted and not ended: waiting, delayed or running' },
   active: { label: 'Active', title: 'Handlers running now' },
   retried: { label: 'Retried', title: 'Attempts that failed and were scheduled again' },
+  processes: { label: 'Processes', title: 'Running hubs that take this work' },
   deduplicated: { label: 'Deduplicated', title: 'Events not accepted because their dedupe id was known' },
 };
 

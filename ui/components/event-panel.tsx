@@ -42,7 +42,7 @@ export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.
       <div class="panel-bar">
         {row && <StatusBadge status={row.view.value.status} />}
         {row && <KindTag event={row.event.value} query={navigation.query.value} />}
-        {row?.view.value.restarted && <span class="tag tag-stale">restarted</span>}
+        {row?.view.value.restarted && <span class="tag is-stale">restarted</span>}
         <span class="panel-actions">
           <CopyButton label="Copy link" icon="link" text={() => location.href} />
           {row && <CopyButton label="Copy JSON" text={() => asJson(row, detail)} />}
@@ -70,8 +70,8 @@ function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.El
       {event.description && <p class="panel-description">{event.description}</p>}
       <dl class="stats panel-stats">
         <CountStats
-          counters={['received', 'completed', 'failed', 'pending', 'active', 'retried', 'deduplicated']}
-          counts={{ ...event.metrics, deduplicated: detail?.body?.deduplicated }}
+          counters={['received', 'completed', 'failed', 'pending', 'active', 'retried', 'deduplicated', 'processes']}
+          counts={{ ...event.metrics, deduplicated: detail?.body?.deduplicated, processes: event.processes }}
         />
       </dl>
       <DetailSections body={detail?.body ?? null} serverNow={monitor.serverNow.value} />
@@ -92,7 +92,7 @@ function PanelNotice({ detail: { error, body } }: { detail: Detail }): JSX.Eleme
     <p class="panel-notice">
       <Icon name="triangle" />
       <span>
-        {error?.status === 404 ? 'The hub has no details for this type.' : error?.message}
+        {error?.message}
         {body && ' What you see is the last good answer.'}
       </span>
     </p>

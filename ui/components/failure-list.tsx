@@ -3,6 +3,7 @@ import type { FailureRecord } from '../../server/dashboard/protocol.js';
 import { formatDateTime } from '../format/clock-time.js';
 import { UNKNOWN } from '../format/count.js';
 import { formatAgo } from '../format/duration.js';
+import { CopyButton } from './copy-button.js';
 
 export interface FailureListProps {
   /** `null` before they are known. */
@@ -27,7 +28,7 @@ export function FailureList({ failures, serverNow }: FailureListProps): JSX.Elem
           </p>
           <p class="failure-message">{message}</p>
           <p class="failure-facts">
-            attempt {attempt} · <span class="failure-id">{id}</span>
+            attempt {attempt} · <CopyButton isInline label={id} title="Copy the event's id" text={() => id} />
           </p>
         </li>
       ))}

@@ -20,7 +20,7 @@ export interface WorkflowCardProps {
 
 /** One workflow: its counts, its graph, its recent runs. */
 export function WorkflowCard({ workflow, isOpen, monitor, query }: WorkflowCardProps): JSX.Element {
-  const { name, description, metrics, runs } = workflow;
+  const { name, description, metrics, processes, runs } = workflow;
   const href = viewPath('workflows', name) + query;
   const shown = isOpen ? runs : runs.slice(0, RUNS_SHOWN);
   return (
@@ -38,7 +38,10 @@ export function WorkflowCard({ workflow, isOpen, monitor, query }: WorkflowCardP
         {description && <p class="muted">{description}</p>}
       </div>
       <dl class="stats workflow-stats">
-        <CountStats counters={['received', 'completed', 'failed', 'pending', 'retried']} counts={metrics} />
+        <CountStats
+          counters={['received', 'completed', 'failed', 'pending', 'retried', 'processes']}
+          counts={{ ...metrics, processes }}
+        />
       </dl>
       <WorkflowGraph workflow={workflow} rows={monitor.store.rows.value} query={query} />
       <div class="workflow-runs">
