@@ -29,7 +29,7 @@ const themes = [
 ] as const;
 
 /** What the API does in place of answering, where it is not well. */
-type Trouble = 'hangs' | 503 | null;
+type Trouble = 'hangs' | 401 | 503 | null;
 
 interface Stage {
   readonly page: Page;
@@ -57,12 +57,19 @@ const scenes: readonly Scene[] = [
   { name: 'snapshot', act: ({ page }) => page.getByRole('button', { name: 'Snapshot' }).click() },
   { name: 'shortcuts', act: ({ page }) => page.keyboard.press('?') },
   {
-    name: 'lost',
+    name: 'stale',
     act: async (stage) => {
-      stage.trouble = 503;
-      await stage.pass(5_000);
+      stage.trouble = 'hangs';
+      await stage.page.clock.runFor(9_000);
     },
   },
+  ...([401, 503] as const).map((status) => ({
+    name: `lost-${status}`,
+    act: async (stage: Stage) => {
+      stage.trouble = status;
+      await stage.pass(5_000);
+    },
+  })),
 ];
 
 /** Serves a hub; `trouble` is asked at every request of the API. */
@@ -71,7 +78,7 @@ async function serve(hub: Hub, trouble: () => Trouble): Promise<string> {
   const listener: RequestListener = (req, res) => {
     const isIntrospection = req.url === '/api/introspection';
     if (isIntrospection && trouble() === 'hangs') return;
-    if (isIntrospection && trouble() === 503) res.writeHead(503).end();
+    if (isIntrospection && typeof trouble() === 'number') res.writeHead(Number(trouble())).end();
     else handler(req, res);
   };
   const server = createServer(listener);
@@ -130,7 +137,7 @@ async function takeScenes(browser: Browser, theme: (typeof themes)[number], chos
     await page.keyboard.press('Escape');
     if (trouble !== null) {
       trouble = null;
-      await pass(70_000);
+      await page.getByRole('button', { name: 'Refresh now' }).click();
     }
   }
   await context.close();

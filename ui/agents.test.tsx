@@ -48,7 +48,7 @@ test('an agent is what it is, how its runs ended, and what they cost', async () 
     'Out of turns': '2',
     'a status of later': '3',
     Tokens: '20.4K',
-    'Of tokens': '20K prompt400 completion',
+    'Token use': '20K prompt400 completion',
     Model: 'small-1',
     Tools: 'find_order',
   });

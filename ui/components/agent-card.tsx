@@ -5,18 +5,15 @@ import { formatCount } from '../format/count.js';
 import type { AgentUse } from '../state/agent-uses.js';
 import { viewPath } from '../state/route.js';
 import { Count } from './count.js';
-import type { IconName } from './icon.js';
 import { Stat, type StatProps } from './stat.js';
 
 /** How runs end, in words. */
-const ENDS = new Map<
-  string,
-  { readonly label: string; readonly icon: IconName; readonly tone: NonNullable<StatProps['tone']> }
->([
+const ENDS = new Map<string, Pick<StatProps, 'label' | 'icon' | 'tone'>>([
   ['completed', { label: 'Completed', icon: 'check', tone: 'completed' }],
   ['failed', { label: 'Failed', icon: 'triangle', tone: 'failed' }],
   ['max_iterations', { label: 'Out of turns', icon: 'clock', tone: 'stale' }],
   ['token_budget_exceeded', { label: 'Out of tokens', icon: 'clock', tone: 'stale' }],
+  ['aborted', { label: 'Aborted', icon: 'close' }],
 ]);
 
 export interface AgentCardProps {
@@ -36,7 +33,8 @@ export function AgentCard({ agent, uses, isOpen, isKnown, query }: AgentCardProp
   useEffect(() => {
     if (isOpen) card.current?.scrollIntoView({ block: 'nearest' });
   }, [isOpen]);
-  const statuses = new Set(['completed', 'failed', ...Object.keys(runs)]);
+  const seen = Object.keys(runs).filter((status) => runs[status] !== 0);
+  const statuses = new Set(['completed', 'failed', ...seen]);
   return (
     <article ref={card} class="card agent" aria-label={name} data-open={isOpen}>
       <h3 class="agent-name">
@@ -65,7 +63,7 @@ export function AgentCard({ agent, uses, isOpen, isKnown, query }: AgentCardProp
         />
         <Fact label="Runs for" items={uses.map(({ label, path }) => link(path + query, label))} />
         <Fact
-          label="Of tokens"
+          label="Token use"
           items={[
             `${formatCount(tokenUsage.promptTokens)} prompt`,
             `${formatCount(tokenUsage.completionTokens)} completion`,

@@ -16,7 +16,7 @@ export function Banner({ monitor, onLive }: BannerProps): JSX.Element | null {
   const connection = monitor.connection.value;
   if (connection.kind === 'snapshot') {
     return (
-      <section class="banner banner-stale" aria-label="Snapshot">
+      <section class="banner is-stale" aria-label="Snapshot">
         <Icon name="snapshot" />
         <p class="banner-text">
           <strong>Snapshot of {formatDateTime(monitor.serverNow.value)}.</strong> Nothing in it changes.
@@ -29,7 +29,7 @@ export function Banner({ monitor, onLive }: BannerProps): JSX.Element | null {
   }
   if (connection.kind !== 'stale' && connection.kind !== 'lost') return null;
   return (
-    <section class={`banner banner-${connection.kind}`} aria-label="Connection">
+    <section class={`banner is-${connection.kind}`} aria-label="Connection">
       <Icon name={connection.kind === 'lost' ? 'triangle' : 'clock'} />
       <p class="banner-text">
         <strong>{problem(connection)}</strong> {since(monitor)} {next(monitor)}

@@ -5,14 +5,14 @@ import { Icon, type IconName } from './icon.js';
 export interface Column {
   readonly key: SortKey;
   readonly label: string;
-  readonly title: string;
+  readonly title?: string;
   readonly icon?: IconName;
 }
 
 /** The table's columns, in their order. */
 export const COLUMNS: readonly Column[] = [
-  { key: 'status', label: 'Status', title: 'What the type is doing' },
-  { key: 'type', label: 'Event type', title: 'Name of the event type' },
+  { key: 'status', label: 'Status' },
+  { key: 'type', label: 'Event type' },
   { key: 'received', label: 'Received', icon: 'dot', title: 'Events accepted' },
   { key: 'completed', label: 'Completed', icon: 'check', title: 'Events whose last attempt succeeded' },
   { key: 'failed', label: 'Failed', icon: 'triangle', title: 'Events given up' },

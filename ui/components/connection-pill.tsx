@@ -4,7 +4,7 @@ import type { Connection } from '../state/connection.js';
 import { Icon, type IconName } from './icon.js';
 
 const ICON: Record<Connection['kind'], IconName> = {
-  connecting: 'hourglass',
+  connecting: 'dashes',
   live: 'dot',
   paused: 'pause',
   snapshot: 'snapshot',
@@ -15,7 +15,7 @@ const ICON: Record<Connection['kind'], IconName> = {
 /** How fresh the numbers are, in a word. */
 export function ConnectionPill({ connection }: { connection: Connection }): JSX.Element {
   return (
-    <span class={`pill pill-${connection.kind}`}>
+    <span class={`pill is-${connection.kind}`}>
       <Icon name={ICON[connection.kind]} />
       {label(connection)}
     </span>

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { EventRow } from '../state/event-row.js';
-import { viewPath } from '../state/route.js';
 import { Count } from './count.js';
+import { EventLink } from './event-link.js';
 import { Icon } from './icon.js';
 
 export interface EventNodeProps {
@@ -27,15 +27,7 @@ export function EventNode({ relation, type, row, query }: EventNodeProps): JSX.E
           </span>
         )}
       </span>
-      {row ? (
-        <a class="node-name" href={viewPath('events', type) + query} title={type}>
-          <bdi>{type}</bdi>
-        </a>
-      ) : (
-        <span class="node-name" title={`${type} is not registered on this hub`}>
-          <bdi>{type}</bdi>
-        </span>
-      )}
+      <EventLink class="node-name" type={type} isKnown={row !== undefined} query={query} />
     </>
   );
 }

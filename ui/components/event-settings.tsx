@@ -22,11 +22,7 @@ export function EventSettings({ event }: { event: EventIntrospection }): JSX.Ele
 function settingsOf(event: EventIntrospection): [label: string, value: string][] {
   const { kind, agent, timeoutMs, concurrency, rate } = event;
   const settings: [string, string][] = [['Kind', kind === 'declared' ? 'declared, without a handler' : kind]];
-  if (agent !== undefined) {
-    settings.push(['Agent', agent.name], ['Model', agent.model]);
-    if (agent.tools.length > 0) settings.push(['Tools', agent.tools.join(', ')]);
-    if (agent.delegates.length > 0) settings.push(['Delegates', agent.delegates.join(', ')]);
-  }
+  if (agent !== undefined) settings.push(['Model', agent.model]);
   settings.push(
     ['Retry', retryText(event)],
     ['Time-out', timeoutMs === undefined ? 'none' : formatDuration(timeoutMs)],

@@ -41,7 +41,7 @@ export function EventTableRow({ row, index, navigation }: EventTableRowProps): J
         </a>
         {view.kind !== 'handler' && <span class="tag">{view.kind}</span>}
         {view.restarted && (
-          <span class="tag tag-stale" title="Counting began anew in the last minute">
+          <span class="tag is-stale" title="Counting began anew in the last minute">
             restarted
           </span>
         )}

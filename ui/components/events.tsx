@@ -34,14 +34,14 @@ export function Events({ store, navigation, searchRef, focusRef }: EventsProps):
           <SearchBox value={route.q} inputRef={searchRef} onChange={search} />
           <FilterChips
             value={route.show}
-            counts={countByFilter(rows.values())}
+            counts={store.hub.value && countByFilter(rows.values())}
             onChange={(show) => navigation.go({ show })}
           />
           <button
             type="button"
-            class="chip"
+            class="chip chip-group"
             aria-pressed={route.group === 'prefix'}
-            title="Group event types by the part of their name before the first . : or /"
+            title="By the part of a name before its first . : or /"
             onClick={() => navigation.go({ group: route.group === 'prefix' ? 'none' : 'prefix', closed: [] })}
           >
             Grouped

@@ -5,7 +5,8 @@ import { STATUS_LABEL } from './status-badge.js';
 
 export interface FilterChipsProps {
   readonly value: Filter;
-  readonly counts: Readonly<Record<Filter, number>>;
+  /** `null`: not known yet. */
+  readonly counts: Readonly<Record<Filter, number>> | null;
   readonly onChange: (value: Filter) => void;
 }
 
@@ -18,13 +19,13 @@ export function FilterChips({ value, counts, onChange }: FilterChipsProps): JSX.
         <button
           key={filter}
           type="button"
-          class={`chip chip-${filter}`}
+          class={`chip is-${filter}`}
           aria-pressed={filter === value}
-          data-any={counts[filter] > 0}
+          data-any={counts !== null && counts[filter] > 0}
           onClick={() => onChange(filter)}
         >
           {filter === 'all' ? 'All' : STATUS_LABEL[filter]}{' '}
-          <span class="chip-count">{formatCount(counts[filter])}</span>
+          {counts && <span class="chip-count">{formatCount(counts[filter])}</span>}
         </button>
       ))}
     </fieldset>

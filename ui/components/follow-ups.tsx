@@ -3,6 +3,7 @@ import type { EventIntrospection } from '../../server/dashboard/protocol.js';
 import { followUpsOf, WHEN_LABEL } from '../state/follow-ups.js';
 import type { HubStore } from '../state/hub-store.js';
 import { viewPath } from '../state/route.js';
+import { EventLink } from './event-link.js';
 import { PanelSection } from './panel-section.js';
 
 export interface FollowUpsProps {
@@ -34,15 +35,7 @@ export function FollowUps({ event, store, query }: FollowUpsProps): JSX.Element 
           <div key={when}>
             <dt>{WHEN_LABEL[when]}</dt>
             <dd>
-              {store.rows.value.has(type) ? (
-                <a href={viewPath('events', type) + query}>
-                  <bdi>{type}</bdi>
-                </a>
-              ) : (
-                <>
-                  <bdi>{type}</bdi> <span class="muted">(not registered here)</span>
-                </>
-              )}
+              <EventLink type={type} isKnown={store.rows.value.has(type)} query={query} />
             </dd>
           </div>
         ))}

@@ -26,7 +26,7 @@ export function GroupRow({ head, index, navigation }: GroupRowProps): JSX.Elemen
           <bdi>{prefix === '' ? 'No prefix' : prefix}</bdi>
           <span class="chip-count">{types}</span>
         </button>
-        {failing > 0 && <span class="tag tag-failing">{failing} failing</span>}
+        {failing > 0 && <span class="tag is-failing">{failing} failing</span>}
       </th>
       <td class="col-received">
         <Count value={received} />

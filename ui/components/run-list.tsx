@@ -32,7 +32,7 @@ export function RunList({ runs, serverNow }: RunListProps): JSX.Element {
           </p>
           <ol class="run-steps" aria-label="Steps">
             {run.steps.map((step) => (
-              <li key={step.name} class={`run-step edge-${step.status}`}>
+              <li key={step.name} class={`run-step is-${step.status}`}>
                 <span class="run-step-name" title={step.name}>
                   <bdi>{step.name}</bdi>
                 </span>

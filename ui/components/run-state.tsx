@@ -21,7 +21,7 @@ export const STATE_ICON: Record<StepStatus, IconName> = {
 /** Where a run or one of its steps stands. */
 export function RunState({ status }: { status: StepStatus }): JSX.Element {
   return (
-    <span class={`state state-${status}`}>
+    <span class={`state is-${status}`}>
       <Icon name={STATE_ICON[status]} />
       {STATE_LABEL[status]}
     </span>

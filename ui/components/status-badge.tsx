@@ -14,7 +14,7 @@ const ICON: Record<EventStatus, IconName> = { failing: 'triangle', active: 'dot'
 
 export function StatusBadge({ status }: { status: EventStatus }): JSX.Element {
   return (
-    <span class={`badge badge-${status}`}>
+    <span class={`badge is-${status}`}>
       <Icon name={ICON[status]} />
       {STATUS_LABEL[status]}
     </span>

@@ -26,11 +26,7 @@ export function StepNode({ step, query }: { step: StepView; query: string }): JS
         <RunState status={step.status} />
         <span class="node-counts">
           {COUNTED.filter((status) => step.runs[status] > 0).map((status) => (
-            <span
-              key={status}
-              class={`node-count state-${status}`}
-              title={`${STATE_LABEL[status]}, of the recent runs`}
-            >
+            <span key={status} class={`node-count is-${status}`} title={`${STATE_LABEL[status]}, of the recent runs`}>
               <Icon name={STATE_ICON[status]} />
               <span class="visually-hidden">{STATE_LABEL[status]}: </span>
               {step.runs[status]}

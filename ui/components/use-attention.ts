@@ -12,25 +12,21 @@ export interface Attention {
 /** Follows the pointer and the focus in an element. */
 export function useAttention(ref: RefObject<HTMLElement | null>): Attention {
   const [isPointed, setPointed] = useState(false);
-  const [isFocused, setFocused] = useState(false);
-  const [focused, setType] = useState<string | null>(null);
+  const [target, setTarget] = useState<EventTarget | null>(null);
   useEffect(() => {
     const element = ref.current;
     if (element === null) return;
-    const focus = (target: EventTarget | null): void => {
-      setFocused(target !== null);
-      setType(target instanceof HTMLElement ? (target.dataset['type'] ?? null) : null);
-    };
     const listeners: readonly [string, (event: Event) => void][] = [
       ['pointerenter', () => setPointed(true)],
       ['pointerleave', () => setPointed(false)],
-      ['focusin', ({ target }) => focus(target)],
-      ['focusout', () => focus(null)],
+      ['focusin', (event) => setTarget(event.target)],
+      ['focusout', () => setTarget(null)],
     ];
     for (const [name, listener] of listeners) element.addEventListener(name, listener);
     return () => {
       for (const [name, listener] of listeners) element.removeEventListener(name, listener);
     };
   }, [ref]);
-  return { isHeld: isPointed || isFocused, focused };
+  const focused = target instanceof HTMLElement ? (target.dataset['type'] ?? null) : null;
+  return { isHeld: isPointed || target !== null, focused };
 }

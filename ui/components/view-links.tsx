@@ -4,7 +4,8 @@ import type { HubStore } from '../state/hub-store.js';
 import type { Navigation } from '../state/navigation.js';
 import { VIEWS, type View, viewPath } from '../state/route.js';
 
-const LABEL: Record<View, string> = { events: 'Events', workflows: 'Workflows', agents: 'Agents' };
+/** What views are called. */
+export const VIEW_LABEL: Record<View, string> = { events: 'Events', workflows: 'Workflows', agents: 'Agents' };
 
 export interface ViewLinksProps {
   readonly store: HubStore;
@@ -25,7 +26,7 @@ export function ViewLinks({ store, navigation }: ViewLinksProps): JSX.Element | 
     <nav class="views" aria-label="Views">
       {shown.map((item) => (
         <a key={item} href={viewPath(item) + navigation.query.value} aria-current={item === view ? 'page' : undefined}>
-          {LABEL[item]} <span class="chip-count">{formatCount(counts[item])}</span>
+          {VIEW_LABEL[item]} <span class="chip-count">{formatCount(counts[item])}</span>
         </a>
       ))}
     </nav>

@@ -51,7 +51,7 @@ export function WorkflowGraph({ workflow, rows, query }: WorkflowGraphProps): JS
             const step = steps[index];
             return (
               step && (
-                <GraphNode key={step.name} at={at} width={nodeWidth} class={`node-step node-${step.status}`}>
+                <GraphNode key={step.name} at={at} width={nodeWidth} class={`is-${step.status}`}>
                   <StepNode step={step} query={query} />
                 </GraphNode>
               )

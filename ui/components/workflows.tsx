@@ -3,7 +3,7 @@ import type { Monitor } from '../state/monitor.js';
 import type { Navigation } from '../state/navigation.js';
 import { viewPath } from '../state/route.js';
 import { EmptyState } from './empty-state.js';
-import { TableSkeleton } from './table-skeleton.js';
+import { ViewSection } from './view-section.js';
 import { WorkflowCard } from './workflow-card.js';
 
 export interface WorkflowsProps {
@@ -15,48 +15,25 @@ export interface WorkflowsProps {
 export function Workflows({ monitor, navigation }: WorkflowsProps): JSX.Element {
   const { name } = navigation.route.value;
   const query = navigation.query.value;
-  return (
-    <section class="view" aria-labelledby="workflows-title">
-      <div class="view-head">
-        <h2 id="workflows-title" class="section-title" tabIndex={-1}>
-          Workflows
-        </h2>
-        {name !== null && <a href={viewPath('workflows') + query}>All workflows</a>}
-      </div>
-      <WorkflowsBody monitor={monitor} name={name} query={query} />
-    </section>
-  );
-}
-
-interface WorkflowsBodyProps {
-  readonly monitor: Monitor;
-  readonly name: string | null;
-  readonly query: string;
-}
-
-function WorkflowsBody({ monitor, name, query }: WorkflowsBodyProps): JSX.Element {
-  const { store } = monitor;
-  const workflows = store.workflows.value;
-  if (store.hub.value === null) return <TableSkeleton />;
-  if (workflows.length === 0) {
-    return (
-      <EmptyState title="No workflows yet">
-        <p>
-          Register one with <code>hub.workflow</code> and it appears here.
-        </p>
-      </EmptyState>
-    );
-  }
+  const workflows = monitor.store.workflows.value;
   const shown = name === null ? workflows : workflows.filter((workflow) => workflow.name === name);
-  if (shown.length === 0) {
-    return (
-      <EmptyState title="No such workflow">
-        <p>No workflow of this name is registered on this hub.</p>
-      </EmptyState>
-    );
-  }
   return (
-    <>
+    <ViewSection
+      view="workflows"
+      store={monitor.store}
+      aside={name !== null && <a href={viewPath('workflows') + query}>All workflows</a>}
+      isEmpty={workflows.length === 0}
+      hint={
+        <>
+          Register one with <code>hub.workflow</code> and it appears here.
+        </>
+      }
+    >
+      {shown.length === 0 && (
+        <EmptyState title="No such workflow">
+          <p>No workflow of this name is registered on this hub.</p>
+        </EmptyState>
+      )}
       {shown.map((workflow) => (
         <WorkflowCard
           key={workflow.name}
@@ -66,6 +43,6 @@ function WorkflowsBody({ monitor, name, query }: WorkflowsBodyProps): JSX.Elemen
           query={query}
         />
       ))}
-    </>
+    </ViewSection>
   );
 }
