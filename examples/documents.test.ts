@@ -7,8 +7,12 @@ const examples = readdirSync(join(root, 'examples'), { recursive: true, encoding
   .filter((file) => /\.tsx?$/.test(file) && !/node_modules|\.next|^testing/.test(file))
   .map((file) => ({ file, code: `\n${withoutIndent(read(join('examples', file)))}` }));
 
-const { scripts, dependencies, peerDependencies, devDependencies } = JSON.parse(read('package.json'));
-const packages = ['hubline', ...Object.keys({ ...dependencies, ...peerDependencies, ...devDependencies })];
+const { version, scripts, dependencies, peerDependencies, devDependencies } = JSON.parse(read('package.json'));
+const packages = [
+  'hubline',
+  `../hubline/hubline-${version}.tgz`,
+  ...Object.keys({ ...dependencies, ...peerDependencies, ...devDependencies }),
+];
 
 const blocks = documents.flatMap(({ path, fences }) =>
   fences.map((fence) => ({ ...fence, at: `${path}:${fence.line}` })),
@@ -37,9 +41,10 @@ describe.each(blocksIn('sh'))('at $at', ({ code }) => {
     const words = command.split(/\s+/).filter((word) => !/^[A-Z_]+=/.test(word));
     const [program = '', verb = '', ...names] = words.filter((word) => !word.startsWith('-'));
     if (program === 'npm' && verb === 'install') expect(packages).toEqual(expect.arrayContaining(names));
-    else if (program === 'npm') expect(scripts).toHaveProperty([verb === 'run' ? (names[0] ?? '') : verb]);
+    else if (program === 'npm' && !['init', 'pack'].includes(verb))
+      expect(scripts).toHaveProperty([verb === 'run' ? (names[0] ?? '') : verb]);
     else if (program === 'npx') expect(packages).toContain(verb);
-    else expect(['cd', 'curl', 'docker', 'git', 'kill', 'mkdir']).toContain(program);
+    else expect(['cd', 'curl', 'git', 'mkdir', 'npm']).toContain(program);
   });
 });
 

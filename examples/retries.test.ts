@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { memoryTransport } from 'hubline';
 import { createFakeClock } from 'hubline/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { createWebhookHub } from './retries.js';
+import { createWebhookHub, sendAgain } from './retries.js';
 
 async function receiver(
   answer: (res: ServerResponse, call: number) => void,
@@ -53,9 +53,9 @@ test('a receiver that is busy gets the webhook again, when it asks for it and un
   expect(dead).toEqual([]);
 });
 
-test('a receiver that is gone is not asked again, and the webhook is kept', async () => {
-  const { url, calls } = await receiver((res) => {
-    res.statusCode = 410;
+test('a receiver that is gone is not asked again before its webhooks are replayed', async () => {
+  const { url, calls } = await receiver((res, call) => {
+    res.statusCode = call === 1 ? 410 : 200;
   });
   const { hub, clock, dead } = await startHub();
   await hub.emit('webhook.due', { url, body: 'paid' });
@@ -63,4 +63,10 @@ test('a receiver that is gone is not asked again, and the webhook is kept', asyn
   await clock.advance(60_000);
   expect(calls).toHaveLength(1);
   expect(await hub.failures('webhook.due')).toMatchObject([{ name: 'FatalError', attempt: 1 }]);
+
+  expect(await sendAgain(hub, new URL('http://elsewhere.example/'))).toBe(0);
+  expect(await sendAgain(hub, new URL(url))).toBe(1);
+  await vi.waitFor(async () => expect(await hub.metrics('webhook.due')).toMatchObject({ received: 2, completed: 1 }));
+  expect(new Set(calls.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
+  expect(await hub.deadLetters('webhook.due')).toEqual([]);
 });

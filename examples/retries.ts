@@ -30,3 +30,11 @@ export function createWebhookHub(onDead: (webhook: Webhook, error: ErrorInfo) =>
   });
   return hub;
 }
+
+/** Sends again what was given up, once its receiver is well. Returns how many that are. */
+export async function sendAgain(hub: Hub, receiver: URL): Promise<number> {
+  const dead = await hub.deadLetters<Webhook>('webhook.due', { limit: 1_000 });
+  const ready = dead.filter(({ payload }) => new URL(payload.url).host === receiver.host);
+  for (const { id } of ready) await hub.replay(id);
+  return ready.length;
+}

@@ -25,8 +25,8 @@ export interface Document {
   readonly anchors: readonly string[];
 }
 
-/** The Markdown files beside the package's own and in `docs/`. */
-export const documents: readonly Document[] = [...markdownFiles('.'), ...markdownFiles('docs')].map(readDocument);
+/** The Markdown files of the package's root, of `docs/` and of larger examples. */
+export const documents: readonly Document[] = ['.', 'docs', 'examples/next'].flatMap(markdownFiles).map(readDocument);
 
 /** The text of a file. @param path from the root of the package */
 export function read(path: string): string {
