@@ -188,6 +188,24 @@ describe.each(transports)('a hub on the %s transport', (_, createTransport) => {
     await expect(hub.replay(run.runId)).rejects.toThrow(UnknownDeadLetterError);
   });
 
+  it('keeps a run that an event triggered apart from what follows the event, whatever the workflow is called', async () => {
+    const hub = newHub();
+    const ran: string[] = [];
+    hub.event({ type: 'a', handler: () => delay(20), onSuccess: 'b', onComplete: 'c' });
+    for (const type of ['b', 'c']) hub.event({ type, handler: () => delay(5).then(() => ran.push(type)) });
+    for (const name of ['success', 'complete']) {
+      const handler = (): Promise<void> => delay(60).then(() => void ran.push(name));
+      hub.workflow(
+        createWorkflow({ name, trigger: 'a', onSuccess: `${name}.ended`, steps: [{ name: 'one', handler }] }),
+      );
+      hub.event({ type: `${name}.ended` });
+    }
+    await hub.start();
+    await hub.emit('a', null);
+    await drained(hub, 'a', 'b', 'c', 'success.ended', 'complete.ended');
+    expect(ran.sort()).toEqual(['b', 'c', 'complete', 'success']);
+  });
+
   it('cancels a workflow that runs', async () => {
     const hub = newHub();
     let begun = (): void => {};

@@ -37,7 +37,7 @@ export function subscribe(
     subscriptions.push({
       type,
       keepsRuns: true,
-      ...(trigger !== undefined && { trigger: { type: trigger, idSuffix: name } }),
+      ...(trigger !== undefined && { trigger: { type: trigger, idSuffix: idSuffixOf(name) } }),
     });
   }
   const { service } = host.transport;
@@ -48,4 +48,9 @@ export function subscribe(
 
 function isHandled(event: RegisteredEvent): event is HandledEvent {
   return event.handler !== undefined;
+}
+
+/** Ids of follow-ups end otherwise: `.success`, say. So no two events of one cause have the same, whatever the name. */
+function idSuffixOf(workflow: string): string {
+  return `/${workflow.replace(/[%./]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)}`;
 }

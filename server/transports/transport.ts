@@ -49,7 +49,7 @@ export interface Subscription {
   readonly rate?: RateLimit;
   /** Keep a {@link RunRecord} of each of its events: of those that are pending, and the last 50 that ended. */
   readonly keepsRuns?: boolean;
-  /** Accept under this type a copy of every event of another one, its id followed by `.` and `idSuffix`. */
+  /** Accept under this type a copy of every event of another one, its id followed by `idSuffix`. */
   readonly trigger?: { readonly type: string; readonly idSuffix: string };
 }
 

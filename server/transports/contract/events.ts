@@ -28,7 +28,7 @@ export function describeEvents({ advance, consume, counts, next }: ContractStage
 
     it('carries its trace through delay and retry, and to what it triggers and what follows', async () => {
       const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'shop=1' };
-      const triggered = { type: 'run', keepsRuns: true, trigger: { type: 'a', idSuffix: 'run' } };
+      const triggered = { type: 'run', keepsRuns: true, trigger: { type: 'a', idSuffix: '/run' } };
       const shop = await consume(['a', 'b']);
       const runs = await consume([triggered]);
       await shop.transport.publish([envelope('a', { trace, delayMs: 10 })]);

@@ -145,7 +145,7 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
       const trigger = (type: string): Subscription => ({
         type: `run of ${type}`,
         keepsRuns: true,
-        trigger: { type, idSuffix: 'flow' },
+        trigger: { type, idSuffix: '/flow' },
       });
       const shop = await consume(['handled', trigger('handled'), trigger('signal')]);
       const handled = envelope('handled', { body: '"x"', requestId: 'r-1' });
@@ -154,7 +154,7 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
       const delivered = [await next(shop), await next(shop), await next(shop)].map((delivery) => delivery.envelope);
       expect(delivered.map(({ type }) => type).sort()).toEqual(['handled', 'run of handled', 'run of signal']);
       expect(delivered.find(({ type }) => type === 'run of handled')).toMatchObject({
-        id: `${handled.id}.flow`,
+        id: `${handled.id}/flow`,
         body: '"x"',
         requestId: 'r-1',
         depth: 1,

@@ -186,7 +186,7 @@ export class Broker {
     for (const service of route.handlers) service.accept(envelope, now);
     for (const { service, type, idSuffix } of route.triggers.values()) {
       const { id, depth } = envelope;
-      service.accept({ ...envelope, id: `${id}.${idSuffix}`, type, depth: depth + 1, dedupe: undefined }, now);
+      service.accept({ ...envelope, id: id + idSuffix, type, depth: depth + 1, dedupe: undefined }, now);
     }
   }
 

@@ -141,7 +141,7 @@ local function accept(envelope)
   local isHandled = false
   for _, route in ipairs(routesOf(envelope.type)) do
     if route.idSuffix then
-      deliver(route, envelope, envelope.id .. '.' .. route.idSuffix, envelope.depth + 1)
+      deliver(route, envelope, envelope.id .. route.idSuffix, envelope.depth + 1)
     else
       isHandled = true
       deliver(route, envelope, envelope.id, envelope.depth)
