@@ -13,6 +13,7 @@ export interface ToolCall {
 /** One entry of a transcript. */
 export interface Message {
   role: MessageRole;
+  /** The text; of a `tool` message the result as JSON, or the error. Empty where the model only called tools. */
   content: string;
   /** On a `tool` message: the call that it answers. */
   toolCallId?: string;

@@ -29,6 +29,7 @@ export interface ToolResult {
   result: unknown;
   /** What went wrong, as the model is told it. */
   error?: string;
+  /** Milliseconds from the call to its result; 0 of a call that was not carried out. */
   durationMs: number;
 }
 

@@ -17,7 +17,14 @@ export interface EmitOptions {
 
 /**
  * Resolves when the event is accepted, with its id, or with the earlier event's id and
- * `deduplicated: true`.
+ * `deduplicated: true`. Where it rejects, nothing is counted.
+ *
+ * @throws {UnknownEventError} where no such type is registered on the hub
+ * @throws {SchemaValidationError | PayloadNotJsonError | PayloadTooLargeError} by the payload
+ * @throws {InvalidOptionError} by the options
+ * @throws {BackpressureError} where the transport is full
+ * @throws {TransportUnavailableError} where Redis does not answer: this event alone may have been accepted
+ * @throws {HubNotStartedError | HubStoppedError | HubObserverError}
  */
 export interface Emit {
   <TPayload>(event: EventRef<TPayload>, payload: TPayload, options?: EmitOptions): Promise<Receipt>;
