@@ -15,6 +15,13 @@ export interface AgentRunOptions {
    * name and this. @default a random UUID
    */
   requestId?: string;
+  /**
+   * The same for all attempts at one thing, such as the `idempotencyKey` of an event. With a memory an
+   * attempt goes on where the one before it stopped: the conversation gets the input once, calls that were
+   * carried out stay so, and an answer that is there already is returned as it is. Tokens and tool calls of
+   * the result are this attempt's alone. @default none: every run asks anew
+   */
+  idempotencyKey?: string;
   /** What tools find as `ctx.payload`. @default the payload of `hubCtx` */
   payload?: unknown;
   /**
@@ -43,8 +50,8 @@ export interface Agent {
   stream(input: string, options?: AgentRunOptions): AgentStream;
   /**
    * The agent as a handler of events. Its input is a string payload, or `payload.input` if that is a
-   * string, or else the payload's JSON; events of one `requestId` share a conversation. Returns the
-   * result, with tools' values as their JSON. Throws {@link AgentRunError} where the run does not
+   * string, or else the payload's JSON; events of one `requestId` share a conversation, and a
+   * retry goes on with its own, see {@link AgentRunOptions.idempotencyKey}. Returns the result, with tools' values as their JSON. Throws {@link AgentRunError} where the run does not
    * complete; one that used up its turns or tokens is not tried again.
    */
   asHandler(): HandlerFunction;
@@ -87,13 +94,16 @@ export function createAgent(config: AgentConfig): Agent {
 
 function toRequest(name: string, input: string, options: AgentRunOptions): RunRequest {
   if (typeof input !== 'string') throw new InvalidOptionError(`input of agent "${name}"`, 'a string', input);
-  const { requestId, payload, hubCtx, signal, onTokenUsage } = options;
-  if (requestId !== undefined && (typeof requestId !== 'string' || requestId === '')) {
-    throw new InvalidOptionError('requestId', 'a non-empty string', requestId);
+  const { requestId, idempotencyKey, payload, hubCtx, signal, onTokenUsage } = options;
+  for (const [option, id] of Object.entries({ requestId, idempotencyKey })) {
+    if (id !== undefined && (typeof id !== 'string' || id === '')) {
+      throw new InvalidOptionError(option, 'a non-empty string', id);
+    }
   }
   return {
     input,
     runId: requestId ?? crypto.randomUUID(),
+    idempotencyKey,
     payload,
     hubCtx,
     signal: either(signal, hubCtx?.signal),

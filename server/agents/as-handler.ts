@@ -23,7 +23,8 @@ export function toHandler(agent: Agent): HandlerFunction {
  * @throws {AgentRunError} where the run does not complete
  */
 export async function handleWith(agent: Agent, input: string, ctx: HandlerCtx): Promise<AgentRunResult> {
-  const result = await agent.run(input, { requestId: ctx.requestId, hubCtx: ctx });
+  const { requestId, idempotencyKey } = ctx;
+  const result = await agent.run(input, { requestId, idempotencyKey, hubCtx: ctx });
   if (result.status !== 'completed') throw new AgentRunError(result);
   return {
     ...result,

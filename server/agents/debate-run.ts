@@ -81,7 +81,7 @@ export async function runDebate(spec: DebateSpec, topic: string, options: AgentR
   const speak = async (agent: Agent): Promise<DebateContribution> => {
     const names = speakers.map(({ name }) => name);
     const question = { topic, speaker: agent.name, speakers: names, earlier: rounds, maxRounds };
-    const answer = await ask(agent, askSpeaker(question));
+    const answer = await ask(agent, askSpeaker(question), `round ${rounds.length + 1}`);
     if (typeof answer === 'string') return { agentName: agent.name, output: answer };
     failures.push(answer);
     return { agentName: agent.name, output: answer.result.output, error: answer.message };
@@ -102,7 +102,7 @@ export async function runDebate(spec: DebateSpec, topic: string, options: AgentR
     }
   }
   if (moderator === undefined) return end(undefined);
-  const synthesis = await ask(moderator, askModerator(topic, rounds));
+  const synthesis = await ask(moderator, askModerator(topic, rounds), 'synthesis');
   return typeof synthesis === 'string' ? end(synthesis) : end(undefined, synthesis);
 }
 
@@ -113,13 +113,17 @@ async function decide({ stopWhen }: DebateSpec, round: DebateRound): Promise<boo
 interface Floor {
   readonly ledger: TokenLedger;
   readonly signal: AbortSignal;
-  /** Resolves with the agent's answer, or with why there is none. */
-  ask(agent: Agent, input: string): Promise<string | AgentRunError>;
+  /**
+   * Resolves with the agent's answer, or with why there is none.
+   *
+   * @param part of the debate, which tells what the agent is asked from what else it is asked in it
+   */
+  ask(agent: Agent, input: string, part: string): Promise<string | AgentRunError>;
 }
 
 /** A debate is to its agents what a delegating run is to its delegates: one ledger, one signal, one request. */
 function openFloor({ name, participants, moderator, onTokenUsage }: DebateSpec, options: AgentRunOptions): Floor {
-  const { requestId, payload, hubCtx } = options;
+  const { requestId, idempotencyKey, payload, hubCtx } = options;
   const parent = lineageOf(hubCtx);
   // Before anyone speaks: what one of them refuses the others would be paid for.
   for (const agent of participants) checkDescent(parent, agent.name);
@@ -143,8 +147,12 @@ function openFloor({ name, participants, moderator, onTokenUsage }: DebateSpec, 
   return {
     ledger,
     signal: ctx.signal,
-    async ask(agent, input) {
-      const result = await agent.run(input, { hubCtx: ctx, ...(requestId !== undefined && { requestId }) });
+    async ask(agent, input, part) {
+      const result = await agent.run(input, {
+        hubCtx: ctx,
+        ...(requestId !== undefined && { requestId }),
+        ...(idempotencyKey !== undefined && { idempotencyKey: `${idempotencyKey}:${name}:${part}` }),
+      });
       return result.status === 'completed' ? result.output : new AgentRunError(result);
     },
   };

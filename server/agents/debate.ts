@@ -66,7 +66,8 @@ export function createDebate(config: DebateConfig): Debate {
     run,
     asHandler() {
       const handler: HandlerFunction = async (ctx) => {
-        const result = await run(inputOf(ctx.payload, ['input']), { requestId: ctx.requestId, hubCtx: ctx });
+        const { requestId, idempotencyKey } = ctx;
+        const result = await run(inputOf(ctx.payload, ['input']), { requestId, idempotencyKey, hubCtx: ctx });
         if (result.status === 'failed') throw new DebateError(name, result);
         return result;
       };

@@ -19,6 +19,8 @@ export interface Message {
   toolCallId?: string;
   /** On an `assistant` message: the calls that it asks for. */
   toolCalls?: ToolCall[];
+  /** On a `user` message in a memory: the run that it is the input of, see {@link AgentRunOptions.idempotencyKey}. */
+  idempotencyKey?: string;
   /** What the vendor wants back unchanged with this message, such as a thought signature. JSON. */
   providerMetadata?: Record<string, unknown>;
 }

@@ -1,5 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
+import { testHub } from '../hub/hub.fixture.js';
 import { createFakeClock } from '../testing/fake-clock.js';
+import { expectWellPaired } from './memory/transcript-shape.fixture.js';
+import type { Message } from './message.js';
 import { ProviderError } from './providers/provider-error.js';
 import { add, agentOf, callAdd, memoryOf, usageOf } from './scripted-agent.fixture.js';
 import { createTool } from './tool.js';
@@ -94,6 +97,61 @@ describe('abort', () => {
     const { agent, provider } = agentOf([], { memory });
     await expect(agent.run('x', { signal: controller.signal })).rejects.toThrow('enough');
     expect(provider.calls).toHaveLength(0);
+  });
+
+  test.each([
+    ['the input', 0],
+    ['the calls', 1],
+    ['the results', 2],
+    ['the answer', 4],
+  ])('rejects while memory hangs that is to keep %s, and leaves no orphan once it is back', async (_, index) => {
+    const controller = new AbortController();
+    const stored: Message[] = [];
+    const memory = memoryOf([]);
+    let comeBack: () => void = () => {};
+    const back = new Promise<void>((resolve) => {
+      comeBack = resolve;
+    });
+    memory.addMessage.mockImplementation(async (_agent, _run, message) => {
+      if (memory.addMessage.mock.calls.length > index) await back;
+      stored.push(message);
+    });
+    const { agent } = agentOf([{ toolCalls: [...callAdd(1, 2).toolCalls, ...callAdd(3, 4).toolCalls] }, 'ok'], {
+      memory,
+    });
+    const run = agent.run('x', { signal: controller.signal });
+    await vi.waitFor(() => expect(memory.addMessage).toHaveBeenCalledTimes(index + 1));
+    controller.abort(new Error('enough'));
+    await expect(run).rejects.toThrow('enough');
+    expect(stored).toHaveLength(index);
+    comeBack();
+    const whole = { 0: 1, 1: 4, 2: 4, 4: 5 }[index];
+    await vi.waitFor(() => expect(stored).toHaveLength(whole ?? 0));
+    expectWellPaired(stored);
+  });
+
+  test('logs what memory could not keep after it', async () => {
+    const controller = new AbortController();
+    const { hub, clock, log } = testHub();
+    const memory = memoryOf([]);
+    let fail: (error: Error) => void = () => {};
+    memory.addMessage.mockImplementation(
+      () =>
+        new Promise((_, reject) => {
+          fail = reject;
+        }),
+    );
+    const { agent } = agentOf([], { memory });
+    hub.event({ type: 'x', handler: (ctx) => agent.run('x', { hubCtx: ctx, signal: controller.signal }) });
+    await hub.start();
+    await hub.emit('x', null);
+    await clock.settle();
+    controller.abort();
+    await clock.settle();
+    expect(log.map(({ message }) => message)).toEqual(['event failed']);
+    fail(new Error('store is down'));
+    await clock.settle();
+    expect(log.at(-1)?.message).toContain('could not store the end of run');
   });
 
   test('rejects while a provider hangs that ignores the signal, and gave it one', async () => {

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { messageOf, quote } from '../errors.js';
 import type { HandlerCtx } from '../hub/context.js';
+import { abortable } from './abortable.js';
 import type { AgentSpec } from './agent-config.js';
 import { createAgentContext, lineageOf } from './agent-context.js';
 import type { AgentStreamEvent } from './agent-stream.js';
@@ -43,6 +44,7 @@ export interface AgentRunResult {
 export interface RunRequest {
   readonly input: string;
   readonly runId: string;
+  readonly idempotencyKey?: string | undefined;
   readonly payload?: unknown;
   readonly hubCtx?: HandlerCtx | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -61,7 +63,7 @@ export interface RunRequest {
  * @throws {DelegationCycleError | DelegationDepthError}
  */
 export async function runAgent(agent: AgentSpec, request: RunRequest): Promise<AgentRunResult> {
-  const { input, runId, payload, hubCtx, signal, onEvent } = request;
+  const { input, runId, idempotencyKey, payload, hubCtx, signal, onEvent } = request;
   signal?.throwIfAborted();
   // Each of many tool calls, delegates and runs listens to it, which is no leak.
   if (signal instanceof EventTarget) setMaxListeners(0, signal);
@@ -77,7 +79,7 @@ export async function runAgent(agent: AgentSpec, request: RunRequest): Promise<A
   };
   const ctx = createAgentContext({ agentName: agent.name, runId, lineage, payload, signal, hubCtx });
   const tools = agent.tools();
-  const transcript = new Transcript(agent.name, runId, agent.memory);
+  const transcript = new Transcript(agent.name, runId, agent.memory, signal);
   const toolPhase = new ToolPhase(agent, tools, transcript, ctx, signal);
   let turn = 0;
   const onText = onEvent && ((text: string) => onEvent({ type: 'text-delta', turn, text }));
@@ -102,8 +104,13 @@ export async function runAgent(agent: AgentSpec, request: RunRequest): Promise<A
   };
 
   try {
-    await transcript.begin(agent.systemPrompt, input, signal);
+    await transcript.begin(agent.systemPrompt, input, idempotencyKey);
     signal?.throwIfAborted();
+    if (transcript.isAnswered) {
+      turn++;
+      onText?.(transcript.lastText);
+      return end('completed');
+    }
     let wasEmpty = false;
     while (turn < agent.maxIterations) {
       turn++;
@@ -147,14 +154,17 @@ export async function runAgent(agent: AgentSpec, request: RunRequest): Promise<A
   } catch (thrown) {
     const error = thrown instanceof Error ? thrown : new Error(messageOf(thrown), { cause: thrown });
     // Not error.message: anything may be thrown, and that need be no string.
-    await transcript.close(`not carried out: ${messageOf(error)}`).catch((unstored: unknown) => {
+    const closed = transcript.close(`not carried out: ${messageOf(error)}`).catch((unstored: unknown) => {
       ctx.logger.error({ err: unstored }, `agent ${quote(agent.name)} could not store the end of run ${quote(runId)}`);
     });
-    if (signal?.aborted) {
-      agent.totals.runs.aborted++;
-      throw signal.reason;
-    }
-    return end('failed', error);
+    // No longer than until the abort: it may be the memory that hangs.
+    const isAborted = await abortable(closed, signal).then(
+      () => signal?.aborted,
+      () => true,
+    );
+    if (!isAborted) return end('failed', error);
+    agent.totals.runs.aborted++;
+    throw signal?.reason;
   }
 }
 

@@ -24,8 +24,8 @@ const storedPerMessage = 2;
  * Conversations in the hub's transport, so that any process of the hub continues them. A conversation
  * is an agent's name and a run's id: runs with the same `requestId` share one.
  *
- * Every message is one atomic append, so that concurrent runs lose none. A conversation holds at most
- * twice `maxMessages` messages in the store.
+ * A message, or all results of a turn, is one atomic append, so that concurrent runs lose none. A
+ * conversation holds at most twice `maxMessages` messages in the store.
  *
  * @example
  * const memory = new ConversationMemory({ transport: hub.transport, maxMessages: 40 });
@@ -58,10 +58,13 @@ export class ConversationMemory implements AgentMemory {
 
   /** Appends a message and begins `ttlSeconds` anew. @throws {TransportUnavailableError | BackpressureError} */
   async addMessage(agentId: string, runId: string, message: Message): Promise<void> {
-    await this.#kv.append(keyOf(agentId, runId), [JSON.stringify(message)], {
-      keepLast: this.#keepLast,
-      ttlMs: this.#ttlMs,
-    });
+    await this.addMessages(agentId, runId, [message]);
+  }
+
+  /** The same for several at once, all or none. @throws {TransportUnavailableError | BackpressureError} */
+  async addMessages(agentId: string, runId: string, messages: readonly Message[]): Promise<void> {
+    const entries = messages.map((message) => JSON.stringify(message));
+    await this.#kv.append(keyOf(agentId, runId), entries, { keepLast: this.#keepLast, ttlMs: this.#ttlMs });
   }
 
   /**
@@ -103,11 +106,13 @@ const roles: readonly unknown[] = ['system', 'user', 'assistant', 'tool'];
 
 function isMessage(value: unknown): value is Message {
   if (typeof value !== 'object' || value === null) return false;
-  const { role, content, toolCallId, toolCalls, providerMetadata }: { [Key in keyof Message]?: unknown } = value;
+  const fields: { [Key in keyof Message]?: unknown } = value;
+  const { role, content, toolCallId, toolCalls, idempotencyKey, providerMetadata } = fields;
   return (
     roles.includes(role) &&
     typeof content === 'string' &&
     (toolCallId === undefined || typeof toolCallId === 'string') &&
+    (idempotencyKey === undefined || typeof idempotencyKey === 'string') &&
     (toolCalls === undefined || (Array.isArray(toolCalls) && toolCalls.every(isToolCall))) &&
     (providerMetadata === undefined || (typeof providerMetadata === 'object' && providerMetadata !== null))
   );

@@ -1,0 +1,34 @@
+import type { Message } from '../message.js';
+import type { AgentMemory } from './agent-memory.js';
+
+/**
+ * Writes the messages of one run to memory, in their order. What comes after a write that failed is not
+ * written: a result without its call would be an orphan.
+ */
+export class MemoryWriter {
+  readonly #memory: AgentMemory;
+  readonly #agentName: string;
+  readonly #runId: string;
+  #written: Promise<void> = Promise.resolve();
+
+  constructor(memory: AgentMemory, agentName: string, runId: string) {
+    this.#memory = memory;
+    this.#agentName = agentName;
+    this.#runId = runId;
+  }
+
+  /** Settles when these and all before them are written, or one of them could not be. */
+  write(messages: readonly Message[]): Promise<void> {
+    this.#written = this.#written.then(() => this.#store(messages));
+    return this.#written;
+  }
+
+  async #store(messages: readonly Message[]): Promise<void> {
+    const [agentName, runId] = [this.#agentName, this.#runId];
+    if (messages.length > 1 && this.#memory.addMessages !== undefined) {
+      await this.#memory.addMessages(agentName, runId, messages);
+    } else {
+      for (const message of messages) await this.#memory.addMessage(agentName, runId, message);
+    }
+  }
+}

@@ -1,0 +1,14 @@
+import type { Message } from '../message.js';
+
+/**
+ * A conversation with one exchange at its end: the one that an earlier attempt began with the question of
+ * this key, so that the run goes on with it. `undefined` where there is none.
+ */
+export function resumeExchange(messages: readonly Message[], idempotencyKey: string): Message[] | undefined {
+  const isQuestion = ({ role }: Message): boolean => role === 'user';
+  const from = messages.findLastIndex((message) => message.idempotencyKey === idempotencyKey && isQuestion(message));
+  if (from === -1) return undefined;
+  const next = messages.findIndex((message, index) => index > from && isQuestion(message));
+  const to = next === -1 ? messages.length : next;
+  return [...messages.slice(0, from), ...messages.slice(to), ...messages.slice(from, to)];
+}
