@@ -2,22 +2,29 @@ import { Agent, tool as openAiTool, Runner, setTracingDisabled, Usage } from '@o
 import { tool as aiTool, generateText, type LanguageModel, stepCountIs } from 'ai';
 import { z } from 'zod';
 import { createAgent, createTool } from '../dist/agents/index.js';
-import { type Contender, type Figure, measure } from './measure.js';
+import { type Contender, compare } from './measure.js';
+import { withVersion } from './peer-version.js';
+import type { Row } from './row.js';
 
 const toolTurns = 5;
 const turnsOfRun = toolTurns + 1;
-const turns = 12_000;
 
 const name = 'add';
 const description = 'Adds two numbers';
 const numbers = z.object({ a: z.number(), b: z.number() });
 const add = async ({ a, b }: { a: number; b: number }): Promise<{ sum: number }> => ({ sum: a + b });
 
-/** Turns a second with a model that answers at once: five turns with a tool call each, and an answer. */
-export async function agentTurn(): Promise<Figure[]> {
+/** What a turn costs with a model that answers at once: five turns with a tool call each, and an answer. */
+export async function agentTurn(): Promise<Row[]> {
   setTracingDisabled(true);
-  const contenders = [bareLoop(), hubline(), aiSdk(), openAiAgents()];
-  return measure(contenders, turns);
+  return compare({
+    scenario: `a turn of an agent: ${toolTurns} with a tool call, then an answer`,
+    unit: 'us a turn',
+    times: 12_000,
+    figure: (turnsPerSecond) => 1e6 / turnsPerSecond,
+    hubline: hubline(),
+    peers: [bareLoop(), aiSdk(), openAiAgents()],
+  });
 }
 
 /** What the model says in a turn: a call, or after five of them an answer. */
@@ -25,20 +32,18 @@ function callOf(turn: number): { id: string; arguments: string } | undefined {
   return turn < toolTurns ? { id: `call_${turn}`, arguments: `{"a":${turn},"b":2}` } : undefined;
 }
 
-function contender(contenderName: string, runOnce: () => Promise<string>): Contender {
-  return {
-    name: contenderName,
-    async run(count) {
-      for (let turn = 0; turn < count; turn += turnsOfRun) {
-        if ((await runOnce()) !== 'done') throw new Error(`${contenderName} gave no answer`);
-      }
-    },
+/** So many turns of runs, one after another. */
+function turnsOf(runOnce: () => Promise<string>): Contender['run'] {
+  return async (turns) => {
+    for (let turn = 0; turn < turns; turn += turnsOfRun) {
+      if ((await runOnce()) !== 'done') throw new Error('a run gave no answer');
+    }
   };
 }
 
 /** The least that a loop can do: no checks, no limits, no usage. */
 function bareLoop(): Contender {
-  return contender('bare loop', async () => {
+  const run = turnsOf(async () => {
     const messages: object[] = [];
     const ask = async (turn: number) => ({ content: 'done', call: callOf(turn) });
     for (let turn = 0; ; turn++) {
@@ -49,9 +54,10 @@ function bareLoop(): Contender {
       messages.push({ role: 'tool', id: call.id, content: JSON.stringify(result) });
     }
   });
+  return { name: 'bare loop', run, target: { of: 'figure', limit: 'at most', value: 10 } };
 }
 
-function hubline(): Contender {
+function hubline(): Contender['run'] {
   let turn = 0;
   const agent = createAgent({
     name: 'adder',
@@ -78,7 +84,7 @@ function hubline(): Contender {
       }),
     ],
   });
-  return contender('hubline', async () => (await agent.run('Add')).output);
+  return turnsOf(async () => (await agent.run('Add')).output);
 }
 
 function aiSdk(): Contender {
@@ -107,10 +113,11 @@ function aiSdk(): Contender {
     doStream: () => Promise.reject(new Error('not used')),
   };
   const tools = { add: aiTool({ description, inputSchema: numbers, execute: add }) };
-  return contender('ai', async () => {
+  const run = turnsOf(async () => {
     const { text } = await generateText({ model, system: 'You add.', prompt: 'Add', tools, stopWhen: stepCountIs(10) });
     return text;
   });
+  return { name: withVersion('ai'), run };
 }
 
 function openAiAgents(): Contender {
@@ -142,11 +149,6 @@ function openAiAgents(): Contender {
     },
   });
   const runner = new Runner({ tracingDisabled: true });
-  return contender('@openai/agents', async () => (await runner.run(agent, 'Add')).finalOutput ?? '');
-}
-
-if (import.meta.filename === process.argv[1]) {
-  for (const { name: contenderName, eventsPerSecond } of await agentTurn()) {
-    console.log(`${contenderName.padEnd(16)}${(1e6 / eventsPerSecond).toFixed(1).padStart(8)} us a turn`);
-  }
+  const run = turnsOf(async () => (await runner.run(agent, 'Add')).finalOutput ?? '');
+  return { name: withVersion('@openai/agents'), run };
 }

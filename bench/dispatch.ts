@@ -1,7 +1,10 @@
 import Emittery from 'emittery';
 import { ServiceBroker } from 'moleculer';
 import { createHub } from '../dist/index.js';
-import { type Contender, type Figure, measure } from './measure.js';
+import { batch, countdown, inBatches } from './batches.js';
+import { type Contender, compare } from './measure.js';
+import { withVersion } from './peer-version.js';
+import type { Row } from './row.js';
 
 interface Order {
   readonly id: number;
@@ -10,32 +13,33 @@ interface Order {
 }
 
 const order = (id: number): Order => ({ id, customer: 'ada', items: [{ sku: 'tea', quantity: 2 }] });
-const emitted = 100_000;
-// All contenders are driven alike: so many at once, then the next.
-const batch = 100;
 
 /** One event to one async handler, in process: from `emit` to the handler's end. */
-export async function dispatch(): Promise<Figure[]> {
+export async function dispatch(): Promise<Row[]> {
   let sum = 0;
   const handle = async ({ id }: Order): Promise<void> => {
     sum += id;
   };
-  const contenders: Contender[] = [
-    { name: 'bare awaited call', run: (events) => inBatches(events, (id) => handle(order(id))) },
-    emittery(handle),
-    await moleculer(handle),
-    await hubline(handle),
-  ];
-  const figures = await measure(contenders, emitted);
+  const rows = await compare({
+    scenario: `one event to one handler, ${batch} at once`,
+    unit: 'events/s',
+    times: 100_000,
+    hubline: await hubline(handle),
+    peers: [
+      { name: 'bare awaited call', run: (events) => inBatches(events, (id) => handle(order(id))) },
+      emittery(handle),
+      await moleculer(handle),
+    ],
+  });
   if (sum === 0) throw new Error('no handler ran');
-  return figures;
+  return rows;
 }
 
 function emittery(handle: (order: Order) => Promise<void>): Contender {
   const emitter = new Emittery<{ 'order.created': Order }>();
   emitter.on('order.created', (event) => handle('data' in event ? event.data : event));
   return {
-    name: 'emittery emit',
+    name: withVersion('emittery'),
     run: (events) => inBatches(events, (id) => emitter.emit('order.created', order(id))),
   };
 }
@@ -46,12 +50,13 @@ async function moleculer(handle: (order: Order) => Promise<void>): Promise<Conte
   broker.createService({ name: 'shop', events: { 'order.created': (ctx: { params: Order }) => handle(ctx.params) } });
   await broker.start();
   return {
-    name: 'moleculer emit',
+    name: withVersion('moleculer'),
     run: (events) => inBatches(events, (id) => broker.emit('order.created', order(id))),
+    target: { of: 'ratio', limit: 'at least', value: 2 },
   };
 }
 
-async function hubline(handle: (order: Order) => Promise<void>): Promise<Contender> {
+async function hubline(handle: (order: Order) => Promise<void>): Promise<Contender['run']> {
   const hub = createHub();
   const handled = countdown();
   const created = hub.event<Order>({
@@ -68,32 +73,7 @@ async function hubline(handle: (order: Order) => Promise<void>): Promise<Contend
     for (let id = from; id < from + batch; id += 1) void hub.emit(created, order(id));
     await done;
   };
-  return {
-    name: 'hubline emit',
-    async run(events) {
-      for (let id = 0; id < events; id += batch) await emitBatch(id);
-    },
+  return async (events) => {
+    for (let id = 0; id < events; id += batch) await emitBatch(id);
   };
-}
-
-function countdown(): { of(count: number): Promise<void>; count(): void } {
-  let left = 0;
-  let finish = (): void => {};
-  return {
-    of: (count) =>
-      new Promise((resolve) => {
-        left = count;
-        finish = resolve;
-      }),
-    count() {
-      left -= 1;
-      if (left === 0) finish();
-    },
-  };
-}
-
-async function inBatches(events: number, emit: (id: number) => Promise<unknown>): Promise<void> {
-  for (let id = 0; id < events; id += batch) {
-    await Promise.all(Array.from({ length: batch }, (_, index) => emit(id + index)));
-  }
 }

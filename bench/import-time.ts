@@ -1,21 +1,69 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { withVersion } from './peer-version.js';
+import type { Row, Target } from './row.js';
 
 const run = promisify(execFile);
-const attempts = 10;
+const rounds = 7;
 
-/** Processor milliseconds that importing a built module takes in a new process, the least of ten: other work is not its doing. */
-export async function importTime(entry: string): Promise<number> {
-  const url = new URL(`../dist/${entry}`, import.meta.url).href;
-  const script = `
-    const before = process.cpuUsage();
-    await import(${JSON.stringify(url)});
-    const { user, system } = process.cpuUsage(before);
-    console.log((user + system) / 1000);`;
-  let least = Number.POSITIVE_INFINITY;
-  for (let i = 0; i < attempts; i += 1) {
-    const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script]);
-    least = Math.min(least, Number(stdout));
+interface Import {
+  /** Below `dist/`. */
+  readonly entry: string;
+  readonly as: string;
+  readonly peers: readonly string[];
+  readonly target?: Target;
+}
+
+const imports: readonly Import[] = [
+  { entry: 'index.js', as: 'hubline', peers: ['moleculer'] },
+  {
+    entry: 'agents/index.js',
+    as: 'hubline/agents',
+    peers: ['ai', '@openai/agents'],
+    target: { of: 'figure', limit: 'at most', value: 40 },
+  },
+  { entry: 'dashboard/index.js', as: 'hubline/dashboard', peers: ['@bull-board/express'] },
+];
+
+/** What importing each entry point costs in a new process. */
+export async function importTime(): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const { entry, as, peers, target } of imports) {
+    const own = new URL(`../dist/${entry}`, import.meta.url).href;
+    const [hubline = 0, ...figures] = await leastOf([own, ...peers]);
+    for (const [index, peer] of peers.entries()) {
+      rows.push({
+        scenario: `import ${as} in a new process`,
+        unit: 'ms of processor',
+        hubline,
+        peer: { name: withVersion(peer), figure: figures[index] ?? 0 },
+        ...(index === 0 && target && { target }),
+      });
+    }
+  }
+  return rows;
+}
+
+/** Processor milliseconds of importing each, the least of several rounds: what else runs only ever adds. */
+async function leastOf(specifiers: readonly string[]): Promise<number[]> {
+  const least = specifiers.map(() => Number.POSITIVE_INFINITY);
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [index, specifier] of specifiers.entries()) {
+      least[index] = Math.min(least[index] ?? 0, await timeImport(specifier));
+    }
   }
   return least;
+}
+
+async function timeImport(specifier: string): Promise<number> {
+  const script = `
+    const before = process.cpuUsage();
+    await import(${JSON.stringify(specifier)});
+    const { user, system } = process.cpuUsage(before);
+    console.log((user + system) / 1000);
+    process.exit(0);`;
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], {
+    cwd: import.meta.dirname,
+  });
+  return Number(stdout);
 }

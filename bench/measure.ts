@@ -1,34 +1,53 @@
+import type { Row, Target } from './row.js';
+
 /** One way of doing a scenario. */
 export interface Contender {
   readonly name: string;
-  /** Does the scenario once, with `events` events, and resolves when all of them are done. */
-  run(events: number): Promise<void>;
+  /** Does it so many times, and resolves when all are done. */
+  run(times: number): Promise<void>;
+  /** What the row beside this one has to reach. */
+  readonly target?: Target;
 }
 
-/** What a contender achieved. */
-export interface Figure {
-  readonly name: string;
-  readonly eventsPerSecond: number;
+/** A scenario, and who does it. */
+export interface Comparison {
+  readonly scenario: string;
+  readonly unit: string;
+  /** How often it is done in a round. */
+  readonly times: number;
+  /** What is shown of a rate a second. @default the rate itself */
+  readonly figure?: (rate: number) => number;
+  readonly hubline: Contender['run'];
+  readonly peers: readonly Contender[];
 }
 
 const rounds = 5;
 
 /**
- * Events a second of each contender, the median of five rounds. Rounds go through all contenders in
- * turn, so that a machine that slows down slows all of them down; a first round, not measured, warms up.
+ * Measures Hubline and its peers, and gives a row for each peer: medians of five rounds. A round goes through
+ * all of them in turn, so that a machine that slows down slows all of them down; a first round, not measured,
+ * warms up.
  */
-export async function measure(contenders: readonly Contender[], events: number): Promise<Figure[]> {
-  const samples = new Map<string, number[]>(contenders.map(({ name }) => [name, []]));
+export async function compare({ scenario, unit, times, figure, hubline, peers }: Comparison): Promise<Row[]> {
+  const runs = [hubline, ...peers.map(({ run }) => run)].map((run) => ({ run, rates: [] as number[] }));
   for (let round = 0; round <= rounds; round += 1) {
-    for (const { name, run } of contenders) {
+    for (const { run, rates } of runs) {
       const startedAt = performance.now();
-      await run(events);
-      if (round > 0) samples.get(name)?.push((events / (performance.now() - startedAt)) * 1000);
+      await run(times);
+      if (round > 0) rates.push((times / (performance.now() - startedAt)) * 1000);
     }
   }
-  return contenders.map(({ name }) => ({ name, eventsPerSecond: median(samples.get(name) ?? []) }));
+  const [own = 0, ...others] = runs.map(({ rates }) => median(rates)).map((rate) => figure?.(rate) ?? rate);
+  return peers.map(({ name, target }, index) => ({
+    scenario,
+    unit,
+    hubline: own,
+    peer: { name, figure: others[index] ?? 0 },
+    ...(target && { target }),
+  }));
 }
 
-function median(values: readonly number[]): number {
+/** The middle value. */
+export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }

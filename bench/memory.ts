@@ -1,19 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createHub } from '../dist/index.js';
-
-/** Heap in use after so many events, garbage collected first. */
-export interface HeapSample {
-  readonly events: number;
-  readonly heapMegabytes: number;
-}
+import type { Row } from './row.js';
 
 const total = 2_000_000;
 const types = 100;
-const perSample = 250_000;
+const settled = 500_000;
 const inFlight = 1_000;
+// It is emitted faster than it is handled.
+const perDrain = 100_000;
 
-/** Two million events of a hundred types, some failing, retried, deduplicated or followed by others. */
-export async function memory(): Promise<HeapSample[]> {
+/** The heap over two million events of a hundred types, some failing, retried, deduplicated or followed by others. */
+export async function memory(): Promise<Row[]> {
   const collectGarbage = globalThis.gc;
   if (collectGarbage === undefined) throw new Error('run with --expose-gc');
   const hub = createHub();
@@ -31,18 +28,30 @@ export async function memory(): Promise<HeapSample[]> {
   }
   hub.event({ type: 'ended' });
   await hub.start();
-  const samples: HeapSample[] = [];
+  // In MB, when nothing is pending and garbage is collected.
+  const heapInUse = async (): Promise<number> => {
+    await idle();
+    collectGarbage();
+    return process.memoryUsage().heapUsed / 2 ** 20;
+  };
+  let heapWhenSettled = 0;
   for (let n = 1; n <= total; n += 1) {
     void hub.emit(`type ${n % types}`, { n }, n % 10 === 0 ? { dedupeId: `d ${n}` } : undefined);
     if (n % inFlight === 0) await nextTurn();
-    if (n % perSample === 0) {
-      await idle();
-      collectGarbage();
-      samples.push({ events: n, heapMegabytes: process.memoryUsage().heapUsed / 2 ** 20 });
-    }
+    if (n % perDrain === 0) await idle();
+    if (n === settled) heapWhenSettled = await heapInUse();
   }
+  const heapAtEnd = await heapInUse();
   await hub.stop();
-  return samples;
+  return [
+    {
+      scenario: `heap after ${total.toLocaleString('en')} events of ${types} types`,
+      unit: 'MB',
+      hubline: heapAtEnd,
+      peer: { name: `after ${settled.toLocaleString('en')}`, figure: heapWhenSettled },
+      target: { of: 'ratio', limit: 'at most', value: 1.1 },
+    },
+  ];
 
   async function idle(): Promise<void> {
     for (;;) {

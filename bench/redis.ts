@@ -4,37 +4,46 @@ import { Redis } from 'ioredis';
 import { createHub, type Hub } from '../dist/index.js';
 import { redisTransport } from '../dist/transports/redis/index.js';
 import { startRedisServer } from '../scripts/redis-server.js';
-import { type Contender, type Figure, measure } from './measure.js';
+import { batch, countdown, inBatches } from './batches.js';
+import { type Contender, compare } from './measure.js';
+import { withVersion } from './peer-version.js';
+import type { Row } from './row.js';
 
 const events = 5_000;
-// Emitted at once, then the next: what a busy process does in one turn.
-const batch = 100;
 const payload = { id: 1, customer: 'ada', items: [{ sku: 'tea', quantity: 2 }] };
 
-/** What was measured on Redis. */
-export interface RedisFigures {
-  /** Emit and handle, by the handlers that run at once: bare BullMQ first. */
-  readonly handled: readonly { readonly concurrency: number; readonly figures: readonly Figure[] }[];
-  /** Emitting alone: bare BullMQ, one awaited after another, first. */
-  readonly emitted: readonly Figure[];
-  /** Bytes of Redis an event. */
-  readonly bytes: { readonly pending: number; readonly finished: number };
-}
-
 /** One process on a Redis of its own, nothing persisted, beside bare BullMQ: same payload, nothing kept. */
-export async function redis(): Promise<RedisFigures> {
+export async function redis(): Promise<Row[]> {
   const server = await startRedisServer();
   try {
-    const handled = [];
+    const rows: Row[] = [];
     for (const concurrency of [1, 16, 64]) {
-      const contenders = [await bareHandled(server.url, concurrency), await hublineHandled(server.url, concurrency)];
-      handled.push({ concurrency, figures: await measure(contenders, events) });
-      for (const { close } of contenders) await close();
+      const bare = await bareHandled(server.url, concurrency);
+      const hubline = await hublineHandled(server.url, concurrency);
+      rows.push(
+        ...(await compare({
+          scenario: `Redis: emit and handle, ${concurrency} at once`,
+          unit: 'events/s',
+          times: events,
+          hubline: hubline.run,
+          peers: [concurrency === 64 ? { ...bare, target: { of: 'ratio', limit: 'at least', value: 0.8 } } : bare],
+        })),
+      );
+      for (const { close } of [bare, hubline]) await close();
     }
-    const emitters = [bareEmitted(server.url), await hublineEmitted(server.url)];
-    const emitted = await measure(emitters, events);
-    for (const { close } of emitters) await close();
-    return { handled, emitted, bytes: await bytesAnEvent(server.url) };
+    const bare = bareEmitted(server.url);
+    const hubline = await hublineEmitted(server.url);
+    rows.push(
+      ...(await compare({
+        scenario: `Redis: emit, ${batch} in a tick`,
+        unit: 'events/s',
+        times: events,
+        hubline: hubline.run,
+        peers: [{ ...bare, target: { of: 'ratio', limit: 'at least', value: 3 } }],
+      })),
+    );
+    for (const { close } of [bare, hubline]) await close();
+    return [...rows, ...(await bytesAnEvent(server.url))];
   } finally {
     await server.release();
   }
@@ -55,7 +64,7 @@ async function bareHandled(url: string, concurrency: number): Promise<ClosableCo
   });
   await worker.waitUntilReady();
   return {
-    name: 'bare BullMQ',
+    name: withVersion('bullmq'),
     async run(count) {
       const finished = done.of(count);
       await inBatches(count, () => queue.add('order', payload));
@@ -87,7 +96,7 @@ async function hublineHandled(url: string, concurrency: number): Promise<Closabl
 function bareEmitted(url: string): ClosableContender {
   const queue = new Queue(randomUUID(), { connection: new Redis(url, { maxRetriesPerRequest: null }) });
   return {
-    name: 'bare add, awaited',
+    name: `${withVersion('bullmq')}, one awaited after another`,
     async run(count) {
       for (let i = 0; i < count; i += 1) await queue.add('order', payload);
     },
@@ -104,7 +113,7 @@ async function hublineEmitted(url: string): Promise<ClosableContender> {
   };
 }
 
-async function bytesAnEvent(url: string): Promise<RedisFigures['bytes']> {
+async function bytesAnEvent(url: string): Promise<Row[]> {
   const prefix = randomUUID();
   const hub = await hubWithoutWorkers(url, prefix);
   const admin = new Redis(url);
@@ -119,7 +128,10 @@ async function bytesAnEvent(url: string): Promise<RedisFigures['bytes']> {
   await stop(worker);
   await stop(hub);
   admin.disconnect();
-  return { pending: (pending - before) / events, finished: (finished - before) / events };
+  return [
+    { scenario: 'Redis: memory of a pending event', unit: 'bytes', hubline: (pending - before) / events },
+    { scenario: 'Redis: memory of a finished event', unit: 'bytes', hubline: (finished - before) / events },
+  ];
 }
 
 /** A hub that emits to a service whose processes are down. */
@@ -140,24 +152,4 @@ async function stop(hub: Hub): Promise<void> {
 
 async function usedBytes(admin: Redis): Promise<number> {
   return Number(/^used_memory:(\d+)/m.exec(await admin.info('memory'))?.[1]);
-}
-
-function countdown(): { of(count: number): Promise<void>; count(): void } {
-  let left = 0;
-  let finish = (): void => {};
-  return {
-    of: (count) =>
-      new Promise((resolve) => {
-        left = count;
-        finish = resolve;
-      }),
-    count() {
-      left -= 1;
-      if (left === 0) finish();
-    },
-  };
-}
-
-async function inBatches(count: number, emit: () => Promise<unknown>): Promise<void> {
-  for (let sent = 0; sent < count; sent += batch) await Promise.all(Array.from({ length: batch }, emit));
 }

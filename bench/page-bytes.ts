@@ -1,0 +1,16 @@
+import { gzipSync } from 'node:zlib';
+import { getDashboardHtml } from '../dist/index.js';
+import type { Row } from './row.js';
+
+/** What a browser loads of the dashboard's page: one file, all included. */
+export function pageBytes(): Row[] {
+  const html = Buffer.from(getDashboardHtml());
+  return [
+    {
+      scenario: 'the page, all included, gzipped',
+      unit: 'kB',
+      hubline: gzipSync(html, { level: 9 }).length / 1000,
+      target: { of: 'figure', limit: 'at most', value: 35 },
+    },
+  ];
+}

@@ -1,0 +1,12 @@
+import type { Row } from './row.js';
+
+/** What can be measured, by the name that `npm run bench -- NAME` takes. Each is loaded in a process of its own. */
+export const suites: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
+  dispatch: async () => (await import('./dispatch.js')).dispatch(),
+  agents: async () => (await import('./agent-turn.js')).agentTurn(),
+  http: async () => (await import('./http.js')).http(),
+  imports: async () => (await import('./import-time.js')).importTime(),
+  memory: async () => (await import('./memory.js')).memory(),
+  page: async () => (await import('./page-bytes.js')).pageBytes(),
+  redis: async () => (await import('./redis.js')).redis(),
+};
