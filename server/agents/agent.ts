@@ -5,6 +5,7 @@ import { type AgentConfig, resolveAgentConfig } from './agent-config.js';
 import { introspectable } from './agent-introspection.js';
 import { type AgentStream, createAgentStream } from './agent-stream.js';
 import { toHandler } from './as-handler.js';
+import { observeRun } from './gen-ai-operations.js';
 import { type AgentRunResult, type RunRequest, runAgent } from './run.js';
 import type { TokenUsage } from './token-usage.js';
 
@@ -79,12 +80,15 @@ export function createAgent(config: AgentConfig): Agent {
     name,
     description,
     async run(input, options = {}) {
-      return runAgent(spec, toRequest(name, input, options));
+      const request = toRequest(name, input, options);
+      return observeRun(spec, request.runId, () => runAgent(spec, request));
     },
     stream(input, options = {}) {
       const request = toRequest(name, input, options);
       return createAgentStream(name, (onEvent, { signal }) =>
-        runAgent(spec, { ...request, onEvent, signal: either(request.signal, signal) }),
+        observeRun(spec, request.runId, () =>
+          runAgent(spec, { ...request, onEvent, signal: either(request.signal, signal) }),
+        ),
       );
     },
     asHandler: () => toHandler(agent),

@@ -6,6 +6,7 @@ import type { Agent, AgentRunOptions } from './agent.js';
 import { introspectAgents } from './agent-introspection.js';
 import { type DebateResult, type DebateRound, type DebateSpec, runDebate } from './debate-run.js';
 import { DebateError } from './errors.js';
+import { observeDebate } from './gen-ai-operations.js';
 import { isAgent } from './is-agent.js';
 import { inputOf } from './payload-input.js';
 import type { TokenUsage } from './token-usage.js';
@@ -60,7 +61,7 @@ export function createDebate(config: DebateConfig): Debate {
   const { name, participants, moderator } = spec;
   const run: Debate['run'] = async (topic, options = {}) => {
     if (typeof topic !== 'string') throw new InvalidOptionError(`topic of debate ${quote(name)}`, 'a string', topic);
-    return runDebate(spec, topic, options);
+    return observeDebate(name, options.requestId, () => runDebate(spec, topic, options));
   };
   return {
     run,

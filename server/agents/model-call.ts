@@ -2,6 +2,7 @@ import { nextDelayMs, type ResolvedRetry } from '../hub/retry-policy.js';
 import { abortable, delay } from './abortable.js';
 import type { AgentSpec } from './agent-config.js';
 import { InvalidAnswerError } from './errors.js';
+import { observeChat } from './gen-ai-operations.js';
 import type { Message } from './message.js';
 import { collectAnswer, type ModelAnswer, readAnswer, textsOf } from './model-answer.js';
 import type { ModelOptions } from './model-provider.js';
@@ -21,6 +22,7 @@ export type PaidAnswer = ModelAnswer & { readonly usage: TokenUsage };
 /** Makes the model calls of one run: keeps the budget, retries, counts. */
 export class ModelCaller {
   readonly #agent: AgentSpec;
+  readonly #runId: string;
   readonly #ledger: TokenLedger;
   readonly #signal: AbortSignal | undefined;
   /** Where text goes as it comes; absent where nobody waits for it. */
@@ -32,11 +34,13 @@ export class ModelCaller {
 
   constructor(
     agent: AgentSpec,
+    runId: string,
     ledger: TokenLedger,
     signal: AbortSignal | undefined,
     onText: ((text: string) => void) | undefined,
   ) {
     this.#agent = agent;
+    this.#runId = runId;
     this.#ledger = ledger;
     this.#signal = signal;
     this.#onText = onText;
@@ -51,7 +55,7 @@ export class ModelCaller {
     const { retry, clock } = this.#agent;
     for (let attempt = 1; ; attempt++) {
       const shown: string[] = [];
-      const outcome = await this.#attempt(messages, tools, shown);
+      const outcome = await this.#attempt(attempt, messages, tools, shown);
       if (outcome === undefined || !('error' in outcome)) return outcome;
       // Text that was shown cannot be taken back, and a second attempt would show it twice.
       const delayMs = shown.length > 0 ? undefined : retryDelayMs(retry, attempt, outcome.error);
@@ -62,6 +66,7 @@ export class ModelCaller {
 
   /** Rejects for what no second attempt would mend: an abort, or a listener that throws. */
   async #attempt(
+    attempt: number,
     messages: Message[],
     tools: ToolDefinition[],
     shown: string[],
@@ -73,7 +78,9 @@ export class ModelCaller {
       if (options === undefined) return undefined;
       let answer: ModelAnswer;
       try {
-        answer = await abortable(this.#askWithin(messages, options, shown), this.#signal);
+        answer = await observeChat(this.#agent, this.#runId, attempt, options, () =>
+          abortable(this.#askWithin(messages, options, shown), this.#signal),
+        );
       } catch (error) {
         const cost = this.#costOf(error, messages, tools, shown);
         if (cost !== undefined) this.#charge(cost, messages);

@@ -46,6 +46,8 @@ export interface ModelStreamChunk {
 
 /** Where answers come from. `AlphaProvider` and its like, `fromLanguageModel`, or an object of your own. */
 export interface ModelProvider {
+  /** Whose models these are, as traces and metrics name it: `openai`, `anthropic`, `gcp.gemini` ... @default 'unknown' */
+  readonly name?: string;
   /**
    * Asks for one whole answer. What it rejects with is tried again as the agent's `retry` has it; a
    * `ProviderError` says itself whether that may help.

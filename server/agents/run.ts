@@ -84,7 +84,7 @@ export async function runAgent(agent: AgentSpec, request: RunRequest): Promise<A
   let turn = 0;
   const onText = onEvent && ((text: string) => onEvent({ type: 'text-delta', turn, text }));
   const onResult = onEvent && ((toolResult: ToolResult) => onEvent({ type: 'tool-result', turn, toolResult }));
-  const model = new ModelCaller(agent, ledger, signal, onText);
+  const model = new ModelCaller(agent, runId, ledger, signal, onText);
 
   const end = (status: AgentRunStatus, error?: Error): AgentRunResult => {
     agent.totals.runs[status]++;

@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../transports/clock.js';
 import { abortable } from './abortable.js';
 import { type AgentContext, withSignal } from './agent-context.js';
 import { ToolTimeoutError } from './errors.js';
+import { observeTool } from './gen-ai-operations.js';
 import type { ToolCall } from './message.js';
 import type { Tool, ToolResult } from './tool.js';
 import type { ToolRegistry } from './tool-registry.js';
@@ -74,11 +75,7 @@ export class ToolExecutor {
     let result: unknown = null;
     try {
       signal?.throwIfAborted();
-      const { tool, input } = this.#prepare(call);
-      result =
-        tool.timeoutMs === undefined
-          ? await abortable(tool.execute(input, ctx), signal)
-          : await this.#executeInTime(tool, tool.timeoutMs, input, ctx, signal);
+      result = await observeTool(call, ctx, () => this.#invoke(call, ctx, signal));
       const content = toJsonText(result, name);
       return { result: { toolCallId, name, result, durationMs: this.#clock.monotonic() - startedAt }, content };
     } catch (thrown) {
@@ -86,6 +83,13 @@ export class ToolExecutor {
       const durationMs = this.#clock.monotonic() - startedAt;
       return { result: { toolCallId, name, result, error, durationMs }, content: toErrorText(error) };
     }
+  }
+
+  #invoke(call: ToolCall, ctx: AgentContext, signal: AbortSignal | undefined): PromiseLike<unknown> {
+    const { tool, input } = this.#prepare(call);
+    return tool.timeoutMs === undefined
+      ? abortable(tool.execute(input, ctx), signal)
+      : this.#executeInTime(tool, tool.timeoutMs, input, ctx, signal);
   }
 
   #prepare(call: ToolCall): { tool: Tool; input: unknown } {

@@ -8,6 +8,7 @@ const registry = Symbol.for('opentelemetry.js.api.1');
 
 let api: OpenTelemetryApi | undefined;
 let loading: Promise<void> | undefined;
+let hasLoaded = false;
 
 /**
  * The OpenTelemetry API where the application has registered an SDK, else `undefined`: a look-up of some
@@ -15,13 +16,13 @@ let loading: Promise<void> | undefined;
  */
 export function openTelemetry(): OpenTelemetryApi | undefined {
   if (!(registry in globalThis)) return undefined;
-  if (api === undefined) void loadOpenTelemetry();
+  if (!hasLoaded) void loadOpenTelemetry();
   return api;
 }
 
-/** Loads the API where {@link openTelemetry} would have one to give. Never rejects. */
+/** Resolves when {@link openTelemetry} has an API to give; `undefined` where there is nothing to wait for. Never rejects. */
 export function loadOpenTelemetry(): Promise<void> | undefined {
-  if (api !== undefined || !(registry in globalThis)) return undefined;
+  if (hasLoaded || !(registry in globalThis)) return undefined;
   loading ??= load();
   return loading;
 }
@@ -33,5 +34,7 @@ async function load(): Promise<void> {
     process.emitWarning(
       `an OpenTelemetry SDK is registered, and hubline tells it nothing: ${messageOf(error)}; npm install @opentelemetry/api`,
     );
+  } finally {
+    hasLoaded = true;
   }
 }

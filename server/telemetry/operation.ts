@@ -52,10 +52,10 @@ export class Operation {
   }
 
   /** Runs all of `work`, and ends with it. */
-  async measure<T>(work: () => T | PromiseLike<T>, onResult: (result: T) => void): Promise<T> {
+  async measure<T>(work: () => T | PromiseLike<T>, onResult?: (result: T) => void): Promise<T> {
     try {
       const result = await this.run(work);
-      onResult(result);
+      onResult?.(result);
       return result;
     } catch (error) {
       this.fail(error);

@@ -108,6 +108,7 @@ export function scriptedProvider(
     });
 
   return {
+    name: 'scripted',
     calls,
     async chat(messages, options): Promise<ModelResponse> {
       const answer = await next(messages, options);

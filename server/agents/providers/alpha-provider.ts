@@ -32,7 +32,7 @@ export class AlphaProvider extends VendorProvider {
       throw new InvalidOptionError('dialect of AlphaProvider', '"openai" or "compatible"', dialect);
     }
     const speaks = dialect ?? (isVendor(baseUrl) ? 'openai' : 'compatible');
-    super({ apiKey, baseUrl }, speaks === 'openai' ? loadOpenAI : loadCompatible);
+    super('openai', { apiKey, baseUrl }, speaks === 'openai' ? loadOpenAI : loadCompatible);
   }
 }
 

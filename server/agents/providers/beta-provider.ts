@@ -15,7 +15,7 @@ export interface BetaProviderOptions extends VendorProviderOptions {
 export class BetaProvider extends VendorProvider {
   /** @throws {InvalidApiKeyError | InvalidOptionError} */
   constructor({ apiKey, baseUrl = 'https://api.anthropic.com/v1' }: BetaProviderOptions) {
-    super({ apiKey, baseUrl }, load);
+    super('anthropic', { apiKey, baseUrl }, load);
   }
 }
 

@@ -15,7 +15,7 @@ export interface GammaProviderOptions extends VendorProviderOptions {
 export class GammaProvider extends VendorProvider {
   /** @throws {InvalidApiKeyError | InvalidOptionError} */
   constructor({ apiKey, baseUrl = 'https://generativelanguage.googleapis.com/v1beta' }: GammaProviderOptions) {
-    super({ apiKey, baseUrl }, load);
+    super('gcp.gemini', { apiKey, baseUrl }, load);
   }
 }
 

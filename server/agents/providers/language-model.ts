@@ -8,6 +8,7 @@ import { BlockBuffer } from './block-buffer.js';
 import { toProviderError } from './normalize-error.js';
 import { toCall } from './prompt.js';
 import { CutStreamError } from './provider-error.js';
+import { wellKnownName } from './well-known-name.js';
 
 /** Any AI SDK language model of specification v3 or v4, as the AI SDK's vendor packages make them. */
 export interface LanguageModel {
@@ -35,9 +36,9 @@ export interface LanguageModel {
 export function fromLanguageModel(
   model: LanguageModel | ((modelId: string) => LanguageModel),
 ): Required<ModelProvider> {
-  if (typeof model === 'function') return languageModelProvider(async (id) => assertModel(model(id)));
+  if (typeof model === 'function') return languageModelProvider('unknown', async (id) => assertModel(model(id)));
   assertModel(model);
-  return languageModelProvider(async () => model);
+  return languageModelProvider(wellKnownName(model.provider), async () => model);
 }
 
 function assertModel(model: LanguageModel): LanguageModel {
@@ -54,6 +55,7 @@ function assertModel(model: LanguageModel): LanguageModel {
  * @param secret what must not be seen in an error
  */
 export function languageModelProvider(
+  name: string,
   load: (modelId: string) => Promise<LanguageModel>,
   secret?: string,
 ): Required<ModelProvider> {
@@ -64,6 +66,8 @@ export function languageModelProvider(
     signal?.aborted ? signal.reason : toProviderError(error, provider, secret);
 
   return {
+    name,
+
     async chat(messages: Message[], options: ModelOptions): Promise<ModelResponse> {
       const model = await modelOf(options.model);
       const call = toCall(messages, options, model.provider);

@@ -17,13 +17,15 @@ export type LoadModel = (modelId: string, settings: { apiKey: string; baseURL: s
 
 /** What the vendors' providers have in common: the key is checked and hidden, the vendor package loaded on first use. */
 export class VendorProvider implements ModelProvider {
+  readonly name: string;
   // Private to the runtime as well, so that no inspection or serialisation finds the key.
   readonly #provider: Required<ModelProvider>;
 
   /** @throws {InvalidApiKeyError | InvalidOptionError} */
-  constructor({ apiKey, baseUrl }: Required<VendorProviderOptions>, load: LoadModel) {
+  constructor(name: string, { apiKey, baseUrl }: Required<VendorProviderOptions>, load: LoadModel) {
+    this.name = name;
     const settings = { apiKey: checkApiKey(apiKey, new.target.name), baseURL: checkBaseUrl(baseUrl, new.target.name) };
-    this.#provider = languageModelProvider((modelId) => load(modelId, settings), apiKey);
+    this.#provider = languageModelProvider(name, (modelId) => load(modelId, settings), apiKey);
   }
 
   /** Rejects with {@link ProviderError}, and with the signal's reason when the call is aborted. */
