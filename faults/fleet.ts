@@ -5,7 +5,7 @@ import { startWorker, type WorkerProcess } from './start-worker.js';
 export interface Fleet {
   /** How many have been killed. */
   readonly kills: number;
-  /** Kills one or the other with `kill -9`, every so often, until told to stop. */
+  /** Kills one or the other with `kill -9`, every so often, until told to stop. The last one is left to work. */
   killEvery(ms: number, signal: AbortSignal): Promise<void>;
   stop(): Promise<void>;
 }
@@ -32,7 +32,7 @@ export async function startFleet(size: number, options: Parameters<typeof startW
   function killOne(): void {
     const alive = [...workers];
     const victim = alive[Math.floor(Math.random() * alive.length)];
-    if (victim === undefined) return;
+    if (victim === undefined || alive.length === 1) return;
     victim.kill('SIGKILL');
     kills += 1;
   }

@@ -10,6 +10,13 @@ export interface Work {
   readonly n: number;
 }
 
+/** What `onComplete` tells. */
+interface Ending {
+  readonly status: string;
+  readonly error?: { readonly code?: string };
+  readonly payload: Work;
+}
+
 export const failsForGood = (n: number): boolean => n % 50 === 0;
 const failsAtFirst = (n: number): boolean => n % 20 === 1;
 
@@ -32,13 +39,13 @@ function work(hub: Hub, ledger: string): void {
     onComplete: 'settled',
     async handler({ payload: { n }, attempt }) {
       writeLedger(ledger, 'start', String(n), attempt);
-      await delay(Math.random() * 20);
+      await delay(Math.random() * 100);
       if (failsForGood(n)) throw new FatalError('broken');
       if (failsAtFirst(n) && attempt === 1) throw new Error('flaky');
       writeLedger(ledger, 'end', String(n), attempt);
     },
   });
-  hub.event<{ status: string; error?: { code?: string }; payload: Work }>({
+  hub.event<Ending>({
     type: 'settled',
     handler: ({ payload: { status, error, payload } }) =>
       writeLedger(ledger, `settled ${error?.code ?? status}`, String(payload.n)),
@@ -56,18 +63,24 @@ function flow(hub: Hub, ledger: string, variant: string): void {
       steps: names.map((name) => ({
         name,
         retry: { maxAttempts: 3, initialDelayMs: 20 },
-        async handler({ eventId, attempt }) {
-          writeLedger(ledger, `start ${name}`, eventId, attempt);
-          await delay(variant === 'slow' && name === 'pack' ? 60_000 : Math.random() * 20);
+        async handler({ attempt, workflow }) {
+          // The payload of the trigger.
+          const { n } = workflow.input as Work;
+          writeLedger(ledger, `start ${name}`, String(n), attempt);
+          await delay(variant === 'slow' && name === 'pack' ? 60_000 : Math.random() * 200);
           if (name === 'pay' && attempt === 1) throw new Error('flaky');
-          writeLedger(ledger, `end ${name}`, eventId, attempt);
+          writeLedger(ledger, `end ${name}`, String(n), attempt);
           return name;
         },
       })),
     }),
   );
   hub.event({ type: 'ordered' });
-  hub.event({ type: 'flow.ended', handler: ({ eventId }) => writeLedger(ledger, 'ended', eventId) });
+  hub.event<Ending>({
+    type: 'flow.ended',
+    handler: ({ payload: { status, error, payload } }) =>
+      writeLedger(ledger, `ended ${error?.code ?? status}`, String(payload.n)),
+  });
 }
 
 /** The variant `blocking` blocks its event loop for three times as long as its lock lasts. */
@@ -96,7 +109,7 @@ function long(hub: Hub, ledger: string): void {
   });
 }
 
-/** A handler that kills its process where it is told to. */
+/** A handler that kills its process where it is told to, and takes its time where it is not. */
 function poison(hub: Hub, ledger: string): void {
   hub.event<{ deadly: boolean }>({
     type: 'poison',
@@ -104,7 +117,7 @@ function poison(hub: Hub, ledger: string): void {
     async handler({ eventId, attempt, payload }) {
       writeLedger(ledger, payload.deadly ? 'start deadly' : 'start', eventId, attempt);
       if (payload.deadly) process.kill(process.pid, 'SIGKILL');
-      await delay(5);
+      await delay(500);
     },
   });
   hub.event({ type: 'buried', handler: ({ eventId }) => writeLedger(ledger, 'buried', eventId) });

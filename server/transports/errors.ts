@@ -39,12 +39,12 @@ export class LeaseLostError extends HubError {
   }
 }
 
-/** Processes died, or lost their hold on the event, each time they ran its handler. */
+/** Processes died, or lost their hold on the event, several times in a row while they had it. */
 export class CrashLoopError extends HubError {
   constructor(type: string, crashes: number) {
     super(
       'ERR_CRASH_LOOP',
-      `handler of ${quote(type)} did not live to its end ${crashes} times (maxCrashes); it was not run again`,
+      `handler of ${quote(type)} did not live to its end ${crashes} times in a row (maxCrashes); it was not run again`,
     );
   }
 }

@@ -4,15 +4,16 @@ import type { Logger } from '../logger.js';
 import type { ConsumeOptions, Subscription } from '../transport.js';
 import type { CommandClient } from './command-client.js';
 import { decodeEnvelope } from './envelope-codec.js';
-import { type Job, Lane, type LaneOptions } from './lane.js';
+import { type Job, Lane } from './lane.js';
 import { handBackScript } from './lua/commit.js';
+import { crashesScript, noteStartScript } from './lua/crashes.js';
 import { passOnScript } from './lua/membership.js';
 import { unitOf } from './names.js';
 import { loadQueue } from './peers.js';
 import { type DeliveryHost, type Lease, RedisDelivery } from './redis-delivery.js';
 import type { RedisSettings } from './redis-options.js';
-import { readHash, readNumber } from './reply.js';
-import { laneOf } from './routes.js';
+import { readHash, readNumber, readOptional } from './reply.js';
+import { laneOptions } from './routes.js';
 import { readCheckpoints } from './run-reader.js';
 
 /** What a consumer works with. */
@@ -32,6 +33,7 @@ export class Consumer {
   readonly #subscriptions: ReadonlyMap<string, Subscription>;
   #lanes: readonly Lane[] = [];
   #isClosing = false;
+  #isLastChanceTaken = false;
 
   constructor(parts: ConsumerParts, options: ConsumeOptions) {
     this.#parts = parts;
@@ -41,9 +43,9 @@ export class Consumer {
 
   /** @param heldLanes where events of the service wait, also of types that had another lane before */
   async start(heldLanes: readonly string[]): Promise<void> {
-    const { settings, connection, logger } = this.#parts;
+    const { service, settings, connection, logger } = this.#parts;
     const queue = await loadQueue();
-    this.#lanes = this.#laneOptions(heldLanes).map((options) => {
+    this.#lanes = laneOptions(service, this.#options, heldLanes).map((options) => {
       const lane = new Lane(options, queue, connection, settings, (from, job) => this.#handle(from, job));
       lane.onError((error) => logger.warn({ err: error, lane: options.name }, 'a worker met an error and goes on'));
       lane.onLeasesLost((jobIds) => {
@@ -83,49 +85,78 @@ export class Consumer {
     return handedBack.reduce((sum, count) => sum + count, 0);
   }
 
-  #laneOptions(heldLanes: readonly string[]): LaneOptions[] {
-    const { service } = this.#parts;
-    const { concurrency, subscriptions } = this.#options;
-    const lanes = new Map<string, LaneOptions>();
-    for (const subscription of subscriptions) {
-      const name = laneOf(service, subscription);
-      lanes.set(name, { name, concurrency: subscription.concurrency ?? concurrency, rate: subscription.rate });
-    }
-    for (const name of heldLanes) {
-      if (!lanes.has(name)) lanes.set(name, { name, concurrency, rate: undefined });
-    }
-    return [...lanes.values()];
-  }
-
   async #handle(lane: Lane, job: Job): Promise<void> {
     const subscription = this.#subscriptions.get(job.type);
     if (this.#isClosing) {
       await this.#handBack(lane, [job.id, job.token]);
     } else if (subscription === undefined) {
-      const { settings, connection } = this.#parts;
-      await passOnScript.run(connection, settings.prefix, [lane.key, job.id, job.token]);
-    } else {
+      await this.#passOn(lane, job, 50);
+    } else if (job.losses === 0) {
       await this.#deliver(lane, job, subscription);
+    } else {
+      await this.#deliverAgain(lane, job, subscription);
     }
   }
 
-  async #deliver(lane: Lane, job: Job, { type, keepsRuns = false }: Subscription): Promise<void> {
-    const { service, host, settings } = this.#parts;
+  /**
+   * A process that dies takes all that it ran with it, and nothing tells what of it was to blame. So that one
+   * event does not take others down with it to the end, those on their last chance run one at a time.
+   */
+  async #deliverAgain(lane: Lane, job: Job, subscription: Subscription): Promise<void> {
+    const { settings, connection } = this.#parts;
+    const answer = await crashesScript.run(connection, settings.prefix, [lane.key, job.id, job.token]);
+    const crashes = readOptional(answer, readNumber);
+    if (crashes === undefined) return;
+    if (crashes >= settings.maxCrashes) {
+      await this.#deliver(lane, job, subscription, new CrashLoopError(job.type, crashes));
+    } else if (crashes < settings.maxCrashes - 1) {
+      await this.#deliver(lane, job, subscription);
+    } else if (this.#isLastChanceTaken) {
+      await this.#passOn(lane, job, 200);
+    } else {
+      this.#isLastChanceTaken = true;
+      await this.#deliver(lane, job, subscription).finally(() => {
+        this.#isLastChanceTaken = false;
+      });
+    }
+  }
+
+  async #passOn(lane: Lane, job: Job, delayMs: number): Promise<void> {
+    const { settings, connection } = this.#parts;
+    await passOnScript.run(connection, settings.prefix, [lane.key, job.id, job.token, delayMs]);
+  }
+
+  async #deliver(
+    lane: Lane,
+    job: Job,
+    { type, keepsRuns = false }: Subscription,
+    refusal?: CrashLoopError,
+  ): Promise<void> {
+    const { service, host } = this.#parts;
     const unit = unitOf(service, type);
     const lease: Lease = { lane: lane.key, jobId: job.id, token: job.token, unit, keepsRuns };
     const delivery = new RedisDelivery(lease, host, {
       envelope: decodeEnvelope(job.id, type, job.data),
       attempt: job.attemptsMade + 1,
       checkpoints: keepsRuns ? await this.#checkpoints(unit, job.id) : new Map(),
-      refusal: job.crashes >= settings.maxCrashes ? new CrashLoopError(type, job.crashes) : undefined,
+      refusal,
     });
     lane.deliveries.set(job.id, delivery);
+    if (job.losses > 0 && refusal === undefined) this.#noteStart(lane, job);
     try {
       this.#options.consumer(delivery);
       await delivery.finished;
     } finally {
       if (lane.deliveries.get(job.id) === delivery) lane.deliveries.delete(job.id);
     }
+  }
+
+  /** Not waited for: a note that left before the handler began tells of one that did begin, and of no other. */
+  #noteStart(lane: Lane, job: Job): void {
+    const { settings, connection, logger } = this.#parts;
+    noteStartScript.runInFull(connection, settings.prefix, [lane.key, job.id, job.token]).catch((error: unknown) => {
+      logger.warn({ err: error, eventType: job.type }, 'the start of a handler could not be noted');
+    });
   }
 
   async #checkpoints(unit: string, jobId: string): Promise<ReadonlyMap<string, string>> {

@@ -17,8 +17,8 @@ export interface Job {
   readonly token: string;
   /** Attempts that ended. */
   readonly attemptsMade: number;
-  /** How often a process lost it. */
-  readonly crashes: number;
+  /** How often a process lost it, since it last reported. */
+  readonly losses: number;
 }
 
 export interface LaneOptions {
@@ -48,9 +48,9 @@ export class Lane {
     this.key = laneKey(prefix, name);
     this.#worker = new Worker(
       name,
-      async ({ id = '', name: type, data, attemptsMade, stalledCounter: crashes }, token = '') => {
+      async ({ id = '', name: type, data, attemptsMade, stalledCounter: losses }, token = '') => {
         try {
-          await handle(this, { id, type, data, token, attemptsMade, crashes });
+          await handle(this, { id, type, data, token, attemptsMade, losses });
         } catch (error) {
           // The job's lock runs out, and it is delivered again. BullMQ must not take it for failed.
           this.#worker.emit('error', error instanceof Error ? error : new Error(String(error)));

@@ -19,7 +19,7 @@ export interface RedisTransportOptions {
   stalledIntervalMs?: number;
   /** How long `emit` and reads wait for Redis before they reject, in milliseconds. @default 2_000 */
   emitTimeoutMs?: number;
-  /** How often a process may die over one event before the event fails. @default 3 */
+  /** How often in a row processes may die over one event before it fails with `CrashLoopError`. @default 3 */
   maxCrashes?: number;
   /** Events of a type that failed for good and are kept, with their payloads, for `hub.replay`. @default 1_000 */
   maxDeadLetters?: number;

@@ -1,11 +1,33 @@
-import type { Subscription } from '../transport.js';
+import type { ConsumeOptions, Subscription } from '../transport.js';
+import type { LaneOptions } from './lane.js';
 import type { ScriptArgument } from './lua/script.js';
 import { sharedLane, unitOf } from './names.js';
 
 /** The queue in which a service keeps events of a subscription. */
-export function laneOf(service: string, { type, concurrency, rate }: Subscription): string {
+function laneOf(service: string, { type, concurrency, rate }: Subscription): string {
   const hasOwnLane = concurrency !== undefined || rate !== undefined;
   return hasOwnLane ? unitOf(service, type) : sharedLane(service);
+}
+
+/**
+ * The lanes that a process works on.
+ *
+ * @param heldLanes where events of the service wait, also of types that had another lane before
+ */
+export function laneOptions(
+  service: string,
+  { concurrency, subscriptions }: ConsumeOptions,
+  heldLanes: readonly string[],
+): LaneOptions[] {
+  const lanes = new Map<string, LaneOptions>();
+  for (const subscription of subscriptions) {
+    const name = laneOf(service, subscription);
+    lanes.set(name, { name, concurrency: subscription.concurrency ?? concurrency, rate: subscription.rate });
+  }
+  for (const name of heldLanes) {
+    if (!lanes.has(name)) lanes.set(name, { name, concurrency, rate: undefined });
+  }
+  return [...lanes.values()];
 }
 
 /** A service's subscriptions as `joinScript` takes them: where each type's events go. */

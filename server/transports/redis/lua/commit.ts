@@ -41,6 +41,7 @@ local function conclude(lane, id, unit, keepsRuns, outcome)
   if outcome.status == 'retry' then
     changed.retried = changed.retried + 1
     call('HINCRBY', lane .. id, 'atm', 1)
+    clearCrashes(lane, id)
     if keepsRuns then call('HINCRBY', prefix .. ':run:' .. unit .. ':' .. id, 'attempt', 1) end
     enqueueLater(lane, id, outcome.delayMs)
   else
@@ -114,6 +115,7 @@ if kept then
 end
 if not isLeased then return 'fenced' end
 call('HSET', checkpoints, key, call('HLEN', checkpoints) .. ' ' .. value)
+clearCrashes(lane, id)
 call('INCR', prefix .. ':revision')
 touch(unit)
 return 'ok'
@@ -128,6 +130,7 @@ for index = #ARGV - 1, 2, -2 do
   if leaseOf(lane, id, token) == 'ok' then
     release(lane, id)
     touch(call('HGET', lane .. id, 'unit'))
+    call('HDEL', lane .. id, 'started')
     call('RPUSH', lane .. 'wait', id)
     handedBack = handedBack + 1
   end

@@ -96,6 +96,11 @@ local function release(lane, id)
   call('LREM', lane .. 'active', -1, id)
 end
 
+-- What reports is not what processes die over.
+local function clearCrashes(lane, id)
+  call('HDEL', lane .. id, 'stc', 'crashes', 'started')
+end
+
 -- A job that has ended is gone, so one that is not there has ended.
 local function leaseOf(lane, id, token)
   if call('EXISTS', lane .. id) == 0 then return 'already' end

@@ -75,11 +75,11 @@ return { hashes, texts }
 `);
 
 /**
- * Passes a leased job on that this process cannot run: a little later where another member handles
- * its type, else set aside until one does.
+ * Passes a leased job on that this process cannot run, or not now: later where a member handles its type,
+ * else set aside until one does.
  */
 export const passOnScript: Script = new Script(`${library}${counting}${lanes}
-local lane, id, token = take(), take(), take()
+local lane, id, token, delayMs = take(), take(), take(), takeNumber()
 if leaseOf(lane, id, token) ~= 'ok' then return end
 release(lane, id)
 local unit = call('HGET', lane .. id, 'unit')
@@ -88,7 +88,7 @@ touch(unit)
 local handlers = prefix .. ':handlers:' .. unit
 for _, member in ipairs(call('SMEMBERS', handlers)) do
   if call('EXISTS', prefix .. ':member:' .. member) == 1 then
-    enqueueLater(lane, id, 50)
+    enqueueLater(lane, id, delayMs)
     return
   end
   call('SREM', handlers, member)

@@ -19,7 +19,12 @@ export class Script {
       return await client.evalsha(this.#sha, 1, prefix, ...args);
     } catch (error) {
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
-      return client.eval(this.#lua, 1, prefix, ...args);
+      return this.runInFull(client, prefix, args);
     }
+  }
+
+  /** Sends it in full at once, for a process that may not live to hear that the server does not have it. */
+  runInFull(client: Redis, prefix: string, args: readonly ScriptArgument[]): Promise<unknown> {
+    return client.eval(this.#lua, 1, prefix, ...args);
   }
 }
