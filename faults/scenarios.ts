@@ -1,5 +1,7 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createWorkflow, FatalError, type Hub } from 'hubline';
+import { createWorkflow, FatalError, type Hub, UnknownDeadLetterError } from 'hubline';
 import { writeLedger } from './ledger.js';
 
 /** Registers what a worker handles. */
@@ -29,6 +31,7 @@ export const scenarios: ReadonlyMap<string, Scenario> = new Map<string, Scenario
   ['stuck', stuck],
   ['long', long],
   ['poison', poison],
+  ['replay', replay],
 ]);
 
 /** Short handlers, some of which fail; `settled` follows each outcome. */
@@ -121,4 +124,36 @@ function poison(hub: Hub, ledger: string): void {
     },
   });
   hub.event({ type: 'buried', handler: ({ eventId }) => writeLedger(ledger, 'buried', eventId) });
+}
+
+const healed = (ledger: string): string => join(ledger, 'healed');
+
+/** From now on the handler of the `replay` scenario succeeds. */
+export function heal(ledger: string): void {
+  writeFileSync(healed(ledger), '');
+}
+
+/** A handler that fails until it is healed; each `sweep` replays all that failed. */
+function replay(hub: Hub, ledger: string): void {
+  hub.event<Work>({
+    type: 'ailing',
+    onComplete: 'treated',
+    async handler({ payload: { n }, idempotencyKey }) {
+      await delay(Math.random() * 10);
+      if (!existsSync(healed(ledger))) throw new FatalError('ill');
+      writeLedger(ledger, `well ${n}`, idempotencyKey);
+    },
+  });
+  hub.event({ type: 'treated', handler: () => {} });
+  hub.event({
+    type: 'sweep',
+    async handler() {
+      for (const { id } of await hub.deadLetters('ailing')) {
+        await hub.replay(id).catch((error: unknown) => {
+          // Another sweep was first.
+          if (!(error instanceof UnknownDeadLetterError)) throw error;
+        });
+      }
+    },
+  });
 }
