@@ -17,6 +17,7 @@ import {
   UnknownWorkflowError,
 } from './errors.js';
 import { type EventConfig, type EventRef, type RegisteredEvent, resolveEvent } from './event.js';
+import { type HandlerInfo, handlerInfo } from './handler-info.js';
 import type { Hub, HubOptions, StopResult } from './hub.js';
 import { agentsRevision, describeHub, type HubDescription } from './hub-description.js';
 import { type HubSettings, resolveHubOptions } from './hub-settings.js';
@@ -66,6 +67,8 @@ class HubRuntime implements Hub, DeliveryHost {
   readonly #concurrency: number;
   readonly #events = new Map<string, RegisteredEvent>();
   readonly #workflows = new Map<string, HubWorkflow>();
+  // Kept apart: every poll of the dashboard asks how much they have done, and thousands of types may have no agent.
+  readonly #informed: HandlerInfo[] = [];
   readonly #stopped = new AbortController();
   readonly #lifecycle: Lifecycle;
   #startedAt: number | null = null;
@@ -94,6 +97,7 @@ class HubRuntime implements Hub, DeliveryHost {
     this.#lifecycle.checkNew(`event ${quote(event.type)} registered`);
     if (this.#events.has(event.type)) throw new DuplicateNameError('event', event.type);
     this.#events.set(event.type, event);
+    this.#noteInfo(event.handler);
     return { type: event.type };
   }
 
@@ -102,6 +106,7 @@ class HubRuntime implements Hub, DeliveryHost {
     this.#lifecycle.checkNew(`workflow ${quote(workflow.name)} registered`);
     if (this.#workflows.has(workflow.name)) throw new DuplicateNameError('workflow', workflow.name);
     this.#workflows.set(workflow.name, workflow);
+    for (const { handler } of workflow.steps) this.#noteInfo(handler);
     return workflow;
   }
 
@@ -165,7 +170,7 @@ class HubRuntime implements Hub, DeliveryHost {
     const revision = await this.transport.revision(type === undefined ? undefined : await this.#known(type));
     // What is registered can only change before start, what agents spend at any time.
     const registered = this.#startedAt === null ? this.#events.size + this.#workflows.size : 'started';
-    const agents = type === undefined ? agentsRevision(this.#events.values(), this.#workflows.values()) : 0;
+    const agents = type === undefined ? agentsRevision(this.#informed) : 0;
     return `${this.#id}.${registered}.${agents}.${revision}`;
   }
 
@@ -256,8 +261,13 @@ class HubRuntime implements Hub, DeliveryHost {
     return receipt;
   }
 
+  #noteInfo(handler: object | undefined): void {
+    const info = handler && handlerInfo(handler);
+    if (info !== undefined) this.#informed.push(info);
+  }
+
   #describe(): HubDescription {
-    return describeHub([...this.#events.values()], [...this.#workflows.values()]);
+    return describeHub([...this.#events.values()], [...this.#workflows.values()], this.#informed);
   }
 
   /** The type, where it is registered here or on another hub of the transport. */

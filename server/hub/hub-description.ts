@@ -1,6 +1,6 @@
 import type { HandlerFunction } from './context.js';
 import type { RegisteredEvent } from './event.js';
-import { handlerInfo } from './handler-info.js';
+import { type HandlerInfo, handlerInfo } from './handler-info.js';
 import type { AgentIntrospection, EventIntrospection, WorkflowIntrospection } from './introspection.js';
 import type { HubWorkflow, ResolvedStep } from './workflow.js';
 
@@ -17,11 +17,15 @@ export interface HubDescription {
   readonly agents: readonly AgentIntrospection[];
 }
 
-export function describeHub(events: readonly RegisteredEvent[], workflows: readonly HubWorkflow[]): HubDescription {
+export function describeHub(
+  events: readonly RegisteredEvent[],
+  workflows: readonly HubWorkflow[],
+  informed: readonly HandlerInfo[],
+): HubDescription {
   return {
     events: events.map(describeEvent),
     workflows: workflows.map(describeWorkflow),
-    agents: describeAgents(events, workflows),
+    agents: describeAgents(informed),
   };
 }
 
@@ -81,20 +85,17 @@ function describeHandler(handler: HandlerFunction | undefined): Pick<EventIntros
 }
 
 /** The agents behind all handlers, each name once. */
-function describeAgents(events: Iterable<RegisteredEvent>, workflows: Iterable<HubWorkflow>): AgentIntrospection[] {
+function describeAgents(informed: readonly HandlerInfo[]): AgentIntrospection[] {
   const byName = new Map<string, AgentIntrospection>();
-  const add = (handler: object | undefined): void => {
-    const agents = handler === undefined ? [] : (handlerInfo(handler)?.agents() ?? []);
-    for (const agent of agents) if (!byName.has(agent.name)) byName.set(agent.name, agent);
-  };
-  for (const { handler } of events) add(handler);
-  for (const { steps } of workflows) for (const { handler } of steps) add(handler);
+  for (const agent of informed.flatMap((info) => info.agents())) {
+    if (!byName.has(agent.name)) byName.set(agent.name, agent);
+  }
   return [...byName.values()];
 }
 
 /** A number that grows with each run that ends and each token that is spent. */
-export function agentsRevision(events: Iterable<RegisteredEvent>, workflows: Iterable<HubWorkflow>): number {
-  return describeAgents(events, workflows)
+export function agentsRevision(informed: readonly HandlerInfo[]): number {
+  return describeAgents(informed)
     .flatMap(({ runs, tokenUsage }) => [...Object.values(runs), tokenUsage.totalTokens])
     .reduce((sum, count) => sum + count, 0);
 }
