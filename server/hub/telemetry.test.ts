@@ -147,6 +147,26 @@ describe('spans', () => {
     ]);
   });
 
+  it('a dead letter that is replayed goes on with its trace', async () => {
+    const telemetry = recordTelemetry();
+    const { hub } = testHub();
+    let isBroken = true;
+    hub.event({
+      type: 'charged',
+      handler() {
+        if (isBroken) throw new FatalError('card declined');
+      },
+    });
+    await hub.start();
+    const { id } = await hub.emit('charged', null);
+    await vi.waitFor(() => expect(telemetry.tree()).toEqual(['send charged', '  process charged']));
+    isBroken = false;
+    await hub.replay(id);
+    await vi.waitFor(() =>
+      expect(telemetry.tree()).toEqual(['send charged', '  process charged', '  process charged']),
+    );
+  });
+
   it('a time-out ends the span, whatever the handler goes on to do', async () => {
     const telemetry = recordTelemetry();
     const { hub, clock } = testHub();
