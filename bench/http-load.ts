@@ -10,9 +10,9 @@ export interface Load {
 }
 
 /**
- * Opens the connections. Answers are told apart by their length, which must be the same for all.
+ * Opens the connections.
  *
- * @param request as it is sent, headers included
+ * @param request as it is sent, headers included; its answers must say their length
  */
 export async function openLoad(port: number, request: string): Promise<Load> {
   const sockets = await Promise.all(
@@ -22,18 +22,18 @@ export async function openLoad(port: number, request: string): Promise<Load> {
       return socket;
     }),
   );
-  const [first] = sockets;
-  if (first === undefined) throw new Error('there is no connection');
-  const length = await lengthOfAnswer(first, request);
 
   async function drive(socket: Socket, times: number): Promise<void> {
     let left = times;
     let bytes = 0;
+    let length: number | undefined;
     await new Promise<void>((resolve) => {
       const receive = (chunk: Buffer): void => {
+        length ??= lengthOfAnswer(chunk);
         bytes += chunk.length;
         if (bytes < length) return;
-        bytes -= length;
+        bytes = 0;
+        length = undefined;
         left -= 1;
         if (left > 0) {
           socket.write(request);
@@ -57,16 +57,13 @@ export async function openLoad(port: number, request: string): Promise<Load> {
   };
 }
 
-async function lengthOfAnswer(socket: Socket, request: string): Promise<number> {
-  socket.write(request);
-  let received = Buffer.alloc(0);
-  for (;;) {
-    const [chunk] = await once(socket, 'data');
-    received = Buffer.concat([received, chunk]);
-    const headEnd = received.indexOf('\r\n\r\n');
-    if (headEnd === -1) continue;
-    const head = received.toString('latin1', 0, headEnd);
-    const bodyLength = Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0);
-    if (received.length >= headEnd + 4 + bodyLength) return headEnd + 4 + bodyLength;
-  }
+/** Of head and body, from the first chunk, which has the whole head. */
+function lengthOfAnswer(chunk: Buffer): number {
+  const headEnd = chunk.indexOf('\r\n\r\n') + 4;
+  const [, status, length = '0'] =
+    /^HTTP\/1.1 (200|304) (?:.*\r\n)*?(?:content-length: (\d+)\r\n|\r\n)/i.exec(chunk.toString('latin1', 0, headEnd)) ??
+    [];
+  if (headEnd < 4 || status === undefined)
+    throw new Error(`not an answer that was asked for: ${chunk.subarray(0, 200)}`);
+  return headEnd + Number(length);
 }

@@ -5,6 +5,7 @@ export const suites: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   dispatch: async () => (await import('./dispatch.js')).dispatch(),
   agents: async () => (await import('./agent-turn.js')).agentTurn(),
   http: async () => (await import('./http.js')).http(),
+  board: async () => (await import('./bull-board.js')).bullBoard(),
   imports: async () => (await import('./import-time.js')).importTime(),
   memory: async () => (await import('./memory.js')).memory(),
   page: async () => (await import('./page-bytes.js')).pageBytes(),
