@@ -3,7 +3,7 @@ import { startFleet } from './fleet.js';
 import { heal } from './scenarios.js';
 import { isLong, setScene, until } from './scene.js';
 
-const events = isLong ? 5_000 : 500;
+const events = isLong ? 1_000 : 500;
 
 it(`${events} dead letters are replayed once each while those who replay and those who run are killed`, async () => {
   const { hub, workers, ledger } = await setScene(['ailing', 'treated', 'sweep']);
@@ -14,14 +14,20 @@ it(`${events} dead letters are replayed once each while those who replay and tho
   await Promise.all(Array.from({ length: events }, (_, n) => hub.emit('ailing', { n })));
   await until('all have failed', async () => (await hub.metrics('ailing')).failed === events);
 
-  heal(options.ledger);
   const done = new AbortController();
   const killing = fleet.killEvery(300, done.signal);
+  // Several at once, so that they meet at the same letters.
+  const sweep = () => Promise.all([1, 2, 3].map(() => hub.emit('sweep', null)));
+  for (let round = 0; round < 4; round += 1) {
+    const { kills } = fleet;
+    await sweep();
+    await until('a worker is killed', () => fleet.kills > kills);
+  }
+  heal(options.ledger);
   await until(
     'all are well',
     async () => {
-      // Several at once, so that they meet at the same letters.
-      await Promise.all([1, 2, 3].map(() => hub.emit('sweep', null)));
+      await sweep();
       return (await hub.metrics('ailing')).completed === events;
     },
     240_000,
@@ -33,10 +39,10 @@ it(`${events} dead letters are replayed once each while those who replay and tho
   done.abort();
   await killing;
 
-  const ended = { completed: events, failed: events, pending: 0, active: 0 };
-  expect(await hub.metrics('ailing')).toMatchObject({ received: 2 * events, ...ended });
-  expect(await hub.metrics('treated')).toMatchObject({ received: 2 * events, completed: 2 * events });
+  const { received, completed, failed, pending } = await hub.metrics('ailing');
+  expect({ completed, pending, received }).toEqual({ completed: events, pending: 0, received: completed + failed });
+  expect(failed).toBeGreaterThan(events);
+  expect(await hub.metrics('treated')).toMatchObject({ received, completed: received });
   expect(new Set(ledger().map(({ what }) => what)).size).toBe(events);
   expect(new Set(ledger().map(({ key }) => key)).size).toBe(events);
-  expect(fleet.kills).toBeGreaterThan(3);
 });
