@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { KeyTypeError } from '../errors.js';
+import { InvalidOptionError } from '../../errors.js';
+import { BackpressureError, KeyTypeError } from '../errors.js';
+import type { KeyValueStore } from '../key-value-store.js';
 import type { ContractStage } from './contract-stage.js';
 
 /** The key-value store. */
@@ -60,6 +62,82 @@ export function describeKeyValues({ advance, connect }: ContractStage): void {
       await expect(kv.get('list')).rejects.toThrow(KeyTypeError);
       await expect(kv.increment('string')).rejects.toThrow(KeyTypeError);
       expect(await kv.get('__proto__')).toBeUndefined();
+    });
+
+    it('knows ranges that are empty, and values pushed to nothing', async () => {
+      const { kv } = connect('shop');
+      expect(await kv.append('l', [])).toBe(0);
+      expect(await kv.delete('l')).toBe(false);
+      await kv.append('l', ['a', 'b', 'c']);
+      expect(await kv.append('l', [])).toBe(3);
+      for (const [from, to] of [
+        [0, -4],
+        [0, -5],
+        [2, 1],
+        [-1, -3],
+      ] as const) {
+        expect(await kv.range('l', from, to)).toEqual([]);
+      }
+      expect(await kv.range('l', -9, 9)).toEqual(['a', 'b', 'c']);
+    });
+
+    it.each(['007', '-0', '1.5', ' 1', '', 'x'])('does not take %j for a whole number', async (value) => {
+      const { kv } = connect('shop');
+      await kv.set('k', value);
+      await expect(kv.increment('k')).rejects.toThrow(KeyTypeError);
+      expect(await kv.get('k')).toBe(value);
+    });
+
+    it('bounds a list', async () => {
+      const { kv } = connect('shop');
+      const values = Array.from({ length: 10_000 }, () => '');
+      for (let i = 0; i < 100; i += 1) await kv.append('l', values);
+      await expect(kv.append('l', ['one more'])).rejects.toThrow(BackpressureError);
+      expect(await kv.range('l', -1, -1)).toEqual(['']);
+      expect(await kv.append('l', ['one more'], { keepLast: 2 })).toBe(2);
+    }, 30_000);
+
+    const wrong: [string, (kv: KeyValueStore) => Promise<unknown>][] = [
+      ['an empty key', (kv) => kv.get('')],
+      ['a key with half a character', (kv) => kv.delete('\ud83d')],
+      ['a key that is no string', (kv) => kv.get(7 as never)],
+      ['a value that is no string', (kv) => kv.set('k', 7 as never)],
+      ['a value with half a character', (kv) => kv.set('k', '\ud83d')],
+      ['a value that is too long', (kv) => kv.set('k', 'x'.repeat(16_777_217))],
+      ['a time of NaN', (kv) => kv.set('k', 'x', { ttlMs: Number.NaN })],
+      ['a negative time', (kv) => kv.append('k', ['x'], { ttlMs: -1 })],
+      ['no time', (kv) => kv.increment('k', 1, 0)],
+      ['a time without end', (kv) => kv.set('k', 'x', { ttlMs: Number.POSITIVE_INFINITY })],
+      ['a misspelt option', (kv) => kv.set('k', 'x', { ttl: 1 } as never)],
+      ['half an increment', (kv) => kv.increment('k', 0.5)],
+      ['keepLast 0', (kv) => kv.append('k', ['x'], { keepLast: 0 })],
+      ['half a keepLast', (kv) => kv.append('k', ['x'], { keepLast: 1.5 })],
+      ['values that are no list', (kv) => kv.append('k', 'xy' as never)],
+      ['a list with what is no string', (kv) => kv.append('k', ['x', 7 as never])],
+      [
+        'too many values',
+        (kv) =>
+          kv.append(
+            'k',
+            Array.from({ length: 10_001 }, () => ''),
+          ),
+      ],
+      ['a range from NaN', (kv) => kv.range('k', Number.NaN, -1)],
+      ['a range to half an entry', (kv) => kv.range('k', 0, 0.5)],
+    ];
+    it.each(wrong)('refuses %s, and changes nothing', async (_, use) => {
+      const { kv } = connect('shop');
+      await expect(use(kv)).rejects.toThrow(InvalidOptionError);
+      expect(await kv.delete('k')).toBe(false);
+    });
+
+    it('takes the longest time that there is', async () => {
+      const { kv } = connect('shop');
+      await kv.set('k', 'x', { ttlMs: Number.MAX_VALUE });
+      await kv.increment('n', 1, 0.5);
+      expect(await kv.get('k')).toBe('x');
+      await advance(5);
+      expect(await kv.get('n')).toBeUndefined();
     });
   });
 }

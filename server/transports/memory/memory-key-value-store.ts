@@ -1,6 +1,7 @@
+import { quote } from '../../errors.js';
 import type { Clock } from '../clock.js';
 import { BackpressureError, KeyTypeError } from '../errors.js';
-import type { KeyValueStore } from '../key-value-store.js';
+import { type KeyValueStore, maxListLength } from '../key-value-store.js';
 
 interface Entry {
   readonly value: string | string[];
@@ -37,10 +38,10 @@ export class MemoryKeyValueStore implements KeyValueStore {
 
   async increment(key: string, by = 1, ttlMs?: number): Promise<number> {
     const current = this.#string(key) ?? '0';
-    if (!/^-?\d+$/.test(current)) throw new KeyTypeError(key, 'a whole number');
-    const sum = Number(current) + by;
-    this.#write(key, String(sum), ttlMs);
-    return sum;
+    const number = Number(current);
+    if (!Number.isSafeInteger(number) || String(number) !== current) throw new KeyTypeError(key, 'a whole number');
+    this.#write(key, String(number + by), ttlMs);
+    return number + by;
   }
 
   async append(
@@ -48,18 +49,20 @@ export class MemoryKeyValueStore implements KeyValueStore {
     values: readonly string[],
     options: { keepLast?: number; ttlMs?: number } = {},
   ): Promise<number> {
+    const { keepLast = Number.POSITIVE_INFINITY, ttlMs } = options;
     const list = this.#list(key) ?? [];
+    const length = Math.min(list.length + values.length, keepLast);
+    if (length === 0) return 0;
+    if (length > maxListLength) throw new BackpressureError(`list ${quote(key)}`, `${maxListLength} entries`);
+    this.#write(key, list, ttlMs);
     for (const value of values) list.push(value);
-    if (options.keepLast !== undefined && list.length > options.keepLast) {
-      list.splice(0, list.length - options.keepLast);
-    }
-    this.#write(key, list, options.ttlMs);
-    return list.length;
+    list.splice(0, list.length - length);
+    return length;
   }
 
   async range(key: string, from: number, to: number): Promise<string[]> {
     const list = this.#list(key) ?? [];
-    return list.slice(from, (to < 0 ? list.length + to : to) + 1);
+    return list.slice(from, Math.max(0, (to < 0 ? list.length + to : to) + 1));
   }
 
   #live(key: string): Entry | undefined {

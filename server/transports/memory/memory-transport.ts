@@ -1,5 +1,6 @@
 import { InvalidOptionError } from '../../errors.js';
 import { checkOptionNames } from '../../option-names.js';
+import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import { type Clock, systemClock } from '../clock.js';
 import type { KeyValueStore } from '../key-value-store.js';
 import type { EventMetrics, FailureRecord } from '../stats.js';
@@ -45,7 +46,7 @@ export function memoryTransport(options: MemoryTransportOptions = {}): Transport
   checkCount('maxPending', maxPending, 1);
   checkCount('maxDeadLetters', maxDeadLetters, 0);
   const broker = new Broker(clock, { maxPending, maxDeadLetters });
-  const kv = new MemoryKeyValueStore(clock);
+  const kv = new CheckedKeyValueStore(new MemoryKeyValueStore(clock));
   return { connect: ({ service }) => new MemoryTransportManager(broker, kv, broker.service(service)) };
 }
 

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
-import { KeyTypeError } from '../errors.js';
-import type { KeyValueStore } from '../key-value-store.js';
+import { quote } from '../../errors.js';
+import { BackpressureError, KeyTypeError } from '../errors.js';
+import { type KeyValueStore, maxListLength } from '../key-value-store.js';
 import type { CommandClient } from './command-client.js';
 import { appendScript, incrementScript } from './lua/key-values.js';
 import { readNumber } from './reply.js';
@@ -44,9 +45,11 @@ export class RedisKeyValueStore implements KeyValueStore {
     options: { keepLast?: number; ttlMs?: number } = {},
   ): Promise<number> {
     const { keepLast = '', ttlMs } = options;
-    const args = [ttlMs === undefined ? '' : expiry(ttlMs), keepLast, ...values];
+    const args = [ttlMs === undefined ? '' : expiry(ttlMs), maxListLength, keepLast, ...values];
     const run = (client: Redis): Promise<unknown> => appendScript.run(client, this.#key(key), args);
-    return readNumber(await this.#run(key, 'a list', run));
+    const length = await this.#run(key, 'a list', run);
+    if (length === null) throw new BackpressureError(`list ${quote(key)}`, `${maxListLength} entries`);
+    return readNumber(length);
   }
 
   range(key: string, from: number, to: number): Promise<string[]> {
@@ -72,7 +75,7 @@ export class RedisKeyValueStore implements KeyValueStore {
   }
 }
 
-/** Redis counts in whole milliseconds. */
+/** Redis counts in whole milliseconds, and not without end. */
 function expiry(ttlMs: number): number {
-  return Math.max(1, Math.ceil(ttlMs));
+  return Math.min(Math.ceil(ttlMs), Number.MAX_SAFE_INTEGER);
 }

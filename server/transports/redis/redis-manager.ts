@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import { type Clock, systemClock } from '../clock.js';
 import type { KeyValueStore } from '../key-value-store.js';
 import type { Logger } from '../logger.js';
@@ -63,7 +64,7 @@ export class RedisManager implements TransportManager {
     this.#publisher = new Publisher(this.#commands, service, settings);
     this.#recorder = new Recorder(this.#commands, service, settings);
     this.#members = new Members(this.#commands, settings.prefix);
-    this.kv = new RedisKeyValueStore(this.#commands, settings.prefix);
+    this.kv = new CheckedKeyValueStore(new RedisKeyValueStore(this.#commands, settings.prefix));
   }
 
   async start(options: ConsumeOptions): Promise<void> {

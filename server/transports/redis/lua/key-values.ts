@@ -12,11 +12,14 @@ ${expire}
 return sum
 `);
 
-/** Pushes to a list, trims it and sets its expiry. */
+/** Pushes to a list, trims it and sets its expiry; nothing where it would become too long. Answers its length. */
 export const appendScript: Script = new Script(`
-for index = 3, #ARGV do redis.call('RPUSH', KEYS[1], ARGV[index]) end
-if ARGV[2] == '0' then redis.call('DEL', KEYS[1]) end
-if ARGV[2] ~= '' then redis.call('LTRIM', KEYS[1], -ARGV[2], -1) end
+local longest, keepLast = tonumber(ARGV[2]), tonumber(ARGV[3]) or math.huge
+local length = math.min(redis.call('LLEN', KEYS[1]) + #ARGV - 3, keepLast)
+if length > longest then return false end
+if length == 0 then return 0 end
+for index = 4, #ARGV do redis.call('RPUSH', KEYS[1], ARGV[index]) end
+redis.call('LTRIM', KEYS[1], -length, -1)
 ${expire}
-return redis.call('LLEN', KEYS[1])
+return length
 `);
