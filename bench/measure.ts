@@ -48,6 +48,6 @@ export async function compare({ scenario, unit, times, figure, hubline, peers }:
 }
 
 /** The middle value. */
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }

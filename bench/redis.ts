@@ -5,7 +5,7 @@ import { createHub, type Hub } from '../dist/index.js';
 import { redisTransport } from '../dist/transports/redis/index.js';
 import { startRedisServer } from '../scripts/redis-server.js';
 import { batch, countdown, inBatches } from './batches.js';
-import { type Contender, compare } from './measure.js';
+import { type Contender, compare, median } from './measure.js';
 import { withVersion } from './peer-version.js';
 import type { Row } from './row.js';
 
@@ -43,7 +43,7 @@ export async function redis(): Promise<Row[]> {
       })),
     );
     for (const { close } of [bare, hubline]) await close();
-    return [...rows, ...(await bytesAnEvent(server.url))];
+    return [...rows, await introspected(server.url), ...(await bytesAnEvent(server.url))];
   } finally {
     await server.release();
   }
@@ -110,6 +110,33 @@ async function hublineEmitted(url: string): Promise<ClosableContender> {
     name: 'hubline, in a tick',
     run: (count) => inBatches(count, () => hub.emit('order', payload)),
     close: () => stop(hub),
+  };
+}
+
+/** What the dashboard asks for at every poll: all that three processes have registered, each type in use. */
+async function introspected(url: string): Promise<Row> {
+  const prefix = randomUUID();
+  const types = Array.from({ length: 1_000 }, (_, n) => `type ${n}`);
+  const hubs = Array.from({ length: 3 }, () => createHub({ transport: redisTransport({ url, prefix }) }));
+  for (const hub of hubs) {
+    for (const type of types) hub.event({ type, handler: () => {} });
+    await hub.start();
+  }
+  await Promise.all(types.map((type) => hubs[0]?.emit(type, payload)));
+  const observer = createHub({ transport: redisTransport({ url, prefix }), observer: true });
+  await observer.start();
+  const durations: number[] = [];
+  for (let time = 0; time < 50; time += 1) {
+    const startedAt = performance.now();
+    await observer.introspect();
+    durations.push(performance.now() - startedAt);
+  }
+  for (const hub of [observer, ...hubs]) await stop(hub);
+  return {
+    scenario: 'Redis: introspect 1,000 types of 3 processes',
+    unit: 'ms',
+    hubline: median(durations),
+    target: { of: 'figure', limit: 'at most', value: 20 },
   };
 }
 

@@ -164,6 +164,8 @@ export type {
   Delivery,
   Envelope,
   Outcome,
+  Overview,
+  OverviewQuery,
   RateLimit,
   Receipt,
   RunRecord,

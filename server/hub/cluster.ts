@@ -1,10 +1,11 @@
 import type { EventDescription, HubDescription, WorkflowDescription } from './hub-description.js';
 import type { AgentIntrospection } from './introspection.js';
 
-/** Something that is registered, and how many hubs that are running serve it. */
+/** Something that is registered, and who serves it. */
 export interface Served<T> {
   readonly description: T;
-  readonly processes: number;
+  /** How many hubs that are running serve it, by their service. */
+  readonly processes: ReadonlyMap<string, number>;
 }
 
 /** All that is registered on the hubs of one transport. */
@@ -25,14 +26,16 @@ export function mergeDescriptions(own: HubDescription, running: readonly HubDesc
   const all = [own, ...running];
   return {
     events: merge(
-      all.flatMap(({ events }) => events),
-      running.flatMap(({ events }) => events),
+      all,
+      running,
+      ({ events }) => events,
       ({ type }) => type,
       ({ kind }) => kind !== 'declared',
     ),
     workflows: merge(
-      all.flatMap(({ workflows }) => workflows),
-      running.flatMap(({ workflows }) => workflows),
+      all,
+      running,
+      ({ workflows }) => workflows,
       ({ name }) => name,
       () => true,
     ),
@@ -41,21 +44,25 @@ export function mergeDescriptions(own: HubDescription, running: readonly HubDesc
 }
 
 function merge<T>(
-  all: readonly T[],
-  running: readonly T[],
+  all: readonly HubDescription[],
+  running: readonly HubDescription[],
+  itemsOf: (hub: HubDescription) => readonly T[],
   nameOf: (item: T) => string,
   isServed: (item: T) => boolean,
 ): Served<T>[] {
-  const processes = new Map<string, number>();
-  for (const item of running) {
-    if (isServed(item)) processes.set(nameOf(item), (processes.get(nameOf(item)) ?? 0) + 1);
-  }
-  const merged = new Map<string, T>();
-  for (const item of all) {
+  const merged = new Map<string, { description: T; processes: Map<string, number> }>();
+  for (const item of all.flatMap(itemsOf)) {
     const found = merged.get(nameOf(item));
-    if (found === undefined || (!isServed(found) && isServed(item))) merged.set(nameOf(item), item);
+    if (found === undefined) merged.set(nameOf(item), { description: item, processes: new Map() });
+    else if (!isServed(found.description) && isServed(item)) found.description = item;
   }
-  return [...merged].map(([name, description]) => ({ description, processes: processes.get(name) ?? 0 }));
+  for (const hub of running) {
+    for (const item of itemsOf(hub).filter(isServed)) {
+      const processes = merged.get(nameOf(item))?.processes;
+      processes?.set(hub.service, (processes.get(hub.service) ?? 0) + 1);
+    }
+  }
+  return [...merged.values()];
 }
 
 /** Agents of one name are one agent, at work in several processes: their runs and tokens add up. */

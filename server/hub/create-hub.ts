@@ -21,8 +21,8 @@ import { type HandlerInfo, handlerInfo } from './handler-info.js';
 import type { Hub, HubOptions, StopResult } from './hub.js';
 import { agentsRevision, describeHub, type HubDescription } from './hub-description.js';
 import { type HubSettings, resolveHubOptions } from './hub-settings.js';
-import { introspect, isRegistered, isRegisteredWorkflow } from './introspect.js';
 import type { HubIntrospection } from './introspection.js';
+import { Introspector } from './introspector.js';
 import { Lifecycle } from './lifecycle.js';
 import { nearestNames } from './nearest-names.js';
 import { observeCounts } from './observe-counts.js';
@@ -62,6 +62,7 @@ class HubRuntime implements Hub, DeliveryHost {
   readonly transport: TransportManager;
   readonly logger: Logger;
   readonly maxPayloadBytes: number;
+  readonly #introspector: Introspector;
   readonly #id = randomUUID().slice(0, 8);
   readonly #allowCycles: boolean;
   readonly #concurrency: number;
@@ -78,6 +79,7 @@ class HubRuntime implements Hub, DeliveryHost {
 
   constructor(transport: TransportManager, settings: Omit<HubSettings, 'service' | 'transport'>) {
     this.transport = transport;
+    this.#introspector = new Introspector(transport);
     this.logger = settings.logger;
     this.maxPayloadBytes = settings.maxPayloadBytes;
     this.#allowCycles = settings.allowCycles;
@@ -163,7 +165,7 @@ class HubRuntime implements Hub, DeliveryHost {
   }
 
   async introspect(): Promise<HubIntrospection> {
-    return introspect(this.#describe(), this.transport, this.#startedAt);
+    return this.#introspector.read(this.#describe(), this.#startedAt);
   }
 
   async revision(type?: string): Promise<string> {
@@ -267,18 +269,18 @@ class HubRuntime implements Hub, DeliveryHost {
   }
 
   #describe(): HubDescription {
-    return describeHub([...this.#events.values()], [...this.#workflows.values()], this.#informed);
+    return describeHub(this.service, [...this.#events.values()], [...this.#workflows.values()], this.#informed);
   }
 
   /** The type, where it is registered here or on another hub of the transport. */
   async #known(type: string): Promise<string> {
-    const isKnown = this.#events.has(type) || (await isRegistered(type, this.transport));
+    const isKnown = this.#events.has(type) || (await this.#introspector.hasEvent(type));
     return isKnown ? type : this.#registered(type).type;
   }
 
   /** @throws {UnknownEventError} unless an event type or a workflow of this name is registered, here or elsewhere */
   async #checkName(name: string): Promise<void> {
-    if (this.#workflows.has(name) || (await isRegisteredWorkflow(name, this.transport))) return;
+    if (this.#workflows.has(name) || (await this.#introspector.hasWorkflow(name))) return;
     await this.#known(name);
   }
 

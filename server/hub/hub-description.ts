@@ -12,17 +12,20 @@ export type WorkflowDescription = Omit<WorkflowIntrospection, 'metrics' | 'runs'
 
 /** What a hub tells other hubs, on the same transport, of what it registered: neither handlers nor counts. */
 export interface HubDescription {
+  readonly service: string;
   readonly events: readonly EventDescription[];
   readonly workflows: readonly WorkflowDescription[];
   readonly agents: readonly AgentIntrospection[];
 }
 
 export function describeHub(
+  service: string,
   events: readonly RegisteredEvent[],
   workflows: readonly HubWorkflow[],
   informed: readonly HandlerInfo[],
 ): HubDescription {
   return {
+    service,
     events: events.map(describeEvent),
     workflows: workflows.map(describeWorkflow),
     agents: describeAgents(informed),
@@ -31,9 +34,10 @@ export function describeHub(
 
 /** Reads what a hub told, perhaps one of another version: what cannot be understood is left out. */
 export function parseDescription(json: string): HubDescription {
-  const { events, workflows, agents } = Object(JSON.parse(json)) as Record<string, unknown>;
+  const { service, events, workflows, agents } = Object(JSON.parse(json)) as Record<string, unknown>;
   // The names and lists that are looked into are checked; the rest is only shown.
   return {
+    service: String(service),
     events: listOf<EventDescription>(events, ({ type, kind }) => typeof type === 'string' && typeof kind === 'string'),
     workflows: listOf<WorkflowDescription>(
       workflows,

@@ -33,8 +33,8 @@ export interface EventIntrospection {
   readonly processes?: number;
   /** Summed over the services that handle the type. */
   readonly metrics: Counts;
-  /** Counts a service, present where more than one service handles the type. */
-  readonly services?: readonly { readonly service: string; readonly metrics: Counts }[];
+  /** Counts a service, and its running hubs that handle the type; present where more than one service does or did. */
+  readonly services?: readonly { readonly service: string; readonly processes?: number; readonly metrics: Counts }[];
 }
 
 /** A registered workflow with its steps and counts. */

@@ -151,6 +151,26 @@ export interface TypeCounts {
   readonly services: readonly { readonly service: string; readonly counts: Counts }[];
 }
 
+/** What {@link TransportManager.overview} is asked for. */
+export interface OverviewQuery {
+  /** Whose counts. */
+  readonly types: readonly string[];
+  /** Whose runs. */
+  readonly runTypes: readonly string[];
+  /** The most runs of each type. */
+  readonly runLimit: number;
+}
+
+/** All that is shown of a transport at once. */
+export interface Overview {
+  /** As {@link TransportManager.registered} answers it. */
+  readonly registered: readonly string[];
+  /** Of `types`, in their order. */
+  readonly counts: readonly TypeCounts[];
+  /** Of `runTypes`, in their order: of all services, newest first. */
+  readonly runs: readonly (readonly RunRecord[])[];
+}
+
 /** One service's connection to a transport. */
 export interface TransportManager {
   /** `memory` or `redis`. */
@@ -182,8 +202,8 @@ export interface TransportManager {
    * @throws {BackpressureError} where it does not fit; the letter is kept
    */
   replay(id: string): Promise<boolean>;
-  /** Newest first, at most `limit` of each type, of all services, in the order of `types`. */
-  runs(types: readonly string[], limit: number): Promise<readonly (readonly RunRecord[])[]>;
+  /** What is registered, its counts and its latest runs, in one round trip. */
+  overview(query: OverviewQuery): Promise<Overview>;
   /** A run of this service; `undefined` where it is not known, or no longer. */
   run(type: string, id: string): Promise<RunRecord | undefined>;
   /** Resolves when a run of this service has ended. Rejects with the signal's reason. */
@@ -195,7 +215,7 @@ export interface TransportManager {
   endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult>;
   /** What every connection that is open now, in any process, tells of itself; a few seconds old at most. In no order. */
   registered(): Promise<readonly string[]>;
-  /** Changes whenever an answer of `counts`, `metrics`, `failures`, `runs` or `registered` would, for one type or any. */
+  /** Changes whenever an answer of `counts`, `metrics`, `failures` or `overview` would, for one type or any. */
   revision(type?: string): Promise<string>;
   /**
    * Begins no further delivery, unless no other connection could and what waits would be lost. Waits up to

@@ -80,7 +80,13 @@ const event = object<EventIntrospection>({
   schema: optional(record),
   metrics: counts,
   services: optional(
-    array(object<NonNullable<EventIntrospection['services']>[number]>({ service: string, metrics: counts })),
+    array(
+      object<NonNullable<EventIntrospection['services']>[number]>({
+        service: string,
+        processes: optional(number),
+        metrics: counts,
+      }),
+    ),
   ),
 });
 

@@ -99,5 +99,19 @@ export function describeConnections({ advance, consume, counts, next, until }: C
       expect(await observer.transport.revision()).not.toBe(before);
       expect(await shop.transport.registered()).toHaveLength(2);
     });
+
+    it('comes with the counts of types, known or not, and with runs', async () => {
+      const shop = await consume(['a', { type: 'run', keepsRuns: true }], { description: '"shop"' });
+      await shop.transport.publish([envelope('a'), envelope('run')]);
+      const query = { types: ['a', 'unknown'], runTypes: ['run'], runLimit: 9 };
+      expect(await shop.transport.overview(query)).toMatchObject({
+        registered: ['"shop"'],
+        counts: [
+          { total: { received: 1 }, services: [{ service: 'shop' }] },
+          { total: { received: 0 }, services: [] },
+        ],
+        runs: [[{ service: 'shop', attempt: 1 }]],
+      });
+    });
   });
 }

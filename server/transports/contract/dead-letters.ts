@@ -159,7 +159,8 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
       const ended = shop.transport.runEnded('run', id, signal);
       await replayed.commit({ ...completed(), result: '7' });
       expect(await ended).toMatchObject({ status: 'completed', result: '7' });
-      expect(await shop.transport.runs(['run'], 9)).toMatchObject([[{ id, status: 'completed' }]]);
+      const query = { types: [], runTypes: ['run'], runLimit: 9 };
+      expect((await shop.transport.overview(query)).runs).toMatchObject([[{ id, status: 'completed' }]]);
     });
 
     it('are none where a run was ended from outside', async () => {

@@ -11,6 +11,8 @@ import type {
   DeadLetterRecord,
   Envelope,
   Outcome,
+  Overview,
+  OverviewQuery,
   Receipt,
   RunRecord,
   Transport,
@@ -102,8 +104,12 @@ class MemoryTransportManager implements TransportManager {
     return this.#broker.replay(id, this.#service);
   }
 
-  async runs(types: readonly string[], limit: number): Promise<readonly (readonly RunRecord[])[]> {
-    return types.map((type) => this.#broker.runs(type, limit));
+  async overview({ types, runTypes, runLimit }: OverviewQuery): Promise<Overview> {
+    return {
+      registered: this.#broker.descriptions,
+      counts: types.map((type) => this.#broker.counts(type)),
+      runs: runTypes.map((type) => this.#broker.runs(type, runLimit)),
+    };
   }
 
   async run(type: string, id: string): Promise<RunRecord | undefined> {

@@ -1,24 +1,17 @@
-import type { CommandClient } from './command-client.js';
-import { membersScript } from './lua/membership.js';
 import { readArray, readHash, readString } from './reply.js';
 
-/** What all processes on one Redis tell of themselves. Asks only for what it has not read before. */
+/** What all processes on one Redis tell of themselves: what is known of them need not be read again. */
 export class Members {
-  readonly #client: CommandClient;
-  readonly #prefix: string;
   #texts: ReadonlyMap<string, string> = new Map();
 
-  constructor(client: CommandClient, prefix: string) {
-    this.#client = client;
-    this.#prefix = prefix;
+  /** What to tell the script that is asked, and how to read what it answers: a text for each process that lives. */
+  ask(): { readonly args: readonly (string | number)[]; readonly read: (answer: unknown) => readonly string[] } {
+    // An answer goes with what was known when it was asked for, whatever was read meanwhile.
+    const known = this.#texts;
+    return { args: [known.size, ...known.keys()], read: (answer) => this.#read(answer, known) };
   }
 
-  /** One of each process that lives; those of one kind are the same. */
-  async descriptions(): Promise<readonly string[]> {
-    const known = this.#texts;
-    const answer = await this.#client.run((client) => membersScript.run(client, this.#prefix, [...known.keys()]), {
-      isRepeatable: true,
-    });
+  #read(answer: unknown, known: ReadonlyMap<string, string>): readonly string[] {
     const [hashes, newTexts] = readArray(answer);
     const texts = new Map([...known, ...readHash(newTexts)]);
     const found = readArray(hashes).map((value) => {

@@ -12,6 +12,8 @@ import type {
   DeadLetterRecord,
   Envelope,
   Outcome,
+  Overview,
+  OverviewQuery,
   Receipt,
   RunRecord,
   TransportManager,
@@ -24,7 +26,8 @@ import { connectConsumer } from './consumer-connection.js';
 import { readDeadLetters } from './dead-letter-reader.js';
 import { endRunScript } from './lua/commit.js';
 import { deadLettersScript, replayScript } from './lua/dead-letters.js';
-import { countsScript, failuresScript, metricsScript, revisionScript, runScript, runsScript } from './lua/read.js';
+import { membersScript } from './lua/membership.js';
+import { countsScript, failuresScript, metricsScript, overviewScript, revisionScript, runScript } from './lua/read.js';
 import type { Script, ScriptArgument } from './lua/script.js';
 import { Members } from './members.js';
 import { Membership } from './membership.js';
@@ -35,7 +38,7 @@ import { Recorder } from './recorder.js';
 import { RedisKeyValueStore } from './redis-key-value-store.js';
 import type { RedisSettings } from './redis-options.js';
 import { readArray, readNumber, readString } from './reply.js';
-import { readRun } from './run-reader.js';
+import { readRun, readRuns } from './run-reader.js';
 import { encodeReason, RunWatch } from './run-watch.js';
 import { warnOfEviction } from './server-checks.js';
 import { readCounts, readFailures, readMetrics } from './stats-reader.js';
@@ -51,7 +54,7 @@ export class RedisManager implements TransportManager {
   readonly #commands: CommandClient;
   readonly #publisher: Publisher;
   readonly #recorder: Recorder;
-  readonly #members: Members;
+  readonly #members = new Members();
   #membership: Membership | undefined;
   #consumer: Consumer | undefined;
   #watch: Promise<RunWatch> | undefined;
@@ -63,7 +66,6 @@ export class RedisManager implements TransportManager {
     this.#commands = new CommandClient(settings, logger);
     this.#publisher = new Publisher(this.#commands, service, settings);
     this.#recorder = new Recorder(this.#commands, service, settings);
-    this.#members = new Members(this.#commands, settings.prefix);
     this.kv = new CheckedKeyValueStore(new RedisKeyValueStore(this.#commands, settings.prefix));
   }
 
@@ -98,7 +100,7 @@ export class RedisManager implements TransportManager {
   }
 
   async counts(types: readonly string[]): Promise<readonly TypeCounts[]> {
-    return readCounts(await this.#ask(countsScript, types.map(encodeURIComponent)));
+    return readCounts(await this.#ask(countsScript, [types.length, ...types.map(encodeURIComponent)]));
   }
 
   async metrics(type: string): Promise<EventMetrics> {
@@ -119,14 +121,16 @@ export class RedisManager implements TransportManager {
     return readNumber(await this.#ask(replayScript, args)) === 1;
   }
 
-  async runs(types: readonly string[], limit: number): Promise<readonly (readonly RunRecord[])[]> {
-    const answer = await this.#ask(runsScript, [limit, ...types.map(encodeURIComponent)]);
-    return readArray(answer).map((runs) =>
-      readArray(runs)
-        .map(readRun)
-        .sort((a, b) => b.acceptedAt - a.acceptedAt)
-        .slice(0, limit),
+  async overview({ types, runTypes, runLimit }: OverviewQuery): Promise<Overview> {
+    const members = this.#members.ask();
+    const [registered, counts, runs] = readArray(
+      await this.#ask(overviewScript, [
+        ...members.args,
+        ...[types.length, ...types.map(encodeURIComponent)],
+        ...[runLimit, runTypes.length, ...runTypes.map(encodeURIComponent)],
+      ]),
     );
+    return { registered: members.read(registered), counts: readCounts(counts), runs: readRuns(runs, runLimit) };
   }
 
   async run(type: string, id: string): Promise<RunRecord | undefined> {
@@ -158,8 +162,9 @@ export class RedisManager implements TransportManager {
     );
   }
 
-  registered(): Promise<readonly string[]> {
-    return this.#members.descriptions();
+  async registered(): Promise<readonly string[]> {
+    const { args, read } = this.#members.ask();
+    return read(await this.#ask(membersScript, args));
   }
 
   async revision(type?: string): Promise<string> {

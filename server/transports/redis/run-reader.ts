@@ -27,6 +27,16 @@ export function readRun(answer: unknown): RunRecord {
   };
 }
 
+/** Reads the runs of several types: of each type the newest of all units, newest first. */
+export function readRuns(answer: unknown, limit: number): RunRecord[][] {
+  return readArray(answer).map((runs) =>
+    readArray(runs)
+      .map(readRun)
+      .sort((a, b) => b.acceptedAt - a.acceptedAt)
+      .slice(0, limit),
+  );
+}
+
 /** Checkpoints in the order in which they were made; each value follows its number. */
 export function readCheckpoints(hash: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const numbered = [...hash].map(([key, stored]) => {

@@ -50,28 +50,35 @@ while position < #ARGV do call('SREM', prefix .. ':handlers:' .. take(), member)
 call('INCR', prefix .. ':revision')
 `);
 
-/** What members that live tell of themselves: a hash for each, then the texts of those that were not asked with. */
-export const membersScript: Script = new Script(`${library}
-local known, hashes, texts = {}, {}, {}
-for _, hash in ipairs(ARGV) do known[hash] = true end
-for _, member in ipairs(call('SMEMBERS', prefix .. ':members')) do
-  local hash = call('GET', prefix .. ':member:' .. member)
-  if not hash then
-    call('SREM', prefix .. ':members', member)
-    call('INCR', prefix .. ':revision')
-  elseif known[hash] then
-    hashes[#hashes + 1] = hash
-  else
-    local text = call('GET', prefix .. ':description:' .. hash)
-    if text then
-      known[hash] = true
+/** What members that live tell of themselves: a hash for each, then the texts of those that the asker does not know. */
+export const membersReading = `
+local function readMembers()
+  local known, hashes, texts = {}, {}, {}
+  for _ = 1, takeNumber() do known[take()] = true end
+  for _, member in ipairs(call('SMEMBERS', prefix .. ':members')) do
+    local hash = call('GET', prefix .. ':member:' .. member)
+    if not hash then
+      call('SREM', prefix .. ':members', member)
+      call('INCR', prefix .. ':revision')
+    elseif known[hash] then
       hashes[#hashes + 1] = hash
-      texts[#texts + 1] = hash
-      texts[#texts + 1] = text
+    else
+      local text = call('GET', prefix .. ':description:' .. hash)
+      if text then
+        known[hash] = true
+        hashes[#hashes + 1] = hash
+        texts[#texts + 1] = hash
+        texts[#texts + 1] = text
+      end
     end
   end
+  return { hashes, texts }
 end
-return { hashes, texts }
+`;
+
+/** What members that live tell of themselves. */
+export const membersScript: Script = new Script(`${library}${membersReading}
+return readMembers()
 `);
 
 /**

@@ -1,19 +1,26 @@
 import { activity, library } from './library.js';
+import { membersReading } from './membership.js';
 import { Script } from './script.js';
 
-/** Counts of many types: for each its units, as { unit, active, received, ... }. */
-export const countsScript: Script = new Script(`${library}${activity}
-local active = activeJobs()
-local answer = {}
-for index, type in ipairs(ARGV) do
-  local units = {}
-  for at, unit in ipairs(call('SMEMBERS', prefix .. ':units:' .. type)) do
-    units[at] = { unit, active[unit] or 0, unpack(call('HMGET', prefix .. ':stats:' .. unit,
-      'received', 'completed', 'failed', 'retried', 'lastReceivedAt', 'lastFailedAt')) }
+const countsReading = `
+local function readCounts()
+  local active = activeJobs()
+  local answer = {}
+  for index = 1, takeNumber() do
+    local units = {}
+    for at, unit in ipairs(call('SMEMBERS', prefix .. ':units:' .. take())) do
+      units[at] = { unit, active[unit] or 0, unpack(call('HMGET', prefix .. ':stats:' .. unit,
+        'received', 'completed', 'failed', 'retried', 'lastReceivedAt', 'lastFailedAt')) }
+    end
+    answer[index] = units
   end
-  answer[index] = units
+  return answer
 end
-return answer
+`;
+
+/** Counts of many types: for each its units, as { unit, active, received, ... }. */
+export const countsScript: Script = new Script(`${library}${activity}${countsReading}
+return readCounts()
 `);
 
 /** One type in depth: the time, then for each unit its activity, counters and minutes. */
@@ -48,7 +55,7 @@ end
 return changes .. '.' .. running .. '.' .. math.floor(now / 60000)
 `);
 
-const readRun = `
+const runReading = `
 local function readRun(unit, id)
   local key = prefix .. ':run:' .. unit .. ':' .. id
   local run = call('HMGET', key, 'data', 'acceptedAt', 'attempt', 'status', 'endedAt', 'value', 'lane')
@@ -60,22 +67,30 @@ end
 `;
 
 /** One run, or nothing. */
-export const runScript: Script = new Script(`${library}${readRun}
+export const runScript: Script = new Script(`${library}${runReading}
 return readRun(take(), take())
 `);
 
-/** The latest runs of each type, of all its units. */
-export const runsScript: Script = new Script(`${library}${readRun}
-local limit = takeNumber()
-local answer = {}
-for index = 2, #ARGV do
-  local runs = {}
-  for _, unit in ipairs(call('SMEMBERS', prefix .. ':units:' .. ARGV[index])) do
-    for _, id in ipairs(call('ZREVRANGE', prefix .. ':runs:' .. unit, 0, limit - 1)) do
-      runs[#runs + 1] = readRun(unit, id)
+const runsReading = `
+local function readRuns()
+  local limit = takeNumber()
+  local answer = {}
+  for index = 1, takeNumber() do
+    local runs = {}
+    for _, unit in ipairs(call('SMEMBERS', prefix .. ':units:' .. take())) do
+      for _, id in ipairs(call('ZREVRANGE', prefix .. ':runs:' .. unit, 0, limit - 1)) do
+        runs[#runs + 1] = readRun(unit, id)
+      end
     end
+    answer[index] = runs
   end
-  answer[index - 1] = runs
+  return answer
 end
-return answer
-`);
+`;
+
+/** What members tell of themselves, the counts of many types, and the latest runs of some, of all their units. */
+export const overviewScript: Script = new Script(
+  `${library}${activity}${membersReading}${countsReading}${runReading}${runsReading}
+return { readMembers(), readCounts(), readRuns() }
+`,
+);
