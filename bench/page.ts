@@ -1,19 +1,24 @@
 /**
  * Measures the dashboard's page under load with the browser's own profiler and counters: 5,000 event types, each of which
- * has changed at every poll. An argument sets for how many minutes (default 2; the page's samples are all there after 5).
+ * has changed at every poll. With `--minutes 30` it watches the heap for so long in place of that, while the page polls
+ * and every type changes once a second.
  *
  * @module
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { setTimeout } from 'node:timers/promises';
+import { setInterval, setTimeout } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
 import { type Browser, type CDPSession, chromium, type Page } from 'playwright';
 import { createDashboardHandler, createHub, type Hub } from '../dist/index.js';
 import { findBrowser, launchOptions } from '../scripts/browser.js';
 
 const types = 5_000;
-const scrolls = 5;
-const settleMs = 700;
+/** The first few polls compile the page's code. */
+const warmUps = 8;
+const polls = 40;
+const scrolls = 8;
+const settleMs = 500;
 const samplingUs = 500;
 
 /** What one poll costs on the main thread, in milliseconds. */
@@ -32,6 +37,11 @@ interface Profile {
   readonly timeDeltas?: readonly number[];
 }
 
+interface OpenPage {
+  readonly page: Page;
+  readonly session: CDPSession;
+}
+
 async function startHub(): Promise<Hub> {
   const hub = createHub({ service: 'bench' });
   for (let n = 0; n < types; n += 1) hub.event({ type: `service ${n % 50}.event ${n}`, handler: () => {} });
@@ -41,6 +51,15 @@ async function startHub(): Promise<Hub> {
 
 async function emitToAll(hub: Hub): Promise<void> {
   for (let n = 0; n < types; n += 1) await hub.emit(`service ${n % 50}.event ${n}`, null);
+}
+
+async function open(browser: Browser, url: string): Promise<OpenPage> {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable');
+  await page.goto(url);
+  await page.getByRole('button', { name: `All ${types.toLocaleString('en')}` }).waitFor();
+  return { page, session };
 }
 
 async function readMetric(session: CDPSession, ...wanted: readonly string[]): Promise<number> {
@@ -73,7 +92,7 @@ function profiled({ nodes, samples = [], timeDeltas = [] }: Profile): Pick<Cost,
   return cost;
 }
 
-async function measurePoll(hub: Hub, page: Page, session: CDPSession): Promise<Cost> {
+async function measurePoll(hub: Hub, { page, session }: OpenPage): Promise<Cost> {
   await emitToAll(hub);
   const layoutBefore = await readLayout(session);
   await session.send('Profiler.start');
@@ -86,8 +105,16 @@ async function measurePoll(hub: Hub, page: Page, session: CDPSession): Promise<C
   return { ...profiled(profile), layout: (await readLayout(session)) - layoutBefore };
 }
 
+async function measurePolls(hub: Hub, opened: OpenPage): Promise<readonly Cost[]> {
+  await opened.session.send('Profiler.enable');
+  await opened.session.send('Profiler.setSamplingInterval', { interval: samplingUs });
+  const costs: Cost[] = [];
+  for (let poll = 0; poll < warmUps + polls; poll += 1) costs.push(await measurePoll(hub, opened));
+  return costs.slice(warmUps);
+}
+
 /** Milliseconds between frames while the table scrolls and is polled. */
-async function measureScrolling(hub: Hub, page: Page, session: CDPSession): Promise<readonly number[]> {
+async function measureScrolling(hub: Hub, { page, session }: OpenPage): Promise<readonly number[]> {
   await page.evaluate(`window.frames = []; (() => {
     let last = performance.now();
     const count = (now) => { frames.push(now - last); last = now; requestAnimationFrame(count); };
@@ -100,6 +127,21 @@ async function measureScrolling(hub: Hub, page: Page, session: CDPSession): Prom
   return page.evaluate<number[]>('frames.slice(1)');
 }
 
+/** Prints the heap ten times over the minutes, which may be parts of one. */
+async function watchHeap(hub: Hub, { session }: OpenPage, minutes: number): Promise<void> {
+  console.log(`\nHeap of the page, in MB, over ${minutes} minutes`);
+  const startedAt = performance.now();
+  let readings = 0;
+  for await (const _ of setInterval(1_000)) {
+    await emitToAll(hub);
+    const passed = (performance.now() - startedAt) / 60_000;
+    if (passed < (readings / 10) * minutes) continue;
+    console.log(`  after ${passed.toFixed(1).padStart(5)} min ${(await readHeap(session)).toFixed(1).padStart(8)}`);
+    if (readings === 10) return;
+    readings += 1;
+  }
+}
+
 function print(name: string, values: readonly number[]): void {
   const sorted = [...values].sort((a, b) => a - b);
   const at = (part: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
@@ -107,50 +149,36 @@ function print(name: string, values: readonly number[]): void {
   console.log(`  ${name.padEnd(28)}${figures.join('')}`);
 }
 
-async function measure(browser: Browser, url: string, hub: Hub, minutes: number): Promise<void> {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-  const session = await page.context().newCDPSession(page);
-  await session.send('Performance.enable');
-  await session.send('Profiler.enable');
-  await session.send('Profiler.setSamplingInterval', { interval: samplingUs });
-  const open = async (route: string): Promise<void> => {
-    await page.goto('about:blank');
-    await page.goto(url + route);
-    await page.getByRole('button', { name: `All ${types.toLocaleString('en')}` }).waitFor();
-  };
-  await open('#/?every=off&sort=received');
-  const polls: Cost[] = [];
-  const durationMs = minutes * 60_000;
-  const startedAt = performance.now();
-  console.log(`\nHeap of the page, in MB, over ${minutes} minutes`);
-  for (let heaps = 0; performance.now() - startedAt < durationMs; ) {
-    polls.push(await measurePoll(hub, page, session));
-    if (performance.now() - startedAt < (heaps / 10) * durationMs) continue;
-    heaps += 1;
-    console.log(
-      `  after ${String(polls.length).padStart(4)} polls ${(await readHeap(session)).toFixed(1).padStart(8)}`,
-    );
-  }
-  // The first few compile the page's code.
-  const settled = polls.slice(5);
+async function measure(browser: Browser, hub: Hub, url: string): Promise<void> {
+  const costs = await measurePolls(hub, await open(browser, `${url}#/?every=off&sort=received`));
   console.log('\nMilliseconds                    median     p95     max');
   for (const part of ['script', 'garbageCollection', 'layout'] as const) {
-    const values = settled.map((cost) => cost[part]);
-    print(`${part} a poll`, values);
+    print(
+      `${part} a poll`,
+      costs.map((cost) => cost[part]),
+    );
   }
-  await open('#/?every=1');
-  print('between frames, scrolling', await measureScrolling(hub, page, session));
+  const frames = await measureScrolling(hub, await open(browser, `${url}#/?every=1`));
+  print('between frames, scrolling', frames);
+  const average = frames.reduce((sum, ms) => sum + ms, 0) / frames.length;
+  console.log(`  frames a second, scrolling  ${(1_000 / average).toFixed(1).padStart(8)}`);
 }
 
+const { values } = parseArgs({ options: { minutes: { type: 'string' } } });
+const minutes = Number(values.minutes ?? 0);
+if (!Number.isFinite(minutes) || minutes < 0)
+  throw new Error(`--minutes is ${values.minutes}, not a number of minutes`);
 const hub = await startHub();
 const server = createServer(createDashboardHandler(hub));
 await once(server.listen(0, '127.0.0.1'), 'listening');
 const address = server.address();
 if (typeof address !== 'object' || address === null) throw new Error('a TCP server that listens has a port');
+const url = `http://127.0.0.1:${address.port}/`;
 const browser = await chromium.launch(launchOptions(findBrowser()));
 console.log(`Chromium ${browser.version()}, ${types} event types, all of which change between polls`);
 try {
-  await measure(browser, `http://127.0.0.1:${address.port}/`, hub, Number(process.argv[2] ?? 2));
+  if (minutes === 0) await measure(browser, hub, url);
+  else await watchHeap(hub, await open(browser, `${url}#/?every=1&sort=received`), minutes);
 } finally {
   await browser.close();
 }
