@@ -11,7 +11,7 @@ afterEach(() => {
   page = undefined;
 });
 
-const triage = { name: 'triage', model: 'small-1', tools: ['find_order'], delegates: ['drafter', 'elsewhere'] };
+const triage = { name: 'triage', model: 'small-1', tools: ['find_order'], delegates: ['drafter'] };
 
 function support(): FakeApi {
   const api = createFakeApi([

@@ -11,7 +11,6 @@ import { SnapshotDialog } from './components/snapshot-dialog.js';
 import type { RowFocus } from './components/use-row-focus.js';
 import { useSnapshots } from './components/use-snapshots.js';
 import { Workflows } from './components/workflows.js';
-import { countByFilter } from './state/event-list.js';
 import { mediaQuery } from './state/media-query.js';
 import type { Monitor } from './state/monitor.js';
 import type { Navigation } from './state/navigation.js';
@@ -89,8 +88,7 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
 }
 
 function PageTitle({ monitor: { store } }: { monitor: Monitor }): null {
-  store.reading.value;
-  const { failing } = countByFilter(store.rows.value.values());
+  const { failing } = store.byFilter.value;
   const title = `${failing === 0 ? '' : `(${failing} failing) `}${store.hub.value?.service ?? 'Dashboard'} · Hubline`;
   useEffect(() => {
     document.title = title;

@@ -21,13 +21,12 @@ export interface AgentCardProps {
   readonly uses: readonly AgentUse[];
   /** Whether the URL names this agent. */
   readonly isOpen: boolean;
-  readonly isKnown: (agent: string) => boolean;
   /** The query that links keep. */
   readonly query: string;
 }
 
 /** One agent: what it is, how its runs ended, what they cost. */
-export function AgentCard({ agent, uses, isOpen, isKnown, query }: AgentCardProps): JSX.Element {
+export function AgentCard({ agent, uses, isOpen, query }: AgentCardProps): JSX.Element {
   const { name, description, model, tools, delegates, runs, tokenUsage } = agent;
   const card = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -57,10 +56,7 @@ export function AgentCard({ agent, uses, isOpen, isKnown, query }: AgentCardProp
       <dl class="facts">
         <Fact label="Model" items={[model]} />
         <Fact label="Tools" items={tools} />
-        <Fact
-          label="Delegates to"
-          items={delegates.map((other) => (isKnown(other) ? link(viewPath('agents', other) + query, other) : other))}
-        />
+        <Fact label="Delegates to" items={delegates.map((other) => link(viewPath('agents', other) + query, other))} />
         <Fact label="Runs for" items={uses.map(({ label, path }) => link(path + query, label))} />
         <Fact
           label="Token use"

@@ -13,7 +13,6 @@ export interface AgentsProps {
 /** All agents that the hub runs. */
 export function Agents({ store, navigation }: AgentsProps): JSX.Element {
   const agents = store.agents.value;
-  const names = new Set(agents.map(({ name }) => name));
   const runners = {
     events: [...store.rows.value.values()].map(({ event }) => event.value),
     workflows: store.workflows.value,
@@ -36,7 +35,6 @@ export function Agents({ store, navigation }: AgentsProps): JSX.Element {
             agent={agent}
             uses={agentUses(agent.name, runners)}
             isOpen={navigation.route.value.name === agent.name}
-            isKnown={(name) => names.has(name)}
             query={navigation.query.value}
           />
         ))}

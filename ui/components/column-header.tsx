@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { type Direction, firstDirection, type SortKey } from '../state/route.js';
+import { COUNTER_LOOK } from './count-stats.js';
 import { Icon, type IconName } from './icon.js';
 
 export interface Column {
@@ -13,9 +14,9 @@ export interface Column {
 export const COLUMNS: readonly Column[] = [
   { key: 'status', label: 'Status' },
   { key: 'type', label: 'Event type' },
-  { key: 'received', label: 'Received', icon: 'dot', title: 'Events accepted' },
-  { key: 'completed', label: 'Completed', icon: 'check', title: 'Events whose last attempt succeeded' },
-  { key: 'failed', label: 'Failed', icon: 'triangle', title: 'Events given up' },
+  { key: 'received', ...COUNTER_LOOK.received },
+  { key: 'completed', ...COUNTER_LOOK.completed },
+  { key: 'failed', ...COUNTER_LOOK.failed },
   { key: 'rate', label: 'Per second', title: 'Events received a second, over the last 10 seconds' },
   { key: 'failures', label: 'Failure %', title: 'Failed events as a part of those that ended' },
   { key: 'recent', label: 'Last 5 min', title: 'Events received in the last 5 minutes, as seen by this page' },

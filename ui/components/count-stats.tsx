@@ -7,10 +7,11 @@ import { Stat, type StatProps } from './stat.js';
 /** The counters of a hub, of an event type or of a workflow. */
 export type Counter = Exclude<keyof Counts, 'lastReceivedAt' | 'lastFailedAt'> | 'deduplicated' | 'processes';
 
-const LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
-  received: { label: 'Received', icon: 'dot', tone: 'received' },
-  completed: { label: 'Completed', icon: 'check', tone: 'completed' },
-  failed: { label: 'Failed', icon: 'triangle', tone: 'failed' },
+/** What counters are called, and how they look. */
+export const COUNTER_LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
+  received: { label: 'Received', icon: 'dot', tone: 'received', title: 'Events accepted' },
+  completed: { label: 'Completed', icon: 'check', tone: 'completed', title: 'Events whose last attempt succeeded' },
+  failed: { label: 'Failed', icon: 'triangle', tone: 'failed', title: 'Events given up' },
   pending: { label: 'Pending', title: 'Accepted and not ended: waiting, delayed or running' },
   active: { label: 'Active', title: 'Handlers running now' },
   retried: { label: 'Retried', title: 'Attempts that failed and were scheduled again' },
@@ -31,7 +32,7 @@ export function CountStats({ counters, counts }: CountStatsProps): JSX.Element {
       {counters.map((counter) => {
         const value = counts?.[counter];
         return (
-          <Stat key={counter} {...LOOK[counter]}>
+          <Stat key={counter} {...COUNTER_LOOK[counter]}>
             {value === undefined ? UNKNOWN : <Count value={value} />}
           </Stat>
         );

@@ -3,23 +3,16 @@ import { viewPath } from '../state/route.js';
 
 export interface EventLinkProps {
   readonly type: string;
-  /** Whether the type is registered on this hub. */
-  readonly isKnown: boolean;
   /** The query that the link keeps. */
   readonly query: string;
   readonly class?: string;
 }
 
-/** The name of an event type, as a link to its panel where there is one. */
-export function EventLink({ type, isKnown, query, class: name }: EventLinkProps): JSX.Element {
-  const text = <bdi>{type}</bdi>;
-  return isKnown ? (
+/** The name of an event type, as a link to its panel; which says so where the type is not registered. */
+export function EventLink({ type, query, class: name }: EventLinkProps): JSX.Element {
+  return (
     <a class={name} href={viewPath('events', type) + query} title={type}>
-      {text}
+      <bdi>{type}</bdi>
     </a>
-  ) : (
-    <span class={name} title="Not registered on this hub">
-      {text}
-    </span>
   );
 }

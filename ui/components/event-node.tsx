@@ -27,7 +27,7 @@ export function EventNode({ relation, type, row, query }: EventNodeProps): JSX.E
           </span>
         )}
       </span>
-      <EventLink class="node-name" type={type} isKnown={row !== undefined} query={query} />
+      <EventLink class="node-name" type={type} query={query} />
     </>
   );
 }

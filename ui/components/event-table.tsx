@@ -1,6 +1,6 @@
 import type { JSX, RefObject } from 'preact';
 import { useRef } from 'preact/hooks';
-import { groupItems, rowItems } from '../state/event-groups.js';
+import { groupItems, type ListItem } from '../state/event-groups.js';
 import { holdOrder } from '../state/event-list.js';
 import type { EventRow } from '../state/event-row.js';
 import type { Navigation } from '../state/navigation.js';
@@ -13,8 +13,8 @@ import { useVisibleRange } from './use-visible-range.js';
 
 export interface EventTableProps {
   readonly rows: ReadonlyMap<string, EventRow>;
-  /** The types to show, in the order that the numbers now ask for. */
-  readonly types: readonly string[];
+  /** Those to show, in the order that the numbers now ask for. */
+  readonly order: readonly EventRow[];
   readonly navigation: Navigation;
   readonly focusRef: RefObject<RowFocus | null>;
 }
@@ -23,20 +23,20 @@ export interface EventTableProps {
  * The table of event types. Rows don't move under a pointer or the focus, and of thousands only those near the screen are
  * in the document.
  */
-export function EventTable({ rows, types, navigation, focusRef }: EventTableProps): JSX.Element {
+export function EventTable({ rows, order: fresh, navigation, focusRef }: EventTableProps): JSX.Element {
   const body = useRef<HTMLTableSectionElement>(null);
   const { isHeld, focused } = useAttention(body);
   const { q, sort, dir, show, group, closed } = navigation.route.value;
-  const order = useOrder(types, [q, sort, dir, show].join('\n'), isHeld, rows);
-  const members = order.flatMap((type) => rows.get(type) ?? []);
-  const items = group === 'prefix' ? groupItems(members, closed) : rowItems(members);
-  const shownTypes = (): string[] => items.flatMap((item) => (item.kind === 'row' ? item.row.type : []));
+  const order = useOrder(fresh, [q, sort, dir, show].join('\n'), isHeld, rows);
+  const items: readonly ListItem[] = group === 'prefix' ? groupItems(order, closed) : order;
+  const shownTypes = (): string[] => items.flatMap((item) => (item.kind === 'row' ? item.type : []));
   const wanted = useRowFocus(body, focusRef, shownTypes, focused ?? navigation.openType.value);
   const { from, to } = useVisibleRange(body, items.length);
   // A row with the focus stays in the document, however far it is scrolled away.
-  const near = items.flatMap((item, index) => {
-    const isKept = item.kind === 'row' && (item.row.type === wanted || item.row.type === focused);
-    return isKept || (index >= from && index < to) ? { item, index } : [];
+  const near: { readonly item: ListItem; readonly index: number }[] = [];
+  items.forEach((item, index) => {
+    const isKept = item.kind === 'row' && (item.type === wanted || item.type === focused);
+    if (isKept || (index >= from && index < to)) near.push({ item, index });
   });
   return (
     <div class="table-card card">
@@ -59,30 +59,30 @@ export function EventTable({ rows, types, navigation, focusRef }: EventTableProp
             item.kind === 'group' ? (
               <GroupRow key={`group ${item.prefix}`} head={item} index={index} navigation={navigation} />
             ) : (
-              <EventTableRow key={`type ${item.row.type}`} row={item.row} index={index} navigation={navigation} />
+              <EventTableRow key={`type ${item.type}`} row={item} index={index} navigation={navigation} />
             ),
           )}
         </tbody>
       </table>
-      <p class="table-note">{isHeld && order !== types ? 'The order holds while you are in the table.' : ''}</p>
+      <p class="table-note">{isHeld && order !== fresh ? 'The order holds while you are in the table.' : ''}</p>
     </div>
   );
 }
 
 /** The order to show: the fresh one, or, while held and asked for the same, the one shown before. */
 function useOrder(
-  fresh: readonly string[],
+  fresh: readonly EventRow[],
   query: string,
   held: boolean,
   rows: ReadonlyMap<string, EventRow>,
-): readonly string[] {
+): readonly EventRow[] {
   const shown = useRef({ query, order: fresh });
   const keep = held && shown.current.query === query;
-  const order = keep ? holdOrder(shown.current.order, fresh, (type) => rows.has(type)) : fresh;
+  const order = keep ? holdOrder(shown.current.order, fresh, (row) => rows.get(row.type) === row) : fresh;
   shown.current = { query, order: isSame(order, fresh) ? fresh : order };
   return shown.current.order;
 }
 
-function isSame(a: readonly string[], b: readonly string[]): boolean {
+function isSame<T>(a: readonly T[], b: readonly T[]): boolean {
   return a.length === b.length && a.every((item, index) => item === b[index]);
 }

@@ -1,5 +1,5 @@
 import type { JSX, RefObject } from 'preact';
-import { countByFilter, listTypes } from '../state/event-list.js';
+import { listRows } from '../state/event-list.js';
 import type { HubStore } from '../state/hub-store.js';
 import type { Navigation } from '../state/navigation.js';
 import { EmptyState } from './empty-state.js';
@@ -19,7 +19,6 @@ export interface EventsProps {
 
 /** All event types: what to show of them, and the table or what stands in its place. */
 export function Events({ store, navigation, searchRef, focusRef }: EventsProps): JSX.Element {
-  store.reading.value;
   const rows = store.rows.value;
   const route = navigation.route.value;
   const isEmpty = store.hub.value !== null && rows.size === 0;
@@ -34,7 +33,7 @@ export function Events({ store, navigation, searchRef, focusRef }: EventsProps):
           <SearchBox value={route.q} inputRef={searchRef} onChange={search} />
           <FilterChips
             value={route.show}
-            counts={store.hub.value && countByFilter(rows.values())}
+            counts={store.hub.value && store.byFilter.value}
             onChange={(show) => navigation.go({ show })}
           />
           <button
@@ -58,9 +57,9 @@ function EventsBody({ store, navigation, focusRef }: Omit<EventsProps, 'searchRe
   if (store.hub.value === null) return <TableSkeleton />;
   const rows = store.rows.value;
   if (rows.size === 0) return <NothingRegistered />;
-  const types = listTypes(rows.values(), navigation.route.value);
-  if (types.length > 0) {
-    return <EventTable rows={rows} types={types} navigation={navigation} focusRef={focusRef} />;
+  const order = listRows(rows.values(), navigation.route.value);
+  if (order.length > 0) {
+    return <EventTable rows={rows} order={order} navigation={navigation} focusRef={focusRef} />;
   }
   return (
     <EmptyState title="Nothing matches">

@@ -35,7 +35,7 @@ export function FollowUps({ event, store, query }: FollowUpsProps): JSX.Element 
           <div key={when}>
             <dt>{WHEN_LABEL[when]}</dt>
             <dd>
-              <EventLink type={type} isKnown={store.rows.value.has(type)} query={query} />
+              <EventLink type={type} query={query} />
             </dd>
           </div>
         ))}

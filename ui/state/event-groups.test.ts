@@ -31,7 +31,7 @@ const rows = ['order.paid', 'ping', 'audit:read', 'order.created', '__proto__.x'
 );
 
 function lines(closed: readonly string[]): readonly string[] {
-  return groupItems(rows, closed).map((item) => (item.kind === 'row' ? item.row.type : `# ${item.prefix}`));
+  return groupItems(rows, closed).map((item) => (item.kind === 'row' ? item.type : `# ${item.prefix}`));
 }
 
 test('rows stand under the heads of their groups, in the order of their first rows', () => {

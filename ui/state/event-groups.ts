@@ -2,7 +2,7 @@ import type { EventRow } from './event-row.js';
 import type { Tally } from './history.js';
 
 /** A line of the table: one event type, or the head of a group of them. */
-export type ListItem = { readonly kind: 'row'; readonly row: EventRow } | GroupHead;
+export type ListItem = EventRow | GroupHead;
 
 export interface GroupHead extends Tally {
   readonly kind: 'group';
@@ -18,11 +18,6 @@ export function prefixOf(type: string): string {
   return /^[^.:/]*(?=[.:/])/.exec(type)?.[0] ?? '';
 }
 
-/** One line each, without groups. */
-export function rowItems(rows: readonly EventRow[]): readonly ListItem[] {
-  return rows.map((row) => ({ kind: 'row', row }));
-}
-
 /** Rows under the heads of their groups. Groups stand in the order of their first rows; of closed ones only the head. */
 export function groupItems(rows: readonly EventRow[], closed: readonly string[]): readonly ListItem[] {
   const groups = new Map<string, EventRow[]>();
@@ -34,7 +29,7 @@ export function groupItems(rows: readonly EventRow[], closed: readonly string[])
   }
   return [...groups].flatMap(([prefix, members]) => {
     const head = headOf(prefix, members, !closed.includes(prefix));
-    return head.isOpen ? [head, ...rowItems(members)] : [head];
+    return head.isOpen ? [head, ...members] : [head];
   });
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { answerOf, countsOf, eventOf, momentAt, SERVER_NOW } from '../testing/answers.js';
-import { countByFilter, holdOrder, type ListQuery, listTypes } from './event-list.js';
+import { countByFilter, holdOrder, type ListQuery, listRows } from './event-list.js';
 import { createHubStore } from './hub-store.js';
 
 const store = createHubStore();
@@ -32,7 +32,7 @@ test.each<[string, Partial<ListQuery>, string[]]>([
   ['filter', { show: 'failing' }, ['order.10']],
   ['search and filter', { q: 'audit', show: 'never' }, []],
 ])('%s', (_, query, expected) => {
-  expect(listTypes(rows, { ...all, ...query })).toEqual(expected);
+  expect(listRows(rows, { ...all, ...query }).map(({ type }) => type)).toEqual(expected);
 });
 
 test('counts what each filter would show', () => {

@@ -19,11 +19,11 @@ const SORT_VALUE: Record<Exclude<SortKey, 'type'>, (row: EventRow) => number | n
 };
 
 /**
- * The types that a query shows, in its order. Unknown values come last in both directions; equals stand by name.
+ * The rows that a query shows, in its order. Unknown values come last in both directions; equals stand by name.
  *
  * @param rows by name
  */
-export function listTypes(rows: Iterable<EventRow>, { q, sort, dir, show }: ListQuery): readonly string[] {
+export function listRows(rows: Iterable<EventRow>, { q, sort, dir, show }: ListQuery): readonly EventRow[] {
   const needle = q.trim().toLowerCase();
   const shown: EventRow[] = [];
   for (const row of rows) {
@@ -31,8 +31,7 @@ export function listTypes(rows: Iterable<EventRow>, { q, sort, dir, show }: List
     if (needle === '' || row.type.toLowerCase().includes(needle)) shown.push(row);
   }
   if (sort !== 'type') return sortBy(shown, SORT_VALUE[sort], dir === 'asc' ? 1 : -1);
-  const types = shown.map(({ type }) => type);
-  return dir === 'asc' ? types : types.reverse();
+  return dir === 'asc' ? shown : shown.reverse();
 }
 
 /** The sort is stable, so that equals stay by name. */
@@ -40,14 +39,14 @@ function sortBy(
   rows: readonly EventRow[],
   sortValue: (row: EventRow) => number | null,
   sign: number,
-): readonly string[] {
+): readonly EventRow[] {
   return rows
-    .map((row) => ({ type: row.type, value: sortValue(row) }))
+    .map((row) => ({ row, value: sortValue(row) }))
     .sort((a, b) => {
       if (a.value === null || b.value === null) return Number(a.value === null) - Number(b.value === null);
       return sign * (a.value - b.value);
     })
-    .map(({ type }) => type);
+    .map(({ row }) => row);
 }
 
 /** How many types each filter would show. */
@@ -64,11 +63,11 @@ export function countByFilter(rows: Iterable<EventRow>): Record<Filter, number> 
  * The order to show while rows must not move: those shown stay where they are, even where the query no longer matches
  * them, and new ones come last.
  */
-export function holdOrder(
-  shown: readonly string[],
-  fresh: readonly string[],
-  isRegistered: (type: string) => boolean,
-): readonly string[] {
+export function holdOrder<T>(
+  shown: readonly T[],
+  fresh: readonly T[],
+  isRegistered: (row: T) => boolean,
+): readonly T[] {
   const known = new Set(shown);
-  return [...shown.filter(isRegistered), ...fresh.filter((type) => !known.has(type))];
+  return [...shown.filter(isRegistered), ...fresh.filter((row) => !known.has(row))];
 }

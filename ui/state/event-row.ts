@@ -23,6 +23,7 @@ export interface RowView extends Tally, Sparkline {
  * one, for lists of thousands of rows, which follow the readings themselves.
  */
 export interface EventRow {
+  readonly kind: 'row';
   readonly type: string;
   readonly metrics: Counts;
   readonly status: EventStatus;
@@ -63,6 +64,7 @@ export function createEventRow(
   update(first, reading);
 
   return {
+    kind: 'row',
     type: first.type,
     get metrics() {
       return event.metrics;

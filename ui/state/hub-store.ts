@@ -1,9 +1,11 @@
-import { batch, type ReadonlySignal, signal } from '@preact/signals';
+import { batch, computed, type ReadonlySignal, signal } from '@preact/signals';
 import type { AgentIntrospection, EventIntrospection, WorkflowIntrospection } from '../../server/dashboard/protocol.js';
 import type { HubInfo, Introspection } from '../api/protocol.js';
+import { countByFilter } from './event-list.js';
 import { createEventRow, type EventRow } from './event-row.js';
 import { addSample, type History, type Tally } from './history.js';
 import type { Moment, Reading } from './reading.js';
+import type { Filter } from './route.js';
 
 /** All counts of the hub, summed over its event types. */
 export interface Totals extends Tally {
@@ -25,6 +27,8 @@ export interface HubStore {
   /** Registered types, by name as people read it. A new map only where types come or go. */
   readonly rows: ReadonlySignal<ReadonlyMap<string, EventRow>>;
   readonly totals: ReadonlySignal<Totals>;
+  /** How many types each filter would show. */
+  readonly byFilter: ReadonlySignal<Readonly<Record<Filter, number>>>;
   readonly workflows: ReadonlySignal<readonly WorkflowIntrospection[]>;
   readonly agents: ReadonlySignal<readonly AgentIntrospection[]>;
   /** What was counted while the page looked on, over all types. */
@@ -98,6 +102,10 @@ export function createHubStore({ histories, activity: before }: Past = NO_PAST):
     reading,
     rows,
     totals,
+    byFilter: computed(() => {
+      reading.value;
+      return countByFilter(rows.value.values());
+    }),
     workflows,
     agents,
     activity,
