@@ -5,6 +5,7 @@ import { loadOpenTelemetry } from '../telemetry/open-telemetry.js';
 import type { Logger } from '../transports/logger.js';
 import type { EventMetrics, FailureRecord } from '../transports/stats.js';
 import type { Envelope, Receipt, TransportManager } from '../transports/transport.js';
+import { workflowType } from '../transports/workflow-type.js';
 import { checkChains } from './check-chains.js';
 import type { DeliveryHost } from './conclusion.js';
 import { type DeadLetter, type DeadLetterOptions, type DeadLetterSource, readDeadLetters } from './dead-letters.js';
@@ -29,7 +30,7 @@ import { observeCounts } from './observe-counts.js';
 import { observeSends } from './observe-sends.js';
 import { encodePayload } from './payload.js';
 import { subscribe } from './subscriptions.js';
-import { type HubWorkflow, workflowType } from './workflow.js';
+import { type HubWorkflow, isWorkflow } from './workflow.js';
 import { type WorkflowHandle, workflowHandle } from './workflow-handle.js';
 
 /**
@@ -293,8 +294,4 @@ class HubRuntime implements Hub, DeliveryHost {
     }
     return event;
   }
-}
-
-function isWorkflow(value: unknown): value is HubWorkflow {
-  return typeof value === 'object' && value !== null && 'name' in value && 'steps' in value && 'followUps' in value;
 }

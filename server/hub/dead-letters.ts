@@ -2,8 +2,9 @@ import { InvalidOptionError } from '../errors.js';
 import { checkOptionNames } from '../option-names.js';
 import type { FailureRecord } from '../transports/stats.js';
 import type { DeadLetterRecord, TransportManager } from '../transports/transport.js';
+import { workflowType } from '../transports/workflow-type.js';
 import type { EventRef } from './event.js';
-import { type HubWorkflow, workflowType } from './workflow.js';
+import type { HubWorkflow } from './workflow.js';
 
 /** An event, or a workflow's run, that failed for good. `hub.replay` takes its `id`. */
 export interface DeadLetter<TPayload = unknown> extends FailureRecord {

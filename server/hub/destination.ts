@@ -1,5 +1,5 @@
 import type { Attributes } from '@opentelemetry/api';
-import { workflowOf } from './workflow.js';
+import { workflowOf } from '../transports/workflow-type.js';
 
 /** Where envelopes of a type go, as the semantic conventions for messaging describe it. */
 export interface Destination {

@@ -1,4 +1,5 @@
 import type { RunRecord, TransportManager, TypeCounts } from '../transports/transport.js';
+import { workflowType } from '../transports/workflow-type.js';
 import { version } from '../version.js';
 import { type Cluster, mergeDescriptions, type Served } from './cluster.js';
 import {
@@ -9,7 +10,6 @@ import {
 } from './hub-description.js';
 import type { EventIntrospection, HubIntrospection, WorkflowIntrospection } from './introspection.js';
 import { introspectRun } from './run-introspection.js';
-import { workflowType } from './workflow.js';
 
 const runsShown = 10;
 

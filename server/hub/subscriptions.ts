@@ -1,9 +1,10 @@
 import type { Consumer, Delivery, Subscription } from '../transports/transport.js';
+import { workflowType } from '../transports/workflow-type.js';
 import { Attempt, type HandledEvent } from './attempt.js';
 import type { DeliveryHost } from './conclusion.js';
 import type { RegisteredEvent } from './event.js';
 import { observeDelivery } from './observe-delivery.js';
-import { type HubWorkflow, workflowType } from './workflow.js';
+import type { HubWorkflow } from './workflow.js';
 import { runWorkflow } from './workflow-run.js';
 
 /** What a hub asks its transport for, and what it does with that. */

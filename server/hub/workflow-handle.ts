@@ -1,10 +1,11 @@
 import { errorInfo } from '../errors.js';
 import type { RunRecord, TransportManager } from '../transports/transport.js';
+import { workflowType } from '../transports/workflow-type.js';
 import { countOutcome } from './count-outcome.js';
 import { UnknownRunError, WorkflowCancelledError, WorkflowFailedError } from './errors.js';
 import { followUps } from './follow-ups.js';
 import { introspectRun, type RunIntrospection } from './run-introspection.js';
-import { type HubWorkflow, workflowType } from './workflow.js';
+import type { HubWorkflow } from './workflow.js';
 
 /** A started run of a workflow. */
 export interface WorkflowHandle {

@@ -115,16 +115,9 @@ export function createWorkflow(config: WorkflowConfig): HubWorkflow {
   };
 }
 
-const typePrefix = 'workflow\u001f';
-
-/** The type under which a transport carries a workflow's runs. No event can have it: its type has no control character. */
-export function workflowType(name: string): string {
-  return `${typePrefix}${name}`;
-}
-
-/** The workflow's name, of a type that {@link workflowType} made. */
-export function workflowOf(type: string): string | undefined {
-  return type.startsWith(typePrefix) ? type.slice(typePrefix.length) : undefined;
+/** Whether it is what {@link createWorkflow} returned. */
+export function isWorkflow(value: unknown): value is HubWorkflow {
+  return typeof value === 'object' && value !== null && 'name' in value && 'steps' in value && 'followUps' in value;
 }
 
 function resolveStep(step: WorkflowStep, owner: string): ResolvedStep {
