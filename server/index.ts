@@ -147,6 +147,10 @@ export {
   KeyTypeError,
   LeaseLostError,
   MissingPackageError,
+  NotSubscribedError,
+  PendingEventsError,
+  RetiredError,
+  ServiceRunningError,
   ShutdownError,
   TransportUnavailableError,
 } from './transports/errors.js';

@@ -89,7 +89,7 @@ export interface Hub {
    * looks on may replay too.
    *
    * @param id of the dead letter, which is the event's, or the run's
-   * @throws {UnknownDeadLetterError | BackpressureError | HubNotStartedError | HubStoppedError}
+   * @throws {UnknownDeadLetterError | BackpressureError | NotSubscribedError | HubNotStartedError | HubStoppedError}
    */
   replay(id: string): Promise<{ readonly id: string }>;
   /** Everything registered, with counts. */

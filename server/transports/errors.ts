@@ -67,3 +67,49 @@ export class MissingPackageError extends HubError {
     super('ERR_MISSING_PACKAGE', `${usedBy} needs ${install}: npm install ${install}`, { cause });
   }
 }
+
+/** The service does not subscribe to that: it never did, or was retired. */
+export class NotSubscribedError extends HubError {
+  /** @param names event types and workflows; none for all that there are */
+  constructor(service: string, names: readonly string[], services: readonly string[]) {
+    const what = names.length === 0 ? 'any event type or workflow' : names.map(quote).join(' or ');
+    const known =
+      services.length === 0 ? '' : `; services that subscribe to something: ${services.map(quote).join(', ')}`;
+    super(
+      'ERR_NOT_SUBSCRIBED',
+      `service ${quote(service)} does not subscribe to ${what}${known}; a hub of the service subscribes at its start to what it handles`,
+    );
+  }
+}
+
+/** A service cannot be retired while it is at work. */
+export class ServiceRunningError extends HubError {
+  constructor(service: string, handled: string) {
+    super(
+      'ERR_SERVICE_RUNNING',
+      `service ${quote(service)} cannot be retired: a process of it handles ${quote(handled)}; stop its processes first, one that was killed counts for 16 s`,
+    );
+  }
+}
+
+/** What is to be retired has work left. */
+export class PendingEventsError extends HubError {
+  readonly pending: number;
+  readonly deadLetters: number;
+
+  constructor(service: string, pending: number, deadLetters: number) {
+    super(
+      'ERR_PENDING_EVENTS',
+      `service ${quote(service)} has ${pending} pending events and ${deadLetters} dead letters, which would be lost; start a process of it to handle them, or pass discard: true`,
+    );
+    this.pending = pending;
+    this.deadLetters = deadLetters;
+  }
+}
+
+/** The failure of events that were pending when their service was retired. */
+export class RetiredError extends HubError {
+  constructor() {
+    super('ERR_RETIRED', 'the service no longer handles this: it was retired, and what was pending discarded');
+  }
+}

@@ -200,6 +200,7 @@ export interface TransportManager {
    * the same event, with what it checkpointed, at its first attempt. `false` where there is no such letter.
    *
    * @throws {BackpressureError} where it does not fit; the letter is kept
+   * @throws {NotSubscribedError} where the service no longer subscribes to its type; the letter is kept
    */
   replay(id: string): Promise<boolean>;
   /** What is registered, its counts and its latest runs, in one round trip. */

@@ -105,6 +105,18 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
       expect([...shop.waiting, ...mail.waiting]).toEqual([]);
     });
 
+    it('wait, once replayed, for a connection that handles their type', async () => {
+      const before = await consume(['a', 'dropped']);
+      const id = await failOne(before, 'dropped');
+      await before.transport.close({ drainMs: 0 });
+      const after = await consume(['a']);
+      expect(await after.transport.replay(id)).toBe(true);
+      expect(await counts(after.transport, 'dropped')).toMatchObject({ received: 2, failed: 1, pending: 1 });
+      const again = await consume(['dropped']);
+      expect((await next(again)).envelope).toMatchObject({ id, replays: 1 });
+      expect(after.waiting).toEqual([]);
+    });
+
     it('go where events of their type go now', async () => {
       const before = await consume(['a']);
       const id = await failOne(before, 'a');

@@ -5,4 +5,6 @@
  */
 
 export type { ClientOptions, RedisTransportOptions } from './redis-options.js';
+export type { RedisTransport } from './redis-transport.js';
 export { redisTransport } from './redis-transport.js';
+export type { RetireOptions, RetireResult } from './retirement.js';

@@ -48,8 +48,7 @@ export class Membership {
    * @returns the lanes of the service that hold events, some perhaps of subscriptions that it no longer has
    */
   async join(): Promise<readonly string[]> {
-    const routes = routeArguments(this.#parts.service, this.#subscriptions);
-    await this.#run(joinScript, [this.#id, livesForMs, '', ...routes]);
+    await this.#subscribe();
     await this.#beat();
     this.#timer = setInterval(() => void this.#keepAlive(), beatEveryMs);
     return readArray(await this.#run(heldLanesScript, [sharedLane(this.#parts.service)])).map(readString);
@@ -61,6 +60,11 @@ export class Membership {
     await this.#run(leaveScript, [this.#id, ...units]).catch((error: unknown) => {
       this.#parts.logger.warn({ err: error }, 'could not tell that this process leaves; others notice within 16 s');
     });
+  }
+
+  async #subscribe(): Promise<void> {
+    const routes = routeArguments(this.#parts.service, this.#subscriptions);
+    await this.#run(joinScript, [this.#id, livesForMs, '', ...routes]);
   }
 
   async #keepAlive(): Promise<void> {
@@ -80,7 +84,9 @@ export class Membership {
   async #beat(): Promise<void> {
     const description = this.#describe();
     const hash = createHash('sha1').update(description).digest('hex');
-    const isDescribed = await this.#run(beatScript, [this.#id, livesForMs, hash]);
+    const [isKnown, isDescribed] = readArray(await this.#run(beatScript, [this.#id, livesForMs, hash]));
+    // While it was taken for dead, its service may have been retired.
+    if (isKnown === 0) await this.#subscribe();
     if (isDescribed === 0) await this.#run(describeScript, [hash, description, livesForMs]);
     // Some may have been set aside while this process was taken for dead.
     await this.#unpark();

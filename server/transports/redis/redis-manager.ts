@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import { type Clock, systemClock } from '../clock.js';
+import { NotSubscribedError } from '../errors.js';
 import type { KeyValueStore } from '../key-value-store.js';
 import type { Logger } from '../logger.js';
 import type { EventMetrics, FailureRecord } from '../stats.js';
@@ -19,6 +20,7 @@ import type {
   TransportManager,
   TypeCounts,
 } from '../transport.js';
+import { workflowOf } from '../workflow-type.js';
 import { CommandClient } from './command-client.js';
 import { readCommitResult } from './commit-result.js';
 import { Consumer } from './consumer.js';
@@ -31,7 +33,7 @@ import { countsScript, failuresScript, metricsScript, overviewScript, revisionSc
 import type { Script, ScriptArgument } from './lua/script.js';
 import { Members } from './members.js';
 import { Membership } from './membership.js';
-import { jobIdOf, unitOf } from './names.js';
+import { jobIdOf, typeOf, unitOf } from './names.js';
 import { outcomeArguments } from './outcome-codec.js';
 import { Publisher } from './publisher.js';
 import { Recorder } from './recorder.js';
@@ -118,7 +120,12 @@ export class RedisManager implements TransportManager {
   async replay(id: string): Promise<boolean> {
     // Where the answer is lost with the connection, the token tells a second try that the first was heard.
     const args = [randomUUID(), 2 * this.#settings.emitTimeoutMs, encodeURIComponent(this.service), jobIdOf(id)];
-    return readNumber(await this.#ask(replayScript, args)) === 1;
+    const answer = await this.#ask(replayScript, args);
+    if (typeof answer === 'string') {
+      const type = typeOf(answer);
+      throw new NotSubscribedError(this.service, [workflowOf(type) ?? type], []);
+    }
+    return readNumber(answer) === 1;
   }
 
   async overview({ types, runTypes, runLimit }: OverviewQuery): Promise<Overview> {

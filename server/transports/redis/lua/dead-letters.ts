@@ -1,7 +1,7 @@
 import { acceptance, counting, lanes, library } from './library.js';
 import { Script } from './script.js';
 
-const letterOf = `
+export const letterOf = `
 local function letterOf(unit, id)
   return prefix .. ':letter:' .. string.match(unit, '^[^/]*') .. ':' .. id
 end
@@ -42,7 +42,8 @@ return answer
 
 /**
  * Accepts the event of a dead letter again, where its type's events go now. Answers 0 where there is no such
- * letter. Sent again with the same token it answers the same and changes nothing.
+ * letter, and its unit where nothing goes to that any more. Sent again with the same token it answers the same
+ * and changes nothing.
  */
 export const replayScript: Script = new Script(`${library}${counting}${lanes}${acceptance}
 local sent, sentForMs = prefix .. ':sent:' .. take(), take()
@@ -52,7 +53,9 @@ local letter = prefix .. ':letter:' .. service .. ':' .. id
 local unit, data, priority = unpack(call('HMGET', letter, 'unit', 'data', 'priority'))
 if not unit then return 0 end
 local head, depth, replays = string.match(data, '^(.*),"depth":(%d+),"replays":(%d+)}$')
-local route = cjson.decode(call('HGET', prefix .. ':routes:' .. string.match(unit, '/(.*)$'), unit))
+local found = call('HGET', prefix .. ':routes:' .. string.match(unit, '/(.*)$'), unit)
+if not found then return unit end
+local route = cjson.decode(found)
 
 call('DEL', letter)
 call('ZREM', prefix .. ':letters:' .. unit, id)

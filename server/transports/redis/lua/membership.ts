@@ -1,15 +1,16 @@
-import { counting, lanes, library } from './library.js';
+import { conclusion } from './conclusion.js';
+import { acceptance, counting, lanes, library } from './library.js';
+import { discarding } from './retirement.js';
 import { Script } from './script.js';
 
 // Processes of one kind tell the same of themselves: it is kept once, under its hash.
 const beat = `
 local function beat()
   local member, ttlMs, hash = take(), take(), take()
-  local key = prefix .. ':member:' .. member
-  if call('GET', key) ~= hash then call('INCR', prefix .. ':revision') end
-  call('SET', key, hash, 'PX', ttlMs)
+  local known = call('SET', prefix .. ':member:' .. member, hash, 'PX', ttlMs, 'GET')
+  if known ~= hash then call('INCR', prefix .. ':revision') end
   call('SADD', prefix .. ':members', member)
-  return member, call('PEXPIRE', prefix .. ':description:' .. hash, ttlMs)
+  return member, known and 1 or 0, call('PEXPIRE', prefix .. ':description:' .. hash, ttlMs)
 end
 `;
 
@@ -19,6 +20,7 @@ local member = beat()
 for _ = 1, takeNumber() do
   local source, field, route, unit, lane, concurrency = take(), take(), take(), take(), take(), take()
   call('HSET', prefix .. ':routes:' .. source, field, route)
+  call('SADD', prefix .. ':subscriptions', source .. ' ' .. field)
   call('SADD', prefix .. ':handlers:' .. unit, member)
   call('SADD', prefix .. ':lanes', lane)
   local meta = prefix .. ':lane:' .. lane .. ':meta'
@@ -28,10 +30,10 @@ end
 call('INCR', prefix .. ':revision')
 `);
 
-/** Tells that a member lives. Answers 0 where what it tells of itself has yet to be kept. */
+/** Tells that a member lives. Answers whether it was not taken for dead, and whether what it tells of itself is kept. */
 export const beatScript: Script = new Script(`${library}${beat}
-local _, isDescribed = beat()
-return isDescribed
+local _, isKnown, isDescribed = beat()
+return { isKnown, isDescribed }
 `);
 
 /** Keeps what members of one kind tell of themselves. */
@@ -83,13 +85,18 @@ return readMembers()
 
 /**
  * Passes a leased job on that this process cannot run, or not now: later where a member handles its type,
- * else set aside until one does.
+ * else set aside until one does, or discarded where its type was retired.
  */
-export const passOnScript: Script = new Script(`${library}${counting}${lanes}
+export const passOnScript: Script = new Script(`${library}${counting}${lanes}${acceptance}${conclusion}${discarding}
 local lane, id, token, delayMs = take(), take(), take(), takeNumber()
 if leaseOf(lane, id, token) ~= 'ok' then return end
-release(lane, id)
 local unit = call('HGET', lane .. id, 'unit')
+if not isSubscribed(unit) then
+  discard(lane, id)
+  writeChanges()
+  return
+end
+release(lane, id)
 call('INCR', prefix .. ':revision')
 touch(unit)
 local handlers = prefix .. ':handlers:' .. unit
