@@ -9,6 +9,7 @@ import { workflowType } from '../transports/workflow-type.js';
 import { checkChains } from './check-chains.js';
 import type { DeliveryHost } from './conclusion.js';
 import { type DeadLetter, type DeadLetterOptions, type DeadLetterSource, readDeadLetters } from './dead-letters.js';
+import { warnOfDifferingSettings } from './differing-settings.js';
 import { checkEmitOptions, type Emit, type EmitOptions } from './emit.js';
 import {
   HubStoppedError,
@@ -207,6 +208,7 @@ class HubRuntime implements Hub, DeliveryHost {
       consumer,
       describe: () => JSON.stringify(this.#describe()),
     });
+    await warnOfDifferingSettings(this.#describe(), this.transport, this.logger);
     this.#stopObserving = observeCounts(
       this.transport,
       subscriptions.map(({ type }) => type),

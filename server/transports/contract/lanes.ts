@@ -72,6 +72,27 @@ export function describeLanes({ advance, consume, counts, next, until }: Contrac
   describe('a changed subscription', () => {
     const own: Subscription = { type: 'a', concurrency: 1 };
 
+    it.each<[string, Partial<Subscription>, Partial<Subscription>]>([
+      ['concurrency', { concurrency: 5 }, { concurrency: 2 }],
+      ['rate', { rate: { max: 5, perMs: 60_000 } }, { rate: { max: 2, perMs: 50_000 } }],
+    ])('sets its %s for all connections of the service', async (_, first, second) => {
+      const one = await consume([{ type: 'a', ...first }]);
+      const two = await consume([{ type: 'a', ...second }]);
+      await one.transport.publish(Array.from({ length: 6 }, () => envelope('a')));
+      await until(() => one.waiting.length + two.waiting.length === 2);
+      await advance(50);
+      expect(one.waiting.length + two.waiting.length).toBe(2);
+    });
+
+    it('that has a limit no more still brings what was accepted under it', async () => {
+      const before = await consume([{ type: 'a', rate: { max: 1, perMs: 60_000 } }]);
+      await before.transport.publish([envelope('a'), envelope('a'), envelope('a')]);
+      await (await next(before)).commit(completed());
+      await before.transport.close({ drainMs: 0 });
+      const after = await consume(['a']);
+      await until(() => after.waiting.length === 2);
+    });
+
     it.each([
       ['gets', ['a', 'b'], [own, 'b']],
       ['loses', [own, 'b'], ['a', 'b']],

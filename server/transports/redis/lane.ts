@@ -1,6 +1,5 @@
 import type { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { RateLimit } from '../transport.js';
 import { laneKey } from './names.js';
 import type { loadQueue } from './peers.js';
 import type { RedisDelivery } from './redis-delivery.js';
@@ -24,7 +23,6 @@ export interface Job {
 export interface LaneOptions {
   readonly name: string;
   readonly concurrency: number;
-  readonly rate: RateLimit | undefined;
 }
 
 // Ours, not BullMQ's, counts how often a job was lost: BullMQ would fail it behind the hub's back.
@@ -39,7 +37,7 @@ export class Lane {
   #running: Promise<void> = Promise.resolve();
 
   constructor(
-    { name, concurrency, rate }: LaneOptions,
+    { name, concurrency }: LaneOptions,
     { Worker, WaitingError }: Awaited<ReturnType<typeof loadQueue>>,
     connection: Redis,
     { prefix, lockDurationMs, stalledIntervalMs }: RedisSettings,
@@ -63,7 +61,6 @@ export class Lane {
         prefix: `${prefix}:lane`,
         autorun: false,
         concurrency,
-        ...(rate !== undefined && { limiter: { max: rate.max, duration: Math.ceil(rate.perMs) } }),
         lockDuration: lockDurationMs,
         stalledInterval: stalledIntervalMs,
         maxStalledCount: neverFailStalled,

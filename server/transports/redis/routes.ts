@@ -22,10 +22,10 @@ export function laneOptions(
   const lanes = new Map<string, LaneOptions>();
   for (const subscription of subscriptions) {
     const name = laneOf(service, subscription);
-    lanes.set(name, { name, concurrency: subscription.concurrency ?? concurrency, rate: subscription.rate });
+    lanes.set(name, { name, concurrency: subscription.concurrency ?? concurrency });
   }
   for (const name of heldLanes) {
-    if (!lanes.has(name)) lanes.set(name, { name, concurrency, rate: undefined });
+    if (!lanes.has(name)) lanes.set(name, { name, concurrency });
   }
   return [...lanes.values()];
 }
@@ -33,12 +33,13 @@ export function laneOptions(
 /** A service's subscriptions as `joinScript` takes them: where each type's events go. */
 export function routeArguments(service: string, subscriptions: readonly Subscription[]): ScriptArgument[] {
   const rows = subscriptions.flatMap((subscription) => {
-    const { type, concurrency = '', keepsRuns, trigger } = subscription;
+    const { type, concurrency = '', rate, keepsRuns, trigger } = subscription;
     const unit = unitOf(service, type);
     const lane = laneOf(service, subscription);
+    const limits = [concurrency, rate?.max ?? '', rate === undefined ? '' : Math.ceil(rate.perMs)];
     const route = { unit, lane, type, ...(keepsRuns === true && { keepsRuns }) };
     const row = (source: string, field: string, target: object): ScriptArgument[][] => [
-      [encodeURIComponent(source), field, JSON.stringify(target), unit, lane, concurrency],
+      [encodeURIComponent(source), field, JSON.stringify(target), unit, lane, ...limits],
     ];
     return [
       ...row(type, unit, route),

@@ -14,18 +14,24 @@ local function beat()
 end
 `;
 
-/** Makes a process a member, and records which types its service handles, in which lane. */
+/** Makes a process a member, and records which types its service handles, in which lane, under which limits. */
 export const joinScript: Script = new Script(`${library}${counting}${beat}
+local limits = { 'concurrency', 'max', 'duration' }
 local member = beat()
 for _ = 1, takeNumber() do
-  local source, field, route, unit, lane, concurrency = take(), take(), take(), take(), take(), take()
+  local source, field, route, unit, lane = take(), take(), take(), take(), take()
   call('HSET', prefix .. ':routes:' .. source, field, route)
   call('SADD', prefix .. ':subscriptions', source .. ' ' .. field)
   call('SADD', prefix .. ':handlers:' .. unit, member)
   call('SADD', prefix .. ':lanes', lane)
   local meta = prefix .. ':lane:' .. lane .. ':meta'
   call('HSET', meta, 'opts.maxLenEvents', 100)
-  if concurrency == '' then call('HDEL', meta, 'concurrency') else call('HSET', meta, 'concurrency', concurrency) end
+  -- Limits are BullMQ's own, and hold for all workers. What is left in a lane that a type had before has none.
+  call('HDEL', prefix .. ':lane:' .. unit .. ':meta', unpack(limits))
+  for _, limit in ipairs(limits) do
+    local value = take()
+    if value ~= '' then call('HSET', meta, limit, value) end
+  end
 end
 call('INCR', prefix .. ':revision')
 `);
