@@ -31,6 +31,12 @@ describe('compileJsonSchema', () => {
     expect(check(value)).toEqual(issues);
   });
 
+  it('names the first hundred issues of a value that has very many', () => {
+    const issues = check({ id: 'x', items: Array.from({ length: 100_000 }, () => 1) });
+    expect(issues).toHaveLength(100);
+    expect(issues[99]).toEqual({ path: 'payload.items[99]', message: 'must be object' });
+  });
+
   it('reads draft 2020-12 by default, and draft-07 where it is named', () => {
     const pair = compileJsonSchema({ prefixItems: [{ type: 'number' }] }, 'x', 'value');
     expect(pair(['1'])).toHaveLength(1);

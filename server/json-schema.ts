@@ -6,8 +6,11 @@ import { pathStep } from './path-step.js';
 /** A JSON Schema object: draft 2020-12, or draft-07 where its `$schema` says so. `format` is an annotation. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** What is wrong with a value; empty where it fits. */
+/** What is wrong with a value, at most the first 100 issues; empty where it fits. */
 export type JsonSchemaCheck = (value: unknown) => readonly SchemaIssue[];
+
+/** A hostile value of some megabytes has millions of issues, and to write them all out would take seconds. */
+export const maxIssues = 100;
 
 /**
  * Compiles a schema once.
@@ -23,7 +26,10 @@ export function compileJsonSchema(schema: JsonSchema, subject: string, root: str
     const validate = ajv.compile(schema);
     // The validator lives on by itself; ajv would keep every schema, and refuse a second one of the same $id.
     ajv.removeSchema(schema);
-    return (value) => (validate(value) ? [] : (validate.errors ?? []).map((error) => toIssue(error, root)));
+    return (value) => {
+      if (validate(value)) return [];
+      return (validate.errors ?? []).slice(0, maxIssues).map((error) => toIssue(error, root));
+    };
   } catch (cause) {
     throw new InvalidSchemaError(subject, cause);
   }

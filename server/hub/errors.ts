@@ -95,11 +95,12 @@ export class PayloadTooLargeError extends HubError {
 
 /** The payload does not fit the schema of its event type. */
 export class SchemaValidationError extends HubError {
+  /** What is wrong, the first 100 at most. */
   readonly issues: readonly SchemaIssue[];
 
   constructor(type: string, issues: readonly SchemaIssue[]) {
     const shown = issues.slice(0, 5).map((issue) => `${issue.path} ${issue.message}`);
-    const more = issues.length > 5 ? ` and ${issues.length - 5} more` : '';
+    const more = issues.length > 5 ? ' and more' : '';
     super('ERR_SCHEMA_VALIDATION', `payload of ${quote(type)} does not fit its schema: ${shown.join('; ')}${more}`);
     this.issues = issues;
   }

@@ -1,6 +1,6 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import { InvalidOptionError, type SchemaIssue } from '../errors.js';
-import { compileJsonSchema, type JsonSchema } from '../json-schema.js';
+import { compileJsonSchema, type JsonSchema, maxIssues } from '../json-schema.js';
 import { pathStep } from '../path-step.js';
 
 export type { JsonSchema } from '../json-schema.js';
@@ -48,7 +48,7 @@ function fromStandardSchema(schema: StandardSchemaV1): PayloadSchema {
     result.issues === undefined
       ? { value: result.value }
       : {
-          issues: result.issues.map(({ message, path }) => ({
+          issues: result.issues.slice(0, maxIssues).map(({ message, path }) => ({
             path: `payload${(path ?? []).map(step).join('')}`,
             message,
           })),
