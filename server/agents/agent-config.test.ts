@@ -15,6 +15,7 @@ const wrong = (fields: Record<string, unknown>): AgentConfig => ({ ...config, ..
 describe('createAgent refuses', () => {
   test.each<[string, Record<string, unknown>]>([
     ['name of agent "" must be a non-empty string, got ""', { name: '' }],
+    ['option of agent "a" must be one of name, description, ', { maxIteration: 3 }],
     ['systemPrompt of agent "a" must be a string, got undefined', { systemPrompt: undefined }],
     ['provider of agent "a" must be an object with a chat method', { provider: {} }],
     ['model of agent "a" must be an object such as { model: "..." }, got "m"', { model: 'm' }],

@@ -1,5 +1,6 @@
 import { describe, InvalidOptionError } from '../errors.js';
 import { type ResolvedRetry, type RetryConfig, resolveRetry } from '../hub/retry-policy.js';
+import { checkOptionNames } from '../option-names.js';
 import { type Clock, systemClock } from '../transports/clock.js';
 import { AgentRegistry } from './agent-registry.js';
 import { type AgentTotals, createTotals } from './agent-totals.js';
@@ -76,6 +77,26 @@ export interface AgentSpec {
   readonly totals: AgentTotals;
 }
 
+const optionNames: readonly string[] = [
+  'name',
+  'description',
+  'systemPrompt',
+  'provider',
+  'model',
+  'tools',
+  'memory',
+  'maxIterations',
+  'finalAnswerTurn',
+  'tokenBudget',
+  'retry',
+  'onTokenUsage',
+  'registry',
+  'maxDelegationDepth',
+  'maxParallelToolCalls',
+  'maxRepeats',
+  'clock',
+];
+
 /** Checks a config and fills in defaults. @throws {InvalidOptionError | InvalidSchemaError | DuplicateToolError} */
 export function resolveAgentConfig(config: AgentConfig): AgentSpec {
   if (typeof config !== 'object' || config === null) throw new InvalidOptionError('config', 'an object', config);
@@ -83,10 +104,11 @@ export function resolveAgentConfig(config: AgentConfig): AgentSpec {
   const { onTokenUsage, registry, finalAnswerTurn = false, clock = systemClock } = config;
   const { maxIterations = 10, maxDelegationDepth = 8, maxRepeats = 5 } = config;
   const { maxParallelToolCalls = Number.POSITIVE_INFINITY } = config;
-  const owner = `of agent ${describe(name)}`;
+  const owner = `agent ${describe(name)}`;
   const check = (ok: boolean, option: string, expected: string, got: unknown): void => {
-    if (!ok) throw new InvalidOptionError(`${option} ${owner}`, expected, got);
+    if (!ok) throw new InvalidOptionError(`${option} of ${owner}`, expected, got);
   };
+  checkOptionNames(config, optionNames, owner);
   check(typeof name === 'string' && name !== '', 'name', 'a non-empty string', name);
   check(description === undefined || typeof description === 'string', 'description', 'a string', description);
   check(typeof systemPrompt === 'string', 'systemPrompt', 'a string', systemPrompt);
@@ -114,7 +136,7 @@ export function resolveAgentConfig(config: AgentConfig): AgentSpec {
     finalAnswerTurn,
     tokenBudget,
     answerLimit: new AnswerLimit(),
-    retry: retry === undefined ? undefined : resolveRetry(retry, `agent ${describe(name)}`),
+    retry: retry === undefined ? undefined : resolveRetry(retry, owner),
     onTokenUsage,
     registry,
     maxDelegationDepth,

@@ -1,40 +1,13 @@
 import { InvalidOptionError } from '../errors.js';
-import type { HandlerCtx, HandlerFunction } from '../hub/context.js';
+import type { HandlerFunction } from '../hub/context.js';
 import { either } from './abortable.js';
 import { type AgentConfig, resolveAgentConfig } from './agent-config.js';
 import { introspectable } from './agent-introspection.js';
+import { type AgentRunOptions, checkRunOptions } from './agent-run-options.js';
 import { type AgentStream, createAgentStream } from './agent-stream.js';
 import { toHandler } from './as-handler.js';
 import { observeRun } from './gen-ai-operations.js';
 import { type AgentRunResult, type RunRequest, runAgent } from './run.js';
-import type { TokenUsage } from './token-usage.js';
-
-/** Settings of one run. */
-export interface AgentRunOptions {
-  /**
-   * The run's id, and with a memory the conversation that it continues: memory is kept under the agent's
-   * name and this. @default a random UUID
-   */
-  requestId?: string;
-  /**
-   * The same for all attempts at one thing, such as the `idempotencyKey` of an event. With a memory an
-   * attempt goes on where the one before it stopped: the conversation gets the input once, calls that were
-   * carried out stay so, and an answer that is there already is returned as it is. Tokens and tool calls of
-   * the result are this attempt's alone. @default none: every run asks anew
-   */
-  idempotencyKey?: string;
-  /** What tools find as `ctx.payload`. @default the payload of `hubCtx` */
-  payload?: unknown;
-  /**
-   * The event, or the run of another agent, that this run is part of. Tools get its fields in their
-   * context; its signal aborts this run; a run of another agent shares its token budget.
-   */
-  hubCtx?: HandlerCtx;
-  /** Aborts the run: provider, tools and delegates. `run` then rejects with its reason. */
-  signal?: AbortSignal;
-  /** Told of each model call's tokens, beside the agent's own `onTokenUsage`. */
-  onTokenUsage?: (usage: TokenUsage) => void;
-}
 
 /** A model with a purpose and tools. */
 export interface Agent {
@@ -42,8 +15,8 @@ export interface Agent {
   readonly description: string | undefined;
   /**
    * Works on `input` until there is an answer. Resolves with the result whatever model, tools, memory or
-   * delegates do, see its `status`; rejects with {@link InvalidOptionError} where `input` is no string,
-   * with {@link DelegationCycleError} or {@link DelegationDepthError} where the run of `hubCtx` must not
+   * delegates do, see its `status`; rejects with {@link InvalidOptionError} for an `input` that is no string
+   * and for wrong options, with {@link DelegationCycleError} or {@link DelegationDepthError} where the run of `hubCtx` must not
    * lead to this agent, and with the signal's reason when the run is aborted.
    */
   run(input: string, options?: AgentRunOptions): Promise<AgentRunResult>;
@@ -98,12 +71,8 @@ export function createAgent(config: AgentConfig): Agent {
 
 function toRequest(name: string, input: string, options: AgentRunOptions): RunRequest {
   if (typeof input !== 'string') throw new InvalidOptionError(`input of agent "${name}"`, 'a string', input);
+  checkRunOptions(options);
   const { requestId, idempotencyKey, payload, hubCtx, signal, onTokenUsage } = options;
-  for (const [option, id] of Object.entries({ requestId, idempotencyKey })) {
-    if (id !== undefined && (typeof id !== 'string' || id === '')) {
-      throw new InvalidOptionError(option, 'a non-empty string', id);
-    }
-  }
   return {
     input,
     runId: requestId ?? crypto.randomUUID(),

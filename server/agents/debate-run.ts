@@ -1,7 +1,8 @@
 import { messageOf } from '../errors.js';
 import { abortable, either } from './abortable.js';
-import type { Agent, AgentRunOptions } from './agent.js';
+import type { Agent } from './agent.js';
 import { createAgentContext, lineageOf } from './agent-context.js';
+import type { AgentRunOptions } from './agent-run-options.js';
 import { askModerator, askSpeaker, contributionsText } from './debate-prompt.js';
 import { checkDescent } from './delegation.js';
 import { AgentRunError, NoRegistryError, TooFewSpeakersError } from './errors.js';

@@ -263,6 +263,8 @@ test('a topic that is no string, and a wrong requestId, are refused', async () =
   const debate = debateOf([speaker('a'), speaker('b')]);
   await expect(debate.run(7 as never)).rejects.toThrow('topic of debate "d" must be a string, got 7');
   await expect(debate.run('t', { requestId: '' })).rejects.toThrow(InvalidOptionError);
+  // Wrong on purpose: what the compiler would not let through.
+  await expect(debate.run('t', null as never)).rejects.toThrow(InvalidOptionError);
 });
 
 describe('createDebate refuses', () => {

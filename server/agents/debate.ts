@@ -2,8 +2,9 @@ import { describe, InvalidOptionError, quote } from '../errors.js';
 import type { HandlerFunction } from '../hub/context.js';
 import { withHandlerInfo } from '../hub/handler-info.js';
 import { checkOptionNames } from '../option-names.js';
-import type { Agent, AgentRunOptions } from './agent.js';
+import type { Agent } from './agent.js';
 import { introspectAgents } from './agent-introspection.js';
+import { type AgentRunOptions, checkRunOptions } from './agent-run-options.js';
 import { type DebateResult, type DebateRound, type DebateSpec, runDebate } from './debate-run.js';
 import { DebateError } from './errors.js';
 import { observeDebate } from './gen-ai-operations.js';
@@ -36,7 +37,7 @@ export interface Debate {
    *
    * Resolves with the result whatever the agents do, see its `status`: a participant whose run does not
    * complete takes part in no later round, and the debate goes on while two or more are left. Rejects
-   * with {@link InvalidOptionError} where `topic` is no string, and with the signal's reason when it is aborted.
+   * with {@link InvalidOptionError} for a `topic` that is no string and for wrong options, and with the signal's reason when it is aborted.
    */
   run(topic: string, options?: AgentRunOptions): Promise<DebateResult>;
   /**
@@ -61,6 +62,7 @@ export function createDebate(config: DebateConfig): Debate {
   const { name, participants, moderator } = spec;
   const run: Debate['run'] = async (topic, options = {}) => {
     if (typeof topic !== 'string') throw new InvalidOptionError(`topic of debate ${quote(name)}`, 'a string', topic);
+    checkRunOptions(options);
     return observeDebate(name, options.requestId, () => runDebate(spec, topic, options));
   };
   return {

@@ -3,10 +3,11 @@
  *
  * @module hubline/agents
  */
-export { type Agent, type AgentRunOptions, createAgent } from './agent.js';
+export { type Agent, createAgent } from './agent.js';
 export type { AgentConfig } from './agent-config.js';
 export type { AgentContext } from './agent-context.js';
 export { AgentRegistry, createAgentRegistry } from './agent-registry.js';
+export type { AgentRunOptions } from './agent-run-options.js';
 export type { AgentStream, AgentStreamEvent } from './agent-stream.js';
 export { createDebate, type Debate, type DebateConfig } from './debate.js';
 export type { DebateContribution, DebateResult, DebateRound } from './debate-run.js';

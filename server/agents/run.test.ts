@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
+import type { AgentRunOptions } from './agent-run-options.js';
 import { add, agentOf, callAdd, memoryOf, usageOf } from './scripted-agent.fixture.js';
 
 describe('messages', () => {
@@ -151,5 +152,19 @@ test('input that is no string is a programming mistake', async () => {
   await expect(agent.run(7 as unknown as string)).rejects.toThrow(
     'input of agent "calculator" must be a string, got 7',
   );
-  await expect(agent.run('x', { requestId: '' })).rejects.toThrow('requestId must be a non-empty string');
+  await expect(agent.run('x', { requestId: '' })).rejects.toThrow('requestId of run must be a non-empty string');
+});
+
+test.each<[string, unknown]>([
+  ['option of run must be one of requestId, ', { requestID: 'chat-7' }],
+  ['requestId of run must be a non-empty string, got 7', { requestId: 7 }],
+  ['hubCtx of run must be the context of a handler or a tool, got 7', { hubCtx: 7 }],
+  ['signal of run must be an AbortSignal, got an object', { signal: {} }],
+  ['onTokenUsage of run must be a function, got 7', { onTokenUsage: 7 }],
+  ['options of run must be an object, got null', null],
+])('asks no model where %s', async (message, options) => {
+  const { agent, provider } = agentOf(['unused']);
+  // Wrong on purpose: what the compiler would not let through.
+  await expect(agent.run('x', options as AgentRunOptions)).rejects.toThrow(message);
+  expect(provider.calls).toEqual([]);
 });

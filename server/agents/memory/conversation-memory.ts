@@ -1,4 +1,5 @@
 import { InvalidOptionError } from '../../errors.js';
+import { checkOptionNames } from '../../option-names.js';
 import type { KeyValueStore } from '../../transports/key-value-store.js';
 import type { TransportManager } from '../../transports/transport.js';
 import { MemoryEntryError } from '../errors.js';
@@ -40,7 +41,9 @@ export class ConversationMemory implements AgentMemory {
   readonly #ttlMs: number;
 
   /** @throws {InvalidOptionError} */
-  constructor({ transport, maxMessages = 100, ttlSeconds = 86_400 }: ConversationMemoryOptions) {
+  constructor(options: ConversationMemoryOptions) {
+    checkOptionNames(options, ['transport', 'maxMessages', 'ttlSeconds'], 'ConversationMemory');
+    const { transport, maxMessages = 100, ttlSeconds = 86_400 } = options;
     if (typeof transport?.kv !== 'object') {
       throw new InvalidOptionError('transport of ConversationMemory', 'a hub.transport', transport);
     }

@@ -1,5 +1,6 @@
 import { InvalidOptionError } from '../../errors.js';
-import { type LoadModel, VendorProvider, type VendorProviderOptions } from './vendor-provider.js';
+import { checkOptionNames } from '../../option-names.js';
+import { type LoadModel, VendorProvider, type VendorProviderOptions, vendorOptionNames } from './vendor-provider.js';
 
 /** What an {@link AlphaProvider} takes. */
 export interface AlphaProviderOptions extends VendorProviderOptions {
@@ -27,7 +28,9 @@ const defaultBaseUrl = 'https://api.openai.com/v1';
  */
 export class AlphaProvider extends VendorProvider {
   /** @throws {InvalidApiKeyError | InvalidOptionError} */
-  constructor({ apiKey, baseUrl = defaultBaseUrl, dialect }: AlphaProviderOptions) {
+  constructor(options: AlphaProviderOptions) {
+    checkOptionNames(options, [...vendorOptionNames, 'dialect'], 'AlphaProvider');
+    const { apiKey, baseUrl = defaultBaseUrl, dialect } = options;
     if (dialect !== undefined && dialect !== 'openai' && dialect !== 'compatible') {
       throw new InvalidOptionError('dialect of AlphaProvider', '"openai" or "compatible"', dialect);
     }

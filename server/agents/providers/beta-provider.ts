@@ -1,4 +1,5 @@
-import { type LoadModel, VendorProvider, type VendorProviderOptions } from './vendor-provider.js';
+import { checkOptionNames } from '../../option-names.js';
+import { type LoadModel, VendorProvider, type VendorProviderOptions, vendorOptionNames } from './vendor-provider.js';
 
 /** What a {@link BetaProvider} takes. */
 export interface BetaProviderOptions extends VendorProviderOptions {
@@ -14,7 +15,9 @@ export interface BetaProviderOptions extends VendorProviderOptions {
  */
 export class BetaProvider extends VendorProvider {
   /** @throws {InvalidApiKeyError | InvalidOptionError} */
-  constructor({ apiKey, baseUrl = 'https://api.anthropic.com/v1' }: BetaProviderOptions) {
+  constructor(options: BetaProviderOptions) {
+    checkOptionNames(options, vendorOptionNames, 'BetaProvider');
+    const { apiKey, baseUrl = 'https://api.anthropic.com/v1' } = options;
     super('anthropic', { apiKey, baseUrl }, load);
   }
 }

@@ -1,4 +1,5 @@
-import { type LoadModel, VendorProvider, type VendorProviderOptions } from './vendor-provider.js';
+import { checkOptionNames } from '../../option-names.js';
+import { type LoadModel, VendorProvider, type VendorProviderOptions, vendorOptionNames } from './vendor-provider.js';
 
 /** What a {@link GammaProvider} takes. */
 export interface GammaProviderOptions extends VendorProviderOptions {
@@ -14,7 +15,9 @@ export interface GammaProviderOptions extends VendorProviderOptions {
  */
 export class GammaProvider extends VendorProvider {
   /** @throws {InvalidApiKeyError | InvalidOptionError} */
-  constructor({ apiKey, baseUrl = 'https://generativelanguage.googleapis.com/v1beta' }: GammaProviderOptions) {
+  constructor(options: GammaProviderOptions) {
+    checkOptionNames(options, vendorOptionNames, 'GammaProvider');
+    const { apiKey, baseUrl = 'https://generativelanguage.googleapis.com/v1beta' } = options;
     super('gcp.gemini', { apiKey, baseUrl }, load);
   }
 }

@@ -12,6 +12,8 @@ export interface VendorProviderOptions {
   baseUrl?: string;
 }
 
+export const vendorOptionNames: readonly string[] = ['apiKey', 'baseUrl'];
+
 /** Makes a vendor's model of a name. */
 export type LoadModel = (modelId: string, settings: { apiKey: string; baseURL: string }) => Promise<LanguageModel>;
 
