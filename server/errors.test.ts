@@ -12,7 +12,7 @@ describe('HubError', () => {
 
   it('shows at most five of many schema issues', () => {
     const issues = Array.from({ length: 8 }, (_, i) => ({ path: `payload[${i}]`, message: 'is wrong' }));
-    expect(new SchemaValidationError('a', issues).message).toMatch(/payload\[4\] is wrong and 3 more$/);
+    expect(new SchemaValidationError('a', issues).message).toMatch(/payload\[4\] is wrong and more$/);
   });
 });
 
