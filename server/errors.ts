@@ -84,9 +84,10 @@ export function quote(name: string): string {
   return JSON.stringify(name.length > 80 ? `${name.slice(0, 79)}…` : name);
 }
 
-/** The message of anything thrown. */
+/** The message of anything thrown, never empty: of an error without one its name. */
 export function messageOf(thrown: unknown): string {
-  return errorInfo(thrown).message;
+  const { name, message } = errorInfo(thrown);
+  return message || name || 'Error';
 }
 
 /** What is kept and sent of an error: no stack, no cause, no own fields. */

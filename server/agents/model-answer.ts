@@ -22,6 +22,12 @@ export function readAnswer(response: ModelResponse): ModelAnswer {
   if (typeof response !== 'object' || response === null) throw new InvalidAnswerError('an object', response);
   const { content, toolCalls, usage, finishReason, unreadableCall, providerMetadata } = response;
   const reported = reportedUsage(usage);
+  if (unreadableCall !== undefined && typeof unreadableCall !== 'string') {
+    throw new InvalidAnswerError('an unreadableCall that is a string', unreadableCall);
+  }
+  if (providerMetadata && typeof providerMetadata !== 'object') {
+    throw new InvalidAnswerError('providerMetadata that is an object', providerMetadata);
+  }
   return {
     content: readContent(content),
     toolCalls: readCalls(toolCalls),
@@ -35,6 +41,7 @@ export function readAnswer(response: ModelResponse): ModelAnswer {
 /**
  * Puts a streamed answer together, passing on its text as it comes.
  *
+ * @throws {InvalidAnswerError}
  * @throws {CutStreamError} where it ends without a finish
  */
 export async function collectAnswer(
@@ -46,13 +53,16 @@ export async function collectAnswer(
   const toolCalls: ToolCall[] = [];
   let usage: TokenUsage | undefined;
   for await (const chunk of chunks) {
-    if (chunk.content) {
-      content += chunk.content;
-      onText(chunk.content);
+    if (typeof chunk !== 'object' || chunk === null) throw new InvalidAnswerError('chunks that are objects', chunk);
+    const text = readContent(chunk.content);
+    if (text !== '') {
+      content += text;
+      onText(text);
     }
     toolCalls.push(...readCalls(chunk.toolCalls));
     usage = chunk.usage ?? usage;
-    if (chunk.finishReason !== undefined) whole.finishReason = chunk.finishReason;
+    // Some wire formats have a null where there is none yet.
+    if (chunk.finishReason) whole.finishReason = chunk.finishReason;
     if (chunk.unreadableCall !== undefined) whole.unreadableCall = chunk.unreadableCall;
     if (chunk.providerMetadata !== undefined) whole.providerMetadata = chunk.providerMetadata;
   }

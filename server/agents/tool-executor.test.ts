@@ -71,6 +71,8 @@ describe('arguments', () => {
     ['{"size":1}', 'arguments must not have the property "size"'],
     ['[]', 'arguments must be object'],
     ['null', 'arguments must be object'],
+    ['{"__proto__":{"admin":true}}', 'the key "__proto__" is not allowed'],
+    ['{"a":[{"\\u005f_proto__":{}}]}', 'the key "__proto__" is not allowed'],
   ])('%j come back to the model with what is wrong', async (text, expected) => {
     const execute = vi.fn(async () => 'done');
     const { result, content } = await executeOne(execute, text);
@@ -148,6 +150,11 @@ describe('a result', () => {
     const { result, content } = await executeOne(execute, '{}');
     expect(result).toMatchObject({ result: null, error: 'out of paint' });
     expect(content).toBe('Error: out of paint');
+  });
+
+  test('of a tool whose error has no message is an error all the same', async () => {
+    const { result } = await executeOne(() => Promise.reject(new TypeError()), '{}');
+    expect(result?.error).toBe('TypeError');
   });
 });
 

@@ -132,8 +132,15 @@ export class ToolExecutor {
 function parseArguments({ name, arguments: text }: ToolCall): unknown {
   if (text.trim() === '') return {};
   try {
-    return JSON.parse(text);
+    // Only then can the key be in it, escaped or not.
+    return JSON.parse(text, text.includes('__proto__') || text.includes('\\u') ? refusePrototype : undefined);
   } catch (cause) {
     throw new Error(`the arguments of ${name} are not JSON: ${messageOf(cause)}`, { cause });
   }
+}
+
+/** A tool that copies or merges its input would take on a prototype of the model's making. */
+function refusePrototype(key: string, value: unknown): unknown {
+  if (key === '__proto__') throw new SyntaxError('the key "__proto__" is not allowed');
+  return value;
 }
