@@ -146,22 +146,29 @@ function print(name: string, values: readonly number[]): void {
   const sorted = [...values].sort((a, b) => a - b);
   const at = (part: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
   const figures = [0.5, 0.95, 1].map((part) => at(part).toFixed(1).padStart(8));
-  console.log(`  ${name.padEnd(28)}${figures.join('')}`);
+  console.log(`  ${name.padEnd(40)}${figures.join('')}`);
 }
 
 async function measure(browser: Browser, hub: Hub, url: string): Promise<void> {
   const costs = await measurePolls(hub, await open(browser, `${url}#/?every=off&sort=received`));
-  console.log('\nMilliseconds                    median     p95     max');
+  console.log('\nMilliseconds                                median     p95     max');
   for (const part of ['script', 'garbageCollection', 'layout'] as const) {
     print(
       `${part} a poll`,
       costs.map((cost) => cost[part]),
     );
   }
-  const frames = await measureScrolling(hub, await open(browser, `${url}#/?every=1`));
-  print('between frames, scrolling', frames);
-  const average = frames.reduce((sum, ms) => sum + ms, 0) / frames.length;
-  console.log(`  frames a second, scrolling  ${(1_000 / average).toFixed(1).padStart(8)}`);
+  for (const [name, every] of [
+    ['scrolling, not polling', 'off'],
+    ['scrolling, polling', '1'],
+  ] as const) {
+    const opened = await open(browser, `${url}#/?every=${every}`);
+    const frames = await measureScrolling(hub, opened);
+    await opened.page.close();
+    print(`between frames, ${name}`, frames);
+    const average = frames.reduce((sum, ms) => sum + ms, 0) / frames.length;
+    console.log(`  frames a second, ${name.padEnd(24)}${(1_000 / average).toFixed(1).padStart(8)}`);
+  }
 }
 
 const { values } = parseArgs({ options: { minutes: { type: 'string' } } });
