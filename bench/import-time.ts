@@ -20,7 +20,7 @@ const imports: readonly Import[] = [
     entry: 'agents/index.js',
     as: 'hubline/agents',
     peers: ['ai', '@openai/agents'],
-    target: { of: 'figure', limit: 'at most', value: 40 },
+    target: { of: 'figure', limit: 'at most', value: 20 },
   },
   { entry: 'dashboard/index.js', as: 'hubline/dashboard', peers: ['@bull-board/express'] },
 ];
