@@ -4,7 +4,6 @@ import { describe, expect, it, vi } from 'vitest';
 import { FatalError } from '../errors.js';
 import { kindOf, recordTelemetry } from '../telemetry/record-telemetry.fixture.js';
 import { deferred, testHub } from './hub.fixture.js';
-import { createWorkflow } from './workflow.js';
 
 const contextOf = (): SpanContext | undefined => trace.getActiveSpan()?.spanContext();
 
@@ -212,80 +211,6 @@ describe('spans', () => {
     expect(refused?.status.code).toBe(SpanStatusCode.ERROR);
   });
 
-  it('a run of a workflow, with its steps; one that is retried goes on in a span of its own', async () => {
-    const telemetry = recordTelemetry();
-    const { hub, clock } = testHub();
-    const within: (SpanContext | undefined)[] = [];
-    hub.workflow(
-      createWorkflow({
-        name: 'fulfil',
-        trigger: 'ordered',
-        onSuccess: 'shipped',
-        steps: [
-          { name: 'pick', handler: () => within.push(contextOf()) },
-          {
-            name: 'ship',
-            retry: { maxAttempts: 2, initialDelayMs: 1_000, jitter: false },
-            async handler({ attempt }) {
-              await Promise.resolve();
-              within.push(contextOf());
-              if (attempt === 1) throw new TypeError('no van');
-            },
-          },
-        ],
-      }),
-    );
-    hub.event({ type: 'ordered' });
-    hub.event({ type: 'shipped' });
-    await hub.start();
-    await hub.emit('ordered', null);
-    await vi.waitFor(() => expect(within).toHaveLength(2));
-    await clock.advance(1_000);
-    await vi.waitFor(() =>
-      expect(telemetry.tree()).toEqual([
-        'send ordered',
-        '  process fulfil',
-        '    step pick',
-        '    step ship',
-        '  process fulfil',
-        '    step ship',
-        '    send shipped',
-      ]),
-    );
-    const steps = telemetry.spans.filter(({ name }) => name.startsWith('step'));
-    expect(within).toEqual(steps.map((span) => span.spanContext()));
-    expect(steps.map(kindOf)).toEqual(['INTERNAL', 'INTERNAL', 'INTERNAL']);
-    const ship = { 'hubline.workflow.name': 'fulfil', 'hubline.workflow.step': 'ship' };
-    expect(steps.map(({ attributes }) => attributes)).toEqual([
-      { 'hubline.workflow.name': 'fulfil', 'hubline.workflow.step': 'pick', 'hubline.attempt': 1 },
-      { ...ship, 'hubline.attempt': 1, 'error.type': 'TypeError' },
-      { ...ship, 'hubline.attempt': 2 },
-    ]);
-    const runs = telemetry.spans.filter(({ name }) => name === 'process fulfil');
-    expect(runs.map(({ attributes }) => attributes)).toMatchObject([
-      { 'hubline.kind': 'workflow', 'hubline.attempt': 1, 'hubline.outcome': 'retry', 'error.type': 'TypeError' },
-      { 'hubline.kind': 'workflow', 'hubline.attempt': 2, 'hubline.outcome': 'completed' },
-    ]);
-  });
-
-  it('a step of a run that is cancelled, or handed back, ends with it', async () => {
-    const telemetry = recordTelemetry();
-    const { hub } = testHub();
-    hub.workflow(createWorkflow({ name: 'wait', steps: [{ name: 'long', handler: () => new Promise(() => {}) }] }));
-    await hub.start();
-    const cancelled = await hub.startWorkflow('wait', null);
-    await hub.startWorkflow('wait', null);
-    await vi.waitFor(async () => expect((await cancelled.status()).status).toBe('active'));
-    await cancelled.cancel();
-    await hub.stop({ drainMs: 0 });
-    const steps = telemetry.spans.filter(({ name }) => name === 'step long');
-    expect(steps.map(({ status }) => status.code)).toEqual([SpanStatusCode.ERROR, SpanStatusCode.UNSET]);
-    expect(steps.map(({ attributes }) => attributes)).toMatchObject([
-      { 'error.type': 'WorkflowCancelledError' },
-      { 'hubline.handed_back': true },
-    ]);
-  });
-
   it('a trace that is not sampled is carried on as that', async () => {
     const telemetry = recordTelemetry({ sampler: new AlwaysOffSampler() });
     const { hub } = testHub();
@@ -314,68 +239,5 @@ describe('spans', () => {
     await vi.waitFor(async () => expect(await hub.metrics('ordered')).toMatchObject({ completed: 1 }));
     expect(warn).toHaveBeenCalledWith('OpenTelemetry threw: disk full');
     warn.mockRestore();
-  });
-});
-
-describe('metrics', () => {
-  const event = { 'messaging.system': 'hubline', 'messaging.destination.name': 'ordered', 'hubline.kind': 'event' };
-  const send = { ...event, 'messaging.operation.name': 'send', 'messaging.operation.type': 'send' };
-  const handled = (service: string) => ({ ...event, 'messaging.consumer.group.name': service });
-
-  it('count what became of events once, however many hubs there are', async () => {
-    const telemetry = recordTelemetry();
-    const { hub: first, transport, clock } = testHub({ service: 'shop' });
-    const { hub: second } = testHub({ service: 'shop', transport });
-    const { hub: other } = testHub({ service: 'audit', transport });
-    for (const hub of [first, second, other]) {
-      hub.event<number>({
-        type: 'ordered',
-        retry: { maxAttempts: 2, initialDelayMs: 1_000, jitter: false },
-        handler({ payload, attempt }) {
-          if (payload === 1 || (payload === 2 && attempt === 1)) throw new RangeError('no');
-        },
-      });
-      await hub.start();
-    }
-    for (const n of [0, 1, 2]) await first.emit('ordered', n);
-    await first.emit('ordered', 3, { delayMs: 60_000 });
-    await clock.advance(1_000);
-    await vi.waitFor(async () => expect(await first.metrics('ordered')).toMatchObject({ completed: 4, failed: 2 }));
-
-    const each = (value: unknown) => [
-      { attributes: handled('shop'), value },
-      { attributes: handled('audit'), value },
-    ];
-    expect(await telemetry.points('messaging.client.sent.messages')).toEqual([{ attributes: send, value: 4 }]);
-    expect(await telemetry.points('hubline.events.completed')).toEqual(each(2));
-    expect(await telemetry.points('hubline.events.failed')).toEqual(each(1));
-    expect(await telemetry.points('hubline.events.retried')).toEqual(each(2));
-    expect(await telemetry.points('hubline.events.pending')).toEqual(each(1));
-    expect(await telemetry.points('hubline.events.active')).toEqual(each(0));
-    const consumed = await telemetry.points('messaging.client.consumed.messages');
-    expect(consumed.map(({ value }) => value)).toEqual([5, 5]);
-    const durations = await telemetry.points('messaging.process.duration');
-    const ofShop = durations.filter(({ attributes }) => attributes['messaging.consumer.group.name'] === 'shop');
-    expect(ofShop.map(({ attributes, value }) => [attributes['error.type'], value])).toEqual([
-      [undefined, { count: 2, sum: expect.any(Number) }],
-      ['RangeError', { count: 3, sum: expect.any(Number) }],
-    ]);
-  });
-
-  it('count a cancelled run as failed, and ask nothing of a hub that has stopped', async () => {
-    const telemetry = recordTelemetry();
-    const { hub } = testHub();
-    hub.workflow(createWorkflow({ name: 'wait', steps: [{ name: 'long', handler: () => new Promise(() => {}) }] }));
-    await hub.start();
-    const run = await hub.startWorkflow('wait', null);
-    await run.cancel();
-    expect(await telemetry.points('hubline.events.failed')).toMatchObject([
-      { attributes: { 'messaging.destination.name': 'wait', 'hubline.kind': 'workflow' }, value: 1 },
-    ]);
-    expect(await telemetry.points('hubline.events.pending')).toHaveLength(1);
-    const counts = vi.spyOn(hub.transport, 'counts');
-    await hub.stop();
-    await telemetry.points('hubline.events.pending');
-    expect(counts).not.toHaveBeenCalled();
   });
 });
