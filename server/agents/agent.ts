@@ -16,8 +16,8 @@ export interface Agent {
   /**
    * Works on `input` until there is an answer. Resolves with the result whatever model, tools, memory or
    * delegates do, see its `status`; rejects with {@link InvalidOptionError} for an `input` that is no string
-   * and for wrong options, with {@link DelegationCycleError} or {@link DelegationDepthError} where the run of `hubCtx` must not
-   * lead to this agent, and with the signal's reason when the run is aborted.
+   * and for wrong options, with {@link DelegationCycleError} or {@link DelegationDepthError} where the run of
+   * `hubCtx` must not lead to this agent, and with the signal's reason when the run is aborted.
    */
   run(input: string, options?: AgentRunOptions): Promise<AgentRunResult>;
   /** The same as a stream of events. */
@@ -25,8 +25,9 @@ export interface Agent {
   /**
    * The agent as a handler of events. Its input is a string payload, or `payload.input` if that is a
    * string, or else the payload's JSON; events of one `requestId` share a conversation, and a
-   * retry goes on with its own, see {@link AgentRunOptions.idempotencyKey}. Returns the result, with tools' values as their JSON. Throws {@link AgentRunError} where the run does not
-   * complete; one that used up its turns or tokens is not tried again.
+   * retry goes on with its own, see {@link AgentRunOptions.idempotencyKey}. Returns the result, with tools'
+   * values as their JSON. Throws {@link AgentRunError} where the run does not complete; one that used up its
+   * turns or tokens is not tried again.
    */
   asHandler(): HandlerFunction;
 }
