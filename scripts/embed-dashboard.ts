@@ -1,6 +1,5 @@
 /**
- * Writes the built page into the module that the dashboard serves it from. With `--check` it writes
- * nothing and fails where the module is not that of the built page.
+ * Writes the built page into the module that the dashboard serves it from.
  *
  * @module
  */
@@ -11,20 +10,17 @@ import { embedPage, maxGzipBytes } from './embed-page.js';
 const pageFile = fileURLToPath(new URL('../dist/page/index.html', import.meta.url));
 const moduleFile = fileURLToPath(new URL('../server/dashboard/html.generated.ts', import.meta.url));
 
-function main(check: boolean): void {
-  if (!existsSync(pageFile)) throw new Error('dist/page/index.html is missing: npx vite build ui');
+function main(): void {
+  if (!existsSync(pageFile)) throw new Error('dist/page/index.html is missing: npm run build:page');
   const { source, bytes } = embedPage(readFileSync(pageFile, 'utf8'));
   const standing = existsSync(moduleFile) ? readFileSync(moduleFile, 'utf8') : undefined;
-  if (standing !== source) {
-    if (check) throw new Error('server/dashboard/html.generated.ts is not of the built page: npm run build:page');
-    // Left alone where it is the same, so that nothing that watches it starts anew.
-    writeFileSync(moduleFile, source);
-  }
+  // Left alone where it is the same, so that nothing that watches it starts anew.
+  if (standing !== source) writeFileSync(moduleFile, source);
   console.log(`page: ${bytes.html} bytes, ${bytes.gzip} gzipped (of ${maxGzipBytes}), ${bytes.brotli} in brotli`);
 }
 
 try {
-  main(process.argv.includes('--check'));
+  main();
 } catch (error) {
   console.error(`embed-dashboard: ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = 1;

@@ -21,18 +21,10 @@ export interface RedisServer {
 const names = ['redis-server', 'valkey-server'];
 
 /**
- * Finds a Redis server: `$REDIS_SERVER_PATH`, then the PATH.
+ * Finds a Redis server (`$REDIS_SERVER_PATH`, then the PATH), or installs one through the system's package manager.
  *
- * @returns `undefined` where there is none
+ * @throws where neither can be done
  */
-export function findRedisServer(): string | undefined {
-  const candidates = [process.env['REDIS_SERVER_PATH'], ...names];
-  return candidates.find(
-    (command) => command !== undefined && spawnSync(command, ['--version'], { stdio: 'ignore' }).status === 0,
-  );
-}
-
-/** Finds a Redis server, or installs one through the system's package manager. @throws where neither can be done */
 export function ensureRedisServer(): string {
   const found = findRedisServer();
   if (found !== undefined) return found;
@@ -44,6 +36,13 @@ export function ensureRedisServer(): string {
   }
   throw new Error(
     'no redis-server: install Redis 7 or Valkey (apt-get install redis-server, brew install redis), or set REDIS_SERVER_PATH',
+  );
+}
+
+function findRedisServer(): string | undefined {
+  const candidates = [process.env['REDIS_SERVER_PATH'], ...names];
+  return candidates.find(
+    (command) => command !== undefined && spawnSync(command, ['--version'], { stdio: 'ignore' }).status === 0,
   );
 }
 
