@@ -125,10 +125,21 @@ describe('Express', () => {
     await expectDashboard(await serve(express().use('/dash', handler)), '/dash');
   });
 
-  it('takes the handler in a router of a router', async () => {
+  it.each([undefined, '/hub', '/ops/hub'])('takes it in a router of a router with basePath %j', async (basePath) => {
     const { hub } = await startTestHub();
-    const ops = express.Router().use('/hub', createDashboardHandler(hub));
+    const handler = createDashboardHandler(hub, basePath === undefined ? {} : { basePath });
+    const ops = express.Router().use('/hub', handler);
     await expectDashboard(await serve(express().use('/ops', ops)), '/ops/hub');
+  });
+
+  it.each([undefined, '/dash'])('takes it behind what rewrites the URL, with basePath %j', async (basePath) => {
+    const { hub } = await startTestHub();
+    const app = express().use((req, _, next) => {
+      req.url = req.url.replace('/v1', '');
+      next();
+    });
+    app.use('/dash', createDashboardHandler(hub, basePath === undefined ? {} : { basePath }));
+    await expectDashboard(await serve(app), '/v1/dash');
   });
 
   it('serves the page under its own policy where helmet has set one', async () => {

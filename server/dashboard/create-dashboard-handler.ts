@@ -53,7 +53,7 @@ export function createDashboardHandler(hub: Hub, options: DashboardOptions = {})
       report(error, 'authorize of the dashboard failed; the request was refused');
       return internalError;
     }
-    return route(readRequest(req));
+    return route(readRequest(req, basePath));
   }
 
   function send(res: ServerResponse, answer: Answer): void {
@@ -72,7 +72,8 @@ export function createDashboardHandler(hub: Hub, options: DashboardOptions = {})
 
   return (req, res) => {
     // Every other method is answered alike, whoever asks.
-    const answer = authorize === undefined || req.method !== 'GET' ? route(readRequest(req)) : guarded(req, authorize);
+    const answer =
+      authorize === undefined || req.method !== 'GET' ? route(readRequest(req, basePath)) : guarded(req, authorize);
     if (answer instanceof Promise) void answer.then((settled) => send(res, settled));
     else send(res, answer);
   };
@@ -83,11 +84,16 @@ function checkHub(hub: unknown): asserts hub is Hub {
   if (!valid) throw new InvalidOptionError('hub', 'a hub made by createHub', hub);
 }
 
-function readRequest(req: IncomingMessage): DashboardRequest {
+function readRequest(req: IncomingMessage, basePath: string): DashboardRequest {
+  const { url, originalUrl, baseUrl }: { url?: unknown; originalUrl?: unknown; baseUrl?: unknown } = req;
   const targets: string[] = [];
-  if (typeof req.url === 'string') targets.push(req.url);
-  // Where Express and its kin cut the mount path off `url`, this still has it.
-  if ('originalUrl' in req && typeof req.originalUrl === 'string') targets.push(req.originalUrl);
+  if (typeof url === 'string') {
+    targets.push(url);
+    // What Express cut off `url`: where a router that it mounts knows the handler by the end of it.
+    if (typeof baseUrl === 'string' && baseUrl.endsWith(basePath)) targets.push(basePath + url);
+  }
+  // Where Connect and its kin cut the mount path off `url`, this still has it.
+  if (typeof originalUrl === 'string') targets.push(originalUrl);
   return {
     method: req.method,
     targets,

@@ -21,10 +21,13 @@ export function normalizeBasePath(basePath: unknown): string {
   throw new InvalidOptionError('basePath', 'a path such as "/dash", percent-encoded, without "?" or "#"', basePath);
 }
 
+// What a client sends to a proxy, and a server has to take as well (RFC 9112, section 3.2.2).
+const absoluteForm = /^https?:\/\/[^/]*/i;
+
 /** The path of a request target below a normalised base path, from its `/` on; `undefined` where it lies elsewhere. */
 export function pathBelow(basePath: string, target: string): string | undefined {
   const query = target.indexOf('?');
-  const path = query === -1 ? target : target.slice(0, query);
+  const path = (query === -1 ? target : target.slice(0, query)).replace(absoluteForm, '');
   if (path === basePath) return '/';
   return path.startsWith(basePath) && path[basePath.length] === '/' ? path.slice(basePath.length) : undefined;
 }
