@@ -18,7 +18,7 @@ import {
   UnknownEventError,
   UnknownWorkflowError,
 } from './errors.js';
-import { type EventConfig, type EventRef, type RegisteredEvent, resolveEvent } from './event.js';
+import { defaultDedupeWindowMs, type EventConfig, type EventRef, type RegisteredEvent, resolveEvent } from './event.js';
 import { type HandlerInfo, handlerInfo } from './handler-info.js';
 import type { Hub, HubOptions, StopResult } from './hub.js';
 import { agentsRevision, describeHub, type HubDescription } from './hub-description.js';
@@ -228,7 +228,8 @@ class HubRuntime implements Hub, DeliveryHost {
     if (workflow === undefined) throw new UnknownWorkflowError(name, nearestNames(name, this.#workflows.keys()));
     checkEmitOptions(options);
     const body = encodePayload(payload, name, this.maxPayloadBytes);
-    const { id } = await this.#send({ type: workflowType(name), body, options, dedupeWindowMs: 300_000 }, undefined);
+    const message = { type: workflowType(name), body, options, dedupeWindowMs: defaultDedupeWindowMs };
+    const { id } = await this.#send(message, undefined);
     return workflowHandle(workflow, id, this.transport, this.#stopped.signal);
   }
 

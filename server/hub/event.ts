@@ -54,6 +54,9 @@ export interface RegisteredEvent {
   readonly followUps: FollowUpNames;
 }
 
+/** How long a `dedupeId` is remembered where nothing else is said. */
+export const defaultDedupeWindowMs = 300_000;
+
 const maxRate = 1_000_000;
 
 const needHandler = [...followUpKeys, 'retry', 'timeoutMs', 'concurrency', 'rate'] as const;
@@ -63,7 +66,8 @@ const eventNames = ['type', 'description', 'schema', 'handler', 'dedupeWindowMs'
 export function resolveEvent(config: EventConfig): RegisteredEvent {
   if (typeof config !== 'object' || config === null) throw new InvalidOptionError('hub.event', 'an object', config);
   checkTypeName(config.type, 'type');
-  const { type, description, schema, handler, retry, timeoutMs, concurrency, rate, dedupeWindowMs = 300_000 } = config;
+  const { type, description, schema, handler, retry, timeoutMs, concurrency, rate } = config;
+  const { dedupeWindowMs = defaultDedupeWindowMs } = config;
   const owner = `event ${quote(type)}`;
   checkOptionNames(config, eventNames, owner);
   const check = (ok: boolean, option: string, expected: string, got: unknown): void => {
