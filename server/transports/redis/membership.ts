@@ -48,7 +48,6 @@ export class Membership {
    * @returns the lanes of the service that hold events, some perhaps of subscriptions that it no longer has
    */
   async join(): Promise<readonly string[]> {
-    await this.#subscribe();
     await this.#beat();
     this.#timer = setInterval(() => void this.#keepAlive(), beatEveryMs);
     return readArray(await this.#run(heldLanesScript, [sharedLane(this.#parts.service)])).map(readString);
@@ -60,11 +59,6 @@ export class Membership {
     await this.#run(leaveScript, [this.#id, ...units]).catch((error: unknown) => {
       this.#parts.logger.warn({ err: error }, 'could not tell that this process leaves; others notice within 16 s');
     });
-  }
-
-  async #subscribe(): Promise<void> {
-    const routes = routeArguments(this.#parts.service, this.#subscriptions);
-    await this.#run(joinScript, [this.#id, livesForMs, '', ...routes]);
   }
 
   async #keepAlive(): Promise<void> {
@@ -84,12 +78,16 @@ export class Membership {
   async #beat(): Promise<void> {
     const description = this.#describe();
     const hash = createHash('sha1').update(description).digest('hex');
-    const [isKnown, isDescribed] = readArray(await this.#run(beatScript, [this.#id, livesForMs, hash]));
-    // While it was taken for dead, its service may have been retired.
-    if (isKnown === 0) await this.#subscribe();
+    const head = [this.#id, livesForMs, hash];
+    const isDescribed = (await this.#run(beatScript, head)) ?? (await this.#subscribe(head));
     if (isDescribed === 0) await this.#run(describeScript, [hash, description, livesForMs]);
     // Some may have been set aside while this process was taken for dead.
     await this.#unpark();
+  }
+
+  /** At the start, and where this process was taken for dead: its service may have been retired meanwhile. */
+  #subscribe(head: readonly ScriptArgument[]): Promise<unknown> {
+    return this.#run(joinScript, [...head, ...routeArguments(this.#parts.service, this.#subscriptions)]);
   }
 
   #run(script: Script, args: readonly ScriptArgument[]): Promise<unknown> {

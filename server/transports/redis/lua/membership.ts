@@ -5,19 +5,22 @@ import { Script } from './script.js';
 
 // Processes of one kind tell the same of themselves: it is kept once, under its hash.
 const beat = `
+local member, ttlMs, hash = take(), take(), take()
+local known = call('GET', prefix .. ':member:' .. member)
 local function beat()
-  local member, ttlMs, hash = take(), take(), take()
-  local known = call('SET', prefix .. ':member:' .. member, hash, 'PX', ttlMs, 'GET')
   if known ~= hash then call('INCR', prefix .. ':revision') end
+  call('SET', prefix .. ':member:' .. member, hash, 'PX', ttlMs)
   call('SADD', prefix .. ':members', member)
-  return member, known and 1 or 0, call('PEXPIRE', prefix .. ':description:' .. hash, ttlMs)
+  return call('PEXPIRE', prefix .. ':description:' .. hash, ttlMs)
 end
 `;
 
-/** Makes a process a member, and records which types its service handles, in which lane, under which limits. */
+/**
+ * Makes a process a member, and records which types its service handles, in which lane, under which limits.
+ * Answers 0 where what it tells of itself has yet to be kept.
+ */
 export const joinScript: Script = new Script(`${library}${counting}${beat}
 local limits = { 'concurrency', 'max', 'duration' }
-local member = beat()
 for _ = 1, takeNumber() do
   local source, field, route, unit, lane = take(), take(), take(), take(), take()
   call('HSET', prefix .. ':routes:' .. source, field, route)
@@ -34,12 +37,12 @@ for _ = 1, takeNumber() do
   end
 end
 call('INCR', prefix .. ':revision')
+return beat()
 `);
 
-/** Tells that a member lives. Answers whether it was not taken for dead, and whether what it tells of itself is kept. */
+/** Tells that a member lives. Answers as `joinScript` does, and nothing where it is no member, or was taken for dead. */
 export const beatScript: Script = new Script(`${library}${beat}
-local _, isKnown, isDescribed = beat()
-return { isKnown, isDescribed }
+return known and beat()
 `);
 
 /** Keeps what members of one kind tell of themselves. */
