@@ -74,6 +74,17 @@ export function describeConnections({ advance, consume, counts, next, until }: C
       expect(await counts(two.transport, 'a')).toMatchObject({ received: 1, completed: 1, failed: 0, pending: 0 });
     });
 
+    it('does not lose an outcome that is being recorded', async () => {
+      const one = await consume(['a']);
+      await one.transport.publish([envelope('a')]);
+      const delivery = await next(one);
+      const committed = delivery.commit(completed());
+      expect(await one.transport.close({ drainMs: 0 })).toEqual({ handedBack: 0 });
+      expect(await committed).toBe('ok');
+      const two = await consume(['a']);
+      expect(await counts(two.transport, 'a')).toMatchObject({ received: 1, completed: 1, pending: 0, active: 0 });
+    });
+
     it('keeps the order of what it hands back', async () => {
       const one = await consume(['a'], { concurrency: 3 });
       const sent = Array.from({ length: 5 }, () => envelope('a'));

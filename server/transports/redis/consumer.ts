@@ -72,10 +72,11 @@ export class Consumer {
     await this.#drained(drainMs);
     const handedBack = await Promise.all(this.#lanes.map((lane) => this.#interrupt(lane)));
     const { settings, connection, logger } = this.#parts;
-    // A lane ends when Redis has answered what it asked last: without Redis, never.
+    // A lane ends when Redis has answered what it asked last, outcomes included: without Redis, never.
+    const ends = [...this.#lanes.map((lane) => lane.close()), ...this.#running().map(({ finished }) => finished)];
     await within(
       settings.emitTimeoutMs,
-      Promise.all(this.#lanes.map((lane) => lane.close())).catch((error: unknown) => {
+      Promise.all(ends).catch((error: unknown) => {
         logger.warn({ err: error }, 'a worker did not close cleanly');
       }),
     );
@@ -143,12 +144,11 @@ export class Consumer {
     });
     lane.deliveries.set(job.id, delivery);
     if (job.losses > 0 && refusal === undefined) this.#noteStart(lane, job);
-    try {
-      this.#options.consumer(delivery);
-      await delivery.finished;
-    } finally {
+    void delivery.finished.then(() => {
       if (lane.deliveries.get(job.id) === delivery) lane.deliveries.delete(job.id);
-    }
+    });
+    this.#options.consumer(delivery);
+    await delivery.handedOn;
   }
 
   /** Not waited for: a note that left before the handler began tells of one that did begin, and of no other. */
@@ -166,8 +166,11 @@ export class Consumer {
   }
 
   async #drained(drainMs: number): Promise<void> {
-    const running = this.#lanes.flatMap(({ deliveries }) => [...deliveries.values()]);
-    if (drainMs > 0) await within(drainMs, Promise.all(running.map(({ finished }) => finished)));
+    if (drainMs > 0) await within(drainMs, Promise.all(this.#running().map(({ finished }) => finished)));
+  }
+
+  #running(): readonly RedisDelivery[] {
+    return this.#lanes.flatMap(({ deliveries }) => [...deliveries.values()]);
   }
 
   async #interrupt(lane: Lane): Promise<number> {

@@ -44,6 +44,8 @@ export class Lane {
     handle: JobHandler,
   ) {
     this.key = laneKey(prefix, name);
+    // Wherever a job is then, a script has put it there. One for all, for making an error takes its time.
+    const movedOn = new WaitingError();
     this.#worker = new Worker(
       name,
       async ({ id = '', name: type, data, attemptsMade, stalledCounter: losses }, token = '') => {
@@ -53,8 +55,7 @@ export class Lane {
           // The job's lock runs out, and it is delivered again. BullMQ must not take it for failed.
           this.#worker.emit('error', error instanceof Error ? error : new Error(String(error)));
         }
-        // Wherever the job is now, a script has put it there.
-        throw new WaitingError();
+        throw movedOn;
       },
       {
         connection,

@@ -5,7 +5,7 @@ import { readCommitResult } from './commit-result.js';
 import { checkpointScript, commitScript } from './lua/commit.js';
 import type { ScriptArgument } from './lua/script.js';
 import { outcomeArguments } from './outcome-codec.js';
-import type { DeliveryHost, Lease } from './redis-delivery.js';
+import type { Commit, DeliveryHost, Lease } from './redis-delivery.js';
 import type { RedisSettings } from './redis-options.js';
 import { readArray } from './reply.js';
 import { TickBatch } from './tick-batch.js';
@@ -35,12 +35,13 @@ export class Recorder implements DeliveryHost {
     this.#connection = connection;
   }
 
-  commit(lease: Lease, attempt: number, outcome: Outcome): Promise<CommitResult> {
-    return this.#commits.add([
+  commit(lease: Lease, attempt: number, outcome: Outcome): Commit {
+    const result = this.#commits.add([
       ...leaseArguments(lease),
       lease.keepsRuns ? '1' : '',
       ...outcomeArguments(outcome, attempt, this.#service),
     ]);
+    return { sent: this.#commits.sent, result };
   }
 
   async checkpoint(lease: Lease, key: string, value: string): Promise<CommitResult> {

@@ -11,9 +11,16 @@ export interface Lease {
   readonly keepsRuns: boolean;
 }
 
+/** An outcome that is being recorded. */
+export interface Commit {
+  /** Resolves when it is on its way: Redis gets it before whatever is asked next. */
+  readonly sent: Promise<void>;
+  readonly result: Promise<CommitResult>;
+}
+
 /** Where a delivery's results go. */
 export interface DeliveryHost {
-  commit(lease: Lease, attempt: number, outcome: Outcome): Promise<CommitResult>;
+  commit(lease: Lease, attempt: number, outcome: Outcome): Commit;
   checkpoint(lease: Lease, key: string, value: string): Promise<CommitResult>;
 }
 
@@ -26,7 +33,12 @@ export class RedisDelivery implements Delivery {
   onRevoked: ((reason: Error) => void) | undefined;
   readonly #host: DeliveryHost;
   #lease: Lease;
+  #handOn = (): void => {};
   #finish = (): void => {};
+  /** Resolves when the next job may be asked for: the outcome is on its way, or the lease is over. */
+  readonly handedOn: Promise<void> = new Promise((resolve) => {
+    this.#handOn = resolve;
+  });
   /** Resolves when this process has nothing more to do with the job. */
   readonly finished: Promise<void> = new Promise((resolve) => {
     this.#finish = resolve;
@@ -50,9 +62,10 @@ export class RedisDelivery implements Delivery {
   }
 
   async commit(outcome: Outcome): Promise<CommitResult> {
-    const lease = this.#endLease();
+    const { sent, result } = this.#host.commit(this.#endLease(), this.attempt, outcome);
+    void sent.then(this.#handOn);
     try {
-      return await this.#host.commit(lease, this.attempt, outcome);
+      return await result;
     } finally {
       this.#finish();
     }
@@ -66,6 +79,7 @@ export class RedisDelivery implements Delivery {
   revoke(reason: Error): void {
     if (this.#lease.token === '') return;
     this.#endLease();
+    this.#handOn();
     this.#finish();
     this.onRevoked?.(reason);
   }

@@ -6,6 +6,7 @@ export class TickBatch<TItem, TAnswer> {
   readonly #send: (items: readonly TItem[]) => Promise<readonly TAnswer[]>;
   readonly #largest: number;
   #pending: Pending<TItem, TAnswer>[] = [];
+  #sent: Promise<void> = Promise.resolve();
 
   /** @param send answers as many as it is given, in their order */
   constructor(largest: number, send: (items: readonly TItem[]) => Promise<readonly TAnswer[]>) {
@@ -14,18 +15,28 @@ export class TickBatch<TItem, TAnswer> {
   }
 
   add(item: TItem): Promise<TAnswer> {
+    if (this.#pending.length === 0) this.#sent = this.#flushSoon();
     return new Promise((resolve, reject) => {
-      if (this.#pending.length === 0) setImmediate(() => this.#flush());
       this.#pending.push({ item, resolve, reject });
     });
   }
 
-  #flush(): void {
-    const pending = this.#pending;
-    this.#pending = [];
-    for (let from = 0; from < pending.length; from += this.#largest) {
-      void this.#settle(pending.slice(from, from + this.#largest));
-    }
+  /** Resolves when all that was added is on its way, answered or not. */
+  get sent(): Promise<void> {
+    return this.#sent;
+  }
+
+  #flushSoon(): Promise<void> {
+    return new Promise((resolve) => {
+      setImmediate(() => {
+        const pending = this.#pending;
+        this.#pending = [];
+        for (let from = 0; from < pending.length; from += this.#largest) {
+          void this.#settle(pending.slice(from, from + this.#largest));
+        }
+        resolve();
+      });
+    });
   }
 
   async #settle(batch: readonly Pending<TItem, TAnswer>[]): Promise<void> {
