@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { InvalidOptionError } from '../errors.js';
+import { createHub } from './create-hub.js';
 import { HubStoppedError } from './errors.js';
 import { deferred, testHub } from './hub.fixture.js';
 
@@ -100,9 +101,12 @@ describe('stop', () => {
     await expect(hub.start()).rejects.toThrow(HubStoppedError);
   });
 
-  it('refuses a drainMs that is none', async () => {
+  it('refuses a drainMs that is none, and a misspelt one, and can still be stopped', async () => {
     const { hub } = testHub();
     await expect(hub.stop({ drainMs: -1 })).rejects.toThrow(InvalidOptionError);
+    // Wrong on purpose: what the compiler would not let through.
+    await expect(hub.stop({ drainMS: 5 } as object)).rejects.toThrow(InvalidOptionError);
+    expect(await hub.stop()).toEqual({ handedBack: 0 });
   });
 });
 
@@ -137,4 +141,12 @@ it('runs on under a logger that throws', async () => {
   expect(await hub.metrics('a')).toMatchObject({ failed: 2, pending: 0 });
   expect(await hub.metrics('b')).toMatchObject({ failed: 2, pending: 0 });
   expect(warnings).toContain('the hub\'s logger threw at "event failed": Error: disk full');
+});
+
+it.each([
+  ['options of createHub must be an object, got null', null],
+  ['option of createHub must be one of service, ', { services: 'shop' }],
+])('refuses: %s', (message, options) => {
+  // Wrong on purpose: what the compiler would not let through.
+  expect(() => createHub(options as object)).toThrow(message);
 });

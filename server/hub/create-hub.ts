@@ -25,7 +25,7 @@ import { agentsRevision, describeHub, type HubDescription } from './hub-descript
 import { type HubSettings, resolveHubOptions } from './hub-settings.js';
 import type { HubIntrospection } from './introspection.js';
 import { Introspector } from './introspector.js';
-import { Lifecycle } from './lifecycle.js';
+import { drainMsOf, Lifecycle } from './lifecycle.js';
 import { nearestNames } from './nearest-names.js';
 import { observeCounts } from './observe-counts.js';
 import { observeSends } from './observe-sends.js';
@@ -179,12 +179,13 @@ class HubRuntime implements Hub, DeliveryHost {
   }
 
   stop(options: { drainMs?: number } = {}): Promise<StopResult> {
-    const { drainMs = 10_000 } = options;
-    if (!(typeof drainMs === 'number' && drainMs >= 0)) {
-      return Promise.reject(new InvalidOptionError('drainMs of stop', 'milliseconds, 0 or more', drainMs));
+    try {
+      const drainMs = drainMsOf(options);
+      this.#stopping ??= this.#stop(drainMs);
+      return this.#stopping;
+    } catch (error) {
+      return Promise.reject(error);
     }
-    this.#stopping ??= this.#stop(drainMs);
-    return this.#stopping;
   }
 
   async #stop(drainMs: number): Promise<StopResult> {

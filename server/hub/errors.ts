@@ -83,10 +83,10 @@ export class PayloadTooLargeError extends HubError {
   readonly bytes: number;
   readonly maxPayloadBytes: number;
 
-  constructor(type: string, bytes: number, maxPayloadBytes: number) {
+  constructor(what: string, type: string, bytes: number, maxPayloadBytes: number) {
     super(
       'ERR_PAYLOAD_TOO_LARGE',
-      `payload of ${quote(type)} is ${bytes} bytes of JSON, over maxPayloadBytes (${maxPayloadBytes}); store it elsewhere and send a reference`,
+      `${what} of ${quote(type)} is ${bytes} bytes of JSON, over maxPayloadBytes (${maxPayloadBytes}); store it elsewhere and send a reference`,
     );
     this.bytes = bytes;
     this.maxPayloadBytes = maxPayloadBytes;

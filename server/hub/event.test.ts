@@ -19,6 +19,7 @@ describe('definition', () => {
     [{ type: 'a', handler() {}, rate: { max: 0, perMs: 1 } }, 'rate.max of event "a"'],
     [{ type: 'a', handler() {}, rate: { max: 1, perMs: 0 } }, 'rate.perMs of event "a"'],
     [{ type: 'a', handler() {}, rate: 5 }, 'rate of event "a"'],
+    [{ type: 'a', handler() {}, rate: { max: 1, perMs: 1, burst: 5 } }, 'option of rate of event "a"'],
     [{ type: 'a', handler() {}, retry: { maxAttempts: 0 } }, 'retry.maxAttempts of event "a"'],
     [{ type: 'a', handler() {}, retry: { factor: 0.5 } }, 'retry.factor of event "a"'],
     [{ type: 'a', handler() {}, retry: 3 }, 'retry of event "a"'],

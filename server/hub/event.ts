@@ -83,6 +83,7 @@ export function resolveEvent(config: EventConfig): RegisteredEvent {
   check(concurrency === undefined || isCount(concurrency), 'concurrency', 'a whole number, 1 or more', concurrency);
   if (rate !== undefined) {
     check(typeof rate === 'object' && rate !== null, 'rate', 'an object { max, perMs }', rate);
+    checkOptionNames(rate, ['max', 'perMs'], `rate of ${owner}`);
     check(isCount(rate.max) && rate.max <= maxRate, 'rate.max', `a whole number from 1 to ${maxRate}`, rate.max);
     check(Number.isFinite(rate.perMs) && rate.perMs > 0, 'rate.perMs', 'milliseconds, over 0', rate.perMs);
   }

@@ -13,6 +13,9 @@ const names = ['service', 'transport', 'logger', 'concurrency', 'maxPayloadBytes
 
 /** @throws {InvalidOptionError} */
 export function resolveHubOptions(options: HubOptions): HubSettings {
+  if (typeof options !== 'object' || options === null) {
+    throw new InvalidOptionError('options of createHub', 'an object', options);
+  }
   const { service = 'hub', transport = memoryTransport(), logger = silentLogger } = options;
   const { concurrency = 100, maxPayloadBytes = 512 * 1024, allowCycles = false, observer = false } = options;
   checkOptionNames(options, names, 'createHub');

@@ -1,3 +1,5 @@
+import { InvalidOptionError } from '../errors.js';
+import { checkOptionNames } from '../option-names.js';
 import { HubNotStartedError, HubObserverError, HubStartedError, HubStoppedError } from './errors.js';
 
 /** Where a hub stands between its creation and its end, and what may be done there. */
@@ -40,4 +42,12 @@ export class Lifecycle {
   checkNotStopped(operation: string): void {
     if (this.state === 'stopped') throw new HubStoppedError(operation);
   }
+}
+
+/** How long `stop` waits, in milliseconds. @throws {InvalidOptionError} */
+export function drainMsOf(options: { drainMs?: number }): number {
+  checkOptionNames(options, ['drainMs'], 'stop');
+  const { drainMs = 10_000 } = options;
+  if (typeof drainMs === 'number' && drainMs >= 0) return drainMs;
+  throw new InvalidOptionError('drainMs of stop', 'milliseconds, 0 or more', drainMs);
 }

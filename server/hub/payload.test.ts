@@ -65,3 +65,8 @@ it('refuses what is nested past the stack, without ending the process', () => {
   for (let i = 0; i < 200_000; i += 1) deep = [deep];
   expect(() => encodePayload(deep, 'a', limit)).toThrow('payload is nested too deeply');
 });
+
+it('says what is too large', () => {
+  expect(() => encodePayload('text', 'a', 5)).toThrow('payload of "a" is 6 bytes of JSON, over maxPayloadBytes (5)');
+  expect(() => encodePayload('text', 'a', 5, 'result')).toThrow('result of "a" is 6 bytes');
+});

@@ -26,7 +26,7 @@ export function encodePayload(payload: unknown, type: string, maxPayloadBytes: n
   // A UTF-16 unit is at most three bytes of UTF-8: most payloads need not be measured.
   if (json.length * 3 > maxPayloadBytes) {
     const bytes = Buffer.byteLength(json);
-    if (bytes > maxPayloadBytes) throw new PayloadTooLargeError(type, bytes, maxPayloadBytes);
+    if (bytes > maxPayloadBytes) throw new PayloadTooLargeError(root, type, bytes, maxPayloadBytes);
   }
   return json;
 }
