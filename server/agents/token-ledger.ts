@@ -1,5 +1,4 @@
-import type { TokenUsage } from './token-usage.js';
-import { addUsage, noUsage } from './token-usage.js';
+import { addUsage, noUsage, type TokenUsage } from './token-usage.js';
 
 /** Told of the tokens of each model call. */
 export type UsageListener = (usage: TokenUsage) => void;
