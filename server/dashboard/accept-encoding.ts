@@ -1,18 +1,21 @@
+type Coding = 'br' | 'gzip';
+
+const listed: Readonly<Record<Coding | '*', RegExp>> = { br: itemOf('br'), gzip: itemOf('gzip'), '*': itemOf('\\*') };
+
 /** Whether an `Accept-Encoding` header allows a content coding (RFC 9110, section 12.5.3). */
-export function acceptsEncoding(header: string | undefined, coding: 'br' | 'gzip'): boolean {
+export function acceptsEncoding(header: string | undefined, coding: Coding): boolean {
   if (header === undefined) return false;
-  let wildcard = false;
-  for (const item of header.split(',')) {
-    const [name = '', ...parameters] = item.split(';');
-    const listed = name.trim().toLowerCase();
-    if (listed === coding) return !isRefused(parameters);
-    if (listed === '*') wildcard = !isRefused(parameters);
-  }
-  return wildcard;
+  const item = listed[coding].exec(header) ?? listed['*'].exec(header);
+  return item !== null && !isRefused(item[1]);
 }
 
-function isRefused(parameters: readonly string[]): boolean {
-  return parameters.some((parameter) => {
+function itemOf(name: string): RegExp {
+  return new RegExp(`(?:^|,)\\s*${name}\\s*(;[^,]*)?(?:,|$)`, 'i');
+}
+
+function isRefused(parameters: string | undefined): boolean {
+  if (parameters === undefined) return false;
+  return parameters.split(';').some((parameter) => {
     const [name = '', value = ''] = parameter.split('=');
     return name.trim().toLowerCase() === 'q' && !(Number(value) > 0);
   });
