@@ -3,6 +3,8 @@
  *
  * @module hubline/dashboard
  */
+export type { Hub } from '../hub/hub.js';
+export type { FailureRecord } from '../transports/stats.js';
 export { createDashboardHandler, type DashboardHandler } from './create-dashboard-handler.js';
 export type { DashboardOptions, ShownError } from './dashboard-options.js';
 export { getDashboardHtml } from './page.js';

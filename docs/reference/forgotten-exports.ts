@@ -1,0 +1,54 @@
+/**
+ * Fails where what an entry point of the package declares names a type that the entry point does not export,
+ * so that nobody has to look for it in another. What an entry point only passes on is not asked for its own.
+ *
+ * @module
+ */
+import { dirname, resolve } from 'node:path';
+import ts from 'typescript';
+
+const dist = resolve('../../dist');
+const entries = ['index', 'agents/index', 'dashboard/index', 'transports/redis/index', 'testing/index'];
+const files = entries.map((entry) => resolve(dist, `${entry}.d.ts`));
+const program = ts.createProgram(files, {
+  module: ts.ModuleKind.NodeNext,
+  target: ts.ScriptTarget.ES2023,
+  skipLibCheck: true,
+});
+const checker = program.getTypeChecker();
+
+const original = (symbol: ts.Symbol): ts.Symbol =>
+  symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+
+const isDeclaredIn = (folder: string, { declarations = [] }: ts.Symbol): boolean =>
+  declarations.some((declaration) => declaration.getSourceFile().fileName.startsWith(`${folder}/`));
+
+function namedTypes(root: ts.Node): Set<ts.Symbol> {
+  const found = new Set<ts.Symbol>();
+  const visit = (node: ts.Node): void => {
+    const name = ts.isTypeReferenceNode(node) ? node.typeName : ts.isTypeQueryNode(node) ? node.exprName : undefined;
+    const symbol = name && checker.getSymbolAtLocation(name);
+    if (symbol !== undefined) found.add(original(symbol));
+    ts.forEachChild(node, visit);
+  };
+  visit(root);
+  return found;
+}
+
+const forgotten = files.flatMap((file) => {
+  const source = program.getSourceFile(file);
+  const module = source && checker.getSymbolAtLocation(source);
+  if (module === undefined) throw new Error(`${file} is missing: run npm run build first`);
+  const exported = new Set(checker.getExportsOfModule(module).map(original));
+  const own = [...exported].filter((symbol) => isDeclaredIn(dirname(file), symbol));
+  return own.flatMap((symbol) =>
+    (symbol.declarations ?? [])
+      .flatMap((declaration) => [...namedTypes(declaration)])
+      .filter((named) => !(named.flags & ts.SymbolFlags.TypeParameter) && isDeclaredIn(dist, named))
+      .filter((named) => !exported.has(named))
+      .map((named) => `${file}: ${symbol.name} names ${named.name}, which is not exported`),
+  );
+});
+
+for (const line of new Set(forgotten)) console.error(line);
+if (forgotten.length > 0) process.exitCode = 1;
