@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import { createBullBoard } from '@bull-board/api';
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { ExpressAdapter } from '@bull-board/express';
@@ -7,6 +6,7 @@ import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { createDashboardHandler, createHub } from '../dist/index.js';
 import { redisTransport } from '../dist/transports/redis/index.js';
+import { listenLocally } from '../scripts/listen-locally.js';
 import { startRedisServer } from '../scripts/redis-server.js';
 import { openLoad } from './http-load.js';
 import { compare } from './measure.js';
@@ -22,18 +22,18 @@ export async function bullBoard(): Promise<Row[]> {
   const hub = createHub({ service: 'bench', transport: redisTransport({ url: redis.url }) });
   for (let n = 0; n < count; n += 1) hub.event({ type: name(n), handler: () => {} });
   await hub.start();
-  const dashboard = await listen(createDashboardHandler(hub));
+  const dashboardPort = await listenLocally(createServer(createDashboardHandler(hub)));
 
   const connection = new Redis(redis.url, { maxRetriesPerRequest: null });
   const queues = Array.from({ length: count }, (_, n) => new Queue(name(n), { connection }));
   const adapter = new ExpressAdapter();
   createBullBoard({ queues: queues.map((queue) => new BullMQAdapter(queue)), serverAdapter: adapter });
   // Express's own types leave a router out of the listeners that it is one of.
-  const board = await listen(adapter.getRouter() as RequestListener);
+  const boardPort = await listenLocally(createServer(adapter.getRouter() as RequestListener));
 
   const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n`;
-  const own = await openLoad(portOf(dashboard), get('/api/introspection'));
-  const other = await openLoad(portOf(board), get(`/api/queues?activeQueue=${encodeURIComponent(name(0))}`));
+  const own = await openLoad(dashboardPort, get('/api/introspection'));
+  const other = await openLoad(boardPort, get(`/api/queues?activeQueue=${encodeURIComponent(name(0))}`));
   const rows = await compare({
     scenario: `the overview of ${count} types, on Redis`,
     unit: 'requests/s',
@@ -46,16 +46,4 @@ export async function bullBoard(): Promise<Row[]> {
   await Promise.all(queues.map((queue) => queue.close()));
   await redis.release();
   return rows;
-}
-
-async function listen(listener: RequestListener): Promise<Server> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return server;
-}
-
-function portOf(server: Server): number {
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('a TCP server has an address with a port');
-  return address.port;
 }

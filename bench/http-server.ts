@@ -4,9 +4,9 @@
  *
  * @module
  */
-import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { createDashboardHandler, createHub } from '../dist/index.js';
+import { listenLocally } from '../scripts/listen-locally.js';
 
 /** What the bare server answers. */
 export interface BareAnswer {
@@ -17,11 +17,7 @@ export interface BareAnswer {
 }
 
 async function listen(listener: RequestListener): Promise<void> {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('a TCP server has an address with a port');
-  process.send?.(address.port);
+  process.send?.(await listenLocally(createServer(listener)));
 }
 
 if (process.argv[2] === 'bare') {

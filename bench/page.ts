@@ -5,13 +5,13 @@
  *
  * @module
  */
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { setInterval, setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type Browser, type CDPSession, chromium, type Page } from 'playwright';
 import { createDashboardHandler, createHub, type Hub } from '../dist/index.js';
 import { findBrowser, launchOptions } from '../scripts/browser.js';
+import { listenLocally } from '../scripts/listen-locally.js';
 
 const types = 5_000;
 /** The first few polls compile the page's code. */
@@ -177,10 +177,7 @@ if (!Number.isFinite(minutes) || minutes < 0)
   throw new Error(`--minutes is ${values.minutes}, not a number of minutes`);
 const hub = await startHub();
 const server = createServer(createDashboardHandler(hub));
-await once(server.listen(0, '127.0.0.1'), 'listening');
-const address = server.address();
-if (typeof address !== 'object' || address === null) throw new Error('a TCP server that listens has a port');
-const url = `http://127.0.0.1:${address.port}/`;
+const url = `http://127.0.0.1:${await listenLocally(server)}/`;
 const browser = await chromium.launch(launchOptions(findBrowser()));
 console.log(`Chromium ${browser.version()}, ${types} event types, all of which change between polls`);
 try {

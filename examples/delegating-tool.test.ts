@@ -1,17 +1,14 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { scriptedProvider } from 'hubline/testing';
 import { expect, onTestFinished, test } from 'vitest';
+import { listenLocally } from '../scripts/listen-locally.js';
 import { createReporter } from './delegating-tool.js';
 
 test('each page is read by the summariser, and the reporter gets the summaries', async () => {
-  const server = createServer((_req, res) => res.end('Tea is a shrub.')).listen(0, '127.0.0.1');
+  const server = createServer((_req, res) => res.end('Tea is a shrub.'));
   onTestFinished(() => void server.close());
-  await once(server, 'listening');
-  const address = server.address();
-  if (typeof address !== 'object' || address === null) throw new Error('a TCP server has an address with a port');
 
-  const urls = [`http://127.0.0.1:${address.port}/`];
+  const urls = [`http://127.0.0.1:${await listenLocally(server)}/`];
   const provider = scriptedProvider([
     { toolCalls: [{ name: 'summarise', arguments: { urls } }] },
     ({ messages }) => `Summary: ${messages.at(-1)?.content}`,

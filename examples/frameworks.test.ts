@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { freePort } from '../scripts/listen-locally.js';
 import { expectDashboard } from './testing/expect-dashboard.js';
-import { freePort, startExample } from './testing/start-example.js';
+import { startExample } from './testing/start-example.js';
 
 const frameworks = ['express.ts', 'fastify.ts', 'hono.ts', 'koa.ts', 'nest.ts'];
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { freePort, startExample } from './testing/start-example.js';
+import { freePort } from '../scripts/listen-locally.js';
+import { startExample } from './testing/start-example.js';
 
 const basic = (user: string, password: string): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { freePort, startExample } from './testing/start-example.js';
+import { freePort } from '../scripts/listen-locally.js';
+import { startExample } from './testing/start-example.js';
 
 test('greets, shows the count, and exits with 0 on SIGTERM', { timeout: 30_000 }, async () => {
   const example = startExample('minimal.ts', { env: { PORT: String(await freePort()) } });

@@ -1,6 +1,7 @@
 import { getDashboardHtml } from 'hubline';
 import { expect, test } from 'vitest';
-import { freePort, startExample } from './testing/start-example.js';
+import { freePort } from '../scripts/listen-locally.js';
+import { startExample } from './testing/start-example.js';
 
 test('serves the page under a policy of its own, and the dashboard beside it', { timeout: 30_000 }, async () => {
   const example = startExample('own-policy.ts', { env: { PORT: String(await freePort()) } });

@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { freePort, startExample } from './testing/start-example.js';
+import { freePort } from '../scripts/listen-locally.js';
+import { startExample } from './testing/start-example.js';
 
 test('a scrape reads exact counts, however often it is made', { timeout: 30_000 }, async () => {
   const example = startExample('prometheus.ts', { env: { PORT: String(await freePort()) } });

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { freePort } from '../scripts/listen-locally.js';
 import { startRedisServer } from '../scripts/redis-server.js';
-import { freePort, startExample } from './testing/start-example.js';
+import { startExample } from './testing/start-example.js';
 
 test('two processes share the work, and a third shows the dashboard of both', { timeout: 60_000 }, async () => {
   const redis = await startRedisServer();

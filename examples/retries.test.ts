@@ -1,8 +1,8 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { memoryTransport } from 'hubline';
 import { createFakeClock } from 'hubline/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { listenLocally } from '../scripts/listen-locally.js';
 import { createWebhookHub, sendAgain } from './retries.js';
 
 async function receiver(
@@ -13,12 +13,10 @@ async function receiver(
     req.resume();
     answer(res, calls.push(req));
     res.end();
-  }).listen(0, '127.0.0.1');
+  });
   onTestFinished(() => void server.close());
-  await once(server, 'listening');
-  const address = server.address();
-  if (typeof address !== 'object' || address === null) throw new Error('a TCP server has an address with a port');
-  return { url: `http://127.0.0.1:${address.port}/`, calls };
+  const port = await listenLocally(server);
+  return { url: `http://127.0.0.1:${port}/`, calls };
 }
 
 async function startHub() {

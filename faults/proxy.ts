@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { listenLocally } from '../scripts/listen-locally.js';
 
 /** A TCP proxy whose connections can go silent without being closed. */
 export interface Proxy {
@@ -31,13 +31,10 @@ export async function startProxy(targetPort: number): Promise<Proxy> {
       });
       if (isSilent) silent.add(from);
     }
-  }).listen(0, '127.0.0.1');
+  });
   const silent = new WeakSet<Socket>();
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
   return {
-    port: address.port,
+    port: await listenLocally(server),
     goSilent() {
       isSilent = true;
       for (const socket of sockets) silent.add(socket);

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { expectDashboard } from '../examples/testing/expect-dashboard.js';
-import { freePort, startNode } from '../examples/testing/start-example.js';
+import { startNode } from '../examples/testing/start-example.js';
+import { freePort } from '../scripts/listen-locally.js';
 import { createConsumerProject } from './consumer-project.js';
 
 const example = fileURLToPath(new URL('../examples/next', import.meta.url));
