@@ -18,6 +18,8 @@ export class Introspector {
   readonly #transport: TransportManager;
   /** What ran when it was last read: what to ask for in one round trip. */
   #running: readonly HubDescription[] = [];
+  /** What each text says: processes of one service tell the same, and tell it again. */
+  #parsed: ReadonlyMap<string, HubDescription> = new Map();
 
   constructor(transport: TransportManager) {
     this.#transport = transport;
@@ -55,18 +57,28 @@ export class Introspector {
   /** One round trip, and another where something is registered that was not when it was last read. */
   async #overview(own: HubDescription): Promise<ClusterOverview> {
     for (;;) {
-      const { types, runTypes } = typesOf(mergeDescriptions(own, this.#running));
+      const asked = this.#running;
+      const cluster = mergeDescriptions(own, asked);
+      const { types, runTypes } = typesOf(cluster);
       const { registered, counts, runs } = await this.#transport.overview({ types, runTypes, runLimit: runsShown });
-      this.#running = registered.map(parseDescription);
-      const cluster = mergeDescriptions(own, this.#running);
+      const running = this.#parse(registered);
+      const isSame = running.length === asked.length && running.every((hub, index) => hub === asked[index]);
+      const found = isSame ? cluster : mergeDescriptions(own, running);
       const byType = new Map(counts.map((typeCounts, index) => [types[index] ?? '', typeCounts]));
-      if (typesOf(cluster).types.some((type) => !byType.has(type))) continue;
-      return { cluster, counts: byType, runs: new Map(runs.map((latest, index) => [runTypes[index] ?? '', latest])) };
+      if (typesOf(found).types.some((type) => !byType.has(type))) continue;
+      const runsByType = new Map(runs.map((latest, index) => [runTypes[index] ?? '', latest]));
+      return { cluster: found, counts: byType, runs: runsByType };
     }
   }
 
   async #registered(): Promise<readonly HubDescription[]> {
-    this.#running = (await this.#transport.registered()).map(parseDescription);
+    return this.#parse(await this.#transport.registered());
+  }
+
+  #parse(registered: readonly string[]): readonly HubDescription[] {
+    const parsed = new Map(registered.map((text) => [text, this.#parsed.get(text) ?? parseDescription(text)]));
+    this.#parsed = parsed;
+    this.#running = registered.flatMap((text) => parsed.get(text) ?? []);
     return this.#running;
   }
 }
