@@ -67,6 +67,22 @@ test('the result is there without anybody reading the events', async () => {
   expect(await agent.stream('x').result).toMatchObject({ status: 'completed', output: 'Three' });
 });
 
+test('all of a long answer is there for a reader who comes late', async () => {
+  const pieces = 200_000;
+  const { agent } = agentOf([], {
+    provider: {
+      chat: () => expect.fail('streams'),
+      async *chatStream() {
+        for (let i = 0; i < pieces; i++) yield { content: 'x' };
+        yield { finishReason: 'stop' as const };
+      },
+    },
+  });
+  const stream = agent.stream('x');
+  await stream.result;
+  expect(await collect(stream)).toHaveLength(pieces + 2);
+});
+
 test('a turn’s text comes before the turn ends', async () => {
   let finish: () => void = () => {};
   const gate = new Promise<void>((resolve) => {

@@ -35,11 +35,11 @@ export function createAgentStream(
   start: (onEvent: (event: AgentStreamEvent) => void, abort: AbortController) => Promise<AgentRunResult>,
 ): AgentStream {
   const abort = new AbortController();
-  const events: AgentStreamEvent[] = [];
+  let unread: AgentStreamEvent[] = [];
   let wake: () => void = () => {};
   let isOver = false;
   const result = start((event) => {
-    events.push(event);
+    unread.push(event);
     wake();
   }, abort);
   const over = (): void => {
@@ -51,9 +51,12 @@ export function createAgentStream(
 
   async function* read(): AsyncGenerator<AgentStreamEvent, void, void> {
     while (!abort.signal.aborted) {
-      const event = events.shift();
-      if (event !== undefined) yield event;
-      else if (isOver) {
+      if (unread.length > 0) {
+        // As a whole: to shift a long array copies all of it, once for each event.
+        const batch = unread;
+        unread = [];
+        yield* batch;
+      } else if (isOver) {
         await result;
         return;
       } else {
