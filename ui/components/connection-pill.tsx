@@ -6,6 +6,7 @@ import { Icon, type IconName } from './icon.js';
 const ICON: Record<Connection['kind'], IconName> = {
   connecting: 'dashes',
   live: 'dot',
+  slow: 'clock',
   paused: 'pause',
   snapshot: 'snapshot',
   stale: 'clock',
@@ -28,6 +29,8 @@ function label(connection: Connection): string {
       return 'Connecting';
     case 'live':
       return 'Live';
+    case 'slow':
+      return `Answers take ${(connection.tookMs / 1_000).toFixed(1)} s`;
     case 'snapshot':
       return 'Snapshot';
     case 'paused':

@@ -42,18 +42,22 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
   const serverClock = createServerClock(now);
   const awaitingSince = signal(now.value);
   const lastGoodAt = signal<number | null>(null);
+  const tookMs = signal(0);
   const error = signal<RequestError | null>(null);
   const interval = computed(() => intervalMs(navigation.route.value.every));
 
   const run = async (abort: AbortSignal): Promise<boolean> => {
+    const askedAt = performance.now();
     try {
       const { introspection, sentAt } = await api.introspection(abort);
+      const answeredAt = performance.now();
       // The answer of a large hub has taken half a frame to read: whatever waits to be drawn comes first.
       await new Promise((resolve) => setTimeout(resolve));
       abort.throwIfAborted();
       // Whole numbers take a third of the room in the histories of thousands of types.
       const at = Math.round(performance.now());
       lastGoodAt.value = now.value = at;
+      tookMs.value = answeredAt - askedAt;
       serverClock.sync(sentAt, at);
       const { newFailures } = store.apply(introspection, { at, serverNow: serverClock.now.value });
       announcer.failures(newFailures);
@@ -75,12 +79,14 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
       now: now.value,
       intervalMs: interval.value,
       lastGoodAt: lastGoodAt.value,
+      tookMs: tookMs.value,
       awaitingSince: awaitingSince.value,
       error: error.value,
     }),
   );
 
-  const kind = computed(() => connection.value.kind);
+  // A server about as slow as that would be talked of over and over.
+  const announced = computed(() => (connection.value.kind === 'slow' ? 'live' : connection.value.kind));
 
   let clock: ReturnType<typeof setInterval> | undefined;
   const tick = (): void => {
@@ -107,7 +113,7 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
   followVisibility();
 
   const stops = [
-    effect(() => announcer.connection(kind.value)),
+    effect(() => announcer.connection(announced.value)),
     onChange(interval, (ms) => {
       awaitingSince.value = performance.now();
       if (ms === null) poller.skip();
