@@ -1,12 +1,23 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { createDashboardHandler, createHub, type DashboardOptions, type Hub } from 'hubline';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import {
+  createDashboardHandler,
+  createHub,
+  type DashboardHandler,
+  type DashboardOptions,
+  type Hub,
+  type HubOptions,
+} from 'hubline';
 
 /** What is served. */
 export interface DashboardSetup {
   /** Registers event types, on every hub that is started. */
   readonly register?: (hub: Hub) => void;
   readonly options?: DashboardOptions;
+  /** Beside the service's name. */
+  readonly hubOptions?: HubOptions;
+  /** Puts the handler into a framework. */
+  readonly mountIn?: (handler: DashboardHandler) => RequestListener | Promise<RequestListener>;
 }
 
 /** Answers in place of the dashboard, as something in front of it would; `false` lets the request pass. */
@@ -25,14 +36,15 @@ export interface RunningDashboard {
   restart(): Promise<void>;
 }
 
-export async function startDashboard({ register, options }: DashboardSetup): Promise<RunningDashboard> {
+export async function startDashboard(setup: DashboardSetup): Promise<RunningDashboard> {
+  const { register, options, hubOptions, mountIn = (handler) => handler } = setup;
   const run = async (port: number): Promise<{ hub: Hub; server: Server }> => {
-    const hub = createHub({ service: 'shop' });
+    const hub = createHub({ service: 'shop', ...hubOptions });
     register?.(hub);
     await hub.start();
-    const handler = createDashboardHandler(hub, options);
+    const listener = await mountIn(createDashboardHandler(hub, options));
     const server = createServer((req, res) => {
-      if (!dashboard.front(req, res)) handler(req, res);
+      if (!dashboard.front(req, res)) listener(req, res);
     });
     await once(server.listen(port, '127.0.0.1'), 'listening');
     return { hub, server };

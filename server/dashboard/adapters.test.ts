@@ -1,60 +1,11 @@
 import { request } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { getRequestListener, type HttpBindings } from '@hono/node-server';
-import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import express from 'express';
-import fastify from 'fastify';
 import helmet from 'helmet';
-import { Hono } from 'hono';
-import Koa from 'koa';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Hub } from '../hub/hub.js';
+import { describe, expect, it } from 'vitest';
+import { frameworks, type Mount } from './frameworks.fixture.js';
 import { createDashboardHandler, getDashboardHtml } from './index.js';
 import { startTestHub } from './test-hub.fixture.js';
-import { clientOf, jsonOf, type Reply, serve, type TestServer } from './test-server.fixture.js';
-
-type Mount = '/' | '/ops/hub';
-
-const frameworks: Record<string, (hub: Hub, mount: Mount) => Promise<TestServer>> = {
-  'node:http': (hub, mount) => serve(createDashboardHandler(hub, { basePath: mount })),
-
-  'Express 5': (hub, mount) => serve(express().use(mount, createDashboardHandler(hub))),
-
-  async 'Fastify 5'(hub, mount) {
-    const handler = createDashboardHandler(hub, { basePath: mount });
-    const app = fastify();
-    for (const path of mount === '/' ? ['/*'] : [mount, `${mount}/*`]) {
-      app.all(path, (req, reply) => {
-        reply.hijack();
-        handler(req.raw, reply.raw);
-      });
-    }
-    onTestFinished(() => app.close());
-    await app.listen({ port: 0, host: '127.0.0.1' });
-    // A server that listens on a port has an address of this shape.
-    return clientOf((app.server.address() as AddressInfo).port);
-  },
-
-  Hono(hub, mount) {
-    const handler = createDashboardHandler(hub, { basePath: mount });
-    const app = new Hono<{ Bindings: HttpBindings }>();
-    app.all(mount === '/' ? '/*' : `${mount}/*`, (c) => {
-      handler(c.env.incoming, c.env.outgoing);
-      return RESPONSE_ALREADY_SENT;
-    });
-    return serve(getRequestListener(app.fetch));
-  },
-
-  Koa(hub, mount) {
-    const handler = createDashboardHandler(hub, { basePath: mount });
-    const app = new Koa();
-    app.use((ctx) => {
-      ctx.respond = false;
-      handler(ctx.req, ctx.res);
-    });
-    return serve(app.callback());
-  },
-};
+import { jsonOf, type Reply, serve, type TestServer } from './test-server.fixture.js';
 
 /** A proxy that forwards what is below `prefix`, without it. */
 function serveProxy(prefix: string, port: number): Promise<TestServer> {
@@ -101,18 +52,21 @@ async function expectDashboard(server: TestServer, base: string, methods = ['POS
   }
 }
 
-describe.each(Object.entries(frameworks))('%s', (name, start) => {
+describe.each(Object.entries(frameworks))('%s', (name, mountIn) => {
   // Hono makes a second answer of the one that was sent to HEAD, and complains of that on the console.
   const methods = name === 'Hono' ? ['POST', 'OPTIONS'] : ['POST', 'OPTIONS', 'HEAD'];
 
-  it.each(['/', '/ops/hub'] as const)('serves the dashboard at %s', async (mount) => {
+  const start = async (mount: Mount): Promise<TestServer> => {
     const { hub } = await startTestHub();
-    await expectDashboard(await start(hub, mount), mount === '/' ? '' : mount, methods);
+    return serve(await mountIn(createDashboardHandler(hub, { basePath: mount }), mount));
+  };
+
+  it.each(['/', '/ops/hub'] as const)('serves the dashboard at %s', async (mount) => {
+    await expectDashboard(await start(mount), mount === '/' ? '' : mount, methods);
   });
 
   it.each(['/', '/ops/hub'] as const)('serves it at %s behind a proxy that strips a prefix', async (mount) => {
-    const { hub } = await startTestHub();
-    const { port } = await start(hub, mount);
+    const { port } = await start(mount);
     const proxy = await serveProxy('/proxied', port);
     await expectDashboard(proxy, `/proxied${mount === '/' ? '' : mount}`, methods);
   });

@@ -40,7 +40,7 @@ export async function serve(listener: RequestListener): Promise<TestServer> {
 }
 
 /** A client of whatever listens on a port of this machine. */
-export function clientOf(port: number): TestServer {
+function clientOf(port: number): TestServer {
   const send: TestServer['send'] = (method, path, headers = {}) =>
     new Promise((resolve, reject) => {
       const sent = request({ host: '127.0.0.1', port, method, path, headers, agent: false }, (res) => {

@@ -1,0 +1,50 @@
+import type { RequestListener } from 'node:http';
+import { getRequestListener, type HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import express from 'express';
+import fastify from 'fastify';
+import { Hono } from 'hono';
+import Koa from 'koa';
+import type { DashboardHandler } from './create-dashboard-handler.js';
+
+/** Where the dashboard is mounted; its handler has this as its `basePath`. */
+export type Mount = '/' | '/ops/hub';
+
+/** The ways in which users serve the dashboard, each as what a `node:http` server listens with. */
+export const frameworks: Readonly<
+  Record<string, (handler: DashboardHandler, mount: Mount) => RequestListener | Promise<RequestListener>>
+> = {
+  'node:http': (handler) => handler,
+
+  'Express 5': (handler, mount) => express().use(mount, handler),
+
+  async 'Fastify 5'(handler, mount) {
+    const app = fastify();
+    for (const path of mount === '/' ? ['/*'] : [mount, `${mount}/*`]) {
+      app.all(path, (req, reply) => {
+        reply.hijack();
+        handler(req.raw, reply.raw);
+      });
+    }
+    await app.ready();
+    return (req, res) => app.routing(req, res);
+  },
+
+  Hono(handler, mount) {
+    const app = new Hono<{ Bindings: HttpBindings }>();
+    app.all(mount === '/' ? '/*' : `${mount}/*`, (c) => {
+      handler(c.env.incoming, c.env.outgoing);
+      return RESPONSE_ALREADY_SENT;
+    });
+    return getRequestListener(app.fetch);
+  },
+
+  Koa(handler) {
+    const app = new Koa();
+    app.use((ctx) => {
+      ctx.respond = false;
+      handler(ctx.req, ctx.res);
+    });
+    return app.callback();
+  },
+};
