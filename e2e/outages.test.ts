@@ -1,7 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Hub } from 'hubline';
 import type { Locator, Page } from 'playwright/test';
 import { expect, test } from './fixtures.js';
-import { eventRow, expectConnection, expectCounts } from './page-parts.js';
+import { eventPanel, eventRow, expectConnection, expectCounts } from './page-parts.js';
 import type { Front, RunningDashboard } from './start-dashboard.js';
 
 test.use({ expectsOutages: true });
@@ -66,17 +67,32 @@ const outages = [
   {
     name: 'a sign-in page in place of JSON',
     front: apiAnswers(200, 'text/html', '<!doctype html><title>Sign in</title>'),
-    message: 'The answer is not JSON.',
+    message: 'The answer is not JSON. A proxy or a sign-in page may stand in between.',
+  },
+  {
+    name: 'JSON of something else',
+    front: apiAnswers(200, 'application/json', '{"protocol":1,"hub":null}'),
+    message: 'The answer is not what this page expects: body.hub is null, not an object.',
+  },
+  {
+    name: 'a newer protocol',
+    front: apiAnswers(200, 'application/json', '{"protocol":2,"hub":{"name":"shop"}}'),
+    message: "This page reads protocol 1, the server speaks protocol 2. Reload the page to get the server's own.",
+  },
+  {
+    name: '401 from a proxy',
+    front: apiAnswers(401, 'text/html', '<h1>Unauthorized</h1>'),
+    message: 'You are not signed in (401). Sign in, then try again.',
+  },
+  {
+    name: '403',
+    front: apiAnswers(403, 'text/html', '<h1>Forbidden</h1>'),
+    message: 'You may not see this dashboard (403).',
   },
   {
     name: '503 from a proxy',
     front: apiAnswers(503, 'text/html', '<h1>Service Unavailable</h1>'),
     message: 'The server is not ready (503).',
-  },
-  {
-    name: 'another protocol',
-    front: apiAnswers(200, 'application/json', '{"protocol":2}'),
-    message: 'This page reads protocol 1, the server speaks protocol 2.',
   },
 ];
 
@@ -90,7 +106,6 @@ for (const { name, front, message } of outages) {
     await expect(page.getByRole('region', { name: 'Connection' })).toContainText(message);
     await expectCounts(row, 5, 5, 0);
     dashboard.front = passing;
-    await page.getByRole('button', { name: 'Try now' }).click();
     await expectConnection(page, 'Live');
     await expect(page.getByRole('region', { name: 'Connection' })).toBeHidden();
   });
@@ -105,5 +120,37 @@ test('a session that ends is named, and goes on after signing in', async ({ page
   await expectConnection(page, 'Lost');
   await expectCounts(row, 5, 5, 0);
   session.isValid = true;
+  await page.getByRole('button', { name: 'Try now' }).click();
   await expectConnection(page, 'Live');
+});
+
+test('a slow server is said to be slow, and its numbers are shown', async ({ page, serve }) => {
+  const server = { answersInMs: 2_000 };
+  const authorize = (): Promise<boolean> => delay(server.answersInMs, true);
+  const dashboard = await serve({ register: registerOrders, options: { authorize } });
+  const row = await openWithFiveEvents(page, dashboard);
+  await expect(page.getByRole('banner')).toContainText(/Answers take 2\.\d s/);
+  await dashboard.hub.emit('order.created', {});
+  await expectCounts(row, 6, 6, 0);
+  server.answersInMs = 0;
+  await expectConnection(page, 'Live');
+});
+
+test('a panel whose numbers cannot be read says so, keeps the last ones, and recovers', async ({ page, serve }) => {
+  const dashboard = await serve({ register: registerOrders });
+  const row = await openWithFiveEvents(page, dashboard);
+  await row.getByRole('link').click();
+  const panel = eventPanel(page, 'order.created');
+  await expect(panel.getByText('None.')).toBeVisible();
+  const passing = dashboard.front;
+  dashboard.front = ({ url = '' }, res) => {
+    if (!url.includes('/api/events/')) return false;
+    res.writeHead(500).end();
+    return true;
+  };
+  const notice = panel.getByText('The server answered with an error (500). What you see is the last good answer.');
+  await expect(notice).toBeVisible();
+  await expect(panel.getByText('None.')).toBeVisible();
+  dashboard.front = passing;
+  await expect(notice).toBeHidden();
 });
