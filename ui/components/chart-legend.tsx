@@ -1,19 +1,17 @@
 import type { JSX } from 'preact';
+import { COUNTER_LOOK } from './count-stats.js';
 import { Icon } from './icon.js';
 
 /** What the colours of a chart stand for. */
 export function ChartLegend(): JSX.Element {
+  const { received, completed, failed } = COUNTER_LOOK;
   return (
     <ul class="legend">
-      <li class="tone-received">
-        <Icon name="dot" /> Received
-      </li>
-      <li class="tone-completed">
-        <Icon name="check" /> Completed
-      </li>
-      <li class="tone-failed">
-        <Icon name="triangle" /> Failed
-      </li>
+      {[received, completed, failed].map(({ label, icon, tone }) => (
+        <li key={label} class={`tone-${tone}`}>
+          {icon && <Icon name={icon} />} {label}
+        </li>
+      ))}
     </ul>
   );
 }

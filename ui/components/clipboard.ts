@@ -1,11 +1,10 @@
 /** Copies text. Tells whether it could. */
 export async function copyText(text: string): Promise<boolean> {
   try {
-    // Absent on plain HTTP, where dashboards in private networks often are.
-    if (navigator.clipboard === undefined) return copyBySelection(text);
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
+    // Refused, or absent, as on plain HTTP, where dashboards in private networks often are.
     return copyBySelection(text);
   }
 }

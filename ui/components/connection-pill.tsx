@@ -3,41 +3,26 @@ import { formatAge } from '../format/duration.js';
 import type { Connection } from '../state/connection.js';
 import { Icon, type IconName } from './icon.js';
 
-const ICON: Record<Connection['kind'], IconName> = {
-  connecting: 'dashes',
-  live: 'dot',
-  slow: 'clock',
-  paused: 'pause',
-  snapshot: 'snapshot',
-  stale: 'clock',
-  lost: 'triangle',
+const LOOK: Record<Connection['kind'], readonly [icon: IconName, label: string]> = {
+  connecting: ['dashes', 'Connecting'],
+  live: ['dot', 'Live'],
+  slow: ['clock', 'Slow'],
+  paused: ['pause', 'Paused'],
+  snapshot: ['snapshot', 'Snapshot'],
+  stale: ['clock', 'Stale'],
+  lost: ['triangle', 'Lost'],
 };
 
 /** How fresh the numbers are, in a word. */
 export function ConnectionPill({ connection }: { connection: Connection }): JSX.Element {
+  const { kind } = connection;
+  const [icon, label] = LOOK[kind];
   return (
-    <span class={`pill is-${connection.kind}`}>
-      <Icon name={ICON[connection.kind]} />
-      {label(connection)}
+    <span class={`pill is-${kind}`} title={kind === 'slow' ? 'How long the last answer took' : undefined}>
+      <Icon name={icon} />
+      {label}
+      {kind === 'slow' && ` ${(connection.tookMs / 1_000).toFixed(1)} s`}
+      {kind === 'stale' && ` ${formatAge(connection.ageMs)}`}
     </span>
   );
-}
-
-function label(connection: Connection): string {
-  switch (connection.kind) {
-    case 'connecting':
-      return 'Connecting';
-    case 'live':
-      return 'Live';
-    case 'slow':
-      return `Answers take ${(connection.tookMs / 1_000).toFixed(1)} s`;
-    case 'snapshot':
-      return 'Snapshot';
-    case 'paused':
-      return 'Paused';
-    case 'stale':
-      return `Stale ${formatAge(connection.ageMs)}`;
-    case 'lost':
-      return 'Lost';
-  }
 }

@@ -30,7 +30,7 @@ export function EventTable({ rows, order: fresh, navigation, focusRef }: EventTa
   const order = useOrder(fresh, [q, sort, dir, show].join('\n'), isHeld, rows);
   const items: readonly ListItem[] = group === 'prefix' ? groupItems(order, closed) : order;
   const shownTypes = (): string[] => items.flatMap((item) => (item.kind === 'row' ? item.type : []));
-  const wanted = useRowFocus(body, focusRef, shownTypes, focused ?? navigation.openType.value);
+  const wanted = useRowFocus(focusRef, shownTypes, focused ?? navigation.openType.value);
   const { from, to } = useVisibleRange(body, items.length);
   // A row with the focus stays in the document, however far it is scrolled away.
   const near: { readonly item: ListItem; readonly index: number }[] = [];
@@ -39,7 +39,7 @@ export function EventTable({ rows, order: fresh, navigation, focusRef }: EventTa
     if (isKept || (index >= from && index < to)) near.push({ item, index });
   });
   return (
-    <div class="table-card card">
+    <div class="card">
       <table class="events-table" aria-rowcount={items.length + 1}>
         <caption class="visually-hidden">Event types with their counts. The column headers sort.</caption>
         <thead>

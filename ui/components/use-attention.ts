@@ -16,16 +16,13 @@ export function useAttention(ref: RefObject<HTMLElement | null>): Attention {
   useEffect(() => {
     const element = ref.current;
     if (element === null) return;
-    const listeners: readonly [string, (event: Event) => void][] = [
-      ['pointerenter', () => setPointed(true)],
-      ['pointerleave', () => setPointed(false)],
-      ['focusin', (event) => setTarget(event.target)],
-      ['focusout', () => setTarget(null)],
-    ];
-    for (const [name, listener] of listeners) element.addEventListener(name, listener);
-    return () => {
-      for (const [name, listener] of listeners) element.removeEventListener(name, listener);
-    };
+    const listeners = new AbortController();
+    const untilEnd = { signal: listeners.signal };
+    element.addEventListener('pointerenter', () => setPointed(true), untilEnd);
+    element.addEventListener('pointerleave', () => setPointed(false), untilEnd);
+    element.addEventListener('focusin', (event) => setTarget(event.target), untilEnd);
+    element.addEventListener('focusout', () => setTarget(null), untilEnd);
+    return () => listeners.abort();
   }, [ref]);
   const focused = target instanceof HTMLElement ? (target.dataset['type'] ?? null) : null;
   return { isHeld: isPointed || target !== null, focused };

@@ -1,5 +1,6 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { rowLink } from './row-link.js';
 
 /**
  * Moves the focus to the panel's title when a person opens the panel or goes on to another type in it, and back to where
@@ -31,6 +32,5 @@ export function usePanelFocus(
 /** What had the focus before, or else the type's row, or else the search box. */
 function returnTarget(opener: Element | null, type: string): HTMLElement | null {
   if (opener instanceof HTMLElement && opener !== document.body && opener.isConnected) return opener;
-  const links = [...document.querySelectorAll<HTMLElement>('.row-link')];
-  return links.find((link) => link.dataset['type'] === type) ?? document.querySelector<HTMLElement>('.search input');
+  return rowLink(type) ?? document.querySelector<HTMLElement>('.search input');
 }

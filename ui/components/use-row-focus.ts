@@ -1,5 +1,6 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
+import { rowLink } from './row-link.js';
 
 /** Moves the focus among the rows of the table. */
 export interface RowFocus {
@@ -14,7 +15,6 @@ export interface RowFocus {
  * @param current where to go on from; the first row where it is not among them
  */
 export function useRowFocus(
-  body: RefObject<HTMLElement | null>,
   handle: RefObject<RowFocus | null>,
   types: () => readonly string[],
   current: string | null,
@@ -34,9 +34,8 @@ export function useRowFocus(
   });
   useLayoutEffect(() => {
     if (wanted === null) return;
-    const links = [...(body.current?.querySelectorAll<HTMLElement>('.row-link') ?? [])];
-    links.find((link) => link.dataset['type'] === wanted)?.focus();
+    rowLink(wanted)?.focus();
     setWanted(null);
-  }, [wanted, body]);
+  }, [wanted]);
   return wanted;
 }

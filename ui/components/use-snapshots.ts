@@ -43,12 +43,11 @@ export function useSnapshots(live: Monitor, onOpen: (isGood: boolean) => void): 
       const file = event.dataTransfer?.files[0];
       if (file !== undefined) void open(file);
     };
-    document.addEventListener('dragover', allow);
-    document.addEventListener('drop', drop);
-    return () => {
-      document.removeEventListener('dragover', allow);
-      document.removeEventListener('drop', drop);
-    };
+    const listeners = new AbortController();
+    const untilEnd = { signal: listeners.signal };
+    document.addEventListener('dragover', allow, untilEnd);
+    document.addEventListener('drop', drop, untilEnd);
+    return () => listeners.abort();
   }, []);
 
   return {

@@ -107,9 +107,11 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
   };
 
   const window = document.defaultView;
-  document.addEventListener('visibilitychange', followVisibility);
-  window?.addEventListener('pagehide', suspend);
-  window?.addEventListener('online', poller.refresh);
+  const listeners = new AbortController();
+  const untilEnd = { signal: listeners.signal };
+  document.addEventListener('visibilitychange', followVisibility, untilEnd);
+  window?.addEventListener('pagehide', suspend, untilEnd);
+  window?.addEventListener('online', poller.refresh, untilEnd);
   followVisibility();
 
   const stops = [
@@ -138,9 +140,7 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
     },
     stop: () => {
       suspend();
-      document.removeEventListener('visibilitychange', followVisibility);
-      window?.removeEventListener('pagehide', suspend);
-      window?.removeEventListener('online', poller.refresh);
+      listeners.abort();
       for (const end of stops) end();
     },
   };

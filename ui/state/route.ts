@@ -59,11 +59,12 @@ export function firstDirection(sort: SortKey): Direction {
 export function parseRoute(hash: string): Route {
   const [path = '', ...rest] = hash.replace(/^#/, '').split('?');
   const query = new URLSearchParams(rest.join('?'));
-  const [, view, ...name] = path.split('/');
+  const [, first, ...name] = path.split('/');
+  const view = oneOf(VIEWS, first);
   const sort = oneOf(SORT_KEYS, query.get('sort')) ?? DEFAULT_ROUTE.sort;
   return {
-    view: oneOf(VIEWS, view) ?? DEFAULT_ROUTE.view,
-    name: oneOf(VIEWS, view) === undefined ? null : decode(name.join('/')) || null,
+    view: view ?? DEFAULT_ROUTE.view,
+    name: view === undefined ? null : decode(name.join('/')) || null,
     q: query.get('q') ?? DEFAULT_ROUTE.q,
     sort,
     dir: oneOf(DIRECTIONS, query.get('dir')) ?? firstDirection(sort),
@@ -88,13 +89,11 @@ export function viewPath(view: View, name: string | null = null): string {
 /** The query of a route's hash, with its "?"; empty where everything is at its default. */
 export function formatQuery(route: Route): string {
   const query = new URLSearchParams();
-  if (route.sort !== DEFAULT_ROUTE.sort) query.set('sort', route.sort);
-  if (route.dir !== firstDirection(route.sort)) query.set('dir', route.dir);
-  if (route.q !== '') query.set('q', route.q);
-  if (route.show !== DEFAULT_ROUTE.show) query.set('show', route.show);
-  if (route.group !== DEFAULT_ROUTE.group) query.set('group', route.group);
+  const defaults: Route = { ...DEFAULT_ROUTE, dir: firstDirection(route.sort) };
+  for (const key of ['sort', 'dir', 'q', 'show', 'group', 'every'] as const) {
+    if (route[key] !== defaults[key]) query.set(key, route[key]);
+  }
   for (const prefix of route.closed) query.append('closed', prefix);
-  if (route.every !== DEFAULT_ROUTE.every) query.set('every', route.every);
   return query.size === 0 ? '' : `?${query}`;
 }
 
