@@ -65,7 +65,6 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
           onHelp={showHelp}
         />
         <main class="main">
-          <Banner monitor={monitor} onLive={snapshots.close} />
           {view === 'events' && (
             <>
               <Overview store={monitor.store} />
@@ -77,6 +76,7 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
         </main>
       </div>
       {openType !== null && <EventPanel type={openType} monitor={monitor} navigation={navigation} />}
+      <Banner monitor={monitor} onLive={snapshots.close} />
       <PageTitle monitor={monitor} />
       <SnapshotDialog dialogRef={snapshotDialog} snapshots={snapshots} />
       <ShortcutsDialog dialogRef={help} enabled={preferences.shortcuts} />

@@ -44,7 +44,7 @@ function graph(name: string): (string | null)[] {
 test('a workflow reads from its trigger over its steps to what follows', async () => {
   page = await openPage(shop(), '#/workflows');
   expect(graph('fulfil')).toEqual([
-    'Trigger7order.paid',
+    'TriggerReceived: 7order.paid',
     'pickCompletedCompleted: 2Failed: 1',
     'shipRunningRunning: 1',
     'On failureorder.stuck',

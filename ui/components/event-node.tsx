@@ -18,11 +18,12 @@ export interface EventNodeProps {
 export function EventNode({ relation, type, row, query }: EventNodeProps): JSX.Element {
   return (
     <>
-      <span class="node-line node-relation">
+      <span class="node-line">
         {relation}
         {row && (
           <span class="node-count tone-received" title="Events received">
             <Icon name="dot" />
+            <span class="visually-hidden">Received: </span>
             <Count value={row.view.value.received} />
           </span>
         )}
