@@ -129,7 +129,7 @@ test('a slow server is said to be slow, and its numbers are shown', async ({ pag
   const authorize = (): Promise<boolean> => delay(server.answersInMs, true);
   const dashboard = await serve({ register: registerOrders, options: { authorize } });
   const row = await openWithFiveEvents(page, dashboard);
-  await expect(page.getByRole('banner')).toContainText(/Answers take 2\.\d s/);
+  await expect(page.getByRole('banner')).toContainText(/Slow 2\.\d s/);
   await dashboard.hub.emit('order.created', {});
   await expectCounts(row, 6, 6, 0);
   server.answersInMs = 0;

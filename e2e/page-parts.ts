@@ -19,6 +19,6 @@ export async function expectCounts(row: Locator, received: number, completed: nu
 }
 
 /** Waits until the page says so about its connection. */
-export async function expectConnection(page: Page, word: 'Live' | 'Lost' | 'Paused'): Promise<void> {
+export async function expectConnection(page: Page, word: 'Connecting' | 'Live' | 'Lost' | 'Paused'): Promise<void> {
   await expect(page.getByRole('banner').getByText(word, { exact: true })).toBeVisible();
 }

@@ -48,6 +48,20 @@ test('shows a type in depth, and gives the focus back when it closes', async ({ 
   await expect(page).not.toHaveURL(/events/);
 });
 
+test('stands at the right, and below 720 pixels in place of the page', async ({ page, serve }) => {
+  const { origin } = await serve({ register: registerShop });
+  await page.goto(`${origin}/#/events/payment.requested`);
+  const panel = eventPanel(page, 'payment.requested');
+  for (const [width, isFull] of [
+    [719, true],
+    [720, false],
+  ] as const) {
+    await page.setViewportSize({ width, height: 700 });
+    await expect.poll(async () => (await panel.boundingBox())?.x === 0).toBe(isFull);
+    await expect(page.locator('[inert]').getByRole('searchbox')).toHaveCount(isFull ? 1 : 0);
+  }
+});
+
 test('follows the events while it is open', async ({ page, serve }) => {
   const { origin, hub } = await serve({ register: registerShop });
   await page.goto(`${origin}/#/events/payment.requested?every=1`);

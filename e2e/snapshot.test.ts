@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { AxeBuilder } from '@axe-core/playwright';
 import { FatalError, type Hub } from 'hubline';
 import type { Page } from 'playwright/test';
+import { expectAccessible } from './expect-accessible.js';
 import { expect, test } from './fixtures.js';
 import { eventPanel, eventRow, expectConnection, expectCounts } from './page-parts.js';
 
@@ -103,19 +103,13 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await page.goto(`${origin}/#/?group=prefix`);
       await expectCounts(eventRow(page, 'payment.requested'), 1, 0, 1);
       const file = await save(page);
-      const expectNoViolation = async (): Promise<void> => {
-        const { violations } = await new AxeBuilder({ page })
-          .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'])
-          .analyze();
-        expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)).toEqual([]);
-      };
       await open(page, { name: 'a.json', mimeType: 'application/json', buffer: Buffer.from('') });
       await expect(page.getByRole('alert')).not.toBeEmpty();
-      await expectNoViolation();
+      await expectAccessible(page);
       await page.keyboard.press('Escape');
       await open(page, file);
       await expect(page.getByRole('region', { name: 'Snapshot' })).toBeVisible();
-      await expectNoViolation();
+      await expectAccessible(page);
     });
   });
 }

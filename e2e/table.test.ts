@@ -1,7 +1,7 @@
 import { FatalError, type Hub } from 'hubline';
 import type { Page } from 'playwright/test';
 import { expect, test } from './fixtures.js';
-import { eventRow } from './page-parts.js';
+import { eventRow, expectCounts } from './page-parts.js';
 
 const counts: readonly (readonly [type: string, events: number])[] = [
   ['order.created', 3],
@@ -57,6 +57,21 @@ test('sorts by a column, both ways, and says so', async ({ page, serve }) => {
   await expectTypes(page, ['review.reminder', 'order.failed', 'payment.requested', 'order.created']);
   await page.goBack();
   await expect(received).toHaveAttribute('aria-sort', 'descending');
+});
+
+test('rows hold still under the pointer, and fall into order when it leaves', async ({ page, serve }) => {
+  const { origin, hub } = await serve({ register: registerShop });
+  await emitAll(hub);
+  await page.goto(`${origin}/#/?sort=received&every=1`);
+  const before = ['order.created', 'payment.requested', 'order.failed', 'review.reminder'];
+  await expectTypes(page, before);
+  await eventRow(page, 'review.reminder').hover();
+  for (let n = 0; n < 9; n += 1) await hub.emit('review.reminder', {});
+  await expectCounts(eventRow(page, 'review.reminder'), 9, 9, 0);
+  await expect(page.getByText('The order holds while you are in the table.')).toBeVisible();
+  await expectTypes(page, before);
+  await page.mouse.move(1, 1);
+  await expectTypes(page, ['review.reminder', 'order.created', 'payment.requested', 'order.failed']);
 });
 
 test('shows the types of one status, and Back shows all', async ({ page, serve }) => {

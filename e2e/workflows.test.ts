@@ -1,6 +1,6 @@
-import { AxeBuilder } from '@axe-core/playwright';
 import { createWorkflow, FatalError, type Hub } from 'hubline';
 import type { Locator, Page } from 'playwright/test';
+import { expectAccessible } from './expect-accessible.js';
 import { expect, test } from './fixtures.js';
 import { eventPanel } from './page-parts.js';
 
@@ -78,13 +78,6 @@ async function expectRun(page: Page, ...steps: readonly (string | RegExp)[]): Pr
   await expect(run.getByRole('list', { name: 'Steps' }).getByRole('listitem')).toHaveText([...steps]);
 }
 
-async function expectNoViolation(page: Page): Promise<void> {
-  const { violations } = await new AxeBuilder({ page })
-    .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'])
-    .analyze();
-  expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)).toEqual([]);
-}
-
 test('steps light up as a run goes through them', async ({ page, serve }) => {
   const { register, pick, ship } = fulfilHub();
   const { origin, hub } = await serve({ register });
@@ -146,7 +139,7 @@ test('a hub without workflows offers none, and its link says how to begin', asyn
   await expect(page.getByRole('navigation')).toBeHidden();
   await page.goto(`${origin}/#/workflows`);
   await expect(page.getByRole('heading', { name: 'No workflows yet' })).toBeVisible();
-  await expectNoViolation(page);
+  await expectAccessible(page);
 });
 
 test('no name breaks the view out of its width', async ({ page, serve }) => {
@@ -179,10 +172,10 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await hub.emit('order.paid', true);
       await page.goto(`${origin}/#/workflows?every=1`);
       await expect(graphStep(page, 'ship')).toContainText('Running');
-      await expectNoViolation(page);
+      await expectAccessible(page);
       await page.goto(`${origin}/#/workflows/fulfil`);
       await expect(page.getByRole('link', { name: 'All workflows' })).toBeVisible();
-      await expectNoViolation(page);
+      await expectAccessible(page);
     });
   });
 }

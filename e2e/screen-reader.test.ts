@@ -1,0 +1,292 @@
+import { createAgent, createWorkflow, FatalError, type Hub } from 'hubline';
+import { scriptedProvider } from 'hubline/testing';
+import type { Page } from 'playwright/test';
+import { expect, test } from './fixtures.js';
+import { eventPanel, eventRow, expectConnection, expectCounts } from './page-parts.js';
+import type { DashboardSetup, RunningDashboard } from './start-dashboard.js';
+
+function registerShop(hub: Hub): void {
+  const triage = createAgent({
+    name: 'triage',
+    description: 'Sorts tickets.',
+    systemPrompt: 'Sort.',
+    model: { model: 'small-1' },
+    provider: scriptedProvider([
+      { content: 'urgent', usage: { promptTokens: 12_000, completionTokens: 345, totalTokens: 12_345 } },
+    ]),
+  });
+  hub.event({ type: 'order.paid' });
+  hub.event({ type: 'order.stuck', handler: () => {} });
+  hub.event({
+    type: 'payment.requested',
+    description: 'Charges the card.',
+    schema: { type: 'object' },
+    onFailure: 'order.stuck',
+    handler() {
+      throw new FatalError('card declined');
+    },
+  });
+  hub.event({ type: 'ticket.created', handler: triage.asHandler() });
+  hub.workflow(
+    createWorkflow({
+      name: 'fulfil',
+      description: 'From the payment to the parcel.',
+      trigger: 'order.paid',
+      onFailure: 'order.stuck',
+      steps: [
+        { name: 'pick', handler: () => null },
+        {
+          name: 'ship',
+          handler() {
+            throw new FatalError('no such address');
+          },
+        },
+      ],
+    }),
+  );
+}
+
+/** A shop in which something has completed and something has failed, open at this view. */
+async function openShop(
+  page: Page,
+  serve: (setup: DashboardSetup) => Promise<RunningDashboard>,
+  hash: string,
+): Promise<RunningDashboard> {
+  const dashboard = await serve({ register: registerShop });
+  await dashboard.hub.emit('payment.requested', {});
+  await dashboard.hub.emit('order.paid', {});
+  await dashboard.hub.emit('ticket.created', 'Where is my order?');
+  await page.goto(`${dashboard.origin}/${hash}`);
+  return dashboard;
+}
+
+test('events: landmarks, headings, named controls, and a table whose rows are named by their type', async ({
+  page,
+  serve,
+}) => {
+  await openShop(page, serve, '#/?every=1');
+  await expectCounts(eventRow(page, 'payment.requested'), 1, 0, 1);
+  await expect(page.locator('body')).toMatchAriaSnapshot(`
+    - link "Skip to events"
+    - banner:
+      - heading "shop" [level=1]
+      - navigation "Views":
+        - link "Events 4"
+        - link "Workflows 1"
+        - link "Agents 1"
+      - text: /^Live/
+      - combobox "Poll"
+      - button "Refresh now"
+      - combobox "Theme"
+      - button "Snapshot"
+      - button "Keyboard shortcuts"
+    - main:
+      - region "Overview":
+        - term: Received
+        - definition: "5"
+        - term: Failed
+        - definition: "1"
+        - region "Events a second":
+          - heading "Events a second" [level=2]
+          - img /Events a second over the last .*; the table below has the numbers/
+          - group: Show as a table
+      - region "Events":
+        - heading "Events" [level=2]
+        - searchbox "Search event types"
+        - group "Show event types":
+          - button "All 4" [pressed]
+          - button "Failing 1"
+        - button "Grouped"
+        - table /^Event types/:
+          - rowgroup:
+            - row:
+              - columnheader "Status":
+                - button "Status"
+              - columnheader "Event type"
+          - rowgroup:
+            - row /^Failing payment.requested 1 0 1/:
+              - cell "Failing"
+              - rowheader "payment.requested":
+                - link "payment.requested"
+              - cell "1"
+              - cell "0"
+              - cell "1"
+    - status
+  `);
+});
+
+test('an event: what it is called, how it stands, what failed, what follows, how it is set', async ({
+  page,
+  serve,
+}) => {
+  await openShop(page, serve, '#/events/payment.requested?every=1');
+  await expect(eventPanel(page, 'payment.requested')).toMatchAriaSnapshot(`
+    - complementary "payment.requested":
+      - heading "payment.requested" [level=2]
+      - button "Close"
+      - text: Failing
+      - button "Copy link"
+      - button "Copy JSON"
+      - paragraph: Charges the card.
+      - term: Received
+      - definition: "1"
+      - heading "Last hour" [level=3]
+      - img "Events by the minute over the last hour; the table below has the numbers"
+      - group: Show as a table
+      - heading "Duration of attempts" [level=3]
+      - heading "Recent failures" [level=3]
+      - list:
+        - listitem:
+          - paragraph:
+            - strong: FatalError
+            - time: /now|ago/
+          - paragraph: card declined
+          - paragraph:
+            - button /^[-0-9a-f]+$/
+      - heading "What follows" [level=3]
+      - term: On failure
+      - definition:
+        - link "order.stuck"
+      - heading "Settings" [level=3]
+      - heading "Payload schema" [level=3]
+  `);
+});
+
+const fulfilGraph = `
+      - list "fulfil, from start to end":
+        - listitem:
+          - text: "/Trigger Received: 1/"
+          - link "order.paid"
+        - listitem: "pick Completed Completed: 1"
+        - listitem: "ship Failed Failed: 1"
+        - listitem:
+          - text: "/On failure Received: 2/"
+          - link "order.stuck"
+      - heading "Recent runs" [level=4]
+      - list "Recent runs":
+        - listitem:
+          - paragraph:
+            - text: /^Failed/
+          - list "Steps":
+            - listitem: /^pick Completed/
+            - listitem: ship Failed
+          - paragraph:
+            - strong: FatalError
+            - text: no such address`;
+
+test('workflows: one article each, whose steps and runs are lists', async ({ page, serve }) => {
+  await openShop(page, serve, '#/workflows?every=1');
+  await expect(page.getByRole('region', { name: 'Workflows' })).toMatchAriaSnapshot(`
+    - heading "Workflows" [level=2]
+    - article "fulfil":
+      - heading "fulfil" [level=3]:
+        - link "fulfil"
+      - paragraph: From the payment to the parcel.
+      - term: Failed
+      - definition: "1"${fulfilGraph}
+  `);
+});
+
+test('one workflow: the way back to all, and the same lists', async ({ page, serve }) => {
+  await openShop(page, serve, '#/workflows/fulfil?every=1');
+  await expect(page.getByRole('region', { name: 'Workflows' })).toMatchAriaSnapshot(`
+    - heading "Workflows" [level=2]
+    - link "All workflows"
+    - article "fulfil":
+      - heading "fulfil" [level=3]${fulfilGraph}
+  `);
+});
+
+test('agents: one article each, its numbers and what it runs for by name', async ({ page, serve }) => {
+  await openShop(page, serve, '#/agents?every=1');
+  await expect(page.getByRole('region', { name: 'Agents' })).toMatchAriaSnapshot(`
+    - heading "Agents" [level=2]
+    - article "triage":
+      - heading "triage" [level=3]
+      - paragraph: Sorts tickets.
+      - term: Completed
+      - definition: "1"
+      - term: Tokens
+      - definition: 12.3K
+      - term: Model
+      - definition: small-1
+      - term: Runs for
+      - definition:
+        - link "ticket.created"
+  `);
+});
+
+test('a hub with nothing registered: why, and the way on', async ({ page, serve }) => {
+  const { origin } = await serve();
+  await page.goto(origin);
+  await expect(page.getByRole('region', { name: 'Events' }).last()).toMatchAriaSnapshot(`
+    - heading "Events" [level=2]
+    - heading "No event types yet" [level=3]
+    - paragraph: /Register an event type/
+    - text: /hub.event/
+    - button "Copy code"
+  `);
+});
+
+test('the dialogs: named, with their ways out', async ({ page, serve }) => {
+  await openShop(page, serve, '#/?every=1');
+  await expectConnection(page, 'Live');
+  await page.getByRole('button', { name: 'Snapshot' }).click();
+  await expect(page.getByRole('dialog')).toMatchAriaSnapshot(`
+    - dialog "Snapshot":
+      - heading "Snapshot" [level=2]
+      - paragraph
+      - alert
+      - button "Save"
+      - button "Open a file"
+      - button "Close"
+  `);
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Keyboard shortcuts' }).click();
+  await expect(page.getByRole('dialog')).toMatchAriaSnapshot(`
+    - dialog "Keyboard shortcuts":
+      - heading "Keyboard shortcuts" [level=2]
+      - term: /
+      - definition: Search event types
+      - checkbox "Single-key shortcuts are on" [checked]
+      - button "Close"
+  `);
+});
+
+test.describe('while the server is away', () => {
+  test.use({ expectsOutages: true });
+
+  test('what is wrong is a region of its own, and is announced', async ({ page, serve }) => {
+    const dashboard = await openShop(page, serve, '#/?every=1');
+    await expectConnection(page, 'Live');
+    await dashboard.kill();
+    await expect(page.getByRole('status')).toHaveText(/The connection is lost\./);
+    await expect(page.locator('body')).toMatchAriaSnapshot(`
+      - banner:
+        - text: /^Lost/
+      - main:
+        - region "Events":
+          - table /^Event types/
+      - region "Connection":
+        - paragraph:
+          - strong: The server does not answer.
+          - text: /Data is from .* old\\./
+        - button "Try now"
+      - status: /The connection is lost\\./
+    `);
+  });
+
+  test('a server that has stopped answering is stale, in words', async ({ page, serve }) => {
+    const dashboard = await openShop(page, serve, '#/?every=1');
+    await expectConnection(page, 'Live');
+    dashboard.front = () => true;
+    await expect(page.getByRole('region', { name: 'Connection' })).toMatchAriaSnapshot(`
+      - region "Connection":
+        - paragraph:
+          - strong: The server is slow to answer.
+          - text: /Data is from .* old\\./
+        - button "Try now"
+    `);
+    await expect(page.getByRole('banner').getByText(/^Stale \d+ s$/)).toBeVisible();
+  });
+});
