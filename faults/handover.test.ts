@@ -62,6 +62,25 @@ it('a handler that kills its process: dead after three crashes, and what ran bes
   await until('what follows a failure followed', () => ledger().some(({ what }) => what === 'buried'));
 });
 
+it('a deploy that drops a type: its events wait for a process that handles it again', async () => {
+  const { hub, workers, ledger } = await setScene(['work', 'settled', 'long']);
+  const before = await startWorker(workers('work'));
+  before.kill('SIGKILL');
+  await before.ended;
+  const events = 30;
+  await Promise.all(Array.from({ length: events }, (_, i) => hub.emit('work', { n: i + 2 })));
+  const without = await startWorker(workers('long'));
+  onTestFinished(() => without.kill('SIGKILL'));
+  // It comes after them in the queue that they share.
+  await hub.emit('long', null);
+  await until('the worker has passed them all', () => ledger().length === 1);
+  expect(await hub.metrics('work')).toMatchObject({ received: events, pending: events, active: 0 });
+  const again = await startWorker(workers('work'));
+  onTestFinished(() => again.kill('SIGKILL'));
+  await until('all have ended', async () => (await hub.metrics('settled')).completed === events);
+  expect(await hub.metrics('work')).toMatchObject({ received: events, completed: events, pending: 0 });
+});
+
 it('a deploy that changes a workflow: runs that were under way fail, and say so', async () => {
   const { hub, workers, ledger } = await setScene(['ordered', 'flow.ended']);
   const before = await startWorker({ ...workers('flow'), variant: 'slow' });
