@@ -68,8 +68,10 @@ describe('the shop', { timeout: 30_000 }, () => {
     const shop = startShop('--port', '0', '--rate', '60', '--redis', server.url);
     const url = await shop.url;
     await vi.waitFor(async () => {
-      const { events } = await introspect(url);
+      const { events, workflows, agents } = await introspect(url);
       expect(events.find(({ type }) => type === 'order.created')).toMatchObject({ processes: 3 });
+      expect(workflows.map(({ name, processes }) => [name, processes])).toContainEqual(['fulfil-order', 3]);
+      expect(agents.map(({ name }) => name)).toContain('support');
       expect(events.find(({ type }) => type === 'shipment.booked')?.metrics.completed).toBeGreaterThan(0);
     }, 20_000);
     expect(await shop.stop()).toMatchObject({ exitCode: 0, stderr: '' });

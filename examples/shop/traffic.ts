@@ -1,4 +1,4 @@
-import { BackpressureError, type Hub, SchemaValidationError } from 'hubline';
+import { BackpressureError, type Hub, HubStoppedError, SchemaValidationError } from 'hubline';
 import { startInquiries } from './inquiries.js';
 import { oneIn, pick } from './simulate.js';
 
@@ -57,7 +57,9 @@ async function sendOrder(hub: Hub, orderId: string): Promise<void> {
     if (oneIn(20)) await hub.emit('order.created', order, { dedupeId: orderId });
   } catch (error) {
     // The customer hears "please check your order" or "please come back later": no failure of the shop.
-    if (error instanceof SchemaValidationError || error instanceof BackpressureError) return;
-    throw error;
+    const isAnswered = [SchemaValidationError, BackpressureError, HubStoppedError].some(
+      (kind) => error instanceof kind,
+    );
+    if (!isAnswered) throw error;
   }
 }
