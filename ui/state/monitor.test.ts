@@ -67,3 +67,17 @@ test('a type without details leaves the connection live', async () => {
   expect(monitor.detail.value?.error?.message).toContain('404');
   expect(monitor.connection.value.kind).toBe('live');
 });
+
+test('a slow answer is told of, and not announced over and over', async () => {
+  const api = createFakeApi([eventOf('a', countsOf(1))]);
+  const answer = api.introspection;
+  api.introspection = async (signal) => {
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    return answer(signal);
+  };
+  monitor = createMonitor(api, createNavigation(window), document);
+  await vi.advanceTimersByTimeAsync(2_100);
+  expect(monitor.connection.value).toEqual({ kind: 'slow', tookMs: 2_000 });
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect(monitor.announcement.value).toBe('');
+});
