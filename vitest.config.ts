@@ -13,6 +13,9 @@ export default defineConfig({
     ],
   },
   test: {
+    // These end what hangs. A machine with more to do than it can is slow, not wrong.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     coverage: { provider: 'v8', include: ['server/**/*.ts', 'ui/**/*.{ts,tsx}'], exclude: ['**/*.generated.ts'] },
     projects: [
       {
