@@ -1,7 +1,8 @@
+import { join } from 'node:path';
 import preact from '@preact/preset-vite';
 import { defineConfig } from 'vitest/config';
 
-const sources = (path: string): string => new URL(`./server/${path}`, import.meta.url).pathname;
+const sources = (path: string): string => join(import.meta.dirname, 'server', path);
 
 export default defineConfig({
   // Examples import the package by its name, as its users do.
