@@ -51,7 +51,7 @@ describe('the shop', { timeout: 30_000 }, () => {
       expect(agents.map(({ name }) => name)).toEqual(
         expect.arrayContaining(['support', 'courier-desk', 'growth', 'finance', 'chair', 'triage', 'draft', 'review']),
       );
-    }, 25_000);
+    }, 60_000);
     const { events, workflows, agents } = await introspect(url);
     expect(events.find(({ type }) => type === 'ticket.opened')).toMatchObject({ agent: { model: 'rehearsed' } });
     expect(events.find(({ type }) => type === 'price.questioned')?.kind).toBe('debate');
@@ -73,7 +73,7 @@ describe('the shop', { timeout: 30_000 }, () => {
       expect(workflows.map(({ name, processes }) => [name, processes])).toContainEqual(['fulfil-order', 3]);
       expect(agents.map(({ name }) => name)).toContain('support');
       expect(events.find(({ type }) => type === 'shipment.booked')?.metrics.completed).toBeGreaterThan(0);
-    }, 20_000);
+    }, 60_000);
     expect(await shop.stop()).toMatchObject({ exitCode: 0, stderr: '' });
   });
 

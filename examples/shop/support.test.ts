@@ -9,13 +9,13 @@ test.each([
   ['Do you sell tongs?', [], 'Which order is it about?'],
   ['Is the tray in A-31?', ['look_up_order'], 'Your order A-31 has been sent'],
   ['Where is order A-17?', ['look_up_order', 'delegate'], 'The parcel of A-17 was last seen in Bergen'],
-])('%s', { timeout: 20_000 }, async (question, tools, answer) => {
+])('%s', async (question, tools, answer) => {
   const { status, output, toolCalls } = await createSupportAgent(rehearsed).run(question);
   expect(toolCalls.map(({ name, error }) => error ?? name)).toEqual(tools);
   expect([status, output]).toEqual(['completed', expect.stringContaining(answer)]);
 });
 
-test('what arrived broken is refunded, and what nobody can answer escalated', { timeout: 20_000 }, async () => {
+test('what arrived broken is refunded, and what nobody can answer escalated', async () => {
   const hub = createHub();
   const refunds: unknown[] = [];
   hub.event({ type: 'refund.requested', handler: ({ payload }) => refunds.push(payload) });
