@@ -67,3 +67,9 @@ it('reaches a time between two milliseconds, so that who waits for it need not w
     }),
   );
 });
+
+it.each([-1, Number.NaN, Number.POSITIVE_INFINITY])('does not move by %d', async (ms) => {
+  const clock = createFakeClock();
+  await expect(clock.advance(ms)).rejects.toThrow('ms of advance must be milliseconds, 0 or more');
+  expect(clock.monotonic()).toBe(0);
+});

@@ -1,8 +1,9 @@
+import { InvalidOptionError } from '../errors.js';
 import type { Clock, Timer } from '../transports/clock.js';
 
 /** A clock that stands still until it is told to move. */
 export interface FakeClock extends Clock {
-  /** Moves on by `ms`, calling what falls due in order, each in a settled process. */
+  /** Moves on by `ms`, 0 or more, calling what falls due in order, each in a settled process. */
   advance(ms: number): Promise<void>;
   /** Lets everything that waits for no time run to its end. */
   settle(): Promise<void>;
@@ -55,6 +56,8 @@ export function createFakeClock(startAt: number = Date.UTC(2026, 0, 1)): FakeClo
     },
     settle,
     async advance(ms) {
+      if (!(Number.isFinite(ms) && ms >= 0))
+        throw new InvalidOptionError('ms of advance', 'milliseconds, 0 or more', ms);
       const until = elapsed + ms;
       await settle();
       for (let next = nextDue(until); next !== undefined; next = nextDue(until)) {

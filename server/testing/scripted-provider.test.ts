@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../agents/agent.js';
 import { createFakeClock } from './fake-clock.js';
-import { scriptedProvider, UnexpectedCallError, UnusedScriptError } from './scripted-provider.js';
+import { type ScriptEntry, scriptedProvider, UnexpectedCallError, UnusedScriptError } from './scripted-provider.js';
 
 const options = { model: 'm' };
 
@@ -72,6 +72,20 @@ describe('the script is strict', () => {
     const agent = createAgent({ name: 'a', systemPrompt: '', provider, model: options });
     expect((await agent.run('x')).error).toBeInstanceOf(UnexpectedCallError);
     expect(() => provider.assertDone()).toThrow('model call 1 came, but the script has 0 entries');
+  });
+
+  test.each<[string, unknown]>([
+    ['script of scriptedProvider must be an array of entries, got "hi"', 'hi'],
+    ['an entry of a script must be a text, an error, an answer or a function, got 5', [5]],
+    ['option of a script entry must be one of content, toolCalls, ', [{ contents: 'hi' }]],
+  ])('it cannot be misread: %s', (message, script) => {
+    // Wrong on purpose: what the compiler would not let through.
+    expect(() => scriptedProvider(script as ScriptEntry[])).toThrow(message);
+  });
+
+  test('nor can what a function of it returns', async () => {
+    const provider = scriptedProvider([() => ({ contents: 'hi' }) as object]);
+    await expect(provider.chat([], options)).rejects.toThrow('option of a script entry must be one of');
   });
 
   test('an entry too many fails', () => {

@@ -8,7 +8,8 @@ import type {
   ModelStreamChunk,
 } from '../agents/model-provider.js';
 import type { TokenUsage } from '../agents/token-usage.js';
-import { HubError } from '../errors.js';
+import { HubError, InvalidOptionError } from '../errors.js';
+import { checkOptionNames } from '../option-names.js';
 import { type Clock, systemClock } from '../transports/clock.js';
 
 /** One scripted answer. */
@@ -79,11 +80,14 @@ export class UnusedScriptError extends HubError {
  * provider.assertDone();
  *
  * @param options `clock` is what `delayMs` counts on @default the machine's
+ * @throws {InvalidOptionError} where the script is no list of entries
  */
 export function scriptedProvider(
   script: readonly ScriptEntry[],
   { clock = systemClock }: { clock?: Clock } = {},
 ): ScriptedProvider {
+  if (!Array.isArray(script)) throw new InvalidOptionError('script of scriptedProvider', 'an array of entries', script);
+  for (const entry of script) if (typeof entry !== 'function') checkEntry(entry);
   const calls: ScriptedCall[] = [];
   let toolCallCount = 0;
 
@@ -92,7 +96,7 @@ export function scriptedProvider(
     const entry = script[calls.length];
     calls.push(call);
     if (entry === undefined) throw new UnexpectedCallError(calls.length, script.length);
-    const chosen = typeof entry === 'function' ? entry(call) : entry;
+    const chosen = typeof entry === 'function' ? checkEntry(entry(call)) : entry;
     const answer =
       typeof chosen === 'string' ? { content: chosen } : chosen instanceof Error ? { error: chosen } : chosen;
     if (answer.delayMs !== undefined) await delay(clock, answer.delayMs, options.signal);
@@ -136,6 +140,18 @@ export function scriptedProvider(
       if (calls.length < script.length) throw new UnusedScriptError(calls.length, script.length);
     },
   };
+}
+
+const answerNames: readonly string[] = ['content', 'toolCalls', 'usage', 'finishReason', 'delayMs', 'error'];
+
+function checkEntry<TEntry extends Exclude<ScriptEntry, (call: ScriptedCall) => unknown>>(entry: TEntry): TEntry {
+  if (typeof entry === 'string' || entry instanceof Error) return entry;
+  if (typeof entry !== 'object' || entry === null) {
+    throw new InvalidOptionError('an entry of a script', 'a text, an error, an answer or a function', entry);
+  }
+  // A misspelt `content` must not pass for an empty answer.
+  checkOptionNames(entry, answerNames, 'a script entry');
+  return entry;
 }
 
 const nothingReported: TokenUsage = { promptTokens: 0, completionTokens: 0, totalTokens: 0 };
