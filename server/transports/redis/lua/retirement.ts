@@ -18,7 +18,6 @@ export const discarding: string = `${subscribed}
 local function discard(lane, id)
   local unit, attempts = unpack(call('HMGET', lane .. id, 'unit', 'atm'))
   release(lane, id)
-  call('LREM', lane .. 'wait', 1, id)
   local keepsRuns = call('EXISTS', prefix .. ':run:' .. unit .. ':' .. id) == 1
   local outcome = { status = 'failed', attempt = (attempts or 0) + 1, value = [=[${JSON.stringify(failure)}]=] }
   finish(lane, id, unit, keepsRuns, outcome)
@@ -91,6 +90,7 @@ for _, id in ipairs(ids) do
   local unit = call('HGET', lane .. id, 'unit')
   if unit and not isSubscribed(unit) then
     discard(lane, id)
+    if set == 'wait' then call('LREM', lane .. set, 1, id) end
     discarded = discarded + 1
   end
 end
