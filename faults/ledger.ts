@@ -20,11 +20,11 @@ export function writeLedger(folder: string, what: string, key: string, attempt =
   appendFileSync(join(folder, `${pid}.ledger`), `${JSON.stringify(entry)}\n`);
 }
 
-/** All that all processes wrote, in the order of time. */
+/** All that all processes wrote, in the order of time. What a process was killed in the midst of writing is left out. */
 export function readLedger(folder: string): LedgerEntry[] {
   return readdirSync(folder)
     .filter((file) => file.endsWith('.ledger'))
-    .flatMap((file) => readFileSync(join(folder, file), 'utf8').split('\n').filter(Boolean).map(parseEntry))
+    .flatMap((file) => readFileSync(join(folder, file), 'utf8').split('\n').slice(0, -1).map(parseEntry))
     .sort((a, b) => a.at - b.at);
 }
 
