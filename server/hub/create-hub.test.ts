@@ -96,7 +96,7 @@ describe('stop', () => {
   it('resolves before start and twice, with one result', async () => {
     const { hub } = testHub();
     const first = hub.stop();
-    expect(hub.stop()).toBe(first);
+    expect(await hub.stop()).toBe(await first);
     expect(await first).toEqual({ handedBack: 0 });
     await expect(hub.start()).rejects.toThrow(HubStoppedError);
   });

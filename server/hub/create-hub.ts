@@ -178,14 +178,10 @@ class HubRuntime implements Hub, DeliveryHost {
     return `${this.#id}.${registered}.${agents}.${revision}`;
   }
 
-  stop(options: { drainMs?: number } = {}): Promise<StopResult> {
-    try {
-      const drainMs = drainMsOf(options);
-      this.#stopping ??= this.#stop(drainMs);
-      return this.#stopping;
-    } catch (error) {
-      return Promise.reject(error);
-    }
+  async stop(options: { drainMs?: number } = {}): Promise<StopResult> {
+    const drainMs = drainMsOf(options);
+    this.#stopping ??= this.#stop(drainMs);
+    return this.#stopping;
   }
 
   async #stop(drainMs: number): Promise<StopResult> {
