@@ -132,12 +132,10 @@ test('leads from a workflow to its events and back', async ({ page, serve }) => 
   await expect(page.getByRole('table', { name: /^Event types/ })).toBeVisible();
 });
 
-test('a hub without workflows offers none, and its link says how to begin', async ({ page, serve }) => {
+test('a hub without workflows says how to begin', async ({ page, serve }) => {
   const { origin } = await serve();
   await page.goto(origin);
-  await expect(page.getByRole('heading', { name: 'No event types yet' })).toBeVisible();
-  await expect(page.getByRole('navigation')).toBeHidden();
-  await page.goto(`${origin}/#/workflows`);
+  await page.getByRole('link', { name: 'Workflows 0' }).click();
   await expect(page.getByRole('heading', { name: 'No workflows yet' })).toBeVisible();
   await expectAccessible(page);
 });
