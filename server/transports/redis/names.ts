@@ -27,6 +27,11 @@ export function eventIdOf(jobId: string): string {
   return decodeURIComponent(jobId.slice(jobPrefix.length));
 }
 
+/** Types, as one argument of a script, which parts them at the commas. */
+export function typeList(types: readonly string[]): string {
+  return types.map(encodeURIComponent).join(',');
+}
+
 /** The queue of all types of a service that have none of their own. */
 export function sharedLane(service: string): string {
   return encodeURIComponent(service);

@@ -33,7 +33,7 @@ import { countsScript, failuresScript, metricsScript, overviewScript, revisionSc
 import type { Script, ScriptArgument } from './lua/script.js';
 import { Members } from './members.js';
 import { Membership } from './membership.js';
-import { jobIdOf, typeOf, unitOf } from './names.js';
+import { jobIdOf, typeList, typeOf, unitOf } from './names.js';
 import { outcomeArguments } from './outcome-codec.js';
 import { Publisher } from './publisher.js';
 import { Recorder } from './recorder.js';
@@ -102,7 +102,7 @@ export class RedisManager implements TransportManager {
   }
 
   async counts(types: readonly string[]): Promise<readonly TypeCounts[]> {
-    return readCounts(await this.#ask(countsScript, [types.length, ...types.map(encodeURIComponent)]));
+    return readCounts(await this.#ask(countsScript, [typeList(types)]));
   }
 
   async metrics(type: string): Promise<EventMetrics> {
@@ -130,13 +130,8 @@ export class RedisManager implements TransportManager {
 
   async overview({ types, runTypes, runLimit }: OverviewQuery): Promise<Overview> {
     const members = this.#members.ask();
-    const [registered, counts, runs] = readArray(
-      await this.#ask(overviewScript, [
-        ...members.args,
-        ...[types.length, ...types.map(encodeURIComponent)],
-        ...[runLimit, runTypes.length, ...runTypes.map(encodeURIComponent)],
-      ]),
-    );
+    const args = [...members.args, typeList(types), runLimit, typeList(runTypes)];
+    const [registered, counts, runs] = readArray(await this.#ask(overviewScript, args));
     return { registered: members.read(registered), counts: readCounts(counts), runs: readRuns(runs, runLimit) };
   }
 

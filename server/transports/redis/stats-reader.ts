@@ -12,26 +12,28 @@ const failuresKept = 20;
 
 /** Reads what `countsScript` answered. */
 export function readCounts(answer: unknown): TypeCounts[] {
-  return readArray(answer).map((units) => {
-    const services = readArray(units).map((row) => {
-      const [unit, active, received, completed, failed, retried, lastReceivedAt, lastFailedAt] = readArray(row);
-      const count = (value: unknown): number => readOptional(value, readNumber) ?? 0;
-      const counts: UnitCounts = {
-        received: count(received),
-        completed: count(completed),
-        failed: count(failed),
-        active: count(active),
-        retried: count(retried),
-        lastReceivedAt: readOptional(lastReceivedAt, readNumber),
-        lastFailedAt: readOptional(lastFailedAt, readNumber),
-      };
-      return { service: serviceOf(readString(unit)), counts };
-    });
+  const lines = readString(answer).split('\n').slice(0, -1);
+  return lines.map((line) => {
+    const units = line === '' ? [] : line.split(',').map(readUnit);
     return {
-      total: sumCounts(services.map(({ counts }) => counts)),
-      services: services.map(({ service, counts }) => ({ service, counts: sumCounts([counts]) })),
+      total: sumCounts(units.map(({ counts }) => counts)),
+      services: units.map(({ service, counts }) => ({ service, counts: sumCounts([counts]) })),
     };
   });
+}
+
+function readUnit(text: string): { readonly service: string; readonly counts: UnitCounts } {
+  const [unit, active, received, completed, failed, retried, lastReceivedAt, lastFailedAt] = text.split(' ');
+  const counts = {
+    active: readNumber(active),
+    received: readNumber(received),
+    completed: readNumber(completed),
+    failed: readNumber(failed),
+    retried: readNumber(retried),
+    lastReceivedAt: lastReceivedAt ? readNumber(lastReceivedAt) : undefined,
+    lastFailedAt: lastFailedAt ? readNumber(lastFailedAt) : undefined,
+  };
+  return { service: serviceOf(readString(unit)), counts };
 }
 
 /** Reads what `metricsScript` answered, and adds up its units. */
