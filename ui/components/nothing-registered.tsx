@@ -12,7 +12,7 @@ await hub.emit('order.created', { id: 1 });`;
 export function NothingRegistered(): JSX.Element {
   return (
     <EmptyState title="No event types yet">
-      <p>This hub has nothing registered. Register an event type and it appears here by itself:</p>
+      <p>Register one, and it appears here by itself:</p>
       <div class="snippet">
         <pre class="code">{SNIPPET}</pre>
         <CopyButton label="Copy code" text={() => SNIPPET} />
