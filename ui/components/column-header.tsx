@@ -17,9 +17,9 @@ export const COLUMNS: readonly Column[] = [
   { key: 'received', ...COUNTER_LOOK.received },
   { key: 'completed', ...COUNTER_LOOK.completed },
   { key: 'failed', ...COUNTER_LOOK.failed },
-  { key: 'rate', label: 'Per second', title: 'Events received a second, over the last 10 seconds' },
+  { key: 'rate', label: 'Per second', title: 'Received, over the last 10 seconds' },
   { key: 'failures', label: 'Failure %', title: 'Failed events as a part of those that ended' },
-  { key: 'recent', label: 'Last 5 min', title: 'Events received in the last 5 minutes, as seen by this page' },
+  { key: 'recent', label: 'Last 5 min', title: 'Received, as seen by this page' },
 ];
 
 export interface ColumnHeaderProps {

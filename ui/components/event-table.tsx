@@ -34,8 +34,9 @@ export function EventTable({ rows, order: fresh, navigation, focusRef }: EventTa
   const { from, to } = useVisibleRange(body, items.length);
   // A row with the focus stays in the document, however far it is scrolled away.
   const near: { readonly item: ListItem; readonly index: number }[] = [];
+  const kept = wanted ?? focused;
   items.forEach((item, index) => {
-    const isKept = item.kind === 'row' && (item.type === wanted || item.type === focused);
+    const isKept = kept !== null && item.kind === 'row' && (item.type === wanted || item.type === focused);
     if (isKept || (index >= from && index < to)) near.push({ item, index });
   });
   return (
