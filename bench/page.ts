@@ -5,112 +5,19 @@
  *
  * @module
  */
-import { createServer } from 'node:http';
-import { setInterval, setTimeout } from 'node:timers/promises';
+import { setInterval } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { type Browser, type CDPSession, chromium, type Page } from 'playwright';
-import { createDashboardHandler, createHub, type Hub } from '../dist/index.js';
-import { findBrowser, launchOptions } from '../scripts/browser.js';
-import { listenLocally } from '../scripts/listen-locally.js';
+import type { CDPSession } from 'playwright';
+import type { Hub } from '../dist/index.js';
+import { emitToAll, type OpenPage, readMetric, type Scene, types, withLoadedPage } from './loaded-page.js';
+import { measurePolls } from './page-polls.js';
 
-const types = 5_000;
-/** The first few polls compile the page's code. */
-const warmUps = 8;
-const polls = 40;
 const scrolls = 8;
-const settleMs = 500;
-const samplingUs = 500;
-
-/** What one poll costs on the main thread, in milliseconds. */
-interface Cost {
-  /** From the profiler's samples: the browser's counter of script leaves out what runs in microtasks. */
-  readonly script: number;
-  readonly garbageCollection: number;
-  readonly layout: number;
-}
-
-/** What is read of a profile. */
-interface Profile {
-  readonly nodes: readonly { readonly id: number; readonly callFrame: { readonly functionName: string } }[];
-  readonly samples?: readonly number[];
-  /** Microseconds since the sample before. */
-  readonly timeDeltas?: readonly number[];
-}
-
-interface OpenPage {
-  readonly page: Page;
-  readonly session: CDPSession;
-}
-
-async function startHub(): Promise<Hub> {
-  const hub = createHub({ service: 'bench' });
-  for (let n = 0; n < types; n += 1) hub.event({ type: `service ${n % 50}.event ${n}`, handler: () => {} });
-  await hub.start();
-  return hub;
-}
-
-async function emitToAll(hub: Hub): Promise<void> {
-  for (let n = 0; n < types; n += 1) await hub.emit(`service ${n % 50}.event ${n}`, null);
-}
-
-async function open(browser: Browser, url: string): Promise<OpenPage> {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-  const session = await page.context().newCDPSession(page);
-  await session.send('Performance.enable');
-  await page.goto(url);
-  await page.getByRole('button', { name: `All ${types.toLocaleString('en')}` }).waitFor();
-  return { page, session };
-}
-
-async function readMetric(session: CDPSession, ...wanted: readonly string[]): Promise<number> {
-  const { metrics } = await session.send('Performance.getMetrics');
-  return metrics.reduce((sum, { name, value }) => sum + (wanted.includes(name) ? value : 0), 0);
-}
-
-/** Milliseconds since the page was opened. */
-async function readLayout(session: CDPSession): Promise<number> {
-  return (await readMetric(session, 'LayoutDuration', 'RecalcStyleDuration')) * 1_000;
-}
 
 /** Heap in use, garbage collected first, in MB. */
 async function readHeap(session: CDPSession): Promise<number> {
   await session.send('HeapProfiler.collectGarbage');
   return (await readMetric(session, 'JSHeapUsedSize')) / 2 ** 20;
-}
-
-/** Sums a profile up by what the main thread did. */
-function profiled({ nodes, samples = [], timeDeltas = [] }: Profile): Pick<Cost, 'script' | 'garbageCollection'> {
-  const names = new Map(nodes.map(({ id, callFrame }) => [id, callFrame.functionName]));
-  const cost = { script: 0, garbageCollection: 0 };
-  for (const [index, id] of samples.entries()) {
-    // A delta leads up to its sample: what is sampled lasts until the next one.
-    const ms = (timeDeltas[index + 1] ?? 0) / 1_000;
-    const name = names.get(id) ?? '';
-    if (name === '(garbage collector)') cost.garbageCollection += ms;
-    else if (!['(idle)', '(program)', '(root)'].includes(name)) cost.script += ms;
-  }
-  return cost;
-}
-
-async function measurePoll(hub: Hub, { page, session }: OpenPage): Promise<Cost> {
-  await emitToAll(hub);
-  const layoutBefore = await readLayout(session);
-  await session.send('Profiler.start');
-  const answer = page.waitForResponse(/introspection$/);
-  // Not by the test runner, whose clicks run scripts of their own in the page.
-  await session.send('Runtime.evaluate', { expression: `document.querySelector('[title="Refresh now"]').click()` });
-  await (await answer).finished();
-  await setTimeout(settleMs);
-  const { profile } = await session.send('Profiler.stop');
-  return { ...profiled(profile), layout: (await readLayout(session)) - layoutBefore };
-}
-
-async function measurePolls(hub: Hub, opened: OpenPage): Promise<readonly Cost[]> {
-  await opened.session.send('Profiler.enable');
-  await opened.session.send('Profiler.setSamplingInterval', { interval: samplingUs });
-  const costs: Cost[] = [];
-  for (let poll = 0; poll < warmUps + polls; poll += 1) costs.push(await measurePoll(hub, opened));
-  return costs.slice(warmUps);
 }
 
 /** Milliseconds between frames while the table scrolls and is polled. */
@@ -149,8 +56,8 @@ function print(name: string, values: readonly number[]): void {
   console.log(`  ${name.padEnd(40)}${figures.join('')}`);
 }
 
-async function measure(browser: Browser, hub: Hub, url: string): Promise<void> {
-  const costs = await measurePolls(hub, await open(browser, `${url}#/?every=off&sort=received`));
+async function measure({ hub, open }: Scene): Promise<void> {
+  const costs = await measurePolls(hub, await open('#/?every=off&sort=received'));
   console.log('\nMilliseconds                                median     p95     max');
   for (const part of ['script', 'garbageCollection', 'layout'] as const) {
     print(
@@ -162,7 +69,7 @@ async function measure(browser: Browser, hub: Hub, url: string): Promise<void> {
     ['scrolling, not polling', 'off'],
     ['scrolling, polling', '1'],
   ] as const) {
-    const opened = await open(browser, `${url}#/?every=${every}`);
+    const opened = await open(`#/?every=${every}`);
     const frames = await measureScrolling(hub, opened);
     await opened.page.close();
     print(`between frames, ${name}`, frames);
@@ -175,15 +82,8 @@ const { values } = parseArgs({ options: { minutes: { type: 'string' } } });
 const minutes = Number(values.minutes ?? 0);
 if (!Number.isFinite(minutes) || minutes < 0)
   throw new Error(`--minutes is ${values.minutes}, not a number of minutes`);
-const hub = await startHub();
-const server = createServer(createDashboardHandler(hub));
-const url = `http://127.0.0.1:${await listenLocally(server)}/`;
-const browser = await chromium.launch(launchOptions(findBrowser()));
-console.log(`Chromium ${browser.version()}, ${types} event types, all of which change between polls`);
-try {
-  if (minutes === 0) await measure(browser, hub, url);
-  else await watchHeap(hub, await open(browser, `${url}#/?every=1&sort=received`), minutes);
-} finally {
-  await browser.close();
-}
-process.exit(0);
+await withLoadedPage(async (scene) => {
+  console.log(`Chromium ${scene.browserVersion}, ${types} event types, all of which change between polls`);
+  if (minutes === 0) await measure(scene);
+  else await watchHeap(scene.hub, await scene.open('#/?every=1&sort=received'), minutes);
+});

@@ -7,7 +7,9 @@ export const suites: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   http: async () => (await import('./http.js')).http(),
   board: async () => (await import('./bull-board.js')).bullBoard(),
   imports: async () => (await import('./import-time.js')).importTime(),
+  install: async () => (await import('./install-size.js')).installSize(),
   memory: async () => (await import('./memory.js')).memory(),
   page: async () => (await import('./page-bytes.js')).pageBytes(),
+  tick: async () => (await import('./page-tick.js')).pageTick(),
   redis: async () => (await import('./redis.js')).redis(),
 };

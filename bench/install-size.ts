@@ -1,0 +1,51 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { withVersion } from './peer-version.js';
+import type { Row } from './row.js';
+
+const run = promisify(execFile);
+const root = fileURLToPath(new URL('..', import.meta.url));
+const peers = ['moleculer', 'ai', '@openai/agents', '@bull-board/express'];
+
+interface Installed {
+  readonly megabytes: number;
+  /** The package itself, and all that it depends on. */
+  readonly packages: number;
+}
+
+/** What installing Hubline, with its dashboard and agents, brings into an empty folder, beside peers of each part. */
+export async function installSize(): Promise<Row[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'hubline-install-'));
+  try {
+    const { stdout } = await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root });
+    const hubline = await install(join(folder, stdout.trim()), join(folder, 'hubline'));
+    const rows: Row[] = [];
+    for (const [index, peer] of peers.entries()) {
+      const name = withVersion(peer);
+      const other = await install(name.replace(/ (?=[^ ]+$)/, '@'), join(folder, String(index)));
+      for (const unit of ['megabytes', 'packages'] as const) {
+        rows.push({ scenario: 'install', unit, hubline: hubline[unit], peer: { name, figure: other[unit] } });
+      }
+    }
+    return rows;
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function install(specifier: string, folder: string): Promise<Installed> {
+  await run('npm', ['install', '--prefix', folder, '--no-audit', '--no-fund', '--ignore-scripts', specifier]);
+  const modules = join(folder, 'node_modules');
+  const lock: { packages: object } = JSON.parse(await readFile(join(modules, '.package-lock.json'), 'utf8'));
+  const entries = await readdir(modules, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const sizes = await Promise.all(files.map(async ({ parentPath, name }) => (await stat(join(parentPath, name))).size));
+  return {
+    megabytes: sizes.reduce((sum, size) => sum + size, 0) / 1e6,
+    packages: Object.keys(lock.packages).length,
+  };
+}

@@ -1,0 +1,59 @@
+import { createServer } from 'node:http';
+import { type Browser, type CDPSession, chromium, type Page } from 'playwright';
+import { createDashboardHandler, createHub, type Hub } from '../dist/index.js';
+import { findBrowser, launchOptions } from '../scripts/browser.js';
+import { listenLocally } from '../scripts/listen-locally.js';
+
+/** How many event types the hub has. */
+export const types = 5_000;
+
+/** A page, and what its browser tells of it. */
+export interface OpenPage {
+  readonly page: Page;
+  readonly session: CDPSession;
+}
+
+/** A hub of many types, and a browser to look at it with. */
+export interface Scene {
+  readonly hub: Hub;
+  readonly browserVersion: string;
+  /** Opens the dashboard at a route such as `#/?every=off`. */
+  open(route: string): Promise<OpenPage>;
+}
+
+/** Calls `look` with a hub of many types and a browser, and ends both. */
+export async function withLoadedPage<T>(look: (scene: Scene) => Promise<T>): Promise<T> {
+  const hub = createHub({ service: 'bench' });
+  for (let n = 0; n < types; n += 1) hub.event({ type: `service ${n % 50}.event ${n}`, handler: () => {} });
+  await hub.start();
+  const server = createServer(createDashboardHandler(hub));
+  const url = `http://127.0.0.1:${await listenLocally(server)}/`;
+  const browser = await chromium.launch(launchOptions(findBrowser()));
+  try {
+    return await look({ hub, browserVersion: browser.version(), open: (route) => open(browser, url + route) });
+  } finally {
+    await browser.close();
+    server.close();
+    await hub.stop();
+  }
+}
+
+/** One event of each type. */
+export async function emitToAll(hub: Hub): Promise<void> {
+  for (let n = 0; n < types; n += 1) await hub.emit(`service ${n % 50}.event ${n}`, null);
+}
+
+async function open(browser: Browser, url: string): Promise<OpenPage> {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable');
+  await page.goto(url);
+  await page.getByRole('button', { name: `All ${types.toLocaleString('en')}` }).waitFor();
+  return { page, session };
+}
+
+/** The sum of some of the browser's own counters. */
+export async function readMetric(session: CDPSession, ...wanted: readonly string[]): Promise<number> {
+  const { metrics } = await session.send('Performance.getMetrics');
+  return metrics.reduce((sum, { name, value }) => sum + (wanted.includes(name) ? value : 0), 0);
+}

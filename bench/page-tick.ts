@@ -1,0 +1,19 @@
+import { types, withLoadedPage } from './loaded-page.js';
+import { median } from './measure.js';
+import { measurePolls } from './page-polls.js';
+import type { Row } from './row.js';
+
+/** What a poll costs the open page. `npm run bench:page` has it in full. */
+export async function pageTick(): Promise<Row[]> {
+  const costs = await withLoadedPage(async ({ hub, open }) =>
+    measurePolls(hub, await open('#/?every=off&sort=received')),
+  );
+  return [
+    {
+      scenario: `a poll of ${types.toLocaleString('en')} types that all changed: script on the page`,
+      unit: 'ms',
+      hubline: median(costs.map(({ script }) => script)),
+      target: { of: 'figure', limit: 'at most', value: 16 },
+    },
+  ];
+}
