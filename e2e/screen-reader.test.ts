@@ -222,7 +222,7 @@ test('a hub with nothing registered: why, and the way on', async ({ page, serve 
   await expect(page.getByRole('region', { name: 'Events' }).last()).toMatchAriaSnapshot(`
     - heading "Events" [level=2]
     - heading "No event types yet" [level=3]
-    - paragraph: /Register an event type/
+    - paragraph: /Register one/
     - text: /hub.event/
     - button "Copy code"
   `);

@@ -22,7 +22,6 @@ export default defineConfig(({ command, mode }) => {
       emptyOutDir: true,
       target: ['chrome123', 'firefox128', 'safari17.5'],
       modulePreload: { polyfill: false },
-      rolldownOptions: { treeshake: { propertyReadSideEffects: false, unknownGlobalSideEffects: false } },
     },
     server: { proxy: { '/api': HUBLINE_API } },
   };

@@ -16,7 +16,7 @@ export const COUNTER_LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
   active: { label: 'Active', title: 'Handlers running now' },
   retried: { label: 'Retried', title: 'Attempts that failed and were scheduled again' },
   processes: { label: 'Processes', title: 'Running hubs that take this work' },
-  deduplicated: { label: 'Deduplicated', title: 'Events not accepted because their dedupe id was known' },
+  deduplicated: { label: 'Deduplicated', title: 'Events whose dedupe id was known' },
 };
 
 export interface CountStatsProps {

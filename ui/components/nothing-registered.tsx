@@ -4,7 +4,7 @@ import { EmptyState } from './empty-state.js';
 
 const SNIPPET = `hub.event({
   type: 'order.created',
-  handler: ({ payload, logger }) => logger.info(payload, 'order'),
+  handler: ({ payload }) => console.log(payload),
 });
 
 await hub.emit('order.created', { id: 1 });`;
@@ -12,7 +12,7 @@ await hub.emit('order.created', { id: 1 });`;
 export function NothingRegistered(): JSX.Element {
   return (
     <EmptyState title="No event types yet">
-      <p>Register one, and it appears here by itself:</p>
+      <p>Register one and it appears here:</p>
       <div class="snippet">
         <pre class="code">{SNIPPET}</pre>
         <CopyButton label="Copy code" text={() => SNIPPET} />
