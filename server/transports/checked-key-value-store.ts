@@ -3,7 +3,7 @@ import { checkOptionNames } from '../option-names.js';
 import type { KeyValueStore } from './key-value-store.js';
 
 const maxValueLength = 16_777_216;
-// Values of one `append`: one command to Redis takes no more.
+// Values of one `append`: on Redis a script adds them, and others wait while it runs.
 const maxValues = 10_000;
 
 /** Checks arguments before a store sees them, the same for every transport. */
