@@ -74,7 +74,7 @@ it('a deploy that drops a type: its events wait for a process that handles it ag
   // It comes after them in the queue that they share.
   await hub.emit('long', null);
   await until('the worker has passed them all', () => ledger().length === 1);
-  expect(await hub.metrics('work')).toMatchObject({ received: events, pending: events, active: 0 });
+  expect(await hub.metrics('work')).toMatchObject({ received: events, pending: events });
   const again = await startWorker(workers('work'));
   onTestFinished(() => again.kill('SIGKILL'));
   await until('all have ended', async () => (await hub.metrics('settled')).completed === events);
