@@ -26,7 +26,7 @@ export interface RetireOptions {
   discard?: boolean;
 }
 
-/** What retiring discarded. */
+/** What retiring discarded. Where the connection was lost meanwhile it may be less than was; the service's counts are exact. */
 export interface RetireResult {
   /** Pending events and runs; they count as failed, with `RetiredError`. */
   readonly events: number;
