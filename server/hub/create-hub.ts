@@ -123,6 +123,7 @@ class HubRuntime implements Hub, DeliveryHost {
       await this.#starting;
       this.#startedAt = this.transport.clock.now();
       this.#lifecycle.state = 'running';
+      void warnOfDifferingSettings(this.#describe(), this.transport, this.logger);
     } catch (error) {
       this.#lifecycle.state = 'new';
       throw error;
@@ -205,7 +206,6 @@ class HubRuntime implements Hub, DeliveryHost {
       consumer,
       describe: () => JSON.stringify(this.#describe()),
     });
-    await warnOfDifferingSettings(this.#describe(), this.transport, this.logger);
     this.#stopObserving = observeCounts(
       this.transport,
       subscriptions.map(({ type }) => type),

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { EventConfig } from './event.js';
 import { type LogLine, type TestHub, testHub } from './hub.fixture.js';
@@ -7,6 +8,8 @@ async function startWith(hub: Hub, config: Omit<EventConfig, 'type' | 'schema'>)
   hub.event({ type: 'charge', ...config });
   hub.event({ type: 'same', handler: () => {}, concurrency: 3 });
   await hub.start();
+  // It looks at the others once it runs.
+  await setImmediate();
 }
 
 function warnings({ log }: TestHub): LogLine[] {

@@ -82,6 +82,21 @@ describe('introspection', () => {
     ]);
   });
 
+  it('names a service that has events pending and no hub that runs', async () => {
+    const { hub, transport } = testHub({ service: 'shop' });
+    const mail = testHub({ service: 'mail', transport });
+    hub.event({ type: 'a' });
+    mail.hub.event({ type: 'a', handler: () => {} });
+    await mail.hub.start();
+    await hub.start();
+    await hub.emit('a', 1, { delayMs: 60_000 });
+    expect((await hub.introspect()).events[0]).not.toHaveProperty('services');
+    await mail.hub.stop({ drainMs: 0 });
+    expect((await hub.introspect()).events[0]?.services).toMatchObject([
+      { service: 'mail', processes: 0, metrics: { pending: 1 } },
+    ]);
+  });
+
   it('has a revision that tells hubs apart and moves with the counts', async () => {
     const { hub, clock, transport } = testHub();
     const other = testHub({ transport, service: 'other' });

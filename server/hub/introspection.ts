@@ -33,7 +33,10 @@ export interface EventIntrospection {
   readonly processes?: number;
   /** Summed over the services that handle the type. */
   readonly metrics: Counts;
-  /** Counts a service, and its running hubs that handle the type; present where more than one service does or did. */
+  /**
+   * Counts a service, and its running hubs that handle the type; present where more than one service does or did, and
+   * where one has events pending and no hub that runs.
+   */
   readonly services?: readonly { readonly service: string; readonly processes?: number; readonly metrics: Counts }[];
 }
 

@@ -99,17 +99,18 @@ function introspectEvent(
   { description, processes }: Served<EventDescription>,
   { total, services }: TypeCounts,
 ): EventIntrospection {
+  const shares = services.map(({ service, counts }) => ({
+    service,
+    processes: processes.get(service) ?? 0,
+    metrics: counts,
+  }));
+  // A service that may never come back has to be known by its name.
+  const isLeft = shares.some((share) => share.processes === 0 && share.metrics.pending > 0);
   return {
     ...description,
     processes: sum(processes.values()),
     metrics: total,
-    ...(services.length > 1 && {
-      services: services.map(({ service, counts }) => ({
-        service,
-        processes: processes.get(service) ?? 0,
-        metrics: counts,
-      })),
-    }),
+    ...((shares.length > 1 || isLeft) && { services: shares }),
   };
 }
 

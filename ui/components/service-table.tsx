@@ -20,5 +20,5 @@ export function ServiceTable({ services }: { services: readonly Service[] }): JS
 
 /** A service that may never come back goes on to collect events: that is told where it is named. */
 function rowName({ service, processes, metrics: { pending } }: Service): string {
-  return processes === 0 ? `${service} (no process, ${pending} pending)` : service;
+  return processes === 0 && pending > 0 ? `${service} (no process, ${pending} pending)` : service;
 }
