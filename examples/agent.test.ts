@@ -2,9 +2,7 @@ import { LLMock } from '@copilotkit/aimock';
 import { expect, onTestFinished, test } from 'vitest';
 import { startExample } from './testing/start-example.js';
 
-test('asks a server of the Chat Completions format, runs the tool, and prints the answer', {
-  timeout: 30_000,
-}, async () => {
+test('asks a server of the Chat Completions format, runs the tool, and prints the answer', async () => {
   const mock = await LLMock.create({ port: 0, strict: true });
   onTestFinished(() => mock.stop());
   const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
@@ -17,7 +15,7 @@ test('asks a server of the Chat Completions format, runs the tool, and prints th
   expect(stdout).toBe('completed, 30 tokens: It is late.\n');
 });
 
-test('says which key is missing', { timeout: 30_000 }, async () => {
+test('says which key is missing', async () => {
   const { exitCode, stderr } = await startExample('agent.ts', { env: { OPENAI_API_KEY: '' } }).ended;
   expect(exitCode).not.toBe(0);
   expect(stderr).toContain('apiKey of AlphaProvider must be a non-empty string');

@@ -5,7 +5,7 @@ import { startExample } from './testing/start-example.js';
 const basic = (user: string, password: string): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
-test('lets in who has the password, and nobody else', { timeout: 30_000 }, async () => {
+test('lets in who has the password, and nobody else', async () => {
   const env = { PORT: String(await freePort()), DASHBOARD_PASSWORD: 'pass: wörd' };
   const example = startExample('guarded-dashboard.ts', { env });
   const url = await example.url;
@@ -25,7 +25,7 @@ test('lets in who has the password, and nobody else', { timeout: 30_000 }, async
   expect((await example.stop()).exitCode).toBe(0);
 });
 
-test('does not start without a password', { timeout: 30_000 }, async () => {
+test('does not start without a password', async () => {
   const { exitCode, stderr } = await startExample('guarded-dashboard.ts', { env: { DASHBOARD_PASSWORD: '' } }).ended;
   expect(exitCode).not.toBe(0);
   expect(stderr).toContain('set DASHBOARD_PASSWORD');

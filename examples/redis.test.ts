@@ -3,7 +3,7 @@ import { freePort } from '../scripts/listen-locally.js';
 import { startRedisServer } from '../scripts/redis-server.js';
 import { startExample } from './testing/start-example.js';
 
-test('two processes share the work, and a third shows the dashboard of both', { timeout: 60_000 }, async () => {
+test('two processes share the work, and a third shows the dashboard of both', { timeout: 120_000 }, async () => {
   const redis = await startRedisServer();
   onTestFinished(() => redis.release());
   const env = { REDIS_URL: redis.url, PORT: String(await freePort()) };
@@ -18,7 +18,7 @@ test('two processes share the work, and a third shows the dashboard of both', { 
         events: [{ type: 'greeted', processes: 2, metrics: { received: 2, completed: 2, failed: 0 } }],
       });
     },
-    { timeout: 30_000, interval: 200 },
+    { timeout: 60_000, interval: 200 },
   );
   const ends = await Promise.all(workers.map((worker) => worker.stop()));
   expect(ends.map(({ exitCode, stderr }) => [exitCode, stderr])).toEqual([

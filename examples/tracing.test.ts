@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startExample } from './testing/start-example.js';
 
-test('prints the spans and metrics of an event that an agent handles', { timeout: 30_000 }, async () => {
+test('prints the spans and metrics of an event that an agent handles', async () => {
   const { exitCode, stdout, stderr } = await startExample('tracing.ts').ended;
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   const names = [...stdout.matchAll(/^ {2}name: '(.+)'/gm)].map(([, name]) => name);

@@ -103,7 +103,7 @@ describe.each([
 });
 
 async function completed(hub: Hub, count: number): Promise<void> {
-  await vi.waitFor(async () => expect(await hub.metrics('asked')).toMatchObject({ completed: count }), 10_000);
+  await vi.waitFor(async () => expect(await hub.metrics('asked')).toMatchObject({ completed: count }), 30_000);
 }
 
 function textsOf(messages: readonly Message[]): string[] {

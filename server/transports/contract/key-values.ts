@@ -95,7 +95,7 @@ export function describeKeyValues({ advance, connect }: ContractStage): void {
       await expect(kv.append('l', ['one more'])).rejects.toThrow(BackpressureError);
       expect(await kv.range('l', -1, -1)).toEqual(['']);
       expect(await kv.append('l', ['one more'], { keepLast: 2 })).toBe(2);
-    }, 30_000);
+    });
 
     const wrong: [string, (kv: KeyValueStore) => Promise<unknown>][] = [
       ['an empty key', (kv) => kv.get('')],
