@@ -118,11 +118,13 @@ async function untilClosed(port: number): Promise<void> {
 async function answers(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
   return new Promise((resolve) => {
-    socket.once('error', () => resolve(false));
+    // A server that ends just after it has accepted closes without an error; every error closes as well.
+    socket.on('error', () => {});
+    socket.once('close', () => resolve(false));
     socket.once('connect', () => socket.write('PING\r\n'));
     socket.once('data', (data) => {
-      socket.destroy();
       resolve(data.toString().startsWith('+PONG'));
+      socket.destroy();
     });
   });
 }
