@@ -34,6 +34,7 @@ export class Membership {
   readonly #describe: () => string;
   readonly #id = randomUUID();
   #timer: NodeJS.Timeout | undefined;
+  #beating: Promise<void> | undefined;
 
   /** @param describe what others may know of this process now */
   constructor(parts: MembershipParts, subscriptions: readonly Subscription[], describe: () => string) {
@@ -49,12 +50,16 @@ export class Membership {
    */
   async join(): Promise<readonly string[]> {
     await this.#beat();
-    this.#timer = setInterval(() => void this.#keepAlive(), beatEveryMs);
+    this.#timer = setInterval(() => {
+      this.#beating ??= this.#keepAlive();
+    }, beatEveryMs);
     return readArray(await this.#run(heldLanesScript, [sharedLane(this.#parts.service)])).map(readString);
   }
 
   async leave(): Promise<void> {
     clearInterval(this.#timer);
+    // It may join again, and would do so after this process has left.
+    await this.#beating;
     const units = this.#subscriptions.map(({ type }) => unitOf(this.#parts.service, type));
     await this.#run(leaveScript, [this.#id, ...units]).catch((error: unknown) => {
       this.#parts.logger.warn({ err: error }, 'could not tell that this process leaves; others notice within 16 s');
@@ -66,6 +71,8 @@ export class Membership {
       await this.#beat();
     } catch (error) {
       this.#parts.logger.debug({ err: error }, 'could not tell that this process lives; it tries again');
+    } finally {
+      this.#beating = undefined;
     }
   }
 
