@@ -39,6 +39,7 @@ export type {
   ToolCall,
   ToolDefinition,
   ToolResult,
+  VendorProviderOptions,
 } from './agents/index.js';
 export {
   AgentRegistry,

@@ -23,10 +23,18 @@ const original = (symbol: ts.Symbol): ts.Symbol =>
 const isDeclaredIn = (folder: string, { declarations = [] }: ts.Symbol): boolean =>
   declarations.some((declaration) => declaration.getSourceFile().fileName.startsWith(`${folder}/`));
 
+function nameIn(node: ts.Node): ts.Node | undefined {
+  if (ts.isTypeReferenceNode(node)) return node.typeName;
+  if (ts.isTypeQueryNode(node)) return node.exprName;
+  // The base of a class is left out: it need not be public, and what it gives is shown with the class.
+  const isBase = ts.isExpressionWithTypeArguments(node) && ts.isInterfaceDeclaration(node.parent.parent);
+  return isBase ? node.expression : undefined;
+}
+
 function namedTypes(root: ts.Node): Set<ts.Symbol> {
   const found = new Set<ts.Symbol>();
   const visit = (node: ts.Node): void => {
-    const name = ts.isTypeReferenceNode(node) ? node.typeName : ts.isTypeQueryNode(node) ? node.exprName : undefined;
+    const name = nameIn(node);
     const symbol = name && checker.getSymbolAtLocation(name);
     if (symbol !== undefined) found.add(original(symbol));
     ts.forEachChild(node, visit);

@@ -51,6 +51,7 @@ export {
   ProviderError,
   type ProviderErrorDetails,
 } from './providers/provider-error.js';
+export type { VendorProviderOptions } from './providers/vendor-provider.js';
 export type { AgentRunResult, AgentRunStatus } from './run.js';
 export type { TokenUsage } from './token-usage.js';
 export { createTool, type Tool, type ToolDefinition, type ToolResult } from './tool.js';

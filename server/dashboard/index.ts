@@ -4,7 +4,8 @@
  * @module hubline/dashboard
  */
 export type { Hub } from '../hub/hub.js';
-export type { FailureRecord } from '../transports/stats.js';
+export type { HubIntrospection } from '../hub/introspection.js';
+export type { EventMetrics, FailureRecord } from '../transports/stats.js';
 export { createDashboardHandler, type DashboardHandler } from './create-dashboard-handler.js';
 export type { DashboardOptions, ShownError } from './dashboard-options.js';
 export { getDashboardHtml } from './page.js';
