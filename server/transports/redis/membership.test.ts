@@ -4,6 +4,8 @@ import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../../scripts/redis-server.js';
 import { contractStage } from '../contract/contract-stage.js';
+import { envelope } from '../contract/envelope.js';
+import { completed } from '../contract/outcome.js';
 import { silentLogger } from '../logger.js';
 import { redisTransport } from './redis-transport.js';
 
@@ -25,7 +27,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const { consume } = contractStage(async () => {
+const { consume, next, until } = contractStage(async () => {
   prefix = randomUUID();
   const transport = redisTransport({ url: server.url, prefix });
   return {
@@ -50,4 +52,22 @@ it('a process that stops while it tells that it lives is gone', async () => {
   vi.advanceTimersByTime(5_000);
   await transport.close({ drainMs: 0 });
   expect(await members()).toEqual([]);
+});
+
+it('a process that was out of touch leaves the limits alone that one started later has set', async () => {
+  const before = await consume(['a']);
+  const ids = await members();
+  const after = await consume([{ type: 'a', concurrency: 1 }]);
+  await takeForDead(ids);
+  expect(await after.transport.registered()).toHaveLength(1);
+  vi.advanceTimersByTime(5_000);
+  await until(async () => (await members()).length === 2);
+  await after.transport.publish([envelope('a'), envelope('a')]);
+  // A queue of its own, in which one runs after the other: of the process that asked for it.
+  for (let n = 0; n < 2; n += 1) {
+    const delivery = await next(after);
+    expect(after.waiting).toEqual([]);
+    await delivery.commit(completed());
+  }
+  expect(before.waiting).toEqual([]);
 });

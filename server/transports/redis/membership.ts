@@ -49,7 +49,7 @@ export class Membership {
    * @returns the lanes of the service that hold events, some perhaps of subscriptions that it no longer has
    */
   async join(): Promise<readonly string[]> {
-    await this.#beat();
+    await this.#beat({ isStart: true });
     this.#timer = setInterval(() => {
       this.#beating ??= this.#keepAlive();
     }, beatEveryMs);
@@ -68,7 +68,7 @@ export class Membership {
 
   async #keepAlive(): Promise<void> {
     try {
-      await this.#beat();
+      await this.#beat({ isStart: false });
     } catch (error) {
       this.#parts.logger.debug({ err: error }, 'could not tell that this process lives; it tries again');
     } finally {
@@ -82,11 +82,11 @@ export class Membership {
     while (readNumber(await this.#run(unparkScript, args)) > 0);
   }
 
-  async #beat(): Promise<void> {
+  async #beat({ isStart }: { isStart: boolean }): Promise<void> {
     const description = this.#describe();
     const hash = createHash('sha1').update(description).digest('hex');
     const head = [this.#id, livesForMs, hash];
-    const isDescribed = (await this.#run(beatScript, head)) ?? (await this.#subscribe(head));
+    const isDescribed = (await this.#run(beatScript, head)) ?? (await this.#subscribe([...head, isStart ? '1' : '']));
     if (isDescribed === 0) await this.#run(describeScript, [hash, description, livesForMs]);
     // Some may have been set aside while this process was taken for dead.
     await this.#unpark();

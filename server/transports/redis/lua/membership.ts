@@ -1,6 +1,6 @@
 import { conclusion } from './conclusion.js';
 import { acceptance, counting, lanes, library } from './library.js';
-import { discarding } from './retirement.js';
+import { discarding, subscribed } from './retirement.js';
 import { Script } from './script.js';
 
 // Processes of one kind tell the same of themselves: it is kept once, under its hash.
@@ -16,24 +16,30 @@ end
 `;
 
 /**
- * Makes a process a member, and records which types its service handles, in which lane, under which limits.
+ * Makes a process a member, and records which types its service handles, in which lane, under which limits. One that
+ * joins again leaves what is recorded as it is: another of its service that started later may have set it.
  * Answers 0 where what it tells of itself has yet to be kept.
  */
-export const joinScript: Script = new Script(`${library}${counting}${beat}
+export const joinScript: Script = new Script(`${library}${subscribed}${beat}
+local isStart = take() == '1'
 local limits = { 'concurrency', 'max', 'duration' }
+local records = {}
 for _ = 1, takeNumber() do
   local source, field, route, unit, lane = take(), take(), take(), take(), take()
-  call('HSET', prefix .. ':routes:' .. source, field, route)
-  call('SADD', prefix .. ':subscriptions', source .. ' ' .. field)
+  local values = { take(), take(), take() }
   call('SADD', prefix .. ':handlers:' .. unit, member)
-  call('SADD', prefix .. ':lanes', lane)
-  local meta = prefix .. ':lane:' .. lane .. ':meta'
-  call('HSET', meta, 'opts.maxLenEvents', 100)
-  -- Limits are BullMQ's own, and hold for all workers. What is left in a lane that a type had before has none.
-  call('HDEL', prefix .. ':lane:' .. unit .. ':meta', unpack(limits))
-  for _, limit in ipairs(limits) do
-    local value = take()
-    if value ~= '' then call('HSET', meta, limit, value) end
+  if records[unit] == nil then records[unit] = isStart or not isSubscribed(unit) end
+  if records[unit] then
+    call('HSET', prefix .. ':routes:' .. source, field, route)
+    call('SADD', prefix .. ':subscriptions', source .. ' ' .. field)
+    call('SADD', prefix .. ':lanes', lane)
+    local meta = prefix .. ':lane:' .. lane .. ':meta'
+    call('HSET', meta, 'opts.maxLenEvents', 100)
+    -- Limits are BullMQ's own, and hold for all workers. What is left in a lane that a type had before has none.
+    call('HDEL', prefix .. ':lane:' .. unit .. ':meta', unpack(limits))
+    for index, limit in ipairs(limits) do
+      if values[index] ~= '' then call('HSET', meta, limit, values[index]) end
+    end
   end
 end
 call('INCR', prefix .. ':revision')

@@ -7,7 +7,8 @@ import { Script } from './script.js';
 
 const failure: ErrorInfo = errorInfo(new RetiredError());
 
-const subscribed = `
+/** Whether events go to a unit. */
+export const subscribed = `
 local function isSubscribed(unit)
   return call('HEXISTS', prefix .. ':routes:' .. string.match(unit, '/(.*)$'), unit) == 1
 end
