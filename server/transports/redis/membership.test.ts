@@ -7,6 +7,7 @@ import { contractStage } from '../contract/contract-stage.js';
 import { envelope } from '../contract/envelope.js';
 import { completed } from '../contract/outcome.js';
 import { silentLogger } from '../logger.js';
+import type { Subscription } from '../transport.js';
 import { redisTransport } from './redis-transport.js';
 
 let server: RedisServer;
@@ -27,7 +28,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const { consume, next, until } = contractStage(async () => {
+const { consume, counts, next, until } = contractStage(async () => {
   prefix = randomUUID();
   const transport = redisTransport({ url: server.url, prefix });
   return {
@@ -70,4 +71,21 @@ it('a process that was out of touch leaves the limits alone that one started lat
     await delivery.commit(completed());
   }
   expect(before.waiting).toEqual([]);
+});
+
+it('a workflow is started by the trigger of the process that started last alone', async () => {
+  const triggeredBy = (type: string): Subscription => ({
+    type: 'flow',
+    keepsRuns: true,
+    trigger: { type, idSuffix: '/flow' },
+  });
+  const { transport } = await consume([triggeredBy('a')]);
+  await consume([triggeredBy('b')]);
+  await transport.publish([envelope('a')]);
+  expect(await counts(transport, 'flow')).toMatchObject({ received: 0 });
+  await transport.publish([envelope('b')]);
+  expect(await counts(transport, 'flow')).toMatchObject({ received: 1 });
+  await consume(['flow']);
+  await transport.publish([envelope('b')]);
+  expect(await counts(transport, 'flow')).toMatchObject({ received: 1 });
 });

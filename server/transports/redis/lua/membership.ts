@@ -23,7 +23,7 @@ end
 export const joinScript: Script = new Script(`${library}${subscribed}${beat}
 local isStart = take() == '1'
 local limits = { 'concurrency', 'max', 'duration' }
-local records = {}
+local records, rows = {}, {}
 for _ = 1, takeNumber() do
   local source, field, route, unit, lane = take(), take(), take(), take(), take()
   local values = { take(), take(), take() }
@@ -31,7 +31,7 @@ for _ = 1, takeNumber() do
   if records[unit] == nil then records[unit] = isStart or not isSubscribed(unit) end
   if records[unit] then
     call('HSET', prefix .. ':routes:' .. source, field, route)
-    call('SADD', prefix .. ':subscriptions', source .. ' ' .. field)
+    rows[source .. ' ' .. field] = true
     call('SADD', prefix .. ':lanes', lane)
     local meta = prefix .. ':lane:' .. lane .. ':meta'
     call('HSET', meta, 'opts.maxLenEvents', 100)
@@ -42,6 +42,15 @@ for _ = 1, takeNumber() do
     end
   end
 end
+-- What triggered a workflow in another version does so no more.
+for _, row in ipairs(call('SMEMBERS', prefix .. ':subscriptions')) do
+  local source, field, unit = string.match(row, '^(%S+) ((%S+) triggered)$')
+  if records[unit] and not rows[row] then
+    call('HDEL', prefix .. ':routes:' .. source, field)
+    call('SREM', prefix .. ':subscriptions', row)
+  end
+end
+for row in pairs(rows) do call('SADD', prefix .. ':subscriptions', row) end
 call('INCR', prefix .. ':revision')
 return beat()
 `);
