@@ -10,8 +10,8 @@ export interface Range {
 /** Up to here all rows are in the document, so that the browser's own search finds them. */
 const ALL_UP_TO = 100;
 
-/** Rows are added and removed by so many at a time, and stand ready so far beyond the edges. */
-const CHUNK = 8;
+/** Rows stand ready so far beyond the edges. They come and go one by one: many at once would cost a scroll its frame. */
+const READY = 10;
 
 /** Which of `count` rows of one height are on the screen or close to it. */
 export function useVisibleRange(body: RefObject<HTMLElement | null>, count: number): Range {
@@ -39,10 +39,7 @@ export function useVisibleRange(body: RefObject<HTMLElement | null>, count: numb
   return isWhole ? { from: 0, to: count } : { from: Math.min(seen.from, count), to: Math.min(seen.to, count) };
 }
 
-/** The whole chunks that hold these rows, and one more at each end. */
+/** These rows, and those that stand ready. */
 function around(first: number, last: number): Range {
-  return {
-    from: Math.max(0, (Math.floor(first / CHUNK) - 1) * CHUNK),
-    to: Math.max(0, (Math.ceil(last / CHUNK) + 1) * CHUNK),
-  };
+  return { from: Math.max(0, Math.floor(first) - READY), to: Math.max(0, Math.ceil(last) + READY) };
 }
