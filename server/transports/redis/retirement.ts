@@ -26,11 +26,18 @@ export interface RetireOptions {
   discard?: boolean;
 }
 
-/** What retiring discarded. Where the connection was lost meanwhile it may be less than was; the service's counts are exact. */
+/** What retiring discarded: what there was when it ended the subscriptions. */
 export interface RetireResult {
   /** Pending events and runs; they count as failed, with `RetiredError`. */
   readonly events: number;
   readonly deadLetters: number;
+}
+
+/** What is to be cleared, and what goes with it. */
+interface Unsubscribed {
+  readonly lanes: readonly string[];
+  readonly units: readonly string[];
+  readonly discarded: RetireResult;
 }
 
 const laneSets = ['delayed', 'prioritized', 'wait', 'active'];
@@ -49,19 +56,19 @@ export class Retirement {
 
   /** Where it is interrupted, the next call goes on. */
   async run(options: RetireOptions): Promise<RetireResult> {
-    const { lanes, units } = await this.#unsubscribe(options);
-    let events = 0;
+    const { lanes, units, discarded } = await this.#unsubscribe(options);
     for (const lane of lanes) {
-      for (const set of laneSets) events += await this.#clearLane(lane, set);
+      for (const set of laneSets) await this.#clearLane(lane, set);
     }
-    for (const unit of units) events += await this.#clear(clearParkedScript, unit);
-    let deadLetters = 0;
-    for (const unit of units) deadLetters += await this.#clear(clearLettersScript, unit);
+    for (const unit of units) {
+      await this.#clear(clearParkedScript, unit);
+      await this.#clear(clearLettersScript, unit);
+    }
     await this.#run(forgetScript, [encodeURIComponent(this.#service), ...units]);
-    return { events, deadLetters };
+    return discarded;
   }
 
-  async #unsubscribe({ only = [], discard = false }: RetireOptions): Promise<{ lanes: string[]; units: string[] }> {
+  async #unsubscribe({ only = [], discard = false }: RetireOptions): Promise<Unsubscribed> {
     const chosen = only.flatMap((name) => [name, workflowType(name)]).map((type) => unitOf(this.#service, type));
     const args = [encodeURIComponent(this.#service), discard ? '1' : '', ...chosen];
     const [found, ...details] = readArray(await this.#run(unsubscribeScript, args));
@@ -75,27 +82,25 @@ export class Retirement {
     if (found === 'holding') {
       throw new PendingEventsError(this.#service, readNumber(details[0]), readNumber(details[1]));
     }
-    return { lanes: readArray(details[0]).map(readString), units: readArray(details[1]).map(readString) };
+    const [lanes, units, events, deadLetters] = details;
+    return {
+      lanes: readArray(lanes).map(readString),
+      units: readArray(units).map(readString),
+      // A living process of the service may come upon some first: who discards them makes no difference.
+      discarded: { events: readNumber(events), deadLetters: readNumber(deadLetters) },
+    };
   }
 
-  async #clearLane(lane: string, set: string): Promise<number> {
-    let total = 0;
+  async #clearLane(lane: string, set: string): Promise<void> {
     let cursor = '0';
-    do {
-      const [next, discarded] = readArray(await this.#run(clearLaneScript, [lane, set, cursor]));
-      cursor = readString(next);
-      total += readNumber(discarded);
-    } while (cursor !== '0');
-    return total;
+    do cursor = readString(await this.#run(clearLaneScript, [lane, set, cursor]));
+    while (cursor !== '0');
   }
 
-  async #clear(script: Script, unit: string): Promise<number> {
-    let total = 0;
-    for (;;) {
-      const cleared = readNumber(await this.#run(script, [unit]));
-      if (cleared === 0) return total;
-      total += cleared;
-    }
+  async #clear(script: Script, unit: string): Promise<void> {
+    let cleared: number;
+    do cleared = readNumber(await this.#run(script, [unit]));
+    while (cleared > 0);
   }
 
   #run(script: Script, args: readonly ScriptArgument[]): Promise<unknown> {

@@ -28,7 +28,8 @@ end
 
 /**
  * Ends subscriptions of a service, all or those of some units, unless a process handles one of them, or there is
- * something that may not be discarded. Answers what it found, and the lanes and units that are left to be cleared.
+ * something that may not be discarded. Answers what it found: the lanes and units that are left to be cleared, and how
+ * many events and dead letters they have.
  */
 export const unsubscribeScript: Script = new Script(`${library}
 local service, mayDiscard = take(), take() == '1'
@@ -71,10 +72,10 @@ local laneList = {}
 for _, name in ipairs(call('SMEMBERS', prefix .. ':lanes')) do
   if string.match(name, '^[^/]*') == service then laneList[#laneList + 1] = name end
 end
-return { 'done', laneList, unitList }
+return { 'done', laneList, unitList, pending, letters }
 `);
 
-/** Discards jobs of a lane that nothing subscribes to, a portion at a time. Answers where to go on, 0 at the end, and how many. */
+/** Discards jobs of a lane that nothing subscribes to, a portion at a time. Answers where to go on, 0 at the end. */
 export const clearLaneScript: Script = new Script(`${library}${counting}${lanes}${acceptance}${conclusion}${discarding}
 local lane, set, cursor = prefix .. ':lane:' .. take() .. ':', take(), take()
 local portion = 500
@@ -97,7 +98,7 @@ for _, id in ipairs(ids) do
 end
 if isList then cursor = #ids == portion and cursor + portion - discarded or 0 end
 writeChanges()
-return { tostring(cursor), discarded }
+return tostring(cursor)
 `);
 
 /** Discards what was set aside of a unit that nothing goes to, a portion at a time; answers how many. */
