@@ -94,10 +94,7 @@ export {
   InvalidSchemaError,
   RetryAfterError,
 } from './errors.js';
-export type { HandlerCtx, HandlerFunction, HubCtx } from './hub/context.js';
 export { createHub } from './hub/create-hub.js';
-export type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './hub/dead-letters.js';
-export type { Emit, EmitOptions } from './hub/emit.js';
 export {
   DepthLimitError,
   EventCycleError,
@@ -117,8 +114,13 @@ export {
   WorkflowFailedError,
   WorkflowVersionError,
 } from './hub/errors.js';
-export type { EventConfig, EventRef } from './hub/event.js';
-export type { FollowUpNames } from './hub/follow-ups.js';
+export type { HandlerCtx, HandlerFunction, HubCtx } from './hub/events/context.js';
+export type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './hub/events/dead-letters.js';
+export type { Emit, EmitOptions } from './hub/events/emit.js';
+export type { EventConfig } from './hub/events/event.js';
+export type { EventRef } from './hub/events/event-ref.js';
+export type { FollowUpNames } from './hub/events/follow-ups.js';
+export type { ResolvedRetry, RetryConfig } from './hub/events/retry-policy.js';
 export type { Hub, HubOptions, StopResult } from './hub/hub.js';
 export type {
   AgentIntrospection,
@@ -127,9 +129,8 @@ export type {
   EventKind,
   HubIntrospection,
   WorkflowIntrospection,
-} from './hub/introspection.js';
-export type { ResolvedRetry, RetryConfig } from './hub/retry-policy.js';
-export type { RunIntrospection, StepIntrospection, StepStatus } from './hub/run-introspection.js';
+} from './hub/introspection/introspection.js';
+export type { RunIntrospection, StepIntrospection, StepStatus } from './hub/introspection/run-introspection.js';
 export type {
   HubWorkflow,
   ResolvedStep,
@@ -137,9 +138,9 @@ export type {
   WorkflowConfig,
   WorkflowProgress,
   WorkflowStep,
-} from './hub/workflow.js';
-export { createWorkflow } from './hub/workflow.js';
-export type { WorkflowHandle } from './hub/workflow-handle.js';
+} from './hub/runs/workflow.js';
+export { createWorkflow } from './hub/runs/workflow.js';
+export type { WorkflowHandle } from './hub/runs/workflow-handle.js';
 export type { JsonSchema } from './json-schema.js';
 export type { Clock, Timer } from './transports/clock.js';
 export {

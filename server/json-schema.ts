@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Ajv, ErrorObject, Options } from 'ajv';
 import { InvalidSchemaError, type SchemaIssue } from './errors.js';
-import { pathStep } from './path-step.js';
+import { formatPathSegment } from './format-path.js';
 
 /** A JSON Schema object: draft 2020-12, or draft-07 where its `$schema` says so. `format` is an annotation. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -68,7 +68,7 @@ function toIssue(error: ErrorObject, root: string): SchemaIssue {
     .split('/')
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce((parent, key) => `${parent}${pathStep(key)}`, root);
+    .reduce((parent, key) => `${parent}${formatPathSegment(key)}`, root);
   return { path, message: explain(error) };
 }
 

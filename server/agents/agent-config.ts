@@ -1,5 +1,5 @@
 import { describe, InvalidOptionError } from '../errors.js';
-import { type ResolvedRetry, type RetryConfig, resolveRetry } from '../hub/retry-policy.js';
+import { type ResolvedRetry, type RetryConfig, resolveRetry } from '../hub/events/retry-policy.js';
 import { checkOptionNames } from '../option-names.js';
 import { type Clock, systemClock } from '../transports/clock.js';
 import { AgentRegistry } from './agent-registry.js';

@@ -1,5 +1,5 @@
-import type { HandlerCtx } from '../hub/context.js';
-import type { Emit } from '../hub/emit.js';
+import type { HandlerCtx } from '../hub/events/context.js';
+import type { Emit } from '../hub/events/emit.js';
 import { silentLogger } from '../transports/logger.js';
 import { EmitOutsideHubError } from './errors.js';
 import type { AgentRunResult } from './run.js';

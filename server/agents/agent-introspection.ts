@@ -1,4 +1,4 @@
-import type { AgentIntrospection } from '../hub/introspection.js';
+import type { AgentIntrospection } from '../hub/introspection/introspection.js';
 import type { Agent } from './agent.js';
 import type { AgentSpec } from './agent-config.js';
 

@@ -1,5 +1,5 @@
 import { InvalidOptionError } from '../errors.js';
-import type { HandlerCtx } from '../hub/context.js';
+import type { HandlerCtx } from '../hub/events/context.js';
 import { checkOptionNames } from '../option-names.js';
 import type { TokenUsage } from './token-usage.js';
 

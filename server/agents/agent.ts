@@ -1,5 +1,5 @@
 import { InvalidOptionError } from '../errors.js';
-import type { HandlerFunction } from '../hub/context.js';
+import type { HandlerFunction } from '../hub/events/context.js';
 import { either } from './abortable.js';
 import { type AgentConfig, resolveAgentConfig } from './agent-config.js';
 import { introspectable } from './agent-introspection.js';

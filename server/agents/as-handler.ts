@@ -1,5 +1,5 @@
-import type { HandlerCtx, HandlerFunction } from '../hub/context.js';
-import { withHandlerInfo } from '../hub/handler-info.js';
+import type { HandlerCtx, HandlerFunction } from '../hub/events/context.js';
+import { withHandlerInfo } from '../hub/introspection/handler-info.js';
 import type { Agent } from './agent.js';
 import { introspectAgents } from './agent-introspection.js';
 import { AgentRunError } from './errors.js';

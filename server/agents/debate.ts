@@ -1,6 +1,6 @@
 import { describe, InvalidOptionError, quote } from '../errors.js';
-import type { HandlerFunction } from '../hub/context.js';
-import { withHandlerInfo } from '../hub/handler-info.js';
+import type { HandlerFunction } from '../hub/events/context.js';
+import { withHandlerInfo } from '../hub/introspection/handler-info.js';
 import { checkOptionNames } from '../option-names.js';
 import type { Agent } from './agent.js';
 import { introspectAgents } from './agent-introspection.js';

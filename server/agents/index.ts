@@ -3,9 +3,9 @@
  *
  * @module hubline/agents
  */
-export type { HandlerCtx, HandlerFunction } from '../hub/context.js';
-export type { RetryConfig } from '../hub/retry-policy.js';
-export type { HubWorkflow, WorkflowConfig, WorkflowStep } from '../hub/workflow.js';
+export type { HandlerCtx, HandlerFunction } from '../hub/events/context.js';
+export type { RetryConfig } from '../hub/events/retry-policy.js';
+export type { HubWorkflow, WorkflowConfig, WorkflowStep } from '../hub/runs/workflow.js';
 export type { Clock } from '../transports/clock.js';
 export type { TransportManager } from '../transports/transport.js';
 export { type Agent, createAgent } from './agent.js';

@@ -1,4 +1,4 @@
-import { nextDelayMs, type ResolvedRetry } from '../hub/retry-policy.js';
+import { nextDelayMs, type ResolvedRetry } from '../hub/events/retry-policy.js';
 import { abortable, delay } from './abortable.js';
 import type { AgentSpec } from './agent-config.js';
 import { InvalidAnswerError } from './errors.js';

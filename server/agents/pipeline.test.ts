@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { HandlerCtx } from '../hub/context.js';
+import type { HandlerCtx } from '../hub/events/context.js';
 import { testHub } from '../hub/hub.fixture.js';
 import type { ScriptEntry } from '../testing/scripted-provider.js';
 import type { AgentConfig } from './agent-config.js';

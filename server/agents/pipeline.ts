@@ -1,8 +1,8 @@
 import { describe, InvalidOptionError, quote } from '../errors.js';
-import type { HandlerFunction } from '../hub/context.js';
-import { followUpKeys } from '../hub/follow-ups.js';
-import { withHandlerInfo } from '../hub/handler-info.js';
-import { createWorkflow, type HubWorkflow, type WorkflowConfig, type WorkflowStep } from '../hub/workflow.js';
+import type { HandlerFunction } from '../hub/events/context.js';
+import { followUpKeys } from '../hub/events/follow-ups.js';
+import { withHandlerInfo } from '../hub/introspection/handler-info.js';
+import { createWorkflow, type HubWorkflow, type WorkflowConfig, type WorkflowStep } from '../hub/runs/workflow.js';
 import { checkOptionNames } from '../option-names.js';
 import type { Agent } from './agent.js';
 import { introspectAgents } from './agent-introspection.js';

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { messageOf, quote } from '../errors.js';
-import type { HandlerCtx } from '../hub/context.js';
+import type { HandlerCtx } from '../hub/events/context.js';
 import { abortable } from './abortable.js';
 import type { AgentSpec } from './agent-config.js';
 import { createAgentContext, lineageOf } from './agent-context.js';

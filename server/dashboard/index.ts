@@ -4,7 +4,7 @@
  * @module hubline/dashboard
  */
 export type { Hub } from '../hub/hub.js';
-export type { HubIntrospection } from '../hub/introspection.js';
+export type { HubIntrospection } from '../hub/introspection/introspection.js';
 export type { EventMetrics, FailureRecord } from '../transports/stats.js';
 export { createDashboardHandler, type DashboardHandler } from './create-dashboard-handler.js';
 export type { DashboardOptions, ShownError } from './dashboard-options.js';

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { HubIntrospection } from '../hub/introspection.js';
+import type { HubIntrospection } from '../hub/introspection/introspection.js';
 import type { EventMetrics, FailureRecord } from '../transports/stats.js';
 
 export type {
@@ -12,8 +12,8 @@ export type {
   EventIntrospection,
   EventKind,
   WorkflowIntrospection,
-} from '../hub/introspection.js';
-export type { RunIntrospection, StepIntrospection, StepStatus } from '../hub/run-introspection.js';
+} from '../hub/introspection/introspection.js';
+export type { RunIntrospection, StepIntrospection, StepStatus } from '../hub/introspection/run-introspection.js';
 export type { Counts, Durations, FailureRecord, MinuteBucket } from '../transports/stats.js';
 
 /** Raised when a field changes its meaning or goes away; a new optional field does not raise it. */

@@ -1,9 +1,9 @@
 import { quote } from '../errors.js';
 import { EventCycleError, UnknownEventError } from './errors.js';
-import type { RegisteredEvent } from './event.js';
-import { type FollowUpNames, followUpKeys } from './follow-ups.js';
+import type { RegisteredEvent } from './events/event.js';
+import { type FollowUpNames, followUpKeys } from './events/follow-ups.js';
 import { nearestNames } from './nearest-names.js';
-import type { HubWorkflow } from './workflow.js';
+import type { HubWorkflow } from './runs/workflow.js';
 
 /**
  * Checks that every event named as a follow-up or trigger is registered, and that no chain of follow-ups

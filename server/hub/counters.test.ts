@@ -4,8 +4,8 @@ import { FatalError, RetryAfterError } from '../errors.js';
 import { createFakeClock, type FakeClock } from '../testing/fake-clock.js';
 import { memoryTransport } from '../transports/memory/memory-transport.js';
 import type { Transport } from '../transports/transport.js';
-import type { HandlerCtx } from './context.js';
 import { createHub } from './create-hub.js';
+import type { HandlerCtx } from './events/context.js';
 import type { Hub } from './hub.js';
 
 /** What one attempt does. The last one of a script stands for all attempts after it. */

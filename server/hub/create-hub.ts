@@ -7,10 +7,6 @@ import type { EventMetrics, FailureRecord } from '../transports/stats.js';
 import type { Envelope, Receipt, TransportManager } from '../transports/transport.js';
 import { workflowType } from '../transports/workflow-type.js';
 import { checkChains } from './check-chains.js';
-import type { DeliveryHost } from './conclusion.js';
-import { type DeadLetter, type DeadLetterOptions, type DeadLetterSource, readDeadLetters } from './dead-letters.js';
-import { warnOfDifferingSettings } from './differing-settings.js';
-import { checkEmitOptions, type Emit, type EmitOptions } from './emit.js';
 import {
   HubStoppedError,
   SchemaValidationError,
@@ -18,21 +14,31 @@ import {
   UnknownEventError,
   UnknownWorkflowError,
 } from './errors.js';
-import { defaultDedupeWindowMs, type EventConfig, type EventRef, type RegisteredEvent, resolveEvent } from './event.js';
-import { type HandlerInfo, handlerInfo } from './handler-info.js';
+import {
+  type DeadLetter,
+  type DeadLetterOptions,
+  type DeadLetterSource,
+  readDeadLetters,
+} from './events/dead-letters.js';
+import { checkEmitOptions, type Emit, type EmitOptions } from './events/emit.js';
+import { defaultDedupeWindowMs, type EventConfig, type RegisteredEvent, resolveEvent } from './events/event.js';
+import type { EventRef } from './events/event-ref.js';
+import type { DeliveryHost } from './events/outcome-recorder.js';
+import { encodePayload } from './events/payload.js';
 import type { Hub, HubOptions, StopResult } from './hub.js';
-import { agentsRevision, describeHub, type HubDescription } from './hub-description.js';
-import { type HubSettings, resolveHubOptions } from './hub-settings.js';
-import type { HubIntrospection } from './introspection.js';
-import { Introspector } from './introspector.js';
+import { type HubSettings, resolveHubOptions } from './hub-options.js';
+import { warnOfDifferingSettings } from './introspection/differing-settings.js';
+import { type HandlerInfo, handlerInfo } from './introspection/handler-info.js';
+import { agentsRevision, describeHub, type HubDescription } from './introspection/hub-description.js';
+import type { HubIntrospection } from './introspection/introspection.js';
+import { Introspector } from './introspection/introspector.js';
 import { drainMsOf, Lifecycle } from './lifecycle.js';
 import { nearestNames } from './nearest-names.js';
-import { observeCounts } from './observe-counts.js';
-import { observeSends } from './observe-sends.js';
-import { encodePayload } from './payload.js';
+import { observeCounts } from './observability/observe-counts.js';
+import { observeSends } from './observability/observe-sends.js';
+import { type HubWorkflow, isWorkflow } from './runs/workflow.js';
+import { type WorkflowHandle, workflowHandle } from './runs/workflow-handle.js';
 import { subscribe } from './subscriptions.js';
-import { type HubWorkflow, isWorkflow } from './workflow.js';
-import { type WorkflowHandle, workflowHandle } from './workflow-handle.js';
 
 /**
  * Creates a hub: register events on it, `start` it, `emit`.

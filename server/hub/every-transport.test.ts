@@ -5,7 +5,6 @@ import { type RedisServer, startRedisServer } from '../../scripts/redis-server.j
 import { memoryTransport } from '../transports/memory/memory-transport.js';
 import { redisTransport } from '../transports/redis/redis-transport.js';
 import type { Transport } from '../transports/transport.js';
-import type { HandlerCtx } from './context.js';
 import { createHub } from './create-hub.js';
 import {
   HandlerTimeoutError,
@@ -14,8 +13,9 @@ import {
   UnknownEventError,
   WorkflowFailedError,
 } from './errors.js';
+import type { HandlerCtx } from './events/context.js';
 import type { Hub, HubOptions } from './hub.js';
-import { createWorkflow } from './workflow.js';
+import { createWorkflow } from './runs/workflow.js';
 
 let redis: RedisServer;
 beforeAll(async () => {

@@ -2,13 +2,14 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Logger } from '../transports/logger.js';
 import type { EventMetrics, FailureRecord } from '../transports/stats.js';
 import type { Transport, TransportManager } from '../transports/transport.js';
-import type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './dead-letters.js';
-import type { Emit, EmitOptions } from './emit.js';
-import type { EventConfig, EventRef } from './event.js';
-import type { HubIntrospection } from './introspection.js';
-import type { JsonSchema } from './schema.js';
-import type { HubWorkflow } from './workflow.js';
-import type { WorkflowHandle } from './workflow-handle.js';
+import type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './events/dead-letters.js';
+import type { Emit, EmitOptions } from './events/emit.js';
+import type { EventConfig } from './events/event.js';
+import type { EventRef } from './events/event-ref.js';
+import type { JsonSchema } from './events/schema.js';
+import type { HubIntrospection } from './introspection/introspection.js';
+import type { HubWorkflow } from './runs/workflow.js';
+import type { WorkflowHandle } from './runs/workflow-handle.js';
 
 /** What `createHub` takes. */
 export interface HubOptions {

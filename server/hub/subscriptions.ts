@@ -1,11 +1,11 @@
 import type { Consumer, Delivery, Subscription } from '../transports/transport.js';
 import { workflowType } from '../transports/workflow-type.js';
-import { Attempt, type HandledEvent } from './attempt.js';
-import type { DeliveryHost } from './conclusion.js';
-import type { RegisteredEvent } from './event.js';
-import { observeDelivery } from './observe-delivery.js';
-import type { HubWorkflow } from './workflow.js';
-import { runWorkflow } from './workflow-run.js';
+import { Attempt, type HandledEvent } from './events/attempt.js';
+import type { RegisteredEvent } from './events/event.js';
+import type { DeliveryHost } from './events/outcome-recorder.js';
+import { observeDelivery } from './observability/observe-delivery.js';
+import type { HubWorkflow } from './runs/workflow.js';
+import { runWorkflow } from './runs/workflow-run.js';
 
 /** What a hub asks its transport for, and what it does with that. */
 export interface Subscriptions {

@@ -1,0 +1,56 @@
+import type { Logger } from '../../transports/logger.js';
+import type { HandlerCtx } from './context.js';
+import type { Emit } from './emit.js';
+
+/** What a context says of its attempt. */
+export type ContextFields = Pick<
+  HandlerCtx,
+  'requestId' | 'eventType' | 'eventId' | 'payload' | 'attempt' | 'depth' | 'idempotencyKey'
+>;
+
+/** The context of one attempt. An abort controller costs more than all the rest: few handlers ask for one. */
+export class HandlerContext implements HandlerCtx {
+  readonly requestId: string;
+  readonly eventType: string;
+  readonly eventId: string;
+  readonly payload: unknown;
+  readonly attempt: number;
+  readonly depth: number;
+  readonly idempotencyKey: string;
+  readonly emit: Emit;
+  readonly #hubLogger: Logger;
+  #logger: Logger | undefined;
+  #controller: AbortController | undefined;
+  #abortReason: Error | undefined;
+
+  constructor(fields: ContextFields, emit: Emit, logger: Logger) {
+    this.requestId = fields.requestId;
+    this.eventType = fields.eventType;
+    this.eventId = fields.eventId;
+    this.payload = fields.payload;
+    this.attempt = fields.attempt;
+    this.depth = fields.depth;
+    this.idempotencyKey = fields.idempotencyKey;
+    this.emit = emit;
+    this.#hubLogger = logger;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason);
+    }
+    return this.#controller.signal;
+  }
+
+  get logger(): Logger {
+    const { requestId, eventType, eventId, attempt } = this;
+    this.#logger ??= this.#hubLogger.child?.({ requestId, eventType, eventId, attempt }) ?? this.#hubLogger;
+    return this.#logger;
+  }
+
+  abort(reason: Error): void {
+    this.#abortReason ??= reason;
+    this.#controller?.abort(reason);
+  }
+}

@@ -1,0 +1,72 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { PayloadNotJsonError } from '../errors.js';
+import { encodePayload } from './payload.js';
+
+const limit = 512 * 1024;
+
+it('writes any JSON value so that it reads back the same', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      expect(JSON.parse(encodePayload(value, 'a', limit))).toEqual(JSON.parse(JSON.stringify(value)));
+    }),
+  );
+});
+
+it('takes nothing that JSON would change in silence, wherever it stands', () => {
+  const bad = fc.constantFrom<unknown>(
+    Number.NaN,
+    Number.NEGATIVE_INFINITY,
+    1n,
+    Symbol('x'),
+    () => 1,
+    new Map(),
+    new Set(),
+    new Error('x'),
+    /x/,
+    new Uint8Array(2),
+    new Date(Number.NaN),
+  );
+  const path = fc.array(fc.oneof(fc.string(), fc.nat(3)), { maxLength: 5 });
+  fc.assert(
+    fc.property(bad, path, (value, steps) => {
+      const payload = steps.reduceRight<unknown>(
+        (inner, key) => (typeof key === 'number' ? [...Array(key).fill(0), inner] : Object.fromEntries([[key, inner]])),
+        value,
+      );
+      expect(() => encodePayload(payload, 'a', limit)).toThrow(PayloadNotJsonError);
+    }),
+  );
+});
+
+it.each([
+  ['dates as text', { at: new Date(0) }, '{"at":"1970-01-01T00:00:00.000Z"}'],
+  ['what toJSON gives', { money: { toJSON: () => 5 } }, '{"money":5}'],
+  [
+    'fields of class instances',
+    new (class Order {
+      id = 1;
+      total(): number {
+        return 1;
+      }
+    })(),
+    '{"id":1}',
+  ],
+  ['no undefined property', { a: undefined, b: 1 }, '{"b":1}'],
+  ['an object without prototype', Object.assign(Object.create(null), { a: 1 }), '{"a":1}'],
+  ['one object in two places', ((shared) => ({ a: shared, b: shared }))({ x: 1 }), '{"a":{"x":1},"b":{"x":1}}'],
+  ['a key __proto__', JSON.parse('{"__proto__":1}'), '{"__proto__":1}'],
+])('writes %s', (_, payload, json) => {
+  expect(encodePayload(payload, 'a', limit)).toBe(json);
+});
+
+it('refuses what is nested past the stack, without ending the process', () => {
+  let deep: unknown = [];
+  for (let i = 0; i < 200_000; i += 1) deep = [deep];
+  expect(() => encodePayload(deep, 'a', limit)).toThrow('payload is nested too deeply');
+});
+
+it('says what is too large', () => {
+  expect(() => encodePayload('text', 'a', 5)).toThrow('payload of "a" is 6 bytes of JSON, over maxPayloadBytes (5)');
+  expect(() => encodePayload('text', 'a', 5, 'result')).toThrow('result of "a" is 6 bytes');
+});

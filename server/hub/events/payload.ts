@@ -1,0 +1,94 @@
+import { messageOf } from '../../errors.js';
+import { formatPathSegment } from '../../format-path.js';
+import { PayloadNotJsonError, PayloadTooLargeError } from '../errors.js';
+
+/**
+ * Writes a payload as JSON. Values with a `toJSON` (a `Date`, say) become what that returns, and
+ * properties that are `undefined` are left out, as in any JSON; all else that JSON would change or
+ * drop in silence is an error.
+ *
+ * @param root how an error names the value, such as `payload`
+ * @throws {PayloadNotJsonError | PayloadTooLargeError}
+ */
+export function encodePayload(payload: unknown, type: string, maxPayloadBytes: number, root = 'payload'): string {
+  let json: string;
+  try {
+    const flaw = findFlaw(payload, '', []);
+    if (flaw !== undefined) throw new PayloadNotJsonError(root + flaw.path, flaw.found);
+    json = JSON.stringify(payload);
+  } catch (error) {
+    // The stack ran out: on a payload thousands of levels deep.
+    if (error instanceof RangeError) throw new PayloadNotJsonError(root, 'nested too deeply');
+    if (error instanceof PayloadNotJsonError) throw error;
+    // A getter or toJSON of the payload threw.
+    throw new PayloadNotJsonError(root, `not readable (${messageOf(error)})`, { cause: error });
+  }
+  // A UTF-16 unit is at most three bytes of UTF-8: most payloads need not be measured.
+  if (json.length * 3 > maxPayloadBytes) {
+    const bytes = Buffer.byteLength(json);
+    if (bytes > maxPayloadBytes) throw new PayloadTooLargeError(root, type, bytes, maxPayloadBytes);
+  }
+  return json;
+}
+
+interface Flaw {
+  /** Where below the value that was looked at. */
+  readonly path: string;
+  readonly found: string;
+}
+
+function findFlaw(value: unknown, key: string, ancestors: object[]): Flaw | undefined {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return undefined;
+    case 'number':
+      return Number.isFinite(value) ? undefined : { path: '', found: String(value) };
+    case 'object':
+      return value === null ? undefined : findFlawInObject(value, key, ancestors);
+    case 'bigint':
+      return { path: '', found: `the bigint ${value}n` };
+    case 'undefined':
+      return { path: '', found: 'undefined' };
+    default:
+      return { path: '', found: `a ${typeof value}` };
+  }
+}
+
+function findFlawInObject(value: object, key: string, ancestors: object[]): Flaw | undefined {
+  if ('toJSON' in value && typeof value.toJSON === 'function') {
+    if (value instanceof Date && Number.isNaN(value.getTime())) return { path: '', found: 'an invalid Date' };
+    const json: unknown = value.toJSON(key);
+    if (json !== value) return findFlaw(json, key, ancestors);
+  }
+  if (ancestors.includes(value)) return { path: '', found: 'a reference to an object around it' };
+  ancestors.push(value);
+  const flaw = Array.isArray(value) ? findFlawInItems(value, ancestors) : findFlawInFields(value, ancestors);
+  ancestors.pop();
+  return flaw;
+}
+
+function findFlawInItems(items: readonly unknown[], ancestors: object[]): Flaw | undefined {
+  for (let i = 0; i < items.length; i += 1) {
+    const flaw = findFlaw(items[i], String(i), ancestors);
+    if (flaw !== undefined) return { path: `[${i}]${flaw.path}`, found: flaw.found };
+  }
+  return undefined;
+}
+
+function findFlawInFields(value: object, ancestors: object[]): Flaw | undefined {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) {
+    // Map, Set, Error, RegExp, typed arrays ...: their content is not in their fields.
+    const tag = Object.prototype.toString.call(value).slice('[object '.length, -1);
+    if (tag !== 'Object') return { path: '', found: `of class ${tag}` };
+  }
+  for (const name of Object.keys(value)) {
+    const field: unknown = Reflect.get(value, name);
+    if (field === undefined) continue;
+    const flaw = findFlaw(field, name, ancestors);
+    if (flaw === undefined) continue;
+    return { path: formatPathSegment(name) + flaw.path, found: flaw.found };
+  }
+  return undefined;
+}

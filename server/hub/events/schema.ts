@@ -1,0 +1,80 @@
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import { InvalidOptionError, type SchemaIssue } from '../../errors.js';
+import { formatPathSegment } from '../../format-path.js';
+import { compileJsonSchema, type JsonSchema, maxIssues } from '../../json-schema.js';
+
+export type { JsonSchema } from '../../json-schema.js';
+
+/** A payload as the schema makes it, or what is wrong with it. */
+export type SchemaResult =
+  | { readonly value: unknown; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] };
+
+/** A schema of either kind, ready to use. */
+export interface PayloadSchema {
+  validate(payload: unknown): SchemaResult | Promise<SchemaResult>;
+  /** Absent where the schema's library cannot write it as JSON Schema. */
+  readonly jsonSchema?: JsonSchema;
+}
+
+/**
+ * Prepares a Standard Schema or a JSON Schema.
+ *
+ * @throws {InvalidOptionError | InvalidSchemaError}
+ */
+export function resolveSchema(schema: StandardSchemaV1 | JsonSchema, owner: string): PayloadSchema {
+  if (isStandardSchema(schema)) return fromStandardSchema(schema);
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
+    throw new InvalidOptionError(`schema of ${owner}`, 'a Standard Schema or a JSON Schema object', schema);
+  }
+  const check = compileJsonSchema(schema, owner, 'payload');
+  return {
+    jsonSchema: schema,
+    validate(value) {
+      const issues = check(value);
+      return issues.length === 0 ? { value } : { issues };
+    },
+  };
+}
+
+function isStandardSchema(schema: StandardSchemaV1 | JsonSchema): schema is StandardSchemaV1 {
+  // Some libraries' schemas are functions.
+  return (typeof schema === 'object' || typeof schema === 'function') && schema !== null && '~standard' in schema;
+}
+
+function fromStandardSchema(schema: StandardSchemaV1): PayloadSchema {
+  const standard = schema['~standard'];
+  const toResult = (result: StandardSchemaV1.Result<unknown>): SchemaResult =>
+    result.issues === undefined
+      ? { value: result.value }
+      : {
+          issues: result.issues.slice(0, maxIssues).map(({ message, path }) => ({
+            path: `payload${(path ?? []).map(step).join('')}`,
+            message,
+          })),
+        };
+  const jsonSchema = writeJsonSchema(standard);
+  return {
+    validate(payload) {
+      const result = standard.validate(payload);
+      return result instanceof Promise ? result.then(toResult) : toResult(result);
+    },
+    ...(jsonSchema && { jsonSchema }),
+  };
+}
+
+function step(segment: PropertyKey | StandardSchemaV1.PathSegment): string {
+  return formatPathSegment(typeof segment === 'object' ? segment.key : segment);
+}
+
+/** @see https://standardschema.dev/json-schema */
+function writeJsonSchema(standard: object): JsonSchema | undefined {
+  // Optional extension of the standard: present in zod 4.2+, arktype 2.1.28+ and others.
+  const { jsonSchema } = standard as Partial<StandardJSONSchemaV1['~standard']>;
+  try {
+    return jsonSchema?.input({ target: 'draft-2020-12' });
+  } catch {
+    // The library cannot express this schema; the dashboard then shows none.
+    return undefined;
+  }
+}

@@ -1,0 +1,58 @@
+import { quote } from '../../errors.js';
+import type { Logger } from '../../transports/logger.js';
+import type { TransportManager } from '../../transports/transport.js';
+import { type EventDescription, type HubDescription, parseDescription } from './hub-description.js';
+
+const settings = ['concurrency', 'rate', 'retry', 'timeoutMs'] as const;
+
+type Settings = Pick<EventDescription, (typeof settings)[number]>;
+
+/** A type that hubs of one service handle under different settings. */
+interface Difference {
+  readonly type: string;
+  /** Those that differ. */
+  readonly here: Settings;
+  readonly elsewhere: Settings;
+}
+
+/** Warns, once a type, where another running hub of the service handles it under other settings than `own`. */
+export async function warnOfDifferingSettings(
+  own: HubDescription,
+  transport: TransportManager,
+  logger: Logger,
+): Promise<void> {
+  try {
+    const running = (await transport.registered()).map(parseDescription);
+    for (const { type, here, elsewhere } of differingSettings(own, running)) {
+      logger.warn(
+        { eventType: type, here, elsewhere },
+        `event ${quote(type)} has other settings in another hub of service ${quote(own.service)}: ${JSON.stringify(here)} here, ${JSON.stringify(elsewhere)} there; of concurrency and rate those of the hub that started last hold for all, retry and timeoutMs are each hub's own`,
+      );
+    }
+  } catch (error) {
+    // The hub runs, and nothing depends on it.
+    logger.debug({ err: error }, 'settings could not be compared with those of other hubs');
+  }
+}
+
+function differingSettings(own: HubDescription, running: readonly HubDescription[]): Iterable<Difference> {
+  const handled = new Map(own.events.filter(isHandled).map((event) => [event.type, event]));
+  const found = new Map<string, Difference>();
+  for (const other of running.filter(({ service }) => service === own.service).flatMap(({ events }) => events)) {
+    const event = isHandled(other) && !found.has(other.type) ? handled.get(other.type) : undefined;
+    if (event === undefined) continue;
+    const differing = settings.filter((name) => JSON.stringify(event[name]) !== JSON.stringify(other[name]));
+    if (differing.length === 0) continue;
+    const { type } = event;
+    found.set(type, { type, here: pick(event, differing), elsewhere: pick(other, differing) });
+  }
+  return found.values();
+}
+
+function isHandled({ kind }: EventDescription): boolean {
+  return kind !== 'declared';
+}
+
+function pick(event: EventDescription, names: readonly (typeof settings)[number][]): Settings {
+  return Object.fromEntries(names.map((name) => [name, event[name] ?? null]));
+}

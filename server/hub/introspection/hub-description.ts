@@ -1,0 +1,128 @@
+import type { HandlerFunction } from '../events/context.js';
+import type { RegisteredEvent } from '../events/event.js';
+import type { HubWorkflow, ResolvedStep } from '../runs/workflow.js';
+import { type HandlerInfo, handlerInfo } from './handler-info.js';
+import type { AgentIntrospection, EventIntrospection, WorkflowIntrospection } from './introspection.js';
+
+/** An event type as the hub that registered it describes it. */
+export type EventDescription = Omit<EventIntrospection, 'metrics' | 'services' | 'processes'>;
+
+/** A workflow as the hub that registered it describes it. */
+export type WorkflowDescription = Omit<WorkflowIntrospection, 'metrics' | 'runs' | 'processes'>;
+
+/** What a hub tells other hubs, on the same transport, of what it registered: neither handlers nor counts. */
+export interface HubDescription {
+  readonly service: string;
+  readonly events: readonly EventDescription[];
+  readonly workflows: readonly WorkflowDescription[];
+  readonly agents: readonly AgentIntrospection[];
+}
+
+export function describeHub(
+  service: string,
+  events: readonly RegisteredEvent[],
+  workflows: readonly HubWorkflow[],
+  informed: readonly HandlerInfo[],
+): HubDescription {
+  return {
+    service,
+    events: events.map(describeEvent),
+    workflows: workflows.map(describeWorkflow),
+    agents: describeAgents(informed),
+  };
+}
+
+/** Reads what a hub told, perhaps one of another version: what cannot be understood is left out. */
+export function parseDescription(json: string): HubDescription {
+  const { service, events, workflows, agents } = Object(JSON.parse(json)) as Record<string, unknown>;
+  // The names and lists that are looked into are checked; the rest is only shown.
+  return {
+    service: String(service),
+    events: listOf<EventDescription>(events, ({ type, kind }) => typeof type === 'string' && typeof kind === 'string'),
+    workflows: listOf<WorkflowDescription>(
+      workflows,
+      ({ name, steps }) => typeof name === 'string' && Array.isArray(steps) && steps.every(isNamed),
+    ),
+    agents: listOf<AgentIntrospection>(
+      agents,
+      ({ name, runs, tokenUsage }) => typeof name === 'string' && isObject(runs) && isObject(tokenUsage),
+    ),
+  };
+}
+
+function listOf<T>(value: unknown, isValid: (item: Record<string, unknown>) => boolean): T[] {
+  // `isValid` has looked at what the type promises and the hub relies on.
+  return Array.isArray(value) ? value.filter((item): item is T => isObject(item) && isValid(item)) : [];
+}
+
+function isNamed(value: unknown): boolean {
+  return isObject(value) && typeof value['name'] === 'string';
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+function describeWorkflow({ name, description, trigger, steps, followUps }: HubWorkflow): WorkflowDescription {
+  return {
+    name,
+    ...(description !== undefined && { description }),
+    ...(trigger !== undefined && { trigger }),
+    steps: steps.map(describeStep),
+    ...followUps,
+  };
+}
+
+function describeStep({ name, handler }: ResolvedStep): WorkflowIntrospection['steps'][number] {
+  const info = handlerInfo(handler);
+  return info?.kind === 'agent' ? { name, kind: 'agent', agent: info.name } : { name, kind: 'step' };
+}
+
+function describeHandler(handler: HandlerFunction | undefined): Pick<EventIntrospection, 'kind' | 'agent'> {
+  if (handler === undefined) return { kind: 'declared' };
+  const info = handlerInfo(handler);
+  if (info === undefined) return { kind: 'handler' };
+  const [first] = info.agents();
+  if (info.kind !== 'agent' || first === undefined) return { kind: info.kind };
+  const { name, model, tools, delegates } = first;
+  return { kind: info.kind, agent: { name, model, tools, delegates } };
+}
+
+/** The agents behind all handlers, each name once. */
+function describeAgents(informed: readonly HandlerInfo[]): AgentIntrospection[] {
+  const byName = new Map<string, AgentIntrospection>();
+  for (const agent of informed.flatMap((info) => info.agents())) {
+    if (!byName.has(agent.name)) byName.set(agent.name, agent);
+  }
+  return [...byName.values()];
+}
+
+/** A number that grows with each run that ends and each token that is spent. */
+export function agentsRevision(informed: readonly HandlerInfo[]): number {
+  return describeAgents(informed)
+    .flatMap(({ runs, tokenUsage }) => [...Object.values(runs), tokenUsage.totalTokens])
+    .reduce((sum, count) => sum + count, 0);
+}
+
+function describeEvent(event: RegisteredEvent): EventDescription {
+  const { type, description, handler, retry, timeoutMs, concurrency, rate, followUps, schema } = event;
+  return {
+    type,
+    ...describeHandler(handler),
+    ...(description !== undefined && { description }),
+    ...(retry !== undefined && {
+      retry: {
+        maxAttempts: retry.maxAttempts,
+        initialDelayMs: retry.initialDelayMs,
+        maxDelayMs: retry.maxDelayMs,
+        factor: retry.factor,
+        jitter: retry.jitter,
+      },
+    }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(concurrency !== undefined && { concurrency }),
+    ...(rate !== undefined && { rate }),
+    ...followUps,
+    ...(schema?.jsonSchema !== undefined && { schema: schema.jsonSchema }),
+  };
+}

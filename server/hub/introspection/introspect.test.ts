@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { UnknownEventError } from '../errors.js';
+import { testHub } from '../hub.fixture.js';
+import { withHandlerInfo } from './handler-info.js';
+
+describe('introspection', () => {
+  it('shows what is registered with its counts, and neither handlers nor payloads', async () => {
+    const { hub, clock } = testHub({ service: 'shop' });
+    hub.event({
+      type: 'order.created',
+      description: 'An order came in',
+      schema: z.object({ id: z.string() }),
+      retry: { maxAttempts: 2, retryIf: () => true },
+      timeoutMs: 1_000,
+      concurrency: 4,
+      rate: { max: 10, perMs: 1_000 },
+      onSuccess: 'order.noted',
+      handler: () => {},
+    });
+    hub.event({ type: 'order.noted' });
+    expect((await hub.introspect()).hub.startedAt).toBeNull();
+    await hub.start();
+    await hub.emit('order.created', { id: 'o-1' });
+    await clock.settle();
+    expect(await hub.introspect()).toEqual({
+      hub: {
+        service: 'shop',
+        transport: 'memory',
+        version: expect.any(String),
+        startedAt: clock.now(),
+        now: clock.now(),
+      },
+      events: [
+        {
+          type: 'order.created',
+          kind: 'handler',
+          description: 'An order came in',
+          retry: { maxAttempts: 2, initialDelayMs: 500, maxDelayMs: 30_000, factor: 2, jitter: true },
+          timeoutMs: 1_000,
+          concurrency: 4,
+          rate: { max: 10, perMs: 1_000 },
+          onSuccess: 'order.noted',
+          schema: expect.objectContaining({ type: 'object', required: ['id'] }),
+          processes: 1,
+          metrics: {
+            received: 1,
+            completed: 1,
+            failed: 0,
+            pending: 0,
+            active: 0,
+            retried: 0,
+            lastReceivedAt: clock.now(),
+          },
+        },
+        {
+          type: 'order.noted',
+          kind: 'declared',
+          processes: 0,
+          metrics: expect.objectContaining({ received: 1, completed: 1 }),
+        },
+      ],
+      workflows: [],
+      agents: [],
+    });
+  });
+
+  it('shows the counts of each service where there are several', async () => {
+    const { hub, clock, transport } = testHub({ service: 'shop' });
+    const mail = testHub({ service: 'mail', transport });
+    hub.event({ type: 'a', handler: () => {} });
+    mail.hub.event({ type: 'a', handler: () => Promise.reject(new Error('no')) });
+    await hub.start();
+    await mail.hub.start();
+    await hub.emit('a', 1);
+    await clock.settle();
+    const [event] = (await hub.introspect()).events;
+    expect(event?.metrics).toMatchObject({ received: 2, completed: 1, failed: 1, pending: 0 });
+    expect(event?.services).toMatchObject([
+      { service: 'shop', metrics: { completed: 1 } },
+      { service: 'mail', metrics: { failed: 1 } },
+    ]);
+  });
+
+  it('names a service that has events pending and no hub that runs', async () => {
+    const { hub, transport } = testHub({ service: 'shop' });
+    const mail = testHub({ service: 'mail', transport });
+    hub.event({ type: 'a' });
+    mail.hub.event({ type: 'a', handler: () => {} });
+    await mail.hub.start();
+    await hub.start();
+    await hub.emit('a', 1, { delayMs: 60_000 });
+    expect((await hub.introspect()).events[0]).not.toHaveProperty('services');
+    await mail.hub.stop({ drainMs: 0 });
+    expect((await hub.introspect()).events[0]?.services).toMatchObject([
+      { service: 'mail', processes: 0, metrics: { pending: 1 } },
+    ]);
+  });
+
+  it('has a revision that tells hubs apart and moves with the counts', async () => {
+    const { hub, clock, transport } = testHub();
+    const other = testHub({ transport, service: 'other' });
+    hub.event({ type: 'a' });
+    await hub.start();
+    const before = await hub.revision();
+    expect(await hub.revision()).toBe(before);
+    expect(await other.hub.revision()).not.toBe(before);
+    await hub.emit('a', 1);
+    expect(await hub.revision()).not.toBe(before);
+    const ofType = await hub.revision('a');
+    await clock.advance(60_000);
+    expect(await hub.revision('a')).not.toBe(ofType);
+    await expect(hub.revision('b')).rejects.toThrow(UnknownEventError);
+    await expect(hub.metrics('b')).rejects.toThrow(UnknownEventError);
+    await expect(hub.failures('b')).rejects.toThrow(UnknownEventError);
+  });
+});
+
+it('moves its revision when an agent has run outside of any event', async () => {
+  const { hub } = testHub();
+  const runs = { completed: 0 };
+  const agent = { name: 'bot', model: 'm', tools: [], delegates: [], runs };
+  const tokenUsage = { promptTokens: 0, completionTokens: 0, totalTokens: 0 };
+  hub.event({
+    type: 'a',
+    handler: withHandlerInfo(() => {}, { kind: 'agent', name: 'bot', agents: () => [{ ...agent, tokenUsage }] }),
+  });
+  await hub.start();
+  expect((await hub.introspect()).agents).toMatchObject([{ name: 'bot', runs: { completed: 0 } }]);
+  const before = await hub.revision();
+  runs.completed += 1;
+  expect(await hub.revision()).not.toBe(before);
+});

@@ -1,0 +1,77 @@
+import type { Context } from '@opentelemetry/api';
+import { instruments } from '../../telemetry/instruments.js';
+import { type OpenTelemetryApi, openTelemetry } from '../../telemetry/open-telemetry.js';
+import { Operation } from '../../telemetry/operation.js';
+import type { Envelope } from '../../transports/transport.js';
+import { destinationOf } from './telemetry-attributes.js';
+
+type Publish<T> = (envelopes: readonly Envelope[]) => Promise<T>;
+
+/**
+ * Publishes envelopes, each as an operation whose trace it then carries.
+ *
+ * @param areSent whether what `publish` resolved with means that they were accepted; of those that were not
+ * nothing is told
+ * @param cause the operation that they follow from; by default whatever is active, or else what they carry
+ */
+export function observeSends<T>(
+  envelopes: readonly Envelope[],
+  publish: Publish<T>,
+  areSent: (result: T) => boolean = () => true,
+  cause?: Context,
+): Promise<T> {
+  const api = openTelemetry();
+  if (api === undefined) return publish(envelopes);
+  const sends = envelopes.map((envelope) => startSend(api, envelope, cause));
+  return publishAs(api, sends, envelopes, publish, areSent);
+}
+
+async function publishAs<T>(
+  api: OpenTelemetryApi,
+  sends: readonly (Operation | undefined)[],
+  envelopes: readonly Envelope[],
+  publish: Publish<T>,
+  areSent: (result: T) => boolean,
+): Promise<T> {
+  try {
+    const result = await publish(envelopes.map((envelope, index) => withTrace(envelope, sends[index]?.carrier())));
+    if (areSent(result)) end(api, sends);
+    return result;
+  } catch (error) {
+    for (const send of sends) send?.fail(error);
+    end(api, sends);
+    throw error;
+  }
+}
+
+function withTrace(envelope: Envelope, trace: Envelope['trace']): Envelope {
+  return trace === undefined ? envelope : { ...envelope, trace };
+}
+
+function end(api: OpenTelemetryApi, sends: readonly (Operation | undefined)[]): void {
+  const { sent } = instruments(api);
+  for (const send of sends) {
+    send?.end();
+    if (send !== undefined) sent.add(1, send.dimensions, send.context);
+  }
+}
+
+function startSend(api: OpenTelemetryApi, envelope: Envelope, cause: Context | undefined): Operation | undefined {
+  const { id, type, requestId } = envelope;
+  const { name, attributes } = destinationOf(type);
+  return Operation.start(api, {
+    name: `send ${name}`,
+    kind: api.SpanKind.PRODUCER,
+    dimensions: { ...attributes, 'messaging.operation.name': 'send', 'messaging.operation.type': 'send' },
+    attributes: { 'messaging.message.id': id, 'messaging.message.conversation_id': requestId },
+    parent: cause ?? parentOf(api, envelope),
+    histogram: instruments(api).sendDuration,
+  });
+}
+
+/** What is active; or the trace of the event that caused it, where a handler sends from outside of its own context. */
+function parentOf(api: OpenTelemetryApi, { trace }: Envelope): Context {
+  const active = api.context.active();
+  if (trace === undefined || api.trace.getSpanContext(active) !== undefined) return active;
+  return api.propagation.extract(active, trace);
+}

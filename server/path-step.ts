@@ -1,7 +1,0 @@
-/** One step of a path such as `payload.items[2]["a b"]`. */
-export function pathStep(key: PropertyKey): string {
-  if (typeof key === 'symbol') return `[${String(key)}]`;
-  const name = String(key);
-  if (/^\d+$/.test(name)) return `[${name}]`;
-  return /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
-}
