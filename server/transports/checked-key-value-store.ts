@@ -1,10 +1,9 @@
 import { InvalidOptionError, quote } from '../errors.js';
 import { checkOptionNames } from '../option-names.js';
 import type { KeyValueStore } from './key-value-store.js';
+import { maxAppendValues } from './limits.js';
 
 const maxValueLength = 16_777_216;
-// Values of one `append`: on Redis a script adds them, and others wait while it runs.
-const maxValues = 10_000;
 
 /** Checks arguments before a store sees them, the same for every transport. */
 export class CheckedKeyValueStore implements KeyValueStore {
@@ -46,7 +45,7 @@ export class CheckedKeyValueStore implements KeyValueStore {
   ): Promise<number> {
     checkKey(key);
     check(Array.isArray(values), 'values of append', 'an array of strings', values);
-    check(values.length <= maxValues, 'values of append', `at most ${maxValues} strings`, values.length);
+    check(values.length <= maxAppendValues, 'values of append', `at most ${maxAppendValues} strings`, values.length);
     for (const value of values) checkValue(value, key);
     checkOptionNames(options, ['keepLast', 'ttlMs'], 'append');
     const { keepLast, ttlMs } = options;

@@ -30,6 +30,3 @@ export interface KeyValueStore {
    */
   range(key: string, from: number, to: number): Promise<string[]>;
 }
-
-/** Entries that a list may have. */
-export const maxListLength = 1_000_000;

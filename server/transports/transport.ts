@@ -124,15 +124,15 @@ export interface DeadLetterRecord {
   readonly error: ErrorInfo;
 }
 
-/** Takes one delivery and commits it. Must not throw. */
-export type Consumer = (delivery: Delivery) => void;
+/** Handles one delivery and commits it. Must not throw. */
+export type DeliveryHandler = (delivery: Delivery) => void;
 
 /** What {@link TransportManager.start} needs to know. */
 export interface ConsumeOptions {
   readonly subscriptions: readonly Subscription[];
   /** Deliveries at once on this connection, lanes of their own aside. */
   readonly concurrency: number;
-  readonly consumer: Consumer;
+  readonly onDelivery: DeliveryHandler;
   /** What others may know of this connection now: JSON, for {@link TransportManager.registered}. */
   readonly describe?: () => string;
 }

@@ -80,7 +80,7 @@ export function contractStage(setup: () => Promise<ContractHarness>): ContractSt
         concurrency,
         describe: () => description,
         subscriptions: subscriptions.map((type) => (typeof type === 'string' ? { type } : type)),
-        consumer: (delivery) => consumption.take(delivery),
+        onDelivery: (delivery) => consumption.take(delivery),
       });
       return consumption;
     },

@@ -39,7 +39,7 @@ export class Connection {
     delivery.place = this.#running.length;
     this.#running.push(delivery);
     if (delivery.takesSharedPlace) this.#shared += 1;
-    this.#options.consumer(delivery);
+    this.#options.onDelivery(delivery);
   }
 
   end(delivery: MemoryDelivery): void {

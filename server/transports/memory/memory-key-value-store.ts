@@ -1,7 +1,8 @@
 import { quote } from '../../errors.js';
 import type { Clock } from '../clock.js';
 import { BackpressureError, KeyTypeError } from '../errors.js';
-import { type KeyValueStore, maxListLength } from '../key-value-store.js';
+import type { KeyValueStore } from '../key-value-store.js';
+import { maxListLength } from '../limits.js';
 
 interface Entry {
   readonly value: string | string[];

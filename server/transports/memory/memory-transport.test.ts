@@ -30,7 +30,7 @@ async function started(options: MemoryTransportOptions, types: readonly string[]
   await transport.start({
     concurrency: 100,
     subscriptions: types.map((type) => ({ type })),
-    consumer: (delivery) => deliveries.push(delivery),
+    onDelivery: (delivery) => deliveries.push(delivery),
   });
   return { clock, transport, deliveries };
 }
@@ -82,7 +82,7 @@ it('serves types in turn, so that a flood of one does not hold up another', asyn
   await transport.start({
     concurrency: 1,
     subscriptions: [{ type: 'flood' }, { type: 'rare' }],
-    consumer: (delivery) => {
+    onDelivery: (delivery) => {
       order.push(delivery.envelope.type);
       void delivery.commit(done);
     },
@@ -100,7 +100,7 @@ it('serves lanes by turns too, so that a flood of one with its own does not hold
   await transport.start({
     concurrency: 1,
     subscriptions: [{ type: 'flood', concurrency: 4 }, { type: 'rare' }],
-    consumer: (delivery) => {
+    onDelivery: (delivery) => {
       order.push(delivery.envelope.type);
       void delivery.commit(done);
     },
@@ -117,7 +117,7 @@ it('drains what only the closing connection handles, and leaves the rest to the 
   const connect = async (types: readonly string[]): Promise<TransportManager> => {
     const connection = transport.connect({ service: 'shop', logger: silentLogger });
     const subscriptions = types.map((type) => ({ type }));
-    await connection.start({ concurrency: 9, subscriptions, consumer: (delivery) => deliveries.push(delivery) });
+    await connection.start({ concurrency: 9, subscriptions, onDelivery: (delivery) => deliveries.push(delivery) });
     return connection;
   };
   const one = await connect(['mine', 'both']);
@@ -149,7 +149,7 @@ it('tells all who wait for runs that end at one time, more than it keeps', async
   await transport.start({
     concurrency: 200,
     subscriptions: [{ type: 'run', keepsRuns: true }],
-    consumer: (delivery) => deliveries.push(delivery),
+    onDelivery: (delivery) => deliveries.push(delivery),
   });
   const sent = Array.from({ length: 200 }, () => envelope('run'));
   await transport.publish(sent);
@@ -164,7 +164,7 @@ it('tells all who wait for runs that end at one time, more than it keeps', async
 it('does not wait, when it closes, for a run that was ended before its time', async () => {
   const clock = createFakeClock();
   const transport = memoryTransport({ clock, maxPending: 1 }).connect({ service: 'shop', logger: silentLogger });
-  await transport.start({ concurrency: 1, subscriptions: [{ type: 'run', keepsRuns: true }], consumer: () => {} });
+  await transport.start({ concurrency: 1, subscriptions: [{ type: 'run', keepsRuns: true }], onDelivery: () => {} });
   const error = { name: 'Error', message: 'cancelled' };
   for (let i = 0; i < 3; i += 1) {
     const run = envelope('run', { delayMs: 1_000 });
@@ -182,7 +182,7 @@ it('gives the event loop its turn in a long run of work', async () => {
   await transport.start({
     concurrency: 1,
     subscriptions: [{ type: 'a' }],
-    consumer: (delivery) => {
+    onDelivery: (delivery) => {
       ran += 1;
       void delivery.commit(done);
     },

@@ -3,6 +3,7 @@ import { checkOptionNames } from '../../option-names.js';
 import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import { type Clock, systemClock } from '../clock.js';
 import type { KeyValueStore } from '../key-value-store.js';
+import { defaultMaxDeadLetters } from '../limits.js';
 import type { EventMetrics, FailureRecord } from '../stats.js';
 import type {
   CloseResult,
@@ -44,7 +45,7 @@ export interface MemoryTransportOptions {
  */
 export function memoryTransport(options: MemoryTransportOptions = {}): Transport {
   checkOptionNames(options, ['maxPending', 'maxDeadLetters', 'clock'], 'memoryTransport');
-  const { maxPending = 1_000_000, maxDeadLetters = 1_000, clock = systemClock } = options;
+  const { maxPending = 1_000_000, maxDeadLetters = defaultMaxDeadLetters, clock = systemClock } = options;
   checkCount('maxPending', maxPending, 1);
   checkCount('maxDeadLetters', maxDeadLetters, 0);
   const broker = new Broker(clock, { maxPending, maxDeadLetters });

@@ -1,8 +1,7 @@
 import type { ErrorInfo } from '../../errors.js';
+import { keptRuns } from '../limits.js';
 import type { Outcome, RunRecord } from '../transport.js';
 import type { Entry } from './type-queue.js';
-
-const kept = 50;
 
 interface Ended {
   readonly at: number;
@@ -29,7 +28,7 @@ export class RunLog {
     if (replays > 0) this.#forget(id);
     this.#runs.set(id, run);
     this.#latest.push(run);
-    if (this.#latest.length > kept) this.#latest.shift();
+    if (this.#latest.length > keptRuns) this.#latest.shift();
   }
 
   end(id: string, outcome: Exclude<Outcome, { status: 'retry' }>, now: number): void {
@@ -41,7 +40,7 @@ export class RunLog {
         : { at: now, result: undefined, error: outcome.error };
     for (const listener of run.listeners) listener(run);
     this.#endedIds.push(id);
-    const oldest = this.#endedIds.length > kept ? this.#endedIds.shift() : undefined;
+    const oldest = this.#endedIds.length > keptRuns ? this.#endedIds.shift() : undefined;
     if (oldest !== undefined) this.#runs.delete(oldest);
   }
 

@@ -1,11 +1,8 @@
 import { DurationSketch } from '../duration-sketch.js';
+import { keptFailures, keptMinutes, minuteMs } from '../limits.js';
 import type { EventMetrics, FailureRecord, MinuteBucket } from '../stats.js';
 import { sumCounts } from '../sum-counts.js';
 import type { Outcome } from '../transport.js';
-
-const minutesKept = 60;
-const failuresKept = 20;
-const minuteMs = 60_000;
 
 /** The minute that `at` (epoch milliseconds) falls in, counted from the epoch. */
 export function minuteOf(at: number): number {
@@ -27,7 +24,7 @@ export class TypeStats {
   readonly failures: FailureRecord[] = [];
   readonly durations: DurationSketch = new DurationSketch();
   // A ring of minutes with four numbers each: the minute, received, completed, failed.
-  readonly #minutes = new Float64Array(minutesKept * 4);
+  readonly #minutes = new Float64Array(keptMinutes * 4);
 
   countReceived(now: number): void {
     this.received += 1;
@@ -50,11 +47,11 @@ export class TypeStats {
     this.lastFailedAt = now;
     this.#countInMinute(now, 3);
     this.failures.unshift({ id, at: now, attempt, name, message });
-    if (this.failures.length > failuresKept) this.failures.pop();
+    if (this.failures.length > keptFailures) this.failures.pop();
   }
 
   minute(minute: number): MinuteBucket {
-    const slot = (minute % minutesKept) * 4;
+    const slot = (minute % keptMinutes) * 4;
     const [kept, received = 0, completed = 0, failed = 0] = this.#minutes.subarray(slot, slot + 4);
     const at = minute * minuteMs;
     return kept === minute ? { at, received, completed, failed } : { at, received: 0, completed: 0, failed: 0 };
@@ -62,7 +59,7 @@ export class TypeStats {
 
   #countInMinute(now: number, field: 1 | 2 | 3): void {
     const minute = minuteOf(now);
-    const slot = (minute % minutesKept) * 4;
+    const slot = (minute % keptMinutes) * 4;
     if (this.#minutes[slot] !== minute) this.#minutes.fill(0, slot, slot + 4);
     this.#minutes[slot] = minute;
     this.#minutes[slot + field] = (this.#minutes[slot + field] ?? 0) + 1;
@@ -74,8 +71,8 @@ export function sumMetrics(type: string, all: readonly TypeStats[], now: number)
   const durations = new DurationSketch();
   for (const stats of all) durations.merge(stats.durations);
   const current = minuteOf(now);
-  const perMinute = Array.from({ length: minutesKept }, (_, index) => {
-    const minute = current - minutesKept + 1 + index;
+  const perMinute = Array.from({ length: keptMinutes }, (_, index) => {
+    const minute = current - keptMinutes + 1 + index;
     return all
       .map((stats) => stats.minute(minute))
       .reduce(addBuckets, { at: minute * minuteMs, received: 0, completed: 0, failed: 0 });
@@ -94,7 +91,7 @@ export function latestFailures(all: readonly TypeStats[]): readonly FailureRecor
   return all
     .flatMap((stats) => stats.failures)
     .sort((a, b) => b.at - a.at)
-    .slice(0, failuresKept);
+    .slice(0, keptFailures);
 }
 
 function addBuckets(a: MinuteBucket, b: MinuteBucket): MinuteBucket {
