@@ -8,7 +8,8 @@ export interface ServiceTypeCounts extends Omit<Counts, 'pending' | 'lastReceive
 
 /** Sums the counts of several services. */
 export function sumCounts(all: readonly ServiceTypeCounts[]): Counts {
-  const sum = (read: (counts: ServiceTypeCounts) => number): number => all.reduce((total, counts) => total + read(counts), 0);
+  const sum = (read: (counts: ServiceTypeCounts) => number): number =>
+    all.reduce((total, counts) => total + read(counts), 0);
   const received = sum((counts) => counts.received);
   const completed = sum((counts) => counts.completed);
   const failed = sum((counts) => counts.failed);
