@@ -1,7 +1,7 @@
 import type { ErrorInfo } from '../../errors.js';
 import { keptRuns } from '../limits.js';
 import type { Outcome, RunRecord } from '../transport.js';
-import type { Entry } from './type-queue.js';
+import type { Entry } from './entry.js';
 
 interface Ended {
   readonly at: number;
@@ -16,7 +16,7 @@ interface Run {
   readonly listeners: Set<(run: Run) => void>;
 }
 
-/** Runs of one type: all that are pending, and the last 50 that ended. */
+/** Runs of one type in one service: all that are pending, and the last `keptRuns` that ended. */
 export class RunLog {
   readonly #runs = new Map<string, Run>();
   #latest: Run[] = [];
@@ -58,7 +58,7 @@ export class RunLog {
     return run === undefined ? undefined : toRecord(run, service);
   }
 
-  /** The runs accepted last, newest first; at most 50. */
+  /** Returns the runs that were accepted last, newest first, at most `keptRuns`. */
   latest(limit: number, service: string): RunRecord[] {
     return this.#latest
       .slice(-limit)
@@ -66,7 +66,7 @@ export class RunLog {
       .map((run) => toRecord(run, service));
   }
 
-  /** Resolves with the run when it has ended, with `undefined` where it is not known. */
+  /** Resolves when the run has ended; with `undefined` if the run is unknown. */
   ended(id: string, service: string, signal: AbortSignal): Promise<RunRecord | undefined> {
     const known = this.#runs.get(id);
     if (known === undefined || known.ended !== undefined) return Promise.resolve(this.record(id, service));
@@ -76,7 +76,7 @@ export class RunLog {
         known.listeners.delete(listener);
         signal.removeEventListener('abort', abort);
       };
-      // The record goes along: by the time that somebody looks it up it may be forgotten.
+      // Receives the run itself: the log may have evicted it before the promise's callbacks run.
       const listener = (run: Run): void => {
         stop();
         resolve(toRecord(run, service));
@@ -92,8 +92,8 @@ export class RunLog {
 }
 
 function toRecord({ entry, acceptedAt, ended }: Run, service: string): RunRecord {
-  const { envelope, attempt, delivery, checkpoints } = entry;
-  const whileOpen = delivery === undefined ? 'waiting' : 'active';
+  const { envelope, attempt, lease, checkpoints } = entry;
+  const whileOpen = lease === undefined ? 'waiting' : 'active';
   const whenEnded = ended?.error === undefined ? 'completed' : 'failed';
   return {
     id: envelope.id,

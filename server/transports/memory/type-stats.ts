@@ -1,15 +1,16 @@
+import type { ErrorInfo } from '../../errors.js';
 import { DurationSketch } from '../duration-sketch.js';
 import { keptFailures, keptMinutes, minuteMs } from '../limits.js';
 import type { EventMetrics, FailureRecord, MinuteBucket } from '../stats.js';
 import { sumCounts } from '../sum-counts.js';
-import type { Outcome } from '../transport.js';
+import type { RevisionCounter } from './revision-counter.js';
 
-/** The minute that `at` (epoch milliseconds) falls in, counted from the epoch. */
+/** Returns the minute of `at` (epoch milliseconds), counted from the epoch. */
 export function minuteOf(at: number): number {
   return Math.floor(at / minuteMs);
 }
 
-/** What one service counts of one event type. Its size does not grow with the events. */
+/** Statistics of one event type in one service, in constant space. */
 export class TypeStats {
   received = 0;
   completed = 0;
@@ -19,35 +20,65 @@ export class TypeStats {
   deduplicated = 0;
   lastReceivedAt: number | undefined;
   lastFailedAt: number | undefined;
-  /** Goes up at every change. */
+  /** Increases with every change. */
   revision = 0;
   readonly failures: FailureRecord[] = [];
   readonly durations: DurationSketch = new DurationSketch();
+  readonly #transportRevision: RevisionCounter;
   // A ring of minutes with four numbers each: the minute, received, completed, failed.
   readonly #minutes = new Float64Array(keptMinutes * 4);
+
+  constructor(transportRevision: RevisionCounter) {
+    this.#transportRevision = transportRevision;
+  }
 
   countReceived(now: number): void {
     this.received += 1;
     this.lastReceivedAt = now;
     this.#countInMinute(now, 1);
+    this.markChanged();
+  }
+
+  countDeduplicated(): void {
+    this.deduplicated += 1;
+    this.markChanged();
+  }
+
+  countStart(): void {
+    this.active += 1;
+    this.markChanged();
+  }
+
+  /** Counts a running attempt as over, whether or not it has an outcome. */
+  countRelease(): void {
+    this.active -= 1;
+    this.markChanged();
+  }
+
+  countRetried(): void {
+    this.retried += 1;
+    this.markChanged();
   }
 
   countCompleted(now: number): void {
     this.completed += 1;
     this.#countInMinute(now, 2);
+    this.markChanged();
   }
 
-  countFailed(
-    now: number,
-    id: string,
-    attempt: number,
-    { name, message }: Extract<Outcome, { status: 'failed' }>['error'],
-  ): void {
+  countFailed(now: number, id: string, attempt: number, { name, message }: ErrorInfo): void {
     this.failed += 1;
     this.lastFailedAt = now;
     this.#countInMinute(now, 3);
     this.failures.unshift({ id, at: now, attempt, name, message });
     if (this.failures.length > keptFailures) this.failures.pop();
+    this.markChanged();
+  }
+
+  /** Marks a change of the type's runs that no counter shows. */
+  markChanged(): void {
+    this.revision += 1;
+    this.#transportRevision.increment();
   }
 
   minute(minute: number): MinuteBucket {
@@ -66,7 +97,7 @@ export class TypeStats {
   }
 }
 
-/** One type in depth, added up over several services. */
+/** Sums the metrics of one type over several services. */
 export function sumMetrics(type: string, all: readonly TypeStats[], now: number): EventMetrics {
   const durations = new DurationSketch();
   for (const stats of all) durations.merge(stats.durations);
@@ -86,7 +117,7 @@ export function sumMetrics(type: string, all: readonly TypeStats[], now: number)
   };
 }
 
-/** The newest failures of several services, newest first. */
+/** Returns the latest failures of several services, newest first. */
 export function latestFailures(all: readonly TypeStats[]): readonly FailureRecord[] {
   return all
     .flatMap((stats) => stats.failures)
