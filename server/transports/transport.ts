@@ -96,7 +96,10 @@ export interface Delivery {
   checkpoint(key: string, value: string): Promise<CommitResult>;
 }
 
-/** State of one event of a type with `keepsRuns`. */
+/** State of a run. */
+export type RunStatus = 'waiting' | 'active' | 'completed' | 'failed';
+
+/** One event of a type with `keepsRuns`. */
 export interface RunRecord {
   readonly id: string;
   readonly service: string;
@@ -105,7 +108,7 @@ export interface RunRecord {
   readonly acceptedAt: number;
   /** Number of the next, running or last attempt. */
   readonly attempt: number;
-  readonly status: 'waiting' | 'active' | 'completed' | 'failed';
+  readonly status: RunStatus;
   readonly checkpoints: ReadonlyMap<string, string>;
   /** Time of the outcome in epoch milliseconds; `undefined` while the run is pending. */
   readonly endedAt: number | undefined;
