@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { InvalidOptionError } from '../errors.js';
 import type { Hub } from '../hub/hub.js';
-import { type Answer, type DashboardRequest, internalError, unauthorized } from './answer.js';
+import { commonHeaders } from './common-headers.js';
 import { type DashboardOptions, resolveDashboardOptions } from './dashboard-options.js';
-import { createRouter } from './routes.js';
-import { commonHeaders } from './security.js';
+import { type Answer, type DashboardRequest, internalError, unauthorized } from './http/response.js';
+import { createRouter } from './routes/router.js';
 
 /** Answers one request of a `node:http` server, or of a framework that hands out the raw objects. */
 export type DashboardHandler = (req: IncomingMessage, res: ServerResponse) => void;

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { InvalidOptionError } from '../errors.js';
 import { checkOptionNames } from '../option-names.js';
-import { normalizeBasePath } from './paths.js';
+import { checkFrameAncestors } from './common-headers.js';
+import { normalizeBasePath } from './http/paths.js';
 import type { FailureRecord } from './protocol.js';
-import { checkFrameAncestors } from './security.js';
 
 /** What is shown of an error. */
 export type ShownError = Pick<FailureRecord, 'name' | 'message'>;

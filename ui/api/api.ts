@@ -1,7 +1,7 @@
 import type { EventBody } from '../../server/dashboard/protocol.js';
 import { wellFormed } from '../format/well-formed.js';
 import { fetchJson } from './fetch-json.js';
-import { type Introspection, parseEvent, parseIntrospection } from './protocol.js';
+import { type Introspection, parseEvent, parseIntrospection } from './parse-body.js';
 
 /** What the introspection route answered, and when. */
 export interface Answer {

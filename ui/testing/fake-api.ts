@@ -1,8 +1,8 @@
 import type { EventBody, EventIntrospection } from '../../server/dashboard/protocol.js';
 import type { Api } from '../api/api.js';
-import type { Introspection } from '../api/protocol.js';
+import type { Introspection } from '../api/parse-body.js';
 import { statusError } from '../api/request-error.js';
-import { answerOf, detailOf, SERVER_NOW } from './answers.js';
+import { answerOf, detailOf, SERVER_NOW } from './test-data.js';
 
 /** A dashboard that answers from memory. Tests change its fields between polls. */
 export interface FakeApi extends Api {

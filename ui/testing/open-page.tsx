@@ -1,9 +1,9 @@
 import { cleanup, render } from '@testing-library/preact';
 import { vi } from 'vitest';
-import { App } from '../app.js';
-import { createMonitor } from '../state/monitor.js';
-import { createNavigation } from '../state/navigation.js';
-import { createPreferences } from '../state/preferences.js';
+import { App } from '../app/app.js';
+import { createPreferences } from '../app/preferences.js';
+import { createMonitor } from '../polling/monitor.js';
+import { createNavigation } from '../routing/navigation.js';
 import type { FakeApi } from './fake-api.js';
 
 export interface Page {
