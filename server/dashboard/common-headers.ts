@@ -3,15 +3,15 @@ import { scriptHashes, styleHashes } from './html.generated.js';
 import type { Header } from './http/response.js';
 
 /**
- * CSP sources, such as `'sha256-…'`, of the page's inline script and style: for an application that
- * serves `getDashboardHtml()` under a policy of its own.
+ * CSP sources, such as `'sha256-…'`, of the page's inline script and style. An application that serves
+ * `getDashboardHtml()` itself adds them to its own policy.
  */
 export const dashboardCspHashes: { readonly script: readonly string[]; readonly style: readonly string[] } = {
   script: scriptHashes,
   style: styleHashes,
 };
 
-/** Headers of every answer. */
+/** Returns the headers that every response has. */
 export function commonHeaders(frameAncestors: readonly string[]): readonly Header[] {
   const policy = [
     "default-src 'none'",
@@ -32,10 +32,14 @@ export function commonHeaders(frameAncestors: readonly string[]): readonly Heade
   ];
 }
 
-// Printable ASCII but `,` and `;`, with which a source would end the header or the directive.
+// Printable ASCII without `,` and `;`, which would end the header or the directive.
 const cspSource = /^[!-+\--:<-~]+$/;
 
-/** @throws {InvalidOptionError} where a source could not stand in the header */
+/**
+ * Returns a copy of the sources.
+ *
+ * @throws {InvalidOptionError} if a source is not valid in the header
+ */
 export function checkFrameAncestors(sources: unknown): readonly string[] {
   const valid =
     Array.isArray(sources) &&
@@ -45,7 +49,7 @@ export function checkFrameAncestors(sources: unknown): readonly string[] {
     const got = Array.isArray(sources) ? JSON.stringify(sources) : sources;
     throw new InvalidOptionError(
       'frameAncestors',
-      `CSP sources such as ["'self'", "https://admin.example.com"], each without spaces, ";" and ","`,
+      `CSP sources such as ["'self'", "https://admin.example.com"], each without spaces, ";" or ","`,
       got,
     );
   }

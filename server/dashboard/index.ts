@@ -1,5 +1,5 @@
 /**
- * The dashboard: a request handler that shows a running hub, read-only.
+ * Dashboard: a request handler that serves a read-only view of a running hub.
  *
  * @module hubline/dashboard
  */

@@ -5,7 +5,7 @@ import { createDashboardHandler } from './index.js';
 import { startTestHub } from './test-hub.fixture.js';
 import { serve } from './test-server.fixture.js';
 
-/** Sends bytes on a connection of their own and gives the status that comes back. */
+/** Sends bytes on a new connection and returns the status of the response. */
 function statusOf(port: number, bytes: Buffer): Promise<number> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
@@ -20,7 +20,7 @@ function statusOf(port: number, bytes: Buffer): Promise<number> {
   });
 }
 
-it('answers any bytes in the request target', async () => {
+it('responds to any bytes in the request target', async () => {
   const { hub, lines } = await startTestHub();
   const server = await serve(createDashboardHandler(hub, { basePath: '/dash' }));
   const anyByte = fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes));

@@ -1,11 +1,15 @@
 type Coding = 'br' | 'gzip';
 
-const listed: Readonly<Record<Coding | '*', RegExp>> = { br: itemOf('br'), gzip: itemOf('gzip'), '*': itemOf('\\*') };
+const listItems: Readonly<Record<Coding | '*', RegExp>> = {
+  br: itemOf('br'),
+  gzip: itemOf('gzip'),
+  '*': itemOf('\\*'),
+};
 
-/** Whether an `Accept-Encoding` header allows a content coding (RFC 9110, section 12.5.3). */
+/** Returns true if an `Accept-Encoding` header allows a content coding (RFC 9110, section 12.5.3). */
 export function acceptsEncoding(header: string | undefined, coding: Coding): boolean {
   if (header === undefined) return false;
-  const item = listed[coding].exec(header) ?? listed['*'].exec(header);
+  const item = listItems[coding].exec(header) ?? listItems['*'].exec(header);
   return item !== null && !isRefused(item[1]);
 }
 

@@ -17,6 +17,6 @@ it.each([
   ['w/"a"', '"a"', false],
   ['"*"', '"a"', false],
   ['"x,"a""', '"a"', false],
-])('If-None-Match %j names %j: %j', (header, etag, expected) => {
+])('If-None-Match %j matches %j: %j', (header, etag, expected) => {
   expect(matchesEtag(header, etag)).toBe(expected);
 });

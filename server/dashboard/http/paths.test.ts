@@ -20,7 +20,7 @@ describe('normalizeBasePath', () => {
   });
 
   it.each(['/日本', '/a b', '/dash?x', '/dash#x', '/a//b', 'https://example.com/dash', '/a\nb', 7, null])(
-    'refuses %j, beneath which no request could arrive',
+    'rejects %j, below which no request can arrive',
     (given) => {
       expect(() => normalizeBasePath(given)).toThrow(InvalidOptionError);
     },
@@ -60,7 +60,7 @@ describe('pathBelow', () => {
     expect(pathBelow(basePath, target)).toBe(expected);
   });
 
-  it('gives back what follows any base path', () => {
+  it('returns the path that follows any base path', () => {
     const segment = fc.string({ minLength: 1 }).filter((text) => /^[!-~]+$/.test(text) && !/[/?#]/.test(text));
     const rest = fc.string({ unit: 'binary' }).filter((text) => !text.includes('?'));
     fc.assert(

@@ -1,51 +1,60 @@
 import type { ErrorBody } from '../protocol.js';
 
-/** What routing reads of a request. */
+/** The parts of a request that routing needs. */
 export interface DashboardRequest {
   readonly method: string | undefined;
-  /** Request targets to try in turn: the first one below the base path counts. */
+  /** Request targets, best first. The router uses the first one below the base path. */
   readonly targets: readonly string[];
   readonly acceptEncoding: string | undefined;
   readonly ifNoneMatch: string | undefined;
 }
 
-/** A header's name and value. */
+/** Name and value of a header. */
 export type Header = readonly [name: string, value: string];
 
-/** What is sent, apart from the headers that every answer has. */
-export interface Answer {
+/** Response of the dashboard, without the headers that every response has. */
+export interface DashboardResponse {
   readonly status: number;
   readonly headers: readonly Header[];
   readonly body?: string | Buffer;
 }
 
-export const notFound: Answer = errorAnswer(404, 'ERR_NOT_FOUND', 'There is nothing at this path.');
+export const notFound: DashboardResponse = errorResponse(404, 'ERR_NOT_FOUND', 'Nothing is served at this path.');
 
-export const unknownEvent: Answer = errorAnswer(
+export const unknownEvent: DashboardResponse = errorResponse(
   404,
   'ERR_UNKNOWN_EVENT',
-  'No event type of this name is registered on the hub.',
+  'No event type with this name is registered on the hub.',
 );
 
-export const methodNotAllowed: Answer = errorAnswer(405, 'ERR_METHOD_NOT_ALLOWED', 'Only GET is served.', [
+export const methodNotAllowed: DashboardResponse = errorResponse(405, 'ERR_METHOD_NOT_ALLOWED', 'Only GET is served.', [
   ['Allow', 'GET'],
 ]);
 
-export const unauthorized: Answer = errorAnswer(401, 'ERR_UNAUTHORIZED', 'Access to this dashboard was refused.');
+export const unauthorized: DashboardResponse = errorResponse(
+  401,
+  'ERR_UNAUTHORIZED',
+  'Access to this dashboard is denied.',
+);
 
-export const internalError: Answer = errorAnswer(
+export const internalError: DashboardResponse = errorResponse(
   500,
   'ERR_INTERNAL',
-  'The dashboard could not answer; the log of the hub has the cause.',
+  'The dashboard failed to respond. The cause is in the log of the hub.',
 );
 
-export const unavailable: Answer = errorAnswer(
+export const unavailable: DashboardResponse = errorResponse(
   503,
   'ERR_UNAVAILABLE',
-  'The hub cannot be read at the moment; try again later.',
+  'The hub cannot be read at the moment. Retry later.',
 );
 
-function errorAnswer(status: number, code: string, message: string, headers: readonly Header[] = []): Answer {
+function errorResponse(
+  status: number,
+  code: string,
+  message: string,
+  headers: readonly Header[] = [],
+): DashboardResponse {
   const body: ErrorBody = { error: { code, message } };
   return {
     status,

@@ -16,25 +16,25 @@ function setUp() {
 }
 
 describe('createJsonBodyCache', () => {
-  it('reads once for all who ask at one time', async () => {
+  it('reads once for concurrent calls', async () => {
     const { text } = setUp();
     const texts = await Promise.all(Array.from({ length: 10 }, () => text('a', '1')));
     expect(new Set(texts)).toEqual(new Set(['{"reads":1}']));
   });
 
-  it('reads anew at another revision', async () => {
+  it('reads again for another revision', async () => {
     const { text } = setUp();
     await text('a', '1');
     expect(await text('a', '2')).toBe('{"reads":2}');
   });
 
-  it('keeps apart what has the same revision by chance', async () => {
+  it('separates keys that have the same revision', async () => {
     const { text } = setUp();
     await text('a', '1');
     expect(await text('b', '1')).toBe('{"reads":2}');
   });
 
-  it('keeps a body for less than a second, so that the time in it is true', async () => {
+  it('retains a body for less than a second', async () => {
     const { clock, text } = setUp();
     await text('a', '1');
     clock.now = 999;
@@ -43,13 +43,13 @@ describe('createJsonBodyCache', () => {
     expect(await text('a', '1')).toBe('{"reads":2}');
   });
 
-  it('does not keep a failure', async () => {
+  it('does not retain an error', async () => {
     const { cached, text } = setUp();
     await expect(cached('a', '1', () => Promise.reject(new Error('away')))).rejects.toThrow('away');
     expect(await text('a', '1')).toBe('{"reads":1}');
   });
 
-  it('keeps 32 bodies and forgets the one read first', async () => {
+  it('retains 32 bodies and evicts the oldest', async () => {
     const { text } = setUp();
     for (let key = 1; key <= 33; key += 1) await text(`${key}`, '1');
     expect(await text('2', '1')).toBe('{"reads":2}');

@@ -2,42 +2,42 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
 const gzipAsync = promisify(gzip);
-const keptBodies = 32;
-// A body holds the time at which it was read; a page that opens must not be told a long past one.
-const keptForMs = 1000;
+const maxBodies = 32;
+// A body contains the time at which it was read, so an old one must not reach a page.
+const maxAgeMs = 1000;
 
-/** JSON of something that the hub was asked. */
+/** Serialized body of a JSON route. */
 export interface JsonBody {
   readonly plain: Buffer;
-  /** Compresses at the first call. */
+  /** Returns the compressed body. Compresses on the first call. */
   gzipped(): Promise<Buffer>;
 }
 
-/** Gives the kept body of `key` where it is of this `revision`; makes it of what `read` resolves with otherwise. */
+/** Returns the cached body of `key` if it has this `revision`; otherwise builds it from the result of `read`. */
 export type JsonBodyCache = (key: string, revision: string, read: () => Promise<object>) => Promise<JsonBody>;
 
 /**
- * Keeps the last 32 bodies, each for a second, so that many open pages cost one serialisation.
+ * Creates a cache of the last 32 bodies, each retained for one second, so that many open pages cost one serialization.
  *
- * @param now milliseconds from an arbitrary point
+ * @param now current time in milliseconds from an arbitrary point
  */
 export function createJsonBodyCache(now: () => number = () => performance.now()): JsonBodyCache {
-  const kept = new Map<string, { revision: string; readAt: number; body: Promise<JsonBody> }>();
+  const cache = new Map<string, { revision: string; readAt: number; body: Promise<JsonBody> }>();
 
   return (key, revision, read) => {
-    const found = kept.get(key);
-    if (found?.revision === revision && now() - found.readAt < keptForMs) return found.body;
+    const found = cache.get(key);
+    if (found?.revision === revision && now() - found.readAt < maxAgeMs) return found.body;
     const body = read().then(jsonBody);
     const entry = { revision, readAt: now(), body };
-    kept.delete(key);
-    kept.set(key, entry);
-    for (const oldest of kept.keys()) {
-      if (kept.size <= keptBodies) break;
-      kept.delete(oldest);
+    cache.delete(key);
+    cache.set(key, entry);
+    for (const oldest of cache.keys()) {
+      if (cache.size <= maxBodies) break;
+      cache.delete(oldest);
     }
-    // Whoever awaits the body gets the failure; the next to ask reads anew.
+    // Callers that await the body receive the error. The next call reads again.
     body.catch(() => {
-      if (kept.get(key) === entry) kept.delete(key);
+      if (cache.get(key) === entry) cache.delete(key);
     });
     return body;
   };

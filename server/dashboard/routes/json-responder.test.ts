@@ -18,7 +18,7 @@ async function setUp() {
 }
 
 describe.each([introspection, orderCreated])('the JSON of %s', (path) => {
-  it('is not sent again while it is the same, and then costs no reading', async () => {
+  it('is not sent or read again while it is unchanged', async () => {
     const { hub, server } = await setUp();
     const { etag = '' } = (await server.get(path)).headers;
     expect(etag).toMatch(/^W\/"[!#-~]+"$/);
@@ -40,7 +40,7 @@ describe.each([introspection, orderCreated])('the JSON of %s', (path) => {
     expect(reply.headers.etag).not.toBe(etag);
   });
 
-  it('is sent again by another hub, and by another handler of the same hub', async () => {
+  it('is sent again by another hub and by another handler of the same hub', async () => {
     const first = await setUp();
     const second = await setUp();
     const { etag } = (await first.server.get(path)).headers;
@@ -49,7 +49,7 @@ describe.each([introspection, orderCreated])('the JSON of %s', (path) => {
     expect((await other.get(path, { 'if-none-match': etag })).status).toBe(200);
   });
 
-  it('is gzipped over 1 KiB where the client allows it', async () => {
+  it('is gzipped above 1 KiB if the client accepts it', async () => {
     const { server } = await setUp();
     const plain = await server.get(path, { 'accept-encoding': 'br' });
     expect(plain.body.length).toBeGreaterThan(1024);
@@ -60,7 +60,7 @@ describe.each([introspection, orderCreated])('the JSON of %s', (path) => {
   });
 });
 
-it('sends small JSON as it is', async () => {
+it('sends small JSON uncompressed', async () => {
   const { hub } = await startTestHub([]);
   const server = await serve(createDashboardHandler(hub));
   const reply = await server.get(introspection, { 'accept-encoding': 'gzip' });
@@ -69,14 +69,14 @@ it('sends small JSON as it is', async () => {
   expect(jsonOf(reply)).toMatchObject({ protocol: 1 });
 });
 
-it('sends the last hour again when a minute has passed', async () => {
+it('sends the last hour again after a minute', async () => {
   const { server, clock } = await setUp();
   const { etag } = (await server.get(orderCreated)).headers;
   await clock.advance(60_000);
   expect((await server.get(orderCreated, { 'if-none-match': etag })).status).toBe(200);
 });
 
-it('reads the hub once for ten pages', async () => {
+it('reads the hub once for ten concurrent requests', async () => {
   const { hub, server } = await setUp();
   const introspect = vi.spyOn(hub, 'introspect');
   const replies = await Promise.all(Array.from({ length: 10 }, () => server.get(introspection)));
@@ -84,7 +84,7 @@ it('reads the hub once for ten pages', async () => {
   expect(introspect).toHaveBeenCalledTimes(1);
 });
 
-it('answers If-None-Match: * with 404 where there is no such type', async () => {
+it('responds with 404 to If-None-Match: * for an unknown type', async () => {
   const { server } = await setUp();
   expect((await server.get('/api/events/nothing', { 'if-none-match': '*' })).status).toBe(404);
 });

@@ -18,7 +18,7 @@ describe('the page', () => {
     ['gzip', 'gzip', gunzipSync],
     ['identity', undefined, (body: Buffer) => body],
     ['gzip;q=0', undefined, (body: Buffer) => body],
-  ])('comes to a client with Accept-Encoding %j as %j', async (accepted, coding, decode) => {
+  ])('is sent for Accept-Encoding %j as %j', async (accepted, coding, decode) => {
     const server = await servePage();
     const reply = await server.get('/', { 'accept-encoding': accepted });
     expect(reply.status).toBe(200);
@@ -32,7 +32,7 @@ describe('the page', () => {
     expect(decode(reply.body).toString()).toBe(getDashboardHtml());
   });
 
-  it('is not sent again to a client that has it, and each encoding has a strong tag of its own', async () => {
+  it('is not sent again to a client that has it, and each encoding has its own strong tag', async () => {
     const server = await servePage();
     const tags = new Set<string>();
     for (const accepted of ['br', 'gzip', 'identity']) {
@@ -48,12 +48,12 @@ describe('the page', () => {
     expect(tags.size).toBe(3);
   });
 
-  it('is not sent to a client that asks for anything but what exists', async () => {
+  it('is not sent for If-None-Match: *', async () => {
     const server = await servePage();
     expect((await server.get('/', { 'if-none-match': '*' })).status).toBe(304);
   });
 
-  it('holds the scripts and styles that the policy names, and no others', async () => {
+  it('contains exactly the scripts and styles that the policy allows', async () => {
     const server = await servePage();
     const reply = await server.get('/');
     const html = reply.body.toString();

@@ -1,36 +1,36 @@
 import { brotli, digest, gzip, html } from '../html.generated.js';
 import { acceptsEncoding } from '../http/accept-encoding.js';
 import { matchesEtag } from '../http/etag.js';
-import type { Answer, DashboardRequest, Header } from '../http/response.js';
+import type { DashboardRequest, DashboardResponse, Header } from '../http/response.js';
 
-/** The dashboard page: one HTML document without templating, that finds its JSON routes beside its own address. */
+/** Returns the dashboard page: one constant HTML document that finds the JSON routes relative to its own URL. */
 export function getDashboardHtml(): string {
   return html;
 }
 
 interface Representation {
   readonly etag: string;
-  readonly full: Answer;
-  readonly notModified: Answer;
+  readonly full: DashboardResponse;
+  readonly notModified: DashboardResponse;
 }
 
-/** Answers with the page, compressed as the client allows. */
-export function pageAnswer(request: DashboardRequest): Answer {
+/** Returns the response for the page, in the best compression that the client accepts. */
+export function pageResponse(request: DashboardRequest): DashboardResponse {
   const { etag, full, notModified } = representationFor(request.acceptEncoding);
   return matchesEtag(request.ifNoneMatch, etag) ? notModified : full;
 }
 
 function representationFor(acceptEncoding: string | undefined): Representation {
-  if (acceptsEncoding(acceptEncoding, 'br')) return inBrotli();
-  if (acceptsEncoding(acceptEncoding, 'gzip')) return inGzip();
-  return plain();
+  if (acceptsEncoding(acceptEncoding, 'br')) return brotliPage();
+  if (acceptsEncoding(acceptEncoding, 'gzip')) return gzipPage();
+  return plainPage();
 }
 
-const inBrotli = once(() => representation('br', Buffer.from(brotli, 'base64')));
-const inGzip = once(() => representation('gzip', Buffer.from(gzip, 'base64')));
-const plain = once(() => representation(undefined, Buffer.from(html)));
+const brotliPage = once(() => representation('br', Buffer.from(brotli, 'base64')));
+const gzipPage = once(() => representation('gzip', Buffer.from(gzip, 'base64')));
+const plainPage = once(() => representation(undefined, Buffer.from(html)));
 
-// A strong tag stands for bytes, so each encoding has its own.
+// A strong tag identifies bytes, so each encoding has its own.
 function representation(coding: 'br' | 'gzip' | undefined, body: Buffer): Representation {
   const etag = coding === undefined ? `"${digest}"` : `"${digest}-${coding}"`;
   const validators: Header[] = [
@@ -42,10 +42,10 @@ function representation(coding: 'br' | 'gzip' | undefined, body: Buffer): Repres
   return { etag, full: { status: 200, headers, body }, notModified: { status: 304, headers: validators } };
 }
 
-function once<T>(make: () => T): () => T {
-  let made: T | undefined;
+function once<T>(create: () => T): () => T {
+  let value: T | undefined;
   return () => {
-    made ??= make();
-    return made;
+    value ??= create();
+    return value;
   };
 }

@@ -1,9 +1,9 @@
 import type { Hub } from '../../hub/hub.js';
 import type { DashboardOptions } from '../dashboard-options.js';
 import type { IntrospectionBody, RunIntrospection } from '../protocol.js';
-import { redacted } from './redact-failure.js';
+import { redactFailure } from './redact-failure.js';
 
-/** Reads everything registered, the errors of workflow runs redacted. */
+/** Reads everything that is registered on the hub, with the errors of workflow runs redacted. */
 export async function readIntrospectionBody(
   hub: Hub,
   redactError: DashboardOptions['redactError'],
@@ -19,6 +19,6 @@ export async function readIntrospectionBody(
 function redactedRun(run: RunIntrospection, redactError: DashboardOptions['redactError']): RunIntrospection {
   const { id, attempt, endedAt, error } = run;
   if (error === undefined || endedAt === undefined) return run;
-  const { name, message } = redacted({ id, at: endedAt, attempt, ...error }, redactError);
+  const { name, message } = redactFailure({ id, at: endedAt, attempt, ...error }, redactError);
   return { ...run, error: { name, message } };
 }

@@ -2,14 +2,14 @@ import { describe } from '../../errors.js';
 import type { DashboardOptions, ShownError } from '../dashboard-options.js';
 import type { FailureRecord } from '../protocol.js';
 
-/** What is shown of a failure, by the application's `redactError` where it has one. */
-export function redacted(failure: FailureRecord, redactError: DashboardOptions['redactError']): FailureRecord {
-  return redactError === undefined ? failure : { ...failure, ...shown(redactError({ ...failure })) };
+/** Returns a failure as the dashboard may show it, changed by the application's `redactError` if there is one. */
+export function redactFailure(failure: FailureRecord, redactError: DashboardOptions['redactError']): FailureRecord {
+  return redactError === undefined ? failure : { ...failure, ...checkShown(redactError({ ...failure })) };
 }
 
-// Without types a promise or nothing may come back, and the error must not be shown then.
-function shown(answer: ShownError): ShownError {
-  const { name, message } = Object(answer) as Partial<Record<keyof ShownError, unknown>>;
+// Untyped code may return anything. A failure is not shown unless its redaction is valid.
+function checkShown(result: ShownError): ShownError {
+  const { name, message } = Object(result) as Partial<Record<keyof ShownError, unknown>>;
   if (typeof name === 'string' && typeof message === 'string') return { name, message };
-  throw new TypeError(`redactError must return { name, message }, both strings, got ${describe(answer)}`);
+  throw new TypeError(`redactError must return { name, message }, both strings, got ${describe(result)}`);
 }

@@ -19,7 +19,7 @@ function routerOf(hub: Hub, basePath = '') {
   return { route, failures };
 }
 
-/** The memory transport, but whoever reads it is told `error`. */
+/** Returns a memory transport whose reads reject with `error`. */
 function brokenTransport(error: unknown): Transport {
   const transport = memoryTransport();
   return {
@@ -32,7 +32,7 @@ function brokenTransport(error: unknown): Transport {
 }
 
 describe('createRouter', () => {
-  it('answers anything with 200, 304, 404 or 405, and knows nothing to report', async () => {
+  it('responds to any request with 200, 304, 404 or 405, and reports no error', async () => {
     const { hub } = await startTestHub();
     const target = fc.oneof(
       fc.string({ unit: 'binary' }),
@@ -49,17 +49,17 @@ describe('createRouter', () => {
     });
     const { route, failures } = routerOf(hub, '/dash');
     await fc.assert(
-      fc.asyncProperty(anyRequest, async (one) => {
-        const { status } = await route(one);
+      fc.asyncProperty(anyRequest, async (dashboardRequest) => {
+        const { status } = await route(dashboardRequest);
         expect([200, 304, 404, 405]).toContain(status);
-        expect(status === 405).toBe(one.method !== 'GET');
+        expect(status === 405).toBe(dashboardRequest.method !== 'GET');
       }),
       { numRuns: 500 },
     );
     expect(failures).toEqual([]);
   });
 
-  it('takes the first target that lies below the base path', async () => {
+  it('uses the first target below the base path', async () => {
     const { hub } = await startTestHub();
     const { route } = routerOf(hub, '/dash');
     const statusOf = async (...targets: string[]) => (await route(request('', { targets }))).status;
@@ -76,20 +76,20 @@ describe('createRouter', () => {
     [new Error('secret'), 500, 'ERR_INTERNAL'],
     ['secret', 500, 'ERR_INTERNAL'],
     [undefined, 500, 'ERR_INTERNAL'],
-  ])('reports %s and answers %i with %s alone', async (error, status, code) => {
+  ])('reports %s and responds with %i and %s only', async (error, status, code) => {
     const hub = createHub({ transport: brokenTransport(error) });
     hub.event({ type: 'a' });
     const { route, failures } = routerOf(hub);
     for (const path of ['/api/introspection', '/api/events/a']) {
-      const answer = await route(request(path));
-      expect(answer.status).toBe(status);
-      expect(JSON.parse(`${answer.body}`)).toEqual({ error: { code, message: expect.any(String) } });
-      expect(answer.body).not.toMatch(/10\.1|secret/);
+      const response = await route(request(path));
+      expect(response.status).toBe(status);
+      expect(JSON.parse(`${response.body}`)).toEqual({ error: { code, message: expect.any(String) } });
+      expect(response.body).not.toMatch(/10\.1|secret/);
     }
     expect(failures).toEqual([error, error]);
   });
 
-  it('still serves the page while the hub cannot be read', async () => {
+  it('serves the page while the hub cannot be read', async () => {
     const hub = createHub({ transport: brokenTransport(new Error('away')) });
     expect((await routerOf(hub).route(request('/'))).status).toBe(200);
   });

@@ -3,41 +3,41 @@ import type { Hub } from '../../hub/hub.js';
 import type { DashboardOptions } from '../dashboard-options.js';
 import { decodeName, pathBelow } from '../http/paths.js';
 import {
-  type Answer,
   type DashboardRequest,
+  type DashboardResponse,
   internalError,
   methodNotAllowed,
   notFound,
   unavailable,
   unknownEvent,
 } from '../http/response.js';
-import { createJsonAnswers, type JsonSource } from './json-responses.js';
-import { pageAnswer } from './page.js';
+import { createJsonResponder, type JsonSource } from './json-responder.js';
+import { pageResponse } from './page.js';
 import { readEventBody } from './read-event-body.js';
 import { readIntrospectionBody } from './read-introspection-body.js';
 
-/** Answers a request; never throws and never rejects. */
-export type Router = (request: DashboardRequest) => Answer | Promise<Answer>;
+/** Responds to a request. It never throws and never rejects. */
+export type Router = (request: DashboardRequest) => DashboardResponse | Promise<DashboardResponse>;
 
-/** What a router needs beside the hub. */
+/** Options of `createRouter`. */
 export interface RouterOptions {
-  /** Normalised. */
+  /** Normalized. */
   readonly basePath: string;
   readonly redactError: DashboardOptions['redactError'];
-  /** Gets what kept the hub from being read, which the answer does not tell. Must not throw. */
+  /** Called with an error of the hub, which the response does not reveal. Must not throw. */
   readonly onFailure: (error: unknown) => void;
 }
 
 interface Route {
   readonly path: string;
-  /** Whether all that follows `path` belongs to the route. */
-  readonly takesRest: boolean;
-  answer(request: DashboardRequest, rest: string): Answer | Promise<Answer>;
+  /** True if the route matches every path that starts with `path`. */
+  readonly matchesPrefix: boolean;
+  respond(request: DashboardRequest, rest: string): DashboardResponse | Promise<DashboardResponse>;
 }
 
-/** Routes to the page and to the JSON that is read from `hub`. */
+/** Creates the router to the page and to the JSON that is read from `hub`. */
 export function createRouter(hub: Hub, { basePath, redactError, onFailure }: RouterOptions): Router {
-  const jsonAnswer = createJsonAnswers();
+  const respondWithJson = createJsonResponder();
 
   const introspection: JsonSource = {
     key: 'introspection',
@@ -51,23 +51,23 @@ export function createRouter(hub: Hub, { basePath, redactError, onFailure }: Rou
   });
 
   const routes: readonly Route[] = [
-    { path: '/', takesRest: false, answer: pageAnswer },
+    { path: '/', matchesPrefix: false, respond: pageResponse },
     {
       path: '/api/introspection',
-      takesRest: false,
-      answer: (request) => jsonAnswer(request, introspection).catch(failureAnswer),
+      matchesPrefix: false,
+      respond: (request) => respondWithJson(request, introspection).catch(failureResponse),
     },
     {
       path: '/api/events/',
-      takesRest: true,
-      answer(request, rest) {
+      matchesPrefix: true,
+      respond(request, rest) {
         const type = decodeName(rest);
-        return type === undefined ? notFound : jsonAnswer(request, event(type)).catch(failureAnswer);
+        return type === undefined ? notFound : respondWithJson(request, event(type)).catch(failureResponse);
       },
     },
   ];
 
-  function failureAnswer(error: unknown): Answer {
+  function failureResponse(error: unknown): DashboardResponse {
     const code = error instanceof HubError ? error.code : undefined;
     if (code === 'ERR_UNKNOWN_EVENT') return unknownEvent;
     onFailure(error);
@@ -78,7 +78,9 @@ export function createRouter(hub: Hub, { basePath, redactError, onFailure }: Rou
     if (request.method !== 'GET') return methodNotAllowed;
     const path = request.targets.map((target) => pathBelow(basePath, target)).find((below) => below !== undefined);
     if (path === undefined) return notFound;
-    const route = routes.find((one) => (one.takesRest ? path.startsWith(one.path) : path === one.path));
-    return route === undefined ? notFound : route.answer(request, path.slice(route.path.length));
+    const route = routes.find((candidate) =>
+      candidate.matchesPrefix ? path.startsWith(candidate.path) : path === candidate.path,
+    );
+    return route === undefined ? notFound : route.respond(request, path.slice(route.path.length));
   };
 }
