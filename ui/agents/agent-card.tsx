@@ -7,25 +7,25 @@ import { Count } from '../shared/count.js';
 import { Stat, type StatProps } from '../shared/stat.js';
 import type { AgentUse } from './agent-uses.js';
 
-/** How runs end, in words. */
-const ENDS = new Map<string, Pick<StatProps, 'label' | 'icon' | 'tone'>>([
+/** Label, icon and colour of each run status. */
+const RUN_STATUS_LOOK = new Map<string, Pick<StatProps, 'label' | 'icon' | 'tone'>>([
   ['completed', { label: 'Completed', icon: 'check', tone: 'completed' }],
   ['failed', { label: 'Failed', icon: 'triangle', tone: 'failed' }],
-  ['max_iterations', { label: 'Out of turns', icon: 'clock', tone: 'stale' }],
-  ['token_budget_exceeded', { label: 'Out of tokens', icon: 'clock', tone: 'stale' }],
+  ['max_iterations', { label: 'Max iterations', icon: 'clock', tone: 'stale' }],
+  ['token_budget_exceeded', { label: 'Token budget exceeded', icon: 'clock', tone: 'stale' }],
   ['aborted', { label: 'Aborted', icon: 'close' }],
 ]);
 
 export interface AgentCardProps {
   readonly agent: AgentIntrospection;
   readonly uses: readonly AgentUse[];
-  /** Whether the URL names this agent. */
+  /** True if the URL names this agent. */
   readonly isOpen: boolean;
-  /** The query that links keep. */
+  /** Query that links retain. */
   readonly query: string;
 }
 
-/** One agent: what it is, how its runs ended, what they cost. */
+/** Card of an agent with its configuration, run counts and token usage. */
 export function AgentCard({ agent, uses, isOpen, query }: AgentCardProps): JSX.Element {
   const { name, description, model, tools, delegates, runs, tokenUsage } = agent;
   const card = useRef<HTMLElement>(null);
@@ -42,7 +42,7 @@ export function AgentCard({ agent, uses, isOpen, query }: AgentCardProps): JSX.E
       {description && <p class="muted">{description}</p>}
       <dl class="stats">
         {[...statuses].map((status) => {
-          const { label, ...look } = ENDS.get(status) ?? { label: status };
+          const { label, ...look } = RUN_STATUS_LOOK.get(status) ?? { label: status };
           return (
             <Stat key={status} label={label} {...look} title={`Runs with the status ${status}`}>
               <Count value={runs[status] ?? 0} />
@@ -57,9 +57,9 @@ export function AgentCard({ agent, uses, isOpen, query }: AgentCardProps): JSX.E
         <Fact label="Model" items={[model]} />
         <Fact label="Tools" items={tools} />
         <Fact label="Delegates to" items={delegates.map((other) => link(viewPath('agents', other) + query, other))} />
-        <Fact label="Runs for" items={uses.map(({ label, path }) => link(path + query, label))} />
+        <Fact label="Used by" items={uses.map(({ label, path }) => link(path + query, label))} />
         <Fact
-          label="Token use"
+          label="Token usage"
           items={[
             `${formatCount(tokenUsage.promptTokens)} prompt`,
             `${formatCount(tokenUsage.completionTokens)} completion`,
@@ -74,7 +74,7 @@ function link(href: string, text: string): JSX.Element {
   return <a href={href}>{text}</a>;
 }
 
-/** A list under a name. Nothing where the list is empty. */
+/** List with a label. Absent if the list is empty. */
 function Fact({ label, items }: { label: string; items: readonly (JSX.Element | string)[] }): JSX.Element | null {
   if (items.length === 0) return null;
   return (

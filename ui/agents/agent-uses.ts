@@ -1,13 +1,13 @@
 import { viewPath } from '../routing/route.js';
 
-/** Where a hub runs an agent. */
+/** Event type or workflow step that runs an agent. */
 export interface AgentUse {
   readonly label: string;
-  /** The hash of the place, without a query. */
+  /** Hash of its view, without a query. */
   readonly path: string;
 }
 
-/** What can run agents: parts of a hub's introspection. */
+/** Event types and workflows of a hub, which may run agents. */
 export interface AgentRunners {
   readonly events: Iterable<{ readonly type: string; readonly agent?: { readonly name: string } }>;
   readonly workflows: readonly {
@@ -16,7 +16,7 @@ export interface AgentRunners {
   }[];
 }
 
-/** The event types and the steps of workflows that an agent runs for. */
+/** Returns the event types and workflow steps that run an agent. */
 export function agentUses(name: string, { events, workflows }: AgentRunners): readonly AgentUse[] {
   const uses: AgentUse[] = [];
   for (const { type, agent } of events) {

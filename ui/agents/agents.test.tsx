@@ -23,7 +23,7 @@ function support(): FakeApi {
     agentOf('triage', {
       ...triage,
       description: 'Sorts tickets.',
-      runs: { completed: 41, max_iterations: 2, 'a status of later': 3 },
+      runs: { completed: 41, max_iterations: 2, 'a future status': 3 },
       tokenUsage: { promptTokens: 20_000, completionTokens: 400, totalTokens: 20_400 },
     }),
     agentOf('drafter'),
@@ -40,15 +40,15 @@ function factsOf(agent: string): Record<string, string | null> {
   return Object.fromEntries(pairs);
 }
 
-test('an agent is what it is, how its runs ended, and what they cost', async () => {
+test('a card shows the configuration, run counts and token usage of an agent', async () => {
   page = await openPage(support(), '#/agents');
   expect(factsOf('triage')).toMatchObject({
     Completed: '41',
     Failed: '0',
-    'Out of turns': '2',
-    'a status of later': '3',
+    'Max iterations': '2',
+    'a future status': '3',
     Tokens: '20.4K',
-    'Token use': '20K prompt400 completion',
+    'Token usage': '20K prompt400 completion',
     Model: 'small-1',
     Tools: 'find_order',
   });
@@ -56,7 +56,7 @@ test('an agent is what it is, how its runs ended, and what they cost', async () 
   expect(factsOf('drafter')).not.toHaveProperty('Tools');
 });
 
-test('links lead to its delegates and to what it runs for, and back from an event', async () => {
+test('a card links to delegates and users, and an event links to its agent', async () => {
   page = await openPage(support(), '#/agents');
   const card = within(screen.getByRole('article', { name: 'triage' }));
   expect(card.getAllByRole('link').map((link: HTMLElement) => [link.textContent, link.getAttribute('href')])).toEqual([
@@ -71,13 +71,13 @@ test('links lead to its delegates and to what it runs for, and back from an even
   expect(panel.getByText('small-1')).toBeTruthy();
 });
 
-test('events say in the table what handles them', async () => {
+test('the events table shows which types an agent or a debate handles', async () => {
   page = await openPage(support());
   expect(screen.getByRole('rowheader', { name: /plan\.debated/ }).textContent).toBe('plan.debateddebate');
   expect(screen.getByRole('rowheader', { name: /ticket\.created/ }).textContent).toBe('ticket.createdagent');
 });
 
-test('a hub without agents says how to begin', async () => {
+test('a hub without agents shows the next step', async () => {
   page = await openPage(createFakeApi(), '#/agents');
   expect(screen.getByText('No agents yet')).toBeTruthy();
   expect(screen.getByText('agent.asHandler()')).toBeTruthy();

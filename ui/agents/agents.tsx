@@ -10,7 +10,7 @@ export interface AgentsProps {
   readonly navigation: Navigation;
 }
 
-/** All agents that the hub runs. */
+/** View of the hub's agents. */
 export function Agents({ store, navigation }: AgentsProps): JSX.Element {
   const agents = store.agents.value;
   const runners = {
@@ -24,7 +24,7 @@ export function Agents({ store, navigation }: AgentsProps): JSX.Element {
       isEmpty={agents.length === 0}
       hint={
         <>
-          Let one handle an event type, with <code>agent.asHandler()</code>, and it appears here.
+          Register an event type with <code>agent.asHandler()</code> as its handler, and the agent appears here.
         </>
       }
     >

@@ -27,18 +27,15 @@ import {
 } from './decoder.js';
 import { RequestError } from './request-error.js';
 
-/**
- * The hub itself. Its `now` is left out: an unchanged body comes from the browser's cache, with the time at which it was
- * first sent.
- */
+/** Description of the hub. `now` is omitted: an unchanged body comes from the browser's cache, with an old time. */
 export type HubInfo = Omit<IntrospectionBody['hub'], 'now'>;
 
-/** What the page reads of `GET /api/introspection`. */
+/** Parts of the body of `GET /api/introspection` that the page reads. */
 export interface Introspection extends Pick<IntrospectionBody, 'events' | 'workflows' | 'agents'> {
   readonly hub: HubInfo;
 }
 
-/** The version of the wire protocol that this page reads. */
+/** Protocol version that this page reads. */
 const PROTOCOL: IntrospectionBody['protocol'] = 1;
 
 const countFields = {
@@ -169,19 +166,27 @@ export const eventBody: Decoder<EventBody> = object<EventBody>({
   ),
 });
 
-/** Reads the body of `GET /api/introspection`. @throws {RequestError} for another protocol or another shape */
+/**
+ * Parses the body of `GET /api/introspection`.
+ *
+ * @throws {RequestError} if the protocol or the shape is not the expected one
+ */
 export function parseIntrospection(body: unknown): Introspection {
   const { protocol } = decodeBody(record, body);
   if (protocol !== PROTOCOL) {
-    const spoken = typeof protocol === 'number' ? `protocol ${protocol}` : 'no protocol that it names';
+    const served = typeof protocol === 'number' ? `protocol ${protocol}` : 'an unknown protocol';
     throw new RequestError(
-      `This page reads protocol ${PROTOCOL}, the server speaks ${spoken}. Reload the page to get the server's own.`,
+      `This page reads protocol ${PROTOCOL}, but the server sends ${served}. Reload the page to get a matching version.`,
     );
   }
   return decodeBody(introspection, body);
 }
 
-/** Reads the body of `GET /api/events/:type`. @throws {RequestError} for another shape */
+/**
+ * Parses the body of `GET /api/events/:type`.
+ *
+ * @throws {RequestError} if the shape is not the expected one
+ */
 export function parseEvent(body: unknown): EventBody {
   return decodeBody(eventBody, body);
 }

@@ -25,7 +25,7 @@ function table(): ReturnType<typeof within> {
   return within(screen.getByRole('table', { name: /^Event types/ }));
 }
 
-/** The event types in the table, from the top. */
+/** Returns the event types in the table, from top to bottom. */
 function shownTypes(): (string | null)[] {
   return table()
     .getAllByRole('link')
@@ -34,7 +34,7 @@ function shownTypes(): (string | null)[] {
 
 function row(type: string): HTMLElement {
   const found = table().getByRole('link', { name: type }).closest('tr');
-  if (!found) throw new Error(`${type} is not in a row.`);
+  if (!found) throw new Error(`${type} is not in the table.`);
   return found;
 }
 
@@ -48,7 +48,7 @@ async function click(target: Element): Promise<void> {
   await page?.pass(0);
 }
 
-test('before the first answer there is a skeleton and no number that could be taken for one', async () => {
+test('shows a placeholder and no numbers before the first response', async () => {
   const api = shop();
   api.introspection = () => new Promise(() => {});
   page = await openPage(api);
@@ -57,7 +57,7 @@ test('before the first answer there is a skeleton and no number that could be ta
   expect(screen.queryByText('0%')).toBeNull();
 });
 
-test('shows the hub, its counts and every type, hostile names as text', async () => {
+test('shows the hub, its counts and every type, with hostile names as text', async () => {
   page = await openPage(shop());
   expect(screen.getByRole('heading', { level: 1 }).textContent).toBe('shop');
   expect(screen.getByText('Live')).toBeTruthy();
@@ -75,7 +75,7 @@ test('shows the hub, its counts and every type, hostile names as text', async ()
   expect(document.title).toBe('(1 failing) shop · Hubline');
 });
 
-test('counts change on the screen while events flow', async () => {
+test('counts update while events flow', async () => {
   const api = shop();
   page = await openPage(api);
   api.events = [eventOf('order.created', countsOf(140, 0, { lastReceivedAt: SERVER_NOW }))];
@@ -85,7 +85,7 @@ test('counts change on the screen while events flow', async () => {
   expect(shownTypes()).toEqual(['order.created']);
 });
 
-test('a column header sorts, turns around, says so, and the URL keeps it', async () => {
+test('a column header sorts and reverses, with aria-sort and the URL in step', async () => {
   page = await openPage(shop());
   const header = table().getByRole('columnheader', { name: 'Received' });
   await click(within(header).getByRole('button'));
@@ -98,7 +98,7 @@ test('a column header sorts, turns around, says so, and the URL keeps it', async
   expect(location.hash).toBe('#/?sort=received&dir=asc');
 });
 
-test('search and chips narrow the table, and Clear undoes both', async () => {
+test('search and filter narrow the table, and Clear filters resets both', async () => {
   page = await openPage(shop());
   fireEvent.input(screen.getByLabelText('Search event types'), { target: { value: 'ORDER' } });
   await page.pass(0);
@@ -108,20 +108,20 @@ test('search and chips narrow the table, and Clear undoes both', async () => {
   expect(shownTypes()).toEqual(['order.paid']);
   expect(failing.getAttribute('aria-pressed')).toBe('true');
   await click(screen.getByRole('button', { name: 'Never seen 1' }));
-  expect(screen.getByText('Nothing matches')).toBeTruthy();
-  await click(screen.getByRole('button', { name: 'Clear' }));
+  expect(screen.getByText('No event types match.')).toBeTruthy();
+  await click(screen.getByRole('button', { name: 'Clear filters' }));
   expect(shownTypes()).toHaveLength(4);
   expect(location.hash).toBe('#/');
 });
 
-test('a hub with nothing registered shows code to start with', async () => {
+test('a hub with nothing registered shows example code', async () => {
   page = await openPage(createFakeApi());
   expect(screen.getByText('No event types yet')).toBeTruthy();
   expect(screen.getByText(/hub\.event\(/)).toBeTruthy();
   expect(screen.getByRole('button', { name: 'Copy code' })).toBeTruthy();
 });
 
-test('rows hold still under the pointer and fall into order when it leaves', async () => {
+test('rows stay in place under the pointer and are sorted when it leaves', async () => {
   const api = shop();
   page = await openPage(api, '#/?sort=received');
   expect(shownTypes()[0]).toBe('order.created');
@@ -140,13 +140,13 @@ test('rows hold still under the pointer and fall into order when it leaves', asy
     'audit.logged',
     'new.type',
   ]);
-  expect(screen.getByText('The order holds while you are in the table.')).toBeTruthy();
+  expect(screen.getByText('The order is held while the pointer or focus is in the table.')).toBeTruthy();
   fireEvent.pointerLeave(body);
   await page.pass(0);
   expect(shownTypes().slice(0, 2)).toEqual(['new.type', 'audit.logged']);
 });
 
-test('rows hold still while one has the focus', async () => {
+test('rows stay in place while one has the focus', async () => {
   const api = shop();
   page = await openPage(api, '#/?sort=received');
   row('order.paid').querySelector('a')?.focus();
@@ -158,7 +158,7 @@ test('rows hold still while one has the focus', async () => {
   expect(shownTypes()[0]).toBe('order.paid');
 });
 
-test('the panel opens from its URL, links to follow-ups, and asks for its type only while open', async () => {
+test('the panel opens from its URL, links to triggers, and loads its type only while open', async () => {
   const api = shop();
   api.details = {
     deduplicated: 17,
@@ -179,7 +179,7 @@ test('the panel opens from its URL, links to follow-ups, and asks for its type o
   expect(api.requests.slice(2)).toEqual(['introspection']);
 });
 
-test('the focus goes into the panel and back to the row', async () => {
+test('the focus moves to the panel and back to the row', async () => {
   page = await openPage(shop());
   const link = row('order.paid').querySelector('a');
   link?.focus();
@@ -188,24 +188,24 @@ test('the focus goes into the panel and back to the row', async () => {
   await page.pass(100);
   expect(document.activeElement?.textContent).toBe('order.paid');
   expect(document.activeElement?.tagName).toBe('H2');
-  await click(screen.getByRole('button', { name: 'Close' }));
+  await click(screen.getByRole('button', { name: 'Close panel' }));
   expect(document.activeElement).toBe(link);
 });
 
-test('a panel for a type that is not registered says so', async () => {
+test('the panel of an unknown type says that it is not registered', async () => {
   page = await openPage(shop(), '#/events/nope');
-  expect(screen.getByText('No event type of this name is registered.')).toBeTruthy();
+  expect(screen.getByText('No event type with this name is registered.')).toBeTruthy();
 });
 
-test('a lost connection says why and since when, keeps the data, and recovers by itself', async () => {
+test('a lost connection shows the reason and the age of the data, and recovers', async () => {
   const api = shop();
   page = await openPage(api);
-  api.error = new RequestError('The server does not answer.');
+  api.error = new RequestError('The server does not respond.');
   await page.poll();
   const banner = within(screen.getByRole('region', { name: 'Connection' }));
   expect(screen.getByText('Lost')).toBeTruthy();
-  expect(banner.getByText(/The server does not answer\./)).toBeTruthy();
-  expect(banner.getByText(/Data is from .+, 2 s old\. Next try in 2 s\./)).toBeTruthy();
+  expect(banner.getByText(/The server does not respond\./)).toBeTruthy();
+  expect(banner.getByText(/The data is from .+, 2 s old\. Next attempt in 2 s\./)).toBeTruthy();
   expect(shownTypes()).toHaveLength(4);
   api.error = null;
   await page.poll();
@@ -213,27 +213,27 @@ test('a lost connection says why and since when, keeps the data, and recovers by
   expect(screen.queryByRole('region', { name: 'Connection' })).toBeNull();
 });
 
-test('Try now asks at once', async () => {
+test('Retry now polls at once', async () => {
   const api = shop();
   api.error = statusError(401, '/', undefined);
   page = await openPage(api);
   expect(screen.getByText(/You are not signed in \(401\)/)).toBeTruthy();
   expect(screen.getByText(/There is no data yet\./)).toBeTruthy();
   api.error = null;
-  await click(screen.getByRole('button', { name: 'Try now' }));
+  await click(screen.getByRole('button', { name: 'Retry now' }));
   expect(screen.getByText('Live')).toBeTruthy();
 });
 
-test('an answer that is late makes the data stale, with its age', async () => {
+test('a late response makes the data stale and shows its age', async () => {
   const api = shop();
   page = await openPage(api);
   api.introspection = () => new Promise(() => {});
   await page.pass(9_000);
   expect(screen.getByText(/^Stale [89] s$/)).toBeTruthy();
-  expect(screen.getByText(/The server is slow to answer\./)).toBeTruthy();
+  expect(screen.getByText(/The server is slow to respond\./)).toBeTruthy();
 });
 
-test('polling can be switched off and on, and the URL keeps it', async () => {
+test('polling can be switched off and on, and the URL holds the setting', async () => {
   const api = shop();
   page = await openPage(api);
   const select = screen.getByLabelText('Poll');
@@ -248,7 +248,7 @@ test('polling can be switched off and on, and the URL keeps it', async () => {
   expect(api.requests).toHaveLength(3);
 });
 
-test('keys: the search, the theme, and none of it while typing or when switched off', async () => {
+test('shortcuts search and change the theme, except while typing or if switched off', async () => {
   page = await openPage(shop());
   await press('/');
   const search = screen.getByLabelText('Search event types');
@@ -268,7 +268,7 @@ test('keys: the search, the theme, and none of it while typing or when switched 
   expect(document.documentElement.dataset['theme']).toBe(switched);
 });
 
-test('a restart is marked and makes no negative rate', async () => {
+test('a restart is marked and gives no negative rate', async () => {
   const api = shop();
   page = await openPage(api);
   api.events = [eventOf('order.created', countsOf(2, 0, { lastReceivedAt: SERVER_NOW }))];
@@ -278,7 +278,7 @@ test('a restart is marked and makes no negative rate', async () => {
   expect(restarted.querySelector('.col-rate')?.textContent).toBe('—');
 });
 
-test('one polite region tells of new failures', async () => {
+test('a live region announces new failures', async () => {
   const api = shop();
   page = await openPage(api);
   api.events = [eventOf('order.created', countsOf(120, 2, { lastFailedAt: SERVER_NOW }))];
@@ -287,7 +287,7 @@ test('one polite region tells of new failures', async () => {
   expect(screen.getByRole('status').textContent).toBe('2 new failures in order.created.');
 });
 
-test('on a hub that does nothing, statuses and ages follow the server clock', async () => {
+test('statuses and ages of an idle hub follow the server clock', async () => {
   const api = shop();
   page = await openPage(api);
   expect(within(row('order.created')).getByText('Active')).toBeTruthy();

@@ -23,16 +23,17 @@ export interface AppProps {
   readonly preferences: Preferences;
 }
 
-/** Below this width the panel covers the page. */
+/** True if the panel covers the page. */
 const narrow = mediaQuery(window, '(max-width: 719.98px)');
 
+/** The whole page. */
 export function App({ monitor: live, navigation, preferences }: AppProps): JSX.Element {
   const search = useRef<HTMLInputElement>(null);
   const rowFocus = useRef<RowFocus>(null);
   const help = useRef<HTMLDialogElement>(null);
   const snapshotDialog = useRef<HTMLDialogElement>(null);
-  const snapshots = useSnapshots(live, (isGood) => {
-    if (isGood) snapshotDialog.current?.close();
+  const snapshots = useSnapshots(live, (succeeded) => {
+    if (succeeded) snapshotDialog.current?.close();
     else if (snapshotDialog.current?.open === false) snapshotDialog.current.showModal();
   });
   const monitor = snapshots.shown;

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
 import { formatAge } from '../format/duration.js';
-import type { Connection } from '../polling/connection-state.js';
+import type { ConnectionState } from '../polling/connection-state.js';
 import { Icon, type IconName } from '../shared/icon.js';
 
-const LOOK: Record<Connection['kind'], readonly [icon: IconName, label: string]> = {
+const LOOK: Record<ConnectionState['kind'], readonly [icon: IconName, label: string]> = {
   connecting: ['dashes', 'Connecting'],
   live: ['dot', 'Live'],
   slow: ['clock', 'Slow'],
@@ -13,12 +13,12 @@ const LOOK: Record<Connection['kind'], readonly [icon: IconName, label: string]>
   lost: ['triangle', 'Lost'],
 };
 
-/** How fresh the numbers are, in a word. */
-export function ConnectionPill({ connection }: { connection: Connection }): JSX.Element {
+/** State of the connection in one word. */
+export function ConnectionPill({ connection }: { connection: ConnectionState }): JSX.Element {
   const { kind } = connection;
   const [icon, label] = LOOK[kind];
   return (
-    <span class={`pill is-${kind}`} title={kind === 'slow' ? 'How long the last answer took' : undefined}>
+    <span class={`pill is-${kind}`} title={kind === 'slow' ? 'Duration of the last request' : undefined}>
       <Icon name={icon} />
       {label}
       {kind === 'slow' && ` ${(connection.tookMs / 1_000).toFixed(1)} s`}

@@ -20,7 +20,7 @@ export interface HeaderProps {
   readonly onHelp: () => void;
 }
 
-/** Whose hub this is, how fresh its numbers are, and what a person sets for the whole page. */
+/** Header with the hub, the views, the connection and the settings of the page. */
 export function Header({ monitor, navigation, theme, onSnapshot, onHelp }: HeaderProps): JSX.Element {
   const hub = monitor.store.hub.value;
   const connection = monitor.connection.value;

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 
-/** The mark of the product, as on the browser's tab. */
+/** Logo of the product, the same as the favicon. */
 export function Logo(): JSX.Element {
   return (
     <svg class="logo" viewBox="0 0 16 16" aria-hidden="true">

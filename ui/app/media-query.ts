@@ -1,6 +1,6 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 
-/** Whether a media query matches, for as long as the page lives. */
+/** Returns a signal that is true while a media query matches. It is never disposed. */
 export function mediaQuery(window: Window, query: string): ReadonlySignal<boolean> {
   const list = window.matchMedia(query);
   const matches = signal(list.matches);

@@ -3,17 +3,17 @@ import { effect, type Signal, signal } from '@preact/signals';
 export const THEMES = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof THEMES)[number];
 
-/** What belongs to the person and not to the view: kept in the browser, and not in the URL that they may share. */
+/** Preferences of the user. They are stored in the browser, not in the URL, which may be shared. */
 export interface Preferences {
   readonly theme: Signal<Theme>;
-  /** Whether single keys are shortcuts; speech input and some assistive tools need them off. */
+  /** True if single keys are shortcuts. Speech input and some assistive tools need them off. */
   readonly shortcuts: Signal<boolean>;
 }
 
 const THEME_KEY = 'hubline.theme';
 const SHORTCUTS_KEY = 'hubline.shortcuts';
 
-/** Reads the preferences, and from then on keeps every change and shows the theme on the root element. */
+/** Reads the preferences, stores every change and sets the theme on the root element. */
 export function createPreferences(document: Document): Preferences {
   const stored = read(THEME_KEY);
   const theme = signal<Theme>(THEMES.find((item) => item === stored) ?? 'system');
@@ -26,7 +26,7 @@ export function createPreferences(document: Document): Preferences {
   return { theme, shortcuts };
 }
 
-// Browsers may deny storage (a sandboxed frame, blocked cookies): preferences then last as long as the page.
+// Browsers may deny storage (sandboxed frame, blocked cookies). Preferences then last until the page is closed.
 function read(key: string): string | null {
   try {
     return localStorage.getItem(key);

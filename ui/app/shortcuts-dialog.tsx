@@ -8,7 +8,7 @@ export interface ShortcutsDialogProps {
   readonly enabled: Signal<boolean>;
 }
 
-/** Lists the shortcuts, and lets a person switch the single-key ones off. */
+/** Dialog that lists the shortcuts and can switch single-key shortcuts off. */
 export function ShortcutsDialog({ dialogRef, enabled }: ShortcutsDialogProps): JSX.Element {
   return (
     <Dialog dialogRef={dialogRef} title="Keyboard shortcuts">
@@ -30,7 +30,7 @@ export function ShortcutsDialog({ dialogRef, enabled }: ShortcutsDialogProps): J
             enabled.value = event.currentTarget.checked;
           }}
         />
-        Single-key shortcuts are on
+        Enable single-key shortcuts
       </label>
     </Dialog>
   );

@@ -1,27 +1,28 @@
 import type { Navigation } from '../routing/navigation.js';
 import { type Preferences, THEMES } from './preferences.js';
 
-/** Keys and what they do, as the dialog of shortcuts lists them. */
+/** Keys and their actions, as the shortcuts dialog lists them. */
 export const SHORTCUTS: readonly (readonly [key: string, action: string])[] = [
   ['/', 'Search event types'],
-  ['j', 'Go to the next event type'],
-  ['k', 'Go to the one before'],
-  ['Enter', 'Open it'],
+  ['j', 'Next event type'],
+  ['k', 'Previous event type'],
+  ['Enter', 'Open event type'],
   ['t', 'Change the theme'],
-  ['Esc', 'Close what is open'],
-  ['?', 'Show this list'],
+  ['Esc', 'Close panel'],
+  ['?', 'Show keyboard shortcuts'],
 ];
 
+/** Targets of the shortcuts. */
 export interface ShortcutTargets {
   readonly navigation: Navigation;
   readonly preferences: Preferences;
   focusSearch(): void;
-  /** Moves the focus to the next row (1) or the one before (-1). */
+  /** Moves the focus to the next (1) or previous (-1) row. */
   moveFocus(step: 1 | -1): void;
   showHelp(): void;
 }
 
-/** Listens for shortcuts until the function that it returns is called. */
+/** Listens for shortcuts. Returns a function that stops it. */
 export function listenForShortcuts(document: Document, targets: ShortcutTargets): () => void {
   const { navigation, preferences } = targets;
   const actions = new Map<string, () => void>([
@@ -32,10 +33,10 @@ export function listenForShortcuts(document: Document, targets: ShortcutTargets)
     ['?', targets.showHelp],
   ]);
   const onKeyDown = (event: KeyboardEvent): void => {
-    // An open dialog has the keyboard for itself.
+    // Shortcuts are off while a dialog is open.
     if (event.defaultPrevented || document.querySelector('dialog[open]') !== null) return;
     if (event.key === 'Escape') {
-      // The browser clears a search box on Escape: that comes first.
+      // Escape first clears the search box, which the browser does.
       if (event.target instanceof HTMLInputElement && event.target.value !== '') return;
       navigation.go({ name: null });
       return;

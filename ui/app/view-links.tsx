@@ -1,18 +1,15 @@
 import type { JSX } from 'preact';
 import { formatCount } from '../format/count.js';
 import type { Navigation } from '../routing/navigation.js';
-import { VIEWS, type View, viewPath } from '../routing/route.js';
+import { VIEW_LABEL, VIEWS, type View, viewPath } from '../routing/route.js';
 import type { HubStore } from '../store/hub-store.js';
-
-/** What views are called. */
-export const VIEW_LABEL: Record<View, string> = { events: 'Events', workflows: 'Workflows', agents: 'Agents' };
 
 export interface ViewLinksProps {
   readonly store: HubStore;
   readonly navigation: Navigation;
 }
 
-/** The way between views, each with how much there is in it. */
+/** Navigation between the views, with the number of items in each. */
 export function ViewLinks({ store, navigation }: ViewLinksProps): JSX.Element {
   const { view } = navigation.route.value;
   const counts: Record<View, number> = {

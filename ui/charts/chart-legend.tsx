@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { COUNTER_LOOK } from '../shared/count-stats.js';
 import { Icon } from '../shared/icon.js';
 
-/** What the colours of a chart stand for. */
+/** Legend of a chart's colours. */
 export function ChartLegend(): JSX.Element {
   const { received, completed, failed } = COUNTER_LOOK;
   return (

@@ -6,15 +6,15 @@ import { ChartLegend } from './chart-legend.js';
 import { ChartTable } from './chart-table.js';
 import { StackedChart } from './stacked-chart.js';
 
-/** One event type's last hour by the minute. */
+/** Chart of the last hour of one event type, per minute. */
 export function MinuteChart({ buckets }: { buckets: readonly MinuteBucket[] }): JSX.Element {
   const bars = buckets.map((bucket) => ({ ...bucket, name: formatMinute(bucket.at), known: true, restarted: false }));
-  const caption = 'Events by the minute over the last hour';
+  const caption = 'Events per minute over the last hour';
   return (
     <>
       <ChartLegend />
       <StackedChart
-        label={`${caption}; the table below has the numbers`}
+        label={`${caption}; the table below has the data`}
         bars={bars}
         format={(count) => (Number.isInteger(count) ? formatCount(count) : '')}
         start="1 h ago"

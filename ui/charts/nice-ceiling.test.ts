@@ -14,7 +14,7 @@ test.each([
   expect(niceCeiling(max)).toBeCloseTo(top, 10);
 });
 
-test('nothing stands out of the chart, and the largest fills more than half of it', () => {
+test('the largest value fits into the chart and fills more than half of it', () => {
   fc.assert(
     fc.property(fc.double({ min: 1e-6, max: 1e12, noNaN: true }), (max) => {
       expect(niceCeiling(max)).toBeGreaterThanOrEqual(max);

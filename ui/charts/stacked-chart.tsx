@@ -4,16 +4,16 @@ import type { Tally } from '../store/history.js';
 import { niceCeiling } from './nice-ceiling.js';
 
 export interface Bar extends Tally {
-  /** When it was, for people. */
+  /** Formatted time of the bar. */
   readonly name: string;
-  /** Whether anything is known of this time. */
+  /** False if there is no data for this time. */
   readonly known: boolean;
-  /** Counting began anew here. */
+  /** True if the counters restarted in this time. */
   readonly restarted: boolean;
 }
 
 export interface StackedChartProps {
-  /** What the chart shows, for those who don't see it. */
+  /** Text alternative of the chart. */
   readonly label: string;
   readonly bars: readonly Bar[];
   readonly format: (value: number) => string;
@@ -25,7 +25,7 @@ const STEP = 10;
 const GAP = 2;
 const HEIGHT = 100;
 
-/** Completed and failed events stacked over time, with a line for those received. */
+/** Chart of completed and failed events, stacked, with a line for received events. */
 export function StackedChart({ label, bars, format, start, end }: StackedChartProps): JSX.Element {
   const [pointed, setPointed] = useState(-1);
   const top = niceCeiling(Math.max(0, ...bars.map((bar) => Math.max(bar.received, bar.completed + bar.failed))));
@@ -75,16 +75,16 @@ export function StackedChart({ label, bars, format, start, end }: StackedChartPr
   );
 }
 
-/** When, and how much. */
+/** Formats the time and the counts of a bar. */
 function readout(
   { name, known, restarted, received, completed, failed }: Bar,
   format: (value: number) => string,
 ): string {
   const counts = `${format(received)} received, ${format(completed)} completed, ${format(failed)} failed`;
-  return `${name}: ${known ? counts : 'not seen'}${restarted ? ', restarted' : ''}`;
+  return `${name}: ${known ? counts : 'no data'}${restarted ? ', restarted' : ''}`;
 }
 
-/** A bar from `foot` upwards; empty where it has no height. */
+/** Returns the path of a bar that starts at `foot`; empty if its height is 0. */
 function column(index: number, foot: number, height: number, gap = GAP): string {
   return height === 0 ? '' : `M${index * STEP + gap / 2} ${HEIGHT - foot}v${-height}h${STEP - gap}v${height}z`;
 }

@@ -1,9 +1,11 @@
 import type { JSX, RefObject } from 'preact';
+import { formatCount } from '../format/count.js';
 import type { Navigation } from '../routing/navigation.js';
 import { EmptyState } from '../shared/empty-state.js';
 import { TableSkeleton } from '../shared/table-skeleton.js';
 import { listRows } from '../store/event-list.js';
 import type { HubStore } from '../store/hub-store.js';
+import { subscribeTo } from '../store/subscribe-to.js';
 import { FilterChips } from './filter-chips.js';
 import { NothingRegistered } from './nothing-registered.js';
 import { SearchBox } from './search-box.js';
@@ -17,7 +19,7 @@ export interface EventsProps {
   readonly focusRef: RefObject<RowFocus | null>;
 }
 
-/** All event types: what to show of them, and the table or what stands in its place. */
+/** View of the event types: search, filters, and the table or a placeholder. */
 export function Events({ store, navigation, searchRef, focusRef }: EventsProps): JSX.Element {
   const rows = store.rows.value;
   const route = navigation.route.value;
@@ -40,10 +42,10 @@ export function Events({ store, navigation, searchRef, focusRef }: EventsProps):
             type="button"
             class="chip chip-group"
             aria-pressed={route.group === 'prefix'}
-            title="By the part of a name before its first . : or /"
+            title="The prefix is the part of a name before its first . : or /"
             onClick={() => navigation.go({ group: route.group === 'prefix' ? 'none' : 'prefix', closed: [] })}
           >
-            Grouped
+            Group by prefix
           </button>
         </div>
       )}
@@ -53,7 +55,7 @@ export function Events({ store, navigation, searchRef, focusRef }: EventsProps):
 }
 
 function EventsBody({ store, navigation, focusRef }: Omit<EventsProps, 'searchRef'>): JSX.Element {
-  store.reading.value;
+  subscribeTo(store.reading);
   if (store.hub.value === null) return <TableSkeleton />;
   const rows = store.rows.value;
   if (rows.size === 0) return <NothingRegistered />;
@@ -62,12 +64,12 @@ function EventsBody({ store, navigation, focusRef }: Omit<EventsProps, 'searchRe
     return <EventTable rows={rows} order={order} navigation={navigation} focusRef={focusRef} />;
   }
   return (
-    <EmptyState title="Nothing matches">
+    <EmptyState title="No event types match.">
       <p>
-        None of {rows.size === 1 ? 'the one event type' : `${rows.size} event types`} matches the search and filter.
+        0 of {formatCount(rows.size)} event {rows.size === 1 ? 'type' : 'types'} match the search and the filter.
       </p>
       <button type="button" class="button" onClick={() => navigation.go({ q: '', show: 'all' })}>
-        Clear
+        Clear filters
       </button>
     </EmptyState>
   );

@@ -5,12 +5,12 @@ import { STATUS_LABEL } from './table/status-badge.js';
 
 export interface FilterChipsProps {
   readonly value: Filter;
-  /** `null`: not known yet. */
+  /** Number of types per filter; `null` before the first response. */
   readonly counts: Readonly<Record<Filter, number>> | null;
   readonly onChange: (value: Filter) => void;
 }
 
-/** Choices of which types the table shows, each with how many there are. */
+/** Filters of the table by status, with the number of types in each. */
 export function FilterChips({ value, counts, onChange }: FilterChipsProps): JSX.Element {
   return (
     <fieldset class="chips">

@@ -5,34 +5,36 @@ import { type Bar, StackedChart } from '../charts/stacked-chart.js';
 import { formatMinute, formatTime } from '../format/clock-time.js';
 import { formatDuration } from '../format/duration.js';
 import { formatRate } from '../format/ratio.js';
-import { HISTORY_MS, type History, SLICE_MS, type Slice, seenSlices, slices } from '../store/history.js';
+import { HISTORY_MS, type History, recentSlices, SLICE_MS, type Slice, sliceHistory } from '../store/history.js';
 
 const MINUTE_MS = 60_000;
 
-/** The last minutes of the whole hub, from the page's own samples. */
+/** Chart of the last minutes of the whole hub, from the page's own samples. */
 export function ActivityChart({ history }: { history: History }): JSX.Element {
   const until = history.at(-1)?.at ?? 0;
   const restarts = history.filter((sample) => sample.restarted).map((sample) => sample.at);
-  const bars = seenSlices(history, until).map((slice) => toBar(slice, restarts));
+  const bars = recentSlices(history, until).map((slice) => toBar(slice, restarts));
   const span = formatDuration(bars.length * SLICE_MS);
-  const minutes = slices(history, until, MINUTE_MS, HISTORY_MS / MINUTE_MS).filter((slice) => slice.coveredMs > 0);
+  const minutes = sliceHistory(history, until, MINUTE_MS, HISTORY_MS / MINUTE_MS).filter(
+    (slice) => slice.coveredMs > 0,
+  );
   return (
     <section class="activity" aria-labelledby="activity-title">
       <div class="chart-head">
         <h2 id="activity-title" class="section-title">
-          Events a second
+          Events per second
         </h2>
         <ChartLegend />
       </div>
       <StackedChart
-        label={`Events a second over the last ${span}; the table below has the numbers`}
+        label={`Events per second over the last ${span}; the table below has the data`}
         bars={bars}
         format={formatRate}
         start={`${span} ago`}
         end="now"
       />
       <ChartTable
-        caption="Events by the minute, as seen by this page"
+        caption="Events per minute since this page was opened"
         rows={minutes.reverse().map((slice) => ({
           name: formatMinute(performance.timeOrigin + slice.at),
           received: Math.round(slice.received),

@@ -7,17 +7,17 @@ import { ratePerSecond } from '../store/history.js';
 import type { HubStore } from '../store/hub-store.js';
 import { ActivityChart } from './activity-chart.js';
 
-/** The hub as a whole: its counts, and the last minutes. */
+/** Counts of the whole hub and the chart of its last minutes. */
 export function Overview({ store }: { store: HubStore }): JSX.Element {
   const totals = store.hub.value && store.totals.value;
   return (
     <section class="card overview" aria-label="Overview">
       <dl class="stats">
         <CountStats counters={['received', 'completed', 'failed', 'pending']} counts={totals} />
-        <Stat label="Failure rate" title="Failed events as a part of those that ended">
+        <Stat label="Failure rate" title="Failed events divided by completed and failed events">
           {formatPercent(totals && failureRatio(totals))}
         </Stat>
-        <Stat label="Events a second" title="Received, over the last 10 seconds">
+        <Stat label="Events per second" title="Events received per second over the last 10 seconds">
           {formatRate(ratePerSecond(store.activity.value))}
         </Stat>
       </dl>

@@ -1,53 +1,57 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
-import type { Connection } from './connection-state.js';
+import type { ConnectionState } from './connection-state.js';
 
-/** Says what happened to those who don't see it, no more often than every `ANNOUNCE_EVERY_MS`. */
+/** Announces changes to screen readers, at most once per `ANNOUNCE_INTERVAL_MS`. */
 export interface Announcer {
-  /** The text of the page's one live region. */
+  /** Text of the page's live region. */
   readonly text: ReadonlySignal<string>;
-  connection(kind: Connection['kind']): void;
+  /** Reports the state of the connection. */
+  connection(kind: ConnectionState['kind']): void;
+  /** Reports the number of new failures by event type. */
   failures(byType: ReadonlyMap<string, number>): void;
 }
 
-export const ANNOUNCE_EVERY_MS = 10_000;
+export const ANNOUNCE_INTERVAL_MS = 10_000;
 
+/** Creates an announcer with an empty text. */
 export function createAnnouncer(): Announcer {
   const text = signal('');
   const failures = new Map<string, number>();
-  let said: Connection['kind'] = 'connecting';
-  let kind: Connection['kind'] = 'connecting';
+  let announced: ConnectionState['kind'] = 'connecting';
+  let kind: ConnectionState['kind'] = 'connecting';
   let quietUntil = Number.NEGATIVE_INFINITY;
   let scheduled = false;
 
-  const say = (): void => {
+  const announce = (): void => {
     scheduled = false;
     const parts = [failureText(failures)];
-    // The first connection is what everybody expects.
-    if (kind !== said && !(said === 'connecting' && kind === 'live')) parts.unshift(`The connection is ${kind}.`);
-    said = kind;
+    // The first connection is expected.
+    if (kind !== announced && !(announced === 'connecting' && kind === 'live'))
+      parts.unshift(`The connection is ${kind}.`);
+    announced = kind;
     failures.clear();
     const message = parts.filter(Boolean).join(' ');
     if (message === '') return;
     text.value = message;
-    quietUntil = performance.now() + ANNOUNCE_EVERY_MS;
+    quietUntil = performance.now() + ANNOUNCE_INTERVAL_MS;
   };
 
-  const speak = (): void => {
+  const schedule = (): void => {
     if (scheduled) return;
     scheduled = true;
-    setTimeout(say, Math.max(0, quietUntil - performance.now()));
+    setTimeout(announce, Math.max(0, quietUntil - performance.now()));
   };
 
   return {
     text,
     connection: (next) => {
       kind = next;
-      speak();
+      schedule();
     },
     failures: (byType) => {
       if (byType.size === 0) return;
       for (const [type, count] of byType) failures.set(type, (failures.get(type) ?? 0) + count);
-      speak();
+      schedule();
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { RequestError } from '../api/request-error.js';
 
-/** How fresh the numbers on the screen are. */
-export type Connection =
+/** State of the connection to the server. */
+export type ConnectionState =
   | { readonly kind: 'connecting' }
   | { readonly kind: 'live' }
   | { readonly kind: 'slow'; readonly tookMs: number }
@@ -10,28 +10,29 @@ export type Connection =
   | { readonly kind: 'stale'; readonly ageMs: number }
   | { readonly kind: 'lost'; readonly error: RequestError };
 
-/** What the connection is judged by. Times are milliseconds on the page's monotonic clock. */
+/** Facts that determine the state. Times are milliseconds on the page's monotonic clock. */
 export interface ConnectionFacts {
   readonly now: number;
   /** `null`: polling is off. */
   readonly intervalMs: number | null;
-  /** When the last good answer came. */
+  /** Time of the last successful response. */
   readonly lastGoodAt: number | null;
-  /** How long the last good answer took. */
+  /** Duration of the last successful request. */
   readonly tookMs: number;
-  /** When the page last began to wait for answers: at its opening, or as its tab was shown again. */
+  /** Time at which the page started to wait for responses: when it was opened or its tab was shown again. */
   readonly awaitingSince: number;
-  /** Why the last request failed, where it did. */
+  /** Error of the last request, if it failed. */
   readonly error: RequestError | null;
 }
 
-/** Numbers are never called stale before this age. */
+/** Minimum age of stale data. */
 const MIN_STALE_MS = 5_000;
 
-/** An answer that takes as long is worth a word: people no longer see what happens as it does. */
+/** Minimum duration of a slow request. */
 const SLOW_MS = 1_000;
 
-export function connectionOf(facts: ConnectionFacts): Connection {
+/** Returns the state of the connection. */
+export function connectionStateOf(facts: ConnectionFacts): ConnectionState {
   const { now, intervalMs, lastGoodAt, tookMs, awaitingSince, error } = facts;
   if (error !== null) return { kind: 'lost', error };
   if (lastGoodAt === null) return { kind: 'connecting' };

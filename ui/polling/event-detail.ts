@@ -3,21 +3,23 @@ import type { EventBody } from '../../server/dashboard/protocol.js';
 import type { Api } from '../api/api.js';
 import { RequestError } from '../api/request-error.js';
 
-/** What is known in depth of the type whose panel is open. */
+/** Details of the event type whose panel is open. */
 export interface Detail {
   readonly type: string;
-  /** The last good answer; `null` before the first. */
+  /** Body of the last successful response; `null` before the first one. */
   readonly body: EventBody | null;
-  /** Why the last request failed, where it did. */
+  /** Error of the last request, if it failed. */
   readonly error: RequestError | null;
 }
 
+/** Loader of event details. */
 export interface EventDetail {
   readonly detail: ReadonlySignal<Detail | null>;
-  /** Asks for the type in depth. Keeps the last answer where the request fails. */
+  /** Loads the details of a type. If the request fails, the last body remains. */
   load(type: string, signal: AbortSignal): Promise<void>;
 }
 
+/** Creates a loader of event details. */
 export function createEventDetail(api: Api): EventDetail {
   const detail = signal<Detail | null>(null);
   return {

@@ -22,7 +22,7 @@ function show(visibility: DocumentVisibilityState): void {
   document.dispatchEvent(new Event('visibilitychange'));
 }
 
-test('a hidden tab asks nothing, and asks at once when it is shown, without calling the data stale', async () => {
+test('a hidden tab does not poll; when shown it polls at once and is not stale', async () => {
   const api = createFakeApi([eventOf('a', countsOf(1))]);
   monitor = createMonitor(api, createNavigation(window), document);
   await vi.advanceTimersByTimeAsync(0);
@@ -35,7 +35,7 @@ test('a hidden tab asks nothing, and asks at once when it is shown, without call
   expect(api.requests).toHaveLength(2);
 });
 
-test('leaving the page aborts the request under way', async () => {
+test('leaving the page aborts the request in flight', async () => {
   const api = createFakeApi();
   const signals: AbortSignal[] = [];
   api.introspection = (signal) => {
@@ -47,7 +47,7 @@ test('leaving the page aborts the request under way', async () => {
   expect(signals.map((signal) => signal.aborted)).toEqual([true]);
 });
 
-test('an opened type is asked for at once, after the table', async () => {
+test('opening a type loads it at once, after the table', async () => {
   const api = createFakeApi([eventOf('a/b', countsOf(1))]);
   const navigation = createNavigation(window);
   monitor = createMonitor(api, navigation, document);
@@ -58,7 +58,7 @@ test('an opened type is asked for at once, after the table', async () => {
   expect(monitor.detail.value?.body?.type).toBe('a/b');
 });
 
-test('a type without details leaves the connection live', async () => {
+test('a failed request for a type leaves the connection live', async () => {
   const api = createFakeApi([]);
   const navigation = createNavigation(window);
   monitor = createMonitor(api, navigation, document);
@@ -68,12 +68,12 @@ test('a type without details leaves the connection live', async () => {
   expect(monitor.connection.value.kind).toBe('live');
 });
 
-test('a slow answer is told of, and not announced over and over', async () => {
+test('a slow response is shown, but not announced repeatedly', async () => {
   const api = createFakeApi([eventOf('a', countsOf(1))]);
-  const answer = api.introspection;
+  const introspection = api.introspection;
   api.introspection = async (signal) => {
     await new Promise((resolve) => setTimeout(resolve, 2_000));
-    return answer(signal);
+    return introspection(signal);
   };
   monitor = createMonitor(api, createNavigation(window), document);
   await vi.advanceTimersByTimeAsync(2_100);

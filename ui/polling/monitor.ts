@@ -5,34 +5,35 @@ import type { Navigation } from '../routing/navigation.js';
 import type { Interval } from '../routing/route.js';
 import { createHubStore, type HubStore } from '../store/hub-store.js';
 import { type Announcer, createAnnouncer } from './announcer.js';
-import { type Connection, connectionOf } from './connection-state.js';
+import { type ConnectionState, connectionStateOf } from './connection-state.js';
 import { createEventDetail, type Detail } from './event-detail.js';
 import { createPoller } from './poller.js';
 import { createServerClock } from './server-clock.js';
 
-/** Keeps the page's knowledge of the hub fresh, and tells how fresh it is. */
+/** State of the hub and of the connection to it, updated by polling. */
 export interface Monitor {
   readonly store: HubStore;
-  /** The open panel's type in depth. */
+  /** Details of the event type whose panel is open. */
   readonly detail: ReadonlySignal<Detail | null>;
-  readonly connection: ReadonlySignal<Connection>;
+  readonly connection: ReadonlySignal<ConnectionState>;
   readonly announcement: Announcer['text'];
-  /** Milliseconds on the monotonic clock, once a second while the tab is shown. */
+  /** Milliseconds on the monotonic clock. Updates once per second while the tab is visible. */
   readonly now: ReadonlySignal<number>;
-  /** Epoch milliseconds on the server's clock, as often. */
+  /** Epoch milliseconds on the server's clock. Updates with `now`. */
   readonly serverNow: ReadonlySignal<number>;
-  /** When the last good answer came, on the monotonic clock. */
+  /** Time of the last successful response on the monotonic clock. */
   readonly lastGoodAt: ReadonlySignal<number | null>;
-  /** When the next request is due, on that clock; `null` while one goes on or polling is off. */
+  /** Time of the next request on the monotonic clock; `null` during a request or if polling is off. */
   readonly nextAt: ReadonlySignal<number | null>;
+  /** Polls now. */
   refresh(): void;
-  /** Stops polling and the clock while `held`. */
+  /** Pauses polling and the clock while `held` is true. */
   hold(held: boolean): void;
-  /** Leaves nothing running. */
+  /** Stops polling, the clock and all listeners. */
   stop(): void;
 }
 
-/** Polls while the document is shown, at the pace that the route sets. */
+/** Creates a monitor that polls while the document is visible, at the interval of the route. */
 export function createMonitor(api: Api, navigation: Navigation, document: Document): Monitor {
   const { openType } = navigation;
   const store = createHubStore();
@@ -47,17 +48,17 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
   const interval = computed(() => intervalMs(navigation.route.value.every));
 
   const run = async (abort: AbortSignal): Promise<boolean> => {
-    const askedAt = performance.now();
+    const requestedAt = performance.now();
     try {
       const { introspection, sentAt } = await api.introspection(abort);
-      const answeredAt = performance.now();
-      // The answer of a large hub has taken half a frame to read: whatever waits to be drawn comes first.
+      const respondedAt = performance.now();
+      // Parsing the response of a large hub takes half a frame. Let the browser render first.
       await new Promise((resolve) => setTimeout(resolve));
       abort.throwIfAborted();
-      // Whole numbers take a third of the room in the histories of thousands of types.
+      // Integers take a third of the memory in the histories of thousands of types.
       const at = Math.round(performance.now());
       lastGoodAt.value = now.value = at;
-      tookMs.value = answeredAt - askedAt;
+      tookMs.value = respondedAt - requestedAt;
       serverClock.sync(sentAt, at);
       const { newFailures } = store.apply(introspection, { at, serverNow: serverClock.now.value });
       announcer.failures(newFailures);
@@ -68,14 +69,14 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
       error.value = cause;
       return false;
     }
-    // One request at a time: the panel's follows the table's.
+    // One request at a time: first the table, then the panel.
     if (openType.value !== null) await load(openType.value, abort);
     return true;
   };
 
   const poller = createPoller({ run, intervalMs: () => interval.peek() });
   const connection = computed(() =>
-    connectionOf({
+    connectionStateOf({
       now: now.value,
       intervalMs: interval.value,
       lastGoodAt: lastGoodAt.value,
@@ -85,7 +86,7 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
     }),
   );
 
-  // A server about as slow as that would be talked of over and over.
+  // Otherwise a server near the limit would be announced again and again.
   const announced = computed(() => (connection.value.kind === 'slow' ? 'live' : connection.value.kind));
 
   let clock: ReturnType<typeof setInterval> | undefined;
@@ -150,7 +151,7 @@ function intervalMs(every: Interval): number | null {
   return every === 'off' ? null : Number(every) * 1_000;
 }
 
-/** Calls back on every change after the first value. */
+/** Calls `callback` on every change after the first value. */
 function onChange<T>(source: ReadonlySignal<T>, callback: (value: T) => void): () => void {
   let first = true;
   return source.subscribe((value) => {

@@ -11,8 +11,8 @@ test('waits longer after each failure, up to a minute', () => {
   expect(backoffMs(60_000, 9)).toBe(60_000);
 });
 
-test('never runs twice at a time, and waits the interval after the end of a run', async () => {
-  const ends: ((good: boolean) => void)[] = [];
+test('runs once at a time and waits the interval after each run', async () => {
+  const ends: ((succeeded: boolean) => void)[] = [];
   const run = vi.fn(() => new Promise<boolean>((resolve) => ends.push(resolve)));
   const poller = createPoller({ run, intervalMs: () => 2_000 });
   await vi.advanceTimersByTimeAsync(5_000);
@@ -29,7 +29,7 @@ test('never runs twice at a time, and waits the interval after the end of a run'
   expect(run).toHaveBeenCalledTimes(2);
 });
 
-test('backs off while the server is away and is at its pace when it is back', async () => {
+test('backs off while the server is down and returns to the interval afterwards', async () => {
   let isUp = false;
   const run = vi.fn(async () => isUp);
   createPoller({ run, intervalMs: () => 2_000 }).resume();
@@ -42,7 +42,7 @@ test('backs off while the server is away and is at its pace when it is back', as
   expect(run).toHaveBeenCalledTimes(5);
 });
 
-test('a refresh takes the place of the run that goes on', async () => {
+test('a refresh replaces the current run', async () => {
   const signals: AbortSignal[] = [];
   const poller = createPoller({
     run: (signal) => {
@@ -56,7 +56,7 @@ test('a refresh takes the place of the run that goes on', async () => {
   expect(signals.map((signal) => signal.aborted)).toEqual([true, false]);
 });
 
-test('suspended: aborts, plans nothing, ignores refreshes', async () => {
+test('suspend aborts the run, schedules none and ignores refreshes', async () => {
   const run = vi.fn(async () => true);
   const poller = createPoller({ run, intervalMs: () => 2_000 });
   poller.resume();
@@ -68,7 +68,7 @@ test('suspended: aborts, plans nothing, ignores refreshes', async () => {
   expect(poller.nextAt.value).toBeNull();
 });
 
-test('off: one run to have something to show, and no more', async () => {
+test('runs once if polling is off', async () => {
   const run = vi.fn(async () => true);
   const poller = createPoller({ run, intervalMs: () => null });
   poller.resume();

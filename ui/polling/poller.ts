@@ -1,39 +1,40 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 
-/** Runs one task over and over, never twice at a time. */
+/** Runs one task repeatedly, one run at a time. */
 export interface Poller {
-  /** When the next run is due, on the monotonic clock; `null` while one goes on or none is planned. */
+  /** Time of the next run on the monotonic clock; `null` during a run or if none is scheduled. */
   readonly nextAt: ReadonlySignal<number | null>;
-  /** Runs now, in place of the run that goes on or is planned. Does nothing while suspended. */
+  /** Runs now and replaces the current or scheduled run. Does nothing while suspended. */
   refresh(): void;
-  /** Cancels the planned run; one that goes on comes to its end. */
+  /** Cancels the scheduled run. A current run continues. */
   skip(): void;
-  /** Ends the run that goes on and plans none until `resume`. */
+  /** Aborts the current run and schedules none until `resume`. */
   suspend(): void;
-  /** Goes on, with a run at once; where polling is off, only if there never was a good one. */
+  /** Continues with an immediate run. If polling is off, it runs only if no run has succeeded yet. */
   resume(): void;
 }
 
+/** Options of `createPoller`. */
 export interface PollerOptions {
-  /** Tells whether the run was good; bad ones in a row wait longer and longer. Must end when the signal aborts. */
+  /** Resolves to true on success. Consecutive failures wait longer and longer. Must end when the signal aborts. */
   run(signal: AbortSignal): Promise<boolean>;
-  /** Time from the end of a run to the next; `null` plans none. Asked after every run. */
+  /** Returns the time from the end of a run to the next; `null` for none. Called after every run. */
   intervalMs(): number | null;
 }
 
-/** A server that is away is asked no less often than this. */
+/** Maximum delay between retries. */
 const MAX_DELAY_MS = 60_000;
 
-/** The delay after so many failures in a row: the interval, doubled from the second failure on. */
+/** Returns the delay after a number of consecutive failures: the interval, doubled from the second failure on. */
 export function backoffMs(intervalMs: number, failures: number): number {
   return Math.max(intervalMs, Math.min(MAX_DELAY_MS, intervalMs * 2 ** Math.max(0, failures - 1)));
 }
 
-/** A poller that is suspended until `resume` is called. */
+/** Creates a poller that is suspended until `resume` is called. */
 export function createPoller({ run, intervalMs }: PollerOptions): Poller {
   const nextAt = signal<number | null>(null);
   let suspended = true;
-  let everGood = false;
+  let hasSucceeded = false;
   let failures = 0;
   let current: AbortController | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -49,7 +50,7 @@ export function createPoller({ run, intervalMs }: PollerOptions): Poller {
     current = undefined;
   };
 
-  const plan = (): void => {
+  const schedule = (): void => {
     const interval = intervalMs();
     if (interval === null) return;
     const delayMs = backoffMs(interval, failures);
@@ -59,17 +60,17 @@ export function createPoller({ run, intervalMs }: PollerOptions): Poller {
 
   const cycle = async (): Promise<void> => {
     cancel();
-    const mine = new AbortController();
-    current = mine;
-    let good = false;
+    const own = new AbortController();
+    current = own;
+    let succeeded = false;
     try {
-      good = await run(mine.signal);
+      succeeded = await run(own.signal);
     } finally {
-      if (current === mine) {
+      if (current === own) {
         current = undefined;
-        everGood ||= good;
-        failures = good ? 0 : failures + 1;
-        plan();
+        hasSucceeded ||= succeeded;
+        failures = succeeded ? 0 : failures + 1;
+        schedule();
       }
     }
   };
@@ -86,7 +87,7 @@ export function createPoller({ run, intervalMs }: PollerOptions): Poller {
     },
     resume: () => {
       suspended = false;
-      if (!everGood || intervalMs() !== null) void cycle();
+      if (!hasSucceeded || intervalMs() !== null) void cycle();
     },
   };
 }

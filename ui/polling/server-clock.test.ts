@@ -4,7 +4,7 @@ import { createServerClock } from './server-clock.js';
 
 const START = Date.UTC(2026, 0, 5, 12);
 
-test('goes on between answers, from the time that the last one stated', () => {
+test('runs between responses, from the time of the last one', () => {
   const pageNow = signal(500);
   const clock = createServerClock(pageNow);
   clock.sync(START, 500);
@@ -12,7 +12,7 @@ test('goes on between answers, from the time that the last one stated', () => {
   expect(clock.now.value).toBe(START + 61_000);
 });
 
-test('never steps back because stated times are cut to the second', () => {
+test('does not step back because times are rounded to the second', () => {
   const pageNow = signal(0);
   const clock = createServerClock(pageNow);
   const seen: number[] = [];
@@ -26,7 +26,7 @@ test('never steps back because stated times are cut to the second', () => {
   expect(Math.abs((seen.at(-1) ?? 0) - (START + 700 + 9_900))).toBeLessThan(200);
 });
 
-test('follows a server whose clock is set, forward or back', () => {
+test('follows a server whose clock is set forward or back', () => {
   const clock = createServerClock(signal(0));
   clock.sync(START, 0);
   clock.sync(START + 3_600_000, 0);

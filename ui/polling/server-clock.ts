@@ -1,17 +1,21 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
 
-/** The server's clock, as the page can tell it. */
+/** Estimate of the server's clock. */
 export interface ServerClock {
-  /** Epoch milliseconds; the page's own clock until an answer told otherwise. */
+  /** Epoch milliseconds. Before the first response, this is the page's own clock. */
   readonly now: ReadonlySignal<number>;
-  /** Takes in the time that an answer states, which came at `at` on the page's monotonic clock. */
+  /** Applies the time of a response that arrived at `at` on the page's monotonic clock. */
   sync(sentAt: number, at: number): void;
 }
 
-/** Stated times fall behind by less: they are cut to the second, and travel. */
+/** Maximum lag of a response's time, from rounding to the second and from latency. */
 const MAX_LAG_MS = 2_000;
 
-/** @param pageNow milliseconds on the page's monotonic clock */
+/**
+ * Creates a clock that runs with the page and follows the server.
+ *
+ * @param pageNow milliseconds on the page's monotonic clock
+ */
 export function createServerClock(pageNow: ReadonlySignal<number>): ServerClock {
   const synced = signal<number | null>(null);
   return {
@@ -19,7 +23,7 @@ export function createServerClock(pageNow: ReadonlySignal<number>): ServerClock 
     sync: (sentAt, at) => {
       const offset = sentAt - at;
       const last = synced.value;
-      // A stated time only ever falls behind, so the largest offset is the best; one far below says the clock was set back.
+      // Times only lag, so the largest offset is the best one. A much smaller one means that the clock was set back.
       if (last === null || offset > last || offset < last - MAX_LAG_MS) synced.value = offset;
     },
   };

@@ -10,7 +10,7 @@ beforeEach(() => {
 
 afterEach(() => navigation.stop());
 
-test('typing makes no entries in the history, opening a panel makes one', () => {
+test('typing adds no entry to the history, opening a panel adds one', () => {
   const push = vi.spyOn(window.history, 'pushState');
   navigation.go({ q: 'o' }, { replace: true });
   navigation.go({ q: 'or' }, { replace: true });
@@ -21,14 +21,14 @@ test('typing makes no entries in the history, opening a panel makes one', () => 
   expect(window.location.hash).toBe('#/events/order.created?q=or');
 });
 
-test('follows a URL that is changed by hand or by Back', async () => {
+test('follows a URL that the user or Back changes', async () => {
   window.location.hash = '#/events/a%2Fb?show=failing';
   await vi.waitFor(() =>
     expect(navigation.route.value).toMatchObject({ view: 'events', name: 'a/b', show: 'failing' }),
   );
 });
 
-test('a link to an element leaves the route as it is, in the URL too', async () => {
+test('a link to an element changes neither the route nor the URL', async () => {
   navigation.go({ q: 'order' });
   window.location.hash = '#events-title';
   await vi.waitFor(() => expect(window.location.hash).toBe('#/?q=order'));

@@ -1,14 +1,14 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
 import { formatQuery, formatRoute, parseRoute, type Route } from './route.js';
 
-/** Where the page is, kept in the URL's hash. */
+/** Current route, stored in the URL's hash. */
 export interface Navigation {
   readonly route: ReadonlySignal<Route>;
-  /** The event type whose panel is open. */
+  /** Event type whose panel is open. */
   readonly openType: ReadonlySignal<string | null>;
-  /** Goes to the route with some parts changed. `replace` makes no entry in the browser's history. */
+  /** Changes parts of the route. With `replace`, the browser's history gets no new entry. */
   go(change: Partial<Route>, options?: { readonly replace?: boolean }): void;
-  /** The query that links within the page keep. */
+  /** Query that links within the page retain. */
   readonly query: ReadonlySignal<string>;
   /** Stops following the URL. */
   stop(): void;
@@ -19,7 +19,7 @@ export function createNavigation(window: Window): Navigation {
   const follow = (): void => {
     const { hash } = window.location;
     if (hash === '' || hash.startsWith('#/')) route.value = parseRoute(hash);
-    // A link to an element, such as the skip link, has moved the focus: the URL stays a route.
+    // A link to an element, such as the skip link, has moved the focus. Restore the route.
     else window.history.replaceState(null, '', formatRoute(route.value));
   };
   window.addEventListener('hashchange', follow);

@@ -25,7 +25,7 @@ const routes: fc.Arbitrary<Route> = fc.record({
   every: fc.constantFrom(...INTERVALS),
 });
 
-test('every route reads back as it was written', () => {
+test('parsing a formatted route returns the route', () => {
   fc.assert(
     fc.property(routes, (route) => {
       expect(parseRoute(formatRoute(route))).toEqual(route);
@@ -43,12 +43,12 @@ test.each([
   'a?b#c&d=e',
   ' ',
   '%2F',
-])('the type %s reads back through a real URL', (type) => {
+])('the type %s survives a round trip through a URL', (type) => {
   const url = new URL(formatRoute({ ...DEFAULT_ROUTE, name: type }), 'http://host/');
   expect(parseRoute(url.hash)).toMatchObject({ view: 'events', name: type });
 });
 
-test('what is at its default is not in the URL', () => {
+test('defaults are not in the URL', () => {
   expect(formatRoute(DEFAULT_ROUTE)).toBe('#/');
   expect(
     formatRoute({ ...DEFAULT_ROUTE, name: 'order.created', sort: 'failed', dir: 'desc', q: 'ord', show: 'failing' }),
@@ -62,10 +62,10 @@ test.each(['', '#', '#/', '#/nonsense', '#/events/', '#/?sort=constructor&dir=up
   },
 );
 
-test('a lone percent sign that a person typed stands for itself', () => {
+test('accepts a single percent sign', () => {
   expect(parseRoute('#/events/50%').name).toBe('50%');
 });
 
-test('a name with a lone surrogate makes a link and no error', () => {
+test('formats a name with a lone surrogate without an error', () => {
   expect(formatRoute({ ...DEFAULT_ROUTE, name: '\ud800' })).toBe('#/events/%EF%BF%BD');
 });

@@ -1,21 +1,23 @@
 import { wellFormed } from '../format/well-formed.js';
 
-/** Columns that the table of events can be sorted by. */
+/** Columns by which the events table can be sorted. */
 export const SORT_KEYS = ['status', 'type', 'received', 'completed', 'failed', 'rate', 'failures', 'recent'] as const;
 export type SortKey = (typeof SORT_KEYS)[number];
 
 export const DIRECTIONS = ['asc', 'desc'] as const;
 export type Direction = (typeof DIRECTIONS)[number];
 
-/** Which types the table shows. */
+/** Filters of the events table. */
 export const FILTERS = ['all', 'failing', 'active', 'idle', 'never'] as const;
 export type Filter = (typeof FILTERS)[number];
 
-/** What the page is about to show. */
+/** Views of the page. */
 export const VIEWS = ['events', 'workflows', 'agents'] as const;
 export type View = (typeof VIEWS)[number];
 
-/** How the table is parted. */
+export const VIEW_LABEL: Record<View, string> = { events: 'Events', workflows: 'Workflows', agents: 'Agents' };
+
+/** Groupings of the events table. */
 export const GROUPINGS = ['none', 'prefix'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
@@ -23,17 +25,17 @@ export type Grouping = (typeof GROUPINGS)[number];
 export const INTERVALS = ['1', '2', '5', '15', '60', 'off'] as const;
 export type Interval = (typeof INTERVALS)[number];
 
-/** Everything that a person sets on the page, but for what belongs to the person: theme and shortcuts. */
+/** Settings of the page that the URL holds. Theme and shortcuts are preferences of the user, not of the URL. */
 export interface Route {
   readonly view: View;
-  /** What is open in the view: the panel of an event type, one workflow, one agent. */
+  /** Open item of the view: an event type, a workflow or an agent. */
   readonly name: string | null;
   readonly q: string;
   readonly sort: SortKey;
   readonly dir: Direction;
   readonly show: Filter;
   readonly group: Grouping;
-  /** Prefixes of the groups of which only the head is shown. */
+  /** Prefixes of the collapsed groups. */
   readonly closed: readonly string[];
   readonly every: Interval;
 }
@@ -50,12 +52,12 @@ export const DEFAULT_ROUTE: Route = {
   every: '2',
 };
 
-/** The direction that a column is sorted in first: names from A, numbers from the largest, the worst status first. */
+/** Returns the initial sort direction of a column: names from A, numbers from the largest, the worst status first. */
 export function firstDirection(sort: SortKey): Direction {
   return sort === 'type' || sort === 'status' ? 'asc' : 'desc';
 }
 
-/** Reads a location's hash. What it does not understand it takes as not set. */
+/** Parses a location's hash. Invalid parts get their defaults. */
 export function parseRoute(hash: string): Route {
   const [path = '', ...rest] = hash.replace(/^#/, '').split('?');
   const query = new URLSearchParams(rest.join('?'));
@@ -75,18 +77,18 @@ export function parseRoute(hash: string): Route {
   };
 }
 
-/** Writes a route as a hash; what is at its default is left out. */
+/** Formats a route as a hash, without settings that have their defaults. */
 export function formatRoute(route: Route): string {
   return viewPath(route.view, route.name) + formatQuery(route);
 }
 
-/** The hash of a view, or of what is open in it, without a query. */
+/** Returns the hash of a view or of an item in it, without a query. */
 export function viewPath(view: View, name: string | null = null): string {
   if (name !== null) return `#/${view}/${encodeURIComponent(wellFormed(name))}`;
   return view === DEFAULT_ROUTE.view ? '#/' : `#/${view}`;
 }
 
-/** The query of a route's hash, with its "?"; empty where everything is at its default. */
+/** Returns the query of a route's hash, with its "?"; empty if every setting has its default. */
 export function formatQuery(route: Route): string {
   const query = new URLSearchParams();
   const defaults: Route = { ...DEFAULT_ROUTE, dir: firstDirection(route.sort) };
@@ -105,7 +107,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A person typed a lone "%": it stands for itself.
+    // The user typed a single "%".
     return text;
   }
 }

@@ -7,15 +7,15 @@ export interface CopyButtonProps {
   readonly label: string;
   readonly icon?: IconName;
   readonly title?: string;
-  /** As text among text, and not as a button. */
+  /** True to show the button as inline text. */
   readonly isInline?: boolean;
-  /** Asked when pressed. */
+  /** Returns the text to copy. Called on each click. */
   readonly text: () => string;
 }
 
 const SHOWN_MS = 2_000;
 
-/** Copies a text, and says for a moment whether it could. */
+/** Button that copies a text and shows the outcome for two seconds. */
 export function CopyButton({ label, icon = 'copy', title, isInline = false, text }: CopyButtonProps): JSX.Element {
   const [copied, setCopied] = useState<boolean | null>(null);
   useEffect(() => {

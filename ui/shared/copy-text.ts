@@ -1,10 +1,10 @@
-/** Copies text. Tells whether it could. */
+/** Copies text to the clipboard. Resolves to false if the browser does not allow it. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // Refused, or absent, as on plain HTTP, where dashboards in private networks often are.
+    // Denied, or absent on plain HTTP, which private networks often use.
     return copyBySelection(text);
   }
 }

@@ -4,28 +4,28 @@ import { UNKNOWN } from '../format/count.js';
 import { Count } from './count.js';
 import { Stat, type StatProps } from './stat.js';
 
-/** The counters of a hub, of an event type or of a workflow. */
+/** Counter of a hub, an event type or a workflow. */
 export type Counter = Exclude<keyof Counts, 'lastReceivedAt' | 'lastFailedAt'> | 'deduplicated' | 'processes';
 
-/** What counters are called, and how they look. */
+/** Label, icon and colour of each counter. */
 export const COUNTER_LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
   received: { label: 'Received', icon: 'dot', tone: 'received', title: 'Events accepted' },
   completed: { label: 'Completed', icon: 'check', tone: 'completed', title: 'Events whose last attempt succeeded' },
-  failed: { label: 'Failed', icon: 'triangle', tone: 'failed', title: 'Events given up' },
-  pending: { label: 'Pending', title: 'Accepted and not ended: waiting, delayed or running' },
+  failed: { label: 'Failed', icon: 'triangle', tone: 'failed', title: 'Events whose last attempt failed' },
+  pending: { label: 'Pending', title: 'Events that have not ended: waiting, delayed or running' },
   active: { label: 'Active', title: 'Handlers running now' },
-  retried: { label: 'Retried', title: 'Attempts that failed and were scheduled again' },
-  processes: { label: 'Processes', title: 'Running hubs that take this work' },
-  deduplicated: { label: 'Deduplicated', title: 'Events whose dedupe id was known' },
+  retried: { label: 'Retried', title: 'Failed attempts that were retried' },
+  processes: { label: 'Processes', title: 'Processes that handle these events' },
+  deduplicated: { label: 'Deduplicated', title: 'Events not accepted because their dedupe id was known' },
 };
 
 export interface CountStatsProps {
   readonly counters: readonly Counter[];
-  /** What is not in it is not known. */
+  /** Values by counter. Missing ones are unknown. */
   readonly counts: { readonly [C in Counter]?: number | undefined } | null;
 }
 
-/** Counters with their names, as entries of a `<dl>`. */
+/** Counters with their labels, as entries of a `<dl>`. */
 export function CountStats({ counters, counts }: CountStatsProps): JSX.Element {
   return (
     <>

@@ -6,7 +6,7 @@ export interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** A modal dialog with a title and a button that closes it. Whoever has the reference opens it. */
+/** Modal dialog with a title and a close button. The owner of `dialogRef` opens it. */
 export function Dialog({ dialogRef, title, children }: DialogProps): JSX.Element {
   return (
     <dialog ref={dialogRef} class="dialog" aria-label={title}>

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 
-/** What stands where there is nothing to show: why, and the way on. */
+/** Placeholder for an empty view, with the reason and the next step. */
 export function EmptyState({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
   return (
     <div class="empty card">

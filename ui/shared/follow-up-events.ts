@@ -1,6 +1,6 @@
 import type { EventIntrospection } from '../../server/dashboard/protocol.js';
 
-/** An event that is emitted after another, or after a workflow's run. */
+/** Event that is emitted when another event or a workflow run ends. */
 export interface FollowUp {
   readonly when: 'success' | 'failure' | 'complete';
   readonly type: string;
@@ -12,7 +12,7 @@ export const WHEN_LABEL: Record<FollowUp['when'], string> = {
   complete: 'On complete',
 };
 
-/** What follows, in the order in which people think of it. */
+/** Returns the follow-up events of an event type or a workflow. */
 export function followUpsOf(
   source: Pick<EventIntrospection, 'onSuccess' | 'onFailure' | 'onComplete'>,
 ): readonly FollowUp[] {

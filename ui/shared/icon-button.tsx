@@ -8,7 +8,7 @@ export interface IconButtonProps {
   readonly onClick: () => void;
 }
 
-/** A button that shows a picture in place of its name. */
+/** Button that shows an icon instead of its label. */
 export function IconButton({ icon, label, title = label, onClick }: IconButtonProps): JSX.Element {
   return (
     <button type="button" class="icon-button" aria-label={label} title={title} onClick={onClick}>

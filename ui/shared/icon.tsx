@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 
-// Drawn on a grid of 16; shapes and not characters, so that they look the same whatever fonts there are.
+// Shapes on a 16 by 16 grid. Characters would look different in each font.
 const CIRCLE = 'M8 4a4 4 0 1 1 0 8 4 4 0 0 1 0-8Z';
 const PATHS = {
   dot: CIRCLE,
@@ -26,7 +26,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** A picture beside a word that says the same. */
+/** Decorative icon beside a text that says the same. */
 export function Icon({ name }: { name: IconName }): JSX.Element {
   return (
     <svg class={`icon icon-${name}`} viewBox="0 0 16 16" aria-hidden="true">

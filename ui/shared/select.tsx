@@ -3,13 +3,13 @@ import type { JSX } from 'preact';
 export interface SelectProps<T extends string> {
   readonly label: string;
   readonly options: readonly T[];
-  /** What an option is called. */
+  /** Returns the text of an option. */
   readonly nameOf: (option: T) => string;
   readonly value: T;
   readonly onChange: (value: T) => void;
 }
 
-/** A choice of one, with its label before it. */
+/** Select box with its label. */
 export function Select<T extends string>({ label, options, nameOf, value, onChange }: SelectProps<T>): JSX.Element {
   return (
     <label class="select" title={label}>

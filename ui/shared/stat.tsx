@@ -9,7 +9,7 @@ export interface StatProps {
   readonly children: ComponentChildren;
 }
 
-/** One number with its name, as an entry of a `<dl>`. */
+/** Number with its label, as an entry of a `<dl>`. */
 export function Stat({ label, icon, tone, title, children }: StatProps): JSX.Element {
   return (
     <div class="stat" title={title}>

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 
-/** Stands in for what is shown before the first answer. */
+/** Placeholder until the first response arrives. */
 export function TableSkeleton(): JSX.Element {
   return (
     <div class="card skeleton">

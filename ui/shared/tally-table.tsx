@@ -4,12 +4,12 @@ import { Count } from './count.js';
 
 export interface TallyTableProps {
   readonly caption: string;
-  /** What a row is about. */
+  /** Header of the first column. */
   readonly head: string;
   readonly rows: readonly (Tally & { readonly name: string })[];
 }
 
-/** Counts under each other. */
+/** Table of received, completed and failed counts. */
 export function TallyTable({ caption, head, rows }: TallyTableProps): JSX.Element {
   return (
     <table class="data-table">

@@ -1,6 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { VIEW_LABEL } from '../app/view-links.js';
-import type { View } from '../routing/route.js';
+import { VIEW_LABEL, type View } from '../routing/route.js';
 import type { HubStore } from '../store/hub-store.js';
 import { EmptyState } from './empty-state.js';
 import { TableSkeleton } from './table-skeleton.js';
@@ -8,15 +7,16 @@ import { TableSkeleton } from './table-skeleton.js';
 export interface ViewSectionProps {
   readonly view: View;
   readonly store: HubStore;
-  /** Beside the title. */
+  /** Content beside the title. */
   readonly aside?: ComponentChildren;
-  /** Whether the hub has nothing of this kind, and how to begin. */
+  /** True if the hub has nothing to show in this view. */
   readonly isEmpty: boolean;
+  /** Next step for an empty view. */
   readonly hint: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
-/** A view with its title, or what stands in its place: before the first answer, and where there is nothing to show. */
+/** View with its title. Shows a placeholder before the first response and for an empty view. */
 export function ViewSection({ view, store, aside, isEmpty, hint, children }: ViewSectionProps): JSX.Element {
   return (
     <section class="view" aria-labelledby={`${view}-title`}>

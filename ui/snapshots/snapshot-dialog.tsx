@@ -7,26 +7,28 @@ export interface SnapshotDialogProps {
   readonly snapshots: Snapshots;
 }
 
-/** Saves what the page shows to a file, and opens such a file. */
+/** Dialog that saves a snapshot to a file and opens one. */
 export function SnapshotDialog({ dialogRef, snapshots }: SnapshotDialogProps): JSX.Element {
   return (
     <Dialog dialogRef={dialogRef} title="Snapshot">
-      <p>A file of what this page shows. Drop one on the page to open it.</p>
+      <p>
+        A snapshot is a file of what this page shows, to look at later or elsewhere. Drop one on the page to open it.
+      </p>
       <p role="alert" class="tone-failed">
         {snapshots.problem}
       </p>
       <button type="button" class="button" disabled={snapshots.shown.store.hub.value === null} onClick={snapshots.save}>
-        Save
+        Save snapshot
       </button>
       <label class="button file">
-        Open a file
+        Open snapshot
         <input
           type="file"
           accept=".json"
           onChange={({ currentTarget }) => {
             const [file] = currentTarget.files ?? [];
             if (file !== undefined) void snapshots.open(file);
-            // So that the same file can be chosen again.
+            // Allows choosing the same file again.
             currentTarget.value = '';
           }}
         />

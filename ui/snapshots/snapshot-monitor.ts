@@ -4,17 +4,17 @@ import type { History, Sample } from '../store/history.js';
 import { createHubStore } from '../store/hub-store.js';
 import type { Snapshot } from './snapshot.js';
 
-/** What a snapshot knows, as if its moment were now and went on for ever. */
+/** Creates a monitor of a snapshot, whose clock stands at the time of the snapshot. */
 export function createSnapshotMonitor(snapshot: Snapshot): Monitor {
   const { serverNow, introspection, detail } = snapshot;
-  // Samples are moved onto the clock of this page.
+  // Shift the samples to the clock of this page.
   const at = serverNow - performance.timeOrigin;
-  const moved = (history: History): Sample[] =>
+  const shifted = (history: History): Sample[] =>
     history.map((sample) => ({ ...sample, at: sample.at - snapshot.at + at }));
   const histories = new Map(
-    introspection.events.map(({ type }, index) => [type, moved(snapshot.histories[index] ?? [])]),
+    introspection.events.map(({ type }, index) => [type, shifted(snapshot.histories[index] ?? [])]),
   );
-  const store = createHubStore({ histories, activity: moved(snapshot.activity) });
+  const store = createHubStore({ histories, activity: shifted(snapshot.activity) });
   store.apply(introspection, { at, serverNow });
   return {
     store,

@@ -2,11 +2,19 @@ import { expect, test } from 'vitest';
 import { ratePerSecond } from '../store/history.js';
 import type { HubStore } from '../store/hub-store.js';
 import { createHubStore } from '../store/hub-store.js';
-import { answerOf, countsOf, detailOf, eventOf, momentAt, SERVER_NOW, workflowOf } from '../testing/test-data.js';
+import {
+  countsOf,
+  detailOf,
+  eventOf,
+  introspectionOf,
+  momentAt,
+  SERVER_NOW,
+  workflowOf,
+} from '../testing/test-data.js';
 import { readSnapshot, takeSnapshot } from './snapshot.js';
 import { createSnapshotMonitor } from './snapshot-monitor.js';
 
-/** A store that has been polled every 2 seconds for a minute, while ten events came each time. */
+/** Returns a store after a minute of polls every 2 seconds, with ten events each. */
 function polledStore(): HubStore {
   const store = createHubStore();
   const workflows = [workflowOf('fulfil', ['pick'])];
@@ -15,7 +23,10 @@ function polledStore(): HubStore {
       lastReceivedAt: SERVER_NOW + poll * 2_000,
       ...(poll > 20 && { lastFailedAt: SERVER_NOW + 40_000 }),
     });
-    store.apply(answerOf([eventOf('__proto__', busy), eventOf('idle')], {}, { workflows }), momentAt(poll * 2_000));
+    store.apply(
+      introspectionOf([eventOf('__proto__', busy), eventOf('idle')], {}, { workflows }),
+      momentAt(poll * 2_000),
+    );
   }
   return store;
 }
@@ -26,7 +37,7 @@ function reopened(store: HubStore): HubStore {
   return createSnapshotMonitor(readSnapshot(text ?? '')).store;
 }
 
-test('what a page knew is there again: counts, statuses, rates and drawings', () => {
+test('restores counts, statuses, rates and sparklines', () => {
   const store = polledStore();
   const opened = reopened(store);
   expect(opened.hub.value).toEqual(store.hub.value);
@@ -40,26 +51,26 @@ test('what a page knew is there again: counts, statuses, rates and drawings', ()
   expect(ratePerSecond(opened.activity.value)).toBe(ratePerSecond(store.activity.value));
 });
 
-test('samples keep their time of day on the clock of the page that opens them', () => {
+test('samples have the same time of day on the clock of the page that opens them', () => {
   const opened = reopened(polledStore());
   const last = opened.activity.value.at(-1)?.at ?? 0;
   expect(performance.timeOrigin + last).toBeCloseTo(SERVER_NOW + 60_000, -1);
 });
 
-test('the open panel comes along', () => {
+test('contains the details of the open panel', () => {
   const store = polledStore();
   const detail = { value: { type: 'idle', body: detailOf('idle', countsOf(0)), error: null } };
   const { detail: opened } = createSnapshotMonitor(readSnapshot(takeSnapshot({ store, detail }) ?? ''));
   expect(opened.value?.body?.type).toBe('idle');
 });
 
-test('before the first answer there is nothing to take', () => {
+test('there is no snapshot before the first response', () => {
   expect(takeSnapshot({ store: createHubStore(), detail: { value: null } })).toBeNull();
 });
 
 test.each(['', '{}', '[1]', 'null', '{"format":"hubline snapshot 99"}', '\u0000\u0001'])(
-  '%j is refused in words',
+  'rejects %j with a message for the user',
   (text) => {
-    expect(() => readSnapshot(text)).toThrow('This file is not a snapshot of a dashboard, or one of another version.');
+    expect(() => readSnapshot(text)).toThrow('This file is not a dashboard snapshot, or its version is not supported.');
   },
 );

@@ -5,22 +5,22 @@ import type { Detail } from '../polling/event-detail.js';
 import type { History, Sample } from '../store/history.js';
 import type { HubStore } from '../store/hub-store.js';
 
-/** What a page knew at one time. In a file it is JSON. */
+/** State of the page at one time. The file format is JSON. */
 export interface Snapshot {
   readonly format: typeof FORMAT;
-  /** Milliseconds on the monotonic clock of the page that took it; so are the times of samples. */
+  /** Milliseconds on the monotonic clock of the page that took the snapshot, like the times of samples. */
   readonly at: number;
-  /** The same moment in epoch milliseconds on the server's clock. */
+  /** Same time in epoch milliseconds on the server's clock. */
   readonly serverNow: number;
   readonly introspection: Introspection;
-  /** The samples of each event type, in the order of `introspection.events`. */
+  /** Samples of each event type, in the order of `introspection.events`. */
   readonly histories: readonly History[];
   readonly activity: History;
-  /** The type whose panel was open, in depth. */
+  /** Details of the event type whose panel was open. */
   readonly detail: EventBody | null;
 }
 
-/** Its number rises where older files can no longer be read. */
+/** Format marker. Its number rises if older files can no longer be read. */
 const FORMAT = 'hubline snapshot 1';
 
 const history = array(
@@ -37,14 +37,14 @@ const snapshot: Decoder<Snapshot> = object<Snapshot>({
   detail: nullable(eventBody),
 });
 
-/** What a snapshot is taken of. */
-export interface Knowledge {
+/** State from which a snapshot is taken. */
+export interface SnapshotSource {
   readonly store: HubStore;
   readonly detail: { readonly value: Detail | null };
 }
 
-/** The text of a file of what the page knows; `null` before the first answer. */
-export function takeSnapshot({ store, detail }: Knowledge): string | null {
+/** Returns the text of a snapshot file; `null` before the first response. */
+export function takeSnapshot({ store, detail }: SnapshotSource): string | null {
   const hub = store.hub.value;
   if (hub === null) return null;
   const rows = [...store.rows.value.values()];
@@ -64,11 +64,15 @@ export function takeSnapshot({ store, detail }: Knowledge): string | null {
   return JSON.stringify(taken);
 }
 
-/** Reads such a file. @throws {Error} whose message is for the person who chose it */
+/**
+ * Parses the text of a snapshot file.
+ *
+ * @throws {Error} with a message for the user who chose the file
+ */
 export function readSnapshot(text: string): Snapshot {
   try {
     return decodeBody(snapshot, JSON.parse(text));
   } catch (cause) {
-    throw new Error('This file is not a snapshot of a dashboard, or one of another version.', { cause });
+    throw new Error('This file is not a dashboard snapshot, or its version is not supported.', { cause });
   }
 }

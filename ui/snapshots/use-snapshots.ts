@@ -3,20 +3,24 @@ import type { Monitor } from '../polling/monitor.js';
 import { readSnapshot, takeSnapshot } from './snapshot.js';
 import { createSnapshotMonitor } from './snapshot-monitor.js';
 
-/** The page's state as files. */
+/** Snapshots of the page as files. */
 export interface Snapshots {
-  /** What the page shows: the hub as it is, or as an opened snapshot has it. */
+  /** Monitor that the page shows: the live hub or an opened snapshot. */
   readonly shown: Monitor;
-  /** Why the last file could not be opened. */
+  /** Message about the last file, if opening it failed. */
   readonly problem: string;
   save(): void;
   open(file: File): Promise<void>;
-  /** Goes back to the hub as it is. */
+  /** Returns to the live hub. */
   close(): void;
 }
 
-/** Saves and opens snapshots; a file that is dropped on the page is opened too. @param onOpen after every attempt */
-export function useSnapshots(live: Monitor, onOpen: (isGood: boolean) => void): Snapshots {
+/**
+ * Saves and opens snapshots. A file that is dropped on the page is opened too.
+ *
+ * @param onOpen called after every attempt to open a file
+ */
+export function useSnapshots(live: Monitor, onOpen: (succeeded: boolean) => void): Snapshots {
   const [shown, setShown] = useState(live);
   const [problem, setProblem] = useState('');
 
@@ -62,7 +66,7 @@ export function useSnapshots(live: Monitor, onOpen: (isGood: boolean) => void): 
   };
 }
 
-/** "2026-01-05-120000", in UTC. */
+/** Formats a time for a file name, in UTC: "2026-01-05-120000". */
 function timeInName(epochMs: number): string {
   return new Date(epochMs).toISOString().slice(0, 19).replace('T', '-').replaceAll(':', '');
 }

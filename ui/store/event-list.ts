@@ -1,9 +1,9 @@
 import type { Filter, Route, SortKey } from '../routing/route.js';
 import { type EventRow, failureRatio } from './event-row.js';
 import type { EventStatus } from './event-status.js';
-import { counted, ratePerSecond } from './history.js';
+import { increaseOver, ratePerSecond } from './history.js';
 
-/** What decides which rows the table shows, and in what order. */
+/** Parts of the route that select and sort the rows of the table. */
 export type ListQuery = Pick<Route, 'q' | 'sort' | 'dir' | 'show'>;
 
 const STATUS_RANK: Record<EventStatus, number> = { failing: 0, active: 1, idle: 2, never: 3 };
@@ -15,13 +15,13 @@ const SORT_VALUE: Record<Exclude<SortKey, 'type'>, (row: EventRow) => number | n
   failed: ({ metrics }) => metrics.failed,
   rate: ({ history }) => ratePerSecond(history),
   failures: ({ metrics }) => failureRatio(metrics),
-  recent: ({ history }) => counted(history).received,
+  recent: ({ history }) => increaseOver(history).received,
 };
 
 /**
- * The rows that a query shows, in its order. Unknown values come last in both directions; equals stand by name.
+ * Returns the rows that match a query, sorted. Unknown values come last in both directions; equal rows are sorted by name.
  *
- * @param rows by name
+ * @param rows rows sorted by name
  */
 export function listRows(rows: Iterable<EventRow>, { q, sort, dir, show }: ListQuery): readonly EventRow[] {
   const needle = q.trim().toLowerCase();
@@ -34,7 +34,7 @@ export function listRows(rows: Iterable<EventRow>, { q, sort, dir, show }: ListQ
   return dir === 'asc' ? shown : shown.reverse();
 }
 
-/** The sort is stable, so that equals stay by name. */
+// The sort is stable, so equal rows stay sorted by name.
 function sortBy(
   rows: readonly EventRow[],
   sortValue: (row: EventRow) => number | null,
@@ -49,7 +49,7 @@ function sortBy(
     .map(({ row }) => row);
 }
 
-/** How many types each filter would show. */
+/** Counts the rows that each filter would show. */
 export function countByFilter(rows: Iterable<EventRow>): Record<Filter, number> {
   const counts: Record<Filter, number> = { all: 0, failing: 0, active: 0, idle: 0, never: 0 };
   for (const { status } of rows) {
@@ -60,8 +60,8 @@ export function countByFilter(rows: Iterable<EventRow>): Record<Filter, number> 
 }
 
 /**
- * The order to show while rows must not move: those shown stay where they are, even where the query no longer matches
- * them, and new ones come last.
+ * Returns the order while rows must not move: visible rows stay in place, even if the query no longer matches them, and
+ * new rows come last.
  */
 export function holdOrder<T>(
   shown: readonly T[],

@@ -1,26 +1,35 @@
 import { computed, type ReadonlySignal } from '@preact/signals';
 import type { Counts, EventIntrospection, EventKind } from '../../server/dashboard/protocol.js';
 import { type EventStatus, eventStatus } from './event-status.js';
-import { addSample, counted, type History, lastRestart, ratePerSecond, seenSlices, type Tally } from './history.js';
+import {
+  addSample,
+  type History,
+  increaseOver,
+  lastRestart,
+  ratePerSecond,
+  recentSlices,
+  type Tally,
+} from './history.js';
 import type { Moment, Reading } from './moment.js';
 import { type Sparkline, sparkline } from './sparkline.js';
+import { subscribeTo } from './subscribe-to.js';
 
-/** What a row of the table shows. Two views of equal values are the same object, so a row renders only on a change. */
+/** Values of a table row. Equal values are the same object, so that a row renders only on a change. */
 export interface RowView extends Tally, Sparkline {
   readonly kind: EventKind;
   readonly status: EventStatus;
   readonly ratePerSecond: number | null;
-  /** Part of the ended events that failed; `null` while none has ended. */
+  /** Failed events divided by completed and failed events; `null` before the first one. */
   readonly failureRatio: number | null;
-  /** Events received in the time that the sparkline shows. */
+  /** Events received in the period of the sparkline. */
   readonly recent: number;
-  /** Counting began anew a moment ago. */
+  /** True if the counters restarted in the last minute. */
   readonly restarted: boolean;
 }
 
 /**
- * One registered event type and its samples. What is a signal follows the store's readings; the rest is as of the last
- * one, for lists of thousands of rows, which follow the readings themselves.
+ * Registered event type with its samples. The signals update with each response. The plain fields have the values of the
+ * last response: lists of thousands of rows read them and subscribe to `HubStore.reading` instead.
  */
 export interface EventRow {
   readonly kind: 'row';
@@ -28,27 +37,29 @@ export interface EventRow {
   readonly metrics: Counts;
   readonly status: EventStatus;
   readonly history: History;
-  /** The type as last read, whole. */
+  /** Description of the type in the last response. */
   readonly event: ReadonlySignal<EventIntrospection>;
   readonly view: ReadonlySignal<RowView>;
-  /** Takes in an answer and returns what was counted since the one before. */
+  /** Applies a response and returns the increase of each counter since the previous one. */
   update(event: EventIntrospection, reading: Reading): Tally;
 }
 
-/** A row says for this long that its counting began anew. */
+/** Time for which a row is marked as restarted. */
 const RESTARTED_MS = 60_000;
 
 /**
- * @param readings changes with every answer that was taken in
- * @param past what was seen of the type before
+ * Creates the row of an event type.
+ *
+ * @param readings signal that changes with every applied response
+ * @param earlier samples from before the store was created
  */
 export function createEventRow(
   first: EventIntrospection,
   reading: Reading,
   readings: ReadonlySignal<Moment>,
-  past: History = [],
+  earlier: History = [],
 ): EventRow {
-  const history = [...past];
+  const history = [...earlier];
   let changedAt = Number.NEGATIVE_INFINITY;
   let event = first;
   let status: EventStatus = 'never';
@@ -74,7 +85,7 @@ export function createEventRow(
     },
     history,
     event: computed(() => {
-      readings.value;
+      subscribeTo(readings);
       return event;
     }),
     view: computed(() => {
@@ -86,7 +97,7 @@ export function createEventRow(
   };
 }
 
-/** Failed events as a part of those that ended; `null` while none has. */
+/** Returns failed events divided by completed and failed events; `null` before the first one. */
 export function failureRatio({ completed, failed }: Tally): number | null {
   return completed + failed === 0 ? null : failed / (completed + failed);
 }
@@ -102,8 +113,8 @@ function viewOf({ kind, metrics }: EventIntrospection, status: EventStatus, hist
     status,
     ratePerSecond: ratePerSecond(history),
     failureRatio: failureRatio(metrics),
-    recent: counted(history).received,
+    recent: increaseOver(history).received,
     restarted: restartedAt !== undefined && restartedAt > at - RESTARTED_MS,
-    ...sparkline(seenSlices(history, at)),
+    ...sparkline(recentSlices(history, at)),
   };
 }

@@ -11,7 +11,7 @@ test.each<[EventStatus, string, Counts]>([
   ['active', 'a handler runs', countsOf(5, 0, { pending: 1, active: 1 })],
   ['failing', 'failed within 5 minutes', countsOf(5, 1, { lastFailedAt: SERVER_NOW - FAILING_MS + 1 })],
   ['idle', 'failed 5 minutes ago', countsOf(5, 1, { lastFailedAt: SERVER_NOW - FAILING_MS })],
-  ['failing', 'failing goes before active', countsOf(5, 1, { active: 1, lastFailedAt: SERVER_NOW })],
+  ['failing', 'failing takes precedence over active', countsOf(5, 1, { active: 1, lastFailedAt: SERVER_NOW })],
 ])('%s: %s', (expected, _, counts) => {
   expect(eventStatus(counts, Number.NEGATIVE_INFINITY, momentAt(0))).toBe(expected);
 });
@@ -20,6 +20,6 @@ test.each<[EventStatus, number]>([
   ['active', 0],
   ['active', ACTIVE_MS - 1],
   ['idle', ACTIVE_MS],
-])('%s %i ms after the page saw a delayed event complete', (expected, passed) => {
+])('%s %i ms after a delayed event completed', (expected, passed) => {
   expect(eventStatus(countsOf(6, 0, { lastReceivedAt: 1 }), 1_000, momentAt(1_000 + passed))).toBe(expected);
 });

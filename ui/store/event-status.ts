@@ -2,26 +2,26 @@ import type { Counts } from '../../server/dashboard/protocol.js';
 import { HISTORY_MS } from './history.js';
 import type { Moment } from './moment.js';
 
-/** What an event type is doing. */
+/** Status of an event type. */
 export type EventStatus = 'failing' | 'active' | 'idle' | 'never';
 
-/** A type that failed within this time is failing. */
+/** A type is failing for this time after a failure. */
 export const FAILING_MS = HISTORY_MS;
 
-/** A type that did anything within this time is active. */
+/** A type is active for this time after any activity. */
 export const ACTIVE_MS = 60_000;
 
 /**
- * Decides the status of a type. The server's own times tell what happened before the page was opened; what the page saw
- * tells what has no time of its own, such as a delayed event that completed now. The first that holds:
+ * Returns the status of a type. The server's times cover the time before the page was opened; `changedAt` covers changes
+ * without a time, such as a delayed event that completes. The first rule that applies decides:
  *
- * 1. failing: a failure in the last 5 minutes
- * 2. active: a handler runs, or an event came or ended in the last minute
+ * 1. failing: an event failed in the last 5 minutes
+ * 2. active: a handler runs, or an event was received or ended in the last minute
  * 3. never: no event was ever received
- * 4. idle
+ * 4. idle: none of the above
  *
- * @param changedAt when the page last saw a count rise, on its monotonic clock
- * @param now when `counts` were read
+ * @param changedAt time at which the page last saw a counter rise, on its monotonic clock
+ * @param now time at which `counts` were read
  */
 export function eventStatus(counts: Counts, changedAt: number, { at, serverNow }: Moment): EventStatus {
   if (isWithin(counts.lastFailedAt, FAILING_MS, serverNow)) return 'failing';

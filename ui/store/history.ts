@@ -3,42 +3,42 @@ import type { Counts } from '../../server/dashboard/protocol.js';
 /** The counters that the page draws over time. */
 export type Tally = Pick<Counts, 'received' | 'completed' | 'failed'>;
 
-/** Counters as they stood at one time. */
+/** Counter values at one time. */
 export interface Sample extends Tally {
   /** Milliseconds on the page's own monotonic clock. */
   readonly at: number;
-  /** Counting began anew before this sample, so the step from the one before it is unknown. */
+  /** True if the counters restarted before this sample. The increase since the previous sample is then unknown. */
   readonly restarted: boolean;
 }
 
-/** Samples of one counter, oldest first. The first is a baseline: what it counts happened before the page looked. */
+/** Samples of the counters, oldest first. The first one is a baseline: it counts events from before the page was opened. */
 export type History = readonly Sample[];
 
-/** What happened in one slice of a history. */
+/** Increase of the counters in one slice of a history. */
 export interface Slice extends Tally {
   readonly at: number;
-  /** How much of the slice lies between known samples; 0 where nothing is known. */
+  /** Part of the slice between known samples; 0 if there are none. */
   readonly coveredMs: number;
 }
 
-/** How far back a history goes. */
+/** Period of a history. */
 export const HISTORY_MS = 300_000;
 
-/** How finely a history is drawn. */
+/** Length of one slice in charts. */
 export const SLICE_MS = 5_000;
 
-/** The least that a drawing shows. */
+/** Minimum period that a chart shows. */
 const MIN_SHOWN_MS = 30_000;
 
-/** A sample between two that are no further apart than this is left out, whatever the poll interval. */
+/** A sample between two others that are at most this far apart is dropped, at any poll interval. */
 const RESOLUTION_MS = 5_000;
 
-/** No history holds more: two samples in every stretch of the resolution, and the two ends. */
+/** Maximum number of samples in a history: two per resolution interval, and both ends. */
 export const MAX_SAMPLES = (2 * HISTORY_MS) / RESOLUTION_MS + 2;
 
 /**
- * Adds a sample in place, for there may be thousands of histories, and returns what was counted since the last one.
- * A counter that went down began anew, and so did all where `hubRestarted`.
+ * Adds a sample in place, because there may be thousands of histories, and returns the increase of each counter since the
+ * previous sample. A counter that went down has restarted. With `hubRestarted`, all counters have.
  */
 export function addSample(history: Sample[], at: number, tally: Tally, hubRestarted: boolean): Tally {
   const { received, completed, failed } = tally;
@@ -49,14 +49,14 @@ export function addSample(history: Sample[], at: number, tally: Tally, hubRestar
   const next = { at, received, completed, failed, restarted };
   if (last !== undefined && (last.at === at || isRedundant(history.at(-2), last, next))) history.pop();
   history.push(next);
-  // One sample from before the span is kept: the first step inside it starts there.
+  // Retain one sample from before the period: the first increase inside it starts there.
   while (history.length > MAX_SAMPLES || (history[1]?.at ?? at) <= at - HISTORY_MS) history.shift();
   return last === undefined ? NOTHING : increase(last, next);
 }
 
 const NOTHING: Tally = { received: 0, completed: 0, failed: 0 };
 
-/** Whether `last` says little that its neighbours don't: all three are close, or counters stood still. */
+/** Returns true if `last` adds no detail: it is close to its neighbours, or no counter changed. */
 function isRedundant(before: Sample | undefined, last: Sample, next: Sample): boolean {
   if (before === undefined || last.restarted || next.restarted) return false;
   return next.at - before.at <= RESOLUTION_MS || (isSame(before, last) && isSame(last, next));
@@ -66,7 +66,7 @@ function isSame(a: Tally, b: Tally): boolean {
   return a.received === b.received && a.completed === b.completed && a.failed === b.failed;
 }
 
-/** How much each counter rose from one sample to the next. */
+/** Returns the increase of each counter between two samples. */
 function increase(from: Sample, to: Sample): Tally {
   if (to.restarted) return NOTHING;
   return {
@@ -76,8 +76,8 @@ function increase(from: Sample, to: Sample): Tally {
   };
 }
 
-/** What was counted over a history. */
-export function counted(history: History): Tally {
+/** Returns the increase of each counter over a history. */
+export function increaseOver(history: History): Tally {
   const total = { received: 0, completed: 0, failed: 0 };
   for (const [from, to] of steps(history)) {
     const step = increase(from, to);
@@ -88,15 +88,15 @@ export function counted(history: History): Tally {
   return total;
 }
 
-/** What a rate is taken over, where polls are no further apart. */
+/** Period of a rate, unless polls are further apart. */
 const RATE_SPAN_MS = 10_000;
 
-/** A rate over less time than this says more about chance than about the hub. */
+/** Minimum period of a rate. Over less time, chance dominates. */
 const MIN_RATE_SPAN_MS = 900;
 
 /**
- * Events received a second, over the last 10 seconds or the last step where that is longer; `null` while too little is
- * known since counting began.
+ * Returns events received per second, over the last 10 seconds or over the last poll interval if it is longer; `null` if
+ * the samples since the counters started cover too little time.
  */
 export function ratePerSecond(history: History): number | null {
   const last = history.at(-1);
@@ -111,12 +111,12 @@ export function ratePerSecond(history: History): number | null {
 }
 
 /**
- * Cuts a history into `count` slices of `sliceMs`, the last of which holds the time `until`. A step that reaches over
- * several slices is spread evenly, so that the picture is the same at every poll interval.
+ * Divides a history into `count` slices of `sliceMs`, the last of which contains the time `until`. An increase that spans
+ * several slices is spread evenly, so that a chart looks the same at every poll interval.
  */
-export function slices(history: History, until: number, sliceMs: number, count: number): readonly Slice[] {
+export function sliceHistory(history: History, until: number, sliceMs: number, count: number): readonly Slice[] {
   const start = (Math.floor(until / sliceMs) + 1 - count) * sliceMs;
-  const cut = Array.from({ length: count }, (_, index) => ({
+  const result = Array.from({ length: count }, (_, index) => ({
     at: start + index * sliceMs,
     coveredMs: 0,
     received: 0,
@@ -128,7 +128,7 @@ export function slices(history: History, until: number, sliceMs: number, count: 
     const step = increase(from, to);
     const first = Math.max(0, Math.floor((from.at - start) / sliceMs));
     for (let index = first; index < count; index++) {
-      const slice = cut[index];
+      const slice = result[index];
       if (slice === undefined || slice.at >= to.at) break;
       const overlapMs = Math.min(to.at, slice.at + sliceMs) - Math.max(from.at, slice.at);
       const share = overlapMs / (to.at - from.at);
@@ -138,17 +138,17 @@ export function slices(history: History, until: number, sliceMs: number, count: 
       slice.failed += step.failed * share;
     }
   }
-  return cut;
+  return result;
 }
 
-/** The last minutes in slices of 5 seconds; of a history that has just begun, as much as is known and no less than 30 seconds. */
-export function seenSlices(history: History, until: number): readonly Slice[] {
+/** Returns the last 5 minutes in slices of 5 seconds. A younger history gets fewer slices, at least 30 seconds of them. */
+export function recentSlices(history: History, until: number): readonly Slice[] {
   const seenMs = until - (history[0]?.at ?? until);
   const count = Math.ceil(Math.min(HISTORY_MS, Math.max(MIN_SHOWN_MS, seenMs)) / SLICE_MS);
-  return slices(history, until, SLICE_MS, count);
+  return sliceHistory(history, until, SLICE_MS, count);
 }
 
-/** The time of the last restart that the history still shows. */
+/** Returns the time of the last restart in a history. */
 export function lastRestart(history: History): number | undefined {
   return history.findLast((sample) => sample.restarted)?.at;
 }

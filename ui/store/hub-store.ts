@@ -6,48 +6,50 @@ import { countByFilter } from './event-list.js';
 import { createEventRow, type EventRow } from './event-row.js';
 import { addSample, type History, type Tally } from './history.js';
 import type { Moment, Reading } from './moment.js';
+import { subscribeTo } from './subscribe-to.js';
 
-/** All counts of the hub, summed over its event types. */
+/** Counts of the hub, summed over its event types. */
 export interface Totals extends Tally {
   readonly pending: number;
 }
 
-/** What one answer brought. */
+/** Changes in one response. */
 export interface Applied {
-  /** Failures since the answer before, by type; types without any are absent. */
+  /** Number of failures since the previous response, by type. Types without failures are absent. */
   readonly newFailures: ReadonlyMap<string, number>;
 }
 
-/** Everything that the page knows of the hub, from the answers it has taken in. */
+/** State of the hub on the page, from the responses applied so far. */
 export interface HubStore {
-  /** `null` before the first answer. */
+  /** `null` before the first response. */
   readonly hub: ReadonlySignal<HubInfo | null>;
-  /** When the last answer was taken in; whoever reads rows by the thousand follows this. */
+  /** Time of the last applied response. Code that reads plain fields of rows subscribes to it. */
   readonly reading: ReadonlySignal<Moment>;
-  /** Registered types, by name as people read it. A new map only where types come or go. */
+  /** Rows of the registered types, sorted by name. The map is replaced only if types are added or removed. */
   readonly rows: ReadonlySignal<ReadonlyMap<string, EventRow>>;
   readonly totals: ReadonlySignal<Totals>;
-  /** How many types each filter would show. */
+  /** Number of types that each filter would show. */
   readonly byFilter: ReadonlySignal<Readonly<Record<Filter, number>>>;
   readonly workflows: ReadonlySignal<readonly WorkflowIntrospection[]>;
   readonly agents: ReadonlySignal<readonly AgentIntrospection[]>;
-  /** What was counted while the page looked on, over all types. */
+  /** Samples of the counters over all types since the page was opened. */
   readonly activity: ReadonlySignal<History>;
-  /** Takes in an answer that came at this moment. */
-  apply(answer: Introspection, moment: Moment): Applied;
+  /** Applies a response that arrived at this moment. */
+  apply(introspection: Introspection, moment: Moment): Applied;
 }
 
-const NO_PAST: Past = { histories: new Map(), activity: [] };
+const NO_EARLIER_SAMPLES: EarlierSamples = { histories: new Map(), activity: [] };
 
 const { compare } = new Intl.Collator('en', { numeric: true });
 
-/** What was seen before a store begins. */
-export interface Past {
+/** Samples from before a store is created. */
+export interface EarlierSamples {
   readonly histories: ReadonlyMap<string, History>;
   readonly activity: History;
 }
 
-export function createHubStore({ histories, activity: before }: Past = NO_PAST): HubStore {
+/** Creates the state of a hub before the first response. */
+export function createHubStore({ histories, activity: before }: EarlierSamples = NO_EARLIER_SAMPLES): HubStore {
   const hub = signal<HubInfo | null>(null);
   const reading = signal<Moment>({ at: 0, serverNow: 0 });
   const rows = signal<ReadonlyMap<string, EventRow>>(new Map());
@@ -56,43 +58,43 @@ export function createHubStore({ histories, activity: before }: Past = NO_PAST):
   const agents = signal<readonly AgentIntrospection[]>([]);
   const activity = signal<History>([]);
   const samples = [...before];
-  /** The rows of the last answer, in its order. */
-  let answered: EventRow[] = [];
+  /** Rows of the last response, in its order. */
+  let ordered: EventRow[] = [];
   const { received = 0, completed = 0, failed = 0 } = before.at(-1) ?? {};
   const seen = { received, completed, failed };
 
-  const takeIn = (events: readonly EventIntrospection[], now: Reading): Applied => {
+  const applyEvents = (events: readonly EventIntrospection[], now: Reading): Applied => {
     const newFailures = new Map<string, number>();
     const known = rows.value;
-    const before = answered;
-    answered = [];
+    const before = ordered;
+    ordered = [];
     let isSame = events.length === before.length;
     for (const [index, event] of events.entries()) {
-      // Answers seldom change their order, and to compare names costs less than to look them up.
+      // The order rarely changes, and comparing names is faster than looking them up.
       const last = before[index];
       const row = last?.type === event.type ? last : known.get(event.type);
       isSame &&= row === last;
-      answered.push(row ?? createEventRow(event, now, reading, histories.get(event.type)));
+      ordered.push(row ?? createEventRow(event, now, reading, histories.get(event.type)));
       if (row === undefined) continue;
-      const counted = row.update(event, now);
-      seen.received += counted.received;
-      seen.completed += counted.completed;
-      seen.failed += counted.failed;
-      if (counted.failed > 0) newFailures.set(event.type, counted.failed);
+      const increase = row.update(event, now);
+      seen.received += increase.received;
+      seen.completed += increase.completed;
+      seen.failed += increase.failed;
+      if (increase.failed > 0) newFailures.set(event.type, increase.failed);
     }
-    if (!isSame) rows.value = byName(answered);
+    if (!isSame) rows.value = byName(ordered);
     return { newFailures };
   };
 
-  const apply = (answer: Introspection, moment: Moment): Applied => {
-    const hubRestarted = hasRestarted(hub.value, answer.hub);
-    const applied = takeIn(answer.events, { ...moment, hubRestarted });
+  const apply = (introspection: Introspection, moment: Moment): Applied => {
+    const hubRestarted = hasRestarted(hub.value, introspection.hub);
+    const applied = applyEvents(introspection.events, { ...moment, hubRestarted });
     addSample(samples, moment.at, seen, hubRestarted);
-    hub.value = answer.hub;
+    hub.value = introspection.hub;
     reading.value = moment;
-    totals.value = sum(answer);
-    workflows.value = answer.workflows;
-    agents.value = answer.agents;
+    totals.value = sum(introspection);
+    workflows.value = introspection.workflows;
+    agents.value = introspection.agents;
     activity.value = [...samples];
     return applied;
   };
@@ -103,19 +105,19 @@ export function createHubStore({ histories, activity: before }: Past = NO_PAST):
     rows,
     totals,
     byFilter: computed(() => {
-      reading.value;
+      subscribeTo(reading);
       return countByFilter(rows.value.values());
     }),
     workflows,
     agents,
     activity,
-    apply: (answer, moment) => batch(() => apply(answer, moment)),
+    apply: (introspection, moment) => batch(() => apply(introspection, moment)),
   };
 }
 
 /**
- * Whether counting began anew between two answers. In-process counts live and die with their process. On Redis they
- * outlive it, and several processes may answer in turn, so there only a counter that went down tells.
+ * Returns true if the counters restarted between two responses. In-process counters end with their process. On Redis they
+ * survive it, and several processes may respond in turn, so only a counter that went down shows a restart.
  */
 function hasRestarted(before: HubInfo | null, after: HubInfo): boolean {
   return before !== null && after.transport === 'memory' && before.startedAt !== after.startedAt;

@@ -1,4 +1,4 @@
-/** One moment on two clocks. */
+/** Point in time on two clocks. */
 export interface Moment {
   /** Milliseconds on the page's monotonic clock. */
   readonly at: number;
@@ -6,8 +6,8 @@ export interface Moment {
   readonly serverNow: number;
 }
 
-/** When an answer was read, and after what. */
+/** Time at which a response was read. */
 export interface Reading extends Moment {
-  /** The hub began to count anew since the last answer. */
+  /** True if the hub's counters restarted since the previous response. */
   readonly hubRestarted: boolean;
 }

@@ -1,20 +1,20 @@
 import type { Slice } from './history.js';
 
-/** A small picture of a history, as path data of an SVG of `SPARK_WIDTH` by `SPARK_HEIGHT`. */
+/** Small chart of a history, as path data of an SVG of `SPARK_WIDTH` by `SPARK_HEIGHT`. */
 export interface Sparkline {
-  /** The line of what was received; empty where nothing was. */
+  /** Line of received events; empty if there are none. */
   readonly line: string;
-  /** A bar at the foot of every slice in which something failed. */
+  /** Bar at the bottom of every slice with a failure. */
   readonly failures: string;
 }
 
 export const SPARK_WIDTH = 120;
 export const SPARK_HEIGHT = 24;
 
-/** Room for the line's own width above and below. */
+/** Space for the stroke width above and below the line. */
 const MARGIN = 2;
 
-/** Draws slices on a scale of their own, from 0 to their largest. Slices of which nothing is known are left out. */
+/** Draws slices on a scale from 0 to their largest rate. Slices without data are skipped. */
 export function sparkline(slices: readonly Slice[]): Sparkline {
   const step = SPARK_WIDTH / slices.length;
   const rates = slices.map((slice) => (slice.coveredMs > 0 ? slice.received / slice.coveredMs : null));

@@ -10,21 +10,21 @@ import type {
 import type { Introspection } from '../api/parse-body.js';
 import type { Moment } from '../store/moment.js';
 
-/** The server's clock in tests. */
+/** Time of the server's clock at the start of a test. */
 export const SERVER_NOW = Date.UTC(2026, 0, 5, 12, 0, 0);
 
-/** A moment in a test that began at `SERVER_NOW`. */
+/** Returns the moment `at` milliseconds after the start of a test. */
 export function momentAt(at: number): Moment {
   return { at, serverNow: SERVER_NOW + at };
 }
 
-/** Counts that keep `received = completed + failed + pending`. */
+/** Returns counts with `received = completed + failed + pending`. */
 export function countsOf(completed = 0, failed = 0, rest: Partial<Counts> = {}): Counts {
   const pending = rest.pending ?? 0;
   return { received: completed + failed + pending, completed, failed, pending, active: 0, retried: 0, ...rest };
 }
 
-/** A registered event type. */
+/** Returns a registered event type. */
 export function eventOf(
   type: string,
   metrics: Counts = countsOf(),
@@ -33,8 +33,8 @@ export function eventOf(
   return { type, kind: 'handler', metrics, ...rest };
 }
 
-/** An answer of the introspection route. */
-export function answerOf(
+/** Returns a parsed response of the introspection route. */
+export function introspectionOf(
   events: readonly EventIntrospection[],
   hub: Partial<Introspection['hub']> = {},
   rest: Partial<Pick<Introspection, 'workflows' | 'agents'>> = {},
@@ -54,7 +54,7 @@ export function answerOf(
   };
 }
 
-/** A registered workflow; its runs have as many steps. */
+/** Returns a registered workflow with these steps. */
 export function workflowOf(
   name: string,
   steps: readonly string[],
@@ -63,7 +63,7 @@ export function workflowOf(
   return { name, steps: steps.map((step) => ({ name: step, kind: 'step' })), metrics: countsOf(), runs: [], ...rest };
 }
 
-/** A run whose steps stand like this; names of steps are those of `steps` in order. */
+/** Returns a run with the given status of each step. */
 export function runOf(
   id: string,
   status: RunIntrospection['status'],
@@ -86,7 +86,7 @@ export function runOf(
   };
 }
 
-/** An agent that has not run yet. */
+/** Returns an agent without runs. */
 export function agentOf(name: string, rest: Partial<AgentIntrospection> = {}): AgentIntrospection {
   return {
     name,
@@ -99,7 +99,7 @@ export function agentOf(name: string, rest: Partial<AgentIntrospection> = {}): A
   };
 }
 
-/** An answer of an event type's own route. */
+/** Returns a parsed response of the route of an event type. */
 export function detailOf(type: string, metrics: Counts = countsOf(), rest: Partial<EventBody> = {}): EventBody {
   return {
     type,

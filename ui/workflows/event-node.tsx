@@ -5,16 +5,16 @@ import { Icon } from '../shared/icon.js';
 import type { EventRow } from '../store/event-row.js';
 
 export interface EventNodeProps {
-  /** What the event has to do with the workflow. */
+  /** Relation of the event to the workflow, such as "Trigger". */
   readonly relation: string;
   readonly type: string;
-  /** `undefined`: the type is not registered on this hub. */
+  /** `undefined` if the type is not registered on this hub. */
   readonly row: EventRow | undefined;
-  /** The query that the link keeps. */
+  /** Query that the link retains. */
   readonly query: string;
 }
 
-/** An event that starts a workflow or follows it, with its count, as a link to its panel. */
+/** Trigger or follow-up event of a workflow, with its count and a link to its panel. */
 export function EventNode({ relation, type, row, query }: EventNodeProps): JSX.Element {
   return (
     <>

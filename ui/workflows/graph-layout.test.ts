@@ -12,7 +12,7 @@ function nodesOf({ trigger, steps, followUps }: GraphLayout): readonly Point[] {
   return [...(trigger === null ? [] : [trigger]), ...steps, ...followUps];
 }
 
-test('whatever there is to draw: all of it is there, inside, in order, and nothing covers anything else', () => {
+test('any graph has all nodes inside its bounds, without overlaps', () => {
   fc.assert(
     fc.property(shapes, fc.integer({ min: 16, max: 150 }), (shape, available) => {
       const layout = layoutGraph(shape, available);
@@ -34,7 +34,7 @@ test('whatever there is to draw: all of it is there, inside, in order, and nothi
   );
 });
 
-test('goes across where there is room, in rows where there is less, and down where there is little', () => {
+test('uses one row if it fits, else several rows, else one column', () => {
   const shape: GraphShape = { hasTrigger: true, steps: 5, followUps: 2 };
   const linesOf = (available: number): readonly [columns: number, rows: number] => {
     const { steps } = layoutGraph(shape, available);
@@ -45,7 +45,7 @@ test('goes across where there is room, in rows where there is less, and down whe
   expect(linesOf(17)).toEqual([1, 5]);
 });
 
-test('rows are read from left to right, each from its beginning', () => {
+test('every row starts at the left', () => {
   const { steps } = layoutGraph({ hasTrigger: true, steps: 5, followUps: 2 }, 70);
   const [first, second, , fourth] = steps;
   expect(second?.y).toBe(first?.y);

@@ -1,4 +1,4 @@
-/** How a workflow is drawn: its trigger, its steps within a frame, and the events that follow it. Lengths are in rem. */
+/** Layout of a workflow graph: the trigger, the steps in a frame, and the follow-up events. Lengths are in rem. */
 export interface GraphLayout {
   readonly width: number;
   readonly height: number;
@@ -7,19 +7,19 @@ export interface GraphLayout {
   readonly steps: readonly Point[];
   readonly followUps: readonly Point[];
   readonly frame: Point & { readonly width: number; readonly height: number };
-  /** Path data of the arrow into each step; empty where none leads there. */
+  /** Path data of the arrow to each step; empty if there is none. */
   readonly stepArrows: readonly string[];
-  /** Path data of the arrow to each event that follows. */
+  /** Path data of the arrow to each follow-up event. */
   readonly followUpArrows: readonly string[];
 }
 
-/** The upper left corner of something. */
+/** Top left corner of an element. */
 export interface Point {
   readonly x: number;
   readonly y: number;
 }
 
-/** How many of each there are. */
+/** Number of nodes of each kind. */
 export interface GraphShape {
   readonly hasTrigger: boolean;
   readonly steps: number;
@@ -28,17 +28,17 @@ export interface GraphShape {
 
 export const NODE_HEIGHT = 3.75;
 
-/** Holds the state and the counts of a step beside each other. */
+/** Minimum width for the status and the counts of a step in one line. */
 const MIN_NODE_WIDTH = 10.5;
 const MAX_NODE_WIDTH = 13;
-/** Between nodes, for an arrow. */
+/** Gap between nodes with an arrow. */
 const GAP = 2;
-/** Between nodes that stand together. */
+/** Gap between stacked nodes. */
 const STACK_GAP = 0.75;
 const FRAME_PADDING = 0.75;
 const ARROW = 0.375;
 
-/** Lays a workflow out from left to right, its steps in as many rows as they need, or from top to bottom where it is narrow. */
+/** Lays out a workflow from left to right in as many rows as necessary, or from top to bottom if there is little width. */
 export function layoutGraph(shape: GraphShape, available: number): GraphLayout {
   const { hasTrigger, steps, followUps } = shape;
   const others = Number(hasTrigger) + Number(followUps > 0);
@@ -75,15 +75,14 @@ function layoutAcross(shape: GraphShape, rows: number, columns: number, nodeWidt
     stepArrows: steps.map(({ x, y }, index) => {
       if (index === 0 && !hasTrigger) return '';
       const target = y + NODE_HEIGHT / 2;
-      if (index % columns > 0 || index === 0) return `M${x - GAP} ${target}H${x}${head(x, target)}`;
-      // From the end of the row above.
+      if (index % columns > 0 || index === 0) return `M${x - GAP} ${target}H${x}${arrowHead(x, target)}`;
       const from = steps[index - 1]?.x ?? 0;
       const half = nodeWidth / 2;
-      return `M${from + half} ${y - GAP}v${GAP / 2}H${x + half}V${y}${head(x + half, y, -1)}`;
+      return `M${from + half} ${y - GAP}v${GAP / 2}H${x + half}V${y}${arrowHead(x + half, y, -1)}`;
     }),
     followUpArrows: nextY.map((y) => {
       const target = y + NODE_HEIGHT / 2;
-      return `M${frameEnd} ${middle}H${(frameEnd + nextX) / 2}V${target}H${nextX}${head(nextX, target)}`;
+      return `M${frameEnd} ${middle}H${(frameEnd + nextX) / 2}V${target}H${nextX}${arrowHead(nextX, target)}`;
     }),
   };
 }
@@ -102,15 +101,15 @@ function layoutDown(shape: GraphShape, available: number): GraphLayout {
     steps: starts.map((y) => ({ x, y })),
     followUps: nextY.map((y) => ({ x: GAP, y })),
     frame: { x: 0, y: frameStart, width: nodeWidth + 2 * FRAME_PADDING, height: frameEnd - frameStart },
-    stepArrows: starts.map((y) => (y < GAP ? '' : `M${middle} ${y - GAP}V${y}${head(middle, y, -1)}`)),
+    stepArrows: starts.map((y) => (y < GAP ? '' : `M${middle} ${y - GAP}V${y}${arrowHead(middle, y, -1)}`)),
     followUpArrows: nextY.map((y) => {
       const target = y + NODE_HEIGHT / 2;
-      return `M${x} ${frameEnd}V${target}H${GAP}${head(GAP, target)}`;
+      return `M${x} ${frameEnd}V${target}H${GAP}${arrowHead(GAP, target)}`;
     }),
   };
 }
 
-/** Where the steps begin, and their frame, along the axis on which a node has this size. */
+/** Returns the positions of the steps and their frame along one axis, on which a node has this size. */
 function sequence(
   { hasTrigger, steps }: Pick<GraphShape, 'hasTrigger' | 'steps'>,
   size: number,
@@ -129,7 +128,7 @@ function range(count: number): readonly number[] {
   return Array.from({ length: count }, (_, index) => index);
 }
 
-/** The point of an arrow that goes right (1) or down (-1). */
-function head(x: number, y: number, turn: 1 | -1 = 1): string {
+/** Returns the head of an arrow that points right (1) or down (-1). */
+function arrowHead(x: number, y: number, turn: 1 | -1 = 1): string {
   return `M${x - ARROW} ${y - ARROW}L${x} ${y}L${x - turn * ARROW} ${y + turn * ARROW}`;
 }

@@ -8,7 +8,7 @@ export interface GraphNodeProps {
   readonly children: ComponentChildren;
 }
 
-/** One item of a graph's list, put where the graph has it. */
+/** Node of a graph: a list item at its position. */
 export function GraphNode({ at, width, class: name, children }: GraphNodeProps): JSX.Element {
   return (
     <li

@@ -7,11 +7,11 @@ import { RunState } from './run-state.js';
 export interface RunListProps {
   /** Newest first. */
   readonly runs: readonly RunIntrospection[];
-  /** Epoch milliseconds on the server's clock. */
+  /** Current time in epoch milliseconds on the server's clock. */
   readonly serverNow: number;
 }
 
-/** Runs of a workflow, each with the state of its steps. */
+/** Runs of a workflow, each with the status of its steps. */
 export function RunList({ runs, serverNow }: RunListProps): JSX.Element {
   return (
     <ol class="runs" aria-label="Recent runs">

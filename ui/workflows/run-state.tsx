@@ -18,7 +18,7 @@ export const STATE_ICON: Record<StepStatus, IconName> = {
   failed: 'triangle',
 };
 
-/** Where a run or one of its steps stands. */
+/** Status of a run or of a step, with its icon. */
 export function RunState({ status }: { status: StepStatus }): JSX.Element {
   return (
     <span class={`state is-${status}`}>

@@ -3,13 +3,13 @@ import type { StepStatus } from '../../server/dashboard/protocol.js';
 import { viewPath } from '../routing/route.js';
 import { Icon } from '../shared/icon.js';
 import { RunState, STATE_ICON, STATE_LABEL } from './run-state.js';
-import type { StepView } from './step-summaries.js';
+import type { StepSummary } from './step-summaries.js';
 
-/** Where runs stand that are counted on a step. Those that wait are not in it yet. */
+/** Statuses that count as runs in a step. Waiting runs have not reached it yet. */
 const COUNTED: readonly StepStatus[] = ['active', 'retrying', 'completed', 'failed'];
 
-/** A step with its state and its counts over the recent runs. */
-export function StepNode({ step, query }: { step: StepView; query: string }): JSX.Element {
+/** Step with its status and the counts of its recent runs. */
+export function StepNode({ step, query }: { step: StepSummary; query: string }): JSX.Element {
   return (
     <>
       <span class="node-line">
@@ -26,7 +26,7 @@ export function StepNode({ step, query }: { step: StepView; query: string }): JS
         <RunState status={step.status} />
         <span class="node-counts">
           {COUNTED.filter((status) => step.runs[status] > 0).map((status) => (
-            <span key={status} class={`node-count is-${status}`} title={`${STATE_LABEL[status]}, of the recent runs`}>
+            <span key={status} class={`node-count is-${status}`} title={`${STATE_LABEL[status]}, in the recent runs`}>
               <Icon name={STATE_ICON[status]} />
               <span class="visually-hidden">{STATE_LABEL[status]}: </span>
               {step.runs[status]}

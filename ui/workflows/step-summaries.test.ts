@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import type { StepStatus } from '../../server/dashboard/protocol.js';
 import { runOf, workflowOf } from '../testing/test-data.js';
-import { stepViews } from './step-summaries.js';
+import { summarizeSteps } from './step-summaries.js';
 
-/** How a step looks whose last runs, newest first, stand like this. */
-function viewOf(...newestFirst: readonly StepStatus[]) {
+/** Returns the summary of a step with these statuses in its runs. */
+function summaryOf(...newestFirst: readonly StepStatus[]) {
   const runs = newestFirst.map((status, index) => runOf(`run ${index}`, 'active', [['pick', status]]));
-  return stepViews(workflowOf('fulfil', ['pick'], { runs }))[0];
+  return summarizeSteps(workflowOf('fulfil', ['pick'], { runs }))[0];
 }
 
 test.each<[StepStatus, readonly StepStatus[]]>([
@@ -17,12 +17,12 @@ test.each<[StepStatus, readonly StepStatus[]]>([
   ['retrying', ['completed', 'retrying', 'failed']],
   ['failed', ['failed', 'completed']],
   ['completed', ['waiting', 'completed', 'failed']],
-])('%s where its runs, newest first, are %j', (expected, newestFirst) => {
-  expect(viewOf(...newestFirst)?.status).toBe(expected);
+])('is %s for the runs %j, newest first', (expected, newestFirst) => {
+  expect(summaryOf(...newestFirst)?.status).toBe(expected);
 });
 
-test('counts runs by where they stand', () => {
-  expect(viewOf('completed', 'failed', 'completed', 'active')?.runs).toEqual({
+test('counts runs by status', () => {
+  expect(summaryOf('completed', 'failed', 'completed', 'active')?.runs).toEqual({
     waiting: 0,
     active: 1,
     retrying: 0,
@@ -31,7 +31,10 @@ test('counts runs by where they stand', () => {
   });
 });
 
-test('a run of an older definition, without the step, counts for nothing', () => {
+test('ignores runs of an older definition without the step', () => {
   const runs = [runOf('old', 'completed', [['gone', 'completed']])];
-  expect(stepViews(workflowOf('fulfil', ['pick'], { runs }))[0]).toMatchObject({ name: 'pick', status: 'waiting' });
+  expect(summarizeSteps(workflowOf('fulfil', ['pick'], { runs }))[0]).toMatchObject({
+    name: 'pick',
+    status: 'waiting',
+  });
 });

@@ -1,20 +1,20 @@
 import type { StepStatus, WorkflowIntrospection } from '../../server/dashboard/protocol.js';
 
-/** What a step is doing in the runs that the hub shows. */
-export interface StepView {
+/** Summary of a step over the recent runs. */
+export interface StepSummary {
   readonly name: string;
-  /** The agent that the step runs. */
+  /** Agent that the step runs. */
   readonly agent: string | undefined;
-  /** What is most worth knowing: a run that is in the step now, or else how the last one to reach it left it. */
+  /** Status of a run that is in the step now, else of the last run that reached it. */
   readonly status: StepStatus;
-  /** Runs by where they stand in the step. */
+  /** Number of runs by their status in the step. */
   readonly runs: Readonly<Record<StepStatus, number>>;
 }
 
-/** Sums up the runs of a workflow by step. */
-export function stepViews({ steps, runs }: WorkflowIntrospection): readonly StepView[] {
+/** Summarizes the recent runs of a workflow by step. */
+export function summarizeSteps({ steps, runs }: WorkflowIntrospection): readonly StepSummary[] {
   return steps.map(({ name, agent }) => {
-    // Newest first. A run of an older definition may not have the step.
+    // Newest first. A run of an older definition may lack the step.
     const seen = runs.flatMap((run) => run.steps.find((step) => step.name === name)?.status ?? []);
     const counts = { waiting: 0, active: 0, retrying: 0, completed: 0, failed: 0 };
     for (const status of seen) counts[status]++;

@@ -6,19 +6,19 @@ import { CountStats } from '../shared/count-stats.js';
 import { RunList } from './run-list.js';
 import { WorkflowGraph } from './workflow-graph.js';
 
-/** Runs that a workflow shows among others. */
+/** Number of runs on the card of a workflow that is not open. */
 const RUNS_SHOWN = 2;
 
 export interface WorkflowCardProps {
   readonly workflow: WorkflowIntrospection;
-  /** Whether all of its runs are shown. */
+  /** True if the card shows all recent runs. */
   readonly isOpen: boolean;
   readonly monitor: Monitor;
-  /** The query that links keep. */
+  /** Query that links retain. */
   readonly query: string;
 }
 
-/** One workflow: its counts, its graph, its recent runs. */
+/** Card of a workflow with its counts, graph and recent runs. */
 export function WorkflowCard({ workflow, isOpen, monitor, query }: WorkflowCardProps): JSX.Element {
   const { name, description, metrics, processes, runs } = workflow;
   const href = viewPath('workflows', name) + query;

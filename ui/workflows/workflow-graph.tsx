@@ -7,22 +7,22 @@ import { EventNode } from './event-node.js';
 import { layoutGraph } from './graph-layout.js';
 import { GraphNode } from './graph-node.js';
 import { StepNode } from './step-node.js';
-import { stepViews } from './step-summaries.js';
+import { summarizeSteps } from './step-summaries.js';
 import { useWidth } from './use-width.js';
 
 export interface WorkflowGraphProps {
   readonly workflow: WorkflowIntrospection;
   readonly rows: ReadonlyMap<string, EventRow>;
-  /** The query that links keep. */
+  /** Query that links retain. */
   readonly query: string;
 }
 
-/** A workflow from its trigger to the events that follow it: a list, whose items stand in a drawing of their order. */
+/** Graph of a workflow from its trigger to its follow-up events. For screen readers it is a list. */
 export function WorkflowGraph({ workflow, rows, query }: WorkflowGraphProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const available = useWidth(box);
   const { trigger } = workflow;
-  const steps = stepViews(workflow);
+  const steps = summarizeSteps(workflow);
   const followUps = followUpsOf(workflow);
   const layout = layoutGraph(
     { hasTrigger: trigger !== undefined, steps: steps.length, followUps: followUps.length },

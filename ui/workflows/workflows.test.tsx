@@ -35,13 +35,13 @@ function shop(): FakeApi {
   return api;
 }
 
-/** The graph of a workflow, item by item. */
+/** Returns the text of each node in the graph of a workflow. */
 function graph(name: string): (string | null)[] {
   const items = within(screen.getByRole('list', { name: `${name}, from start to end` })).getAllByRole('listitem');
   return items.map((item: HTMLElement) => item.textContent);
 }
 
-test('a workflow reads from its trigger over its steps to what follows', async () => {
+test('a graph lists the trigger, the steps and the follow-up events', async () => {
   page = await openPage(shop(), '#/workflows');
   expect(graph('fulfil')).toEqual([
     'TriggerReceived: 7order.paid',
@@ -53,7 +53,7 @@ test('a workflow reads from its trigger over its steps to what follows', async (
   expect(screen.getByRole('link', { name: 'order.paid' }).getAttribute('href')).toBe('#/events/order.paid');
 });
 
-test('one that is open shows all of its recent runs, and Escape leads back', async () => {
+test('an open workflow shows all recent runs, and Escape closes it', async () => {
   page = await openPage(shop(), '#/workflows/fulfil');
   expect(screen.queryByText('onboard')).toBeNull();
   for (const text of ['run-3', 'run-2', 'run-1', 'nothing left', '12 ms']) expect(screen.getByText(text)).toBeTruthy();
@@ -78,7 +78,7 @@ test('a step that runs an agent links to it', async () => {
   expect(screen.getByRole('link', { name: 'agent' }).getAttribute('href')).toBe('#/agents/triage');
 });
 
-test('all views are offered, with how much there is in each', async () => {
+test('the navigation shows all views with their counts', async () => {
   const api = shop();
   page = await openPage(api);
   const links = (): (string | null)[] =>
@@ -91,10 +91,10 @@ test('all views are offered, with how much there is in each', async () => {
   expect(links()).toEqual(['Events 1', 'Workflows 0', 'Agents 0']);
 });
 
-test('no workflows, and none of that name, are said as they are', async () => {
+test('says that a workflow is unknown or that there are none', async () => {
   const api = shop();
   page = await openPage(api, '#/workflows/gone');
-  expect(screen.getByText('No such workflow')).toBeTruthy();
+  expect(screen.getByText('Unknown workflow')).toBeTruthy();
   api.workflows = [];
   await page.poll();
   expect(screen.getByText('No workflows yet')).toBeTruthy();

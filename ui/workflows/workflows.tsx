@@ -11,7 +11,7 @@ export interface WorkflowsProps {
   readonly navigation: Navigation;
 }
 
-/** All workflows, or the one that is open. */
+/** View of all workflows or of the open one. */
 export function Workflows({ monitor, navigation }: WorkflowsProps): JSX.Element {
   const { name } = navigation.route.value;
   const query = navigation.query.value;
@@ -25,13 +25,13 @@ export function Workflows({ monitor, navigation }: WorkflowsProps): JSX.Element 
       isEmpty={workflows.length === 0}
       hint={
         <>
-          Register one with <code>hub.workflow</code> and it appears here.
+          Register one with <code>hub.workflow</code>, and it appears here.
         </>
       }
     >
       {shown.length === 0 && (
-        <EmptyState title="No such workflow">
-          <p>No workflow of this name is registered on this hub.</p>
+        <EmptyState title="Unknown workflow">
+          <p>No workflow with this name is registered on this hub.</p>
         </EmptyState>
       )}
       {shown.map((workflow) => (

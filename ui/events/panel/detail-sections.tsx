@@ -14,13 +14,13 @@ const PERCENTILES: readonly (readonly [keyof Durations, string])[] = [
 ];
 
 export interface DetailSectionsProps {
-  /** `null` before the first answer: the sections then stand empty, so that nothing moves when it comes. */
+  /** `null` before the first response. The sections are then empty, so that the layout does not shift later. */
   readonly body: EventBody | null;
-  /** Epoch milliseconds on the server's clock. */
+  /** Current time in epoch milliseconds on the server's clock. */
   readonly serverNow: number;
 }
 
-/** What only the type's own route tells: the last hour, durations, recent failures. */
+/** Sections with the details of an event type: last hour, durations, recent failures. */
 export function DetailSections({ body, serverNow }: DetailSectionsProps): JSX.Element {
   return (
     <>

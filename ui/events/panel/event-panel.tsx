@@ -14,7 +14,7 @@ import { EventSettings } from './event-settings.js';
 import { KindTag } from './kind-tag.js';
 import { PanelSection } from './panel-section.js';
 import { ServiceTable } from './service-table.js';
-import { FollowUps } from './triggers.js';
+import { Triggers } from './triggers.js';
 import { usePanelFocus } from './use-panel-focus.js';
 
 export interface EventPanelProps {
@@ -23,7 +23,7 @@ export interface EventPanelProps {
   readonly navigation: Navigation;
 }
 
-/** One event type in depth, beside the table. */
+/** Panel with the details of one event type. */
 export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.Element {
   const panel = useRef<HTMLElement>(null);
   const title = useRef<HTMLHeadingElement>(null);
@@ -37,7 +37,12 @@ export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.
         <h2 id="panel-title" class="panel-title" ref={title} tabIndex={-1} title={type}>
           <bdi>{type}</bdi>
         </h2>
-        <IconButton icon="close" label="Close" title="Close (Esc)" onClick={() => navigation.go({ name: null })} />
+        <IconButton
+          icon="close"
+          label="Close panel"
+          title="Close panel (Esc)"
+          onClick={() => navigation.go({ name: null })}
+        />
       </div>
       <div class="panel-bar">
         {row && <StatusBadge status={row.view.value.status} />}
@@ -50,10 +55,10 @@ export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.
       </div>
       {row && detail?.error && <PanelNotice detail={detail} />}
       {row && !detail && monitor.connection.value.kind === 'snapshot' && (
-        <p class="panel-note muted">The snapshot has no details of this type.</p>
+        <p class="panel-note muted">The snapshot has no details of this event type.</p>
       )}
       {row && <PanelBody row={row} detail={detail} monitor={monitor} navigation={navigation} />}
-      {!row && store.hub.value && <p class="panel-note">No event type of this name is registered.</p>}
+      {!row && store.hub.value && <p class="panel-note">No event type with this name is registered.</p>}
     </aside>
   );
 }
@@ -76,7 +81,7 @@ function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.El
       </dl>
       <DetailSections body={detail?.body ?? null} serverNow={monitor.serverNow.value} />
       {event.services && <ServiceTable services={event.services} />}
-      <FollowUps event={event} store={monitor.store} query={navigation.query.value} />
+      <Triggers event={event} store={monitor.store} query={navigation.query.value} />
       <EventSettings event={event} />
       {event.schema && (
         <PanelSection title="Payload schema">
@@ -93,7 +98,7 @@ function PanelNotice({ detail: { error, body } }: { detail: Detail }): JSX.Eleme
       <Icon name="triangle" />
       <span>
         {error?.message}
-        {body && ' What you see is the last good answer.'}
+        {body && ' The data is from the last successful response.'}
       </span>
     </p>
   );

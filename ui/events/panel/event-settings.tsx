@@ -3,7 +3,7 @@ import type { EventIntrospection } from '../../../server/dashboard/protocol.js';
 import { formatDuration } from '../../format/duration.js';
 import { PanelSection } from './panel-section.js';
 
-/** How the type is set up, in words. */
+/** Section with the settings of an event type. */
 export function EventSettings({ event }: { event: EventIntrospection }): JSX.Element {
   return (
     <PanelSection title="Settings">
@@ -25,9 +25,9 @@ function settingsOf(event: EventIntrospection): [label: string, value: string][]
   if (agent !== undefined) settings.push(['Model', agent.model]);
   settings.push(
     ['Retry', retryText(event)],
-    ['Time-out', timeoutMs === undefined ? 'none' : formatDuration(timeoutMs)],
+    ['Timeout', timeoutMs === undefined ? 'none' : formatDuration(timeoutMs)],
     ['Concurrency', concurrency === undefined ? 'shared' : String(concurrency)],
-    ['Rate', rate === undefined ? 'unlimited' : `${rate.max} in ${formatDuration(rate.perMs)}`],
+    ['Rate', rate === undefined ? 'unlimited' : `${rate.max} per ${formatDuration(rate.perMs)}`],
   );
   return settings;
 }

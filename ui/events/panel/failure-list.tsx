@@ -6,12 +6,13 @@ import { formatAgo } from '../../format/duration.js';
 import { CopyButton } from '../../shared/copy-button.js';
 
 export interface FailureListProps {
-  /** `null` before they are known. */
+  /** `null` before the first response. */
   readonly failures: readonly FailureRecord[] | null;
-  /** Epoch milliseconds on the server's clock. */
+  /** Current time in epoch milliseconds on the server's clock. */
   readonly serverNow: number;
 }
 
+/** Recent failures of an event type. */
 export function FailureList({ failures, serverNow }: FailureListProps): JSX.Element {
   if (failures === null || failures.length === 0) {
     return <p class="muted">{failures === null ? UNKNOWN : 'None.'}</p>;
@@ -28,7 +29,7 @@ export function FailureList({ failures, serverNow }: FailureListProps): JSX.Elem
           </p>
           <p class="failure-message">{message}</p>
           <p class="failure-facts">
-            attempt {attempt} · <CopyButton isInline label={id} title="Copy the event's id" text={() => id} />
+            attempt {attempt} · <CopyButton isInline label={id} title="Copy the event id" text={() => id} />
           </p>
         </li>
       ))}

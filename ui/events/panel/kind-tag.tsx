@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { EventIntrospection } from '../../../server/dashboard/protocol.js';
 import { viewPath } from '../../routing/route.js';
 
-/** What handles an event where it is no plain handler; of an agent, a link to it. */
+/** Tag with the kind of an event type that is not a plain handler. It links to an agent. */
 export function KindTag({ event, query }: { event: EventIntrospection; query: string }): JSX.Element | null {
   const { kind, agent } = event;
   if (kind === 'handler') return null;

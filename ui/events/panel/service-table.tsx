@@ -5,12 +5,12 @@ import { PanelSection } from './panel-section.js';
 
 type Service = NonNullable<EventIntrospection['services']>[number];
 
-/** The counts of every service that handles a type, where there are several. */
+/** Section with the counts per service, for types that several services handle. */
 export function ServiceTable({ services }: { services: readonly Service[] }): JSX.Element {
   return (
-    <PanelSection title="By service">
+    <PanelSection title="Services">
       <TallyTable
-        caption="Counts by service"
+        caption="Counts per service"
         head="Service"
         rows={services.map((service) => ({ ...service.metrics, name: rowName(service) }))}
       />
@@ -18,7 +18,7 @@ export function ServiceTable({ services }: { services: readonly Service[] }): JS
   );
 }
 
-/** A service that may never come back goes on to collect events: that is told where it is named. */
+/** Returns the name of a service, with a warning if events wait for it and it has no process. */
 function rowName({ service, processes, metrics: { pending } }: Service): string {
   return processes === 0 && pending > 0 ? `${service} (no process, ${pending} pending)` : service;
 }

@@ -6,20 +6,20 @@ import { followUpsOf, WHEN_LABEL } from '../../shared/follow-up-events.js';
 import type { HubStore } from '../../store/hub-store.js';
 import { PanelSection } from './panel-section.js';
 
-export interface FollowUpsProps {
+export interface TriggersProps {
   readonly event: EventIntrospection;
   readonly store: HubStore;
-  /** The query that links keep. */
+  /** Query that links retain. */
   readonly query: string;
 }
 
-/** The workflows that an event starts, and the events that are emitted after it. Nothing where there are none. */
-export function FollowUps({ event, store, query }: FollowUpsProps): JSX.Element | null {
+/** Section with the workflows that an event starts and its follow-up events. Absent if there are none. */
+export function Triggers({ event, store, query }: TriggersProps): JSX.Element | null {
   const started = store.workflows.value.filter(({ trigger }) => trigger === event.type);
   const followUps = followUpsOf(event);
   if (started.length + followUps.length === 0) return null;
   return (
-    <PanelSection title="What follows">
+    <PanelSection title="Triggers">
       <dl class="facts">
         {started.map(({ name }) => (
           <div key={`workflow ${name}`}>

@@ -3,8 +3,8 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { rowLink } from '../table/row-link.js';
 
 /**
- * Moves the focus to the panel's title when a person opens the panel or goes on to another type in it, and back to where
- * it was when the panel closes. A page that is opened with its panel leaves the focus alone.
+ * Moves the focus to the panel's title when the user opens the panel or another type in it, and back when the panel
+ * closes. The focus does not move if the page is opened with the panel.
  */
 export function usePanelFocus(
   panel: RefObject<HTMLElement | null>,
@@ -13,14 +13,14 @@ export function usePanelFocus(
 ): void {
   const shown = useRef(type);
   shown.current = type;
-  // Before the next frame: where the page behind the panel is inert, the browser then takes the focus from it.
+  // Runs before the next frame, in which the browser removes the focus from an inert page.
   useLayoutEffect(() => {
     const opener = document.activeElement;
     const element = panel.current;
     return () => {
       const focused = document.activeElement;
       if (focused !== null && focused !== document.body && element?.contains(focused) !== true) return;
-      // The page behind the panel may be inert until the panel is gone.
+      // The page behind the panel may be inert until the panel is removed.
       queueMicrotask(() => returnTarget(opener, shown.current)?.focus());
     };
   }, []);
@@ -29,7 +29,7 @@ export function usePanelFocus(
   }, [type]);
 }
 
-/** What had the focus before, or else the type's row, or else the search box. */
+/** Returns the element that had the focus before, else the row of the type, else the search box. */
 function returnTarget(opener: Element | null, type: string): HTMLElement | null {
   if (opener instanceof HTMLElement && opener !== document.body && opener.isConnected) return opener;
   return rowLink(type) ?? document.querySelector<HTMLElement>('.search input');

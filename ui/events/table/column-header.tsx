@@ -10,25 +10,30 @@ export interface Column {
   readonly icon?: IconName;
 }
 
-/** The table's columns, in their order. */
+/** Columns of the table, from left to right. */
 export const COLUMNS: readonly Column[] = [
   { key: 'status', label: 'Status' },
   { key: 'type', label: 'Event type' },
   { key: 'received', ...COUNTER_LOOK.received },
   { key: 'completed', ...COUNTER_LOOK.completed },
   { key: 'failed', ...COUNTER_LOOK.failed },
-  { key: 'rate', label: 'Per second', title: 'Received, over the last 10 seconds' },
-  { key: 'failures', label: 'Failure %', title: 'Failed events as a part of those that ended' },
-  { key: 'recent', label: 'Last 5 min', title: 'Received, as seen by this page' },
+  { key: 'rate', label: 'Per second', title: 'Events received per second over the last 10 seconds' },
+  { key: 'failures', label: 'Failure rate', title: 'Failed events divided by completed and failed events' },
+  {
+    key: 'recent',
+    label: 'Last 5 min',
+    title: 'Events received since this page was opened, at most the last 5 minutes',
+  },
 ];
 
 export interface ColumnHeaderProps {
   readonly column: Column;
-  /** The direction that the table is sorted in by this column; `null`: it is sorted by another. */
+  /** Sort direction of the table; `null` if it is sorted by another column. */
   readonly sorted: Direction | null;
   readonly onSort: (sort: SortKey, dir: Direction) => void;
 }
 
+/** Column header that sorts the table. */
 export function ColumnHeader({ column, sorted, onSort }: ColumnHeaderProps): JSX.Element {
   const next = sorted === null ? firstDirection(column.key) : sorted === 'asc' ? 'desc' : 'asc';
   return (

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createHubStore } from '../../store/hub-store.js';
-import { answerOf, countsOf, eventOf, momentAt, SERVER_NOW } from '../../testing/test-data.js';
+import { countsOf, eventOf, introspectionOf, momentAt, SERVER_NOW } from '../../testing/test-data.js';
 import { groupItems, prefixOf } from './event-groups.js';
 
 test.each([
@@ -17,7 +17,7 @@ test.each([
 
 const store = createHubStore();
 store.apply(
-  answerOf([
+  introspectionOf([
     eventOf('order.paid', countsOf(5, 2, { lastFailedAt: SERVER_NOW })),
     eventOf('audit:read', countsOf(1)),
     eventOf('ping'),
@@ -34,7 +34,7 @@ function lines(closed: readonly string[]): readonly string[] {
   return groupItems(rows, closed).map((item) => (item.kind === 'row' ? item.type : `# ${item.prefix}`));
 }
 
-test('rows stand under the heads of their groups, in the order of their first rows', () => {
+test('rows follow their group headers, and groups are in the order of their first rows', () => {
   expect(lines([])).toEqual([
     '# order',
     'order.paid',
@@ -48,11 +48,11 @@ test('rows stand under the heads of their groups, in the order of their first ro
   ]);
 });
 
-test('of a closed group only its head is shown', () => {
+test('a collapsed group shows only its header', () => {
   expect(lines(['order', ''])).toEqual(['# order', '# ', '# audit', 'audit:read', '# __proto__', '__proto__.x']);
 });
 
-test('a head has the sums of its group', () => {
+test('a group header has the sums of its group', () => {
   expect(groupItems(rows, ['order'])[0]).toEqual({
     kind: 'group',
     prefix: 'order',

@@ -1,24 +1,30 @@
 import type { EventRow } from '../../store/event-row.js';
 import type { Tally } from '../../store/history.js';
 
-/** A line of the table: one event type, or the head of a group of them. */
-export type ListItem = EventRow | GroupHead;
+/** Row of the table: an event type or the header of a group. */
+export type ListItem = EventRow | EventGroup;
 
-export interface GroupHead extends Tally {
+/** Group of event types with a common prefix. */
+export interface EventGroup extends Tally {
   readonly kind: 'group';
-  /** What its types have in common; empty for those that have none. */
+  /** Common prefix of the types; empty for types without one. */
   readonly prefix: string;
+  /** Number of event types. */
   readonly types: number;
+  /** Number of failing event types. */
   readonly failing: number;
   readonly isOpen: boolean;
 }
 
-/** The part of a type's name before its first ".", ":" or "/"; empty where it has none. */
+/** Returns the part of a name before its first ".", ":" or "/"; empty if it has none. */
 export function prefixOf(type: string): string {
   return /^[^.:/]*(?=[.:/])/.exec(type)?.[0] ?? '';
 }
 
-/** Rows under the heads of their groups. Groups stand in the order of their first rows; of closed ones only the head. */
+/**
+ * Groups rows by prefix. Each group header precedes its rows; a collapsed group has only the header. Groups are in the
+ * order of their first rows.
+ */
 export function groupItems(rows: readonly EventRow[], closed: readonly string[]): readonly ListItem[] {
   const groups = new Map<string, EventRow[]>();
   for (const row of rows) {
@@ -28,12 +34,12 @@ export function groupItems(rows: readonly EventRow[], closed: readonly string[])
     else group.push(row);
   }
   return [...groups].flatMap(([prefix, members]) => {
-    const head = headOf(prefix, members, !closed.includes(prefix));
-    return head.isOpen ? [head, ...members] : [head];
+    const group = groupOf(prefix, members, !closed.includes(prefix));
+    return group.isOpen ? [group, ...members] : [group];
   });
 }
 
-function headOf(prefix: string, members: readonly EventRow[], isOpen: boolean): GroupHead {
+function groupOf(prefix: string, members: readonly EventRow[], isOpen: boolean): EventGroup {
   let [received, completed, failed, failing] = [0, 0, 0, 0];
   for (const { metrics, status } of members) {
     received += metrics.received;

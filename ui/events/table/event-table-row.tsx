@@ -8,19 +8,19 @@ import type { EventRow } from '../../store/event-row.js';
 import { SPARK_HEIGHT, SPARK_WIDTH } from '../../store/sparkline.js';
 import { StatusBadge } from './status-badge.js';
 
-// Made once, for what is the same element at every render is not compared.
+// Created once, because Preact does not compare an element that is identical in every render.
 const RECEIVED = <Icon name="dot" />;
 const COMPLETED = <Icon name="check" />;
 const FAILED = <Icon name="triangle" />;
 
 export interface EventTableRowProps {
   readonly row: EventRow;
-  /** From the top of the table's body. */
+  /** Index in the table body. */
   readonly index: number;
   readonly navigation: Navigation;
 }
 
-/** One event type. Renders only where one of its values changed. */
+/** Row of an event type. It renders only if one of its values changes. */
 export function EventTableRow({ row, index, navigation }: EventTableRowProps): JSX.Element {
   const isOpen = navigation.openType.value === row.type;
   const view = row.view.value;
@@ -41,7 +41,7 @@ export function EventTableRow({ row, index, navigation }: EventTableRowProps): J
         </a>
         {view.kind !== 'handler' && <span class="tag">{view.kind}</span>}
         {view.restarted && (
-          <span class="tag is-stale" title="Counting began anew in the last minute">
+          <span class="tag is-stale" title="The counters restarted in the last minute">
             restarted
           </span>
         )}

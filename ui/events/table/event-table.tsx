@@ -7,37 +7,37 @@ import { COLUMNS, ColumnHeader } from './column-header.js';
 import { groupItems, type ListItem } from './event-groups.js';
 import { EventTableRow } from './event-table-row.js';
 import { GroupRow } from './group-row.js';
-import { useAttention } from './use-attention.js';
+import { useInteraction } from './use-interaction.js';
 import { type RowFocus, useRowFocus } from './use-row-focus.js';
 import { useVisibleRange } from './use-visible-range.js';
 
 export interface EventTableProps {
   readonly rows: ReadonlyMap<string, EventRow>;
-  /** Those to show, in the order that the numbers now ask for. */
+  /** Rows to show, in the current sort order. */
   readonly order: readonly EventRow[];
   readonly navigation: Navigation;
   readonly focusRef: RefObject<RowFocus | null>;
 }
 
 /**
- * The table of event types. Rows don't move under a pointer or the focus, and of thousands only those near the screen are
- * in the document.
+ * Table of event types. Rows stay in place while the pointer or the focus is in the table. Of thousands of rows, only those
+ * near the viewport are in the document.
  */
 export function EventTable({ rows, order: fresh, navigation, focusRef }: EventTableProps): JSX.Element {
   const body = useRef<HTMLTableSectionElement>(null);
-  const { isHeld, focused } = useAttention(body);
+  const { isActive, focusedType } = useInteraction(body);
   const { q, sort, dir, show, group, closed } = navigation.route.value;
-  const order = useOrder(fresh, [q, sort, dir, show].join('\n'), isHeld, rows);
+  const order = useOrder(fresh, [q, sort, dir, show].join('\n'), isActive, rows);
   const items: readonly ListItem[] = group === 'prefix' ? groupItems(order, closed) : order;
   const shownTypes = (): string[] => items.flatMap((item) => (item.kind === 'row' ? item.type : []));
-  const wanted = useRowFocus(focusRef, shownTypes, focused ?? navigation.openType.value);
+  const wanted = useRowFocus(focusRef, shownTypes, focusedType ?? navigation.openType.value);
   const { from, to } = useVisibleRange(body, items.length);
-  // A row with the focus stays in the document, however far it is scrolled away.
+  // A focused row stays in the document even if it is scrolled out of view.
   const near: { readonly item: ListItem; readonly index: number }[] = [];
-  const kept = wanted ?? focused;
+  const retained = wanted ?? focusedType;
   items.forEach((item, index) => {
-    const isKept = kept !== null && item.kind === 'row' && (item.type === wanted || item.type === focused);
-    if (isKept || (index >= from && index < to)) near.push({ item, index });
+    const isRetained = retained !== null && item.kind === 'row' && (item.type === wanted || item.type === focusedType);
+    if (isRetained || (index >= from && index < to)) near.push({ item, index });
   });
   return (
     <div class="card">
@@ -58,19 +58,21 @@ export function EventTable({ rows, order: fresh, navigation, focusRef }: EventTa
         <tbody ref={body} style={{ '--rows': items.length }}>
           {near.map(({ item, index }) =>
             item.kind === 'group' ? (
-              <GroupRow key={`group ${item.prefix}`} head={item} index={index} navigation={navigation} />
+              <GroupRow key={`group ${item.prefix}`} group={item} index={index} navigation={navigation} />
             ) : (
               <EventTableRow key={`type ${item.type}`} row={item} index={index} navigation={navigation} />
             ),
           )}
         </tbody>
       </table>
-      <p class="table-note">{isHeld && order !== fresh ? 'The order holds while you are in the table.' : ''}</p>
+      <p class="table-note">
+        {isActive && order !== fresh ? 'The order is held while the pointer or focus is in the table.' : ''}
+      </p>
     </div>
   );
 }
 
-/** The order to show: the fresh one, or, while held and asked for the same, the one shown before. */
+/** Returns the current order, or the previous one while it is held for the same query. */
 function useOrder(
   fresh: readonly EventRow[],
   query: string,
@@ -78,8 +80,8 @@ function useOrder(
   rows: ReadonlyMap<string, EventRow>,
 ): readonly EventRow[] {
   const shown = useRef({ query, order: fresh });
-  const keep = held && shown.current.query === query;
-  const order = keep ? holdOrder(shown.current.order, fresh, (row) => rows.get(row.type) === row) : fresh;
+  const holds = held && shown.current.query === query;
+  const order = holds ? holdOrder(shown.current.order, fresh, (row) => rows.get(row.type) === row) : fresh;
   shown.current = { query, order: isSame(order, fresh) ? fresh : order };
   return shown.current.order;
 }

@@ -2,18 +2,18 @@ import type { JSX } from 'preact';
 import type { Navigation } from '../../routing/navigation.js';
 import { Count } from '../../shared/count.js';
 import { Icon } from '../../shared/icon.js';
-import type { GroupHead } from './event-groups.js';
+import type { EventGroup } from './event-groups.js';
 
 export interface GroupRowProps {
-  readonly head: GroupHead;
-  /** From the top of the table's body. */
+  readonly group: EventGroup;
+  /** Index in the table body. */
   readonly index: number;
   readonly navigation: Navigation;
 }
 
-/** The head of a group of event types, with their sums. Opens and closes the group. */
-export function GroupRow({ head, index, navigation }: GroupRowProps): JSX.Element {
-  const { prefix, types, failing, isOpen, received, completed, failed } = head;
+/** Header of a group of event types, with their sums. It expands and collapses the group. */
+export function GroupRow({ group, index, navigation }: GroupRowProps): JSX.Element {
+  const { prefix, types, failing, isOpen, received, completed, failed } = group;
   const toggle = (): void => {
     const others = navigation.route.value.closed.filter((other) => other !== prefix);
     navigation.go({ closed: isOpen ? [...others, prefix] : others }, { replace: true });

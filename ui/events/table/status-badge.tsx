@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { Icon, type IconName } from '../../shared/icon.js';
 import type { EventStatus } from '../../store/event-status.js';
 
-/** The words for the statuses, on badges and chips alike. */
+/** Label of each status. */
 export const STATUS_LABEL: Record<EventStatus, string> = {
   failing: 'Failing',
   active: 'Active',
@@ -12,6 +12,7 @@ export const STATUS_LABEL: Record<EventStatus, string> = {
 
 const ICON: Record<EventStatus, IconName> = { failing: 'triangle', active: 'dot', idle: 'ring', never: 'dashes' };
 
+/** Status of an event type with its icon. */
 export function StatusBadge({ status }: { status: EventStatus }): JSX.Element {
   return (
     <span class={`badge is-${status}`}>

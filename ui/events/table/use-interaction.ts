@@ -1,16 +1,16 @@
 import type { RefObject } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 
-/** Whether a person is at something. */
-export interface Attention {
-  /** Whether the pointer or the focus is within. */
-  readonly isHeld: boolean;
-  /** The `data-type` of what has the focus. */
-  readonly focused: string | null;
+/** Interaction of the user with an element. */
+export interface Interaction {
+  /** True if the pointer or the focus is inside. */
+  readonly isActive: boolean;
+  /** `data-type` of the focused element. */
+  readonly focusedType: string | null;
 }
 
-/** Follows the pointer and the focus in an element. */
-export function useAttention(ref: RefObject<HTMLElement | null>): Attention {
+/** Tracks the pointer and the focus inside an element. */
+export function useInteraction(ref: RefObject<HTMLElement | null>): Interaction {
   const [isPointed, setPointed] = useState(false);
   const [target, setTarget] = useState<EventTarget | null>(null);
   useEffect(() => {
@@ -24,6 +24,6 @@ export function useAttention(ref: RefObject<HTMLElement | null>): Attention {
     element.addEventListener('focusout', () => setTarget(null), untilEnd);
     return () => listeners.abort();
   }, [ref]);
-  const focused = target instanceof HTMLElement ? (target.dataset['type'] ?? null) : null;
-  return { isHeld: isPointed || target !== null, focused };
+  const focusedType = target instanceof HTMLElement ? (target.dataset['type'] ?? null) : null;
+  return { isActive: isPointed || target !== null, focusedType };
 }

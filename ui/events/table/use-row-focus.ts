@@ -2,17 +2,17 @@ import type { RefObject } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { rowLink } from './row-link.js';
 
-/** Moves the focus among the rows of the table. */
+/** Control of the focus in the table. */
 export interface RowFocus {
-  /** To the next row (1) or the one before (-1). */
+  /** Moves the focus to the next (1) or previous (-1) row. */
   move(step: 1 | -1): void;
 }
 
 /**
- * Lets `handle` move the focus, and returns the row that is about to have it: that row has to be in the document.
+ * Sets `handle` to move the focus. Returns the event type whose row is about to receive it: the row must be in the document.
  *
- * @param types those of the rows, in their order
- * @param current where to go on from; the first row where it is not among them
+ * @param types returns the event types of the rows, from top to bottom
+ * @param current event type from which to move; if no row has it, the first row gets the focus
  */
 export function useRowFocus(
   handle: RefObject<RowFocus | null>,
