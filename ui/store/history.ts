@@ -1,6 +1,6 @@
 import type { Counts } from '../../server/dashboard/protocol.js';
 
-/** The counters that the page draws over time. */
+/** Counters that the page shows in charts. */
 export type Tally = Pick<Counts, 'received' | 'completed' | 'failed'>;
 
 /** Counter values at one time. */

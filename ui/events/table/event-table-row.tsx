@@ -8,7 +8,7 @@ import type { EventRow } from '../../store/event-row.js';
 import { SPARK_HEIGHT, SPARK_WIDTH } from '../../store/sparkline.js';
 import { StatusBadge } from './status-badge.js';
 
-// Created once, because Preact does not compare an element that is identical in every render.
+// Created once: Preact skips an element that is identical to the one in the previous render.
 const RECEIVED = <Icon name="dot" />;
 const COMPLETED = <Icon name="check" />;
 const FAILED = <Icon name="triangle" />;
