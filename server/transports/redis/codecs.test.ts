@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Envelope } from '../transport.js';
-import { decodeEnvelope, envelopeArguments } from './envelope-codec.js';
+import { decodeEnvelope, envelopeArguments } from './publishing/envelope-codec.js';
 import { eventIdOf, jobIdOf, serviceOf, typeOf, unitOf } from './names.js';
-import { decodeError, outcomeArguments } from './outcome-codec.js';
-import { readArray, readHash, readNumber, readString } from './reply.js';
-import { readCheckpoints } from './run-reader.js';
+import { decodeError, outcomeArguments } from './outcomes/outcome-codec.js';
+import { readArray, readHash, readNumber, readString } from './scripts/reply.js';
+import { readCheckpoints } from './reading/runs.js';
 
 const name = fc.string({ unit: 'binary', minLength: 1 });
 

@@ -21,29 +21,29 @@ import type {
   TypeCounts,
 } from '../transport.js';
 import { workflowOf } from '../workflow-type.js';
-import { CommandClient } from './command-client.js';
-import { readCommitResult } from './commit-result.js';
-import { Consumer } from './consumer.js';
-import { connectConsumer } from './consumer-connection.js';
-import { readDeadLetters } from './dead-letter-reader.js';
-import { endRunScript } from './lua/commit.js';
-import { deadLettersScript, replayScript } from './lua/dead-letters.js';
-import { membersScript } from './lua/membership.js';
-import { countsScript, failuresScript, metricsScript, overviewScript, revisionScript, runScript } from './lua/read.js';
-import type { Script, ScriptArgument } from './lua/script.js';
-import { Members } from './members.js';
-import { Membership } from './membership.js';
+import { CommandClient } from './connection/command-client.js';
+import { readCommitResult } from './outcomes/commit-result.js';
+import { Consumer } from './consuming/job-consumer.js';
+import { connectConsumer } from './connection/consumer-connection.js';
+import { readDeadLetters } from './dead-letters/read-dead-letters.js';
+import { endRunScript } from './outcomes/commit-script.js';
+import { deadLettersScript, replayScript } from './dead-letters/dead-letter-scripts.js';
+import { membersScript } from './membership/membership-scripts.js';
+import { countsScript, failuresScript, metricsScript, overviewScript, revisionScript, runScript } from './reading/read-scripts.js';
+import type { Script, ScriptArgument } from './scripts/script.js';
+import { Members } from './membership/fleet.js';
+import { Membership } from './membership/membership.js';
 import { jobIdOf, typeList, typeOf, unitOf } from './names.js';
-import { outcomeArguments } from './outcome-codec.js';
-import { Publisher } from './publisher.js';
-import { Recorder } from './recorder.js';
-import { RedisKeyValueStore } from './redis-key-value-store.js';
+import { outcomeArguments } from './outcomes/outcome-codec.js';
+import { Publisher } from './publishing/publish-batch.js';
+import { Recorder } from './outcomes/lease-recorder.js';
+import { RedisKeyValueStore } from './key-values/redis-key-value-store.js';
 import type { RedisSettings } from './redis-options.js';
-import { readArray, readNumber, readString } from './reply.js';
-import { readRun, readRuns } from './run-reader.js';
-import { encodeReason, RunWatch } from './run-watch.js';
-import { warnOfEviction } from './server-checks.js';
-import { readCounts, readFailures, readMetrics } from './stats-reader.js';
+import { readArray, readNumber, readString } from './scripts/reply.js';
+import { readRun, readRuns } from './reading/runs.js';
+import { encodeReason, RunWatch } from './outcomes/run-end-listener.js';
+import { warnOfEviction } from './connection/warn-of-eviction.js';
+import { readCounts, readFailures, readMetrics } from './reading/statistics.js';
 
 /** A service's connection to Redis: one client for what is waited for, one for consuming, one that listens. */
 export class RedisManager implements TransportManager {

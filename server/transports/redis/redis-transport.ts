@@ -1,9 +1,9 @@
 import { silentLogger } from '../logger.js';
 import type { Transport } from '../transport.js';
-import { CommandClient } from './command-client.js';
+import { CommandClient } from './connection/command-client.js';
 import { RedisManager } from './redis-manager.js';
 import { type RedisTransportOptions, resolveRedisOptions } from './redis-options.js';
-import { checkRetireArguments, Retirement, type RetireOptions, type RetireResult } from './retirement.js';
+import { checkRetireArguments, Retirement, type RetireOptions, type RetireResult } from './removal/remove-service.js';
 
 /** What `redisTransport` makes. */
 export interface RedisTransport extends Transport {
