@@ -2,21 +2,22 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { BackpressureError, TransportUnavailableError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
-import { logOutages, reconnectDelayMs } from './connection-log.js';
-import { connectRedis } from './optional-dependencies.js';
 import type { RedisSettings } from '../redis-options.js';
+import type { Script, ScriptArgument } from '../scripts/script.js';
+import { logConnection, reconnectDelayMs } from './connection-log.js';
+import { connectRedis } from './optional-dependencies.js';
 
 const retryDelayMs = 10;
 
 /**
- * Runs commands that somebody waits for: each answers, or rejects within `emitTimeoutMs`. Connects at
- * the first command. After `close` each command opens a connection of its own.
+ * Runs commands that a caller waits for: each resolves or rejects within `emitTimeoutMs`. Connects at the first
+ * command. After `close` it connects for a command and disconnects when no command runs.
  */
 export class CommandClient {
   readonly #settings: RedisSettings;
   readonly #logger: Logger;
   #client: Promise<Redis> | undefined;
-  /** Resolves when a connection that is lost is back. */
+  /** Resolves when a lost connection is restored. */
   #readiness: Promise<void> | undefined;
   #lastError: unknown;
   #running = 0;
@@ -27,8 +28,18 @@ export class CommandClient {
     this.#logger = logger;
   }
 
+  /** Time for which a script that must not run twice remembers its reply, in milliseconds. */
+  get repeatWithinMs(): number {
+    return 2 * this.#settings.emitTimeoutMs;
+  }
+
+  /** Runs a script that may run again if its connection was lost. */
+  runScript(script: Script, args: readonly ScriptArgument[]): Promise<unknown> {
+    return this.run((client) => script.run(client, this.#settings.prefix, args), { isRepeatable: true });
+  }
+
   /**
-   * @param command may be called again where `isRepeatable`, after its connection was lost
+   * @param command called again if it `isRepeatable` and its connection was lost
    * @throws {TransportUnavailableError | BackpressureError}
    */
   async run<T>(
@@ -44,9 +55,9 @@ export class CommandClient {
         try {
           return await deadline.race(command(client));
         } catch (error) {
-          if (isAnswer(error)) throw translate(error);
+          if (isFinal(error)) throw translate(error);
           if (!isRepeatable || deadline.isOver) throw this.#unavailable(error);
-          // A client may call itself ready for a moment after its connection was lost.
+          // A client can report that it is ready for a moment after its connection was lost.
           await delay(retryDelayMs);
         }
       }
@@ -57,7 +68,7 @@ export class CommandClient {
     }
   }
 
-  /** Keeps its connection from now on, also after a `close`. */
+  /** Keeps the connection from now on, also after a `close`. */
   open(): void {
     this.#isClosed = false;
   }
@@ -77,11 +88,11 @@ export class CommandClient {
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
-      // A connection that does not answer is as good as none: it is given up for a new one.
+      // Replaces a connection that no longer replies.
       socketTimeout: this.#settings.emitTimeoutMs,
       retryStrategy: reconnectDelayMs,
     });
-    logOutages(connection, this.#logger);
+    logConnection(connection, this.#logger);
     connection.on('error', (error: unknown) => {
       this.#lastError = error;
     });
@@ -116,7 +127,7 @@ export class CommandClient {
   }
 }
 
-/** A time by which things must be done, with one timer for all of them. */
+/** Time limit of several promises, with one timer for all of them. */
 class Deadline {
   isOver = false;
   readonly #over: Promise<never>;
@@ -127,11 +138,11 @@ class Deadline {
     this.#over = new Promise((_, reject) => {
       expire = reject;
     });
-    // Where nobody is waiting any more, nobody has to know.
+    // A deadline that nothing races against is no unhandled rejection.
     this.#over.catch(() => {});
     this.#timer = setTimeout(() => {
       this.isOver = true;
-      expire(new Error('no answer in time'));
+      expire(new Error('no reply in time'));
     }, ms);
   }
 
@@ -144,8 +155,8 @@ class Deadline {
   }
 }
 
-/** Whether Redis itself said no, and would say it again. */
-function isAnswer(error: unknown): error is Error {
+/** Returns if Redis rejected the command and would reject it again. */
+function isFinal(error: unknown): error is Error {
   return (
     error instanceof Error &&
     error.name === 'ReplyError' &&

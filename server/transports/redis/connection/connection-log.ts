@@ -1,21 +1,21 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from '../../logger.js';
 
-/** How long to wait before the next attempt to connect. */
+/** Returns the delay before a reconnection attempt, in milliseconds. */
 export function reconnectDelayMs(attempt: number): number {
   return Math.min(attempt * 50, 1_000);
 }
 
-/** Logs when a connection is lost and when it is back, a line each, however many attempts lie between. */
-export function logOutages(client: Redis, logger: Logger): void {
-  let isOut = false;
+/** Logs one line when a connection is lost and one when it is restored, for any number of attempts between. */
+export function logConnection(client: Redis, logger: Logger): void {
+  let isLost = false;
   client.on('error', (error: unknown) => {
-    if (isOut) return;
-    isOut = true;
-    logger.warn({ err: error }, 'Redis is out of reach');
+    if (isLost) return;
+    isLost = true;
+    logger.warn({ err: error }, 'connection to Redis lost');
   });
   client.on('ready', () => {
-    if (isOut) logger.info({}, 'Redis is back');
-    isOut = false;
+    if (isLost) logger.info({}, 'connection to Redis restored');
+    isLost = false;
   });
 }

@@ -1,17 +1,18 @@
 import type { Redis } from 'ioredis';
 import { MissingPackageError } from '../../errors.js';
 import type { ClientOptions, RedisSettings } from '../redis-options.js';
+import { supportedBullmq } from './bullmq-scripts.js';
 
-const packages = 'bullmq@6.7 ioredis@6';
+const packages = `bullmq@${supportedBullmq} ioredis@6`;
 
-/** Loads the Redis client, an optional peer, at its first use, and connects. @throws {MissingPackageError} */
+/** Connects with `ioredis`, an optional dependency that is loaded at first use. @throws {MissingPackageError} */
 export async function connectRedis({ url, client }: RedisSettings, options: ClientOptions): Promise<Redis> {
-  const { Redis } = await loadRedisClient();
+  const { Redis } = await loadIoredis();
   const all = { ...client, ...options, replyMapping: 'legacy' } as const;
   return url === undefined ? new Redis(all) : new Redis(url, all);
 }
 
-async function loadRedisClient(): Promise<Pick<typeof import('ioredis'), 'Redis'>> {
+async function loadIoredis(): Promise<Pick<typeof import('ioredis'), 'Redis'>> {
   try {
     return await import('ioredis');
   } catch (cause) {
@@ -19,8 +20,8 @@ async function loadRedisClient(): Promise<Pick<typeof import('ioredis'), 'Redis'
   }
 }
 
-/** Loads the queue, an optional peer, at its first use. @throws {MissingPackageError} */
-export async function loadQueue(): Promise<Pick<typeof import('bullmq'), 'Worker' | 'WaitingError'>> {
+/** Loads `bullmq`, an optional dependency, at first use. @throws {MissingPackageError} */
+export async function loadBullmq(): Promise<Pick<typeof import('bullmq'), 'Worker' | 'WaitingError'>> {
   try {
     return await import('bullmq');
   } catch (cause) {

@@ -3,77 +3,93 @@ import { CrashLoopError, LeaseLostError, ShutdownError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 import type { ConsumeOptions, Subscription } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
+import { loadBullmq } from '../connection/optional-dependencies.js';
+import { consumedQueues } from '../membership/subscription-table.js';
+import { serviceTypeOf } from '../names.js';
+import type { Lease } from '../outcomes/lease.js';
+import type { LeaseRecorder } from '../outcomes/lease-recorder.js';
 import { decodeEnvelope } from '../publishing/envelope-codec.js';
-import { type Job, Lane } from './worker-queue.js';
-import { handBackScript } from '../outcomes/commit-script.js';
-import { crashesScript, noteStartScript } from './crash-scripts.js';
-import { passOnScript } from '../membership/membership-scripts.js';
-import { unitOf } from '../names.js';
-import { loadQueue } from '../connection/optional-dependencies.js';
-import { type DeliveryHost, type Lease, RedisDelivery } from './redis-delivery.js';
-import type { RedisSettings } from '../redis-options.js';
-import { readHash, readNumber, readOptional } from '../scripts/reply.js';
-import { laneOptions } from '../membership/subscription-table.js';
 import { readCheckpoints } from '../reading/runs.js';
+import type { RedisSettings } from '../redis-options.js';
+import { redisKey } from '../scripts/keys.js';
+import { readNumber, readOptional } from '../scripts/reply.js';
+import { countCrashScript, noteStartScript } from './crash-scripts.js';
+import { RedisDelivery } from './redis-delivery.js';
+import { releaseJobsScript } from './release-jobs-script.js';
+import { requeueJobScript } from './requeue-job-script.js';
+import { type Job, WorkerQueue } from './worker-queue.js';
 
-/** What a consumer works with. */
-export interface ConsumerParts {
+// A job whose type this process does not handle waits for another process of the service to take it.
+const requeueDelayMs = 50;
+// A job on its last attempt before the crash limit waits for another such job to end.
+const lastChanceDelayMs = 200;
+const maxTimeoutMs = 2 ** 31 - 1;
+
+/** Parts that a consumer shares with the other parts of its connection. */
+export interface JobConsumerParts {
   readonly service: string;
   readonly settings: RedisSettings;
   readonly logger: Logger;
   readonly commands: CommandClient;
   readonly connection: Redis;
-  readonly host: DeliveryHost;
+  readonly recorder: LeaseRecorder;
 }
 
-/** Takes jobs from the lanes of a service and makes deliveries of them. */
-export class Consumer {
-  readonly #parts: ConsumerParts;
+/** Takes jobs from the worker queues of a service and passes them on as deliveries. */
+export class JobConsumer {
+  readonly #parts: JobConsumerParts;
   readonly #options: ConsumeOptions;
   readonly #subscriptions: ReadonlyMap<string, Subscription>;
-  #lanes: readonly Lane[] = [];
+  #queues: readonly WorkerQueue[] = [];
   #isClosing = false;
-  #isLastChanceTaken = false;
+  #isLastChanceRunning = false;
 
-  constructor(parts: ConsumerParts, options: ConsumeOptions) {
+  constructor(parts: JobConsumerParts, options: ConsumeOptions) {
     this.#parts = parts;
     this.#options = options;
     this.#subscriptions = new Map(options.subscriptions.map((subscription) => [subscription.type, subscription]));
   }
 
-  /** @param heldLanes where events of the service wait, also of types that had another lane before */
-  async start(heldLanes: readonly string[]): Promise<void> {
+  /**
+   * @param filledQueues queues of the service that hold jobs: a type may have had another queue before
+   * @throws {UnsupportedVersionError | MissingPackageError}
+   */
+  async start(filledQueues: readonly string[]): Promise<void> {
     const { service, settings, connection, logger } = this.#parts;
-    const queue = await loadQueue();
-    this.#lanes = laneOptions(service, this.#options, heldLanes).map((options) => {
-      const lane = new Lane(options, queue, connection, settings, (from, job) => this.#handle(from, job));
-      lane.onError((error) => logger.warn({ err: error, lane: options.name }, 'a worker met an error and goes on'));
-      lane.onLeasesLost((jobIds) => {
-        for (const jobId of jobIds) lane.deliveries.get(jobId)?.revoke(new LeaseLostError());
+    const bullmq = await loadBullmq();
+    this.#queues = consumedQueues(service, this.#options, filledQueues).map((queueSettings) => {
+      const queue = new WorkerQueue(queueSettings, bullmq, connection, settings, (from, job) =>
+        this.#handle(from, job),
+      );
+      queue.onError((error) =>
+        logger.warn({ err: error, queue: queueSettings.name }, 'worker error; the worker retries'),
+      );
+      queue.onLeasesLost((jobIds) => {
+        for (const jobId of jobIds) queue.deliveries.get(jobId)?.revoke(new LeaseLostError());
       });
-      return lane;
+      return queue;
     });
-    await Promise.all(this.#lanes.map((lane) => lane.start()));
+    await Promise.all(this.#queues.map((queue) => queue.start()));
   }
 
-  /** The delivery of a job that this process runs now. */
-  find(unit: string, jobId: string): RedisDelivery | undefined {
-    for (const { deliveries } of this.#lanes) {
+  /** Returns the delivery of a job that runs in this process. */
+  find(serviceType: string, jobId: string): RedisDelivery | undefined {
+    for (const { deliveries } of this.#queues) {
       const delivery = deliveries.get(jobId);
-      if (delivery?.lease.unit === unit) return delivery;
+      if (delivery?.lease.serviceType === serviceType) return delivery;
     }
     return undefined;
   }
 
-  /** Waits for what runs, hands back what is left at the deadline, and answers how much that was. */
+  /** Waits for running deliveries, then releases the rest; returns the number of released ones. */
   async close(drainMs: number): Promise<number> {
     this.#isClosing = true;
-    await Promise.all(this.#lanes.map((lane) => lane.pause()));
+    await Promise.all(this.#queues.map((queue) => queue.pause()));
     await this.#drained(drainMs);
-    const handedBack = await Promise.all(this.#lanes.map((lane) => this.#interrupt(lane)));
+    const released = await Promise.all(this.#queues.map((queue) => this.#interrupt(queue)));
     const { settings, connection, logger } = this.#parts;
-    // A lane ends when Redis has answered what it asked last, outcomes included: without Redis, never.
-    const ends = [...this.#lanes.map((lane) => lane.close()), ...this.#running().map(({ finished }) => finished)];
+    // A queue closes when Redis has replied to its last commands, commits included: without Redis, never.
+    const ends = [...this.#queues.map((queue) => queue.close()), ...this.#running().map(({ finished }) => finished)];
     await within(
       settings.emitTimeoutMs,
       Promise.all(ends).catch((error: unknown) => {
@@ -81,88 +97,88 @@ export class Consumer {
       }),
     );
     connection.disconnect();
-    // One that was about to take a job may have taken the word of it, which others wait for.
-    await Promise.all(this.#lanes.map((lane) => this.#handBack(lane, [])));
-    return handedBack.reduce((sum, count) => sum + count, 0);
+    // A worker that was about to take a job may have consumed the marker that wakes other workers.
+    await Promise.all(this.#queues.map((queue) => this.#release(queue, [])));
+    return released.reduce((sum, count) => sum + count, 0);
   }
 
-  async #handle(lane: Lane, job: Job): Promise<void> {
+  async #handle(queue: WorkerQueue, job: Job): Promise<void> {
     const subscription = this.#subscriptions.get(job.type);
     if (this.#isClosing) {
-      await this.#handBack(lane, [job.id, job.token]);
+      await this.#release(queue, [job.id, job.token]);
     } else if (subscription === undefined) {
-      await this.#passOn(lane, job, 50);
+      await this.#requeue(queue, job, requeueDelayMs);
     } else if (job.losses === 0) {
-      await this.#deliver(lane, job, subscription);
+      await this.#deliver(queue, job, subscription);
     } else {
-      await this.#deliverAgain(lane, job, subscription);
+      await this.#redeliver(queue, job, subscription);
     }
   }
 
   /**
-   * A process that dies takes all that it ran with it, and nothing tells what of it was to blame. So that one
-   * event does not take others down with it to the end, those on their last chance run one at a time.
+   * Delivers a job that a process lost. A process that dies loses all jobs that it runs, and nothing shows which of
+   * them was the cause. Jobs on their last chance run one at a time, so that the cause does not fail others with it.
    */
-  async #deliverAgain(lane: Lane, job: Job, subscription: Subscription): Promise<void> {
+  async #redeliver(queue: WorkerQueue, job: Job, subscription: Subscription): Promise<void> {
     const { settings, connection } = this.#parts;
-    const answer = await crashesScript.run(connection, settings.prefix, [lane.key, job.id, job.token]);
-    const crashes = readOptional(answer, readNumber);
+    const reply = await countCrashScript.run(connection, settings.prefix, [queue.key, job.id, job.token]);
+    const crashes = readOptional(reply, readNumber);
     if (crashes === undefined) return;
     if (crashes >= settings.maxCrashes) {
-      await this.#deliver(lane, job, subscription, new CrashLoopError(job.type, crashes));
+      await this.#deliver(queue, job, subscription, new CrashLoopError(job.type, crashes));
     } else if (crashes < settings.maxCrashes - 1) {
-      await this.#deliver(lane, job, subscription);
-    } else if (this.#isLastChanceTaken) {
-      await this.#passOn(lane, job, 200);
+      await this.#deliver(queue, job, subscription);
+    } else if (this.#isLastChanceRunning) {
+      await this.#requeue(queue, job, lastChanceDelayMs);
     } else {
-      this.#isLastChanceTaken = true;
-      await this.#deliver(lane, job, subscription).finally(() => {
-        this.#isLastChanceTaken = false;
+      this.#isLastChanceRunning = true;
+      await this.#deliver(queue, job, subscription).finally(() => {
+        this.#isLastChanceRunning = false;
       });
     }
   }
 
-  async #passOn(lane: Lane, job: Job, delayMs: number): Promise<void> {
+  async #requeue(queue: WorkerQueue, job: Job, delayMs: number): Promise<void> {
     const { settings, connection } = this.#parts;
-    await passOnScript.run(connection, settings.prefix, [lane.key, job.id, job.token, delayMs]);
+    await requeueJobScript.run(connection, settings.prefix, [queue.key, job.id, job.token, delayMs]);
   }
 
   async #deliver(
-    lane: Lane,
+    queue: WorkerQueue,
     job: Job,
     { type, keepsRuns = false }: Subscription,
     refusal?: CrashLoopError,
   ): Promise<void> {
-    const { service, host } = this.#parts;
-    const unit = unitOf(service, type);
-    const lease: Lease = { lane: lane.key, jobId: job.id, token: job.token, unit, keepsRuns };
-    const delivery = new RedisDelivery(lease, host, {
+    const { service, recorder } = this.#parts;
+    const serviceType = serviceTypeOf(service, type);
+    const lease: Lease = { queue: queue.key, jobId: job.id, token: job.token, serviceType, keepsRuns };
+    const delivery = new RedisDelivery(lease, recorder, {
       envelope: decodeEnvelope(job.id, type, job.data),
       attempt: job.attemptsMade + 1,
-      checkpoints: keepsRuns ? await this.#checkpoints(unit, job.id) : new Map(),
+      checkpoints: keepsRuns ? await this.#checkpoints(serviceType, job.id) : new Map(),
       refusal,
     });
-    lane.deliveries.set(job.id, delivery);
-    if (job.losses > 0 && refusal === undefined) this.#noteStart(lane, job);
+    queue.deliveries.set(job.id, delivery);
+    if (job.losses > 0 && refusal === undefined) this.#noteStart(queue, job);
     void delivery.finished.then(() => {
-      if (lane.deliveries.get(job.id) === delivery) lane.deliveries.delete(job.id);
+      if (queue.deliveries.get(job.id) === delivery) queue.deliveries.delete(job.id);
     });
     this.#options.consumer(delivery);
-    await delivery.handedOn;
+    await delivery.slotFree;
   }
 
-  /** Not waited for: a note that left before the handler began tells of one that did begin, and of no other. */
-  #noteStart(lane: Lane, job: Job): void {
+  /** Does not wait: Redis receives the note before anything that the handler causes, which is all that counts. */
+  #noteStart(queue: WorkerQueue, job: Job): void {
     const { settings, connection, logger } = this.#parts;
-    noteStartScript.runInFull(connection, settings.prefix, [lane.key, job.id, job.token]).catch((error: unknown) => {
-      logger.warn({ err: error, eventType: job.type }, 'the start of a handler could not be noted');
+    noteStartScript.runInFull(connection, settings.prefix, [queue.key, job.id, job.token]).catch((error: unknown) => {
+      logger.warn({ err: error, eventType: job.type }, 'could not note that a handler starts');
     });
   }
 
-  async #checkpoints(unit: string, jobId: string): Promise<ReadonlyMap<string, string>> {
+  async #checkpoints(serviceType: string, jobId: string): Promise<ReadonlyMap<string, string>> {
     const { settings, connection } = this.#parts;
-    const answer = await connection.hgetall(`${settings.prefix}:run:${unit}:${jobId}:checkpoints`);
-    return readCheckpoints(readHash(Object.entries(answer).flat()));
+    const hash = await connection.hgetall(redisKey(settings.prefix, 'run', serviceType, jobId, 'checkpoints'));
+    return readCheckpoints(new Map(Object.entries(hash)));
   }
 
   async #drained(drainMs: number): Promise<void> {
@@ -170,29 +186,25 @@ export class Consumer {
   }
 
   #running(): readonly RedisDelivery[] {
-    return this.#lanes.flatMap(({ deliveries }) => [...deliveries.values()]);
+    return this.#queues.flatMap(({ deliveries }) => [...deliveries.values()]);
   }
 
-  async #interrupt(lane: Lane): Promise<number> {
-    const running = [...lane.deliveries.values()];
-    const handedBack = await this.#handBack(
-      lane,
+  async #interrupt(queue: WorkerQueue): Promise<number> {
+    const running = [...queue.deliveries.values()];
+    const released = await this.#release(
+      queue,
       running.flatMap(({ lease }) => [lease.jobId, lease.token]),
     );
     for (const delivery of running) delivery.revoke(new ShutdownError());
-    return handedBack;
+    return released;
   }
 
-  async #handBack(lane: Lane, jobsAndTokens: readonly string[]): Promise<number> {
-    const { settings, commands, logger } = this.#parts;
+  async #release(queue: WorkerQueue, jobsAndTokens: readonly string[]): Promise<number> {
+    const { commands, logger } = this.#parts;
     try {
-      const args = [lane.key, ...jobsAndTokens];
-      return readNumber(
-        await commands.run((client) => handBackScript.run(client, settings.prefix, args), { isRepeatable: true }),
-      );
+      return readNumber(await commands.runScript(releaseJobsScript, [queue.key, ...jobsAndTokens]));
     } catch (error) {
-      // Others take it over when the locks have run out.
-      logger.warn({ err: error }, 'events could not be handed back');
+      logger.warn({ err: error }, 'could not release events; other processes take them when their locks expire');
       return 0;
     }
   }
@@ -201,7 +213,7 @@ export class Consumer {
 async function within(ms: number, done: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const deadline = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, Math.min(ms, 2 ** 31 - 1));
+    timer = setTimeout(resolve, Math.min(ms, maxTimeoutMs));
   });
   await Promise.race([done, deadline]);
   clearTimeout(timer);

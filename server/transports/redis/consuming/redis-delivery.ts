@@ -1,56 +1,34 @@
 import type { CommitResult, Delivery, Envelope, Outcome } from '../../transport.js';
+import type { Lease } from '../outcomes/lease.js';
+import type { LeaseRecorder } from '../outcomes/lease-recorder.js';
 
-/** A job that is leased to this process. */
-export interface Lease {
-  /** What stands before the keys of the job's queue. */
-  readonly lane: string;
-  readonly jobId: string;
-  /** What the job's lock holds while the lease lasts. */
-  readonly token: string;
-  readonly unit: string;
-  readonly keepsRuns: boolean;
-}
-
-/** An outcome that is being recorded. */
-export interface Commit {
-  /** Resolves when it is on its way: Redis gets it before whatever is asked next. */
-  readonly sent: Promise<void>;
-  readonly result: Promise<CommitResult>;
-}
-
-/** Where a delivery's results go. */
-export interface DeliveryHost {
-  commit(lease: Lease, attempt: number, outcome: Outcome): Commit;
-  checkpoint(lease: Lease, key: string, value: string): Promise<CommitResult>;
-}
-
-/** One attempt, leased to this process until it commits or the lease is lost. */
+/** Attempt that is leased to this process until it commits or the lease is lost. */
 export class RedisDelivery implements Delivery {
   readonly envelope: Envelope;
   readonly attempt: number;
   readonly checkpoints: ReadonlyMap<string, string>;
   readonly refusal: Error | undefined;
   onRevoked: ((reason: Error) => void) | undefined;
-  readonly #host: DeliveryHost;
+  readonly #recorder: LeaseRecorder;
   #lease: Lease;
-  #handOn = (): void => {};
+  #freeSlot = (): void => {};
   #finish = (): void => {};
-  /** Resolves when the next job may be asked for: the outcome is on its way, or the lease is over. */
-  readonly handedOn: Promise<void> = new Promise((resolve) => {
-    this.#handOn = resolve;
+  /** Resolves when the worker may take the next job: the outcome was sent, or the lease has ended. */
+  readonly slotFree: Promise<void> = new Promise((resolve) => {
+    this.#freeSlot = resolve;
   });
-  /** Resolves when this process has nothing more to do with the job. */
+  /** Resolves when the outcome is recorded, or the lease has ended. */
   readonly finished: Promise<void> = new Promise((resolve) => {
     this.#finish = resolve;
   });
 
   constructor(
     lease: Lease,
-    host: DeliveryHost,
+    recorder: LeaseRecorder,
     details: Pick<RedisDelivery, 'envelope' | 'attempt' | 'checkpoints' | 'refusal'>,
   ) {
     this.#lease = lease;
-    this.#host = host;
+    this.#recorder = recorder;
     this.envelope = details.envelope;
     this.attempt = details.attempt;
     this.checkpoints = details.checkpoints;
@@ -62,29 +40,29 @@ export class RedisDelivery implements Delivery {
   }
 
   async commit(outcome: Outcome): Promise<CommitResult> {
-    const { sent, result } = this.#host.commit(this.#endLease(), this.attempt, outcome);
-    void sent.then(this.#handOn);
+    const { sent, reply } = this.#recorder.commit(this.#endLease(), this.attempt, outcome);
+    void sent.then(this.#freeSlot);
     try {
-      return await result;
+      return await reply;
     } finally {
       this.#finish();
     }
   }
 
   checkpoint(key: string, value: string): Promise<CommitResult> {
-    return this.#host.checkpoint(this.#lease, key, value);
+    return this.#recorder.checkpoint(this.#lease, key, value);
   }
 
   /** Ends the lease: a later commit changes nothing. */
   revoke(reason: Error): void {
     if (this.#lease.token === '') return;
     this.#endLease();
-    this.#handOn();
+    this.#freeSlot();
     this.#finish();
     this.onRevoked?.(reason);
   }
 
-  /** A worker uses its tokens again, for this very job too: what is over must not pass for what runs. */
+  /** Drops the token. A worker uses it again, even for the same job, whose later lease this delivery must not use. */
   #endLease(): Lease {
     const lease = this.#lease;
     this.#lease = { ...lease, token: '' };

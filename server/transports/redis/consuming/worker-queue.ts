@@ -1,65 +1,62 @@
 import type { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { laneKey } from '../names.js';
-import type { loadQueue } from '../connection/optional-dependencies.js';
-import type { RedisDelivery } from './redis-delivery.js';
+import type { loadBullmq } from '../connection/optional-dependencies.js';
+import type { QueueSettings } from '../membership/subscription-table.js';
 import type { RedisSettings } from '../redis-options.js';
+import { queueKey, redisKey } from '../scripts/keys.js';
+import type { RedisDelivery } from './redis-delivery.js';
 
-/** What a lane does with a job: resolves when this process has nothing more to do with it. */
-export type JobHandler = (lane: Lane, job: Job) => Promise<void>;
+/** Handles a job; resolves when the worker may take another one. */
+export type JobHandler = (queue: WorkerQueue, job: Job) => Promise<void>;
 
-/** A job as BullMQ hands it out. */
+/** Job as BullMQ passes it to a worker. */
 export interface Job {
   readonly id: string;
   readonly type: string;
   readonly data: unknown;
   readonly token: string;
-  /** Attempts that ended. */
+  /** Number of attempts that ended. */
   readonly attemptsMade: number;
-  /** How often a process lost it, since it last reported. */
+  /** Number of times that a process lost the job since its handler last reported. */
   readonly losses: number;
 }
 
-export interface LaneOptions {
-  readonly name: string;
-  readonly concurrency: number;
-}
-
-// Ours, not BullMQ's, counts how often a job was lost: BullMQ would fail it behind the hub's back.
+// BullMQ would fail the job by itself: countCrashScript counts losses instead.
 const neverFailStalled = 1_000_000_000;
 
-/** One queue of BullMQ and this process's worker on it. */
-export class Lane {
+/** Queue of BullMQ with this process's worker. */
+export class WorkerQueue {
+  /** Prefix of the queue's keys. */
   readonly key: string;
-  /** In the order of their start. */
+  /** Running deliveries by job id, in the order of their start. */
   readonly deliveries: Map<string, RedisDelivery> = new Map();
   readonly #worker: Worker;
   #running: Promise<void> = Promise.resolve();
 
   constructor(
-    { name, concurrency }: LaneOptions,
-    { Worker, WaitingError }: Awaited<ReturnType<typeof loadQueue>>,
+    { name, concurrency }: QueueSettings,
+    { Worker, WaitingError }: Awaited<ReturnType<typeof loadBullmq>>,
     connection: Redis,
     { prefix, lockDurationMs, stalledIntervalMs }: RedisSettings,
     handle: JobHandler,
   ) {
-    this.key = laneKey(prefix, name);
-    // Wherever a job is then, a script has put it there. One for all, for making an error takes its time.
-    const movedOn = new WaitingError();
+    this.key = queueKey(prefix, name);
+    // Tells BullMQ that a script has moved the job. One instance serves all jobs, because errors are slow to create.
+    const hasMoved = new WaitingError();
     this.#worker = new Worker(
       name,
       async ({ id = '', name: type, data, attemptsMade, stalledCounter: losses }, token = '') => {
         try {
           await handle(this, { id, type, data, token, attemptsMade, losses });
         } catch (error) {
-          // The job's lock runs out, and it is delivered again. BullMQ must not take it for failed.
+          // The lock expires, and the job is delivered again. BullMQ must not fail it.
           this.#worker.emit('error', error instanceof Error ? error : new Error(String(error)));
         }
-        throw movedOn;
+        throw hasMoved;
       },
       {
         connection,
-        prefix: `${prefix}:lane`,
+        prefix: redisKey(prefix, 'queue'),
         autorun: false,
         concurrency,
         lockDuration: lockDurationMs,
@@ -88,7 +85,7 @@ export class Lane {
     await this.#worker.pause(true);
   }
 
-  /** Resolves when no job is left that this process was handed. */
+  /** Resolves when all handlers of jobs have resolved. */
   async close(): Promise<void> {
     await this.#worker.close(true);
     await this.#running;

@@ -3,10 +3,11 @@ import { quote } from '../../../errors.js';
 import { BackpressureError, KeyTypeError } from '../../errors.js';
 import { type KeyValueStore, maxListLength } from '../../key-value-store.js';
 import type { CommandClient } from '../connection/command-client.js';
-import { appendScript, incrementScript } from './key-value-scripts.js';
+import { redisKey } from '../scripts/keys.js';
 import { readNumber } from '../scripts/reply.js';
+import { appendScript, incrementScript } from './key-value-scripts.js';
 
-/** Strings and lists in Redis, under keys of their own. */
+/** Key-value store in Redis: one key per entry, strings and lists. */
 export class RedisKeyValueStore implements KeyValueStore {
   readonly #client: CommandClient;
   readonly #prefix: string;
@@ -25,8 +26,8 @@ export class RedisKeyValueStore implements KeyValueStore {
     const { ttlMs, ifAbsent = false } = options;
     const ttl = ttlMs === undefined ? [] : ['PX', expiry(ttlMs)];
     const args = [this.#key(key), value, ...ttl, ...(ifAbsent ? ['NX'] : [])];
-    const answer = await this.#run(key, 'a string', (client) => client.call('SET', ...args));
-    return answer === 'OK';
+    const reply = await this.#run(key, 'a string', (client) => client.call('SET', ...args));
+    return reply === 'OK';
   }
 
   async delete(key: string): Promise<boolean> {
@@ -57,7 +58,7 @@ export class RedisKeyValueStore implements KeyValueStore {
   }
 
   #key(key: string): string {
-    return `${this.#prefix}:kv:${key}`;
+    return redisKey(this.#prefix, 'kv', key);
   }
 
   async #run<T>(
@@ -75,7 +76,7 @@ export class RedisKeyValueStore implements KeyValueStore {
   }
 }
 
-/** Redis counts in whole milliseconds, and not without end. */
+/** Returns an expiry that Redis accepts: whole milliseconds, within the range of integers. */
 function expiry(ttlMs: number): number {
   return Math.min(Math.ceil(ttlMs), Number.MAX_SAFE_INTEGER);
 }

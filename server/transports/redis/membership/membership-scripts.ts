@@ -1,166 +1,140 @@
-import { conclusion } from '../outcomes/end-attempt.js';
-import { acceptance, counting, lanes, library } from '../scripts/prelude.js';
-import { discarding, subscribed } from '../removal/remove-service-scripts.js';
+import { keptQueueEvents, maxUnparked } from '../scripts/limits.js';
+import { LuaFragment } from '../scripts/lua-fragment.js';
+import { prelude } from '../scripts/prelude.js';
+import { queueMoves } from '../scripts/queue-moves.js';
 import { Script } from '../scripts/script.js';
+import { subscribed } from './subscription-fragments.js';
 
-// Processes of one kind tell the same of themselves: it is kept once, under its hash.
-const beat = `
-local member, ttlMs, hash = take(), take(), take()
-local known = call('GET', prefix .. ':member:' .. member)
-local function beat()
-  if known ~= hash then call('INCR', prefix .. ':revision') end
-  call('SET', prefix .. ':member:' .. member, hash, 'PX', ttlMs)
-  call('SADD', prefix .. ':members', member)
-  return call('PEXPIRE', prefix .. ':description:' .. hash, ttlMs)
+// Processes with the same description share one copy of it, stored under its hash.
+const heartbeat = new LuaFragment(
+  `
+local process, ttlMs, hash = take(), take(), take()
+local knownHash = call('GET', key('process', process))
+local function heartbeat()
+  if knownHash ~= hash then call('INCR', key('revision')) end
+  call('SET', key('process', process), hash, 'PX', ttlMs)
+  call('SADD', key('processes'), process)
+  return call('PEXPIRE', key('description', hash), ttlMs)
 end
-`;
+`,
+  [prelude],
+);
 
-/**
- * Makes a process a member, and records which types its service handles, in which lane, under which limits. One that
- * joins again leaves what is recorded as it is: another of its service that started later may have set it.
- * Answers 0 where what it tells of itself has yet to be kept.
- */
-export const joinScript: Script = new Script(`${library}${subscribed}${beat}
+export const joinScript: Script = new Script({
+  purpose:
+    'Registers a process and its subscriptions: which types its service handles, in which queue, under which limits. A process that registers again leaves recorded subscriptions as they are: a process of its service that started later may have set them.',
+  argv: 'process id, lifetime in ms, hash of the description, 1 at the start of the process, subscription table',
+  reply: '0 if the description has yet to be stored, else 1',
+  includes: [prelude, subscribed, heartbeat],
+  lua: `
 local isStart = take() == '1'
 local limits = { 'concurrency', 'max', 'duration' }
 local records, rows = {}, {}
 for _ = 1, takeNumber() do
-  local source, field, route, unit, lane = take(), take(), take(), take(), take()
+  local source, field, route, serviceType, queueName = take(), take(), take(), take(), take()
   local values = { take(), take(), take() }
-  call('SADD', prefix .. ':handlers:' .. unit, member)
-  if records[unit] == nil then records[unit] = isStart or not isSubscribed(unit) end
-  if records[unit] then
-    call('HSET', prefix .. ':routes:' .. source, field, route)
+  call('SADD', key('handlers', serviceType), process)
+  if records[serviceType] == nil then records[serviceType] = isStart or not isSubscribed(serviceType) end
+  if records[serviceType] then
+    call('HSET', key('routes', source), field, route)
     rows[source .. ' ' .. field] = true
-    call('SADD', prefix .. ':lanes', lane)
-    local meta = prefix .. ':lane:' .. lane .. ':meta'
-    call('HSET', meta, 'opts.maxLenEvents', 100)
-    -- Limits are BullMQ's own, and hold for all workers. What is left in a lane that a type had before has none.
-    call('HDEL', prefix .. ':lane:' .. unit .. ':meta', unpack(limits))
+    call('SADD', key('queues'), queueName)
+    local meta = queueKey(queueName) .. 'meta'
+    call('HSET', meta, 'opts.maxLenEvents', ${keptQueueEvents})
+    -- BullMQ applies these limits to all workers. They must not stay on a queue of its own that the type had before.
+    call('HDEL', queueKey(serviceType) .. 'meta', unpack(limits))
     for index, limit in ipairs(limits) do
       if values[index] ~= '' then call('HSET', meta, limit, values[index]) end
     end
   end
 end
--- What triggered a workflow in another version does so no more.
-for _, row in ipairs(call('SMEMBERS', prefix .. ':subscriptions')) do
-  local source, field, unit = string.match(row, '^(%S+) ((%S+) triggered)$')
-  if records[unit] and not rows[row] then
-    call('HDEL', prefix .. ':routes:' .. source, field)
-    call('SREM', prefix .. ':subscriptions', row)
+-- Removes triggers of earlier versions of a workflow.
+for _, row in ipairs(call('SMEMBERS', key('subscriptions'))) do
+  local source, field, serviceType = string.match(row, '^(%S+) ((%S+) triggered)$')
+  if records[serviceType] and not rows[row] then
+    call('HDEL', key('routes', source), field)
+    call('SREM', key('subscriptions'), row)
   end
 end
-for row in pairs(rows) do call('SADD', prefix .. ':subscriptions', row) end
-call('INCR', prefix .. ':revision')
-return beat()
-`);
+for row in pairs(rows) do call('SADD', key('subscriptions'), row) end
+call('INCR', key('revision'))
+return heartbeat()
+`,
+});
 
-/** Tells that a member lives. Answers as `joinScript` does, and nothing where it is no member, or was taken for dead. */
-export const beatScript: Script = new Script(`${library}${beat}
-return known and beat()
-`);
+export const heartbeatScript: Script = new Script({
+  purpose: 'Extends the registration of a process.',
+  argv: 'process id, lifetime in ms, hash of the description',
+  reply: 'as joinScript; nothing if the process is not registered, or its registration has expired',
+  includes: [prelude, heartbeat],
+  lua: `
+return knownHash and heartbeat()
+`,
+});
 
-/** Keeps what members of one kind tell of themselves. */
-export const describeScript: Script = new Script(`${library}
+export const describeScript: Script = new Script({
+  purpose: 'Stores the description that processes share.',
+  argv: 'hash, description, lifetime in ms',
+  reply: 'nothing',
+  includes: [prelude],
+  lua: `
 local hash, description, ttlMs = take(), take(), take()
-call('SET', prefix .. ':description:' .. hash, description, 'PX', ttlMs)
-call('INCR', prefix .. ':revision')
-`);
+call('SET', key('description', hash), description, 'PX', ttlMs)
+call('INCR', key('revision'))
+`,
+});
 
-/** Ends a membership. */
-export const leaveScript: Script = new Script(`${library}
-local member = take()
-call('DEL', prefix .. ':member:' .. member)
-call('SREM', prefix .. ':members', member)
-while position < #ARGV do call('SREM', prefix .. ':handlers:' .. take(), member) end
-call('INCR', prefix .. ':revision')
-`);
+export const leaveScript: Script = new Script({
+  purpose: 'Removes the registration of a process.',
+  argv: 'process id, service type...',
+  reply: 'nothing',
+  includes: [prelude],
+  lua: `
+local process = take()
+call('DEL', key('process', process))
+call('SREM', key('processes'), process)
+while position < #ARGV do call('SREM', key('handlers', take()), process) end
+call('INCR', key('revision'))
+`,
+});
 
-/** What members that live tell of themselves: a hash for each, then the texts of those that the asker does not know. */
-export const membersReading = `
-local function readMembers()
-  local known, hashes, texts = {}, {}, {}
-  for _ = 1, takeNumber() do known[take()] = true end
-  for _, member in ipairs(call('SMEMBERS', prefix .. ':members')) do
-    local hash = call('GET', prefix .. ':member:' .. member)
-    if not hash then
-      call('SREM', prefix .. ':members', member)
-      call('INCR', prefix .. ':revision')
-    elseif known[hash] then
-      hashes[#hashes + 1] = hash
-    else
-      local text = call('GET', prefix .. ':description:' .. hash)
-      if text then
-        known[hash] = true
-        hashes[#hashes + 1] = hash
-        texts[#texts + 1] = hash
-        texts[#texts + 1] = text
-      end
-    end
-  end
-  return { hashes, texts }
-end
-`;
-
-/** What members that live tell of themselves. */
-export const membersScript: Script = new Script(`${library}${membersReading}
-return readMembers()
-`);
-
-/**
- * Passes a leased job on that this process cannot run, or not now: later where a member handles its type,
- * else set aside until one does, or discarded where its type was retired.
- */
-export const passOnScript: Script = new Script(`${library}${counting}${lanes}${acceptance}${conclusion}${discarding}
-local lane, id, token, delayMs = take(), take(), take(), takeNumber()
-if leaseOf(lane, id, token) ~= 'ok' then return end
-local unit = call('HGET', lane .. id, 'unit')
-if not isSubscribed(unit) then
-  discard(lane, id)
-  writeChanges()
-  return
-end
-release(lane, id)
-call('INCR', prefix .. ':revision')
-touch(unit)
-local handlers = prefix .. ':handlers:' .. unit
-for _, member in ipairs(call('SMEMBERS', handlers)) do
-  if call('EXISTS', prefix .. ':member:' .. member) == 1 then
-    enqueueLater(lane, id, delayMs)
-    return
-  end
-  call('SREM', handlers, member)
-end
-call('LPUSH', prefix .. ':parked:' .. unit, lane .. '\\n' .. id)
-`);
-
-/** Brings back what was set aside of units that are handled again, at most 1,000 at a time; answers how many. */
-export const unparkScript: Script = new Script(`${library}${lanes}
+export const unparkScript: Script = new Script({
+  purpose: `Returns parked jobs of service types to their queues, at most ${maxUnparked} per call.`,
+  argv: 'service type...',
+  reply: 'the number of jobs',
+  includes: [prelude, queueMoves],
+  lua: `
 local moved = 0
 while position < #ARGV do
-  local parked = prefix .. ':parked:' .. take()
-  while moved < 1000 do
+  local parked = key('parked', take())
+  while moved < ${maxUnparked} do
     local entry = call('RPOP', parked)
     if not entry then break end
-    local lane, id = string.match(entry, '^(.*)\\n(.*)$')
-    call('LPUSH', lane .. 'wait', id)
-    wake(lane)
+    local queue, id = string.match(entry, '^(.*)\\n(.*)$')
+    call('LPUSH', queue .. 'wait', id)
+    wakeWorker(queue)
     moved = moved + 1
   end
 end
 return moved
-`);
+`,
+});
 
-/** The lanes of a service that hold jobs. */
-export const heldLanesScript: Script = new Script(`${library}
+export const filledQueuesScript: Script = new Script({
+  purpose: 'Lists the worker queues of a service that hold jobs.',
+  argv: 'service',
+  reply: 'the names of the queues',
+  includes: [prelude],
+  lua: `
 local service = take()
-local held = {}
-for _, name in ipairs(call('SMEMBERS', prefix .. ':lanes')) do
-  local lane = prefix .. ':lane:' .. name .. ':'
-  local isOfService = name == service or string.sub(name, 1, #service + 1) == service .. '/'
-  if isOfService and call('EXISTS', lane .. 'wait', lane .. 'active', lane .. 'prioritized', lane .. 'delayed') > 0 then
-    held[#held + 1] = name
+local filled = {}
+for _, name in ipairs(call('SMEMBERS', key('queues'))) do
+  local queue = queueKey(name)
+  local isOfService = serviceOf(name) == service
+  if isOfService and call('EXISTS', queue .. 'wait', queue .. 'active', queue .. 'prioritized', queue .. 'delayed') > 0 then
+    filled[#filled + 1] = name
   end
 end
-return held
-`);
+return filled
+`,
+});

@@ -38,33 +38,34 @@ const { consume, counts, next, until } = contractStage(async () => {
   };
 });
 
-function members(): Promise<string[]> {
-  return admin.smembers(`{${prefix}}:members`);
+function processes(): Promise<string[]> {
+  return admin.smembers(`{${prefix}}:processes`);
 }
 
-/** As it is with processes that were out of touch too long. */
-async function takeForDead(ids: readonly string[]): Promise<void> {
-  await admin.del(...ids.map((id) => `{${prefix}}:member:${id}`));
+/** Does what happens without heartbeats. */
+async function expire(ids: readonly string[]): Promise<void> {
+  await admin.del(...ids.map((id) => `{${prefix}}:process:${id}`));
 }
 
-it('a process that stops while it tells that it lives is gone', async () => {
+it('leaves no registration behind if a process stops during a heartbeat', async () => {
   const { transport } = await consume([]);
-  await takeForDead(await members());
+  await expire(await processes());
   vi.advanceTimersByTime(5_000);
   await transport.close({ drainMs: 0 });
-  expect(await members()).toEqual([]);
+  expect(await processes()).toEqual([]);
 });
 
-it('a process that was out of touch leaves the limits alone that one started later has set', async () => {
+it('keeps the limits of the process that started last when an earlier one registers again', async () => {
   const before = await consume(['a']);
-  const ids = await members();
+  const ids = await processes();
   const after = await consume([{ type: 'a', concurrency: 1 }]);
-  await takeForDead(ids);
+  await expire(ids);
   expect(await after.transport.registered()).toHaveLength(1);
   vi.advanceTimersByTime(5_000);
-  await until(async () => (await members()).length === 2);
+  await until(async () => (await processes()).length === 2);
   await after.transport.publish([envelope('a'), envelope('a')]);
-  // A queue of its own, in which one runs after the other: of the process that asked for it.
+  // The worker queue of the process that started last, one event at a time.
+  expect(await admin.hget(`{${prefix}}:queue:shop/a:meta`, 'concurrency')).toBe('1');
   for (let n = 0; n < 2; n += 1) {
     const delivery = await next(after);
     expect(after.waiting).toEqual([]);
@@ -73,7 +74,7 @@ it('a process that was out of touch leaves the limits alone that one started lat
   expect(before.waiting).toEqual([]);
 });
 
-it('a workflow is started by the trigger of the process that started last alone', async () => {
+it('starts a workflow by the trigger of the process that started last only', async () => {
   const triggeredBy = (type: string): Subscription => ({
     type: 'flow',
     keepsRuns: true,

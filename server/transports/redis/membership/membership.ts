@@ -1,42 +1,40 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
 import type { Logger } from '../../logger.js';
 import type { Subscription } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
+import { serviceTypeOf, sharedQueue } from '../names.js';
+import { readArray, readNumber, readString } from '../scripts/reply.js';
+import type { ScriptArgument } from '../scripts/script.js';
 import {
-  beatScript,
   describeScript,
-  heldLanesScript,
+  filledQueuesScript,
+  heartbeatScript,
   joinScript,
   leaveScript,
   unparkScript,
 } from './membership-scripts.js';
-import type { Script, ScriptArgument } from '../scripts/script.js';
-import { sharedLane, unitOf } from '../names.js';
-import { readArray, readNumber, readString } from '../scripts/reply.js';
-import { routeArguments } from './subscription-table.js';
+import { subscriptionTable } from './subscription-table.js';
 
-const beatEveryMs = 5_000;
-// Three beats may be missed.
-const livesForMs = 16_000;
+const heartbeatIntervalMs = 5_000;
+// A process may miss three heartbeats.
+const lifetimeMs = 16_000;
 
 export interface MembershipParts {
   readonly service: string;
-  readonly prefix: string;
   readonly commands: CommandClient;
   readonly logger: Logger;
 }
 
-/** A process among those that use one Redis: what it handles, and that it lives. */
+/** Registration of this process on Redis: its subscriptions, its description and its heartbeat. */
 export class Membership {
   readonly #parts: MembershipParts;
   readonly #subscriptions: readonly Subscription[];
   readonly #describe: () => string;
   readonly #id = randomUUID();
   #timer: NodeJS.Timeout | undefined;
-  #beating: Promise<void> | undefined;
+  #heartbeat: Promise<void> | undefined;
 
-  /** @param describe what others may know of this process now */
+  /** @param describe returns the current description of this process */
   constructor(parts: MembershipParts, subscriptions: readonly Subscription[], describe: () => string) {
     this.#parts = parts;
     this.#subscriptions = subscriptions;
@@ -44,62 +42,58 @@ export class Membership {
   }
 
   /**
-   * From now on events of the subscriptions are kept for the service, whether it runs or not.
+   * Registers the process. From now on events of its subscriptions are queued for the service, with or without a
+   * running process.
    *
-   * @returns the lanes of the service that hold events, some perhaps of subscriptions that it no longer has
+   * @returns the queues of the service that hold jobs, some perhaps of subscriptions that it no longer has
    */
   async join(): Promise<readonly string[]> {
-    await this.#beat({ isStart: true });
+    await this.#register({ isStart: true });
     this.#timer = setInterval(() => {
-      this.#beating ??= this.#keepAlive();
-    }, beatEveryMs);
-    return readArray(await this.#run(heldLanesScript, [sharedLane(this.#parts.service)])).map(readString);
+      this.#heartbeat ??= this.#keepAlive();
+    }, heartbeatIntervalMs);
+    const service = sharedQueue(this.#parts.service);
+    return readArray(await this.#parts.commands.runScript(filledQueuesScript, [service])).map(readString);
   }
 
   async leave(): Promise<void> {
     clearInterval(this.#timer);
-    // It may join again, and would do so after this process has left.
-    await this.#beating;
-    const units = this.#subscriptions.map(({ type }) => unitOf(this.#parts.service, type));
-    await this.#run(leaveScript, [this.#id, ...units]).catch((error: unknown) => {
-      this.#parts.logger.warn({ err: error }, 'could not tell that this process leaves; others notice within 16 s');
+    // A heartbeat in flight could register the process again after it has left.
+    await this.#heartbeat;
+    await this.#parts.commands.runScript(leaveScript, [this.#id, ...this.#serviceTypes()]).catch((error: unknown) => {
+      const seconds = lifetimeMs / 1_000;
+      this.#parts.logger.warn({ err: error }, `could not deregister this process; it expires within ${seconds} s`);
     });
   }
 
   async #keepAlive(): Promise<void> {
     try {
-      await this.#beat({ isStart: false });
+      await this.#register({ isStart: false });
     } catch (error) {
-      this.#parts.logger.debug({ err: error }, 'could not tell that this process lives; it tries again');
+      this.#parts.logger.debug({ err: error }, 'heartbeat failed; the next one follows');
     } finally {
-      this.#beating = undefined;
+      this.#heartbeat = undefined;
     }
   }
 
-  /** Brings back events that were set aside while nobody handled their type. */
-  async #unpark(): Promise<void> {
-    const args = this.#subscriptions.map(({ type }) => unitOf(this.#parts.service, type));
-    while (readNumber(await this.#run(unparkScript, args)) > 0);
-  }
-
-  async #beat({ isStart }: { isStart: boolean }): Promise<void> {
+  async #register({ isStart }: { isStart: boolean }): Promise<void> {
+    const { commands } = this.#parts;
     const description = this.#describe();
     const hash = createHash('sha1').update(description).digest('hex');
-    const head = [this.#id, livesForMs, hash];
-    const isDescribed = (await this.#run(beatScript, head)) ?? (await this.#subscribe([...head, isStart ? '1' : '']));
-    if (isDescribed === 0) await this.#run(describeScript, [hash, description, livesForMs]);
-    // Some may have been set aside while this process was taken for dead.
-    await this.#unpark();
+    const head = [this.#id, lifetimeMs, hash];
+    // If the registration has expired, the service may have been retired since: it subscribes again.
+    const isDescribed = (await commands.runScript(heartbeatScript, head)) ?? (await this.#join(head, isStart));
+    if (isDescribed === 0) await commands.runScript(describeScript, [hash, description, lifetimeMs]);
+    // Other processes park jobs of this one's types while its registration has expired.
+    while (readNumber(await commands.runScript(unparkScript, this.#serviceTypes())) > 0);
   }
 
-  /** At the start, and where this process was taken for dead: its service may have been retired meanwhile. */
-  #subscribe(head: readonly ScriptArgument[]): Promise<unknown> {
-    return this.#run(joinScript, [...head, ...routeArguments(this.#parts.service, this.#subscriptions)]);
+  #join(head: readonly ScriptArgument[], isStart: boolean): Promise<unknown> {
+    const table = subscriptionTable(this.#parts.service, this.#subscriptions);
+    return this.#parts.commands.runScript(joinScript, [...head, isStart ? '1' : '', ...table]);
   }
 
-  #run(script: Script, args: readonly ScriptArgument[]): Promise<unknown> {
-    const { commands, prefix } = this.#parts;
-    const run = (client: Redis): Promise<unknown> => script.run(client, prefix, args);
-    return commands.run(run, { isRepeatable: true });
+  #serviceTypes(): string[] {
+    return this.#subscriptions.map(({ type }) => serviceTypeOf(this.#parts.service, type));
   }
 }

@@ -1,51 +1,60 @@
 import type { ConsumeOptions, Subscription } from '../../transport.js';
-import type { LaneOptions } from '../consuming/worker-queue.js';
+import { serviceTypeOf, sharedQueue } from '../names.js';
 import type { ScriptArgument } from '../scripts/script.js';
-import { sharedLane, unitOf } from '../names.js';
 
-/** The queue in which a service keeps events of a subscription. */
-function laneOf(service: string, { type, concurrency, rate }: Subscription): string {
-  const hasOwnLane = concurrency !== undefined || rate !== undefined;
-  return hasOwnLane ? unitOf(service, type) : sharedLane(service);
+/** Worker queue as one process consumes it. */
+export interface QueueSettings {
+  readonly name: string;
+  /** Number of jobs that the process runs at once. */
+  readonly concurrency: number;
+}
+
+/** Returns the queue for the events of a subscription: one of its own if it has limits of its own. */
+function queueNameOf(service: string, { type, concurrency, rate }: Subscription): string {
+  const hasLimits = concurrency !== undefined || rate !== undefined;
+  return hasLimits ? serviceTypeOf(service, type) : sharedQueue(service);
 }
 
 /**
- * The lanes that a process works on.
+ * Returns the queues that a process consumes.
  *
- * @param heldLanes where events of the service wait, also of types that had another lane before
+ * @param filledQueues queues of the service that hold jobs: a type may have had another queue before
  */
-export function laneOptions(
+export function consumedQueues(
   service: string,
   { concurrency, subscriptions }: ConsumeOptions,
-  heldLanes: readonly string[],
-): LaneOptions[] {
-  const lanes = new Map<string, LaneOptions>();
+  filledQueues: readonly string[],
+): QueueSettings[] {
+  const queues = new Map<string, QueueSettings>();
   for (const subscription of subscriptions) {
-    const name = laneOf(service, subscription);
-    lanes.set(name, { name, concurrency: subscription.concurrency ?? concurrency });
+    const name = queueNameOf(service, subscription);
+    queues.set(name, { name, concurrency: subscription.concurrency ?? concurrency });
   }
-  for (const name of heldLanes) {
-    if (!lanes.has(name)) lanes.set(name, { name, concurrency });
+  for (const name of filledQueues) {
+    if (!queues.has(name)) queues.set(name, { name, concurrency });
   }
-  return [...lanes.values()];
+  return [...queues.values()];
 }
 
-/** A service's subscriptions as `joinScript` takes them: where each type's events go. */
-export function routeArguments(service: string, subscriptions: readonly Subscription[]): ScriptArgument[] {
+/** Returns the subscriptions of a service as the table that `joinScript` reads: a row per route. */
+export function subscriptionTable(service: string, subscriptions: readonly Subscription[]): ScriptArgument[] {
   const rows = subscriptions.flatMap((subscription) => {
     const { type, concurrency = '', rate, keepsRuns, trigger } = subscription;
-    const unit = unitOf(service, type);
-    const lane = laneOf(service, subscription);
+    const serviceType = serviceTypeOf(service, type);
+    const queue = queueNameOf(service, subscription);
     const limits = [concurrency, rate?.max ?? '', rate === undefined ? '' : Math.ceil(rate.perMs)];
-    const route = { unit, lane, type, ...(keepsRuns === true && { keepsRuns }) };
+    const route = { serviceType, queue, type, ...(keepsRuns === true && { keepsRuns }) };
     const row = (source: string, field: string, target: object): ScriptArgument[][] => [
-      [encodeURIComponent(source), field, JSON.stringify(target), unit, lane, ...limits],
+      [encodeURIComponent(source), field, JSON.stringify(target), serviceType, queue, ...limits],
     ];
     return [
-      ...row(type, unit, route),
+      ...row(type, serviceType, route),
       ...(trigger === undefined
         ? []
-        : row(trigger.type, `${unit} triggered`, { ...route, idSuffix: encodeURIComponent(trigger.idSuffix) })),
+        : row(trigger.type, `${serviceType} triggered`, {
+            ...route,
+            idSuffix: encodeURIComponent(trigger.idSuffix),
+          })),
     ];
   });
   return [rows.length, ...rows.flat()];

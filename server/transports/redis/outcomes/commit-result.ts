@@ -1,7 +1,8 @@
 import type { CommitResult } from '../../transport.js';
+import { unexpected } from '../scripts/reply.js';
 
-/** Reads what a script that records answered. */
-export function readCommitResult(answer: unknown): CommitResult {
-  if (answer === 'ok' || answer === 'already' || answer === 'fenced') return answer;
-  throw new TypeError(`Redis answered ${JSON.stringify(answer)} where a commit result was expected`);
+/** Returns the commit result that a script returned. @throws {UnexpectedDataError} */
+export function readCommitResult(reply: unknown): CommitResult {
+  if (reply === 'ok' || reply === 'already' || reply === 'fenced') return reply;
+  throw unexpected('a commit result', reply);
 }

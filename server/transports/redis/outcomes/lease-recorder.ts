@@ -1,66 +1,58 @@
 import type { Redis } from 'ioredis';
 import type { CommitResult, Outcome } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
-import { readCommitResult } from './commit-result.js';
-import { checkpointScript, commitScript } from './commit-script.js';
-import type { ScriptArgument } from '../scripts/script.js';
-import { outcomeArguments } from './outcome-codec.js';
-import type { Commit, DeliveryHost, Lease } from '../consuming/redis-delivery.js';
+import { type Submission, TickBatch } from '../connection/tick-batch.js';
 import type { RedisSettings } from '../redis-options.js';
+import { maxBatch } from '../scripts/limits.js';
 import { readArray } from '../scripts/reply.js';
-import { TickBatch } from '../publishing/tick-batch.js';
-
-const largestBatch = 250;
+import type { Script, ScriptArgument } from '../scripts/script.js';
+import { checkpointScript } from './checkpoint-script.js';
+import { readCommitResult } from './commit-result.js';
+import { commitScript } from './commit-script.js';
+import { type Lease, leaseArguments } from './lease.js';
+import { outcomeArguments } from './outcome-codec.js';
 
 /**
- * Records what deliveries came to. While the process consumes, what is recorded waits for a lost
- * connection to come back; afterwards it is late, and changes nothing.
+ * Records outcomes and checkpoints of leased jobs. While the process consumes, they wait for a lost connection to
+ * return. Afterwards they are late, and change nothing.
  */
-export class Recorder implements DeliveryHost {
+export class LeaseRecorder {
   readonly #commits: TickBatch<readonly ScriptArgument[], CommitResult>;
-  readonly #late: CommandClient;
+  readonly #commands: CommandClient;
   readonly #service: string;
   readonly #settings: RedisSettings;
   #connection: Redis | undefined;
 
-  constructor(late: CommandClient, service: string, settings: RedisSettings) {
-    this.#late = late;
+  /** @param commands used while there is no connection for consuming */
+  constructor(commands: CommandClient, service: string, settings: RedisSettings) {
+    this.#commands = commands;
     this.#service = service;
     this.#settings = settings;
-    this.#commits = new TickBatch(largestBatch, (commits) => this.#send(commits));
+    this.#commits = new TickBatch(maxBatch, async (commits) => {
+      const args = [settings.maxDeadLetters, commits.length, ...commits.flat()];
+      return readArray(await this.#run(commitScript, args)).map(readCommitResult);
+    });
   }
 
-  /** Records over this connection from now on. */
+  /** Sets the connection for consuming. */
   use(connection: Redis | undefined): void {
     this.#connection = connection;
   }
 
-  commit(lease: Lease, attempt: number, outcome: Outcome): Commit {
-    const result = this.#commits.add([
+  commit(lease: Lease, attempt: number, outcome: Outcome): Submission<CommitResult> {
+    return this.#commits.add([
       ...leaseArguments(lease),
       lease.keepsRuns ? '1' : '',
       ...outcomeArguments(outcome, attempt, this.#service),
     ]);
-    return { sent: this.#commits.sent, result };
   }
 
   async checkpoint(lease: Lease, key: string, value: string): Promise<CommitResult> {
-    const args = [...leaseArguments(lease), key, value];
-    return readCommitResult(await this.#run((client) => checkpointScript.run(client, this.#settings.prefix, args)));
+    return readCommitResult(await this.#run(checkpointScript, [...leaseArguments(lease), key, value]));
   }
 
-  async #send(commits: readonly (readonly ScriptArgument[])[]): Promise<CommitResult[]> {
-    const { prefix, maxDeadLetters } = this.#settings;
-    const args = [maxDeadLetters, commits.length, ...commits.flat()];
-    const answer = await this.#run((client) => commitScript.run(client, prefix, args));
-    return readArray(answer).map(readCommitResult);
+  #run(script: Script, args: readonly ScriptArgument[]): Promise<unknown> {
+    if (this.#connection === undefined) return this.#commands.runScript(script, args);
+    return script.run(this.#connection, this.#settings.prefix, args);
   }
-
-  #run(command: (client: Redis) => Promise<unknown>): Promise<unknown> {
-    return this.#connection === undefined ? this.#late.run(command, { isRepeatable: true }) : command(this.#connection);
-  }
-}
-
-function leaseArguments({ lane, jobId, token, unit }: Lease): ScriptArgument[] {
-  return [lane, jobId, token, unit];
 }

@@ -4,7 +4,7 @@ import type { Outcome } from '../../transport.js';
 import { envelopeArguments } from '../publishing/envelope-codec.js';
 import type { ScriptArgument } from '../scripts/script.js';
 
-/** An outcome as the scripts take it. */
+/** Returns an outcome as the arguments that `takeOutcome` reads. */
 export function outcomeArguments(outcome: Outcome, attempt: number, sender: string): ScriptArgument[] {
   const { status, durationMs } = outcome;
   const head = [status, attempt, durationBucket(durationMs), durationMs];
@@ -14,7 +14,7 @@ export function outcomeArguments(outcome: Outcome, attempt: number, sender: stri
   return [...head, value, followUps.length, ...followUps.flatMap((envelope) => envelopeArguments(envelope, sender))];
 }
 
-/** Reads an error back that {@link outcomeArguments} wrote. */
+/** Returns the error that {@link outcomeArguments} encoded. */
 export function decodeError(json: string): ErrorInfo {
   const { name, message, code } = Object(JSON.parse(json)) as Partial<Record<keyof ErrorInfo, unknown>>;
   return { name: String(name), message: String(message), ...(typeof code === 'string' && { code }) };

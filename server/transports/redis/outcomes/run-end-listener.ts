@@ -1,16 +1,17 @@
 import type { Redis } from 'ioredis';
 import { HubError } from '../../../errors.js';
+import { redisKey } from '../scripts/keys.js';
 
-/** The end of a run, as the scripts announce it. */
+/** End of a run, as scripts announce it. */
 interface RunEnd {
-  readonly unit: string;
+  readonly serviceType: string;
   readonly jobId: string;
-  /** Why it was ended from outside; `undefined` where it came to its own end. */
+  /** Reason of a run that was ended from outside; `undefined` for a run that ended by itself. */
   readonly reason: Error | undefined;
 }
 
-/** Hears of runs that end, in any process. */
-export class RunWatch {
+/** Listens for ends of runs in all processes. */
+export class RunEndListener {
   readonly #connection: Redis;
   readonly #waiting = new Map<string, Set<() => void>>();
 
@@ -19,32 +20,36 @@ export class RunWatch {
   }
 
   /** @param onEnd called for each run that is ended from outside */
-  async start(prefix: string, onEnd: (unit: string, jobId: string, reason: Error) => void): Promise<void> {
+  async start(prefix: string, onEnd: (serviceType: string, jobId: string, reason: Error) => void): Promise<void> {
     this.#connection.on('message', (_channel: string, message: string) => {
-      const { unit, jobId, reason } = decodeEnd(message);
-      if (reason !== undefined) onEnd(unit, jobId, reason);
-      this.#wake(keyOf(unit, jobId));
+      const { serviceType, jobId, reason } = decodeEnd(message);
+      if (reason !== undefined) onEnd(serviceType, jobId, reason);
+      this.#wake(runOf(serviceType, jobId));
     });
-    // What was announced while the connection was lost was not heard: all who wait look again.
+    // Announcements are lost while the connection is: all callers check their runs again.
     this.#connection.on('ready', () => {
-      for (const key of this.#waiting.keys()) this.#wake(key);
+      for (const run of this.#waiting.keys()) this.#wake(run);
     });
-    await this.#connection.subscribe(`${prefix}:ends`);
+    await this.#connection.subscribe(redisKey(prefix, 'run-ends'));
   }
 
-  /** Resolves when the run may have ended; look then. Rejects with the signal's reason. */
-  next(unit: string, jobId: string, signal: AbortSignal): { readonly end: Promise<void>; cancel(): void } {
-    const key = keyOf(unit, jobId);
-    const waiting = this.#waiting.get(key) ?? new Set();
-    this.#waiting.set(key, waiting);
+  /** Resolves when the run may have ended; the caller checks it then. Rejects with the signal's reason. */
+  next(
+    serviceType: string,
+    jobId: string,
+    signal: AbortSignal,
+  ): { readonly mayHaveEnded: Promise<void>; cancel(): void } {
+    const run = runOf(serviceType, jobId);
+    const waiting = this.#waiting.get(run) ?? new Set();
+    this.#waiting.set(run, waiting);
     let listener = (): void => {};
     let abort = (): void => {};
     const cancel = (): void => {
       signal.removeEventListener('abort', abort);
       waiting.delete(listener);
-      if (waiting.size === 0 && this.#waiting.get(key) === waiting) this.#waiting.delete(key);
+      if (waiting.size === 0 && this.#waiting.get(run) === waiting) this.#waiting.delete(run);
     };
-    const end = new Promise<void>((resolve, reject) => {
+    const mayHaveEnded = new Promise<void>((resolve, reject) => {
       listener = () => {
         cancel();
         resolve();
@@ -57,32 +62,32 @@ export class RunWatch {
       signal.addEventListener('abort', abort);
       if (signal.aborted) abort();
     });
-    return { end, cancel };
+    return { mayHaveEnded, cancel };
   }
 
   close(): void {
     this.#connection.disconnect();
   }
 
-  #wake(key: string): void {
-    for (const listener of [...(this.#waiting.get(key) ?? [])]) listener();
+  #wake(run: string): void {
+    for (const listener of [...(this.#waiting.get(run) ?? [])]) listener();
   }
 }
 
-function keyOf(unit: string, jobId: string): string {
-  return `${unit}:${jobId}`;
+function runOf(serviceType: string, jobId: string): string {
+  return `${serviceType}:${jobId}`;
 }
 
 function decodeEnd(message: string): RunEnd {
-  const { unit, id, reason } = Object(JSON.parse(message)) as Record<string, unknown>;
+  const { serviceType, id, reason } = Object(JSON.parse(message)) as Record<string, unknown>;
   return {
-    unit: String(unit),
+    serviceType: String(serviceType),
     jobId: String(id),
     reason: typeof reason === 'string' ? decodeReason(reason) : undefined,
   };
 }
 
-/** A reason for ending a run, as it travels to the process that runs it. */
+/** Returns the reason for ending a run as it travels to the process that runs it. */
 export function encodeReason(reason: Error): string {
   const code = reason instanceof HubError ? reason.code : undefined;
   return JSON.stringify({ name: reason.name, message: reason.message, code });

@@ -1,17 +1,21 @@
 import type { Envelope } from '../../transport.js';
+import { eventIdOf, jobIdOf, serviceTypeOf } from '../names.js';
+import { UnexpectedDataError } from '../redis-errors.js';
 import type { ScriptArgument } from '../scripts/script.js';
-import { eventIdOf, jobIdOf, unitOf } from '../names.js';
 
-// BullMQ starts the lowest number first, from 1; ours go from -100 to 100, the highest first.
+// BullMQ starts the lowest number first, from 1. Hubline starts the highest first, from 100 to -100.
 const lowestPriority = 101;
 
-/** An envelope as the scripts take it. Its data is cut before the end, where a script writes depth and replays. */
+/**
+ * Returns an envelope as the arguments that `takeEnvelope` reads. Its JSON has no end: the scripts append depth and
+ * replays.
+ */
 export function envelopeArguments(envelope: Envelope, sender: string): ScriptArgument[] {
   const { id, type, body, requestId, depth, delayMs, priority, trace } = envelope;
   return [
     jobIdOf(id),
     encodeURIComponent(type),
-    unitOf(sender, type),
+    serviceTypeOf(sender, type),
     JSON.stringify({ requestId, body, delayMs, priority, trace }).slice(0, -1),
     depth,
     lowestPriority - priority,
@@ -19,7 +23,7 @@ export function envelopeArguments(envelope: Envelope, sender: string): ScriptArg
   ];
 }
 
-/** Reads an envelope back from a job. @throws {TypeError} where it is none of ours */
+/** Returns the envelope that a job carries. @throws {UnexpectedDataError} if it carries none */
 export function decodeEnvelope(jobId: string, type: string, data: unknown): Envelope {
   const fields = Object(data) as Partial<Record<keyof Envelope, unknown>>;
   const { requestId, body, depth, replays, delayMs, priority } = fields;
@@ -31,13 +35,13 @@ export function decodeEnvelope(jobId: string, type: string, data: unknown): Enve
     typeof delayMs !== 'number' ||
     typeof priority !== 'number'
   ) {
-    throw new TypeError(`job ${JSON.stringify(jobId)} holds no event: it was put into this queue by something else`);
+    throw new UnexpectedDataError(`job ${JSON.stringify(jobId)} carries no event`);
   }
   const trace = readTrace(fields.trace);
   return { id: eventIdOf(jobId), type, body, requestId, depth, delayMs, priority, replays, dedupe: undefined, trace };
 }
 
-/** Nothing depends on it, so that one that cannot be read is as good as none. */
+/** Ignores a trace that it cannot read: no behaviour depends on it. */
 function readTrace(trace: unknown): Envelope['trace'] {
   if (typeof trace !== 'object' || trace === null) return undefined;
   const entries = Object.entries(trace);

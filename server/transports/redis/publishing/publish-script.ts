@@ -1,20 +1,24 @@
-import { acceptance, counting, lanes, library } from '../scripts/prelude.js';
+import { counters } from '../scripts/counters.js';
+import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';
+import { acceptance } from './acceptance.js';
 
-/**
- * Accepts envelopes, all of them or none. Answers the earlier event's id for each that is a
- * duplicate, '' for the others. Sent again with the same token it answers the same and changes nothing.
- */
-export const publishScript: Script = new Script(`${library}${counting}${lanes}${acceptance}
-local sent, sentForMs = prefix .. ':sent:' .. take(), take()
-local answered = call('GET', sent)
-if answered then return cjson.decode(answered) end
+export const publishScript: Script = new Script({
+  purpose:
+    'Accepts envelopes, all of them or none. Repeated with the same token it returns the same and changes nothing.',
+  argv: 'token, milliseconds to remember it, number of envelopes, (envelope, dedupe id or empty, window in ms)...',
+  reply: 'for each envelope the id of the earlier event if it is a duplicate, else an empty string',
+  includes: [prelude, counters, acceptance],
+  lua: `
+local executed, rememberMs = key('executed', take()), take()
+local earlierReply = call('GET', executed)
+if earlierReply then return cjson.decode(earlierReply) end
 
 local receipts = {}
 for index = 1, takeNumber() do
   local envelope = takeEnvelope()
   local dedupeId, windowMs = take(), takeNumber()
-  local dedupe = prefix .. ':dedupe:' .. envelope.type .. ':' .. dedupeId
+  local dedupe = key('dedupe', envelope.type, dedupeId)
   local earlier = dedupeId ~= '' and call('GET', dedupe)
   receipts[index] = earlier or ''
   if earlier then
@@ -22,16 +26,21 @@ for index = 1, takeNumber() do
     for _, route in ipairs(routesOf(envelope.type)) do
       if not route.idSuffix then
         isHandled = true
-        change(route.unit).deduplicated = change(route.unit).deduplicated + 1
+        local changed = changesOf(route.serviceType)
+        changed.deduplicated = changed.deduplicated + 1
       end
     end
-    if not isHandled then change(envelope.sender).deduplicated = change(envelope.sender).deduplicated + 1 end
+    if not isHandled then
+      local changed = changesOf(envelope.sender)
+      changed.deduplicated = changed.deduplicated + 1
+    end
   else
     if dedupeId ~= '' then call('SET', dedupe, envelope.id, 'PX', math.ceil(windowMs)) end
     accept(envelope)
   end
 end
 writeChanges()
-call('SET', sent, cjson.encode(receipts), 'PX', sentForMs)
+call('SET', executed, cjson.encode(receipts), 'PX', rememberMs)
 return receipts
-`);
+`,
+});

@@ -50,19 +50,19 @@ async function subscribeOnce(service: string, subscriptions: readonly (string | 
   await manager.close({ drainMs: 0 });
 }
 
-/** As a process leaves it that is killed: it tells no more that it lives. */
-async function forgetMembers(): Promise<void> {
-  const members = await admin.smembers(`{${prefix}}:members`);
-  await admin.del(...members.map((member) => `{${prefix}}:member:${member}`));
+/** Does what happens after the processes are killed: without heartbeats their registrations expire. */
+async function expireProcesses(): Promise<void> {
+  const processes = await admin.smembers(`{${prefix}}:processes`);
+  await admin.del(...processes.map((id) => `{${prefix}}:process:${id}`));
 }
 
-/** As a retirement leaves it that is interrupted after its first step. */
+/** Does what a call of `retire` does before an interruption after its first step. */
 async function unsubscribe(service: string, type: string): Promise<void> {
   await admin.hdel(`{${prefix}}:routes:${type}`, `${service}/${type}`);
 }
 
 describe('retiring a service', () => {
-  it('ends what it is sent, and leaves its counts and other services alone', async () => {
+  it('ends its subscriptions, and keeps its counts and other services', async () => {
     const shop = await consume(['a']);
     await subscribeOnce('mail', ['a', { type: 'b', concurrency: 1 }, flow]);
     const handled = await consume(['a'], { service: 'mail' });
@@ -78,11 +78,11 @@ describe('retiring a service', () => {
     expect(countsOf('mail')).toMatchObject({ received: 1, failed: 1 });
     expect(countsOf('shop')).toMatchObject({ received: 1, completed: 1 });
     expect(run?.total.received).toBe(0);
-    const lanes = await admin.keys(`{${prefix}}:lane:*`);
-    expect(lanes.filter((key) => key.includes('mail'))).toEqual([]);
+    const queues = await admin.keys(`{${prefix}}:queue:*`);
+    expect(queues.filter((key) => key.includes('mail'))).toEqual([]);
   });
 
-  it('is refused while a process of it lives, or something would be lost', async () => {
+  it('rejects while a process of it is live, or if events or dead letters would be discarded', async () => {
     const mail = await consume(['a', 'b'], { service: 'mail' });
     const manager = connect('shop');
     await expect(transport.retire('mail', { discard: true })).rejects.toThrow(ServiceRunningError);
@@ -100,21 +100,21 @@ describe('retiring a service', () => {
     await manager.close({ drainMs: 0 });
   });
 
-  it('discards whatever is pending, wherever it is, where it is told to: it counts as failed', async () => {
-    const mail = await consume(['a', 'parked', { type: 'lane', rate: { max: 1, perMs: 60_000 } }, flow], {
+  it('discards all pending events with discard: they count as failed', async () => {
+    const mail = await consume(['a', 'parked', { type: 'limited', rate: { max: 1, perMs: 60_000 } }, flow], {
       service: 'mail',
       concurrency: 3,
     });
     const shop = await consume([]);
     const sent = [envelope('a'), ...Array.from({ length: 1_500 }, () => envelope('a'))];
-    await shop.transport.publish([...sent, envelope('lane'), envelope('lane', { priority: 5 })]);
+    await shop.transport.publish([...sent, envelope('limited'), envelope('limited', { priority: 5 })]);
     await shop.transport.publish(Array.from({ length: 700 }, () => envelope('parked', { delayMs: 60_000 })));
     const running = await next(mail);
     await (await next(mail)).commit(failed('no'));
     await until(() => mail.waiting.length >= 3);
-    await forgetMembers();
+    await expireProcesses();
     const pending = async (): Promise<number> => {
-      const all = await Promise.all(['a', 'parked', 'lane', flow.type].map((type) => counts(shop.transport, type)));
+      const all = await Promise.all(['a', 'parked', 'limited', flow.type].map((type) => counts(shop.transport, type)));
       return all.reduce((sum, each) => sum + each.pending, 0);
     };
     const before = await pending();
@@ -123,12 +123,12 @@ describe('retiring a service', () => {
     expect(await counts(shop.transport, 'a')).toMatchObject({ received: 1_501, active: 0 });
     expect(await shop.transport.failures('parked')).toMatchObject([...Array(20)].map(() => ({ name: 'RetiredError' })));
     expect(await running.commit(completed())).toBe('already');
-    for (const left of ['lane*', 'letter*', 'parked*', 'handlers*', 'routes*', 'subscriptions']) {
+    for (const left of ['queue*', 'dead-letter*', 'parked*', 'handlers*', 'routes*', 'subscriptions']) {
       expect(await admin.keys(`{${prefix}}:${left}`)).toEqual([]);
     }
   });
 
-  it('ends runs that wait, and tells those who await them', async () => {
+  it('ends waiting runs, and notifies those who await them', async () => {
     await subscribeOnce('mail', [flow]);
     const manager = connect('mail');
     const sent = envelope(flow.type);
@@ -139,7 +139,7 @@ describe('retiring a service', () => {
     await manager.close({ drainMs: 0 });
   });
 
-  it('may be for some names only: types that a living service handles no more', async () => {
+  it('can retire some names only: types that a running service no longer handles', async () => {
     await subscribeOnce('mail', ['a', 'b', flow]);
     const mail = await consume(['b'], { service: 'mail' });
     await mail.transport.publish([envelope('a'), envelope('a', { delayMs: 60_000 }), envelope('b')]);
@@ -153,7 +153,7 @@ describe('retiring a service', () => {
     await expect(transport.retire('mail', { only: ['a'] })).rejects.toThrow(NotSubscribedError);
   });
 
-  it('is over when a process of it starts: it subscribes anew', async () => {
+  it('ends when a process of it starts: it subscribes again', async () => {
     await subscribeOnce('mail', ['a']);
     await transport.retire('mail');
     const mail = await consume(['a'], { service: 'mail' });
@@ -161,22 +161,22 @@ describe('retiring a service', () => {
     expect((await next(mail)).envelope.type).toBe('a');
   });
 
-  it('goes on where it was interrupted', async () => {
+  it('completes an interrupted call', async () => {
     const mail = await consume(['a', 'b'], { service: 'mail' });
     await mail.transport.publish([envelope('a', { delayMs: 60_000 }), envelope('b', { delayMs: 150 })]);
     await unsubscribe('mail', 'a');
     await mail.transport.close({ drainMs: 0 });
     expect(await transport.retire('mail', { only: ['a'], discard: true })).toEqual({ events: 1, deadLetters: 0 });
     await unsubscribe('mail', 'b');
-    // A process that comes upon what is left does the same.
+    // A process that takes a remaining job discards it too.
     const other = await consume(['c'], { service: 'mail' });
     await until(async () => (await counts(other.transport, 'b')).failed === 1);
   });
 
-  it('does not last for a process that was out of touch: it subscribes again', async () => {
+  it('ends when a process whose registration had expired registers again', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const mail = await consume(['a'], { service: 'mail' });
-    await forgetMembers();
+    await expireProcesses();
     await transport.retire('mail');
     vi.advanceTimersByTime(5_000);
     await until(async () => (await mail.transport.registered()).length === 1);
@@ -185,7 +185,7 @@ describe('retiring a service', () => {
     expect((await next(mail)).envelope.type).toBe('a');
   });
 
-  it('is refused where there is nothing of that name', async () => {
+  it('rejects unknown names', async () => {
     await subscribeOnce('mail', ['a']);
     await expect(transport.retire('mial')).rejects.toThrow('services that subscribe to something: "mail"');
     await expect(transport.retire('mail', { only: ['b'] })).rejects.toThrow('"mail" does not subscribe to "b"');
@@ -196,7 +196,7 @@ describe('retiring a service', () => {
   });
 });
 
-it('discards what was handed back and waits for its next turn', async () => {
+it('discards released events that wait in their queue', async () => {
   const mail = await consume(['a', 'b'], { service: 'mail' });
   await mail.transport.publish(Array.from({ length: 4 }, (_, n) => envelope(n % 2 === 0 ? 'a' : 'b')));
   await until(() => mail.waiting.length === 4);
@@ -207,7 +207,7 @@ it('discards what was handed back and waits for its next turn', async () => {
   expect(again.waiting.map((delivery) => delivery.envelope.type)).toEqual(['b', 'b']);
 });
 
-it('a dead letter of what was retired is kept, and says why it cannot be replayed', async () => {
+it('keeps a dead letter of a retired type, and rejects its replay with the reason', async () => {
   const mail = await consume(['a'], { service: 'mail' });
   const sent = envelope('a');
   await mail.transport.publish([sent]);
