@@ -167,7 +167,7 @@ export class JobConsumer {
     await delivery.slotFree;
   }
 
-  /** Does not wait: Redis receives the note before anything that the handler causes, which is all that counts. */
+  /** Does not wait for the reply: Redis receives the note before the handler can end its process. */
   #noteStart(queue: WorkerQueue, job: Job): void {
     const { settings, connection, logger } = this.#parts;
     noteStartScript.runInFull(connection, settings.prefix, [queue.key, job.id, job.token]).catch((error: unknown) => {

@@ -41,7 +41,7 @@ for _ = 1, takeNumber() do
     call('SADD', key('queues'), queueName)
     local meta = queueKey(queueName) .. 'meta'
     call('HSET', meta, 'opts.maxLenEvents', ${keptQueueEvents})
-    -- BullMQ applies these limits to all workers. They must not stay on a queue of its own that the type had before.
+    -- BullMQ applies these limits to all workers. They must not stay on a separate queue that the type had before.
     call('HDEL', queueKey(serviceType) .. 'meta', unpack(limits))
     for index, limit in ipairs(limits) do
       if values[index] ~= '' then call('HSET', meta, limit, values[index]) end

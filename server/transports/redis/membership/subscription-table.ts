@@ -9,7 +9,7 @@ export interface QueueSettings {
   readonly concurrency: number;
 }
 
-/** Returns the queue for the events of a subscription: one of its own if it has limits of its own. */
+/** Returns the queue for the events of a subscription: a separate one if the subscription has limits. */
 function queueNameOf(service: string, { type, concurrency, rate }: Subscription): string {
   const hasLimits = concurrency !== undefined || rate !== undefined;
   return hasLimits ? serviceTypeOf(service, type) : sharedQueue(service);

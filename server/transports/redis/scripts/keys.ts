@@ -5,12 +5,12 @@ import { LuaFragment } from './lua-fragment.js';
  * percent-encoded; names and ids are percent-encoded too.
  *
  * - `queue:<name>:*` keys of a worker queue, as BullMQ 6 writes them, its jobs included; `name` is a service, or a
- *   service type with limits of its own
+ *   service type that has limits
  * - `queues` set of the names of all worker queues
- * - `routes:<type>` hash of the routes of a type's events: where an event is queued on acceptance
+ * - `routes:<type>` hash of the routes of a type's events: the queues that receive an accepted event
  * - `subscriptions` set of `type field` for each field of each `routes` hash
  * - `handlers:<serviceType>` set of the ids of processes that handle a service type
- * - `processes`, `process:<id>` set of process ids; hash of a process's description, which expires without heartbeats
+ * - `processes`, `process:<id>` set of process ids; hash value of a process's description, which expires without heartbeats
  * - `description:<hash>` description that all processes with this hash share
  * - `service-types:<type>` set of the service types for which something of a type was counted
  * - `stats:<serviceType>`, `minutes:<serviceType>`, `failures:<serviceType>` counters, counters per minute, list of
@@ -27,31 +27,34 @@ import { LuaFragment } from './lua-fragment.js';
  * - `run-ends` channel that announces ends of runs
  * - `kv:<key>` entry of the key-value store
  */
-export type KeyKind =
-  | 'queue'
-  | 'queues'
-  | 'routes'
-  | 'subscriptions'
-  | 'handlers'
-  | 'processes'
-  | 'process'
-  | 'description'
-  | 'service-types'
-  | 'stats'
-  | 'minutes'
-  | 'failures'
-  | 'run'
-  | 'runs'
-  | 'ended'
-  | 'dead-letters'
-  | 'dead-letter'
-  | 'parked'
-  | 'dedupe'
-  | 'executed'
-  | 'sequence'
-  | 'revision'
-  | 'run-ends'
-  | 'kv';
+export const keyKinds = [
+  'queue',
+  'queues',
+  'routes',
+  'subscriptions',
+  'handlers',
+  'processes',
+  'process',
+  'description',
+  'service-types',
+  'stats',
+  'minutes',
+  'failures',
+  'run',
+  'runs',
+  'ended',
+  'dead-letters',
+  'dead-letter',
+  'parked',
+  'dedupe',
+  'executed',
+  'sequence',
+  'revision',
+  'run-ends',
+  'kv',
+] as const;
+
+export type KeyKind = (typeof keyKinds)[number];
 
 /** Returns the key of a kind; the Lua function `key` does the same in scripts. */
 export function redisKey(prefix: string, kind: KeyKind, ...parts: readonly string[]): string {

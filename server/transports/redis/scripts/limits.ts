@@ -6,11 +6,11 @@ export const keptFailures = 20;
 export const keptMinutes = 60;
 /** Number of entries that a queue's event stream retains; BullMQ requires the stream. */
 export const keptQueueEvents = 100;
-/** Number of calls or outcomes per script: Redis runs nothing else while a script runs. */
+/** Maximum number of calls or outcomes per script: Redis runs nothing else while a script runs. */
 export const maxBatch = 250;
-/** Number of jobs or dead letters that one call of a script discards at most. */
+/** Maximum number of jobs or dead letters that one call of a script discards. */
 export const maxDiscarded = 500;
-/** Number of dead letters that one commit evicts at most, for a limit that was lowered by much. */
+/** Maximum number of dead letters that one commit evicts; more are left only if the limit was lowered. */
 export const maxEvictedDeadLetters = 100;
-/** Number of parked jobs that one call of a script returns to their queues at most. */
+/** Maximum number of parked jobs that one call of a script returns to their queues. */
 export const maxUnparked = 1_000;
