@@ -172,14 +172,14 @@ export class RedisManager implements TransportManager {
   async close({ drainMs }: { drainMs: number }): Promise<CloseResult> {
     const consumer = this.#consumer;
     this.#consumer = undefined;
-    const handedBack = (await consumer?.close(drainMs)) ?? 0;
+    const released = (await consumer?.close(drainMs)) ?? 0;
     this.#recorder.use(undefined);
     await this.#membership?.leave();
     this.#membership = undefined;
     (await this.#runEnds)?.close();
     this.#runEnds = undefined;
     await this.#commands.close();
-    return { handedBack };
+    return { released };
   }
 
   #listening(): Promise<RunEndListener> {

@@ -1,5 +1,6 @@
 import type { RedisOptions } from 'ioredis';
 import { OptionChecker } from '../../options.js';
+import { defaultMaxDeadLetters } from '../limits.js';
 
 /** Options of ioredis, except the representation of replies, on which the transport depends. */
 export type ClientOptions = Omit<RedisOptions, 'replyMapping'>;
@@ -69,7 +70,7 @@ export function resolveRedisOptions(options: RedisTransportOptions): RedisSettin
   const { client = {}, prefix = 'hub' } = options;
   const { url = options.client === undefined ? 'redis://127.0.0.1:6379' : undefined } = options;
   const { lockDurationMs = 10_000, stalledIntervalMs = 5_000, emitTimeoutMs = 2_000 } = options;
-  const { maxCrashes = 3, maxDeadLetters = 1_000 } = options;
+  const { maxCrashes = 3, maxDeadLetters = defaultMaxDeadLetters } = options;
   // The error names the type only: the value may contain a password.
   const isUrl = url === undefined || (typeof url === 'string' && /^rediss?:\/\//.test(url) && URL.canParse(url));
   check.that(isUrl, 'url', 'an address such as redis://127.0.0.1:6379', typeof url);

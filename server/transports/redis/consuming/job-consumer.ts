@@ -163,7 +163,7 @@ export class JobConsumer {
     void delivery.finished.then(() => {
       if (queue.deliveries.get(job.id) === delivery) queue.deliveries.delete(job.id);
     });
-    this.#options.consumer(delivery);
+    this.#options.onDelivery(delivery);
     await delivery.slotFree;
   }
 

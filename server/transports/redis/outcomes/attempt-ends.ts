@@ -1,5 +1,5 @@
+import { keptFailures, keptRuns } from '../../limits.js';
 import { acceptance } from '../publishing/acceptance.js';
-import { keptFailures, keptRuns } from '../scripts/limits.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { leases } from '../scripts/queue-moves.js';
 

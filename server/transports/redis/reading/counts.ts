@@ -1,4 +1,4 @@
-import { sumCounts, type UnitCounts } from '../../sum-counts.js';
+import { type ServiceTypeCounts, sumCounts } from '../../sum-counts.js';
 import type { TypeCounts } from '../../transport.js';
 import { serviceOf } from '../names.js';
 import { activeJobs } from '../scripts/active-jobs.js';
@@ -54,7 +54,7 @@ export function readCounts(reply: unknown): TypeCounts[] {
   });
 }
 
-function readServiceType(text: string): { readonly service: string; readonly counts: UnitCounts } {
+function readServiceType(text: string): { readonly service: string; readonly counts: ServiceTypeCounts } {
   const [serviceType, active, received, completed, failed, retried, lastReceivedAt, lastFailedAt] = text.split(' ');
   return {
     service: serviceOf(readString(serviceType)),

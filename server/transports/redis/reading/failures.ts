@@ -1,7 +1,7 @@
+import { keptFailures } from '../../limits.js';
 import type { FailureRecord } from '../../stats.js';
 import { eventIdOf } from '../names.js';
 import { decodeError } from '../outcomes/outcome-codec.js';
-import { keptFailures } from '../scripts/limits.js';
 import { prelude } from '../scripts/prelude.js';
 import { readArray, readNumber, readString } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';

@@ -1,13 +1,11 @@
 import { DurationSketch } from '../../duration-sketch.js';
+import { keptMinutes, minuteMs } from '../../limits.js';
 import type { EventMetrics, MinuteBucket } from '../../stats.js';
-import { sumCounts, type UnitCounts } from '../../sum-counts.js';
+import { type ServiceTypeCounts, sumCounts } from '../../sum-counts.js';
 import { activeJobs } from '../scripts/active-jobs.js';
-import { keptMinutes } from '../scripts/limits.js';
 import { prelude } from '../scripts/prelude.js';
 import { readArray, readHash, readNumber, readOptional } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';
-
-const minuteMs = 60_000;
 
 export const metricsScript: Script = new Script({
   purpose: 'Reads all counters of a type.',
@@ -32,7 +30,7 @@ return reply
 export function readMetrics(type: string, reply: unknown): EventMetrics {
   const [now, ...rows] = readArray(reply);
   const durations = new DurationSketch();
-  const shares: UnitCounts[] = [];
+  const shares: ServiceTypeCounts[] = [];
   const minutes = new Map<string, number>();
   let deduplicated = 0;
   for (const row of rows) {

@@ -1,3 +1,4 @@
+import { minuteMs } from '../../limits.js';
 import { activeJobs } from '../scripts/active-jobs.js';
 import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';
@@ -16,6 +17,6 @@ for _, serviceType in ipairs(call('SMEMBERS', key('service-types', type))) do
   changes = changes + call('HGET', key('stats', serviceType), 'revision')
   running = running + (active[serviceType] or 0)
 end
-return changes .. '.' .. running .. '.' .. math.floor(now / 60000)
+return changes .. '.' .. running .. '.' .. math.floor(now / ${minuteMs})
 `,
 });

@@ -1,4 +1,4 @@
-import { keptMinutes } from './limits.js';
+import { keptMinutes, minuteMs } from '../../limits.js';
 import { LuaFragment } from './lua-fragment.js';
 import { prelude } from './prelude.js';
 
@@ -8,7 +8,7 @@ import { prelude } from './prelude.js';
  */
 export const counters: LuaFragment = new LuaFragment(
   `
-local minute = math.floor(now / 60000)
+local minute = math.floor(now / ${minuteMs})
 local changes = {}
 local function changesOf(serviceType)
   if changes[serviceType] == nil then
@@ -24,7 +24,7 @@ local function countMinute(serviceType, counter, by)
   for _, field in ipairs(call('HKEYS', minutes)) do
     if tonumber(string.sub(field, 1, -2)) <= minute - ${keptMinutes} then call('HDEL', minutes, field) end
   end
-  call('PEXPIRE', minutes, ${(keptMinutes + 1) * 60_000})
+  call('PEXPIRE', minutes, ${(keptMinutes + 1) * minuteMs})
 end
 
 local function touch(serviceType)

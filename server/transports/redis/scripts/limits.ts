@@ -1,9 +1,3 @@
-/** Number of runs per service type that are retained after their end. */
-export const keptRuns = 50;
-/** Number of failures per service type that are retained. */
-export const keptFailures = 20;
-/** Number of minutes per service type for which events are counted. */
-export const keptMinutes = 60;
 /** Number of entries that a queue's event stream retains; BullMQ requires the stream. */
 export const keptQueueEvents = 100;
 /** Maximum number of calls or outcomes per script: Redis runs nothing else while a script runs. */
