@@ -1,0 +1,71 @@
+import type { CommitResult, Delivery, Envelope, Outcome } from '../../transport.js';
+import type { Lease } from '../outcomes/lease.js';
+import type { LeaseRecorder } from '../outcomes/lease-recorder.js';
+
+/** Attempt that is leased to this process until it commits or the lease is lost. */
+export class RedisDelivery implements Delivery {
+  readonly envelope: Envelope;
+  readonly attempt: number;
+  readonly checkpoints: ReadonlyMap<string, string>;
+  readonly refusal: Error | undefined;
+  onRevoked: ((reason: Error) => void) | undefined;
+  readonly #recorder: LeaseRecorder;
+  #lease: Lease;
+  #freeSlot = (): void => {};
+  #finish = (): void => {};
+  /** Resolves when the worker may take the next job: the outcome was sent, or the lease has ended. */
+  readonly slotFree: Promise<void> = new Promise((resolve) => {
+    this.#freeSlot = resolve;
+  });
+  /** Resolves when the outcome is recorded, or the lease has ended. */
+  readonly finished: Promise<void> = new Promise((resolve) => {
+    this.#finish = resolve;
+  });
+
+  constructor(
+    lease: Lease,
+    recorder: LeaseRecorder,
+    details: Pick<RedisDelivery, 'envelope' | 'attempt' | 'checkpoints' | 'refusal'>,
+  ) {
+    this.#lease = lease;
+    this.#recorder = recorder;
+    this.envelope = details.envelope;
+    this.attempt = details.attempt;
+    this.checkpoints = details.checkpoints;
+    this.refusal = details.refusal;
+  }
+
+  get lease(): Lease {
+    return this.#lease;
+  }
+
+  async commit(outcome: Outcome): Promise<CommitResult> {
+    const { sent, reply } = this.#recorder.commit(this.#endLease(), this.attempt, outcome);
+    void sent.then(this.#freeSlot);
+    try {
+      return await reply;
+    } finally {
+      this.#finish();
+    }
+  }
+
+  checkpoint(key: string, value: string): Promise<CommitResult> {
+    return this.#recorder.checkpoint(this.#lease, key, value);
+  }
+
+  /** Ends the lease: a later commit changes nothing. */
+  revoke(reason: Error): void {
+    if (this.#lease.token === '') return;
+    this.#endLease();
+    this.#freeSlot();
+    this.#finish();
+    this.onRevoked?.(reason);
+  }
+
+  /** Drops the token. A worker uses it again, even for the same job, whose later lease this delivery must not use. */
+  #endLease(): Lease {
+    const lease = this.#lease;
+    this.#lease = { ...lease, token: '' };
+    return lease;
+  }
+}
