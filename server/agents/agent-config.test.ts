@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { DuplicateNameError, HubError, InvalidOptionError, InvalidSchemaError } from '../errors.js';
 import { scriptedProvider } from '../testing/scripted-provider.js';
-import { createAgent } from './agent.js';
 import type { AgentConfig } from './agent-config.js';
-import { createAgentRegistry } from './agent-registry.js';
+import { createAgent } from './create-agent.js';
+import { createAgentRegistry } from './delegation/agent-registry.js';
 import { DuplicateAgentError, DuplicateToolError } from './errors.js';
 
 const tool = { name: 't', description: '', parameters: {}, execute: async () => null };

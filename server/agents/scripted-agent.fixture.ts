@@ -1,10 +1,11 @@
 import { vi } from 'vitest';
 import { type ScriptEntry, type ScriptedProvider, scriptedProvider } from '../testing/scripted-provider.js';
-import { type Agent, createAgent } from './agent.js';
+import type { Agent } from './agent/agent.js';
 import type { AgentConfig } from './agent-config.js';
+import { createAgent } from './create-agent.js';
 import type { AgentMemory } from './memory/agent-memory.js';
-import type { TokenUsage } from './token-usage.js';
-import { createTool } from './tool.js';
+import type { TokenUsage } from './model/token-usage.js';
+import { createTool } from './tools/tool.js';
 
 /** What the tests' model may call. */
 export const add = createTool({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createAgent } from '../agents/agent.js';
+import { createAgent } from '../agents/create-agent.js';
 import { createFakeClock } from './fake-clock.js';
 import { type ScriptEntry, scriptedProvider, UnexpectedCallError, UnusedScriptError } from './scripted-provider.js';
 

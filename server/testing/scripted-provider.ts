@@ -1,13 +1,13 @@
 import { delay } from '../agents/abortable.js';
-import type { Message, ToolCall } from '../agents/message.js';
+import type { Message, ToolCall } from '../agents/model/message.js';
 import type {
   FinishReason,
   ModelOptions,
   ModelProvider,
   ModelResponse,
   ModelStreamChunk,
-} from '../agents/model-provider.js';
-import type { TokenUsage } from '../agents/token-usage.js';
+} from '../agents/model/model-provider.js';
+import type { TokenUsage } from '../agents/model/token-usage.js';
 import { HubError, InvalidOptionError } from '../errors.js';
 import { checkOptionNames } from '../option-names.js';
 import { type Clock, systemClock } from '../transports/clock.js';

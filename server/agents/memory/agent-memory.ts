@@ -1,4 +1,4 @@
-import type { Message } from '../message.js';
+import type { Message } from '../model/message.js';
 
 /** Keeps the messages of conversations, each under an agent's name and a run's id. */
 export interface AgentMemory {

@@ -5,11 +5,11 @@ import { scriptedProvider } from '../../testing/scripted-provider.js';
 import { silentLogger } from '../../transports/logger.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
 import type { TransportManager } from '../../transports/transport.js';
-import { createAgent } from '../agent.js';
+import { createAgent } from '../create-agent.js';
 import { MemoryEntryError } from '../errors.js';
-import type { Message } from '../message.js';
+import type { Message } from '../model/message.js';
 import { ConversationMemory, type ConversationMemoryOptions } from './conversation-memory.js';
-import { expectWellPaired } from './transcript-shape.fixture.js';
+import { expectWellPaired } from './well-paired.fixture.js';
 
 function transportOf(clock: FakeClock = createFakeClock()): TransportManager {
   return memoryTransport({ clock }).connect({ service: 's', logger: silentLogger });

@@ -3,7 +3,7 @@ import { checkOptionNames } from '../../option-names.js';
 import type { KeyValueStore } from '../../transports/key-value-store.js';
 import type { TransportManager } from '../../transports/transport.js';
 import { MemoryEntryError } from '../errors.js';
-import type { Message, ToolCall } from '../message.js';
+import type { Message, ToolCall } from '../model/message.js';
 import type { AgentMemory } from './agent-memory.js';
 import { repairPairs } from './repair-pairs.js';
 import { dropHeadless, trimExchanges } from './trim-exchanges.js';

@@ -1,4 +1,4 @@
-import type { Message } from '../message.js';
+import type { Message } from '../model/message.js';
 import type { AgentMemory } from './agent-memory.js';
 
 /**

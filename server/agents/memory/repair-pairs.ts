@@ -1,4 +1,4 @@
-import type { Message, ToolCall } from '../message.js';
+import type { Message, ToolCall } from '../model/message.js';
 
 const lostResult = 'Error: no result was recorded; the call may or may not have been carried out';
 

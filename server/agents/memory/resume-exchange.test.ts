@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Message } from '../message.js';
+import type { Message } from '../model/message.js';
 import { resumeExchange } from './resume-exchange.js';
-import { expectWellPaired } from './transcript-shape.fixture.js';
+import { expectWellPaired } from './well-paired.fixture.js';
 
 const question = (content: string, idempotencyKey?: string): Message => {
   return { role: 'user', content, ...(idempotencyKey !== undefined && { idempotencyKey }) };

@@ -1,4 +1,4 @@
-import type { Message } from '../message.js';
+import type { Message } from '../model/message.js';
 
 /**
  * A conversation with one exchange at its end: the one that an earlier attempt began with the question of

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Message } from '../message.js';
+import type { Message } from '../model/message.js';
 import { repairPairs } from './repair-pairs.js';
-import { expectWellPaired } from './transcript-shape.fixture.js';
 import { dropHeadless, trimExchanges } from './trim-exchanges.js';
+import { expectWellPaired } from './well-paired.fixture.js';
 
 const user = (content: string): Message => ({ role: 'user', content });
 const says = (content: string): Message => ({ role: 'assistant', content });

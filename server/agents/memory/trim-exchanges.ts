@@ -1,4 +1,4 @@
-import type { Message } from '../message.js';
+import type { Message } from '../model/message.js';
 
 /**
  * The newest of a well-paired transcript, at most `maxMessages`. An exchange is a user's message with all

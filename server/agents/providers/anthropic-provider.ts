@@ -1,14 +1,15 @@
-import { checkOptionNames } from '../../option-names.js';
-import { type LoadModel, VendorProvider, type VendorProviderOptions, vendorOptionNames } from './vendor-provider.js';
+import { OptionChecker } from '../../options.js';
+import { type VendorProviderOptions, vendorOptionNames } from './vendor-options.js';
+import { type LoadModel, VendorProvider } from './vendor-provider.js';
 
-/** What a {@link AnthropicProvider} takes. */
+/** Options of an {@link AnthropicProvider}. */
 export interface AnthropicProviderOptions extends VendorProviderOptions {
-  /** @default 'https://api.anthropic.com/v1' */
+  /** Base URL of the API. @default 'https://api.anthropic.com/v1' */
   baseUrl?: string;
 }
 
 /**
- * Anthropic Messages.
+ * Provider for Anthropic Messages.
  *
  * @example
  * const provider = new AnthropicProvider({ apiKey });
@@ -16,7 +17,7 @@ export interface AnthropicProviderOptions extends VendorProviderOptions {
 export class AnthropicProvider extends VendorProvider {
   /** @throws {InvalidApiKeyError | InvalidOptionError} */
   constructor(options: AnthropicProviderOptions) {
-    checkOptionNames(options, vendorOptionNames, 'AnthropicProvider');
+    new OptionChecker(options, vendorOptionNames, 'AnthropicProvider');
     const { apiKey, baseUrl = 'https://api.anthropic.com/v1' } = options;
     super('anthropic', { apiKey, baseUrl }, load);
   }

@@ -1,14 +1,15 @@
-import { checkOptionNames } from '../../option-names.js';
-import { type LoadModel, VendorProvider, type VendorProviderOptions, vendorOptionNames } from './vendor-provider.js';
+import { OptionChecker } from '../../options.js';
+import { type VendorProviderOptions, vendorOptionNames } from './vendor-options.js';
+import { type LoadModel, VendorProvider } from './vendor-provider.js';
 
-/** What a {@link GeminiProvider} takes. */
+/** Options of a {@link GeminiProvider}. */
 export interface GeminiProviderOptions extends VendorProviderOptions {
-  /** @default 'https://generativelanguage.googleapis.com/v1beta' */
+  /** Base URL of the API. @default 'https://generativelanguage.googleapis.com/v1beta' */
   baseUrl?: string;
 }
 
 /**
- * Gemini generateContent.
+ * Provider for Gemini generateContent.
  *
  * @example
  * const provider = new GeminiProvider({ apiKey });
@@ -16,7 +17,7 @@ export interface GeminiProviderOptions extends VendorProviderOptions {
 export class GeminiProvider extends VendorProvider {
   /** @throws {InvalidApiKeyError | InvalidOptionError} */
   constructor(options: GeminiProviderOptions) {
-    checkOptionNames(options, vendorOptionNames, 'GeminiProvider');
+    new OptionChecker(options, vendorOptionNames, 'GeminiProvider');
     const { apiKey, baseUrl = 'https://generativelanguage.googleapis.com/v1beta' } = options;
     super('gcp.gemini', { apiKey, baseUrl }, load);
   }

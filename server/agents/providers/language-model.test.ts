@@ -1,12 +1,12 @@
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3GenerateResult } from '@ai-sdk/provider';
 import { describe, expect, expectTypeOf, test, vi } from 'vitest';
 import { OrphanToolMessageError } from '../errors.js';
-import type { Message } from '../message.js';
+import type { Message } from '../model/message.js';
+import { ProviderError } from '../model/provider-error.js';
+import { toPrompt } from './adapter/language-model-call.js';
+import { retryAfterMsOf } from './adapter/retry-after.js';
+import { toProviderError } from './adapter/to-provider-error.js';
 import { fromLanguageModel, type LanguageModel } from './language-model.js';
-import { toProviderError } from './normalize-error.js';
-import { toPrompt } from './prompt.js';
-import { ProviderError } from './provider-error.js';
-import { retryAfterMsOf } from './retry-after.js';
 
 const user = (content: string): Message => ({ role: 'user', content });
 const calls = (...ids: string[]): Message => ({

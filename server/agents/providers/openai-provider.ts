@@ -1,18 +1,18 @@
-import { InvalidOptionError } from '../../errors.js';
-import { checkOptionNames } from '../../option-names.js';
-import { type LoadModel, VendorProvider, type VendorProviderOptions, vendorOptionNames } from './vendor-provider.js';
+import { OptionChecker } from '../../options.js';
+import { type VendorProviderOptions, vendorOptionNames } from './vendor-options.js';
+import { type LoadModel, VendorProvider } from './vendor-provider.js';
 
-/** What an {@link OpenAIProvider} takes. */
+/** Options of an {@link OpenAIProvider}. */
 export interface OpenAIProviderOptions extends VendorProviderOptions {
-  /** Never shown in an error, a log or on the dashboard. For a server that wants none, any word will do. */
+  /** API key. Never shown in an error, a log or on the dashboard. For a server without keys, any text. */
   apiKey: string;
-  /** @default 'https://api.openai.com/v1' */
+  /** Base URL of the API. @default 'https://api.openai.com/v1' */
   baseUrl?: string;
   /**
-   * `openai`: the vendor's own models, with all they need, such as `max_completion_tokens`.
-   * `compatible`: any other server that speaks the format (Ollama, vLLM, Mistral, Groq ...), whose
-   * answers are taken less strictly. Say `openai` for a proxy of the vendor.
-   * @default by the host of `baseUrl`
+   * Dialect of Chat Completions. `openai`: OpenAI's models with their own parameters, such as
+   * `max_completion_tokens`. `compatible`: any other server (Ollama, vLLM, Mistral, Groq ...), whose answers are
+   * validated less strictly. Set `openai` for a proxy of OpenAI.
+   * @default derived from the host of `baseUrl`
    */
   dialect?: 'openai' | 'compatible';
 }
@@ -20,7 +20,7 @@ export interface OpenAIProviderOptions extends VendorProviderOptions {
 const defaultBaseUrl = 'https://api.openai.com/v1';
 
 /**
- * OpenAI Chat Completions, and every server that speaks it.
+ * Provider for OpenAI Chat Completions, and for every server with a compatible API.
  *
  * @example
  * const vendor = new OpenAIProvider({ apiKey });
@@ -29,13 +29,12 @@ const defaultBaseUrl = 'https://api.openai.com/v1';
 export class OpenAIProvider extends VendorProvider {
   /** @throws {InvalidApiKeyError | InvalidOptionError} */
   constructor(options: OpenAIProviderOptions) {
-    checkOptionNames(options, [...vendorOptionNames, 'dialect'], 'OpenAIProvider');
+    const check = new OptionChecker(options, [...vendorOptionNames, 'dialect'], 'OpenAIProvider');
     const { apiKey, baseUrl = defaultBaseUrl, dialect } = options;
-    if (dialect !== undefined && dialect !== 'openai' && dialect !== 'compatible') {
-      throw new InvalidOptionError('dialect of OpenAIProvider', '"openai" or "compatible"', dialect);
-    }
-    const speaks = dialect ?? (isVendor(baseUrl) ? 'openai' : 'compatible');
-    super('openai', { apiKey, baseUrl }, speaks === 'openai' ? loadOpenAI : loadCompatible);
+    const isDialect = dialect === undefined || dialect === 'openai' || dialect === 'compatible';
+    check.that(isDialect, 'dialect', '"openai" or "compatible"', dialect);
+    const resolved = dialect ?? (isVendor(baseUrl) ? 'openai' : 'compatible');
+    super('openai', { apiKey, baseUrl }, resolved === 'openai' ? loadOpenAI : loadCompatible);
   }
 }
 

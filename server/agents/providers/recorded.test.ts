@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { createAgent } from '../agent.js';
-import type { ModelOptions, ModelProvider, ModelStreamChunk } from '../model-provider.js';
+import { createAgent } from '../create-agent.js';
+import type { ModelOptions, ModelProvider, ModelStreamChunk } from '../model/model-provider.js';
 import { AnthropicProvider } from './anthropic-provider.js';
 import { GeminiProvider } from './gemini-provider.js';
 import { OpenAIProvider } from './openai-provider.js';

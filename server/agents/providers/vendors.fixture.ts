@@ -1,8 +1,8 @@
-import type { ModelProvider } from '../model-provider.js';
+import type { ModelProvider } from '../model/model-provider.js';
 import { AnthropicProvider } from './anthropic-provider.js';
 import { GeminiProvider } from './gemini-provider.js';
 import { OpenAIProvider } from './openai-provider.js';
-import type { VendorProviderOptions } from './vendor-provider.js';
+import type { VendorProviderOptions } from './vendor-options.js';
 
 /** A vendor as its tests see it. */
 export interface Vendor {
@@ -123,7 +123,7 @@ export const vendors: readonly Vendor[] = [
       tools: [
         {
           name: 'double',
-          description: 'Not to be called now',
+          description: 'Not available in this turn',
           input_schema: { type: 'object' },
           ...(stream && { eager_input_streaming: true }),
         },

@@ -3,12 +3,12 @@ import { LLMock } from '@copilotkit/aimock';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { handlerInfo } from '../../hub/introspection/handler-info.js';
 import { createFakeClock } from '../../testing/fake-clock.js';
-import { createAgent } from '../agent.js';
+import type { AgentStreamEvent } from '../agent/agent-stream.js';
 import type { AgentConfig } from '../agent-config.js';
-import type { AgentStreamEvent } from '../agent-stream.js';
-import type { Message } from '../message.js';
-import type { ModelProvider } from '../model-provider.js';
-import { CutStreamError, ProviderError } from './provider-error.js';
+import { createAgent } from '../create-agent.js';
+import type { Message } from '../model/message.js';
+import type { ModelProvider } from '../model/model-provider.js';
+import { CutStreamError, ProviderError } from '../model/provider-error.js';
 import { double, vendors } from './vendors.fixture.js';
 import { record, serve, type WireServer } from './wire.fixture.js';
 
