@@ -70,6 +70,7 @@ export {
   GeminiProvider,
   InvalidAnswerError,
   InvalidApiKeyError,
+  InvalidToolCallError,
   MemoryEntryError,
   NoRegistryError,
   OpenAIProvider,
@@ -78,6 +79,7 @@ export {
   StreamClosedError,
   StuckLoopError,
   TooFewSpeakersError,
+  ToolResultNotJsonError,
   ToolTimeoutError,
   UnknownAgentError,
 } from './agents/index.js';

@@ -1,5 +1,5 @@
 /**
- * What a test of an application needs: a model that answers from a script, and time that is moved by hand.
+ * Helpers for tests of applications: a model that answers from a script, and a clock that tests advance.
  *
  * @module hubline/testing
  */

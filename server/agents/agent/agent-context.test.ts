@@ -23,19 +23,19 @@ describe.each([
     return agent.run('x');
   };
 
-  test('is what was spent by then', async () => {
+  test('contains the tokens spent so far', async () => {
     const seen: number[] = [];
     await runWith((ctx) => seen.push(ctx.tokenUsage.totalTokens));
     expect(seen).toEqual([100, 200]);
   });
 
-  test('goes on counting in a context that a tool keeps', async () => {
+  test('keeps counting in a context that a tool stores', async () => {
     const kept: AgentContext[] = [];
     await runWith((ctx) => kept.push(ctx));
     expect(kept.map(({ tokenUsage }) => tokenUsage.totalTokens)).toEqual([300, 300]);
   });
 
-  test('is a copy: what a tool does to it changes no budget', async () => {
+  test('is a copy: a tool that changes it changes no budget', async () => {
     const { status, tokenUsage } = await runWith((ctx) => {
       Object.assign(ctx.tokenUsage, { totalTokens: -1e6, promptTokens: 0 });
     });

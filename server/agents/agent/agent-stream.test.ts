@@ -31,7 +31,7 @@ async function collect(stream: AsyncIterable<AgentStreamEvent>): Promise<AgentSt
 
 const callAdd = { content: ['Let me', ' see'], toolCalls: [{ name: 'add', arguments: { a: 1, b: 2 } }] };
 
-test('a stream tells what happens, turn by turn', async () => {
+test('a stream contains the events of the run by turn', async () => {
   const { agent } = agentOf([callAdd, { content: ['Th', 'ree'] }]);
   const stream = agent.stream('x');
   const events = await collect(stream);
@@ -50,7 +50,7 @@ test('a stream tells what happens, turn by turn', async () => {
   expect(events.at(-1)).toEqual({ type: 'run-end', result: await stream.result });
 });
 
-test('a provider that cannot stream answers in one piece', async () => {
+test('a provider without chatStream yields its answer as one delta', async () => {
   const { agent, provider } = agentOf(['Three']);
   const chatOnly = createAgent({
     name: 'a',
@@ -62,12 +62,12 @@ test('a provider that cannot stream answers in one piece', async () => {
   expect(agent.name).toBe('a');
 });
 
-test('the result is there without anybody reading the events', async () => {
+test('the result resolves even if nobody reads the events', async () => {
   const { agent } = agentOf([callAdd, 'Three']);
   expect(await agent.stream('x').result).toMatchObject({ status: 'completed', output: 'Three' });
 });
 
-test('all of a long answer is there for a reader who comes late', async () => {
+test('a late reader receives a long answer completely', async () => {
   const pieces = 200_000;
   const { agent } = agentOf([], {
     provider: {
@@ -83,7 +83,7 @@ test('all of a long answer is there for a reader who comes late', async () => {
   expect(await collect(stream)).toHaveLength(pieces + 2);
 });
 
-test('a turn’s text comes before the turn ends', async () => {
+test('the text of a turn arrives before the turn ends', async () => {
   let finish: () => void = () => {};
   const gate = new Promise<void>((resolve) => {
     finish = resolve;
@@ -143,7 +143,7 @@ describe('leaving the loop early', () => {
 
   test.each([
     ['while the next event is awaited', true],
-    ['before the first event is', false],
+    ['before the first event is awaited', false],
   ])('aborts the run at once %s', async (_, isAwaiting) => {
     const chat = vi.fn<ModelProvider['chat']>(() => new Promise(() => {}));
     const { agent } = agentOf([], { provider: { chat } });
@@ -172,7 +172,7 @@ test('two loops share the events, and both end', async () => {
   expect(events.map(({ type }) => type).toSorted()).toEqual(['run-end', 'text-delta', 'turn-end']);
 });
 
-test('an abort from outside ends the loop with the reason', async () => {
+test('an abort by the caller ends the loop with the reason', async () => {
   const controller = new AbortController();
   const chat = vi.fn(() => new Promise<never>(() => {}));
   const { agent } = agentOf([], { provider: { chat } });
@@ -182,7 +182,7 @@ test('an abort from outside ends the loop with the reason', async () => {
   await expect(reading).rejects.toThrow('enough');
 });
 
-describe('a stream that is cut', () => {
+describe('an interrupted stream', () => {
   test('is an error, not an answer', async () => {
     const { agent } = agentOf([{ content: 'half an ans', finishReason: null }]);
     const result = await agent.stream('x').result;
@@ -190,7 +190,7 @@ describe('a stream that is cut', () => {
     expect(result.error).toBeInstanceOf(CutStreamError);
   });
 
-  test('is tried again while no text was shown, and never after', async () => {
+  test('is retried only if no text was streamed', async () => {
     const retry = { initialDelayMs: 0 };
     const silent = agentOf([{ finishReason: null }, 'whole'], { retry });
     expect(await silent.agent.stream('x').result).toMatchObject({ status: 'completed', output: 'whole' });
@@ -202,8 +202,8 @@ describe('a stream that is cut', () => {
   });
 });
 
-test('input that is no string throws at once', () => {
+test('input that is not a string throws at once', () => {
   const { agent } = agentOf([]);
-  // What the compiler would not let through.
+  // Wrong on purpose: the compiler rejects it.
   expect(() => agent.stream(undefined as unknown as string)).toThrow('input of agent "a" must be a string');
 });

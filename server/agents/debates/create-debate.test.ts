@@ -14,7 +14,7 @@ import { TooFewSpeakersError } from './debate-errors.js';
 const speaker = (name: string, script: readonly ScriptEntry[] = [], config: Partial<AgentConfig> = {}) =>
   agentOf(script, { name, systemPrompt: '', tools: [], ...config });
 
-/** What each model call of a speaker was sent. */
+/** Returns the last message of each model call of a speaker. */
 const inputsOf = ({ provider }: ReturnType<typeof speaker>) =>
   provider.calls.map(({ messages }) => messages.at(-1)?.content ?? '');
 
@@ -23,7 +23,7 @@ function debateOf(speakers: readonly ReturnType<typeof speaker>[], config: Parti
 }
 
 describe('the rounds', () => {
-  test('are three, and show each speaker the topic and all earlier rounds, not the current one', async () => {
+  test('are three, and each speaker receives the topic and all earlier rounds, not the current one', async () => {
     const a = speaker('a', ['a1', 'a2', 'a3']);
     const b = speaker('b', ['b1', 'b2', 'b3']);
     const result = await debateOf([a, b]).run('Free delivery?');
@@ -68,7 +68,7 @@ describe('the rounds', () => {
     expect((await ended).rounds).toHaveLength(3);
   });
 
-  test('end when stopWhen says so, and the moderator goes on', async () => {
+  test('end when stopWhen returns true, and the moderator follows', async () => {
     const speakers = [speaker('a', ['yes', 'agreed']), speaker('b', ['no', 'agreed'])];
     const moderator = speaker('m', ['They agree.']);
     const seen: number[] = [];
@@ -85,14 +85,14 @@ describe('the rounds', () => {
     expect(synthesis).toBe('They agree.');
   });
 
-  test('are not asked about after the last', async () => {
+  test('do not call stopWhen after the last', async () => {
     const stopWhen = vi.fn(() => false);
     await debateOf([speaker('a', ['x']), speaker('b', ['y'])], { maxRounds: 1, stopWhen }).run('t');
     expect(stopWhen).not.toHaveBeenCalled();
   });
 });
 
-test('the moderator gets the whole transcript, and its synthesis is the output', async () => {
+test('the moderator receives all rounds, and its synthesis is the output', async () => {
   const moderator = speaker('m', ['Both.']);
   const speakers = [speaker('a', ['a1', 'a2']), speaker('b', ['b1', 'b2'])];
   const result = await debateOf(speakers, { maxRounds: 2, moderator: moderator.agent }).run('Tea or coffee?');
@@ -108,7 +108,7 @@ test('a participant may be the moderator', async () => {
 });
 
 describe('a participant that fails', () => {
-  test('is recorded with its error, shown to nobody, and asked no more, while two are left', async () => {
+  test('is recorded with its error, shown to nobody, and takes part in no later round, while two are left', async () => {
     const a = speaker('a', ['a1', 'a2']);
     const b = speaker('b', ['b1', 'b2']);
     const c = speaker('c', [{ content: 'half a tho', toolCalls: [{ name: 'none' }] }], { maxIterations: 1 });
@@ -116,7 +116,11 @@ describe('a participant that fails', () => {
     expect(result.status).toBe('completed');
     expect(result.rounds[0]?.contributions).toEqual([
       { agentName: 'a', output: 'a1' },
-      { agentName: 'c', output: 'half a tho', error: expect.stringContaining('agent "c" ended as max_iterations') },
+      {
+        agentName: 'c',
+        output: 'half a tho',
+        error: expect.stringContaining('agent "c" ended with status max_iterations'),
+      },
       { agentName: 'b', output: 'b1' },
     ]);
     expect(result.rounds[1]?.contributions.map(({ agentName }) => agentName)).toEqual(['a', 'b']);
@@ -127,19 +131,19 @@ describe('a participant that fails', () => {
     c.provider.assertDone();
   });
 
-  test('in the last round is left out of the output', async () => {
+  test('in the last round is omitted from the output', async () => {
     const speakers = [speaker('a', ['a1']), speaker('b', [new Error('down')]), speaker('c', ['c1'])];
     const { status, output } = await debateOf(speakers, { maxRounds: 1 }).run('t');
     expect([status, output]).toEqual(['completed', 'a:\na1\n\nc:\nc1']);
   });
 
-  test('is tried again by its own policy first', async () => {
+  test('is retried according to its own policy first', async () => {
     const flaky = speaker('a', [new Error('down'), 'a1'], { retry: { initialDelayMs: 0 } });
     const { rounds } = await debateOf([flaky, speaker('b', ['b1'])], { maxRounds: 1 }).run('t');
     expect(rounds[0]?.contributions[0]).toEqual({ agentName: 'a', output: 'a1' });
   });
 
-  test('and leaves one alone fails the debate, with the rounds so far', async () => {
+  test('and leaves only one fails the debate, with the rounds so far', async () => {
     const moderator = speaker('m');
     const speakers = [speaker('a', ['a1', 'a2']), speaker('b', ['b1', new Error('down')])];
     const result = await debateOf(speakers, { moderator: moderator.agent }).run('t');
@@ -149,19 +153,19 @@ describe('a participant that fails', () => {
       output: 'a:\na2',
       rounds: [
         { roundNumber: 1, contributions: [{ output: 'a1' }, { output: 'b1' }] },
-        { roundNumber: 2, contributions: [{ output: 'a2' }, { error: 'agent "b" ended as failed: down' }] },
+        { roundNumber: 2, contributions: [{ output: 'a2' }, { error: 'agent "b" ended with status failed: down' }] },
       ],
       tokenUsage: { totalTokens: 45 },
     });
     expect(result.error).toBeInstanceOf(TooFewSpeakersError);
     expect(result.error?.message).toBe(
-      'a debate needs two participants, and one is left: agent "b" ended as failed: down',
+      'a debate needs two participants, but only one is left: agent "b" ended with status failed: down',
     );
     expect(moderator.provider.calls).toEqual([]);
   });
 });
 
-test('a moderator that fails fails the debate, rounds kept', async () => {
+test('a failing moderator fails the debate, with all rounds', async () => {
   const speakers = [speaker('a', ['a1']), speaker('b', ['b1'])];
   const moderator = speaker('m', [new Error('down')]);
   const result = await debateOf(speakers, { maxRounds: 1, moderator: moderator.agent }).run('t');
@@ -170,16 +174,16 @@ test('a moderator that fails fails the debate, rounds kept', async () => {
   expect(result.error).toBeInstanceOf(AgentRunError);
 });
 
-test('a stopWhen that throws fails the debate, rounds kept', async () => {
+test('a stopWhen that throws fails the debate, with the rounds so far', async () => {
   const speakers = [speaker('a', ['a1']), speaker('b', ['b1'])];
   const result = await debateOf(speakers, { stopWhen: () => Promise.reject(new Error('no judge')) }).run('t');
   expect(result).toMatchObject({ status: 'failed', rounds: [{ roundNumber: 1 }], error: { message: 'no judge' } });
 });
 
 describe('tokens', () => {
-  test('of every model call are told and summed, delegates’ included, a shared listener told once', async () => {
-    const told: number[] = [];
-    const onTokenUsage = ({ totalTokens }: TokenUsage): number => told.push(totalTokens);
+  test('of every model call are reported and summed, delegates included, once per shared listener', async () => {
+    const reported: number[] = [];
+    const onTokenUsage = ({ totalTokens }: TokenUsage): number => reported.push(totalTokens);
     const registry = createAgentRegistry();
     registry.register(speaker('helper', [{ content: 'helped', usage: usageOf(5) }]).agent);
     const handOver = { toolCalls: [{ name: 'delegate', arguments: { agentName: 'helper', input: 'x' } }] };
@@ -198,11 +202,11 @@ describe('tokens', () => {
       onTokenUsage: ({ totalTokens }) => alsoTold.push(totalTokens),
     });
     expect(tokenUsage.totalTokens).toBe(155);
-    expect([...told].sort((x, y) => x - y)).toEqual([5, 10, 20, 40, 80]);
-    expect(alsoTold).toEqual(told);
+    expect([...reported].sort((x, y) => x - y)).toEqual([5, 10, 20, 40, 80]);
+    expect(alsoTold).toEqual(reported);
   });
 
-  test('of a debate in a tool are charged to the run that called it, and its budget holds', async () => {
+  test('of a debate in a tool count in the run that called it, and its budget applies', async () => {
     const speakers = [speaker('a', ['a1']), speaker('b', ['b1'])];
     const debate = debateOf(speakers, { maxRounds: 1 });
     const consult = createTool({
@@ -253,18 +257,18 @@ describe('aborting', () => {
     await expect(run).rejects.toThrow('enough');
   });
 
-  test('before the start asks nobody', async () => {
+  test('before the start makes no model call', async () => {
     const a = speaker('a');
     await expect(debateOf([a, speaker('b')]).run('t', { signal: AbortSignal.abort() })).rejects.toThrow();
     expect(a.provider.calls).toEqual([]);
   });
 });
 
-test('a topic that is no string, and a wrong requestId, are refused', async () => {
+test('a topic that is not a string and an invalid requestId are refused', async () => {
   const debate = debateOf([speaker('a'), speaker('b')]);
   await expect(debate.run(7 as never)).rejects.toThrow('topic of debate "d" must be a string, got 7');
   await expect(debate.run('t', { requestId: '' })).rejects.toThrow(InvalidOptionError);
-  // Wrong on purpose: what the compiler would not let through.
+  // Wrong on purpose: the compiler rejects it.
   await expect(debate.run('t', null as never)).rejects.toThrow(InvalidOptionError);
 });
 
@@ -274,13 +278,13 @@ describe('createDebate refuses', () => {
     ['createDebate must be an object, got null', null],
     ['option of debate "d" must be one of name, participants,', { rounds: 3 }],
     ['name of debate "" must be a non-empty string', { name: '' }],
-    ['participants of debate "d" must be an array of what createAgent returns', { participants: 'a' }],
-    ['participants of debate "d" must be an array of what createAgent returns', { participants: [a, 'b'] }],
-    ['number of participants of debate "d" must be 2 or more, got 1', { participants: [a] }],
-    ['participants of debate "d" must be agents of different names, got "a"', { participants: [a, b, a] }],
+    ['participants of debate "d" must be an array of agents from createAgent', { participants: 'a' }],
+    ['participants of debate "d" must be an array of agents from createAgent', { participants: [a, 'b'] }],
+    ['number of participants of debate "d" must be a whole number, 2 or more, got 1', { participants: [a] }],
+    ['participants of debate "d" must be agents with different names, got "a"', { participants: [a, b, a] }],
     ['maxRounds of debate "d" must be a whole number, 1 or more, got 0', { maxRounds: 0 }],
     ['maxRounds of debate "d" must be a whole number, 1 or more, got 1.5', { maxRounds: 1.5 }],
-    ['moderator of debate "d" must be what createAgent returns, got "m"', { moderator: 'm' }],
+    ['moderator of debate "d" must be an agent from createAgent, got "m"', { moderator: 'm' }],
     ['onTokenUsage of debate "d" must be a function', { onTokenUsage: 1 }],
     ['stopWhen of debate "d" must be a function', { stopWhen: true }],
   ])('%s', (message, config) => {

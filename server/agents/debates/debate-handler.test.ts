@@ -12,7 +12,7 @@ import { DebateError } from './debate-errors.js';
 const speaker = (name: string, script: readonly ScriptEntry[], config: Partial<AgentConfig> = {}) =>
   agentOf(script, { name, systemPrompt: '', tools: [], ...config });
 
-/** A hub on which a debate of two answers `plan.proposed`. */
+/** Creates a hub on which a debate of two agents handles `plan.proposed`. */
 async function started(a: readonly ScriptEntry[], b: readonly ScriptEntry[], config: Partial<DebateConfig> = {}) {
   const { hub, clock } = testHub();
   const followUps: HandlerCtx[] = [];
@@ -39,7 +39,7 @@ async function started(a: readonly ScriptEntry[], b: readonly ScriptEntry[], con
 test.each([
   ['a string payload', 'Tea?', 'Topic: Tea?\n'],
   ['payload.input', { input: 'Tea?', output: 'no' }, 'Topic: Tea?\n'],
-  ['the JSON of anything else', { output: 'Tea?' }, 'Topic: {"output":"Tea?"}\n'],
+  ['the JSON of any other payload', { output: 'Tea?' }, 'Topic: {"output":"Tea?"}\n'],
 ])('the topic is %s', async (_, payload, topic) => {
   const { propose, speakers } = await started(['a1'], ['b1']);
   await propose(payload);
@@ -55,7 +55,7 @@ test('the result is the payload of onSuccess', async () => {
   });
 });
 
-test('a debate that fails fails the event, which is tried again', async () => {
+test('a failed debate fails the event, which is retried', async () => {
   const { propose, speakers } = await started(['a1', 'a1'], [new Error('down'), new Error('down')]);
   expect(await propose('Tea?')).toMatchObject({
     metrics: { completed: 0, failed: 1, retried: 1 },
@@ -69,7 +69,7 @@ test('a debate that fails fails the event, which is tried again', async () => {
   for (const { provider } of speakers) provider.assertDone();
 });
 
-test('a debate whose agents used up their turns is not tried again', async () => {
+test('a debate whose agents used up their turns is not retried', async () => {
   const callNone = { content: 'a tho', toolCalls: [{ name: 'none' }] };
   const moderator = speaker('m', [callNone], { maxIterations: 1 });
   const { propose, speakers } = await started(['a1'], ['b1'], { moderator: moderator.agent });
@@ -77,7 +77,7 @@ test('a debate whose agents used up their turns is not tried again', async () =>
   for (const { provider } of [...speakers, moderator]) provider.assertDone();
 });
 
-test('the error carries the result', async () => {
+test('the error contains the result', async () => {
   const { hub, clock } = testHub();
   const thrown: unknown[] = [];
   const participants = [speaker('a', ['a1']).agent, speaker('b', [new Error('down')]).agent];
@@ -103,7 +103,7 @@ test('stopping the hub aborts the debate', async () => {
   expect(speakers[0]?.provider.calls[0]?.options.signal?.reason).toMatchObject({ code: 'ERR_SHUTDOWN' });
 });
 
-test('introspection shows the event as a debate, with the cards of its agents and whom they delegate to', async () => {
+test('introspection shows the event as a debate, with its agents and their delegates', async () => {
   const { hub } = testHub();
   const registry = createAgentRegistry();
   registry.register(speaker('librarian', []).agent);

@@ -28,13 +28,13 @@ const handTo = (agentName: string, input = 'do it') => ({
   toolCalls: [{ name: 'delegate', arguments: { agentName, input } }],
 });
 
-/** A tool whose code delegates. */
+/** Tool that delegates in its code. */
 const asking = (ask: (ctx: AgentContext) => Promise<unknown>) =>
   createTool({ name: 'ask', description: '', parameters: {}, execute: (_: unknown, ctx) => ask(ctx) });
 const callAsk = { toolCalls: [{ name: 'ask' }] };
 
 describe('the delegate tool', () => {
-  test('names the other registered agents with their descriptions', async () => {
+  test('lists the other registered agents with their descriptions', async () => {
     const { agent, provider } = team({
       editor: { script: ['ok'] },
       researcher: { script: [], description: 'Finds facts' },
@@ -56,7 +56,7 @@ describe('the delegate tool', () => {
     });
   });
 
-  test('is not offered where there is nobody, and is once there is', async () => {
+  test('is offered only if another agent is registered', async () => {
     const { registry, agent, provider } = team({ editor: { script: ['ok', 'ok'] } });
     await agent('editor').run('x');
     expect(provider('editor').calls[0]?.options.tools).toBeUndefined();
@@ -77,17 +77,17 @@ describe('the delegate tool', () => {
     expect(provider('researcher').calls[0]?.messages).toEqual([{ role: 'user', content: 'find it' }]);
   });
 
-  test('says what went wrong where the other agent did not complete', async () => {
+  test('returns the error of an agent that does not complete', async () => {
     const { agent } = team({
       editor: { script: [handTo('researcher'), 'sorry'] },
       researcher: { script: [new Error('library closed')] },
     });
     const { toolCalls, status } = await agent('editor').run('x');
     expect(status).toBe('completed');
-    expect(toolCalls[0]?.error).toBe('agent "researcher" ended as failed: library closed');
+    expect(toolCalls[0]?.error).toBe('agent "researcher" ended with status failed: library closed');
   });
 
-  test('refuses a name that is none', async () => {
+  test('refuses an unknown name', async () => {
     const { agent } = team({ editor: { script: [handTo('constructor'), 'sorry'] }, researcher: { script: [] } });
     const { toolCalls } = await agent('editor').run('x');
     expect(toolCalls[0]?.error).toContain('arguments.agentName must be one of ["researcher"]');
@@ -95,7 +95,7 @@ describe('the delegate tool', () => {
 });
 
 describe('a delegate', () => {
-  test('shares requestId, signal and payload, and has a run id of its own', async () => {
+  test('shares requestId, signal and payload, and has its own run id', async () => {
     const contexts: AgentContext[] = [];
     const look = asking(async (ctx) => contexts.push(ctx));
     const { agent } = team({
@@ -111,7 +111,7 @@ describe('a delegate', () => {
     expect(child?.runId).not.toBe('req');
   });
 
-  test('counts its tokens in the run that delegated, and reports to both listeners', async () => {
+  test('counts its tokens in the delegating run, and reports them to both listeners', async () => {
     const ofEditor = vi.fn();
     const ofResearcher = vi.fn();
     const { agent } = team({
@@ -124,7 +124,7 @@ describe('a delegate', () => {
     expect(ofResearcher).toHaveBeenCalledTimes(1);
   });
 
-  test('reports each call once to a listener that all agents share', async () => {
+  test('reports each call once to a shared listener', async () => {
     const meter = vi.fn();
     const { agent } = team({
       editor: { script: [handTo('researcher'), 'ok'], onTokenUsage: meter },
@@ -134,7 +134,7 @@ describe('a delegate', () => {
     expect(meter).toHaveBeenCalledTimes(3);
   });
 
-  test('is aborted with the run that delegated', async () => {
+  test('is aborted with the delegating run', async () => {
     const controller = new AbortController();
     const chat = vi.fn(() => new Promise<never>(() => {}));
     const { agent } = team({
@@ -149,7 +149,7 @@ describe('a delegate', () => {
     expect(options.signal?.aborted).toBe(true);
   });
 
-  test('of a tool that is out of time is aborted too', async () => {
+  test('is aborted if the delegating tool exceeds its time-out', async () => {
     const chat = vi.fn((_messages: unknown, { signal }: { signal?: AbortSignal }) => {
       return new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
     });
@@ -159,7 +159,7 @@ describe('a delegate', () => {
       researcher: { script: [], provider: { chat } },
     });
     const { toolCalls } = await agent('editor').run('x');
-    expect(toolCalls[0]?.error).toContain('took longer than timeoutMs (5 ms)');
+    expect(toolCalls[0]?.error).toContain('took longer than its timeoutMs (5 ms)');
     expect(chat.mock.lastCall?.[1].signal?.aborted).toBe(true);
   });
 });
@@ -193,7 +193,7 @@ describe('ctx.delegate', () => {
     expect(status).toBe('failed');
   });
 
-  test('rejects for an agent that is not registered, naming those that are', async () => {
+  test('rejects for an unknown agent, and names the registered ones', async () => {
     const failure = await failureOf((ctx) => ctx.delegate('nobody', 'x'));
     expect(failure).toBeInstanceOf(UnknownAgentError);
     expect(failure).toMatchObject({ message: 'agent "nobody" is not registered: registered are "other"' });
@@ -215,24 +215,24 @@ describe('ctx.delegate', () => {
     expect(await failureOf((ctx) => ctx.delegate('editor', 'x'))).toBeInstanceOf(DelegationCycleError);
   });
 
-  test('rejects deeper than maxDelegationDepth', async () => {
+  test('rejects beyond maxDelegationDepth', async () => {
     const failure = await failureOf((ctx) => ctx.delegate('other', 'x'), { maxDelegationDepth: 0 });
     expect(failure).toBeInstanceOf(DelegationDepthError);
   });
 });
 
 describe('a run with the context of another run', () => {
-  test('is refused where it leads back, for the model to see', async () => {
+  test('is refused if it creates a cycle, as an error for the model', async () => {
     const { agent, provider } = team({
       a: { script: [handTo('b'), 'a done'] },
       b: { script: [callAsk, 'b done'], tools: [asking((ctx) => agent('a').run('x', { hubCtx: ctx }))] },
     });
     expect(await agent('a').run('x')).toMatchObject({ status: 'completed', output: 'a done' });
-    expect(provider('b').calls[1]?.messages.at(-1)?.content).toContain('delegation leads back: "a" -> "b" -> "a"');
+    expect(provider('b').calls[1]?.messages.at(-1)?.content).toContain('delegation cycle: "a" -> "b" -> "a"');
     provider('a').assertDone();
   });
 
-  test('is refused deeper than maxDelegationDepth, also by a copy of the context', async () => {
+  test('is refused beyond maxDelegationDepth, also with a copy of the context', async () => {
     const { agent, provider } = team({
       a: {
         script: [callAsk, 'ok'],
@@ -242,23 +242,23 @@ describe('a run with the context of another run', () => {
       b: { script: [] },
     });
     await agent('a').run('x');
-    expect(provider('a').calls[1]?.messages.at(-1)?.content).toContain('deeper than maxDelegationDepth (0)');
+    expect(provider('a').calls[1]?.messages.at(-1)?.content).toContain('exceeds maxDelegationDepth (0)');
     provider('b').assertDone();
   });
 
-  test('is refused for a debate with someone whom the run belongs to, before anyone speaks', async () => {
+  test('is refused for a debate with one of its delegators, before the first model call', async () => {
     const { agent, provider } = team({
       a: { script: [callAsk, 'ok'], tools: [asking((ctx) => debate.run('x', { hubCtx: ctx }))] },
       b: { script: [] },
     });
     const debate = createDebate({ name: 'd', participants: [agent('b'), agent('a')] });
     await agent('a').run('x');
-    expect(provider('a').calls[1]?.messages.at(-1)?.content).toContain('delegation leads back: "a" -> "a"');
+    expect(provider('a').calls[1]?.messages.at(-1)?.content).toContain('delegation cycle: "a" -> "a"');
     provider('b').assertDone();
   });
 });
 
-test('delegating to an ancestor is a tool error that shows the chain', async () => {
+test('delegating to a delegator is a tool error that contains the chain', async () => {
   const { agent, provider } = team({
     a: { script: [handTo('b'), 'a done'] },
     b: { script: [handTo('c'), 'b done'] },
@@ -276,6 +276,6 @@ test('eight levels of delegation work, the ninth does not', async () => {
     ),
   );
   expect((await agent('a').run('x')).output).toBe('a done');
-  expect(provider('i').calls[1]?.messages.at(-1)?.content).toContain('deeper than maxDelegationDepth (8)');
+  expect(provider('i').calls[1]?.messages.at(-1)?.content).toContain('exceeds maxDelegationDepth (8)');
   expect(provider('j').calls).toHaveLength(0);
 });

@@ -15,7 +15,7 @@ function agentOf(script: readonly ScriptEntry[], config: Partial<AgentConfig> = 
   return { agent: createAgent({ name: 'a', systemPrompt: '', provider, model: { model: 'm' }, ...config }), provider };
 }
 
-/** Handles one event on a real hub and resolves with the payloads of its follow-ups. */
+/** Handles one event on a real hub, and resolves with the payloads of its follow-ups. */
 async function handle(agent: ReturnType<typeof agentOf>['agent'], payload: unknown, maxAttempts = 1) {
   const hub = createHub();
   let finish: (event: { type: string; payload: unknown }) => void = () => {};
@@ -42,9 +42,9 @@ async function handle(agent: ReturnType<typeof agentOf>['agent'], payload: unkno
 
 describe('the input', () => {
   test.each([
-    ['a string payload as it is', 'hello', 'hello'],
+    ['a string payload unchanged', 'hello', 'hello'],
     ['payload.input', { input: 'hello', more: 1 }, 'hello'],
-    ['the JSON of anything else', { input: 7 }, '{"input":7}'],
+    ['the JSON of any other payload', { input: 7 }, '{"input":7}'],
     ['the JSON of a list', [1, 2], '[1,2]'],
     ['the JSON of null', null, 'null'],
   ])('is %s', async (_, payload, input) => {
@@ -54,7 +54,7 @@ describe('the input', () => {
   });
 });
 
-test('the result is the payload of onSuccess, with tools’ values as JSON', async () => {
+test('the result is the payload of onSuccess, with the values of tools as JSON', async () => {
   const odd = { name: 'odd', description: '', parameters: {}, execute: async () => ({ n: 10n, at: new Date(0) }) };
   const nothing = { ...odd, name: 'nothing', execute: async () => undefined };
   const circle: { around?: unknown } = {};
@@ -79,11 +79,13 @@ test('the result is the payload of onSuccess, with tools’ values as JSON', asy
   });
 });
 
-test('a failed run fails the event, which is tried again', async () => {
+test('a failed run fails the event, which is retried', async () => {
   const { agent, provider } = agentOf([new Error('down'), new Error('down')]);
   expect(await handle(agent, 'x', 2)).toMatchObject({
     type: 'broken',
-    payload: { error: { name: 'AgentRunError', code: 'ERR_AGENT_RUN', message: 'agent "a" ended as failed: down' } },
+    payload: {
+      error: { name: 'AgentRunError', code: 'ERR_AGENT_RUN', message: 'agent "a" ended with status failed: down' },
+    },
     metrics: { completed: 0, failed: 1, retried: 1 },
   });
   provider.assertDone();
@@ -92,16 +94,16 @@ test('a failed run fails the event, which is tried again', async () => {
 test.each<[string, Partial<AgentConfig>]>([
   ['max_iterations', { maxIterations: 1 }],
   ['token_budget_exceeded', { tokenBudget: 12 }],
-])('%s is fatal: the event is not tried again', async (status, config) => {
+])('%s is fatal: the event is not retried', async (status, config) => {
   const noop = { name: 'noop', description: '', parameters: {}, execute: async () => null };
   const { agent, provider } = agentOf([{ toolCalls: [{ name: 'noop' }] }], { tools: [noop], ...config });
   const { type, payload, metrics } = await handle(agent, 'x', 3);
   expect({ type, metrics }).toMatchObject({ type: 'broken', metrics: { failed: 1, retried: 0 } });
-  expect(payload).toMatchObject({ error: { message: expect.stringContaining(`ended as ${status}`) } });
+  expect(payload).toMatchObject({ error: { message: expect.stringContaining(`ended with status ${status}`) } });
   expect(provider.calls.length).toBeLessThanOrEqual(1);
 });
 
-test('tools get the event’s context, and can emit', async () => {
+test('tools receive the context of the event, and can emit', async () => {
   let seen: AgentContext | undefined;
   const look = createTool({
     name: 'look',
@@ -126,7 +128,7 @@ test('tools get the event’s context, and can emit', async () => {
   });
 });
 
-test('outside a hub, tools get a context that stands for itself', async () => {
+test('outside a hub, tools receive a context with the fields of the run', async () => {
   let seen: AgentContext | undefined;
   const look = createTool({
     name: 'look',
@@ -172,7 +174,7 @@ test('stopping the hub aborts the run', async () => {
   expect(chat.mock.lastCall?.[1].signal?.aborted).toBe(true);
 });
 
-test('the handler says what it is: model, tools, delegates, runs by status, tokens', async () => {
+test('introspection shows model, tools, delegates, runs by status, and tokens of the handler', async () => {
   const registry = createAgentRegistry();
   const noop = { name: 'noop', description: '', parameters: {}, execute: async () => null };
   const delegate = { agentName: 'helper', input: 'x' };

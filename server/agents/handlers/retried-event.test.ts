@@ -26,7 +26,7 @@ describe.each([
   const down = new Error('model is down');
   const book = vi.fn(async (_input: unknown) => 'booked');
 
-  /** Handles events of one conversation, one after another, and resolves with what is remembered then. */
+  /** Handles events of one conversation one after another, and resolves with the stored messages. */
   async function converse(
     script: readonly ScriptEntry[],
     questions: readonly string[],
@@ -50,18 +50,18 @@ describe.each([
     return { remembered: textsOf(remembered), sent: provider.calls.map(({ messages }) => textsOf(messages)) };
   }
 
-  test('asks its question once', async () => {
+  test('stores its question once', async () => {
     const { remembered, sent } = await converse([down, down, 'Hi Ada', 'Ada'], ['I am Ada', 'Who am I?']);
     expect(sent.slice(0, 3)).toEqual([['I am Ada'], ['I am Ada'], ['I am Ada']]);
     expect(remembered).toEqual(['I am Ada', 'Hi Ada', 'Who am I?', 'Ada']);
   });
 
-  test('asks again where the same is asked by another event', async () => {
+  test('stores the same question again for another event', async () => {
     const { remembered } = await converse([down, 'one', down, 'two'], ['Go on', 'Go on']);
     expect(remembered).toEqual(['Go on', 'one', 'Go on', 'two']);
   });
 
-  test('carries out no call again', async () => {
+  test('repeats no executed call', async () => {
     const call = { toolCalls: [{ name: 'book' }] };
     const { remembered, sent } = await converse([call, down, 'Done'], ['Book it']);
     expect(book).toHaveBeenCalledTimes(1);
@@ -69,7 +69,7 @@ describe.each([
     expect(remembered).toEqual(['Book it', '', 'booked', 'Done']);
   });
 
-  test('returns the answer that is there already', async () => {
+  test('returns an answer that is stored already', async () => {
     const outputs: string[] = [];
     const { remembered } = await converse(['Done'], ['Do it'], (agent) => async (ctx) => {
       const { requestId, idempotencyKey, payload } = ctx;
@@ -81,7 +81,7 @@ describe.each([
     expect(remembered).toEqual(['Do it', 'Done']);
   });
 
-  test('asks a debate on from where it was', async () => {
+  test('resumes a debate', async () => {
     const hub = createHub({ transport: transportOf() });
     const memory = new ConversationMemory({ transport: hub.transport });
     const speaker = (name: string, script: readonly ScriptEntry[]) => {

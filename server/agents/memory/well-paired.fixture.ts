@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Message } from '../model/message.js';
 
-/** What vendors demand: right after each message with calls, exactly its results in their order, and no others. */
+/** Expects what vendors require: exactly the results of a message's calls right after it, in the order of the calls. */
 export function expectWellPaired(messages: readonly Message[]): void {
   let open: string[] = [];
   for (const { role, toolCalls = [], toolCallId } of messages) {

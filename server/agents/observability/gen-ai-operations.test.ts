@@ -14,7 +14,7 @@ import { createTool } from '../tools/tool.js';
 
 const activeSpanId = (): string | undefined => trace.getActiveSpan()?.spanContext().spanId;
 
-it('a run: invoke_agent, and in it each model call and tool call, which run in their spans', async () => {
+it('a run is an invoke_agent span that contains a span per model call and tool call', async () => {
   const telemetry = recordTelemetry();
   const within: unknown[] = [];
   const provider = scriptedProvider([
@@ -86,7 +86,7 @@ it('a run: invoke_agent, and in it each model call and tool call, which run in t
   });
 });
 
-it('a streamed run is observed as any other', async () => {
+it('a streamed run has the same spans', async () => {
   const telemetry = recordTelemetry();
   const { agent } = agentOf([{ content: ['It is ', 'three.'], usage: usageOf(10) }]);
   await agent.stream('1 + 2').result;
@@ -94,7 +94,7 @@ it('a streamed run is observed as any other', async () => {
   expect(telemetry.span('chat m').attributes).toMatchObject({ 'gen_ai.usage.input_tokens': 9 });
 });
 
-it('each attempt at a model call is a span, and one that fails says why', async () => {
+it('each attempt at a model call is a span, and a failed one records its error', async () => {
   const telemetry = recordTelemetry();
   const overloaded = new ProviderError('overloaded', { provider: 'scripted', statusCode: 529, retryable: true });
   const { agent } = agentOf([overloaded, 'Three.'], { retry: { initialDelayMs: 0 } });
@@ -108,7 +108,7 @@ it('each attempt at a model call is a span, and one that fails says why', async 
   expect(telemetry.span('invoke_agent calculator').status.code).toBe(SpanStatusCode.UNSET);
 });
 
-it('a tool call that fails or cannot be made is a failed span of a run that goes on', async () => {
+it('a tool call that fails or cannot be executed is a failed span of a run that continues', async () => {
   const telemetry = recordTelemetry();
   const { agent } = agentOf([
     { toolCalls: [{ name: 'add', arguments: { a: 'one' } }, { name: 'subtract' }, { name: 'fail' }] },
@@ -123,7 +123,7 @@ it('a tool call that fails or cannot be made is a failed span of a run that goes
   expect(telemetry.span('invoke_agent calculator').status.code).toBe(SpanStatusCode.UNSET);
 });
 
-it('a run that does not complete has failed; one that is aborted too', async () => {
+it('a run that does not complete or is aborted is a failed span', async () => {
   const telemetry = recordTelemetry();
   await agentOf([callAdd(1, 2)], { name: 'tireless', maxIterations: 1 }).agent.run('');
   await agentOf([new TypeError('no such model')], { name: 'broken' }).agent.run('');
@@ -140,7 +140,7 @@ it('a run that does not complete has failed; one that is aborted too', async () 
   ]);
 });
 
-it('delegation nests, across the agents', async () => {
+it('the spans of a delegate are nested', async () => {
   const telemetry = recordTelemetry();
   const registry = createAgentRegistry();
   registry.register(agentOf(['Three.'], { name: 'adder' }).agent);
@@ -157,7 +157,7 @@ it('delegation nests, across the agents', async () => {
   ]);
 });
 
-it('a debate is a workflow whose speakers nest', async () => {
+it('a debate is a workflow span that contains its speakers', async () => {
   const telemetry = recordTelemetry();
   const speaker = (name: string) => agentOf(['I disagree.'], { name }).agent;
   const participants = [speaker('growth'), speaker('finance')];
@@ -179,7 +179,7 @@ it('a debate is a workflow whose speakers nest', async () => {
   });
 });
 
-it('a pipeline on a hub is one trace, and so is what a tool emits', async () => {
+it('a pipeline on a hub is one trace, events emitted by tools included', async () => {
   const telemetry = recordTelemetry();
   const { hub } = testHub();
   const tell = createTool({
@@ -217,7 +217,7 @@ it('a pipeline on a hub is one trace, and so is what a tool emits', async () => 
   expect(failed.map(({ name }) => name)).toEqual(['chat m', 'invoke_agent review', 'step review', 'process answer']);
 });
 
-it('tokens and durations are metrics; tokens that are only estimated are not', async () => {
+it('reported tokens and durations are metrics; estimated tokens are not', async () => {
   const telemetry = recordTelemetry();
   const { agent } = agentOf([
     { content: 'Three.', usage: usageOf(100) },

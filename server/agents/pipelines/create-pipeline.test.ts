@@ -34,7 +34,7 @@ describe('the input', () => {
     ['a string payload', 'hello', 'hello'],
     ['payload.input before payload.output', { output: 'no', input: 'hello' }, 'hello'],
     ['the output of an earlier result', { agentName: 'a', output: 'hello' }, 'hello'],
-    ['the JSON of anything else', { input: 7, output: null }, '{"input":7,"output":null}'],
+    ['the JSON of any other payload', { input: 7, output: null }, '{"input":7,"output":null}'],
     ['the JSON of null', null, 'null'],
   ])('of the first agent is %s', async (_, payload, input) => {
     const { agent, provider } = member('a', ['ok']);
@@ -42,7 +42,7 @@ describe('the input', () => {
     expect(provider.calls[0]?.messages).toEqual([{ role: 'user', content: input }]);
   });
 
-  test('of a later agent is what the one before it answered', async () => {
+  test('of a later agent is the answer of the previous one', async () => {
     const triage = member('triage', ['a refund']);
     const draft = member('draft', ['Dear customer']);
     const result = await run({ name: 'p', steps: stepsOf(triage, draft) }, { input: 'my teapot broke' });
@@ -50,7 +50,7 @@ describe('the input', () => {
     expect(result).toMatchObject({ agentName: 'draft', output: 'Dear customer', status: 'completed' });
   });
 
-  test('is made by inputMapper, of the payload first and of the whole result later', async () => {
+  test('is returned by inputMapper, from the payload first and from the whole result later', async () => {
     const payloads: unknown[] = [];
     const inputMapper = (payload: unknown): string => {
       payloads.push(payload);
@@ -71,16 +71,16 @@ describe('the input', () => {
     expect(two.provider.calls[0]?.messages).toEqual([{ role: 'user', content: 'mapped 2' }]);
   });
 
-  test('has to be a string', async () => {
+  test('must be a string', async () => {
     const { agent } = member('a');
-    const inputMapper = (async () => 'late') as never; // what the compiler would not let through
+    const inputMapper = (async () => 'late') as never; // wrong on purpose: the compiler rejects it
     await expect(run({ name: 'p', steps: [{ agent, inputMapper }] }, 1)).rejects.toThrow(
       'the result of inputMapper of step "a" of pipeline "p" must be a string, got an object',
     );
   });
 });
 
-describe('an agent that is named', () => {
+describe('an agent referred to by name', () => {
   test('is looked up when its step runs', async () => {
     const registry = createAgentRegistry();
     const { hub, pipeline } = await started({ name: 'p', registry, steps: [{ agent: 'late' }] });
@@ -88,7 +88,7 @@ describe('an agent that is named', () => {
     expect(await (await hub.startWorkflow(pipeline, 'x')).result()).toMatchObject({ output: 'here' });
   });
 
-  test('and is not registered by then fails the run, without a retry', async () => {
+  test('fails the run without a retry if it is not registered', async () => {
     const registry = createAgentRegistry();
     registry.register(member('triage').agent);
     registry.register(member('draft').agent);
@@ -112,7 +112,7 @@ describe('a run that does not complete', () => {
     ['failed', [new Error('down'), new Error('down')], {}, 2],
     ['max_iterations', [callNoop], { maxIterations: 1 }, 1],
     ['token_budget_exceeded', [callNoop], { tokenBudget: 12 }, 1],
-  ])('as %s fails the workflow, and later agents do not run', async (status, script, config, attempts) => {
+  ])('with status %s fails the workflow, and later agents do not run', async (status, script, config, attempts) => {
     const broken = member('broken', script, { tools: [noop], ...config });
     const next = member('next');
     const { hub, clock, pipeline, followUps } = await started({
@@ -124,7 +124,10 @@ describe('a run that does not complete', () => {
     });
     const handle = await hub.startWorkflow(pipeline, 'x');
     await clock.advance(1);
-    const error = { name: 'AgentRunError', message: expect.stringContaining(`agent "broken" ended as ${status}`) };
+    const error = {
+      name: 'AgentRunError',
+      message: expect.stringContaining(`agent "broken" ended with status ${status}`),
+    };
     await expect(handle.result()).rejects.toMatchObject({ failure: error });
     expect(await handle.status()).toMatchObject({
       attempt: attempts,
@@ -149,7 +152,7 @@ test('the last result is the payload of onSuccess, and part of that of onComplet
   });
   await hub.startWorkflow(pipeline, 'x');
   await clock.settle();
-  // Tools' values as JSON can carry them.
+  // The values of tools are JSON.
   const result = expect.objectContaining({
     agentName: 'a',
     output: 'ok',
@@ -161,7 +164,7 @@ test('the last result is the payload of onSuccess, and part of that of onComplet
   ]);
 });
 
-test('all runs share the request, and their tools the context of the step', async () => {
+test('all runs share the requestId, and their tools receive the context of the step', async () => {
   const seen: AgentContext[] = [];
   const look = createTool({
     name: 'look',
@@ -185,7 +188,7 @@ test('all runs share the request, and their tools the context of the step', asyn
   );
 });
 
-test('cancelling the workflow aborts the agent that runs', async () => {
+test('cancelling the workflow aborts the running agent', async () => {
   let signal: AbortSignal | undefined;
   const chat = (_: unknown, options: { signal?: AbortSignal }) => {
     signal = options.signal;
@@ -201,7 +204,7 @@ test('cancelling the workflow aborts the agent that runs', async () => {
   expect(signal?.reason).toMatchObject({ code: 'ERR_WORKFLOW_CANCELLED' });
 });
 
-test('a run that was interrupted goes on at its agent, and pays for no earlier one again', async () => {
+test('an interrupted run resumes at its agent, and repeats no earlier one', async () => {
   const triage = member('triage', ['a refund']);
   const review = member('review', ['sent']);
   const hanging = { chat: () => new Promise<never>(() => {}) };
@@ -224,7 +227,7 @@ test('a run that was interrupted goes on at its agent, and pays for no earlier o
   for (const { provider } of [triage, draft, review]) provider.assertDone();
 });
 
-test('introspection shows steps as agents, and the cards of those that are known', async () => {
+test('introspection shows the steps as agents, with the descriptions of known agents', async () => {
   const registry = createAgentRegistry();
   const { agent } = member('triage', [], { description: 'Sorts' });
   const { hub } = await started({ name: 'p', registry, steps: [{ agent }, { agent: 'late' }, { agent }] });

@@ -23,7 +23,7 @@ describe('the steps', () => {
     expect(nameOf(agent, 'review', agent, 'draft')).toEqual(['draft', 'review', 'draft 2', 'draft 3']);
   });
 
-  test('have names of their own, whatever agents are called, and steps that are added change no earlier one', () => {
+  test('have unique names, whatever the agents are called, and added steps rename no earlier one', () => {
     const names = fc.array(fc.constantFrom('a', 'a 2', 'a 2 2', '2', 'a 3'), { minLength: 1 });
     fc.assert(
       fc.property(names, fc.string({ minLength: 1, maxLength: 1, unit: 'grapheme-ascii' }), (agents, added) => {
@@ -44,13 +44,13 @@ describe('createPipeline refuses', () => {
     ['name of a workflow must be', { name: '', steps: [{ agent }] }],
     ['option of pipeline "p" must be one of name, description,', { ...named, agents: registry }],
     ['option of step "a" of pipeline "p" must be one of agent, inputMapper,', { steps: [{ agent, name: 'a' }] }],
-    ['steps of pipeline "p" must be an array of one step or more, got undefined', { steps: undefined }],
-    ['steps of pipeline "p" must be an array of one step or more, got an array', { steps: [] }],
+    ['steps of pipeline "p" must be an array with at least one step, got undefined', { steps: undefined }],
+    ['steps of pipeline "p" must be an array with at least one step, got an array', { steps: [] }],
     ['a step of pipeline "p" must be an object, got "a"', { steps: ['a'] }],
-    ['agent of a step of pipeline "p" must be what createAgent returns, or the name of one', { steps: [{}] }],
-    ['agent of a step of pipeline "p" must be what createAgent returns', { steps: [{ agent: '' }] }],
-    ['agent of a step of pipeline "p" must be what createAgent returns', { steps: [{ agent: { name: 'a' } }] }],
-    ['registry of pipeline "p" must be given where a step names its agent ("a"), got undefined', named],
+    ['agent of a step of pipeline "p" must be an agent from createAgent, or the name of one', { steps: [{}] }],
+    ['agent of a step of pipeline "p" must be an agent from createAgent', { steps: [{ agent: '' }] }],
+    ['agent of a step of pipeline "p" must be an agent from createAgent', { steps: [{ agent: { name: 'a' } }] }],
+    ['registry of pipeline "p" must be present if a step refers to its agent by name ("a"), got undefined', named],
     ['registry of pipeline "p" must be an AgentRegistry, got an object', { ...named, registry: new Map() }],
     ['inputMapper of step "a" of pipeline "p" must be a function', { steps: [{ agent, inputMapper: 'input' }] }],
     ['retry.maxAttempts of step "a"', { steps: [{ agent, retry: { maxAttempts: 0 } }] }],

@@ -38,7 +38,7 @@ describe.each([
   );
 });
 
-test('OpenAIProvider refuses a dialect that is none', () => {
+test('OpenAIProvider refuses an unknown dialect', () => {
   expect(() => new OpenAIProvider({ apiKey: 'k', dialect: 'latin' as 'openai' })).toThrow(
     'dialect of OpenAIProvider must be "openai" or "compatible", got "latin"',
   );

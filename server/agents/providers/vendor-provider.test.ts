@@ -4,7 +4,7 @@ import { AnthropicProvider } from './anthropic-provider.js';
 import { GeminiProvider } from './gemini-provider.js';
 import { OpenAIProvider } from './openai-provider.js';
 
-// As the AI SDK spells it: the vendor itself would get what was meant for the server at that address.
+// The AI SDK's spelling: if it were ignored, prompts for this server would reach the vendor.
 const misspelt = { apiKey: 'k', baseURL: 'http://127.0.0.1:1/v1' };
 
 test.each([

@@ -4,30 +4,30 @@ import { GeminiProvider } from './gemini-provider.js';
 import { OpenAIProvider } from './openai-provider.js';
 import type { VendorProviderOptions } from './vendor-options.js';
 
-/** A vendor as its tests see it. */
+/** Properties of a vendor that its tests need. */
 export interface Vendor {
   readonly name: string;
   readonly model: string;
   readonly basePath: string;
   create(options: Required<VendorProviderOptions>): Required<ModelProvider>;
-  /** Where the key belongs. */
+  /** Header that carries the key. */
   readonly keyHeader: readonly [string, (key: string) => string];
   /** Body of the request for: system prompt, one question, one tool, temperature 0.3, 50 tokens. */
   readonly firstBody: (question: string, stream: boolean) => unknown;
-  /** The messages of a request, from the question on, that follows two parallel calls and their results. */
+  /** Messages after the system prompt in the request that follows two parallel calls and their results. */
   readonly secondMessages: (question: string, ids: readonly string[]) => unknown;
-  /** What a request without tools has of them, where the conversation has a call of `double`. */
+  /** Fields about tools in a request that offers none, if the conversation contains a call of `double`. */
   readonly pastTools: (stream: boolean) => object;
   readonly maxTokensOf: (body: unknown) => unknown;
-  /** What is sent for it in a run of two turns whose budget is twice what the model can write. */
+  /** `maxTokens` of each request in a run of two turns whose budget is twice the model's output limit. */
   readonly maxTokensSent: (limit: number) => readonly unknown[];
-  /** A request's messages, from the question on. */
+  /** Returns the messages of a request, starting at the question. */
   readonly messagesOf: (body: unknown) => unknown;
 }
 
 const parameters = { type: 'object', properties: { a: { type: 'number' } }, required: ['a'] };
 
-/** The tool that the vendors' tests offer. */
+/** Tool of the vendors' tests. */
 export const double = {
   name: 'double',
   description: 'Doubles a number',
@@ -131,7 +131,7 @@ export const vendors: readonly Vendor[] = [
       tool_choice: { type: 'none' },
     }),
     maxTokensOf: openAi.maxTokensOf,
-    // Its package knows the vendor's models, and sends no more than they can write.
+    // Its package knows the models' output limits and applies them.
     maxTokensSent: (limit) => [limit, limit],
     messagesOf: (body) => (body as { messages: unknown }).messages,
   },

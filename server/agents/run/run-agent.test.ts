@@ -3,7 +3,7 @@ import type { AgentRunOptions } from '../agent/agent-run-options.js';
 import { add, agentOf, callAdd, memoryOf, usageOf } from '../scripted-agent.fixture.js';
 
 describe('messages', () => {
-  test('are the system prompt, what memory holds, and the input', async () => {
+  test('are the system prompt, the stored conversation, and the input', async () => {
     const memory = memoryOf([
       { role: 'user', content: 'earlier' },
       { role: 'assistant', content: 'before' },
@@ -18,7 +18,7 @@ describe('messages', () => {
     ]);
   });
 
-  test('are stored under the agent and the run id, the system prompt left out', async () => {
+  test('are stored under the agent and the run id, without the system prompt', async () => {
     const memory = memoryOf([]);
     const { agent } = agentOf([callAdd(1, 2), '3'], { memory });
     await agent.run('1 and 2?', { requestId: 'r' });
@@ -30,7 +30,7 @@ describe('messages', () => {
     ]);
   });
 
-  test('run ids are the request id, or random', async () => {
+  test('run ids are the request id or random', async () => {
     const { agent } = agentOf(['a', 'b', 'c']);
     expect((await agent.run('x', { requestId: 'r' })).runId).toBe('r');
     expect((await agent.run('x')).runId).not.toBe((await agent.run('x')).runId);
@@ -38,7 +38,7 @@ describe('messages', () => {
 });
 
 describe('turns', () => {
-  test('go on until the model answers with text alone', async () => {
+  test('continue until the model answers with text only', async () => {
     const { agent, provider } = agentOf([callAdd(1, 2), { ...callAdd(3, 4), content: 'almost' }, 'Seven.']);
     const result = await agent.run('1 and 2, and 4?');
     expect(result).toMatchObject({
@@ -93,7 +93,7 @@ describe('turns', () => {
     });
   });
 
-  test('with calls cut at the token limit run none of them, and tell the model', async () => {
+  test('with calls at the token limit execute none of them, and inform the model', async () => {
     const execute = vi.fn(async () => 1);
     const { agent } = agentOf([{ ...callAdd(1, 2), finishReason: 'length' }, 'ok'], { tools: [{ ...add, execute }] });
     const result = await agent.run('x');
@@ -101,12 +101,12 @@ describe('turns', () => {
     expect(result.messages.at(-2)).toMatchObject({
       role: 'tool',
       toolCallId: 'call_1',
-      content: expect.stringContaining('cut off'),
+      content: expect.stringContaining('token limit'),
     });
     expect(result.status).toBe('completed');
   });
 
-  test('carry a call out once that the model repeats within one answer', async () => {
+  test('execute a call once that the model repeats within one answer', async () => {
     const execute = vi.fn(async () => 1);
     const call = { name: 'add', arguments: { a: 1, b: 2 }, id: 'same' };
     const { agent } = agentOf([{ toolCalls: [call, call] }, 'ok'], { tools: [{ ...add, execute }] });
@@ -115,7 +115,7 @@ describe('turns', () => {
     expect(toolCalls.map(({ toolCallId }) => toolCallId)).toEqual(['same']);
   });
 
-  test('give another call that has the same id, or none, one of its own', async () => {
+  test('assign a new id to another call with the same id or none', async () => {
     const call = (a: number, id: string) => ({ name: 'add', arguments: { a, b: 2 }, id });
     const { agent, provider } = agentOf([
       { toolCalls: [call(1, 'same'), call(2, 'same'), call(3, '')] },
@@ -126,14 +126,14 @@ describe('turns', () => {
     expect(toolCalls.map(({ result }) => result)).toEqual([3, 4, 5, 6]);
     expect(new Set(toolCalls.map(({ toolCallId }) => toolCallId)).size).toBe(4);
     expect(toolCalls[0]?.toolCallId).toBe('same');
-    // More is rejected by OpenAI.
+    // OpenAI rejects longer ids.
     for (const { toolCallId } of toolCalls) expect(toolCallId.length).toBeLessThanOrEqual(40);
     const { messages } = provider.calls[2] ?? expect.fail();
     const asked = messages.flatMap(({ toolCalls: calls = [] }) => calls.map(({ id }) => id));
     expect(messages.flatMap(({ toolCallId = [] }) => toolCallId)).toEqual(asked);
   });
 
-  test('that the vendor could not read are explained to the model', async () => {
+  test('with a call that the vendor could not read inform the model', async () => {
     const answers = [
       { content: '', usage: usageOf(5), finishReason: 'stop' as const, unreadableCall: 'bad brackets' },
       { content: 'ok', usage: usageOf(5), finishReason: 'stop' as const },
@@ -146,9 +146,9 @@ describe('turns', () => {
   });
 });
 
-test('input that is no string is a programming mistake', async () => {
+test('input that is not a string rejects', async () => {
   const { agent } = agentOf([]);
-  // What the compiler would not let through.
+  // Wrong on purpose: the compiler rejects it.
   await expect(agent.run(7 as unknown as string)).rejects.toThrow(
     'input of agent "calculator" must be a string, got 7',
   );
@@ -162,9 +162,9 @@ test.each<[string, unknown]>([
   ['signal of run must be an AbortSignal, got an object', { signal: {} }],
   ['onTokenUsage of run must be a function, got 7', { onTokenUsage: 7 }],
   ['options of run must be an object, got null', null],
-])('asks no model where %s', async (message, options) => {
+])('makes no model call if %s', async (message, options) => {
   const { agent, provider } = agentOf(['unused']);
-  // Wrong on purpose: what the compiler would not let through.
+  // Wrong on purpose: the compiler rejects it.
   await expect(agent.run('x', options as AgentRunOptions)).rejects.toThrow(message);
   expect(provider.calls).toEqual([]);
 });

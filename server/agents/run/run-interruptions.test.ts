@@ -10,7 +10,7 @@ import { createTool } from '../tools/tool.js';
 describe('retry', () => {
   const unavailable = new ProviderError('busy', { provider: 'p', retryable: true });
 
-  test('tries a failed call again after the delays of the policy', async () => {
+  test('repeats a failed call after the delays of the policy', async () => {
     const clock = createFakeClock();
     const { agent, provider } = agentOf([unavailable, unavailable, 'ok'], {
       clock,
@@ -25,7 +25,7 @@ describe('retry', () => {
     expect(await run).toMatchObject({ status: 'completed', output: 'ok' });
   });
 
-  test('waits as long as the vendor asks', async () => {
+  test('uses the delay that the vendor requests', async () => {
     const clock = createFakeClock();
     const limited = new ProviderError('slow down', { provider: 'p', retryable: true, retryAfterMs: 7000 });
     const { agent, provider } = agentOf([limited, 'ok'], { clock, retry: { initialDelayMs: 1 } });
@@ -47,21 +47,21 @@ describe('retry', () => {
     expect(provider.calls).toHaveLength(attempts);
   });
 
-  test('counts what a failed call is known to have cost', async () => {
+  test('counts the reported tokens of a failed call', async () => {
     const cut = new ProviderError('cut', { provider: 'p', retryable: true, usage: usageOf(100) });
     const { agent } = agentOf([cut, 'ok'], { retry: { initialDelayMs: 0 } });
     expect((await agent.run('x')).tokenUsage.totalTokens).toBe(115);
   });
 });
 
-test('an answer that was cut off is charged as an estimate, where nothing was reported', async () => {
+test('an interrupted answer without reported usage costs its estimate', async () => {
   const { agent } = agentOf([{ content: 'x'.repeat(400), finishReason: null, usage: null }]);
   const { status, tokenUsage } = await agent.stream('x').result;
   expect(status).toBe('failed');
   expect(tokenUsage).toMatchObject({ completionTokens: 100, estimated: true });
 });
 
-test('an answer that is none is charged as an estimate', async () => {
+test('an invalid answer costs its estimate', async () => {
   const chat = async () => ({ content: 7 as unknown as string, usage: usageOf(0), finishReason: 'stop' as const });
   const { agent } = agentOf([], { provider: { chat }, retry: { maxAttempts: 3, initialDelayMs: 0 } });
   const once = await agentOf([], { provider: { chat } }).agent.run('x');
@@ -72,14 +72,14 @@ test('an answer that is none is charged as an estimate', async () => {
 });
 
 describe('abort', () => {
-  test('rejects with the reason before anything is asked', async () => {
+  test('before the first model call rejects with the reason', async () => {
     const { agent, provider } = agentOf(['ok']);
     const reason = new Error('changed my mind');
     await expect(agent.run('x', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     expect(provider.calls).toHaveLength(0);
   });
 
-  test('rejects while memory hangs, and asks no model', async () => {
+  test('while memory hangs rejects without a model call', async () => {
     const controller = new AbortController();
     const memory = memoryOf([]);
     memory.getMessages.mockImplementation(() => new Promise(() => {}));
@@ -90,7 +90,7 @@ describe('abort', () => {
     expect(provider.calls).toHaveLength(0);
   });
 
-  test('asks no model where it comes while memory is written', async () => {
+  test('while memory is written prevents the model call', async () => {
     const controller = new AbortController();
     const memory = memoryOf([]);
     memory.addMessage.mockImplementation(async () => controller.abort(new Error('enough')));
@@ -104,7 +104,7 @@ describe('abort', () => {
     ['the calls', 1],
     ['the results', 2],
     ['the answer', 4],
-  ])('rejects while memory hangs that is to keep %s, and leaves no orphan once it is back', async (_, index) => {
+  ])('while memory hangs on %s rejects, and every call still gets its result later', async (_, index) => {
     const controller = new AbortController();
     const stored: Message[] = [];
     const memory = memoryOf([]);
@@ -130,7 +130,7 @@ describe('abort', () => {
     expectWellPaired(stored);
   });
 
-  test('logs what memory could not keep after it', async () => {
+  test('logs messages that memory failed to store after it', async () => {
     const controller = new AbortController();
     const { hub, clock, log } = testHub();
     const memory = memoryOf([]);
@@ -151,10 +151,10 @@ describe('abort', () => {
     expect(log.map(({ message }) => message)).toEqual(['event failed']);
     fail(new Error('store is down'));
     await clock.settle();
-    expect(log.at(-1)?.message).toContain('could not store the end of run');
+    expect(log.at(-1)?.message).toContain('failed to store the end of run');
   });
 
-  test('rejects while a provider hangs that ignores the signal, and gave it one', async () => {
+  test('rejects while a provider hangs that receives the signal and ignores it', async () => {
     const controller = new AbortController();
     const chat = vi.fn(() => new Promise<never>(() => {}));
     const { agent } = agentOf([], { provider: { chat } });
@@ -177,19 +177,19 @@ describe('abort', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('may be listened to by many calls at once, without a warning of a leak', async () => {
+  test('is observed by many parallel calls without a warning about a leak', async () => {
     const warned = vi.fn();
     process.on('warning', warned);
     const calls = Array.from({ length: 20 }, (_, index) => ({ name: 'add', arguments: { a: index, b: 1 } }));
     const { agent } = agentOf([{ toolCalls: calls }, 'ok'], { tools: [{ ...add, timeoutMs: 1000 }] });
     await agent.run('x', { signal: new AbortController().signal });
-    // Warnings are emitted on the next tick.
+    // Node emits warnings on the next tick.
     await new Promise<void>((resolve) => setImmediate(resolve));
     process.off('warning', warned);
     expect(warned).not.toHaveBeenCalled();
   });
 
-  test('reaches tools, gives up those that ignore it, and leaves every call with its result in memory', async () => {
+  test('reaches tools, does not wait for those that ignore it, and stores a result per call', async () => {
     const controller = new AbortController();
     const memory = memoryOf([]);
     const seen: AbortSignal[] = [];

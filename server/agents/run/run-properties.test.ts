@@ -37,7 +37,7 @@ const anyConfig = fc.record({
   tokenBudget: fc.constantFrom(undefined, 100, 400),
 });
 
-test.each(['run', 'stream'] as const)('whatever a model answers, %s keeps its promises', async (method) => {
+test.each(['run', 'stream'] as const)('whatever a model answers, the guarantees of %s hold', async (method) => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyAnswer, { maxLength: 8 }), anyConfig, async (script, { tokenBudget, ...config }) => {
       const provider = scriptedProvider(script);

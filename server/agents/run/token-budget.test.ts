@@ -15,7 +15,7 @@ const usageOf = (promptTokens: number, completionTokens: number): TokenUsage => 
 const base = { name: 'a', systemPrompt: '', model: { model: 'm' }, tools: [noop] };
 
 describe('tokenBudget', () => {
-  test('cuts maxTokens to what is left before each call', async () => {
+  test('limits maxTokens to the remaining budget before each call', async () => {
     const provider = scriptedProvider([
       { toolCalls: [{ name: 'noop' }], usage: usageOf(30, 20) },
       { content: 'ok', usage: usageOf(40, 5) },
@@ -25,11 +25,11 @@ describe('tokenBudget', () => {
     expect(provider.calls.map(({ options }) => options.maxTokens)).toEqual([80, 70]);
   });
 
-  describe('above what the model can write in one answer', () => {
+  describe('above the output limit of the model', () => {
     const limit = 16_384;
     const tooMuch = new ProviderError('max_tokens is too large', { provider: 'p', statusCode: 400, retryable: false });
 
-    test('is still kept, and learnt from few rejections', async () => {
+    test('still applies, after few rejected calls', async () => {
       let rejections = 0;
       let overspent = 0;
       let left = 100_000;
@@ -54,7 +54,7 @@ describe('tokenBudget', () => {
       expect(overspent).toBeLessThanOrEqual(10);
     });
 
-    test('asks once more without maxTokens, and blames it for no other rejection', async () => {
+    test('repeats the call once without maxTokens, and only if that call succeeds avoids it later', async () => {
       const provider = scriptedProvider([tooMuch, tooMuch, 'ok']);
       const agent = createAgent({ ...base, provider, tokenBudget: 100_000 });
       expect(await agent.run('x')).toMatchObject({ status: 'failed', error: tooMuch });
@@ -62,7 +62,7 @@ describe('tokenBudget', () => {
       expect(provider.calls.map(({ options }) => options.maxTokens)).toEqual([100_000, undefined, 100_000]);
     });
 
-    test('leaves a maxTokens of the application’s own as it is', async () => {
+    test('does not change a maxTokens that the application sets', async () => {
       const provider = scriptedProvider([tooMuch]);
       const agent = createAgent({ ...base, model: { model: 'm', maxTokens: 50_000 }, provider, tokenBudget: 100_000 });
       expect(await agent.run('x')).toMatchObject({ status: 'failed', error: tooMuch });
@@ -70,20 +70,20 @@ describe('tokenBudget', () => {
     });
   });
 
-  test('leaves maxTokens alone where there is none', async () => {
+  test('absent, does not set maxTokens', async () => {
     const provider = scriptedProvider(['ok']);
     await createAgent({ ...base, provider }).run('x');
     expect(provider.calls[0]?.options.maxTokens).toBeUndefined();
   });
 
-  test('makes no call that could not fit', async () => {
+  test('makes no call that does not fit', async () => {
     const provider = scriptedProvider([]);
     const result = await createAgent({ ...base, provider, tokenBudget: 50 }).run('word '.repeat(200));
     expect(result).toMatchObject({ status: 'token_budget_exceeded', output: '' });
     provider.assertDone();
   });
 
-  test('ends a run that spent it, with the text that there is', async () => {
+  test('ends a run that spent it, with the text so far', async () => {
     const provider = scriptedProvider([{ content: 'thinking', toolCalls: [{ name: 'noop' }], usage: usageOf(50, 50) }]);
     const result = await createAgent({ ...base, provider, tokenBudget: 100 }).run('x');
     expect(result).toMatchObject({
@@ -93,7 +93,7 @@ describe('tokenBudget', () => {
     });
   });
 
-  test('carries out no more calls once it is overspent, and answers them', async () => {
+  test('executes no call after an overrun, and answers the requested ones', async () => {
     const provider = scriptedProvider([{ toolCalls: [{ name: 'noop' }], usage: usageOf(90, 20) }]);
     const result = await createAgent({ ...base, provider, tokenBudget: 100 }).run('x');
     expect(result.status).toBe('token_budget_exceeded');
@@ -101,13 +101,13 @@ describe('tokenBudget', () => {
     expect(result.messages.at(-1)).toMatchObject({ role: 'tool', toolCallId: 'call_1' });
   });
 
-  test('over at the final answer is still over, with the answer', async () => {
+  test('exceeded by the final answer is still exceeded, with the answer', async () => {
     const provider = scriptedProvider([{ content: 'the answer', usage: usageOf(110, 10) }]);
     const result = await createAgent({ ...base, provider, tokenBudget: 100 }).run('x');
     expect(result).toMatchObject({ status: 'token_budget_exceeded', output: 'the answer' });
   });
 
-  test('stops a provider that reports nothing: its tokens are estimated and marked', async () => {
+  test('stops a provider that reports no usage: it is estimated and marked', async () => {
     const silent: ModelProvider = {
       chat: async (_, { maxTokens = 0 }) => ({
         content: 'x'.repeat(Math.min(200, maxTokens * 4)),
@@ -122,7 +122,7 @@ describe('tokenBudget', () => {
     expect(result.tokenUsage.totalTokens).toBeGreaterThan(100);
   });
 
-  test('of a delegate is its own and that of the run above, whichever is less', async () => {
+  test('of a delegate is its own or the remainder of the delegating run, whichever is less', async () => {
     const registry = createAgentRegistry();
     const delegateProvider = scriptedProvider([{ content: 'ok', usage: usageOf(10, 5) }]);
     registry.register(createAgent({ ...base, name: 'b', provider: delegateProvider, registry, tokenBudget: 500 }));
@@ -136,7 +136,7 @@ describe('tokenBudget', () => {
   });
 });
 
-test('a delegate that is aborted while it waits its turn holds up nobody', async () => {
+test('a delegate that is aborted while it waits blocks nobody', async () => {
   const registry = createAgentRegistry();
   const waiting: (() => void)[] = [];
   const slow: ModelProvider = {
@@ -161,7 +161,7 @@ test('a delegate that is aborted while it waits its turn holds up nobody', async
   never.assertDone();
 });
 
-test('a delegate that is aborted during its call is charged for the prompt, as an estimate', async () => {
+test('a delegate that is aborted during its call costs its estimated prompt', async () => {
   const registry = createAgentRegistry();
   const chat = () => new Promise<never>(() => {});
   registry.register(createAgent({ ...base, name: 'slow', systemPrompt: 'x'.repeat(400), provider: { chat } }));
@@ -177,7 +177,7 @@ test('a delegate that is aborted during its call is charged for the prompt, as a
   expect(tokenUsage.promptTokens).toBeGreaterThan(20 + 100);
 });
 
-/** A model that writes as much as it may, fails now and then at a cost, and delegates to all in parallel. */
+/** Model that writes as much as allowed, sometimes fails at a cost, and delegates to all agents in parallel. */
 function spender(prompt: number, script: readonly Behaviour[], spent: { tokens: number; most: number }): ModelProvider {
   let call = 0;
   return {
@@ -205,7 +205,7 @@ interface Behaviour {
   readonly fails: boolean;
 }
 
-test('what delegates and retries spend together passes the budget by one prompt at most', async () => {
+test('delegates and retries together exceed the budget by at most one prompt', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 50, max: 5000 }),

@@ -73,7 +73,7 @@ describe('arguments', () => {
     ['null', 'arguments must be object'],
     ['{"__proto__":{"admin":true}}', 'the key "__proto__" is not allowed'],
     ['{"a":[{"\\u005f_proto__":{}}]}', 'the key "__proto__" is not allowed'],
-  ])('%j come back to the model with what is wrong', async (text, expected) => {
+  ])('%j are returned to the model as an error', async (text, expected) => {
     const execute = vi.fn(async () => 'done');
     const { result, content } = await executeOne(execute, text);
     expect(execute).not.toHaveBeenCalled();
@@ -84,14 +84,14 @@ describe('arguments', () => {
 });
 
 test.each(['sing', 'constructor', '__proto__', 'toString', 'hasOwnProperty'])(
-  'a call of %s, which is no tool, is told which tools there are',
+  'the error of a call of %s, which is not a tool, lists the tools',
   async (name) => {
     const { result } = await executeOne(async () => 'done', '{}', name);
     expect(result?.error).toBe(`there is no tool "${name}"; available: paint`);
   },
 );
 
-test('a schema is compiled once a tool, however many agents and runs use it', async () => {
+test('a schema is compiled once per tool, however many agents and runs use it', async () => {
   let reads = 0;
   const parameters = {
     type: 'object',
@@ -111,7 +111,7 @@ test('a schema is compiled once a tool, however many agents and runs use it', as
 
 describe('a result', () => {
   test.each<[string, unknown, string]>([
-    ['a string as it is', 'red', 'red'],
+    ['a string unchanged', 'red', 'red'],
     ['an object as JSON', { a: [1] }, '{"a":[1]}'],
     ['undefined as null', undefined, 'null'],
     ['a function as null', () => {}, 'null'],
@@ -124,12 +124,12 @@ describe('a result', () => {
     expect(result?.error).toBeUndefined();
   });
 
-  test('that is circular is an error, with the raw value kept', async () => {
+  test('that is circular is an error, and the result contains the raw value', async () => {
     const value: Record<string, unknown> = {};
     value['self'] = value;
     const { result, content } = await executeOne(async () => value, '{}');
     expect(result?.result).toBe(value);
-    expect(result?.error).toContain('the result of paint cannot be written as JSON');
+    expect(result?.error).toContain('the result of "paint" cannot be converted to JSON');
     expect(content).toContain('Error: ');
   });
 
@@ -152,7 +152,7 @@ describe('a result', () => {
     expect(content).toBe('Error: out of paint');
   });
 
-  test('of a tool whose error has no message is an error all the same', async () => {
+  test('of a tool whose error has no message is still an error', async () => {
     const { result } = await executeOne(() => Promise.reject(new TypeError()), '{}');
     expect(result?.error).toBe('TypeError');
   });
@@ -206,7 +206,7 @@ describe('calls of one turn', () => {
     expect(most()).toBe(2);
   });
 
-  test('have nothing to do with each other when one fails', async () => {
+  test('are independent of each other’s failures', async () => {
     let count = 0;
     const execute = async (): Promise<number> => {
       if (++count === 2) throw new Error('no');
@@ -218,7 +218,7 @@ describe('calls of one turn', () => {
 });
 
 describe('timeoutMs', () => {
-  test('gives a call up and aborts its signal', async () => {
+  test('fails the call and aborts its signal', async () => {
     const clock = createFakeClock();
     let signal: AbortSignal | undefined;
     const execute = (_: unknown, own: AgentContext): Promise<never> => {
@@ -233,12 +233,12 @@ describe('timeoutMs', () => {
     expect(signal?.aborted).toBe(false);
     await clock.advance(1);
     expect(await results).toMatchObject([
-      { result: null, error: 'tool "paint" took longer than timeoutMs (50 ms)', durationMs: 50 },
+      { result: null, error: 'tool "paint" took longer than its timeoutMs (50 ms)', durationMs: 50 },
     ]);
     expect(signal?.reason).toBeInstanceOf(ToolTimeoutError);
   });
 
-  test('leaves no timer behind a call that ends in time', async () => {
+  test('leaves no timer after a call that ends in time', async () => {
     const clock = createFakeClock();
     const executor = executorOf([tool(async () => 'done', { timeoutMs: 50 })], { clock });
     expect(await executor.executeAll([{ id: '1', name: 'paint', arguments: '' }], ctx)).toMatchObject([
@@ -247,7 +247,7 @@ describe('timeoutMs', () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
-  test('leaves the run’s own signal in force', async () => {
+  test('keeps the run’s own signal effective', async () => {
     const clock = createFakeClock();
     const controller = new AbortController();
     const execute = (): Promise<never> => new Promise(() => {});
