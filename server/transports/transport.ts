@@ -92,7 +92,10 @@ export interface Delivery {
   commit(outcome: Outcome): Promise<CommitResult>;
   /** Checkpoints of earlier deliveries of this event, in order. */
   readonly checkpoints: ReadonlyMap<string, string>;
-  /** Stores a value for later deliveries of this event; `already` if the key has a value. */
+  /**
+   * Stores a value for later deliveries of this event. `already`: this delivery stored the key before. `fenced`: the
+   * lease is over, or another delivery stored the key.
+   */
   checkpoint(key: string, value: string): Promise<CommitResult>;
 }
 
@@ -171,7 +174,10 @@ export interface Overview {
   readonly registered: readonly string[];
   /** Counts of `types`, in the same order. */
   readonly counts: readonly TypeCounts[];
-  /** Runs of `runTypes`, in the same order: of all services, newest first. */
+  /**
+   * Runs of `runTypes`, in the same order: of all services, newest first. A transport may leave out payloads, results
+   * and what follows `,"output":` in a checkpoint.
+   */
   readonly runs: readonly (readonly RunRecord[])[];
 }
 
@@ -211,7 +217,11 @@ export interface TransportManager {
   overview(query: OverviewQuery): Promise<Overview>;
   /** Returns a run of this service; `undefined` if it is unknown or evicted. */
   run(type: string, id: string): Promise<RunRecord | undefined>;
-  /** Resolves when a run of this service has ended; with `undefined` if the run is unknown. Rejects with the signal's reason. */
+  /**
+   * Resolves when a run of this service has ended; with `undefined` if the run is unknown. A caller that waits before
+   * the end receives it, whatever is retained. A transport may leave out the payload, and what follows `,"output":` in a
+   * checkpoint. Rejects with the signal's reason.
+   */
   runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined>;
   /**
    * Ends a run of this service from outside, without a dead letter: revokes its lease with `reason` if it is running,

@@ -19,6 +19,7 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
       expect(await first.checkpoint('pick', '2')).toBe('already');
       expect(await first.checkpoint('__proto__', '3')).toBe('ok');
       await first.commit(retry(10));
+      expect(await first.checkpoint('pick', '1')).toBe('fenced');
       expect(await first.checkpoint('ship', '4')).toBe('fenced');
       const second = await next(shop);
       expect([...second.checkpoints]).toEqual([
@@ -38,7 +39,10 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
       expect(await interrupted.checkpoint('ship', 'late')).toBe('fenced');
       expect([...resumed.checkpoints]).toEqual([['pick', '1']]);
       expect(await resumed.checkpoint('ship', '2')).toBe('ok');
-      expect(await interrupted.checkpoint('ship', 'late')).toBe('already');
+      expect(await interrupted.checkpoint('ship', 'late')).toBe('fenced');
+      expect(await interrupted.checkpoint('pick', '1')).toBe('fenced');
+      expect(await resumed.checkpoint('ship', '2')).toBe('already');
+      expect(await resumed.checkpoint('pick', '1')).toBe('fenced');
       await resumed.commit(completed());
       expect(await resumed.checkpoint('more', '3')).toBe('fenced');
     });
@@ -101,6 +105,33 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
       expect(await ended).toMatchObject({ status: 'completed', result: '7' });
       expect(await shop.transport.runEnded('run', sent.id, signal)).toMatchObject({ status: 'completed' });
       expect(await shop.transport.runEnded('run', 'unknown', signal)).toBeUndefined();
+    });
+
+    it.each([200, 2_000])('resolve runEnded of %i runs that end at once, whatever is retained', async (count) => {
+      const shop = await consume([runs], { concurrency: count });
+      const sent = Array.from({ length: count }, () => envelope('run'));
+      for (let from = 0; from < count; from += 250) await shop.transport.publish(sent.slice(from, from + 250));
+      const { signal } = new AbortController();
+      const ended = sent.map(({ id }) => shop.transport.runEnded('run', id, signal));
+      await until(() => shop.waiting.length === count);
+      const deliveries = shop.waiting.splice(0);
+      await Promise.all(
+        deliveries.map((delivery) => delivery.commit({ ...completed(), result: `"${delivery.envelope.id}"` })),
+      );
+      const results = (await Promise.all(ended)).map((run) => run?.result);
+      expect(results).toEqual(sent.map(({ id }) => `"${id}"`));
+    });
+
+    it('resolve runEnded for callers in other connections', async () => {
+      const shop = await consume([runs]);
+      const other = await consume([runs], { concurrency: 1 });
+      const sent = envelope('run');
+      await shop.transport.publish([sent]);
+      const { signal } = new AbortController();
+      const ended = [shop, other].map(({ transport }) => transport.runEnded('run', sent.id, signal));
+      await until(() => shop.waiting.length + other.waiting.length > 0);
+      await (shop.waiting.length > 0 ? shop : other).shift().commit({ ...completed(), result: '7' });
+      expect(await Promise.all(ended)).toMatchObject([{ result: '7' }, { result: '7' }]);
     });
 
     it('reject runEnded when its signal aborts', async () => {

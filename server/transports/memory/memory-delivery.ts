@@ -29,6 +29,8 @@ export class MemoryDelivery implements Delivery, Lease {
   onRevoked: ((reason: Error) => void) | undefined;
   readonly #slots: DeliverySlots;
   readonly #outcomes: OutcomeSink;
+  /** Keys that this delivery has recorded. */
+  readonly #recorded = new Set<string>();
   #leased = true;
 
   constructor(queue: TypeQueue, entry: Entry, order: number, slots: DeliverySlots, outcomes: OutcomeSink) {
@@ -59,9 +61,10 @@ export class MemoryDelivery implements Delivery, Lease {
 
   async checkpoint(key: string, value: string): Promise<CommitResult> {
     const { checkpoints, ended } = this.entry;
-    if (checkpoints?.has(key) === true) return 'already';
     if (ended || !this.#leased) return 'fenced';
+    if (checkpoints?.has(key) === true) return this.#recorded.has(key) ? 'already' : 'fenced';
     checkpoints?.set(key, value);
+    this.#recorded.add(key);
     this.queue.stats.markChanged();
     return 'ok';
   }

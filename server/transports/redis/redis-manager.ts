@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import { type Clock, systemClock } from '../clock.js';
 import type { KeyValueStore } from '../key-value-store.js';
@@ -26,13 +27,13 @@ import { replay } from './dead-letters/replay.js';
 import { RedisKeyValueStore } from './key-values/redis-key-value-store.js';
 import { descriptionsScript, Fleet } from './membership/fleet.js';
 import { Membership } from './membership/membership.js';
-import { jobIdOf, serviceTypeOf, typeList } from './names.js';
+import { encodeName, jobIdOf, serviceTypeOf, typeList } from './names.js';
 import { readCommitResult } from './outcomes/commit-result.js';
 import { endRunScript } from './outcomes/end-run-script.js';
 import { LeaseRecorder } from './outcomes/lease-recorder.js';
 import { outcomeArguments } from './outcomes/outcome-codec.js';
-import { encodeReason, RunEndListener } from './outcomes/run-end-listener.js';
-import { type PublishBatch, publishBatch } from './publishing/publish-batch.js';
+import { encodeReason, RunEnds } from './outcomes/run-ends.js';
+import { PublishBatch } from './publishing/publish-batch.js';
 import { countsScript, readCounts } from './reading/counts.js';
 import { failuresScript, readFailures } from './reading/failures.js';
 import { metricsScript, readMetrics } from './reading/metrics.js';
@@ -59,14 +60,16 @@ export class RedisManager implements TransportManager {
   readonly #fleet = new Fleet();
   #membership: Membership | undefined;
   #consumer: JobConsumer | undefined;
-  #runEnds: Promise<RunEndListener> | undefined;
+  /** Names this process in Redis: in the tokens of its leases, and in the channel of its runs. */
+  readonly #processId = randomUUID();
+  #runEnds: Promise<RunEnds> | undefined;
 
   constructor(service: string, settings: RedisSettings, logger: Logger) {
     this.service = service;
     this.#settings = settings;
     this.#logger = logger;
     this.#commands = new CommandClient(settings, logger);
-    this.#publishing = publishBatch(this.#commands, service);
+    this.#publishing = new PublishBatch(this.#commands, service);
     this.#recorder = new LeaseRecorder(this.#commands, service, settings);
     this.kv = new CheckedKeyValueStore(new RedisKeyValueStore(this.#commands, settings.prefix));
   }
@@ -92,13 +95,16 @@ export class RedisManager implements TransportManager {
     if (subscriptions.length === 0) return;
     const connection = await connectConsumer(this.#settings, this.#logger);
     this.#recorder.use(connection);
-    this.#consumer = new JobConsumer({ ...parts, connection, recorder: this.#recorder }, options);
+    this.#consumer = new JobConsumer(
+      { ...parts, processId: this.#processId, connection, recorder: this.#recorder },
+      options,
+    );
     await this.#consumer.start(filledQueues);
     if (subscriptions.some(({ keepsRuns }) => keepsRuns === true)) await this.#listening();
   }
 
   publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
-    return this.#publishing.add(envelopes).reply;
+    return this.#publishing.publish(envelopes);
   }
 
   async counts(types: readonly string[]): Promise<readonly TypeCounts[]> {
@@ -106,11 +112,11 @@ export class RedisManager implements TransportManager {
   }
 
   async metrics(type: string): Promise<EventMetrics> {
-    return readMetrics(type, await this.#commands.runScript(metricsScript, [encodeURIComponent(type)]));
+    return readMetrics(type, await this.#commands.runScript(metricsScript, [encodeName(type)]));
   }
 
   async failures(type: string): Promise<readonly FailureRecord[]> {
-    return readFailures(await this.#commands.runScript(failuresScript, [encodeURIComponent(type)]));
+    return readFailures(await this.#commands.runScript(failuresScript, [encodeName(type)]));
   }
 
   async deadLetters(type: string, limit: number): Promise<readonly DeadLetterRecord[]> {
@@ -135,18 +141,7 @@ export class RedisManager implements TransportManager {
 
   async runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined> {
     const runEnds = await this.#listening();
-    for (;;) {
-      signal.throwIfAborted();
-      // Listens before it reads, so that it does not miss an end in between.
-      const { mayHaveEnded, cancel } = runEnds.next(serviceTypeOf(this.service, type), jobIdOf(id), signal);
-      mayHaveEnded.catch(() => {});
-      const run = await this.run(type, id);
-      if (run === undefined || run.endedAt !== undefined) {
-        cancel();
-        return run;
-      }
-      await mayHaveEnded;
-    }
+    return runEnds.ended(serviceTypeOf(this.service, type), jobIdOf(id), signal);
   }
 
   async endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult> {
@@ -164,9 +159,7 @@ export class RedisManager implements TransportManager {
   }
 
   async revision(type?: string): Promise<string> {
-    return readString(
-      await this.#commands.runScript(revisionScript, type === undefined ? [] : [encodeURIComponent(type)]),
-    );
+    return readString(await this.#commands.runScript(revisionScript, type === undefined ? [] : [encodeName(type)]));
   }
 
   async close({ drainMs }: { drainMs: number }): Promise<CloseResult> {
@@ -182,16 +175,28 @@ export class RedisManager implements TransportManager {
     return { released };
   }
 
-  #listening(): Promise<RunEndListener> {
-    this.#runEnds ??= this.#listen();
+  #listening(): Promise<RunEnds> {
+    this.#runEnds ??= this.#listen().catch((error: unknown) => {
+      this.#runEnds = undefined;
+      throw error;
+    });
     return this.#runEnds;
   }
 
-  async #listen(): Promise<RunEndListener> {
-    const listener = new RunEndListener(await connectConsumer(this.#settings, this.#logger));
-    await listener.start(this.#settings.prefix, (serviceType, jobId, reason) =>
-      this.#consumer?.find(serviceType, jobId)?.revoke(reason),
-    );
-    return listener;
+  async #listen(): Promise<RunEnds> {
+    const parts = {
+      prefix: this.#settings.prefix,
+      processId: this.#processId,
+      commands: this.#commands,
+      logger: this.#logger,
+    };
+    const runEnds = new RunEnds(await connectConsumer(this.#settings, this.#logger), parts);
+    try {
+      await runEnds.start((serviceType, jobId, reason) => this.#consumer?.find(serviceType, jobId)?.revoke(reason));
+    } catch (error) {
+      runEnds.close();
+      throw error;
+    }
+    return runEnds;
   }
 }

@@ -6,14 +6,16 @@ import type { CommandClient } from '../connection/command-client.js';
 import { loadBullmq } from '../connection/optional-dependencies.js';
 import { consumedQueues } from '../membership/subscription-table.js';
 import { serviceTypeOf } from '../names.js';
+import { readCheckpoints } from '../outcomes/checkpoint-codec.js';
 import type { Lease } from '../outcomes/lease.js';
 import type { LeaseRecorder } from '../outcomes/lease-recorder.js';
 import { decodeEnvelope } from '../publishing/envelope-codec.js';
-import { readCheckpoints } from '../reading/runs.js';
+import { withoutArguments } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
 import { redisKey } from '../scripts/keys.js';
 import { readNumber, readOptional } from '../scripts/reply.js';
 import { countCrashScript, noteStartScript } from './crash-scripts.js';
+import { LeaseRenewal } from './lease-renewal.js';
 import { RedisDelivery } from './redis-delivery.js';
 import { releaseJobsScript } from './release-jobs-script.js';
 import { requeueJobScript } from './requeue-job-script.js';
@@ -28,6 +30,7 @@ const maxTimeoutMs = 2 ** 31 - 1;
 /** Parts that a consumer shares with the other parts of its connection. */
 export interface JobConsumerParts {
   readonly service: string;
+  readonly processId: string;
   readonly settings: RedisSettings;
   readonly logger: Logger;
   readonly commands: CommandClient;
@@ -40,6 +43,7 @@ export class JobConsumer {
   readonly #parts: JobConsumerParts;
   readonly #options: ConsumeOptions;
   readonly #subscriptions: ReadonlyMap<string, Subscription>;
+  readonly #renewal: LeaseRenewal;
   #queues: readonly WorkerQueue[] = [];
   #isClosing = false;
   #isLastChanceRunning = false;
@@ -47,6 +51,7 @@ export class JobConsumer {
   constructor(parts: JobConsumerParts, options: ConsumeOptions) {
     this.#parts = parts;
     this.#options = options;
+    this.#renewal = new LeaseRenewal(parts.connection, parts.settings, parts.logger);
     this.#subscriptions = new Map(options.subscriptions.map((subscription) => [subscription.type, subscription]));
   }
 
@@ -55,20 +60,18 @@ export class JobConsumer {
    * @throws {UnsupportedVersionError | MissingPackageError}
    */
   async start(filledQueues: readonly string[]): Promise<void> {
-    const { service, settings, connection, logger } = this.#parts;
+    const { service, processId, settings, connection, logger } = this.#parts;
     const bullmq = await loadBullmq();
     this.#queues = consumedQueues(service, this.#options, filledQueues).map((queueSettings) => {
-      const queue = new WorkerQueue(queueSettings, bullmq, connection, settings, (from, job) =>
+      const queue = new WorkerQueue(queueSettings, bullmq, connection, settings, processId, (from, job) =>
         this.#handle(from, job),
       );
       queue.onError((error) =>
-        logger.warn({ err: error, queue: queueSettings.name }, 'worker error; the worker retries'),
+        logger.warn({ err: withoutArguments(error), queue: queueSettings.name }, 'worker error; the worker retries'),
       );
-      queue.onLeasesLost((jobIds) => {
-        for (const jobId of jobIds) queue.deliveries.get(jobId)?.revoke(new LeaseLostError());
-      });
       return queue;
     });
+    this.#renewal.start();
     await Promise.all(this.#queues.map((queue) => queue.start()));
   }
 
@@ -93,9 +96,10 @@ export class JobConsumer {
     await within(
       settings.emitTimeoutMs,
       Promise.all(ends).catch((error: unknown) => {
-        logger.warn({ err: error }, 'a worker did not close cleanly');
+        logger.warn({ err: withoutArguments(error) }, 'a worker did not close cleanly');
       }),
     );
+    this.#renewal.stop();
     connection.disconnect();
     // A worker that was about to take a job may have consumed the marker that wakes other workers.
     await Promise.all(this.#queues.map((queue) => this.#release(queue, [])));
@@ -151,17 +155,27 @@ export class JobConsumer {
   ): Promise<void> {
     const { service, recorder } = this.#parts;
     const serviceType = serviceTypeOf(service, type);
-    const lease: Lease = { queue: queue.key, jobId: job.id, token: job.token, serviceType, keepsRuns };
+    const { id: jobId, token, starts } = job;
+    const lease: Lease = { queue: queue.key, jobId, token, starts, serviceType, keepsRuns };
+    const checkpoints = keepsRuns ? await this.#checkpoints(serviceType, jobId) : new Map();
+    // Closing may have begun since the job arrived. It interrupts deliveries that are registered.
+    if (this.#isClosing) {
+      await this.#release(queue, [jobId, token]);
+      return;
+    }
+    const envelope = decodeEnvelope(jobId, type, job.data);
     const delivery = new RedisDelivery(lease, recorder, {
-      envelope: decodeEnvelope(job.id, type, job.data),
+      envelope,
       attempt: job.attemptsMade + 1,
-      checkpoints: keepsRuns ? await this.#checkpoints(serviceType, job.id) : new Map(),
+      checkpoints,
       refusal,
     });
-    queue.deliveries.set(job.id, delivery);
+    queue.deliveries.set(jobId, delivery);
+    const endRenewal = this.#renewal.hold(lease, () => delivery.revoke(new LeaseLostError()));
     if (job.losses > 0 && refusal === undefined) this.#noteStart(queue, job);
     void delivery.finished.then(() => {
-      if (queue.deliveries.get(job.id) === delivery) queue.deliveries.delete(job.id);
+      endRenewal();
+      if (queue.deliveries.get(jobId) === delivery) queue.deliveries.delete(jobId);
     });
     this.#options.onDelivery(delivery);
     await delivery.slotFree;
@@ -171,14 +185,19 @@ export class JobConsumer {
   #noteStart(queue: WorkerQueue, job: Job): void {
     const { settings, connection, logger } = this.#parts;
     noteStartScript.runInFull(connection, settings.prefix, [queue.key, job.id, job.token]).catch((error: unknown) => {
-      logger.warn({ err: error, eventType: job.type }, 'could not note that a handler starts');
+      logger.warn({ err: withoutArguments(error), eventType: job.type }, 'could not note that a handler starts');
     });
   }
 
   async #checkpoints(serviceType: string, jobId: string): Promise<ReadonlyMap<string, string>> {
     const { settings, connection } = this.#parts;
-    const hash = await connection.hgetall(redisKey(settings.prefix, 'run', serviceType, jobId, 'checkpoints'));
-    return readCheckpoints(new Map(Object.entries(hash)));
+    const [stored, outputs] = await Promise.all(
+      ['checkpoints', 'outputs'].map(async (part) => {
+        const hash = await connection.hgetall(redisKey(settings.prefix, 'run', serviceType, jobId, part));
+        return new Map(Object.entries(hash));
+      }),
+    );
+    return readCheckpoints(stored ?? new Map(), outputs ?? new Map());
   }
 
   async #drained(drainMs: number): Promise<void> {
@@ -204,7 +223,10 @@ export class JobConsumer {
     try {
       return readNumber(await commands.runScript(releaseJobsScript, [queue.key, ...jobsAndTokens]));
     } catch (error) {
-      logger.warn({ err: error }, 'could not release events; other processes take them when their locks expire');
+      logger.warn(
+        { err: withoutArguments(error) },
+        'could not release events; other processes take them when their locks expire',
+      );
       return 0;
     }
   }

@@ -40,7 +40,8 @@ export class RedisDelivery implements Delivery {
   }
 
   async commit(outcome: Outcome): Promise<CommitResult> {
-    const { sent, reply } = this.#recorder.commit(this.#endLease(), this.attempt, outcome);
+    const { sent, reply } = this.#recorder.commit(this.#lease, this.attempt, outcome);
+    this.#endLease();
     void sent.then(this.#freeSlot);
     try {
       return await reply;
@@ -50,7 +51,7 @@ export class RedisDelivery implements Delivery {
   }
 
   checkpoint(key: string, value: string): Promise<CommitResult> {
-    return this.#recorder.checkpoint(this.#lease, key, value);
+    return this.#recorder.checkpoint(() => this.#lease, key, value);
   }
 
   /** Ends the lease: a later commit changes nothing. */
@@ -62,10 +63,7 @@ export class RedisDelivery implements Delivery {
     this.onRevoked?.(reason);
   }
 
-  /** Drops the token. A worker uses it again, even for the same job, whose later lease this delivery must not use. */
-  #endLease(): Lease {
-    const lease = this.#lease;
-    this.#lease = { ...lease, token: '' };
-    return lease;
+  #endLease(): void {
+    this.#lease = { ...this.#lease, token: '' };
   }
 }

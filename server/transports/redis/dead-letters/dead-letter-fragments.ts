@@ -10,7 +10,7 @@ local function deadLetterKey(serviceType, id)
 end
 local function deleteDeadLetter(serviceType, id)
   local deadLetter = deadLetterKey(serviceType, id)
-  call('DEL', deadLetter, deadLetter .. ':checkpoints')
+  call('DEL', deadLetter, deadLetter .. ':checkpoints', deadLetter .. ':outputs')
   call('ZREM', key('dead-letters', serviceType), id)
 end
 `,
@@ -26,7 +26,9 @@ local function addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters)
     local deadLetter = deadLetterKey(serviceType, id)
     call('RENAME', queue .. id, deadLetter)
     call('HSET', deadLetter, 'at', now, 'attempt', outcome.attempt, 'error', outcome.value)
-    call('COPY', key('run', serviceType, id, 'checkpoints'), deadLetter .. ':checkpoints')
+    for _, part in ipairs({ 'checkpoints', 'outputs' }) do
+      call('COPY', key('run', serviceType, id, part), deadLetter .. ':' .. part)
+    end
     call('ZADD', deadLetters, call('INCR', key('sequence')), id)
   end
   local excess = call('ZCARD', deadLetters) - maxDeadLetters

@@ -2,10 +2,11 @@ import { keptFailures, keptRuns } from '../../limits.js';
 import { acceptance } from '../publishing/acceptance.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { leases } from '../scripts/queue-moves.js';
+import { runRetention } from './run-fragments.js';
 
 /**
  * Ends of attempts: `takeOutcome()` reads what `outcomeArguments` writes, `endAttempt(...)` records an outcome with its
- * follow-ups, `endJob(...)` only ends the event, `announceEnd(...)` wakes those who wait for the end of a run.
+ * follow-ups, `endJob(...)` only ends the event.
  */
 export const attemptEnds: LuaFragment = new LuaFragment(
   `
@@ -26,15 +27,9 @@ local function endRun(serviceType, id, outcome)
   call('HSET', key('run', serviceType, id), 'status', outcome.status, 'endedAt', now, 'value', outcome.value)
   local ended = key('ended', serviceType)
   call('LPUSH', ended, id)
-  for _, oldest in ipairs(call('LRANGE', ended, keptRuns, -1)) do
-    call('DEL', key('run', serviceType, oldest), key('run', serviceType, oldest, 'checkpoints'))
-    call('ZREM', key('runs', serviceType), oldest)
-  end
+  for _, oldest in ipairs(call('LRANGE', ended, keptRuns, -1)) do evictRun(serviceType, oldest) end
   call('LTRIM', ended, 0, keptRuns - 1)
-end
-
-local function announceEnd(serviceType, id, reason)
-  call('PUBLISH', key('run-ends'), cjson.encode({ serviceType = serviceType, id = id, reason = reason }))
+  wakeWaiters(serviceType, id)
 end
 
 local function endJob(queue, id, serviceType, keepsRuns, outcome)
@@ -70,5 +65,5 @@ local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
   if call('HEXISTS', queue .. 'meta', 'concurrency') == 1 then wakeWorker(queue) end
 end
 `,
-  [acceptance, leases],
+  [acceptance, leases, runRetention],
 );

@@ -27,13 +27,15 @@ end
 
 local function queueJob(route, envelope, id, depth)
   local queue = queueKey(route.queue)
-  local data = envelope.head .. ',"depth":' .. depth .. ',"replays":' .. (envelope.replays or 0) .. '}'
+  local tail = ',"depth":' .. depth .. ',"replays":' .. (envelope.replays or 0) .. '}'
+  local data = envelope.head .. tail
   call('HSET', queue .. id, 'name', route.type, 'data', data, 'opts', '{}', 'timestamp', now,
     'delay', envelope.delayMs, 'priority', envelope.priority, 'serviceType', route.serviceType)
   local changed = changesOf(route.serviceType)
   changed.received = changed.received + 1
   if route.keepsRuns then
-    call('HSET', key('run', route.serviceType, id), 'data', data, 'acceptedAt', now, 'attempt', 1, 'queue', queue)
+    local shown = string.match(envelope.head, '^(.*),"body":"') .. ',"body":"null"' .. tail
+    call('HSET', key('run', route.serviceType, id), 'data', data, 'shown', shown, 'acceptedAt', now, 'attempt', 1, 'queue', queue)
     call('ZADD', key('runs', route.serviceType), call('INCR', key('sequence')), id)
   end
   if envelope.delayMs > 0 then enqueueLater(queue, id, envelope.delayMs) else enqueue(queue, id, envelope.priority) end
