@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import type { Overview, Subscription } from '../transport.js';
 import type { ContractStage } from './contract-stage.js';
@@ -112,6 +113,7 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
       const sent = Array.from({ length: count }, () => envelope('run'));
       for (let from = 0; from < count; from += 250) await shop.transport.publish(sent.slice(from, from + 250));
       const { signal } = new AbortController();
+      setMaxListeners(0, signal);
       const ended = sent.map(({ id }) => shop.transport.runEnded('run', id, signal));
       await until(() => shop.waiting.length === count);
       const deliveries = shop.waiting.splice(0);

@@ -20,11 +20,12 @@ import type {
 } from '../transport.js';
 import { CommandClient } from './connection/command-client.js';
 import { connectConsumer } from './connection/consumer-connection.js';
-import { warnOfEviction } from './connection/server-checks.js';
+import { checkServer } from './connection/server-checks.js';
 import { JobConsumer } from './consuming/job-consumer.js';
 import { deadLettersScript, readDeadLetters } from './dead-letters/read-dead-letters.js';
 import { replay } from './dead-letters/replay.js';
 import { RedisKeyValueStore } from './key-values/redis-key-value-store.js';
+import { DataEpoch } from './membership/data-epoch.js';
 import { descriptionsScript, Fleet } from './membership/fleet.js';
 import { Membership } from './membership/membership.js';
 import { encodeName, jobIdOf, serviceTypeOf, typeList } from './names.js';
@@ -55,6 +56,7 @@ export class RedisManager implements TransportManager {
   readonly #settings: RedisSettings;
   readonly #logger: Logger;
   readonly #commands: CommandClient;
+  readonly #epoch: DataEpoch;
   readonly #publishing: PublishBatch;
   readonly #recorder: LeaseRecorder;
   readonly #fleet = new Fleet();
@@ -69,7 +71,8 @@ export class RedisManager implements TransportManager {
     this.#settings = settings;
     this.#logger = logger;
     this.#commands = new CommandClient(settings, logger);
-    this.#publishing = new PublishBatch(this.#commands, service);
+    this.#epoch = new DataEpoch(this.#commands, logger);
+    this.#publishing = new PublishBatch(this.#commands, service, this.#epoch, settings.emitTimeoutMs);
     this.#recorder = new LeaseRecorder(this.#commands, service, settings);
     this.kv = new CheckedKeyValueStore(new RedisKeyValueStore(this.#commands, settings.prefix));
   }
@@ -88,10 +91,11 @@ export class RedisManager implements TransportManager {
     const { subscriptions, describe = () => '{}' } = options;
     const { service } = this;
     const parts = { service, settings: this.#settings, logger: this.#logger, commands: this.#commands };
-    await this.#commands.run((client) => warnOfEviction(client, this.#logger), { isRepeatable: true });
+    await this.#commands.run((client) => checkServer(client, this.#logger), { isRepeatable: true });
     const membership = new Membership(parts, subscriptions, describe);
     this.#membership = membership;
     const filledQueues = await membership.join();
+    await this.#epoch.open(() => membership.rejoin());
     if (subscriptions.length === 0) return;
     const connection = await connectConsumer(this.#settings, this.#logger);
     this.#recorder.use(connection);
@@ -167,6 +171,7 @@ export class RedisManager implements TransportManager {
     this.#consumer = undefined;
     const released = (await consumer?.close(drainMs)) ?? 0;
     this.#recorder.use(undefined);
+    await this.#epoch.close();
     await this.#membership?.leave();
     this.#membership = undefined;
     (await this.#runEnds)?.close();

@@ -3,6 +3,7 @@ import type { Logger } from '../../logger.js';
 import type { Subscription } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { serviceTypeOf, sharedQueue } from '../names.js';
+import { withoutArguments } from '../redis-errors.js';
 import { readArray, readNumber, readString } from '../scripts/reply.js';
 import type { ScriptArgument } from '../scripts/script.js';
 import {
@@ -56,13 +57,18 @@ export class Membership {
     return readArray(await this.#parts.commands.runScript(filledQueuesScript, [service])).map(readString);
   }
 
+  /** Registers the process again if Redis has lost its registration. */
+  async rejoin(): Promise<void> {
+    await this.#register({ isStart: false });
+  }
+
   async leave(): Promise<void> {
     clearInterval(this.#timer);
     // A heartbeat in flight could register the process again after it has left.
     await this.#heartbeat;
     await this.#parts.commands.runScript(leaveScript, [this.#id, ...this.#serviceTypes()]).catch((error: unknown) => {
       const seconds = lifetimeMs / 1_000;
-      this.#parts.logger.warn({ err: error }, `could not deregister this process; it expires within ${seconds} s`);
+      this.#parts.logger.warn({ err: withoutArguments(error) }, `could not deregister this process; it expires within ${seconds} s`);
     });
   }
 
@@ -70,7 +76,7 @@ export class Membership {
     try {
       await this.#register({ isStart: false });
     } catch (error) {
-      this.#parts.logger.debug({ err: error }, 'heartbeat failed; the next one follows');
+      this.#parts.logger.debug({ err: withoutArguments(error) }, 'heartbeat failed; the next one follows');
     } finally {
       this.#heartbeat = undefined;
     }

@@ -1,3 +1,4 @@
+import { dataLoss } from '../membership/data-epoch.js';
 import { counters } from '../scripts/counters.js';
 import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';
@@ -6,13 +7,16 @@ import { acceptance } from './acceptance.js';
 export const publishScript: Script = new Script({
   purpose:
     'Accepts envelopes, all of them or none. Repeated with the same token it returns the same and changes nothing.',
-  argv: 'token, milliseconds to remember it, number of envelopes, (envelope, dedupe id or empty, window in ms)...',
-  reply: 'for each envelope the id of the earlier event if it is a duplicate, else an empty string',
-  includes: [prelude, counters, acceptance],
+  argv: 'token, milliseconds to remember it, epoch that the caller knows or empty, number of envelopes, (envelope, dedupe id or empty, window in ms)...',
+  reply:
+    'for each envelope the id of the earlier event if it is a duplicate, else an empty string; or a result of dataLoss, and nothing is accepted',
+  includes: [prelude, counters, acceptance, dataLoss],
   lua: `
 local executed, rememberMs = key('executed', take()), take()
 local earlierReply = call('GET', executed)
 if earlierReply then return cjson.decode(earlierReply) end
+local loss = dataLoss(take())
+if loss then return loss end
 
 local receipts = {}
 for index = 1, takeNumber() do

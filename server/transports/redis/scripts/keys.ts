@@ -23,6 +23,7 @@ import { LuaFragment } from './lua-fragment.js';
  * - `parked:<serviceType>` list of `queue key\nid` of jobs that no process handles
  * - `dedupe:<type>:<dedupeId>` id of the event that was accepted
  * - `executed:<token>` reply of a script that must not run twice
+ * - `epoch`, `recovering` identity of the data, which is gone after a loss; set while services register again
  * - `sequence`, `revision` counters: order of acceptance, number of changes
  * - `run-ends:<process>` channel on which a process hears of the runs that it waits for or runs
  * - `kv:<key>` entry of the key-value store
@@ -48,6 +49,8 @@ export const keyKinds = [
   'parked',
   'dedupe',
   'executed',
+  'epoch',
+  'recovering',
   'sequence',
   'revision',
   'run-ends',
