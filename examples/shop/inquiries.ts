@@ -1,6 +1,5 @@
 import type { Hub } from 'hubline';
-import { pick } from './simulate.js';
-import type { Traffic } from './traffic.js';
+import { pick, type Traffic } from './simulate.js';
 
 const tickets = [
   'Where is my order A-17?',

@@ -1,6 +1,7 @@
 import type { Hub } from 'hubline';
 import { createShop } from './shop.js';
-import { startTraffic, type Traffic } from './traffic.js';
+import type { Traffic } from './simulate.js';
+import { startTraffic } from './traffic.js';
 
 /** A shop to look at. */
 export interface RunningShop {

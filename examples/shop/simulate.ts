@@ -1,5 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
+/** Simulated requests that arrive until stopped. */
+export interface Traffic {
+  stop(): void;
+}
+
 /** Takes as long as a call to another system would, most often near `fromMs`. Rejects when `signal` aborts. */
 export async function simulateWork(signal: AbortSignal | undefined, fromMs: number, toMs: number): Promise<void> {
   const share = Math.random() ** 3;

@@ -1,11 +1,6 @@
 import { BackpressureError, type Hub, HubStoppedError, SchemaValidationError } from 'hubline';
 import { startInquiries } from './inquiries.js';
-import { oneIn, pick } from './simulate.js';
-
-/** What comes in by itself, until stopped. */
-export interface Traffic {
-  stop(): void;
-}
+import { oneIn, pick, type Traffic } from './simulate.js';
 
 const tickMs = 100;
 const customers = ['Ada', 'Grace', 'Linus', 'Margaret', 'Barbara', 'Alan', 'Edsger', 'Katherine'];
