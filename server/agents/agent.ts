@@ -39,7 +39,7 @@ export interface Agent {
  * const agent = createAgent({
  *   name: 'forecaster',
  *   systemPrompt: 'You answer questions about the weather.',
- *   provider: new AlphaProvider({ apiKey }),
+ *   provider: new OpenAIProvider({ apiKey }),
  *   model: { model: 'gpt-4o-mini' },
  *   tools: [weather],
  * });

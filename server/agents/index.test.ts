@@ -45,7 +45,7 @@ test.each([
   ['hubline/agents', 'agents/index.js'],
 ])('importing %s, and creating an agent, loads no package', async (_, entry) => {
   const script = `
-    const provider = new agents.AlphaProvider({ apiKey: 'k' });
+    const provider = new agents.OpenAIProvider({ apiKey: 'k' });
     agents.createAgent({ name: 'a', systemPrompt: '', provider, model: { model: 'm' } });`;
   const created = await packagesLoadedBy(script, entry);
   expect([...created]).toEqual([]);
@@ -53,7 +53,7 @@ test.each([
 
 test('a vendor’s package is loaded by its first call', async () => {
   const called = await packagesLoadedBy(`
-    const provider = new agents.BetaProvider({ apiKey: 'k', baseUrl: 'http://127.0.0.1:1/v1' });
+    const provider = new agents.AnthropicProvider({ apiKey: 'k', baseUrl: 'http://127.0.0.1:1/v1' });
     await provider.chat([{ role: 'user', content: 'x' }], { model: 'm' }).catch(() => {});`);
   expect(called).toContain('@ai-sdk/anthropic');
   expect(called).not.toContain('@ai-sdk/openai');

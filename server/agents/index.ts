@@ -40,10 +40,31 @@ export { ConversationMemory, type ConversationMemoryOptions } from './memory/con
 export type { Message, MessageRole, ToolCall } from './message.js';
 export type { FinishReason, ModelOptions, ModelProvider, ModelResponse, ModelStreamChunk } from './model-provider.js';
 export { type AgentStep, createPipeline, type PipelineConfig } from './pipeline.js';
-export { AlphaProvider, type AlphaProviderOptions } from './providers/alpha-provider.js';
-export { BetaProvider, type BetaProviderOptions } from './providers/beta-provider.js';
-export { GammaProvider, type GammaProviderOptions } from './providers/gamma-provider.js';
+export {
+  AnthropicProvider,
+  /** The same class as `AnthropicProvider`, under the name of the specification. */
+  AnthropicProvider as BetaProvider,
+  type AnthropicProviderOptions,
+  /** The same options as `AnthropicProviderOptions`, under the name of the specification. */
+  type AnthropicProviderOptions as BetaProviderOptions,
+} from './providers/anthropic-provider.js';
+export {
+  GeminiProvider,
+  /** The same class as `GeminiProvider`, under the name of the specification. */
+  GeminiProvider as GammaProvider,
+  type GeminiProviderOptions,
+  /** The same options as `GeminiProviderOptions`, under the name of the specification. */
+  type GeminiProviderOptions as GammaProviderOptions,
+} from './providers/gemini-provider.js';
 export { fromLanguageModel, type LanguageModel } from './providers/language-model.js';
+export {
+  OpenAIProvider,
+  /** The same class as `OpenAIProvider`, under the name of the specification. */
+  OpenAIProvider as AlphaProvider,
+  type OpenAIProviderOptions,
+  /** The same options as `OpenAIProviderOptions`, under the name of the specification. */
+  type OpenAIProviderOptions as AlphaProviderOptions,
+} from './providers/openai-provider.js';
 export {
   ContentFilterError,
   CutStreamError,

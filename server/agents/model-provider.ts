@@ -44,7 +44,7 @@ export interface ModelStreamChunk {
   providerMetadata?: Record<string, unknown>;
 }
 
-/** Where answers come from. `AlphaProvider` and its like, `fromLanguageModel`, or an object of your own. */
+/** Where answers come from. `OpenAIProvider` and its like, `fromLanguageModel`, or an object of your own. */
 export interface ModelProvider {
   /** Whose models these are, as traces and metrics name it: `openai`, `anthropic`, `gcp.gemini` ... @default 'unknown' */
   readonly name?: string;

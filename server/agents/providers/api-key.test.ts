@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { InvalidOptionError } from '../../errors.js';
-import { AlphaProvider } from './alpha-provider.js';
-import { BetaProvider } from './beta-provider.js';
-import { GammaProvider } from './gamma-provider.js';
+import { AnthropicProvider } from './anthropic-provider.js';
+import { GeminiProvider } from './gemini-provider.js';
+import { OpenAIProvider } from './openai-provider.js';
 import { InvalidApiKeyError } from './provider-error.js';
 
 describe.each([
-  ['AlphaProvider', AlphaProvider],
-  ['BetaProvider', BetaProvider],
-  ['GammaProvider', GammaProvider],
+  ['OpenAIProvider', OpenAIProvider],
+  ['AnthropicProvider', AnthropicProvider],
+  ['GeminiProvider', GeminiProvider],
 ] as const)('%s', (name, Provider) => {
   test.each([
     [undefined, 'undefined'],
@@ -38,8 +38,8 @@ describe.each([
   );
 });
 
-test('AlphaProvider refuses a dialect that is none', () => {
-  expect(() => new AlphaProvider({ apiKey: 'k', dialect: 'latin' as 'openai' })).toThrow(
-    'dialect of AlphaProvider must be "openai" or "compatible", got "latin"',
+test('OpenAIProvider refuses a dialect that is none', () => {
+  expect(() => new OpenAIProvider({ apiKey: 'k', dialect: 'latin' as 'openai' })).toThrow(
+    'dialect of OpenAIProvider must be "openai" or "compatible", got "latin"',
   );
 });

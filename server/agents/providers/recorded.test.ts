@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { createAgent } from '../agent.js';
 import type { ModelOptions, ModelProvider, ModelStreamChunk } from '../model-provider.js';
-import { AlphaProvider } from './alpha-provider.js';
-import { BetaProvider } from './beta-provider.js';
-import { GammaProvider } from './gamma-provider.js';
+import { AnthropicProvider } from './anthropic-provider.js';
+import { GeminiProvider } from './gemini-provider.js';
+import { OpenAIProvider } from './openai-provider.js';
 import { double } from './vendors.fixture.js';
 import { serve, type WireServer } from './wire.fixture.js';
 
@@ -54,7 +54,7 @@ describe('OpenAI format', () => {
     const { url } = await replay({
       body: answer({ content: '', tool_calls: [{ function: { name: 'double', arguments: '{"a":1}' } }] }, 'tool_calls'),
     });
-    const response = await new AlphaProvider({ apiKey, baseUrl: `${url}/v1` }).chat(ask, model);
+    const response = await new OpenAIProvider({ apiKey, baseUrl: `${url}/v1` }).chat(ask, model);
     expect(response).toMatchObject({
       finishReason: 'tool_calls',
       toolCalls: [{ id: expect.stringMatching(/./), name: 'double', arguments: '{"a":1}' }],
@@ -63,7 +63,7 @@ describe('OpenAI format', () => {
 
   test('of the vendor: its newer models get max_completion_tokens', async () => {
     const { url, requests } = await replay({ body: answer({ content: 'hi' }) });
-    const provider = new AlphaProvider({ apiKey, baseUrl: `${url}/v1`, dialect: 'openai' });
+    const provider = new OpenAIProvider({ apiKey, baseUrl: `${url}/v1`, dialect: 'openai' });
     await provider.chat(ask, { model: 'o4-mini', maxTokens: 50 });
     expect(requests[0]?.body).toMatchObject({ max_completion_tokens: 50 });
     expect(requests[0]?.body).not.toHaveProperty('max_tokens');
@@ -76,7 +76,7 @@ describe('OpenAI format', () => {
       code: 'insufficient_quota',
     };
     const { url } = await replay({ status: 429, headers: { 'x-request-id': 'req_7' }, body: { error } });
-    const failure = new AlphaProvider({ apiKey, baseUrl: `${url}/v1` }).chat(ask, model);
+    const failure = new OpenAIProvider({ apiKey, baseUrl: `${url}/v1` }).chat(ask, model);
     await expect(failure).rejects.toMatchObject({ statusCode: 429, retryable: false, requestId: 'req_7' });
   });
 
@@ -86,7 +86,7 @@ describe('OpenAI format', () => {
       { body: events(chunk, { error: { message: 'boom', type: 'server_error', code: null } }) },
       { body: events(chunk, { error: { message: 'too long', type: 'invalid_request_error', code: null } }) },
     );
-    const provider = new AlphaProvider({ apiKey, baseUrl: `${url}/v1` });
+    const provider = new OpenAIProvider({ apiKey, baseUrl: `${url}/v1` });
     await expect(drain(provider, model)).rejects.toMatchObject({
       retryable: true,
       message: expect.stringContaining('boom'),
@@ -98,7 +98,7 @@ describe('OpenAI format', () => {
   });
 
   test.each(['https://api.openai.com/v1', 'https://proxy.test/v1'])('%s is a valid baseUrl', (baseUrl) => {
-    expect(() => new AlphaProvider({ apiKey, baseUrl })).not.toThrow();
+    expect(() => new OpenAIProvider({ apiKey, baseUrl })).not.toThrow();
   });
 });
 
@@ -120,7 +120,7 @@ describe('Anthropic format', () => {
   test('an overload inside HTTP 200 is retryable, first thing or later', async () => {
     const block = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } };
     const { url } = await replay({ body: named(overloaded) }, { body: named(start, block, overloaded) });
-    const provider = new BetaProvider({ apiKey, baseUrl: `${url}/v1` });
+    const provider = new AnthropicProvider({ apiKey, baseUrl: `${url}/v1` });
     await expect(drain(provider, model)).rejects.toMatchObject({
       retryable: true,
       message: expect.stringContaining('Overloaded'),
@@ -142,7 +142,7 @@ describe('Anthropic format', () => {
         { type: 'message_stop' },
       ),
     });
-    const chunks = await drain(new BetaProvider({ apiKey, baseUrl: `${url}/v1` }), model);
+    const chunks = await drain(new AnthropicProvider({ apiKey, baseUrl: `${url}/v1` }), model);
     expect(chunks.at(-1)).toEqual({
       finishReason: 'stop',
       usage: { promptTokens: 9, completionTokens: 42, totalTokens: 51 },
@@ -166,7 +166,7 @@ describe('Anthropic format', () => {
       },
       { body: { ...message, stop_reason: 'end_turn', content: [{ type: 'text', text: '4' }] } },
     );
-    const result = await agentOf(new BetaProvider({ apiKey, baseUrl: `${url}/v1` }), model.model).run('2?');
+    const result = await agentOf(new AnthropicProvider({ apiKey, baseUrl: `${url}/v1` }), model.model).run('2?');
     expect(result).toMatchObject({ status: 'completed', output: '4' });
     expect(requests[1]?.body).toHaveProperty('messages.1', {
       role: 'assistant',
@@ -186,7 +186,7 @@ describe('Gemini format', () => {
     candidates: [{ content: { role: 'model', parts }, finishReason, ...more }],
     usageMetadata,
   });
-  const providerAt = (url: string) => new GammaProvider({ apiKey, baseUrl: `${url}/v1beta` });
+  const providerAt = (url: string) => new GeminiProvider({ apiKey, baseUrl: `${url}/v1beta` });
 
   test.each(['chat', 'chatStream'] as const)('%s: calls get ids, and STOP with calls is tool_calls', async (method) => {
     const body = candidate([

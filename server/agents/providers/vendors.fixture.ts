@@ -1,7 +1,7 @@
 import type { ModelProvider } from '../model-provider.js';
-import { AlphaProvider } from './alpha-provider.js';
-import { BetaProvider } from './beta-provider.js';
-import { GammaProvider } from './gamma-provider.js';
+import { AnthropicProvider } from './anthropic-provider.js';
+import { GeminiProvider } from './gemini-provider.js';
+import { OpenAIProvider } from './openai-provider.js';
 import type { VendorProviderOptions } from './vendor-provider.js';
 
 /** A vendor as its tests see it. */
@@ -71,23 +71,23 @@ const openAi = {
 export const vendors: readonly Vendor[] = [
   {
     ...openAi,
-    name: 'AlphaProvider',
+    name: 'OpenAIProvider',
     model: 'gpt-4o',
-    create: (options) => new AlphaProvider({ ...options, dialect: 'openai' }),
+    create: (options) => new OpenAIProvider({ ...options, dialect: 'openai' }),
     firstBody: (question, stream) => openAi.firstBodyOf('gpt-4o', question, stream),
   },
   {
     ...openAi,
-    name: 'AlphaProvider, compatible',
+    name: 'OpenAIProvider, compatible',
     model: 'llama',
-    create: (options) => new AlphaProvider(options),
+    create: (options) => new OpenAIProvider(options),
     firstBody: (question, stream) => openAi.firstBodyOf('llama', question, stream),
   },
   {
-    name: 'BetaProvider',
+    name: 'AnthropicProvider',
     model: 'claude-sonnet-4-5',
     basePath: '/v1',
-    create: (options) => new BetaProvider(options),
+    create: (options) => new AnthropicProvider(options),
     keyHeader: ['x-api-key', (key) => key],
     firstBody: (question, stream) => ({
       model: 'claude-sonnet-4-5',
@@ -136,10 +136,10 @@ export const vendors: readonly Vendor[] = [
     messagesOf: (body) => (body as { messages: unknown }).messages,
   },
   {
-    name: 'GammaProvider',
+    name: 'GeminiProvider',
     model: 'gemini-2.5-flash',
     basePath: '/v1beta',
-    create: (options) => new GammaProvider(options),
+    create: (options) => new GeminiProvider(options),
     keyHeader: ['x-goog-api-key', (key) => key],
     firstBody: (question) => ({
       generationConfig: { maxOutputTokens: 50, temperature: 0.3 },

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { AlphaProvider } from './alpha-provider.js';
-import { BetaProvider } from './beta-provider.js';
-import { GammaProvider } from './gamma-provider.js';
+import { AnthropicProvider } from './anthropic-provider.js';
+import { GeminiProvider } from './gemini-provider.js';
+import { OpenAIProvider } from './openai-provider.js';
 import { wellKnownName } from './well-known-name.js';
 
 it.each([
@@ -20,6 +20,8 @@ it.each([
 });
 
 it('each vendor’s provider says whose it is', () => {
-  const names = [AlphaProvider, BetaProvider, GammaProvider].map((Provider) => new Provider({ apiKey: 'key' }).name);
+  const names = [OpenAIProvider, AnthropicProvider, GeminiProvider].map(
+    (Provider) => new Provider({ apiKey: 'key' }).name,
+  );
   expect(names).toEqual(['openai', 'anthropic', 'gcp.gemini']);
 });

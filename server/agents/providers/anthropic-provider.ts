@@ -1,8 +1,8 @@
 import { checkOptionNames } from '../../option-names.js';
 import { type LoadModel, VendorProvider, type VendorProviderOptions, vendorOptionNames } from './vendor-provider.js';
 
-/** What a {@link BetaProvider} takes. */
-export interface BetaProviderOptions extends VendorProviderOptions {
+/** What a {@link AnthropicProvider} takes. */
+export interface AnthropicProviderOptions extends VendorProviderOptions {
   /** @default 'https://api.anthropic.com/v1' */
   baseUrl?: string;
 }
@@ -11,12 +11,12 @@ export interface BetaProviderOptions extends VendorProviderOptions {
  * Anthropic Messages.
  *
  * @example
- * const provider = new BetaProvider({ apiKey });
+ * const provider = new AnthropicProvider({ apiKey });
  */
-export class BetaProvider extends VendorProvider {
+export class AnthropicProvider extends VendorProvider {
   /** @throws {InvalidApiKeyError | InvalidOptionError} */
-  constructor(options: BetaProviderOptions) {
-    checkOptionNames(options, vendorOptionNames, 'BetaProvider');
+  constructor(options: AnthropicProviderOptions) {
+    checkOptionNames(options, vendorOptionNames, 'AnthropicProvider');
     const { apiKey, baseUrl = 'https://api.anthropic.com/v1' } = options;
     super('anthropic', { apiKey, baseUrl }, load);
   }

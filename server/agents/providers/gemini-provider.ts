@@ -1,8 +1,8 @@
 import { checkOptionNames } from '../../option-names.js';
 import { type LoadModel, VendorProvider, type VendorProviderOptions, vendorOptionNames } from './vendor-provider.js';
 
-/** What a {@link GammaProvider} takes. */
-export interface GammaProviderOptions extends VendorProviderOptions {
+/** What a {@link GeminiProvider} takes. */
+export interface GeminiProviderOptions extends VendorProviderOptions {
   /** @default 'https://generativelanguage.googleapis.com/v1beta' */
   baseUrl?: string;
 }
@@ -11,12 +11,12 @@ export interface GammaProviderOptions extends VendorProviderOptions {
  * Gemini generateContent.
  *
  * @example
- * const provider = new GammaProvider({ apiKey });
+ * const provider = new GeminiProvider({ apiKey });
  */
-export class GammaProvider extends VendorProvider {
+export class GeminiProvider extends VendorProvider {
   /** @throws {InvalidApiKeyError | InvalidOptionError} */
-  constructor(options: GammaProviderOptions) {
-    checkOptionNames(options, vendorOptionNames, 'GammaProvider');
+  constructor(options: GeminiProviderOptions) {
+    checkOptionNames(options, vendorOptionNames, 'GeminiProvider');
     const { apiKey, baseUrl = 'https://generativelanguage.googleapis.com/v1beta' } = options;
     super('gcp.gemini', { apiKey, baseUrl }, load);
   }

@@ -2,8 +2,8 @@ import { InvalidOptionError } from '../../errors.js';
 import { checkOptionNames } from '../../option-names.js';
 import { type LoadModel, VendorProvider, type VendorProviderOptions, vendorOptionNames } from './vendor-provider.js';
 
-/** What an {@link AlphaProvider} takes. */
-export interface AlphaProviderOptions extends VendorProviderOptions {
+/** What an {@link OpenAIProvider} takes. */
+export interface OpenAIProviderOptions extends VendorProviderOptions {
   /** Never shown in an error, a log or on the dashboard. For a server that wants none, any word will do. */
   apiKey: string;
   /** @default 'https://api.openai.com/v1' */
@@ -23,16 +23,16 @@ const defaultBaseUrl = 'https://api.openai.com/v1';
  * OpenAI Chat Completions, and every server that speaks it.
  *
  * @example
- * const vendor = new AlphaProvider({ apiKey });
- * const local = new AlphaProvider({ apiKey: 'none', baseUrl: 'http://localhost:11434/v1' });
+ * const vendor = new OpenAIProvider({ apiKey });
+ * const local = new OpenAIProvider({ apiKey: 'none', baseUrl: 'http://localhost:11434/v1' });
  */
-export class AlphaProvider extends VendorProvider {
+export class OpenAIProvider extends VendorProvider {
   /** @throws {InvalidApiKeyError | InvalidOptionError} */
-  constructor(options: AlphaProviderOptions) {
-    checkOptionNames(options, [...vendorOptionNames, 'dialect'], 'AlphaProvider');
+  constructor(options: OpenAIProviderOptions) {
+    checkOptionNames(options, [...vendorOptionNames, 'dialect'], 'OpenAIProvider');
     const { apiKey, baseUrl = defaultBaseUrl, dialect } = options;
     if (dialect !== undefined && dialect !== 'openai' && dialect !== 'compatible') {
-      throw new InvalidOptionError('dialect of AlphaProvider', '"openai" or "compatible"', dialect);
+      throw new InvalidOptionError('dialect of OpenAIProvider', '"openai" or "compatible"', dialect);
     }
     const speaks = dialect ?? (isVendor(baseUrl) ? 'openai' : 'compatible');
     super('openai', { apiKey, baseUrl }, speaks === 'openai' ? loadOpenAI : loadCompatible);
