@@ -3,12 +3,12 @@ import { createFakeClock } from 'hubline/testing';
 import { expect, test } from 'vitest';
 import { createReminderHub } from './reminder.js';
 
-test('reminds after three days, and a minute later where the mail server fails once', async () => {
+test('reminds after three days, and retries after a minute if the mail server fails', async () => {
   const clock = createFakeClock();
   const tries: string[] = [];
   const send = async (email: string): Promise<void> => {
     tries.push(email);
-    if (tries.length === 1) throw new Error('try later');
+    if (tries.length === 1) throw new Error('mailbox busy');
   };
   const hub = createReminderHub(send, { transport: memoryTransport({ clock }) });
   await hub.start();

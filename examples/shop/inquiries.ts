@@ -18,7 +18,7 @@ const inquiries = [
   { type: 'price.questioned', texts: questions, everyMs: 30_000, firstAfterMs: 1_500 },
 ];
 
-/** Has customers ask something every few seconds, and somebody question a price now and then. */
+/** Emits tickets and complaints every few seconds, and a question about prices twice per minute. */
 export function startInquiries(hub: Hub, onError: (error: unknown) => void): Traffic {
   const timers = inquiries.flatMap(({ type, texts, everyMs, firstAfterMs }) => {
     const send = (): void => {
