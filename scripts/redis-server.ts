@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from './listen-locally.js';
 import { mayInstall, optOutHint } from './may-install.js';
 
-/** A Redis server for tests, in a process of its own. */
+/** Redis server for tests, in its own process. */
 export interface RedisServer {
   readonly url: string;
   readonly port: number;
