@@ -108,20 +108,37 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
       expect(await shop.transport.runEnded('run', 'unknown', signal)).toBeUndefined();
     });
 
-    it.each([200, 2_000])('resolve runEnded of %i runs that end at once, whatever is retained', async (count) => {
-      const shop = await consume([runs], { concurrency: count });
-      const sent = Array.from({ length: count }, () => envelope('run'));
-      for (let from = 0; from < count; from += 250) await shop.transport.publish(sent.slice(from, from + 250));
+    it('resolve runEnded of 200 runs that end at once, whatever is retained', async () => {
+      const shop = await consume([runs], { concurrency: 200 });
+      const sent = Array.from({ length: 200 }, () => envelope('run'));
+      await shop.transport.publish(sent);
       const { signal } = new AbortController();
       setMaxListeners(0, signal);
       const ended = sent.map(({ id }) => shop.transport.runEnded('run', id, signal));
-      await until(() => shop.waiting.length === count);
-      const deliveries = shop.waiting.splice(0);
-      await Promise.all(
-        deliveries.map((delivery) => delivery.commit({ ...completed(), result: `"${delivery.envelope.id}"` })),
-      );
+      await until(() => shop.waiting.length === 200);
+      const commits = shop.waiting
+        .splice(0)
+        .map((delivery) => delivery.commit({ ...completed(), result: `"${delivery.envelope.id}"` }));
+      expect(new Set(await Promise.all(commits))).toEqual(new Set(['ok']));
       const results = (await Promise.all(ended)).map((run) => run?.result);
       expect(results).toEqual(sent.map(({ id }) => `"${id}"`));
+    });
+
+    it('resolve runEnded of 2,000 runs that are ended from outside at once', async () => {
+      const shop = await consume([runs]);
+      const sent = Array.from({ length: 2_000 }, () => envelope('run', { delayMs: 600_000 }));
+      for (let from = 0; from < 2_000; from += 250) await shop.transport.publish(sent.slice(from, from + 250));
+      const { signal } = new AbortController();
+      setMaxListeners(0, signal);
+      const ended = sent.map(({ id }) => shop.transport.runEnded('run', id, signal));
+      for (let from = 0; from < 2_000; from += 500) {
+        const ends = sent
+          .slice(from, from + 500)
+          .map(({ id }) => shop.transport.endRun('run', id, failed(id), cancelled));
+        expect(new Set(await Promise.all(ends))).toEqual(new Set(['ok']));
+      }
+      const messages = (await Promise.all(ended)).map((run) => run?.error?.message);
+      expect(messages).toEqual(sent.map(({ id }) => id));
     });
 
     it('resolve runEnded for callers in other connections', async () => {

@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../../../scripts/redis-server.js';
-import { describeTransport } from '../../contract/describe-transport.js';
 import { maxDeadLetters } from '../../contract/dead-letters.js';
+import { describeTransport } from '../../contract/describe-transport.js';
 import { silentLogger } from '../../logger.js';
 import type { TransportManager } from '../../transport.js';
 import { redisTransport } from '../redis-transport.js';
@@ -24,7 +24,7 @@ afterAll(async () => {
 /** Returns the rules of the documented user. */
 function documentedRules(): string[] {
   const docs = readFileSync(new URL('../../../../docs/redis.md', import.meta.url), 'utf8');
-  const command = /^ACL SETUSER hubline (.*(?:\\\n.*)*)$/m.exec(docs)?.[1];
+  const command = /^ACL SETUSER hubline (.*?)\n```/ms.exec(docs)?.[1];
   if (command === undefined) throw new Error('docs/redis.md has no command that creates the user');
   return command.replaceAll('\\\n', ' ').split(/\s+/).filter(Boolean);
 }

@@ -8,7 +8,10 @@ export async function checkServer(client: Redis, logger: Logger): Promise<void> 
     logger.warn({ policy }, `Redis may evict events: set maxmemory-policy to noeviction, it is ${policy}`);
   }
   if (!isPrivate(client.options)) {
-    logger.warn({}, 'the connection to Redis is not encrypted: payloads and the password are readable on the network; use rediss://');
+    logger.warn(
+      {},
+      'the connection to Redis is not encrypted: payloads and the password are readable on the network; use rediss://',
+    );
   }
 }
 

@@ -6,11 +6,11 @@ import type { RedisSettings } from '../redis-options.js';
 import { readArray, readNumber } from '../scripts/reply.js';
 import { renewLeasesScript } from './renew-leases-script.js';
 
+const renewalsPerLifetime = 4;
+
 interface HeldLease {
   readonly lease: Lease;
   readonly onLost: () => void;
-  /** Taken before the last renewal. */
-  isOld: boolean;
 }
 
 /**
@@ -31,11 +31,10 @@ export class LeaseRenewal {
   }
 
   start(): void {
-    // A lease is renewed at the latest after half of its lifetime.
     this.#timer = setTimeout(async () => {
       await this.#renew();
       if (this.#timer !== undefined) this.start();
-    }, this.#settings.lockDurationMs / 4);
+    }, this.#settings.lockDurationMs / renewalsPerLifetime);
   }
 
   stop(): void {
@@ -49,14 +48,13 @@ export class LeaseRenewal {
    * @param onLost called if the lease is lost before
    */
   hold(lease: Lease, onLost: () => void): () => void {
-    const held: HeldLease = { lease, onLost, isOld: false };
+    const held: HeldLease = { lease, onLost };
     this.#leases.add(held);
     return () => this.#leases.delete(held);
   }
 
   async #renew(): Promise<void> {
-    const due = [...this.#leases].filter(({ isOld }) => isOld);
-    for (const held of this.#leases) held.isOld = true;
+    const due = [...this.#leases];
     if (due.length === 0) return;
     const { prefix, lockDurationMs } = this.#settings;
     const args = [lockDurationMs, ...due.flatMap(({ lease }) => leaseArguments(lease))];

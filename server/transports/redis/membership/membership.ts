@@ -68,7 +68,10 @@ export class Membership {
     await this.#heartbeat;
     await this.#parts.commands.runScript(leaveScript, [this.#id, ...this.#serviceTypes()]).catch((error: unknown) => {
       const seconds = lifetimeMs / 1_000;
-      this.#parts.logger.warn({ err: withoutArguments(error) }, `could not deregister this process; it expires within ${seconds} s`);
+      this.#parts.logger.warn(
+        { err: withoutArguments(error) },
+        `could not deregister this process; it expires within ${seconds} s`,
+      );
     });
   }
 
