@@ -3,6 +3,7 @@ import { describeConnections } from './connections.js';
 import { type ContractHarness, contractStage } from './contract-stage.js';
 import { describeDeadLetters } from './dead-letters.js';
 import { describeEvents } from './events.js';
+import { describeFleets } from './fleets.js';
 import { describeKeyValues } from './key-values.js';
 import { describeRuns } from './runs.js';
 import { describeStatistics } from './statistics.js';
@@ -15,6 +16,7 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
     describeEvents(stage);
     describeWorkerQueues(stage);
     describeConnections(stage);
+    describeFleets(stage);
     describeRuns(stage);
     describeDeadLetters(stage);
     describeStatistics(stage);

@@ -1,4 +1,4 @@
-import type { Job as BullmqJob, Worker } from 'bullmq';
+import type { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { loadBullmq } from '../connection/optional-dependencies.js';
 import type { RedisSettings } from '../redis-options.js';
@@ -30,8 +30,8 @@ export interface QueueSettings {
   readonly slots: SharedSlots | undefined;
 }
 
-// BullMQ is compiled without strict null checks: its method returns `undefined` if there is no job.
-const noJob = undefined as unknown as BullmqJob;
+// Reply of a fetch that finds no job: no data, no id, no rate limit, no due time.
+const nothing: Awaited<ReturnType<Worker['backend']['moveToActive']>> = [null, '', 0, 0];
 // BullMQ would fail the job by itself: countCrashScript counts losses instead.
 const neverFailStalled = 1_000_000_000;
 
@@ -45,6 +45,8 @@ export class WorkerQueue {
   readonly #connection: Redis;
   readonly #worker: Worker;
   readonly #stopped = new AbortController();
+  /** Slots that jobs have taken, by the token of their fetch. */
+  readonly #takenSlots = new Map<string, SharedSlots>();
   #slots: SharedSlots | undefined;
   #running: Promise<void> = Promise.resolve();
 
@@ -59,27 +61,9 @@ export class WorkerQueue {
     this.key = queueKey(prefix, name);
     this.#connection = connection;
     this.#slots = slots;
-    const takenSlots = new Map<string, SharedSlots>();
-    const takeSlot = (): Promise<SharedSlots | undefined | false> => this.#takeSlot();
-    // Takes a slot before it asks Redis for a job, so that no job waits for a slot here while another process has one.
-    class SlottedWorker extends Worker {
-      protected override async moveToActive(token: string, workerName?: string): Promise<BullmqJob> {
-        const slots = await takeSlot();
-        if (slots === false) return noJob;
-        try {
-          const job = await super.moveToActive(token, workerName);
-          if (job === noJob) slots?.release();
-          else if (slots !== undefined) takenSlots.set(token, slots);
-          return job;
-        } catch (error) {
-          slots?.release();
-          throw error;
-        }
-      }
-    }
     // Tells BullMQ that a script has moved the job. One instance serves all jobs, because errors are slow to create.
     const hasMoved = new WaitingError();
-    this.#worker = new SlottedWorker(
+    this.#worker = new Worker(
       name,
       async ({ id = '', name: type, data, attemptsMade, stalledCounter: losses }, token = '') => {
         try {
@@ -88,8 +72,7 @@ export class WorkerQueue {
           // The lock expires, and the job is delivered again. BullMQ must not fail it.
           this.#worker.emit('error', error instanceof Error ? error : new Error(String(error)));
         } finally {
-          takenSlots.get(token)?.release();
-          takenSlots.delete(token);
+          this.#releaseSlot(token);
         }
         throw hasMoved;
       },
@@ -104,6 +87,7 @@ export class WorkerQueue {
         runRetryDelay: 1_000,
       },
     );
+    this.#takeSlots();
   }
 
   onError(listener: (error: Error) => void): void {
@@ -137,11 +121,53 @@ export class WorkerQueue {
     await this.#running;
   }
 
-  async #takeSlot(): Promise<SharedSlots | undefined | false> {
-    const slots = this.#slots;
-    if (slots === undefined || slots.tryTake()) return slots;
-    // This worker has consumed the marker of a job that another process may have a slot for.
-    await this.#connection.zadd(`${this.key}marker`, 0, '0');
-    return (await slots.take(this.#stopped.signal)) && slots;
+  /**
+   * Lets the worker take a slot before it asks Redis for a job, so that no job waits here while another process has a
+   * slot. The worker must not wait for a slot while it fetches: it runs no fetched job meanwhile. It waits where it
+   * would wait for a job.
+   */
+  #takeSlots(): void {
+    const { backend } = this.#worker;
+    const moveToActive = backend.moveToActive.bind(backend);
+    const waitForJob = backend.waitForJob.bind(backend);
+    let awaited: SharedSlots | undefined;
+    let reserved: SharedSlots | undefined;
+
+    backend.moveToActive = async (token, workerName) => {
+      const slots = reserved ?? this.#slots;
+      if (slots === undefined) return moveToActive(token, workerName);
+      if (slots !== reserved && !slots.tryTake()) {
+        awaited = slots;
+        // The worker has consumed the marker of a job that another process may have a slot for.
+        await this.#connection.zadd(`${this.key}marker`, 0, '0');
+        return nothing;
+      }
+      reserved = undefined;
+      this.#takenSlots.set(token, slots);
+      try {
+        const reply = await moveToActive(token, workerName);
+        if (!reply[0]) this.#releaseSlot(token);
+        return reply;
+      } catch (error) {
+        this.#releaseSlot(token);
+        throw error;
+      }
+    };
+    backend.waitForJob = async (timeoutSeconds) => {
+      const slots = awaited;
+      if (slots === undefined) return waitForJob(timeoutSeconds);
+      awaited = undefined;
+      if (await slots.take(this.#stopped.signal)) reserved = slots;
+      return null;
+    };
+    this.#stopped.signal.addEventListener('abort', () => {
+      reserved?.release();
+      reserved = undefined;
+    });
+  }
+
+  #releaseSlot(token: string): void {
+    this.#takenSlots.get(token)?.release();
+    this.#takenSlots.delete(token);
   }
 }

@@ -29,7 +29,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const { consume, counts, next, until } = contractStage(async () => {
+const { consume, counts, until } = contractStage(async () => {
   prefix = randomUUID();
   const transport = redisTransport({ url: server.url, prefix });
   return {

@@ -17,10 +17,10 @@ export class SettlementListener {
     this.#connection.on('message', (from: string, message: string) => {
       if (from === channel && message === service) onSettled();
     });
-    // Announcements are lost while the connection is.
-    this.#connection.on('ready', onSettled);
     try {
       await this.#connection.subscribe(channel);
+      // Announcements are lost while the connection is.
+      this.#connection.on('ready', onSettled);
     } catch (error) {
       this.#logger.warn({ err: error }, 'could not subscribe to settlements; changes of the fleet take up to 5 s');
     }
