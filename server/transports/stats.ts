@@ -10,6 +10,8 @@ export interface Counts {
   readonly pending: number;
   /** Handlers running now. Part of `pending`. */
   readonly active: number;
+  /** Runs that wait for time, an event or a child run and hold no process. Part of `pending`. */
+  readonly suspended: number;
   /** Attempts that failed and were scheduled again. */
   readonly retried: number;
   /** Epoch milliseconds of the last acceptance; absent while nothing was received. */

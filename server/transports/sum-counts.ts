@@ -20,6 +20,7 @@ export function sumCounts(all: readonly UnitCounts[]): Counts {
     failed,
     pending: received - completed - failed,
     active: sum((counts) => counts.active),
+    suspended: sum((counts) => counts.suspended),
     retried: sum((counts) => counts.retried),
     ...(lastReceivedAt !== undefined && { lastReceivedAt }),
     ...(lastFailedAt !== undefined && { lastFailedAt }),

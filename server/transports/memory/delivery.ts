@@ -1,4 +1,4 @@
-import type { CommitResult, Delivery, Envelope, Outcome } from '../transport.js';
+import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../transport.js';
 import type { Connection } from './connection.js';
 import type { Service } from './service.js';
 import type { Entry } from './type-queue.js';
@@ -20,6 +20,7 @@ export class MemoryDelivery implements Delivery {
   readonly #service: Service;
   #leased = true;
   onRevoked: ((reason: Error) => void) | undefined;
+  onRecorded: Delivery['onRecorded'];
 
   constructor(entry: Entry, connection: Connection, service: Service, order: number) {
     this.entry = entry;
@@ -53,6 +54,10 @@ export class MemoryDelivery implements Delivery {
     checkpoints?.set(key, value);
     this.#service.checkpointed(this);
     return 'ok';
+  }
+
+  async wait(_waits: readonly RunWait[]): Promise<CommitResult> {
+    throw new Error('waits are not recorded yet');
   }
 
   /** Ends the lease: a later commit changes nothing. */

@@ -138,7 +138,7 @@ export class Service {
       entry.attempt += 1;
       stats.retried += 1;
       this.#enqueueLater(entry, outcome.delayMs);
-    } else {
+    } else if (outcome.status === 'completed' || outcome.status === 'failed') {
       entry.ended = true;
       if (outcome.status === 'completed') stats.countCompleted(now);
       else stats.countFailed(now, envelope.id, attempt, outcome.error);
