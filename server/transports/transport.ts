@@ -212,8 +212,8 @@ export interface ConsumeOptions {
 
 /** What was left when a connection closed. */
 export interface CloseResult {
-  /** Deliveries that were running at the deadline and handed back. */
-  readonly handedBack: number;
+  /** Number of deliveries that were still running at the deadline and were released. */
+  readonly released: number;
 }
 
 /** Counts of a type, a service at a time. */

@@ -69,7 +69,7 @@ it('drains what waits and what falls due in time, when nobody else could', async
     await clock.advance(500);
     await deliveries.shift()?.commit(done);
   }
-  expect(await closing).toEqual({ handedBack: 0 });
+  expect(await closing).toEqual({ released: 0 });
   expect(await transport.metrics('a')).toMatchObject({ received: 3, completed: 2, pending: 1 });
   await clock.settle();
   expect(clock.pendingTimers).toBe(0);
@@ -139,7 +139,7 @@ it('drains what only the closing connection handles, and leaves the rest to the 
 
 it('closes at once where nothing is left, however long it might wait', async () => {
   const { transport } = await started({}, ['a']);
-  expect(await transport.close({ drainMs: Number.POSITIVE_INFINITY })).toEqual({ handedBack: 0 });
+  expect(await transport.close({ drainMs: Number.POSITIVE_INFINITY })).toEqual({ released: 0 });
 });
 
 it('tells all who wait for runs that end at one time, more than it keeps', async () => {
@@ -172,7 +172,7 @@ it('does not wait, when it closes, for a run that was ended before its time', as
     const outcome = { status: 'failed', durationMs: 0, error, followUps: [] } as const;
     expect(await transport.endRun('run', run.id, outcome, new Error('cancelled'))).toBe('ok');
   }
-  expect(await transport.close({ drainMs: 60_000 })).toEqual({ handedBack: 0 });
+  expect(await transport.close({ drainMs: 60_000 })).toEqual({ released: 0 });
   expect(clock.monotonic()).toBe(0);
 });
 

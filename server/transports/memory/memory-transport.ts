@@ -142,10 +142,10 @@ class MemoryTransportManager implements TransportManager {
 
   async close({ drainMs }: { drainMs: number }): Promise<CloseResult> {
     const connection = this.#connection;
-    if (connection === undefined) return { handedBack: 0 };
+    if (connection === undefined) return { released: 0 };
     this.#connection = undefined;
-    const handedBack = await this.#service.close(connection, drainMs);
+    const released = await this.#service.close(connection, drainMs);
     this.#broker.leave(this);
-    return { handedBack };
+    return { released };
   }
 }
