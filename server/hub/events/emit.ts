@@ -27,8 +27,26 @@ export interface EmitOptions {
  */
 export interface Emit {
   // Without NoInfer, a misspelt optional property of the payload would widen TPayload and compile.
-  <TPayload>(event: EventRef<TPayload>, payload: NoInfer<TPayload>, options?: EmitOptions): Promise<Receipt>;
+  <TPayload>(event: EventRef<TPayload, unknown>, payload: NoInfer<TPayload>, options?: EmitOptions): Promise<Receipt>;
   (type: string, payload: unknown, options?: EmitOptions): Promise<Receipt>;
+}
+
+/**
+ * Emits an event together with the outcome of the attempt, or with the result of the step: the transport accepts both
+ * in one transaction, so that a failed attempt emits nothing and a redelivered one emits nothing twice. Resolves with
+ * the event's id after the payload is validated. Accepted past the transport's limit of pending events.
+ *
+ * @throws {UnknownEventError | SchemaValidationError | PayloadNotJsonError | PayloadTooLargeError | InvalidOptionError}
+ * @throws {EmitLimitError} if the attempt emits more than 1,000 events or 4 MiB of payloads
+ * @throws {AttemptEndedError} if the attempt has ended
+ */
+export interface CtxEmit {
+  <TPayload>(
+    event: EventRef<TPayload, unknown>,
+    payload: NoInfer<TPayload>,
+    options?: EmitOptions,
+  ): Promise<{ readonly id: string }>;
+  (type: string, payload: unknown, options?: EmitOptions): Promise<{ readonly id: string }>;
 }
 
 /** @throws {InvalidOptionError} */
