@@ -158,7 +158,7 @@ export function createWorkflow<T extends readonly WorkflowStep<never>[]>(
   config: WorkflowConfig & { steps: readonly [...T] & DynamicList<T> },
 ): HubWorkflow<unknown>;
 export function createWorkflow(config: AnyConfig): HubWorkflow {
-  checkName(config?.name, 'name of createWorkflow');
+  checkName(config?.name, 'name of a workflow');
   const { name, description, version = 1, input } = config;
   const owner = `workflow ${quote(name)}`;
   const check = new OptionChecker(config, workflowOptions, owner);
