@@ -185,11 +185,11 @@ class HubRuntime implements Hub, HandlerHost {
 
   async #consume(): Promise<void> {
     await loadOpenTelemetry();
-    const { subscriptions, consumer } = createSubscriptions(this.#registry, this);
+    const { subscriptions, onDelivery } = createSubscriptions(this.#registry, this);
     await this.transport.start({
       concurrency: this.#concurrency,
       subscriptions,
-      consumer,
+      onDelivery,
       describe: () => JSON.stringify(this.#registry.describe(this.service)),
     });
     this.#stopObserving = observeCounts(

@@ -1,4 +1,4 @@
-import type { Consumer, Delivery, Subscription } from '../transports/transport.js';
+import type { Delivery, DeliveryHandler, Subscription } from '../transports/transport.js';
 import { workflowType } from '../transports/workflow-type.js';
 import { Attempt, type HandledEvent } from './events/attempt.js';
 import type { RegisteredEvent } from './events/event.js';
@@ -10,7 +10,7 @@ import { runWorkflow } from './runs/workflow-run.js';
 /** Subscriptions of a hub, and the consumer of their deliveries. */
 export interface Subscriptions {
   readonly subscriptions: readonly Subscription[];
-  readonly consumer: Consumer;
+  readonly onDelivery: DeliveryHandler;
 }
 
 /** Definitions to subscribe to. Events without a handler are skipped. */
@@ -21,12 +21,12 @@ export interface Definitions {
 
 /** Creates the subscriptions for all handled events and all workflows. */
 export function createSubscriptions({ events, workflows }: Definitions, host: HandlerHost): Subscriptions {
-  const consumers = new Map<string, Consumer>();
+  const handlers = new Map<string, DeliveryHandler>();
   const subscriptions: Subscription[] = [];
   for (const event of events) {
     if (!isHandled(event)) continue;
     const { type, concurrency, rate } = event;
-    consumers.set(type, (delivery) => new Attempt(event, delivery, host).run());
+    handlers.set(type, (delivery) => new Attempt(event, delivery, host).run());
     subscriptions.push({
       type,
       ...(concurrency !== undefined && { concurrency }),
@@ -36,7 +36,7 @@ export function createSubscriptions({ events, workflows }: Definitions, host: Ha
   for (const workflow of workflows) {
     const { name, trigger } = workflow;
     const type = workflowType(name);
-    consumers.set(type, (delivery) => runWorkflow(workflow, delivery, host));
+    handlers.set(type, (delivery) => runWorkflow(workflow, delivery, host));
     subscriptions.push({
       type,
       keepsRuns: true,
@@ -44,9 +44,9 @@ export function createSubscriptions({ events, workflows }: Definitions, host: Ha
     });
   }
   const { service } = host.transport;
-  // Transports deliver only subscribed types, so every type has a consumer.
-  const consume = (delivery: Delivery): void => consumers.get(delivery.envelope.type)?.(delivery);
-  return { subscriptions, consumer: (delivery) => observeDelivery(delivery, service, consume) };
+  // Transports deliver only subscribed types, so every type has a handler.
+  const consume = (delivery: Delivery): void => handlers.get(delivery.envelope.type)?.(delivery);
+  return { subscriptions, onDelivery: (delivery) => observeDelivery(delivery, service, consume) };
 }
 
 function isHandled(event: RegisteredEvent): event is HandledEvent {
