@@ -2,8 +2,10 @@ import { quote } from '../../errors.js';
 import { deriveId } from '../../transports/derive-id.js';
 import type { Envelope } from '../../transports/transport.js';
 import { AttemptEndedError, EmitLimitError } from '../errors.js';
+import type { WorkflowRef } from '../runs/workflow-ref.js';
 import type { CtxStartWorkflow } from './context.js';
-import type { CtxEmit } from './emit.js';
+import type { CtxEmit, EmitOptions } from './emit.js';
+import type { EventRef } from './event-ref.js';
 
 /** Maximum number of events that one outcome or one step emits. */
 const maxEmits = 1_000;
@@ -20,9 +22,19 @@ export type Cause = Pick<Envelope, 'id' | 'requestId' | 'depth' | 'trace'>;
 /** Validates payloads. Synchronous unless a schema is asynchronous. */
 export interface DraftSource {
   /** @throws all that `emit` throws for its arguments */
-  draftEvent(cause: Cause, ...args: Parameters<CtxEmit>): Draft | Promise<Draft>;
+  draftEvent(
+    cause: Cause,
+    event: EventRef<never, unknown> | string,
+    payload: unknown,
+    options?: EmitOptions,
+  ): Draft | Promise<Draft>;
   /** @throws all that `startWorkflow` throws for its arguments */
-  draftRun(cause: Cause, ...args: Parameters<CtxStartWorkflow>): Draft | Promise<Draft>;
+  draftRun(
+    cause: Cause,
+    workflow: WorkflowRef<never> | string,
+    input: unknown,
+    options?: EmitOptions,
+  ): Draft | Promise<Draft>;
 }
 
 const none: readonly Envelope[] = [];
@@ -46,16 +58,20 @@ export class AttemptEmitter {
     this.#place = place;
   }
 
-  readonly emit: CtxEmit = async (...args: Parameters<CtxEmit>) => {
+  readonly emit: CtxEmit = async (event: EventRef<never, unknown> | string, payload: unknown, options?: EmitOptions) => {
     this.#checkOpen('ctx.emit');
-    const draft = this.#source.draftEvent(this.#cause, ...args);
+    const draft = this.#source.draftEvent(this.#cause, event, payload, options);
     // Without the await of an asynchronous schema, an event counts even if the handler does not await its emit.
     return { id: this.#add('ctx.emit', draft instanceof Promise ? await draft : draft) };
   };
 
-  readonly startWorkflow: CtxStartWorkflow = async (...args: Parameters<CtxStartWorkflow>) => {
+  readonly startWorkflow: CtxStartWorkflow = async (
+    workflow: WorkflowRef<never> | string,
+    input: unknown,
+    options?: EmitOptions,
+  ) => {
     this.#checkOpen('ctx.startWorkflow');
-    const draft = this.#source.draftRun(this.#cause, ...args);
+    const draft = this.#source.draftRun(this.#cause, workflow, input, options);
     return { runId: this.#add('ctx.startWorkflow', draft instanceof Promise ? await draft : draft) };
   };
 

@@ -15,6 +15,18 @@ export interface EmitOptions {
   dedupeId?: string;
   /** Whole number from -100 to 100. Within a type, events of higher priority start first. @default 0 */
   priority?: number;
+  /**
+   * Context of the handler that emits. The event inherits its `requestId` and has a `depth` one greater, but is accepted
+   * at once, whatever the outcome of the handler. `ctx.emit` is accepted with the outcome.
+   */
+  cause?: EmitCause;
+}
+
+/** Event that causes another one: any context of a handler or step. */
+export interface EmitCause {
+  readonly eventId: string;
+  readonly requestId: string;
+  readonly depth: number;
 }
 
 /**
@@ -54,9 +66,12 @@ export interface CtxEmit {
 
 /** @throws {InvalidOptionError} */
 export function checkEmitOptions(options: EmitOptions): void {
-  const check = new OptionChecker(options, ['requestId', 'delayMs', 'dedupeId', 'priority'], 'emit');
+  const check = new OptionChecker(options, ['requestId', 'delayMs', 'dedupeId', 'priority', 'cause'], 'emit');
   check.name('requestId', options.requestId);
   check.name('dedupeId', options.dedupeId);
+  const { cause } = options;
+  const isCause = cause === undefined || (typeof cause?.eventId === 'string' && Number.isInteger(cause.depth));
+  check.that(isCause, 'cause', 'the context of a handler or step', cause);
   check.durationMs('delayMs', options.delayMs);
   check.count('priority', options.priority, { min: -100, max: 100 });
 }

@@ -48,7 +48,7 @@ export function resolveFollowUpNames(config: FollowUps, owner: string): FollowUp
 /** Returns the type of an event that an option names or refers to. @throws {InvalidOptionError} */
 export function resolveEventName(event: EventRef<never, unknown> | string | undefined, option: string): string | undefined {
   if (event === undefined) return undefined;
-  const type: unknown = typeof event === 'object' && event !== null ? event.type : event;
+  const type = typeof event === 'object' && event !== null ? event.type : event;
   checkName(type, option);
   return type;
 }

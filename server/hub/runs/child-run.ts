@@ -4,12 +4,12 @@ import type { Envelope, RunWait } from '../../transports/transport.js';
 import { DepthLimitError, WorkflowCancelledError } from '../errors.js';
 import { createFollowUps } from '../events/follow-ups.js';
 import { type HandlerHost, maxDepth } from '../events/outcome-recorder.js';
-import type { HubWorkflow } from './workflow.js';
+import type { AnyWorkflow } from './workflow.js';
 
 /** Creates the wait of `step.invoke`, which starts the child run. @throws if the input does not fit its schema */
 export async function createChildWait(
   key: string,
-  child: HubWorkflow,
+  child: AnyWorkflow,
   input: unknown,
   parent: Envelope,
   host: HandlerHost,

@@ -10,11 +10,11 @@ import type { StepRequest } from './replay.js';
 import { entryKey, type StepEntry, slotOf, writeEntry } from './run-entry.js';
 import type { ResolvedStepOptions } from './run-scope.js';
 import { StepContext } from './step-context.js';
-import type { HubWorkflow } from './workflow.js';
+import type { AnyWorkflow } from './workflow.js';
 
 /** Run whose steps are attempted. */
 export interface AttemptRun {
-  readonly workflow: HubWorkflow;
+  readonly workflow: AnyWorkflow;
   readonly delivery: Delivery;
   readonly host: HandlerHost;
   /** Input of the run as its function receives it. */

@@ -2,6 +2,8 @@ import { maxDurationMs } from '../../max-duration.js';
 import { checkName, OptionChecker } from '../../options.js';
 import type { Logger } from '../../transports/logger.js';
 import type { RunWait, WaitResolution } from '../../transports/transport.js';
+import type { EmitOptions } from '../events/emit.js';
+import type { EventRef } from '../events/event-ref.js';
 import { createChildWait } from './child-run.js';
 import { RunLimitError, StepFailedError } from './errors.js';
 import { mapElements } from './map-elements.js';
@@ -10,6 +12,7 @@ import type { ResolvedStepOptions } from './run-scope.js';
 import type { AttemptedStep } from './step-attempt.js';
 import type { RunCtx, Step, StepOptions, WaitOptions } from './step.js';
 import { resolveStepOptions } from './step-options.js';
+import type { WorkflowRef } from './workflow-ref.js';
 import type { WaitingStep, WorkflowRun } from './workflow-run.js';
 
 /** Maximum number of steps per run. The elements of `step.map` have a limit of their own, which is the same. */
@@ -94,11 +97,17 @@ export class StepTools {
           return JSON.parse(output) as unknown;
         });
       },
-      emit: async (name: string, ...args: Parameters<typeof host.draftEvent> extends [unknown, ...infer A] ? A : never) => {
+      emit: async (
+        name: string,
+        event: EventRef<never, unknown> | string,
+        payload: unknown,
+        options?: EmitOptions,
+      ) => {
         checkName(name, 'name of step.emit');
         this.#count();
-        const output = await this.#attempt('emit', replay.nextId(name), ({ emit }) => emit(...args), {});
-        return JSON.parse(output) as unknown;
+        // `Step` checks the payload against the reference.
+        const emit: AttemptedStep['call'] = (ctx) => ctx.emit(event as string, payload, options);
+        return JSON.parse(await this.#attempt('emit', replay.nextId(name), emit, {})) as unknown;
       },
       sleep: async (name: string, ms: number) => {
         checkName(name, 'name of step.sleep');
@@ -118,7 +127,7 @@ export class StepTools {
           return { key, delayMs };
         });
       },
-      waitForEvent: async (name: string, event: Parameters<typeof host.eventType>[0], options: WaitOptions = {}) => {
+      waitForEvent: async (name: string, event: EventRef<never, unknown> | string, options: WaitOptions = {}) => {
         checkName(name, 'name of step.waitForEvent');
         const check = new OptionChecker(options, ['key', 'timeoutMs'], 'step.waitForEvent');
         check.name('key', options.key);
@@ -128,7 +137,7 @@ export class StepTools {
         const resolution = await this.#wait('event', name, (key) => ({ key, event: { type, key: eventKey }, delayMs }));
         return resolution.by === 'event' ? resolution.payload : null;
       },
-      invoke: async (name: string, workflow: never, input: unknown) => {
+      invoke: async (name: string, workflow: WorkflowRef<never> | string, input: unknown) => {
         checkName(name, 'name of step.invoke');
         const child = host.findWorkflow(workflow);
         const resolution = await this.#wait('invoke', name, (key) =>

@@ -3,7 +3,7 @@ import { FatalError } from '../../errors.js';
 import { HubStoppedError, WorkflowFailedError } from '../errors.js';
 import type { HandlerCtx } from '../events/context.js';
 import { deferred, testHub } from '../hub.fixture.js';
-import { createWorkflow, type StepCtx, type WorkflowConfig, type WorkflowStep } from './workflow.js';
+import { createWorkflow, type StepCtx, type UntypedWorkflowConfig, type WorkflowStep } from './workflow.js';
 
 const pass = ({ payload }: StepCtx): unknown => payload;
 
@@ -193,7 +193,7 @@ describe('workflow run', () => {
     const note = (ctx: StepCtx): void => {
       ran.push([ctx.workflow.step, ctx.idempotencyKey, ctx.attempt]);
     };
-    const define = (hang: boolean): WorkflowConfig => ({
+    const define = (hang: boolean): UntypedWorkflowConfig => ({
       name: 'w',
       steps: [
         { name: 'a', handler: (ctx) => note(ctx) },

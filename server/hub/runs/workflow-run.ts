@@ -10,7 +10,7 @@ import { entryKey, slotOf, writeEntry } from './run-entry.js';
 import type { RunScope } from './run-scope.js';
 import { type AttemptedStep, type AttemptRun, StepAttempt } from './step-attempt.js';
 import { StepTools } from './step-tools.js';
-import type { HubWorkflow } from './workflow.js';
+import type { AnyWorkflow } from './workflow.js';
 
 /** Delay before a released run is delivered again, in milliseconds. */
 const releaseDelayMs = 1_000;
@@ -26,7 +26,7 @@ export interface WaitingStep extends StepRequest {
 export type RequestedStep = AttemptedStep | WaitingStep;
 
 /** Advances a workflow run for one delivery. */
-export function runWorkflow(workflow: HubWorkflow, delivery: Delivery, host: HandlerHost): void {
+export function runWorkflow(workflow: AnyWorkflow, delivery: Delivery, host: HandlerHost): void {
   new WorkflowRun(workflow, delivery, host).start();
 }
 
@@ -36,7 +36,7 @@ export function runWorkflow(workflow: HubWorkflow, delivery: Delivery, host: Han
  * nothing refers to it, and the function is called again by the delivery that resumes the run.
  */
 export class WorkflowRun implements AttemptRun {
-  readonly workflow: HubWorkflow;
+  readonly workflow: AnyWorkflow;
   readonly delivery: Delivery;
   readonly host: HandlerHost;
   readonly replay: Replay<RequestedStep>;
@@ -55,7 +55,7 @@ export class WorkflowRun implements AttemptRun {
   #isScheduled = false;
   #isOver = false;
 
-  constructor(workflow: HubWorkflow, delivery: Delivery, host: HandlerHost) {
+  constructor(workflow: AnyWorkflow, delivery: Delivery, host: HandlerHost) {
     this.workflow = workflow;
     this.delivery = delivery;
     this.host = host;
@@ -187,17 +187,21 @@ export class WorkflowRun implements AttemptRun {
   #startHeld(): void {
     if (this.#isStoring) return;
     for (let step = this.replay.held; step !== undefined; step = this.replay.held) {
-      if (this.#patches.length > 0 || isWait(step)) {
+      if (this.#patches.length > 0 || !isReady(step)) {
         void this.#store();
         return;
       }
       this.replay.takeHeld();
-      const attempt = new StepAttempt(step, this);
-      this.#attempts.add(attempt);
-      attempt.start();
+      this.#attempt(step);
       if (this.#isOver) return;
     }
     if (this.#isIdle()) this.#suspend();
+  }
+
+  #attempt(step: AttemptedStep): void {
+    const attempt = new StepAttempt(step, this);
+    this.#attempts.add(attempt);
+    attempt.start();
   }
 
   /** Stores waits before any later step starts. */
@@ -210,7 +214,7 @@ export class WorkflowRun implements AttemptRun {
         await this.record(key, JSON.stringify(this.#patches.splice(0)));
       }
       const waits: RunWait[] = [];
-      for (let step = this.replay.held; step !== undefined && isWait(step); step = this.replay.held) {
+      for (let step = this.replay.held; step !== undefined && !isReady(step); step = this.replay.held) {
         this.replay.takeHeld();
         const wait = await this.#createWait(step);
         if (wait !== undefined) waits.push(wait);
@@ -298,8 +302,7 @@ export class WorkflowRun implements AttemptRun {
     for (let depth = 0; depth < 10 && current instanceof Error; depth += 1) {
       const slot = this.#failedSlots.get(current);
       if (slot !== undefined) {
-        const isDirect = current === error && current instanceof StepFailedError;
-        return { slot, failure: isDirect ? current.failure : errorInfo(error) };
+        return { slot, failure: error instanceof StepFailedError ? error.failure : errorInfo(error) };
       }
       current = current.cause;
     }
@@ -349,7 +352,7 @@ function isAttempted(step: RequestedStep): step is AttemptedStep {
   return step.kind === 'run' || step.kind === 'emit';
 }
 
-/** A step that sleeps until its next attempt waits too. */
-function isWait(step: RequestedStep): boolean {
-  return !isAttempted(step) || (step.failed !== undefined && !step.failed.isDue);
+/** A step whose attempt failed is not ready before the time of its retry. */
+function isReady(step: RequestedStep): step is AttemptedStep {
+  return isAttempted(step) && (step.failed === undefined || step.failed.isDue);
 }

@@ -62,7 +62,7 @@ async function startHub(transport: Transport, clock: FakeClock, script: Script, 
         name,
         timeoutMs: 100,
         retry: { maxAttempts, initialDelayMs: 20, jitter: false },
-        handler: (ctx) => perform(ctx, script[index] ?? [], journal, clock),
+        handler: (ctx: StepCtx) => perform(ctx, script[index] ?? [], journal, clock),
       })),
     }),
   );

@@ -77,6 +77,14 @@ export interface WorkflowConfig<TInput = never, TResult = never, TStart = TInput
   retain?: RetainOptions;
 }
 
+/** Options of `createWorkflow` for a list of steps whose length is known only at run time. */
+export interface UntypedWorkflowConfig extends Omit<WorkflowConfig, 'input' | 'trigger'> {
+  input?: StandardSchemaV1 | JsonSchema;
+  trigger?: EventRef<never, unknown> | string;
+  /** One or more steps, which run in sequence. */
+  steps: readonly WorkflowStep[];
+}
+
 /** Checked {@link WorkflowStep}. */
 export interface ResolvedStep {
   readonly name: string;
@@ -87,7 +95,7 @@ export interface ResolvedStep {
 }
 
 /** Workflow: a function, or a list of steps, whose steps are recorded. `hub.workflow` registers it. */
-export interface HubWorkflow<in TInput = never, out TResult = unknown> extends WorkflowRef<TInput, TResult> {
+export interface HubWorkflow<in TInput = unknown, out TResult = unknown> extends WorkflowRef<TInput, TResult> {
   readonly description?: string;
   readonly trigger?: string;
   readonly version: number;
@@ -99,6 +107,9 @@ export interface HubWorkflow<in TInput = never, out TResult = unknown> extends W
   /** Runs the steps. Called by the hub. */
   readonly run: RunFunction;
 }
+
+/** Workflow with any types of input and result. */
+export type AnyWorkflow = HubWorkflow<never>;
 
 type Result<T> = Recorded<Awaited<T>>;
 /** Infers the input from the payload alone: an annotated context leaves `workflow.input` unknown. */
@@ -154,10 +165,8 @@ export function createWorkflow<I, A, B, C, D, E, F, G, H, S = I>(
   config: List<I, H, S, [First<I, A>, Next<I, A, B>, Next<I, B, C>, Next<I, C, D>, Next<I, D, E>, Next<I, E, F>, Next<I, F, G>, Next<I, G, H>]>,
 ): HubWorkflow<S, Result<H>>;
 /** Creates a workflow of a list whose length is known only at run time, or of more than eight steps: payloads are `unknown`. */
-export function createWorkflow<T extends readonly WorkflowStep<never>[]>(
-  config: WorkflowConfig & { steps: readonly [...T] & DynamicList<T> },
-): HubWorkflow<unknown>;
-export function createWorkflow(config: AnyConfig): HubWorkflow {
+export function createWorkflow(config: UntypedWorkflowConfig): HubWorkflow;
+export function createWorkflow(config: AnyConfig): HubWorkflow<unknown, never> {
   checkName(config?.name, 'name of a workflow');
   const { name, description, version = 1, input } = config;
   const owner = `workflow ${quote(name)}`;
@@ -180,23 +189,17 @@ export function createWorkflow(config: AnyConfig): HubWorkflow {
     retain: resolveRetention(config.retain, owner),
     steps,
     followUps: resolveFollowUpNames(config, owner),
+    // The overloads give the workflow the types of its function.
     run: run === undefined ? (scope) => runStepList(steps, scope) : ({ ctx }) => run(ctx),
   };
 }
 
 /** Returns `true` for a result of {@link createWorkflow}. */
-export function isWorkflow(value: unknown): value is HubWorkflow {
+export function isWorkflow(value: unknown): value is AnyWorkflow {
   return typeof value === 'object' && value !== null && 'name' in value && 'steps' in value && 'followUps' in value;
 }
 
-/** Accepts arrays and no tuples, whose payloads are checked, unless they have more than eight steps. */
-type DynamicList<T extends readonly unknown[]> = number extends T['length']
-  ? unknown
-  : T extends readonly [unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, unknown, ...unknown[]]
-    ? unknown
-    : never;
-
-interface AnyConfig extends WorkflowConfig<unknown, never, unknown> {
+interface AnyConfig extends Omit<UntypedWorkflowConfig, 'steps'> {
   run?: unknown;
   steps?: readonly unknown[];
 }
