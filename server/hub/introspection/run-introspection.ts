@@ -81,12 +81,15 @@ export function introspectRun(
   for (const [key, value] of record.checkpoints) {
     const step = introspectEntry(key, value, query);
     if (step !== undefined) add(step);
+    else applyBookkeeping(key, value, envelope.replays, steps);
   }
   for (const wait of record.waits) add(introspectWait(wait, steps));
   let isNext = true;
   for (const { name } of listed) {
-    if (steps.has(slotOf('run', name))) continue;
-    // Steps of a list run in sequence: the first one without an entry is the current one.
+    const known = steps.get(slotOf('run', name));
+    // Steps of a list run in sequence: the first one that is not completed is the current one.
+    if (known !== undefined) isNext &&= known.status === 'completed';
+    if (known !== undefined) continue;
     add({ name, kind: 'run', status: isNext && (status === 'active' || status === 'failed') ? status : 'waiting' });
     isNext = false;
   }
@@ -118,6 +121,15 @@ function introspectEntry(key: string, value: string, query: RunQuery): StepIntro
   // Recorded by the transport, or by the engine if the wait could not be created.
   const resolution = JSON.parse(value) as WaitResolution | StepEntry;
   return 'by' in resolution ? resolvedStep(role, id, resolution, query) : recordedStep(role, id, resolution);
+}
+
+/** Applies what the record says of a step beside its result: a retry began, or a replay runs the step again. */
+function applyBookkeeping(key: string, value: string, replays: number, steps: Map<string, StepIntrospection>): void {
+  const { role, id, generation, attempt } = parseEntryKey(key);
+  if (role === 'ended' && generation < replays) steps.delete(JSON.parse(value) as string);
+  if (role !== 'retry') return;
+  const step = steps.get(slotOf('run', id));
+  if (step !== undefined) steps.set(slotOf('run', id), { ...step, attempt: attempt + 1 });
 }
 
 function recordedStep(kind: StepKind, name: string, entry: StepEntry): StepIntrospection {
