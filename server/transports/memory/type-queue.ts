@@ -1,12 +1,11 @@
 import type { Subscription } from '../transport.js';
 import { DeadLetters } from './dead-letters.js';
-import type { Entry } from './entry.js';
+import type { Entry, StoredWait } from './entry.js';
 import { type DelayedItem, DelayQueue } from './queues/delay-queue.js';
 import { RateWindow } from './queues/rate-window.js';
 import { WaitingList } from './queues/waiting-list.js';
 import type { RevisionCounter } from './revision-counter.js';
 import { RunLog } from './run-log.js';
-import type { StoredWait } from './run-waits.js';
 import { TypeStats } from './type-stats.js';
 
 /** One event type in one service: waiting and delayed entries, limits, statistics, dead letters and runs. */
