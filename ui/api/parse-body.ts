@@ -44,6 +44,7 @@ const countFields = {
   failed: number,
   pending: number,
   active: number,
+  suspended: number,
   retried: number,
   lastReceivedAt: optional(number),
   lastFailedAt: optional(number),
