@@ -177,16 +177,24 @@ const leaf: fc.Arbitrary<Statement> = fc.oneof(
   fc.record({ do: fc.constant('wait' as const), key: fc.constantFrom(...keys), timeoutMs: fc.nat(300) }),
   fc.record({ do: fc.constant('map' as const), count: fc.nat(4) }),
 );
-const { program }: { program: fc.Arbitrary<Program> } = fc.letrec<{ statement: Statement; program: Program }>((tie) => ({
-  statement: fc.oneof(
-    { depthSize: 'small', withCrossShrink: true },
-    leaf,
-    fc.record({ do: fc.constant('invoke' as const), program: tie('program') }),
-    fc.record({ do: fc.constant('all' as const), branches: fc.array(tie('program'), { minLength: 1, maxLength: 3 }) }),
-    fc.record({ do: fc.constant('race' as const), branches: fc.array(tie('program'), { minLength: 1, maxLength: 3 }) }),
-  ),
-  program: fc.array(tie('statement'), { maxLength: 4 }),
-}));
+const { program }: { program: fc.Arbitrary<Program> } = fc.letrec<{ statement: Statement; program: Program }>(
+  (tie) => ({
+    statement: fc.oneof(
+      { depthSize: 'small', withCrossShrink: true },
+      leaf,
+      fc.record({ do: fc.constant('invoke' as const), program: tie('program') }),
+      fc.record({
+        do: fc.constant('all' as const),
+        branches: fc.array(tie('program'), { minLength: 1, maxLength: 3 }),
+      }),
+      fc.record({
+        do: fc.constant('race' as const),
+        branches: fc.array(tie('program'), { minLength: 1, maxLength: 3 }),
+      }),
+    ),
+    program: fc.array(tie('statement'), { maxLength: 4 }),
+  }),
+);
 const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
   fc.record({ do: fc.constant('advance' as const), ms: fc.nat(80) }),
   fc.record({ do: fc.constant('crash' as const) }),
