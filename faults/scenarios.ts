@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createWorkflow, FatalError, type Hub, UnknownDeadLetterError } from 'hubline';
+import { createWorkflow, FatalError, type Hub, type StepCtx, UnknownDeadLetterError } from 'hubline';
 import { writeLedger } from './ledger.js';
 
 /** Registers the events of a scenario on a worker's hub. */
@@ -66,7 +66,7 @@ function flow(hub: Hub, ledger: string, variant: string): void {
       steps: names.map((name) => ({
         name,
         retry: { maxAttempts: 3, initialDelayMs: 20 },
-        async handler({ attempt, workflow }) {
+        async handler({ attempt, workflow }: StepCtx) {
           // The trigger emits `Work`.
           const { n } = workflow.input as Work;
           writeLedger(ledger, `start ${name}`, String(n), attempt);
