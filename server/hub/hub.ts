@@ -8,8 +8,10 @@ import type { EventConfig } from './events/event.js';
 import type { EventRef } from './events/event-ref.js';
 import type { JsonSchema } from './events/schema.js';
 import type { HubIntrospection } from './introspection/introspection.js';
-import type { HubWorkflow } from './runs/workflow.js';
+import type { RunIntrospection, RunQuery } from './introspection/run-introspection.js';
+import type { AnyWorkflow } from './runs/workflow.js';
 import type { WorkflowHandle } from './runs/workflow-handle.js';
+import type { WorkflowRef } from './runs/workflow-ref.js';
 
 /** Options of `createHub`. */
 export interface HubOptions {
@@ -62,7 +64,7 @@ export interface Hub {
     config: Omit<EventConfig<TPayload>, 'schema'> & { schema?: JsonSchema },
   ): EventRef<TPayload>;
   /** Registers a workflow. Call it before `start`. @throws {DuplicateNameError | HubStartedError} */
-  workflow(workflow: HubWorkflow): HubWorkflow;
+  workflow<TWorkflow extends AnyWorkflow>(workflow: TWorkflow): TWorkflow;
   /**
    * Checks follow-ups and triggers, then starts to consume events.
    *
@@ -75,7 +77,19 @@ export interface Hub {
    *
    * @throws {UnknownWorkflowError} and the errors of `emit`
    */
-  startWorkflow(workflow: HubWorkflow | string, payload: unknown, options?: EmitOptions): Promise<WorkflowHandle>;
+  startWorkflow<TInput, TResult>(
+    workflow: WorkflowRef<TInput, TResult>,
+    input: NoInfer<TInput>,
+    options?: EmitOptions,
+  ): Promise<WorkflowHandle<TResult>>;
+  startWorkflow(workflow: string, input: unknown, options?: EmitOptions): Promise<WorkflowHandle>;
+  /**
+   * Returns the state of a run of this hub's service: the attempts, times and errors of its steps, and what it waits
+   * for. Contains the recorded results only with `outputs: true`.
+   *
+   * @throws {UnknownWorkflowError | UnknownRunError | InvalidOptionError}
+   */
+  run(workflow: WorkflowRef<never> | string, id: string, options?: RunQuery): Promise<RunIntrospection>;
   /** Returns counts, durations and history of one event type. @throws {UnknownEventError} */
   metrics(type: string): Promise<EventMetrics>;
   /** Returns the last 20 terminal failures of one event type, newest first. @throws {UnknownEventError} */

@@ -6,12 +6,13 @@ import type { EventRef } from './events/event-ref.js';
 import { type HandlerInfo, handlerInfo } from './introspection/handler-info.js';
 import { agentsRevision, describeHub, type HubDescription } from './introspection/hub-description.js';
 import { nearestNames } from './nearest-names.js';
-import type { HubWorkflow } from './runs/workflow.js';
+import type { AnyWorkflow } from './runs/workflow.js';
+import type { WorkflowRef } from './runs/workflow-ref.js';
 
 /** Events and workflows that are registered on one hub. */
 export class Registry {
   readonly #events = new Map<string, RegisteredEvent>();
-  readonly #workflows = new Map<string, HubWorkflow>();
+  readonly #workflows = new Map<string, AnyWorkflow>();
   // Stored separately: each poll of the dashboard reads it, and thousands of types may have no agent.
   readonly #handlerInfos: HandlerInfo[] = [];
 
@@ -23,7 +24,7 @@ export class Registry {
     return this.#events.values();
   }
 
-  get workflows(): Iterable<HubWorkflow> {
+  get workflows(): Iterable<AnyWorkflow> {
     return this.#workflows.values();
   }
 
@@ -35,7 +36,7 @@ export class Registry {
   }
 
   /** @throws {DuplicateNameError} */
-  addWorkflow(workflow: HubWorkflow): void {
+  addWorkflow(workflow: AnyWorkflow): void {
     if (this.#workflows.has(workflow.name)) throw new DuplicateNameError('workflow', workflow.name);
     this.#workflows.set(workflow.name, workflow);
     for (const { handler } of workflow.steps) this.#addInfo(handler);
@@ -50,7 +51,7 @@ export class Registry {
   }
 
   /** Returns a registered event. @throws {UnknownEventError | InvalidOptionError} */
-  event(target: EventRef | string): RegisteredEvent {
+  event(target: EventRef<never, unknown> | string): RegisteredEvent {
     return this.eventOfType(typeof target === 'string' ? target : target?.type);
   }
 
@@ -65,7 +66,7 @@ export class Registry {
   }
 
   /** Returns a registered workflow. @throws {UnknownWorkflowError | InvalidOptionError} */
-  workflow(target: HubWorkflow | string): HubWorkflow {
+  workflow(target: WorkflowRef<never> | string): AnyWorkflow {
     const name = typeof target === 'string' ? target : target?.name;
     if (typeof name !== 'string') {
       throw new InvalidOptionError('workflow', 'a name or the result of createWorkflow', target);

@@ -10,7 +10,9 @@ export interface Counts {
   readonly pending: number;
   /** Handlers that are running. Part of `pending`. */
   readonly active: number;
-  /** Failed attempts that were scheduled for a retry. */
+  /** Runs that wait for time, an event or a child run and hold no process. Part of `pending`. */
+  readonly suspended: number;
+  /** Attempts that failed and were scheduled again. */
   readonly retried: number;
   /** Epoch milliseconds of the last acceptance; absent until an event is received. */
   readonly lastReceivedAt?: number;

@@ -1,6 +1,7 @@
 import type { HandlerFunction } from '../events/context.js';
 import type { RegisteredEvent } from '../events/event.js';
-import type { HubWorkflow, ResolvedStep } from '../runs/workflow.js';
+import type { ResolvedStep } from '../runs/step-list.js';
+import type { AnyWorkflow } from '../runs/workflow.js';
 import { type HandlerInfo, handlerInfo } from './handler-info.js';
 import type { AgentIntrospection, EventIntrospection, WorkflowIntrospection } from './introspection.js';
 
@@ -22,7 +23,7 @@ export interface HubDescription {
 export function describeHub(
   service: string,
   events: readonly RegisteredEvent[],
-  workflows: readonly HubWorkflow[],
+  workflows: readonly AnyWorkflow[],
   handlerInfos: readonly HandlerInfo[],
 ): HubDescription {
   return {
@@ -64,7 +65,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-function describeWorkflow({ name, description, trigger, steps, followUps }: HubWorkflow): WorkflowDescription {
+function describeWorkflow({ name, description, trigger, steps, followUps }: AnyWorkflow): WorkflowDescription {
   return {
     name,
     ...(description !== undefined && { description }),

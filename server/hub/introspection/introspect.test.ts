@@ -50,6 +50,7 @@ describe('introspection', () => {
             pending: 0,
             active: 0,
             retried: 0,
+            suspended: 0,
             lastReceivedAt: clock.now(),
           },
         },

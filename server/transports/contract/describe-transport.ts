@@ -7,7 +7,13 @@ import { describeFleets } from './fleets.js';
 import { describeKeyValues } from './key-values.js';
 import { describeRuns } from './runs.js';
 import { describeStatistics } from './statistics.js';
+import { describeSuspensions } from './suspensions.js';
 import { describeWorkerQueues } from './worker-queues.js';
+
+/** Returns `true` if the transport records waits and emits of runs. */
+export function suspendsRuns(name: string): boolean {
+  return name !== 'redis';
+}
 
 /** Registers the tests that every transport must pass. */
 export function describeTransport(name: string, setup: () => Promise<ContractHarness>): void {
@@ -19,6 +25,7 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
     describeFleets(stage);
     describeRuns(stage);
     describeDeadLetters(stage);
+    if (suspendsRuns(name)) describeSuspensions(stage);
     describeStatistics(stage);
     describeKeyValues(stage);
   });

@@ -8,6 +8,7 @@ import type { Envelope, Receipt, RunRecord, Subscription, TypeCounts } from '../
 import { ConsumerGroup, type GroupHost } from './consumer-group.js';
 import { DedupeWindow } from './dedupe-window.js';
 import { RevisionCounter } from './revision-counter.js';
+import { RunWaits } from './run-waits.js';
 import { latestFailures, minuteOf, sumMetrics, type TypeStats } from './type-stats.js';
 
 const maxDedupeIdsPerType = 1_000_000;
@@ -23,6 +24,7 @@ export class Broker implements GroupHost {
   readonly clock: Clock;
   readonly maxDeadLetters: number;
   readonly revision: RevisionCounter = new RevisionCounter();
+  readonly waits: RunWaits;
   readonly #maxPending: number;
   readonly #id = randomUUID().slice(0, 8);
   readonly #groups = new Map<string, ConsumerGroup>();
@@ -33,6 +35,7 @@ export class Broker implements GroupHost {
 
   constructor(clock: Clock, { maxPending, maxDeadLetters }: { maxPending: number; maxDeadLetters: number }) {
     this.clock = clock;
+    this.waits = new RunWaits(clock);
     this.#maxPending = maxPending;
     this.maxDeadLetters = maxDeadLetters;
   }
@@ -80,8 +83,18 @@ export class Broker implements GroupHost {
   /** Follow-ups are accepted even past `maxPending`: the outcome is already recorded. */
   recordEnd(followUps: readonly Envelope[], from: ConsumerGroup): void {
     this.#pending -= 1;
+    this.acceptEmits(followUps, from);
+  }
+
+  acceptEmits(envelopes: readonly Envelope[], from: ConsumerGroup): void {
+    if (envelopes.length === 0) return;
     const now = this.clock.now();
-    for (const envelope of followUps) this.#accept(envelope, from, now);
+    for (const envelope of envelopes) this.#publishOne(envelope, from, now);
+  }
+
+  acceptChild(envelope: Envelope, group: ConsumerGroup): void {
+    this.#pending += 1;
+    group.accept(envelope, this.clock.now());
   }
 
   /** Accepts the event of a dead letter of the group again; `false` if there is no such dead letter. */
@@ -169,12 +182,14 @@ export class Broker implements GroupHost {
       stats.countReceived(now);
       stats.countCompleted(now);
     }
+    this.waits.resolveByEvent(envelope);
     if (route === undefined) return;
     this.#pending += route.handlers.size + route.triggers.size;
     for (const group of route.handlers) group.accept(envelope, now);
     for (const { group, type, idSuffix } of route.triggers.values()) {
       const { id, depth } = envelope;
-      group.accept({ ...envelope, id: id + idSuffix, type, depth: depth + 1, dedupe: undefined }, now);
+      const triggered = { id: id + idSuffix, type, depth: depth + 1, dedupe: undefined, key: undefined, causeId: id };
+      group.accept({ ...envelope, ...triggered }, now);
     }
   }
 

@@ -1,4 +1,5 @@
-import type { Envelope } from '../transport.js';
+import type { Envelope, RunWait } from '../transport.js';
+import type { DelayedItem } from './queues/delay-queue.js';
 
 /** An accepted event until its outcome is recorded. */
 export interface Entry {
@@ -9,12 +10,35 @@ export interface Entry {
   /** The lease of the running attempt. */
   lease: Lease | undefined;
   readonly checkpoints: Map<string, string> | undefined;
+  /** Open waits of a run by key. */
+  waits: Map<string, StoredWait> | undefined;
+  /** The run left its process and waits. */
+  isSuspended: boolean;
 }
 
 /** Right of one attempt to record the outcome of its entry. */
 export interface Lease {
   /** Frees the slot that the attempt takes. */
   release(): void;
+  /** Tells the consumer of an entry that was recorded for its run. */
+  recorded(key: string, value: string): void;
   /** Ends the lease: a later commit changes nothing. */
   revoke(reason: Error): void;
+}
+
+/** Open wait of a run. */
+export interface StoredWait {
+  readonly wait: RunWait;
+  readonly owner: WaitOwner;
+  readonly entry: Entry;
+  /** Epoch milliseconds. */
+  readonly since: number;
+  timer: DelayedItem<StoredWait> | undefined;
+}
+
+/** Consumer group whose runs wait. */
+export interface WaitOwner {
+  /** Called after a resolution is recorded for a run. */
+  recorded(entry: Entry, key: string, value: string): void;
+  cancelTimer(stored: StoredWait): void;
 }

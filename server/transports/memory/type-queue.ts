@@ -1,7 +1,7 @@
 import type { Subscription } from '../transport.js';
 import { DeadLetters } from './dead-letters.js';
-import type { Entry } from './entry.js';
-import { DelayQueue } from './queues/delay-queue.js';
+import type { Entry, StoredWait } from './entry.js';
+import { type DelayedItem, DelayQueue } from './queues/delay-queue.js';
 import { RateWindow } from './queues/rate-window.js';
 import { WaitingList } from './queues/waiting-list.js';
 import type { RevisionCounter } from './revision-counter.js';
@@ -17,6 +17,8 @@ export class TypeQueue {
   runs: RunLog | undefined;
   readonly #waiting = new WaitingList<Entry>();
   readonly #delayed = new DelayQueue<Entry>();
+  readonly #timers = new DelayQueue<StoredWait>();
+  readonly #onDue: (wait: StoredWait) => void;
   #concurrency = Number.POSITIVE_INFINITY;
   #rate: RateWindow | undefined;
   /** The type has its own concurrency or rate, so its deliveries take no slot of the shared concurrency. */
@@ -26,14 +28,24 @@ export class TypeQueue {
   /** Time of the dispatcher's next timer for the queue. */
   wakeAt: number = Number.POSITIVE_INFINITY;
 
-  constructor(type: string, maxDeadLetters: number, transportRevision: RevisionCounter) {
+  /** @param onDue resolves a wait by time */
+  constructor(
+    type: string,
+    maxDeadLetters: number,
+    transportRevision: RevisionCounter,
+    onDue: (wait: StoredWait) => void,
+  ) {
     this.type = type;
     this.stats = new TypeStats(transportRevision);
     this.deadLetters = new DeadLetters(maxDeadLetters);
+    this.#onDue = onDue;
   }
 
-  subscribe({ concurrency, rate, keepsRuns }: Subscription): void {
-    if (keepsRuns === true) this.runs ??= new RunLog();
+  subscribe({ concurrency, rate, keepsRuns, retain }: Subscription): void {
+    if (keepsRuns === true) {
+      this.runs ??= new RunLog();
+      if (retain !== undefined) this.runs.retention = retain;
+    }
     this.hasOwnLimits = concurrency !== undefined || rate !== undefined;
     this.#concurrency = concurrency ?? Number.POSITIVE_INFINITY;
     // An unchanged rate continues its window: a restart must not allow a second burst.
@@ -53,9 +65,11 @@ export class TypeQueue {
     return this.#rate === undefined ? Number.NEGATIVE_INFINITY : this.#rate.openAt;
   }
 
-  /** Due time of the first delayed entry; `undefined` if no entry is delayed. */
+  /** Due time of the first delayed entry or of the first wait by time; `undefined` if there is neither. */
   get nextDueAt(): number | undefined {
-    return this.#delayed.nextDueAt;
+    const delayed = this.#delayed.nextDueAt ?? Number.POSITIVE_INFINITY;
+    const dueAt = Math.min(delayed, this.#timers.nextDueAt ?? Number.POSITIVE_INFINITY);
+    return dueAt === Number.POSITIVE_INFINITY ? undefined : dueAt;
   }
 
   push(entry: Entry): void {
@@ -66,8 +80,17 @@ export class TypeQueue {
     this.#delayed.push(entry, dueAt);
   }
 
-  /** Moves the delayed entries that are due to the waiting ones. */
+  addTimer(wait: StoredWait, dueAt: number): DelayedItem<StoredWait> {
+    return this.#timers.push(wait, dueAt);
+  }
+
+  removeTimer(timer: DelayedItem<StoredWait>): void {
+    this.#timers.delete(timer);
+  }
+
+  /** Moves the delayed entries that are due to the waiting ones, and resolves the waits that are due. */
   promoteDue(now: number): void {
+    for (let wait = this.#timers.shift(now); wait !== undefined; wait = this.#timers.shift(now)) this.#onDue(wait);
     for (let entry = this.#delayed.shift(now); entry !== undefined; entry = this.#delayed.shift(now)) this.push(entry);
   }
 

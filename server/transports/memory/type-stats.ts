@@ -16,6 +16,7 @@ export class TypeStats {
   completed = 0;
   failed = 0;
   active = 0;
+  suspended = 0;
   retried = 0;
   deduplicated = 0;
   lastReceivedAt: number | undefined;
@@ -52,6 +53,12 @@ export class TypeStats {
   /** Counts a running attempt as over, whether or not it has an outcome. */
   countRelease(): void {
     this.active -= 1;
+    this.markChanged();
+  }
+
+  /** Counts a run as suspended (1) or no longer so (-1). */
+  countSuspended(change: 1 | -1): void {
+    this.suspended += change;
     this.markChanged();
   }
 
