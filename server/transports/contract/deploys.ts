@@ -4,8 +4,8 @@ import type { Consumption, ContractStage } from './contract-stage.js';
 import { envelope } from './envelope.js';
 import { completed, failed, retry } from './outcome.js';
 
-/** Tests connections of one service with different subscriptions: deploys, canaries, roll-backs. */
-export function describeFleets({ advance, connect, consume, counts, next, until }: ContractStage): void {
+/** Tests events in all states while connections of one service with different subscriptions come and go. */
+export function describeDeploys({ advance, connect, consume, counts, next, until }: ContractStage): void {
   /** Completes what waits in the connections until so many events of the type are completed. */
   async function completeAll(type: string, count: number, ...connections: Consumption[]): Promise<void> {
     const [one] = connections;
@@ -18,7 +18,7 @@ export function describeFleets({ advance, connect, consume, counts, next, until 
     });
   }
 
-  describe('a fleet with different subscriptions', () => {
+  describe('deploys', () => {
     const variants: [string, Subscription, Subscription][] = [
       ['adds a concurrency', { type: 'a' }, { type: 'a', concurrency: 2 }],
       ['drops a concurrency', { type: 'a', concurrency: 2 }, { type: 'a' }],
@@ -150,51 +150,6 @@ export function describeFleets({ advance, connect, consume, counts, next, until 
       expect(await two.transport.replay(doomed.envelope.id)).toBe(true);
       await (await next(two)).commit(completed());
       expect(await counts(two.transport, 'a')).toMatchObject({ received: 3, completed: 2, failed: 1, pending: 0 });
-    });
-  });
-
-  describe('fairness', () => {
-    it('lets types take turns: a flood of one does not delay another', async () => {
-      const shop = await consume(['flood', 'small'], { concurrency: 2 });
-      await shop.transport.publish(Array.from({ length: 300 }, () => envelope('flood')));
-      await until(() => shop.waiting.length === 2);
-      await shop.transport.publish([envelope('small'), envelope('small'), envelope('small')]);
-      const order: string[] = [];
-      while (order.filter((type) => type === 'small').length < 3) {
-        const delivery = await next(shop);
-        order.push(delivery.envelope.type);
-        await delivery.commit(completed());
-      }
-      expect(order.length).toBeLessThanOrEqual(10);
-    });
-
-    it('starts a higher priority first within a type while other types hold the slots', async () => {
-      const shop = await consume(['a', 'b'], { concurrency: 1 });
-      await shop.transport.publish([envelope('b')]);
-      const running = await next(shop);
-      const [low, high] = [envelope('a', { priority: -5 }), envelope('a', { priority: 5 })];
-      await shop.transport.publish([low]);
-      await shop.transport.publish([high]);
-      await running.commit(completed());
-      for (const expected of [high, low]) {
-        const delivery = await next(shop);
-        expect(delivery.envelope.id).toBe(expected.id);
-        await delivery.commit(completed());
-      }
-    });
-
-    it('gives a type that was idle no more than its turns', async () => {
-      const shop = await consume(['a', 'b'], { concurrency: 1 });
-      await shop.transport.publish(Array.from({ length: 60 }, () => envelope('a')));
-      for (let n = 0; n < 40; n += 1) await (await next(shop)).commit(completed());
-      await shop.transport.publish(Array.from({ length: 20 }, () => envelope('b')));
-      const order: string[] = [];
-      for (let n = 0; n < 20; n += 1) {
-        const delivery = await next(shop);
-        order.push(delivery.envelope.type);
-        await delivery.commit(completed());
-      }
-      expect(Math.abs(order.filter((type) => type === 'a').length - 10)).toBeLessThanOrEqual(2);
     });
   });
 
