@@ -148,7 +148,8 @@ local service, change = take(), take()
 local settlement = key('settlement', service)
 if call('HGET', settlement, 'changes') == change then call('HSET', settlement, 'settled', change) end
 call('INCR', key('revision'))
-call('PUBLISH', key('settled'), service)
+-- Without the permission the processes learn of it with their next heartbeat.
+redis.pcall('PUBLISH', key('settled'), service)
 `,
 });
 
