@@ -1,8 +1,7 @@
 import { Deque } from './deque.js';
 
-/** Items that wait: those of a higher priority first, those of one priority in the order they came. */
+/** Priority queue: higher priorities first, first in first out within a priority. */
 export class WaitingList<T> {
-  // Most types use no priority: one deque then does it all.
   readonly #byPriority = new Map<number, Deque<T>>();
   #priorities: number[] = [];
   #size = 0;
@@ -16,7 +15,7 @@ export class WaitingList<T> {
     this.#size += 1;
   }
 
-  /** Puts an item before all others of its priority. */
+  /** Inserts an item before all others of its priority. */
   unshift(item: T, priority: number): void {
     this.#deque(priority).unshift(item);
     this.#size += 1;

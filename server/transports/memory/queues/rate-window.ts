@@ -1,6 +1,6 @@
-import type { RateLimit } from '../transport.js';
+import type { RateLimit } from '../../transport.js';
 
-/** Start times of the last `max` starts: the next one may come `perMs` after the oldest of them. */
+/** Sliding window over the last `max` starts: the next start is allowed `perMs` after the oldest of them. */
 export class RateWindow {
   readonly #perMs: number;
   readonly #starts: Float64Array;
@@ -11,12 +11,12 @@ export class RateWindow {
     this.#starts = new Float64Array(max).fill(Number.NEGATIVE_INFINITY);
   }
 
-  /** Whether it enforces these very limits, so that a new subscription may go on with it. */
-  limits(rate: RateLimit | undefined): boolean {
+  /** Returns whether the window enforces exactly this rate. */
+  enforces(rate: RateLimit | undefined): boolean {
     return rate?.max === this.#starts.length && rate.perMs === this.#perMs;
   }
 
-  /** When the next start is allowed; may be in the past. */
+  /** Time from which the next start is allowed; may be in the past. */
   get openAt(): number {
     return (this.#starts[this.#oldest] ?? 0) + this.#perMs;
   }

@@ -1,4 +1,4 @@
-/** A queue open at both ends, in a ring that doubles when full. */
+/** Double-ended queue in a ring buffer that doubles when full. */
 export class Deque<T> {
   #ring: (T | undefined)[] = new Array(8);
   #head = 0;
@@ -27,7 +27,7 @@ export class Deque<T> {
     this.#ring[this.#head] = undefined;
     this.#head = (this.#head + 1) & (this.#ring.length - 1);
     this.#size -= 1;
-    // A burst must not keep its ring for good.
+    // A burst must not leave a large ring behind.
     if (this.#size === 0 && this.#ring.length > 1024) {
       this.#ring = new Array(8);
       this.#head = 0;

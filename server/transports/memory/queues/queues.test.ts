@@ -6,7 +6,7 @@ import { RateWindow } from './rate-window.js';
 import { WaitingList } from './waiting-list.js';
 
 describe('Deque', () => {
-  it('does what an array does', () => {
+  it('behaves like an array', () => {
     const operation = fc.constantFrom('push', 'push', 'push', 'unshift', 'shift', 'remove');
     fc.assert(
       fc.property(fc.array(operation, { maxLength: 3_000 }), (operations) => {
@@ -33,7 +33,7 @@ describe('Deque', () => {
 });
 
 describe('DelayQueue', () => {
-  it('gives items by due time, those of one time in the order they came, and none before', () => {
+  it('returns items by due time, first in first out among equal times, and none early', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(50)), fc.nat(60), (dueTimes, now) => {
         const queue = new DelayQueue<number>();
@@ -50,7 +50,7 @@ describe('DelayQueue', () => {
 });
 
 describe('DelayQueue.remove', () => {
-  it('takes out one item and keeps the order of the others', () => {
+  it('removes one item and retains the order of the others', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(50), { minLength: 1 }), fc.nat(), (dueTimes, pick) => {
         const removed = pick % dueTimes.length;
@@ -67,7 +67,7 @@ describe('DelayQueue.remove', () => {
 });
 
 describe('WaitingList', () => {
-  it('gives the highest priority first, and within one priority the first come', () => {
+  it('returns the highest priority first, and first in first out within a priority', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: -3, max: 3 })), (priorities) => {
         const list = new WaitingList<number>();
@@ -82,7 +82,7 @@ describe('WaitingList', () => {
 });
 
 describe('RateWindow', () => {
-  it('never lets more than max starts into any window', () => {
+  it('never allows more than max starts per window', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 5 }), fc.array(fc.nat(40)), (max, gaps) => {
         const window = new RateWindow({ max, perMs: 100 });

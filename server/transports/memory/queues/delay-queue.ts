@@ -4,12 +4,12 @@ interface Delayed<T> {
   readonly item: T;
 }
 
-/** Items by due time, those of one time in the order they came: a binary heap. */
+/** Items by due time, first in first out among equal times: a binary heap. */
 export class DelayQueue<T> {
   readonly #heap: Delayed<T>[] = [];
   #order = 0;
 
-  /** Due time of the first item; `undefined` where there is none. */
+  /** Due time of the first item; `undefined` if the queue is empty. */
   get nextDueAt(): number | undefined {
     return this.#heap[0]?.dueAt;
   }
@@ -18,7 +18,7 @@ export class DelayQueue<T> {
     this.#rise({ dueAt, order: this.#order++, item }, this.#heap.length);
   }
 
-  /** Takes the first item if it is due at `now`. */
+  /** Removes and returns the first item if it is due at `now`. */
   shift(now: number): T | undefined {
     const first = this.#heap[0];
     if (first === undefined || first.dueAt > now) return undefined;
@@ -61,8 +61,7 @@ export class DelayQueue<T> {
   }
 
   #at(index: number): Delayed<T> {
-    // Callers stay below the heap's length.
-    return this.#heap[index] as Delayed<T>;
+    return this.#heap[index] as Delayed<T>; // callers stay below the heap's length
   }
 }
 
