@@ -10,6 +10,8 @@ export interface Counts {
   readonly pending: number;
   /** Handlers that are running. Part of `pending`. */
   readonly active: number;
+  /** Runs that wait for time, an event or a child run and hold no process. Part of `pending`. */
+  readonly suspended: number;
   /** Failed attempts that were scheduled for a retry. */
   readonly retried: number;
   /** Epoch milliseconds of the last acceptance; absent until an event is received. */

@@ -21,6 +21,7 @@ export function sumCounts(all: readonly ServiceTypeCounts[]): Counts {
     failed,
     pending: received - completed - failed,
     active: sum((counts) => counts.active),
+    suspended: sum((counts) => counts.suspended),
     retried: sum((counts) => counts.retried),
     ...(lastReceivedAt !== undefined && { lastReceivedAt }),
     ...(lastFailedAt !== undefined && { lastFailedAt }),

@@ -23,6 +23,12 @@ export interface Envelope {
   readonly dedupe: { readonly id: string; readonly windowMs: number } | undefined;
   /** Trace context, as the application's propagator wrote it. */
   readonly trace?: Readonly<Record<string, string>> | undefined;
+  /** Value of the type's `key` function, computed at emit. Waits and limits per key match on it. */
+  readonly key?: string | undefined;
+  /** Id of the event or run whose handler, step or outcome emitted this event. */
+  readonly causeId?: string | undefined;
+  /** Wait of another run of the same service that the end of this run resolves. */
+  readonly parent?: { readonly type: string; readonly id: string; readonly wait: string } | undefined;
 }
 
 /** Result of publishing an envelope. */
@@ -50,9 +56,45 @@ export interface Subscription {
   readonly rate?: RateLimit;
   /** Retain a {@link RunRecord} of each pending event and of the last 50 that ended. */
   readonly keepsRuns?: boolean;
+  /** Ended runs to keep. @default 50 completed and 200 failed, of any age */
+  readonly retain?: RunRetention;
   /** Accept a copy of each event of another type under this type. The id of the copy ends with `idSuffix`. */
   readonly trigger?: { readonly type: string; readonly idSuffix: string };
 }
+
+/** Number of ended runs that a service keeps of a workflow, and the time it keeps them. */
+export interface RunRetention {
+  readonly completed: number;
+  readonly failed: number;
+  /** Milliseconds since the end of a run; `undefined` keeps runs regardless of their age. */
+  readonly ageMs?: number | undefined;
+}
+
+/**
+ * Condition that a run waits for. Whichever of `delayMs`, `event` and `run` comes first resolves it;
+ * the transport then records the {@link WaitResolution} as an entry of the run and drops the others.
+ */
+export interface RunWait {
+  /** Key of the recorded resolution, unique within the run. */
+  readonly key: string;
+  /** Milliseconds until the wait resolves by time, measured by the transport's clock. */
+  readonly delayMs?: number | undefined;
+  /** Next accepted event of the type, with this key; any event of the type if `key` is `undefined`. */
+  readonly event?: { readonly type: string; readonly key: string | undefined } | undefined;
+  /** Child run, accepted together with the wait for the service of the run alone; its end resolves the wait. */
+  readonly run?: Envelope | undefined;
+  /** Events accepted if the child run is cancelled with the run that waits for it. */
+  readonly onCancel?: readonly Envelope[] | undefined;
+  /** Counts a retry of the run's type. */
+  readonly isRetry?: boolean | undefined;
+}
+
+/** Recorded value of a resolved {@link RunWait}, as JSON. `payload` and `result` are embedded as JSON, not as text. */
+export type WaitResolution =
+  | { readonly by: 'time' }
+  | { readonly by: 'event'; readonly id: string; readonly payload: unknown }
+  | { readonly by: 'run'; readonly status: 'completed'; readonly result: unknown }
+  | { readonly by: 'run'; readonly status: 'failed'; readonly error: ErrorInfo };
 
 /** Outcome of an attempt. The transport publishes `followUps` in the same step that records the outcome. */
 export type Outcome =
@@ -71,7 +113,14 @@ export type Outcome =
       /** The thrown value, for observers of the hub. Transports do not store it. */
       readonly thrown?: unknown;
     }
-  | { readonly status: 'retry'; readonly durationMs: number; readonly delayMs: number; readonly thrown?: unknown };
+  | { readonly status: 'retry'; readonly durationMs: number; readonly delayMs: number; readonly thrown?: unknown }
+  /**
+   * The run leaves the process until one of its waits resolves. No attempt is spent. `seen` is the number of recorded
+   * entries that the delivery knows: if the run has more by now, it becomes ready at once.
+   */
+  | { readonly status: 'suspended'; readonly durationMs: number; readonly seen: number }
+  /** The run becomes ready after `delayMs`, for another process if there is one. No attempt is spent. */
+  | { readonly status: 'released'; readonly durationMs: number; readonly delayMs: number };
 
 /**
  * Result of a commit. `ok`: the change is recorded. `already`: it was recorded before. `fenced`: the delivery lost its
@@ -90,10 +139,33 @@ export interface Delivery {
   onRevoked: ((reason: Error) => void) | undefined;
   /** Records the outcome and publishes the follow-ups in one step. */
   commit(outcome: Outcome): Promise<CommitResult>;
-  /** Checkpoints of earlier deliveries of this event, in order. */
+  /** Recorded entries of the run by key, in the order of recording. */
   readonly checkpoints: ReadonlyMap<string, string>;
-  /** Stores a value for later deliveries of this event; `already` if the key has a value. */
-  checkpoint(key: string, value: string): Promise<CommitResult>;
+  /**
+   * Records an entry, and accepts the events that it emitted, in one transaction, past `maxPending` if need be.
+   * `already`: this delivery recorded the key before (a resent request). `fenced`: the lease is over, or another
+   * delivery recorded the key.
+   */
+  checkpoint(key: string, value: string, emits?: readonly Envelope[]): Promise<CommitResult>;
+  /** Stores waits of the run in one transaction. A wait whose key is stored or resolved already is left as it is. */
+  wait(waits: readonly RunWait[]): Promise<CommitResult>;
+  /**
+   * Called for every entry that is recorded while this delivery holds the lease, its own entries included, in the
+   * order of recording, and before the promise of `checkpoint` resolves. The engine sets it.
+   */
+  onRecorded: ((key: string, value: string) => void) | undefined;
+}
+
+/** Open wait of a run. */
+export interface OpenWait {
+  readonly key: string;
+  /** Epoch milliseconds at which the wait was stored. */
+  readonly since: number;
+  /** Epoch milliseconds at which it resolves by time. */
+  readonly dueAt?: number | undefined;
+  readonly event?: { readonly type: string; readonly key: string | undefined } | undefined;
+  /** Id of the child run. */
+  readonly runId?: string | undefined;
 }
 
 /** State of one event of a type with `keepsRuns`. */
@@ -105,8 +177,9 @@ export interface RunRecord {
   readonly acceptedAt: number;
   /** Number of the next, running or last attempt. */
   readonly attempt: number;
-  readonly status: 'waiting' | 'active' | 'completed' | 'failed';
+  readonly status: 'waiting' | 'active' | 'suspended' | 'completed' | 'failed';
   readonly checkpoints: ReadonlyMap<string, string>;
+  readonly waits: readonly OpenWait[];
   /** Time of the outcome in epoch milliseconds; `undefined` while the run is pending. */
   readonly endedAt: number | undefined;
   /** Result of a completed run as JSON. */
@@ -212,7 +285,8 @@ export interface TransportManager {
   runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined>;
   /**
    * Ends a run of this service from outside, without a dead letter: revokes its lease with `reason` if it is running,
-   * and records the outcome. Returns `already` if the run has ended, `fenced` if it is unknown.
+   * and records the outcome. Its unresolved child runs end
+   * too, recursively, each with the error of `outcome` and the {@link RunWait.onCancel} of its wait. Returns `already` if the run has ended, `fenced` if it is unknown.
    */
   endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult>;
   /** Returns the descriptions of all open connections in all processes, unordered, at most a few seconds old. */

@@ -122,7 +122,7 @@ export class ConsumerGroup implements OutcomeSink {
       entry.attempt += 1;
       stats.countRetried();
       this.#enqueueDelayed(queue, entry, outcome.delayMs);
-    } else {
+    } else if (outcome.status === 'completed' || outcome.status === 'failed') {
       entry.ended = true;
       if (outcome.status === 'completed') stats.countCompleted(now);
       else stats.countFailed(now, envelope.id, attempt, outcome.error);

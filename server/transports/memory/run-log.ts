@@ -31,7 +31,7 @@ export class RunLog {
     if (this.#latest.length > keptRuns) this.#latest.shift();
   }
 
-  end(id: string, outcome: Exclude<Outcome, { status: 'retry' }>, now: number): void {
+  end(id: string, outcome: Extract<Outcome, { status: 'completed' | 'failed' }>, now: number): void {
     const run = this.#runs.get(id);
     if (run === undefined) return;
     run.ended =
@@ -103,6 +103,7 @@ function toRecord({ entry, acceptedAt, ended }: Run, service: string): RunRecord
     attempt,
     status: ended === undefined ? whileOpen : whenEnded,
     checkpoints: new Map(checkpoints),
+    waits: [],
     endedAt: ended?.at,
     result: ended?.result,
     error: ended?.error,

@@ -16,6 +16,7 @@ export class TypeStats {
   completed = 0;
   failed = 0;
   active = 0;
+  suspended = 0;
   retried = 0;
   deduplicated = 0;
   lastReceivedAt: number | undefined;
