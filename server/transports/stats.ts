@@ -6,6 +6,8 @@ export interface Counts {
   readonly completed: number;
   /** Events that failed terminally: no attempts left, a fatal error, or a payload that does not match its schema. */
   readonly failed: number;
+  /** Events that were cancelled. Part of `failed`, but not of the failures per minute. */
+  readonly cancelled: number;
   /** Accepted events without an outcome: waiting, delayed or running. */
   readonly pending: number;
   /** Handlers that are running. Part of `pending`. */
