@@ -157,7 +157,10 @@ export interface OpenWait {
   readonly runId?: string | undefined;
 }
 
-/** State of one event of a type with `keepsRuns`. */
+/** State of a run. */
+export type RunStatus = 'waiting' | 'active' | 'suspended' | 'completed' | 'failed';
+
+/** One event of a type with `keepsRuns`. */
 export interface RunRecord {
   readonly id: string;
   readonly service: string;
@@ -166,7 +169,7 @@ export interface RunRecord {
   readonly acceptedAt: number;
   /** Number of the next, running or last attempt. */
   readonly attempt: number;
-  readonly status: 'waiting' | 'active' | 'suspended' | 'completed' | 'failed';
+  readonly status: RunStatus;
   readonly checkpoints: ReadonlyMap<string, string>;
   readonly waits: readonly OpenWait[];
   /** Time of the outcome in epoch milliseconds; `undefined` while the run is pending. */

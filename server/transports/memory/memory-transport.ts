@@ -138,7 +138,9 @@ class MemoryTransportManager implements TransportManager {
   }
 
   async claim(claim: ScheduleClaim): Promise<ClaimResult> {
-    return this.#broker.schedules.claim(this.service, this, claim, () => this.#broker.publish(claim.events, this.#group));
+    return this.#broker.schedules.claim(this.service, this, claim, () =>
+      this.#broker.publish(claim.events, this.#group),
+    );
   }
 
   async registered(): Promise<readonly string[]> {
