@@ -9,7 +9,9 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 /** Function that returns the issues of a value, at most {@link maxIssues}, or an empty array if it is valid. */
 export type JsonSchemaCheck = (value: unknown) => readonly SchemaIssue[];
 
-/** Maximum number of issues per value: a hostile value of a few megabytes has millions, which take seconds to format. */
+/**
+ * Maximum number of issues per value: a hostile value of a few megabytes has millions, which take seconds to format.
+ */
 export const maxIssues = 100;
 
 /**

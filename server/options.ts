@@ -1,8 +1,6 @@
 import { InvalidOptionError } from './errors.js';
 import { maxDurationMs } from './max-duration.js';
 
-export { maxDurationMs } from './max-duration.js';
-
 /** Bounds of an accepted range, both inclusive. */
 export interface Range {
   readonly min?: number;

@@ -2,7 +2,10 @@ import { defineConfig } from 'vite';
 
 const root = import.meta.dirname;
 
-/** Bundles the library by entry point, because Node loads a few files much faster than a hundred. `tsc` emits the types. */
+/**
+ * Bundles the library by entry point, because Node loads a few files much faster than a hundred. `tsc` emits the
+ * types.
+ */
 export default defineConfig({
   root,
   build: {

@@ -13,17 +13,28 @@ import type { WorkflowHandle } from './runs/workflow-handle.js';
 
 /** Options of `createHub`. */
 export interface HubOptions {
-  /** Service (consumer group) of the hub. Hubs of one service share the work; each service receives every event it handles. @default 'hub' */
+  /**
+   * Service (consumer group) of the hub. Hubs of one service share the work; each service receives every event it
+   * handles.
+   * @default 'hub'
+   */
   service?: string;
   /** Transport that stores and delivers the events. @default memoryTransport() */
   transport?: Transport;
   /** Logger with the interface of pino. @default no logging */
   logger?: Logger;
-  /** Maximum number of handlers that run at once in this hub, not counting types with their own `concurrency` or `rate`. @default 100 */
+  /**
+   * Maximum number of handlers that run at once in this hub, not counting types with their own `concurrency` or
+   * `rate`.
+   * @default 100
+   */
   concurrency?: number;
   /** Maximum size of one payload as JSON, in bytes of UTF-8. @default 524_288 (512 KiB) */
   maxPayloadBytes?: number;
-  /** Allows `onSuccess`, `onFailure` and `onComplete` to form cycles. The depth limit still ends each chain. @default false */
+  /**
+   * Allows `onSuccess`, `onFailure` and `onComplete` to form cycles. The depth limit still ends each chain.
+   * @default false
+   */
   allowCycles?: boolean;
   /**
    * Makes the hub read-only. It cannot register or emit, and shows what the other hubs of the transport register.
@@ -94,7 +105,10 @@ export interface Hub {
   replay(id: string): Promise<{ readonly id: string }>;
   /** Returns all registered events, workflows and agents with their counts. */
   introspect(): Promise<HubIntrospection>;
-  /** Returns a short string that changes when the result of `introspect` changes, or of `metrics` and `failures` for `type`. */
+  /**
+   * Returns a short string that changes when the result of `introspect` changes, or of `metrics` and `failures` for
+   * `type`.
+   */
   revision(type?: string): Promise<string>;
   /**
    * Shuts down gracefully. Starts no further handlers and waits up to `drainMs` milliseconds for running ones. Then

@@ -12,7 +12,7 @@ import type { HubWorkflow } from './runs/workflow.js';
 export class Registry {
   readonly #events = new Map<string, RegisteredEvent>();
   readonly #workflows = new Map<string, HubWorkflow>();
-  // A list of its own, because each poll of the dashboard reads it and thousands of types may have no agent.
+  // Stored separately: each poll of the dashboard reads it, and thousands of types may have no agent.
   readonly #handlerInfos: HandlerInfo[] = [];
 
   get size(): number {

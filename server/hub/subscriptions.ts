@@ -53,7 +53,10 @@ function isHandled(event: RegisteredEvent): event is HandledEvent {
   return event.handler !== undefined;
 }
 
-/** Escapes a name so that no two events with the same cause share an id. Ids of follow-ups end with `.success`, for example. */
+/**
+ * Escapes a name so that no two events with the same cause share an id. Ids of follow-ups end with `.success`, for
+ * example.
+ */
 function idSuffixOf(workflow: string): string {
   return `/${workflow.replace(/[%./]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)}`;
 }

@@ -18,7 +18,10 @@ export interface HandlerCtx<TPayload = unknown> {
   readonly signal: AbortSignal;
   /** Emits an event caused by this one: with the same `requestId` and a `depth` one greater. */
   readonly emit: Emit;
-  /** Logger of the hub. Adds `requestId`, `eventType`, `eventId` and `attempt` to each line if the hub's logger has `child`. */
+  /**
+   * Logger of the hub. Adds `requestId`, `eventType`, `eventId` and `attempt` to each line if the hub's logger has
+   * `child`.
+   */
   readonly logger: Logger;
   /** Number of events in the causal chain before this one; 0 for an event that no other event caused. */
   readonly depth: number;

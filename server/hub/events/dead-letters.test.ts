@@ -41,10 +41,10 @@ describe('dead letter of an event', () => {
     await clock.advance(20);
     const second = await hub.emit(charge, 2);
     await clock.advance(20);
-    const letters = await hub.deadLetters(charge);
-    const payloads: number[] = letters.map(({ payload }) => payload);
+    const deadLetters = await hub.deadLetters(charge);
+    const payloads: number[] = deadLetters.map(({ payload }) => payload);
     expect(payloads).toEqual([2, 1]);
-    expect(letters[1]).toEqual({
+    expect(deadLetters[1]).toEqual({
       id: first.id,
       at: expect.any(Number),
       attempt: 2,
@@ -53,7 +53,7 @@ describe('dead letter of an event', () => {
       requestId: 'r-1',
       payload: 1,
     });
-    expect(letters.map(({ id }) => id)).toEqual((await hub.failures('charge')).map(({ id }) => id));
+    expect(deadLetters.map(({ id }) => id)).toEqual((await hub.failures('charge')).map(({ id }) => id));
     expect(await hub.deadLetters('charge', { limit: 1 })).toMatchObject([{ id: second.id }]);
   });
 

@@ -4,7 +4,10 @@ import type { EventRef } from './event-ref.js';
 
 /** Options of `emit`. */
 export interface EmitOptions {
-  /** Correlation id shared by all events that one request causes. @default the event's id, or the causing event's `requestId` */
+  /**
+   * Correlation id shared by all events that one request causes.
+   * @default the event's id, or the causing event's `requestId`
+   */
   requestId?: string;
   /** Minimum delay before the event starts, in milliseconds. @default 0 */
   delayMs?: number;

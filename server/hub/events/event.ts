@@ -28,7 +28,10 @@ export interface EventConfig<TPayload = unknown> extends FollowUpNames {
   concurrency?: number;
   /** Maximum rate of attempts of this type, retries included, over all hubs of the service. @default no limit */
   rate?: RateLimit;
-  /** Time in milliseconds during which a second event with the same `dedupeId` is deduplicated. @default 300_000 (five minutes) */
+  /**
+   * Time in milliseconds during which a second event with the same `dedupeId` is deduplicated.
+   * @default 300_000 (five minutes)
+   */
   dedupeWindowMs?: number;
 }
 

@@ -18,7 +18,10 @@ export interface RetryConfig {
    * @see Marc Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015
    */
   jitter?: boolean;
-  /** Predicate that makes a failure terminal by returning `false`. Not called for a fatal error, which is always terminal. */
+  /**
+   * Predicate that makes a failure terminal by returning `false`. Not called for a fatal error, which is always
+   * terminal.
+   */
   retryIf?: (error: unknown, attempt: number) => boolean;
 }
 

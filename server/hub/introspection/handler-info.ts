@@ -6,7 +6,10 @@ export interface HandlerInfo {
   readonly kind: Extract<EventKind, 'agent' | 'debate'>;
   /** Name of the agent or debate. */
   readonly name: string;
-  /** Returns the agents of the handler in their current state: the main agent first, then its delegates. Empty until they are known. */
+  /**
+   * Returns the agents of the handler in their current state: the main agent first, then its delegates. Empty until
+   * they are known.
+   */
   agents(): readonly AgentIntrospection[];
 }
 

@@ -4,7 +4,10 @@ import { openTelemetry } from '../../telemetry/open-telemetry.js';
 import type { TransportManager } from '../../transports/transport.js';
 import { telemetryAttributes } from './telemetry-attributes.js';
 
-/** Reports the service's pending and active events per type at each collection of metrics. Returns a function that stops it. */
+/**
+ * Reports the service's pending and active events per type at each collection of metrics. Returns a function that
+ * stops it.
+ */
 export function observeCounts(transport: TransportManager, types: readonly string[]): () => void {
   const api = openTelemetry();
   if (api === undefined || types.length === 0) return () => {};
