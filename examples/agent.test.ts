@@ -18,5 +18,5 @@ test('asks a server of the Chat Completions format, runs the tool, and prints th
 test('says which key is missing', async () => {
   const { exitCode, stderr } = await startExample('agent.ts', { env: { OPENAI_API_KEY: '' } }).ended;
   expect(exitCode).not.toBe(0);
-  expect(stderr).toContain('apiKey of AlphaProvider must be a non-empty string');
+  expect(stderr).toContain('apiKey of OpenAIProvider must be a non-empty string');
 });

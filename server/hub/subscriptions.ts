@@ -7,7 +7,7 @@ import { observeDelivery } from './observability/observe-delivery.js';
 import type { HubWorkflow } from './runs/workflow.js';
 import { runWorkflow } from './runs/workflow-run.js';
 
-/** Subscriptions of a hub, and the consumer of their deliveries. */
+/** Subscriptions of a hub, and the handler of their deliveries. */
 export interface Subscriptions {
   readonly subscriptions: readonly Subscription[];
   readonly onDelivery: DeliveryHandler;
