@@ -197,7 +197,7 @@ describe('a removed schedule', () => {
     const runs: string[] = [];
     const old = tickingHub(transport, { everyMs: hour, catchUp: 'all' }, runs);
     await old.start();
-    const newer = tickingHub(transport, { name: 'other', everyMs: 10 * hour }, runs);
+    const newer = tickingHub(transport, { name: 'other', cron: '0 23 * * *' }, runs);
     await newer.start();
     await clock.advance(hour);
     expect(runs).toEqual(['01:00:00']);
