@@ -7,13 +7,13 @@ import type { EventMetrics, FailureRecord } from '../transports/stats.js';
 import type { Envelope, TransportManager } from '../transports/transport.js';
 import { cancelEvent } from './cancel-event.js';
 import { HubStoppedError, UnknownDeadLetterError } from './errors.js';
+import { checkSettings, definitionConfig } from './events/create-event.js';
 import {
   type DeadLetter,
   type DeadLetterOptions,
   type DeadLetterSource,
   readDeadLetters,
 } from './events/dead-letters.js';
-import { definitionConfig } from './events/create-event.js';
 import type { Emit, EmitMany, EmitManyOptions, EmitOptions } from './events/emit.js';
 import { type EventConfig, resolveEvent } from './events/event.js';
 import type { EventRef } from './events/event-ref.js';
@@ -89,6 +89,7 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost {
   // The overloads of Hub.event ensure that a payload has the type that handler and key declare.
   event(config: object, settings?: object): never {
     const definition = definitionConfig(config);
+    if (definition !== undefined) checkSettings(definition.type, settings);
     const event = resolveEvent((definition === undefined ? config : { ...settings, ...definition }) as EventConfig);
     this.#lifecycle.checkRegistering(`event ${quote(event.type)} registered`);
     this.#registry.addEvent(event);

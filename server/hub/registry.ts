@@ -60,7 +60,8 @@ export class Registry {
     if (start !== undefined) return this.workflow(start);
     const event = this.#events.get(emit ?? '');
     const usedBy = `schedule ${quote(name)}`;
-    if (event === undefined) throw new UnknownEventError(emit ?? '', nearestNames(emit ?? '', this.#events.keys()), usedBy);
+    if (event === undefined)
+      throw new UnknownEventError(emit ?? '', nearestNames(emit ?? '', this.#events.keys()), usedBy);
     return event;
   }
 

@@ -85,7 +85,8 @@ export const defaultDedupeWindowMs = 300_000;
 
 const maxRate = 1_000_000;
 
-const needHandler = [
+/** Options that require a handler. */
+export const needHandler = [
   ...followUpKeys,
   'retry',
   'timeoutMs',
@@ -118,7 +119,12 @@ export function resolveEvent(config: EventConfig): RegisteredEvent {
   check.that(concurrencyPerKey === undefined || key !== undefined, 'key', 'set if concurrencyPerKey is', key);
   check.durationMs('debounceMs', debounceMs, { min: 1 });
   check.durationMs('debounceMaxMs', debounceMaxMs, { min: debounceMs ?? 1 });
-  check.that(debounceMaxMs === undefined || debounceMs !== undefined, 'debounceMs', 'set if debounceMaxMs is', undefined);
+  check.that(
+    debounceMaxMs === undefined || debounceMs !== undefined,
+    'debounceMs',
+    'set if debounceMaxMs is',
+    undefined,
+  );
   check.durationMs('dedupeWindowMs', dedupeWindowMs, { min: 1 });
   return {
     type,

@@ -83,7 +83,8 @@ export class OutcomeRecorder {
   #end(end: TerminalOutcome, thrown?: unknown): void {
     const { envelope } = this.#delivery;
     // Follow-ups of an event over the depth limit would be over it too.
-    const followUps = envelope.depth > maxDepth ? [] : this.#host.addKeys(createFollowUps(this.#followUps, envelope, end));
+    const followUps =
+      envelope.depth > maxDepth ? [] : this.#host.addKeys(createFollowUps(this.#followUps, envelope, end));
     const durationMs = this.#durationMs();
     if (end.status === 'failed') {
       this.#commit({ status: 'failed', error: end.error, durationMs, followUps, thrown });

@@ -3,13 +3,17 @@ import type { RunRecord, TransportManager, TypeCounts } from '../../transports/t
 import { workflowType } from '../../transports/workflow-type.js';
 import { version } from '../../version.js';
 import {
+  introspectSchedule,
+  type ScheduleDescription,
+  type ScheduleIntrospection,
+} from '../schedules/schedule-introspection.js';
+import {
   type EventDescription,
   type HubDescription,
   parseDescription,
   type WorkflowDescription,
 } from './hub-description.js';
 import type { EventIntrospection, HubIntrospection, WorkflowIntrospection } from './introspection.js';
-import { introspectSchedule, type ScheduleDescription, type ScheduleIntrospection } from '../schedules/schedule-introspection.js';
 import { type Cluster, mergeDescriptions, type Served } from './merge-descriptions.js';
 import { introspectRun } from './run-introspection.js';
 
@@ -63,7 +67,11 @@ export class Introspector {
       const known = this.#running;
       const cluster = mergeDescriptions(own, known);
       const { types, runTypes } = typesOf(cluster);
-      const { registered, counts, runs, schedules } = await this.#transport.overview({ types, runTypes, runLimit: runsShown });
+      const { registered, counts, runs, schedules } = await this.#transport.overview({
+        types,
+        runTypes,
+        runLimit: runsShown,
+      });
       const running = this.#parse(registered);
       const isSame = running.length === known.length && running.every((hub, index) => hub === known[index]);
       const found = isSame ? cluster : mergeDescriptions(own, running);

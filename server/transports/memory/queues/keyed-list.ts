@@ -21,11 +21,12 @@ export interface Keyed {
 // Starts of one key that are counted before those out of the window are dropped.
 const minPruneAt = 16;
 
+// Taken items that an array keeps room for before it is copied.
+const maxHead = 1_000;
+
 /** Items of one key. */
 class Line<T extends Keyed> {
   readonly key: string | undefined;
-  /** Items that hold the key and wait again: they go first and need no slot. */
-  readonly resumed: T[] = [];
   held = 0;
   /** The line stands in the list of lines that may have an item to take. */
   isReady = false;
@@ -35,7 +36,9 @@ class Line<T extends Keyed> {
   #waiting: T[] = [];
   #head = 0;
   /** Times of the last starts, oldest first. */
-  #starts: number[] = [];
+  #starts: number[] | undefined;
+  // Items that hold the key and wait again: they go first and need no slot.
+  #resumed: T[] | undefined;
   #pruneAt = minPruneAt;
 
   constructor(key: string | undefined) {
@@ -43,7 +46,7 @@ class Line<T extends Keyed> {
   }
 
   get isEmpty(): boolean {
-    return this.held === 0 && this.resumed.length === 0 && this.#head === this.#waiting.length;
+    return this.held === 0 && this.#resumed === undefined && this.#head === this.#waiting.length;
   }
 
   push(item: T): void {
@@ -60,34 +63,49 @@ class Line<T extends Keyed> {
   }
 
   hasNext(concurrency: number): boolean {
-    return this.resumed.length > 0 || (this.#head < this.#waiting.length && this.held < concurrency);
+    return this.#resumed !== undefined || (this.#head < this.#waiting.length && this.held < concurrency);
   }
 
   shift(): T | undefined {
-    const resumed = this.resumed.shift();
-    if (resumed !== undefined) return resumed;
+    if (this.#resumed !== undefined) {
+      const resumed = this.#resumed.shift();
+      if (this.#resumed.length === 0) this.#resumed = undefined;
+      return resumed;
+    }
     const item = this.#waiting[this.#head];
     if (item === undefined) return undefined;
     this.#head += 1;
-    if (this.#head === this.#waiting.length || this.#head > 1_000) {
+    if (this.#head === this.#waiting.length) {
+      this.#waiting = [];
+      this.#head = 0;
+    } else if (this.#head > maxHead) {
       this.#waiting = this.#waiting.slice(this.#head);
       this.#head = 0;
     }
     return item;
   }
 
+  /** Adds an item that holds the key behind the others that do, or before them. */
+  resume(item: T, isFirst: boolean): void {
+    this.#resumed ??= [];
+    if (isFirst) this.#resumed.unshift(item);
+    else this.#resumed.push(item);
+  }
+
   remove(item: T): void {
     const index = this.#waiting.indexOf(item, this.#head);
     if (index !== -1) this.#waiting.splice(index, 1);
-    else if (this.resumed.includes(item)) this.resumed.splice(this.resumed.indexOf(item), 1);
+    else this.#resumed = this.#resumed?.filter((other) => other !== item);
+    if (this.#resumed?.length === 0) this.#resumed = undefined;
   }
 
   *items(): Iterable<T> {
-    yield* this.resumed;
+    yield* this.#resumed ?? [];
     yield* this.#waiting.slice(this.#head);
   }
 
   countStart(now: number, { max, perMs }: RateLimit): void {
+    this.#starts ??= [];
     this.#starts.push(now);
     if (this.#starts.length < this.#pruneAt) return;
     this.#starts = this.#starts.slice(-max).filter((start) => start + perMs > now);
@@ -96,12 +114,12 @@ class Line<T extends Keyed> {
 
   /** Time from which the rate allows the next start; may be in the past. */
   openAt({ max, perMs }: RateLimit): number {
-    return (this.#starts.at(-max) ?? Number.NEGATIVE_INFINITY) + perMs;
+    return (this.#starts?.at(-max) ?? Number.NEGATIVE_INFINITY) + perMs;
   }
 
   /** Time from which the rate no longer depends on earlier starts. */
   forgetAt({ perMs }: RateLimit): number {
-    return (this.#starts.at(-1) ?? Number.NEGATIVE_INFINITY) + perMs;
+    return (this.#starts?.at(-1) ?? Number.NEGATIVE_INFINITY) + perMs;
   }
 }
 
@@ -150,7 +168,7 @@ export class KeyedList<T extends Keyed> {
 
   push(item: T): void {
     const line = this.#line(item.envelope.key);
-    if (item.holdsKey) line.resumed.push(item);
+    if (item.holdsKey) line.resume(item, false);
     else line.push(item);
     this.#list(line);
   }
@@ -158,7 +176,7 @@ export class KeyedList<T extends Keyed> {
   /** Adds an item that holds its key before all others of the key. */
   unshift(item: T): void {
     const line = this.#line(item.envelope.key);
-    line.resumed.unshift(item);
+    line.resume(item, true);
     this.#list(line);
   }
 
