@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createWorkflow, FatalError, type Hub, UnknownDeadLetterError } from 'hubline';
+import { createWorkflow, FatalError, type Hub, type StepCtx, UnknownDeadLetterError } from 'hubline';
 import { writeLedger } from './ledger.js';
 
 /** Registers what a worker handles. */
@@ -66,7 +66,7 @@ function flow(hub: Hub, ledger: string, variant: string): void {
       steps: names.map((name) => ({
         name,
         retry: { maxAttempts: 3, initialDelayMs: 20 },
-        async handler({ attempt, workflow }) {
+        async handler({ attempt, workflow }: StepCtx) {
           // The payload of the trigger.
           const { n } = workflow.input as Work;
           writeLedger(ledger, `start ${name}`, String(n), attempt);

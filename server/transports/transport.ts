@@ -41,7 +41,7 @@ export interface Subscription {
    * its payload and counts as deduplicated.
    */
   readonly debounce?: { readonly ms: number; readonly maxMs?: number };
-  /** Retain a {@link RunRecord} of each pending event and of the last 50 that ended. */
+  /** Retain a {@link RunRecord} of each pending event, and of ended ones as `retain` says. */
   readonly keepsRuns?: boolean;
   /** Ended runs to keep. @default 50 completed and 200 failed, of any age */
   readonly retain?: RunRetention;
@@ -78,10 +78,18 @@ export interface RunWait {
 
 /** Recorded value of a resolved {@link RunWait}, as JSON. `payload` and `result` are embedded as JSON, not as text. */
 export type WaitResolution =
-  | { readonly by: 'time' }
-  | { readonly by: 'event'; readonly id: string; readonly payload: unknown }
-  | { readonly by: 'run'; readonly status: 'completed'; readonly result: unknown }
-  | { readonly by: 'run'; readonly status: 'failed'; readonly error: ErrorInfo };
+  | ({ readonly by: 'time' } & WaitTimes)
+  | ({ readonly by: 'event'; readonly id: string; readonly payload: unknown } & WaitTimes)
+  | ({ readonly by: 'run'; readonly id: string; readonly status: 'completed'; readonly result: unknown } & WaitTimes)
+  | ({ readonly by: 'run'; readonly id: string; readonly status: 'failed'; readonly error: ErrorInfo } & WaitTimes);
+
+/** Times of a resolved wait in epoch milliseconds. */
+export interface WaitTimes {
+  /** Time at which the wait was stored. */
+  readonly since: number;
+  /** Time at which it was resolved. */
+  readonly at: number;
+}
 
 /** Outcome of an attempt. The transport publishes `followUps` in the same step that records the outcome. */
 export type Outcome =
@@ -279,8 +287,8 @@ export interface TransportManager extends ScheduleStore {
   runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined>;
   /**
    * Ends a run of this service from outside, without a dead letter: revokes its lease with `reason` if it is running,
-   * and records the outcome. Its unresolved child runs end
-   * too, recursively, each with the error of `outcome` and the {@link RunWait.onCancel} of its wait. Returns `already` if the run has ended, `fenced` if it is unknown.
+   * and records the outcome. Its unresolved child runs end too, recursively, each with the error of `outcome` and the
+   * {@link RunWait.onCancel} of its wait. Returns `already` if the run has ended, `fenced` if it is unknown.
    */
   endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult>;
   /**

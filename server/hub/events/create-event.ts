@@ -23,7 +23,7 @@ export type EventSettings<TPayload = unknown> = Omit<EventConfig<TPayload>, Defi
  * @typeParam TInput payload that `emit` accepts
  * @typeParam TPayload payload that handlers receive
  */
-export interface EventDefinition<TInput = unknown, TPayload = TInput> extends EventRef<TInput> {
+export interface EventDefinition<TInput = unknown, TPayload = TInput> extends EventRef<TInput, TPayload> {
   readonly [config]: EventDefinitionConfig<TPayload>;
 }
 

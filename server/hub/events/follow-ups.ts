@@ -1,29 +1,56 @@
 import type { ErrorInfo } from '../../errors.js';
 import { checkName } from '../../options.js';
+import { deriveId } from '../../transports/derive-id.js';
 import type { Envelope } from '../../transports/transport.js';
+import type { EventRef } from './event-ref.js';
 
-/** Types of the events that follow the end of an event or a workflow run. */
+/** Payload of `onFailure`. */
+export interface FailurePayload<TPayload = unknown> {
+  readonly error: ErrorInfo;
+  /** Payload of the failed event, or input of the failed run. */
+  readonly payload: TPayload;
+}
+
+/** Payload of `onComplete`. */
+export type CompletionPayload<TResult = unknown, TPayload = unknown> =
+  | { readonly status: 'completed'; readonly result: TResult; readonly payload: TPayload }
+  | ({ readonly status: 'failed' } & FailurePayload<TPayload>);
+
+/** Events that follow the end of an event or a workflow run. A reference must accept the payload that it is emitted with. */
+export interface FollowUps<TResult = never, TPayload = never> {
+  /** Event emitted after success. Its payload is the return value (`null` for `undefined`). */
+  onSuccess?: EventRef<TResult, unknown> | string;
+  /** Event emitted after terminal failure, with `{ error: { name, message, code? }, payload }`. */
+  onFailure?: EventRef<FailurePayload<TPayload>, unknown> | string;
+  /** Event emitted after either, with `{ status, result?, error?, payload }`. */
+  onComplete?: EventRef<CompletionPayload<TResult, TPayload>, unknown> | string;
+}
+
+/** Checked {@link FollowUps}: types of events. */
 export interface FollowUpNames {
-  /** Type emitted after success. Its payload is the handler's return value (`null` for `undefined`). */
-  onSuccess?: string;
-  /** Type emitted after terminal failure, with `{ error: { name, message, code? }, payload }`. */
-  onFailure?: string;
-  /** Type emitted after either, with `{ status, result?, error?, payload }`. */
-  onComplete?: string;
+  readonly onSuccess?: string;
+  readonly onFailure?: string;
+  readonly onComplete?: string;
 }
 
 export const followUpKeys: readonly (keyof FollowUpNames)[] = ['onSuccess', 'onFailure', 'onComplete'];
 
-/** Checks the follow-up names among the options of `owner`. @throws {InvalidOptionError} */
-export function resolveFollowUpNames(config: FollowUpNames, owner: string): FollowUpNames {
-  const names: FollowUpNames = {};
+/** Checks the follow-ups among the options of `owner`. @throws {InvalidOptionError} */
+export function resolveFollowUpNames(config: FollowUps, owner: string): FollowUpNames {
+  const names: { -readonly [K in keyof FollowUpNames]: string } = {};
   for (const key of followUpKeys) {
-    const name = config[key];
-    if (name === undefined) continue;
-    checkName(name, `${key} of ${owner}`);
-    names[key] = name;
+    const name = resolveEventName(config[key], `${key} of ${owner}`);
+    if (name !== undefined) names[key] = name;
   }
   return names;
+}
+
+/** Returns the type of an event that an option names or refers to. @throws {InvalidOptionError} */
+export function resolveEventName(event: EventRef<never, unknown> | string | undefined, option: string): string | undefined {
+  if (event === undefined) return undefined;
+  const type = typeof event === 'object' && event !== null ? event.type : event;
+  checkName(type, option);
+  return type;
 }
 
 /** Terminal status of an event or a run. `result` is JSON. */
@@ -60,10 +87,10 @@ export function createFollowUps(names: FollowUpNames, cause: Envelope, outcome: 
 function createFollowUp(
   { id, replays, requestId, depth, trace }: Envelope,
   type: string,
-  suffix: string,
+  place: string,
   body: string,
 ): Envelope {
   const settings = { delayMs: 0, priority: 0, replays: 0, dedupe: undefined };
-  const origin = replays === 0 ? id : `${id}.${replays}`;
-  return { id: `${origin}.${suffix}`, type, body, requestId, depth: depth + 1, ...settings, trace };
+  const derived = deriveId(id, replays === 0 ? place : `${place}.${replays}`);
+  return { id: derived, type, body, requestId, depth: depth + 1, ...settings, trace, causeId: id };
 }

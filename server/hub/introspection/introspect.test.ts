@@ -52,6 +52,7 @@ describe('introspection', () => {
             active: 0,
             suspended: 0,
             retried: 0,
+          suspended: 0,
             lastReceivedAt: clock.now(),
           },
         },

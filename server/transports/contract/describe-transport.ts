@@ -9,7 +9,13 @@ import { describeKeys } from './keys.js';
 import { describeRuns } from './runs.js';
 import { describeSchedules } from './schedules.js';
 import { describeStatistics } from './statistics.js';
+import { describeSuspensions } from './suspensions.js';
 import { describeWorkerQueues } from './worker-queues.js';
+
+/** Returns `true` if the transport records waits and emits of runs. */
+export function suspendsRuns(name: string): boolean {
+  return name !== 'redis';
+}
 
 /** Registers the tests that every transport must pass. */
 export function describeTransport(name: string, setup: () => Promise<ContractHarness>): void {
@@ -20,6 +26,7 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
     describeConnections(stage);
     describeRuns(stage);
     describeDeadLetters(stage);
+    if (suspendsRuns(name)) describeSuspensions(stage);
     describeStatistics(stage);
     describeKeyValues(stage);
     // The redis transport has neither keys nor schedules yet.

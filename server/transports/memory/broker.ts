@@ -8,6 +8,7 @@ import type { Envelope, Receipt, RunRecord, Subscription, TypeCounts } from '../
 import { ConsumerGroup, type GroupHost } from './consumer-group.js';
 import { DedupeWindow } from './dedupe-window.js';
 import { RevisionCounter } from './revision-counter.js';
+import { RunWaits } from './run-waits.js';
 import { ScheduleTable } from './schedule-table.js';
 import { latestFailures, minuteOf, sumMetrics, type TypeStats } from './type-stats.js';
 
@@ -24,6 +25,7 @@ export class Broker implements GroupHost {
   readonly clock: Clock;
   readonly maxDeadLetters: number;
   readonly revision: RevisionCounter = new RevisionCounter();
+  readonly waits: RunWaits;
   readonly #maxPending: number;
   readonly #id = randomUUID().slice(0, 8);
   readonly #groups = new Map<string, ConsumerGroup>();
@@ -35,6 +37,7 @@ export class Broker implements GroupHost {
 
   constructor(clock: Clock, { maxPending, maxDeadLetters }: { maxPending: number; maxDeadLetters: number }) {
     this.clock = clock;
+    this.waits = new RunWaits(clock);
     this.#maxPending = maxPending;
     this.maxDeadLetters = maxDeadLetters;
     this.schedules = new ScheduleTable(clock, this.revision);
@@ -84,8 +87,18 @@ export class Broker implements GroupHost {
   /** Follow-ups are accepted even past `maxPending`: the outcome is already recorded. */
   recordEnd(followUps: readonly Envelope[], from: ConsumerGroup): void {
     this.#pending -= 1;
+    this.acceptEmits(followUps, from);
+  }
+
+  acceptEmits(envelopes: readonly Envelope[], from: ConsumerGroup): void {
+    if (envelopes.length === 0) return;
     const now = this.clock.now();
-    for (const envelope of followUps) this.#accept(envelope, from, now);
+    for (const envelope of envelopes) this.#publishOne(envelope, from, now);
+  }
+
+  acceptChild(envelope: Envelope, group: ConsumerGroup): void {
+    this.#pending += 1;
+    group.accept(envelope, this.clock.now());
   }
 
   /** Accepts the event of a dead letter of the group again; `false` if there is no such dead letter. */
@@ -141,8 +154,9 @@ export class Broker implements GroupHost {
       if (this.#findDuplicate(envelope, now) !== undefined) continue;
       const route = this.#routes.get(envelope.type);
       if (route !== undefined) {
-        const handlers = [...route.handlers].filter((group) => !group.debounces(envelope));
-        room -= handlers.length + route.triggers.size;
+        room -= route.handlers.size + route.triggers.size;
+        // A debounced event needs no room, which matters only if there is too little.
+        if (room < 0) for (const group of route.handlers) if (group.debounces(envelope)) room += 1;
       }
       if (room < 0) throw this.#maxPendingReached();
       if (envelope.dedupe !== undefined && !this.#dedupeWindow(envelope.type).hasRoom(envelopes.length, now)) {
@@ -177,6 +191,7 @@ export class Broker implements GroupHost {
       stats.countReceived(now);
       stats.countCompleted(now);
     }
+    this.waits.resolveByEvent(envelope);
     if (route === undefined) return undefined;
     let accepted = route.triggers.size;
     let waitingId: string | undefined;
@@ -188,7 +203,8 @@ export class Broker implements GroupHost {
     this.#pending += accepted;
     for (const { group, type, idSuffix } of route.triggers.values()) {
       const { id, depth } = envelope;
-      group.accept({ ...envelope, id: id + idSuffix, type, depth: depth + 1, dedupe: undefined }, now);
+      const triggered = { id: id + idSuffix, type, depth: depth + 1, dedupe: undefined, key: undefined, causeId: id };
+      group.accept({ ...envelope, ...triggered }, now);
     }
     return accepted === 0 ? waitingId : undefined;
   }

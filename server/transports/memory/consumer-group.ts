@@ -1,11 +1,12 @@
 import type { Clock } from '../clock.js';
 import { ShutdownError } from '../errors.js';
-import type { ConsumeOptions, Envelope, Outcome } from '../transport.js';
+import type { ConsumeOptions, Envelope, Outcome, RunWait } from '../transport.js';
 import { Dispatcher } from './dispatcher.js';
 import type { Entry } from './entry.js';
 import { GroupConsumer } from './group-consumer.js';
 import type { MemoryDelivery, OutcomeSink } from './memory-delivery.js';
 import type { RevisionCounter } from './revision-counter.js';
+import type { RunWaits, StoredWait, WaitOwner } from './run-waits.js';
 import { TypeQueue } from './type-queue.js';
 
 /** The part of the broker that a consumer group uses. */
@@ -13,12 +14,17 @@ export interface GroupHost {
   readonly clock: Clock;
   readonly maxDeadLetters: number;
   readonly revision: RevisionCounter;
+  readonly waits: RunWaits;
   /** Counts one event as no longer pending and accepts its follow-ups. */
   recordEnd(followUps: readonly Envelope[], from: ConsumerGroup): void;
+  /** Accepts the events that a step emitted. */
+  acceptEmits(envelopes: readonly Envelope[], from: ConsumerGroup): void;
+  /** Accepts a child run for the group alone. */
+  acceptChild(envelope: Envelope, group: ConsumerGroup): void;
 }
 
 /** All hubs of one service: accepts events for them and records the outcomes. */
-export class ConsumerGroup implements OutcomeSink {
+export class ConsumerGroup implements OutcomeSink, WaitOwner {
   readonly service: string;
   readonly #host: GroupHost;
   readonly #queues = new Map<string, TypeQueue>();
@@ -35,7 +41,9 @@ export class ConsumerGroup implements OutcomeSink {
   queue(type: string): TypeQueue {
     let queue = this.#queues.get(type);
     if (queue === undefined) {
-      queue = new TypeQueue(type, this.#host.maxDeadLetters, this.#host.revision);
+      queue = new TypeQueue(type, this.#host.maxDeadLetters, this.#host.revision, (wait) =>
+        this.#host.waits.resolveByTime(wait),
+      );
       this.#queues.set(type, queue);
     }
     return queue;
@@ -108,28 +116,80 @@ export class ConsumerGroup implements OutcomeSink {
   record(delivery: MemoryDelivery, outcome: Outcome): void {
     const { queue, entry } = delivery;
     delivery.release();
-    if (outcome.status === 'failed' && outcome.cancelled !== true)
-      queue.deadLetters.add(entry, outcome.error, this.#host.clock.now());
+    if (outcome.status === 'failed' && outcome.cancelled !== true) queue.deadLetters.add(entry, outcome.error, this.#host.clock.now());
     this.#conclude(queue, entry, outcome);
   }
 
-  /** Ends a waiting or running run of the type without a dead letter. */
+  emit(envelopes: readonly Envelope[]): void {
+    this.#host.acceptEmits(envelopes, this);
+  }
+
+  wait({ queue, entry }: MemoryDelivery, waits: readonly RunWait[]): void {
+    for (const wait of waits) {
+      const stored = this.#host.waits.add(wait, this, queue, entry);
+      if (stored === undefined) continue;
+      if (wait.isRetry === true) queue.stats.countRetried();
+      if (wait.delayMs !== undefined) {
+        const dueAt = this.#host.clock.monotonic() + wait.delayMs;
+        stored.timer = queue.addTimer(stored, dueAt);
+        this.#dispatcher.serveAt(queue, dueAt);
+      }
+      if (wait.run !== undefined) this.#host.acceptChild(wait.run, this);
+    }
+    queue.stats.markChanged();
+  }
+
+  recorded(queue: TypeQueue, entry: Entry, key: string, value: string): void {
+    queue.stats.markChanged();
+    if (entry.lease !== undefined) entry.lease.recorded(key, value);
+    else if (entry.isSuspended) this.#resume(queue, entry);
+  }
+
+  /** Ends a waiting, suspended or running run of the type, and its child runs, without a dead letter. */
   endRun(type: string, entry: Entry, outcome: Outcome, reason: Error): void {
     const queue = this.queue(type);
     const { lease } = entry;
-    if (lease === undefined) {
-      queue.remove(entry, this.#host.clock.monotonic());
-    } else {
+    if (lease !== undefined) {
       lease.release();
       lease.revoke(reason);
+    } else if (entry.isSuspended) {
+      entry.isSuspended = false;
+      queue.stats.countSuspended(-1);
+    } else {
+      queue.remove(entry, this.#host.clock.monotonic());
     }
+    const waits = this.#host.waits.drop(entry);
     this.#conclude(queue, entry, outcome);
+    if (outcome.status === 'failed') for (const wait of waits) this.#endChild(wait, outcome, reason);
+  }
+
+  #endChild({ wait }: StoredWait, { error }: Extract<Outcome, { status: 'failed' }>, reason: Error): void {
+    if (wait.run === undefined) return;
+    const { type, id } = wait.run;
+    const entry = this.#queues.get(type)?.runs?.entry(id);
+    if (entry === undefined || entry.ended) return;
+    this.endRun(type, entry, { status: 'failed', cancelled: true, durationMs: 0, error, followUps: wait.onCancel ?? [] }, reason);
+  }
+
+  #resume(queue: TypeQueue, entry: Entry): void {
+    entry.isSuspended = false;
+    queue.stats.countSuspended(-1);
+    this.#enqueue(queue, entry);
+  }
+
+  #suspend(queue: TypeQueue, entry: Entry, seen: number): void {
+    if ((entry.checkpoints?.size ?? 0) > seen) {
+      this.#enqueue(queue, entry);
+      return;
+    }
+    entry.isSuspended = true;
+    queue.stats.countSuspended(1);
   }
 
   /** Ends an event that waits; `false` if no event with this id does. */
   cancel(id: string, conclude: (envelope: Envelope) => Outcome): boolean {
     const entry = this.#pendingById().get(id);
-    if (entry === undefined || entry.lease !== undefined) return false;
+    if (entry === undefined || entry.lease !== undefined || entry.isSuspended) return false;
     const queue = this.queue(entry.envelope.type);
     queue.remove(entry, this.#host.clock.monotonic());
     this.#conclude(queue, entry, conclude(entry.envelope));
@@ -154,23 +214,45 @@ export class ConsumerGroup implements OutcomeSink {
     const { envelope, attempt } = entry;
     const { stats } = queue;
     const now = this.#host.clock.now();
+    if (outcome.status === 'suspended') {
+      this.#suspend(queue, entry, outcome.seen);
+      this.#dispatcher.serve(queue);
+      return;
+    }
+    if (outcome.status === 'released') {
+      this.#enqueueDelayed(queue, entry, outcome.delayMs);
+      this.#dispatcher.serve(queue);
+      return;
+    }
     const isCancelled = outcome.status === 'failed' && outcome.cancelled === true;
     if (!isCancelled) stats.durations.add(outcome.durationMs);
     if (outcome.status === 'retry') {
       entry.attempt += 1;
       stats.countRetried();
       this.#enqueueDelayed(queue, entry, outcome.delayMs);
-    } else if (outcome.status === 'completed' || outcome.status === 'failed') {
+    } else {
       entry.ended = true;
       this.#byId?.delete(envelope.id);
       queue.releaseKey(entry, this.#host.clock.monotonic());
       if (isCancelled) stats.countCancelled();
       else if (outcome.status === 'completed') stats.countCompleted(now);
       else stats.countFailed(now, envelope.id, attempt, outcome.error);
+      this.#host.waits.drop(entry);
       queue.runs?.end(envelope.id, outcome, now);
       this.#host.recordEnd(outcome.followUps, this);
+      this.#resolveParent(envelope, outcome);
     }
     this.#dispatcher.serve(queue);
+  }
+
+  #resolveParent({ id, parent }: Envelope, outcome: Extract<Outcome, { status: 'completed' | 'failed' }>): void {
+    if (parent === undefined) return;
+    const end =
+      outcome.status === 'completed'
+        ? `"status":"completed","result":${outcome.result ?? 'null'}`
+        : `"status":"failed","error":${JSON.stringify(outcome.error)}`;
+    const entry = this.#queues.get(parent.type)?.runs?.entry(parent.id);
+    this.#host.waits.resolveByRun(entry, parent.wait, id, end);
   }
 
   #enqueue(queue: TypeQueue, entry: Entry): void {
@@ -207,7 +289,16 @@ export class ConsumerGroup implements OutcomeSink {
   }
 
   #admit(queue: TypeQueue, envelope: Envelope, checkpoints: Entry['checkpoints'], now: number): Entry {
-    const entry: Entry = { envelope, attempt: 1, ended: false, lease: undefined, holdsKey: false, checkpoints };
+    const entry: Entry = {
+      envelope,
+      attempt: 1,
+      ended: false,
+      lease: undefined,
+      holdsKey: false,
+      checkpoints,
+      waits: undefined,
+      isSuspended: false,
+    };
     this.#byId?.set(envelope.id, entry);
     queue.runs?.accept(entry, now);
     queue.stats.countReceived(now);

@@ -1,4 +1,5 @@
 import type { Envelope } from '../transport.js';
+import type { StoredWait } from './run-waits.js';
 
 /** An accepted event until its outcome is recorded. */
 export interface Entry {
@@ -12,12 +13,18 @@ export interface Entry {
   /** The entry takes a slot of its key: from its first start until it ends. */
   holdsKey: boolean;
   readonly checkpoints: Map<string, string> | undefined;
+  /** Open waits of a run by key. */
+  waits: Map<string, StoredWait> | undefined;
+  /** The run left its process and waits. */
+  isSuspended: boolean;
 }
 
 /** Right of one attempt to record the outcome of its entry. */
 export interface Lease {
   /** Frees the slot that the attempt takes. */
   release(): void;
+  /** Tells the consumer of an entry that was recorded for its run. */
+  recorded(key: string, value: string): void;
   /** Ends the lease: a later commit changes nothing. */
   revoke(reason: Error): void;
 }

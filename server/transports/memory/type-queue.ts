@@ -2,12 +2,13 @@ import type { Envelope, Subscription } from '../transport.js';
 import { DeadLetters } from './dead-letters.js';
 import type { Entry } from './entry.js';
 import { DebounceWindows } from './queues/debounce-windows.js';
-import { DelayQueue } from './queues/delay-queue.js';
+import { type DelayedItem, DelayQueue } from './queues/delay-queue.js';
 import { KeyedList } from './queues/keyed-list.js';
 import { RateWindow } from './queues/rate-window.js';
 import { WaitingList } from './queues/waiting-list.js';
 import type { RevisionCounter } from './revision-counter.js';
 import { RunLog } from './run-log.js';
+import type { StoredWait } from './run-waits.js';
 import { TypeStats } from './type-stats.js';
 
 /** One event type in one service: waiting and delayed entries, limits, statistics, dead letters and runs. */
@@ -22,6 +23,8 @@ export class TypeQueue {
   #keyed: KeyedList<Entry> | undefined;
   #windows: DebounceWindows<Entry> | undefined;
   readonly #delayed = new DelayQueue<Entry>();
+  readonly #timers = new DelayQueue<StoredWait>();
+  readonly #onDue: (wait: StoredWait) => void;
   #concurrency = Number.POSITIVE_INFINITY;
   #rate: RateWindow | undefined;
   /** The type has its own concurrency or rate, so its deliveries take no slot of the shared concurrency. */
@@ -31,14 +34,24 @@ export class TypeQueue {
   /** Time of the dispatcher's next timer for the queue. */
   wakeAt: number = Number.POSITIVE_INFINITY;
 
-  constructor(type: string, maxDeadLetters: number, transportRevision: RevisionCounter) {
+  /** @param onDue resolves a wait by time */
+  constructor(
+    type: string,
+    maxDeadLetters: number,
+    transportRevision: RevisionCounter,
+    onDue: (wait: StoredWait) => void,
+  ) {
     this.type = type;
     this.stats = new TypeStats(transportRevision);
     this.deadLetters = new DeadLetters(maxDeadLetters);
+    this.#onDue = onDue;
   }
 
-  subscribe({ concurrency, rate, keepsRuns, perKey, debounce }: Subscription): void {
-    if (keepsRuns === true) this.runs ??= new RunLog();
+  subscribe({ concurrency, rate, keepsRuns, retain, perKey, debounce }: Subscription): void {
+    if (keepsRuns === true) {
+      this.runs ??= new RunLog();
+      if (retain !== undefined) this.runs.retention = retain;
+    }
     this.hasOwnLimits = concurrency !== undefined || rate !== undefined;
     this.#concurrency = concurrency ?? Number.POSITIVE_INFINITY;
     // An unchanged rate continues its window: a restart must not allow a second burst.
@@ -81,17 +94,16 @@ export class TypeQueue {
     return this.#rate === undefined ? Number.NEGATIVE_INFINITY : this.#rate.openAt;
   }
 
-  /** Due time of the first delayed entry; `undefined` if no entry is delayed. */
+  /** Due time of the first delayed entry or of the first wait by time; `undefined` if there is neither. */
   get nextDueAt(): number | undefined {
-    return this.#delayed.nextDueAt;
+    const delayed = this.#delayed.nextDueAt ?? Number.POSITIVE_INFINITY;
+    const dueAt = Math.min(delayed, this.#timers.nextDueAt ?? Number.POSITIVE_INFINITY);
+    return dueAt === Number.POSITIVE_INFINITY ? undefined : dueAt;
   }
 
   /** Time at which the dispatcher has to look at the queue again; infinite if only an event of the hub changes it. */
   get nextWakeAt(): number {
-    return Math.min(
-      this.#delayed.nextDueAt ?? Number.POSITIVE_INFINITY,
-      this.#keyed?.nextDueAt ?? Number.POSITIVE_INFINITY,
-    );
+    return Math.min(this.nextDueAt ?? Number.POSITIVE_INFINITY, this.#keyed?.nextDueAt ?? Number.POSITIVE_INFINITY);
   }
 
   push(entry: Entry): void {
@@ -101,6 +113,14 @@ export class TypeQueue {
 
   pushDelayed(entry: Entry, dueAt: number): void {
     this.#delayed.push(entry, dueAt);
+  }
+
+  addTimer(wait: StoredWait, dueAt: number): DelayedItem<StoredWait> {
+    return this.#timers.push(wait, dueAt);
+  }
+
+  removeTimer(timer: DelayedItem<StoredWait>): void {
+    this.#timers.delete(timer);
   }
 
   /** Opens the debounce window of a new entry. Returns its end; `undefined` if the type is not debounced. */
@@ -128,8 +148,9 @@ export class TypeQueue {
     return { entry, dueAt };
   }
 
-  /** Moves the delayed entries that are due to the waiting ones. */
+  /** Moves the delayed entries that are due to the waiting ones, and resolves the waits that are due. */
   promoteDue(now: number): void {
+    for (let wait = this.#timers.shift(now); wait !== undefined; wait = this.#timers.shift(now)) this.#onDue(wait);
     for (let entry = this.#delayed.shift(now); entry !== undefined; entry = this.#delayed.shift(now)) {
       this.#windows?.close(entry);
       this.push(entry);
