@@ -126,9 +126,9 @@ export {
   WorkflowVersionError,
 } from './hub/errors.js';
 export type { HandlerCtx, HandlerFunction, HubCtx } from './hub/events/context.js';
-export type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './hub/events/dead-letters.js';
 export type { EventDefinition, EventDefinitionConfig, EventSettings } from './hub/events/create-event.js';
 export { createEvent } from './hub/events/create-event.js';
+export type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './hub/events/dead-letters.js';
 export type { Emit, EmitMany, EmitManyOptions, EmitOptions } from './hub/events/emit.js';
 export type { EventConfig, EventRate } from './hub/events/event.js';
 export type { EventRef } from './hub/events/event-ref.js';

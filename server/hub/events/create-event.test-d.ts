@@ -27,7 +27,7 @@ interface Placed {
   email?: string | undefined;
 }
 expectTypeOf(placed).toEqualTypeOf<EventDefinition<PlacedInput, Placed>>();
-expectTypeOf(placed).toExtend<EventRef<PlacedInput>>();
+expectTypeOf(placed).toExtend<EventRef<PlacedInput, Placed>>();
 expectTypeOf(hub.event(placed)).toEqualTypeOf(placed);
 hub.event(placed, {
   concurrencyPerKey: 1,

@@ -98,8 +98,7 @@ export class OutcomeRecorder {
   #end(end: TerminalOutcome, thrown?: unknown, emits: readonly Envelope[] = []): void {
     const { envelope } = this.#delivery;
     // Follow-ups of an event over the depth limit would be over it too.
-    const ending =
-      envelope.depth > maxDepth ? [] : this.#host.addKeys(createFollowUps(this.#followUps, envelope, end));
+    const ending = envelope.depth > maxDepth ? [] : this.#host.addKeys(createFollowUps(this.#followUps, envelope, end));
     const followUps = emits.length === 0 ? ending : [...emits, ...ending];
     const durationMs = this.#durationMs();
     if (end.status === 'failed') {

@@ -116,7 +116,8 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
   record(delivery: MemoryDelivery, outcome: Outcome): void {
     const { queue, entry } = delivery;
     delivery.release();
-    if (outcome.status === 'failed' && outcome.cancelled !== true) queue.deadLetters.add(entry, outcome.error, this.#host.clock.now());
+    if (outcome.status === 'failed' && outcome.cancelled !== true)
+      queue.deadLetters.add(entry, outcome.error, this.#host.clock.now());
     this.#conclude(queue, entry, outcome);
   }
 
@@ -168,7 +169,12 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     const { type, id } = wait.run;
     const entry = this.#queues.get(type)?.runs?.entry(id);
     if (entry === undefined || entry.ended) return;
-    this.endRun(type, entry, { status: 'failed', cancelled: true, durationMs: 0, error, followUps: wait.onCancel ?? [] }, reason);
+    this.endRun(
+      type,
+      entry,
+      { status: 'failed', cancelled: true, durationMs: 0, error, followUps: wait.onCancel ?? [] },
+      reason,
+    );
   }
 
   #resume(queue: TypeQueue, entry: Entry): void {
