@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type ErrorInfo, HubError, quote, type SchemaIssue } from '../errors.js';
+import { type ErrorInfo, HubError, messageOf, quote, type SchemaIssue } from '../errors.js';
 
 /** The event type is not registered on the hub. */
 export class UnknownEventError extends HubError {
@@ -106,6 +106,35 @@ export class SchemaValidationError extends HubError {
   }
 }
 
+/** The event's `key` function threw, or its return value is not a key. */
+export class InvalidKeyError extends HubError {
+  constructor(type: string, cause: unknown) {
+    super('ERR_INVALID_KEY', `key of ${quote(type)} is not valid: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** `emitMany` was rejected after a part of its events was accepted. */
+export class PartialEmitError extends HubError {
+  /** Number of events that were accepted, from the first one on. */
+  readonly accepted: number;
+
+  constructor(type: string, accepted: number, total: number, cause: unknown) {
+    super(
+      'ERR_PARTIAL_EMIT',
+      `emitMany accepted the first ${accepted} of ${total} events of ${quote(type)}: ${messageOf(cause)}; emit the others again`,
+      { cause },
+    );
+    this.accepted = accepted;
+  }
+}
+
+/** The event was cancelled with `hub.cancel`. */
+export class CancelledError extends HubError {
+  constructor(type: string) {
+    super('ERR_CANCELLED', `event of type ${quote(type)} was cancelled before it started`);
+  }
+}
+
 /** The causal chain of events is too long. */
 export class DepthLimitError extends HubError {
   constructor(type: string, depth: number, limit: number) {
@@ -120,6 +149,23 @@ export class DepthLimitError extends HubError {
 export class HandlerTimeoutError extends HubError {
   constructor(type: string, timeoutMs: number) {
     super('ERR_HANDLER_TIMEOUT', `handler of ${quote(type)} exceeded timeoutMs (${timeoutMs} ms)`);
+  }
+}
+
+/** An attempt emits more than its outcome may carry. */
+export class EmitLimitError extends HubError {
+  constructor(event: string, limit: string) {
+    super(
+      'ERR_EMIT_LIMIT',
+      `emit of ${event} exceeds the limit of ${limit} per outcome or step; emit from several steps, or with hub.emit(..., { cause: ctx })`,
+    );
+  }
+}
+
+/** `ctx.emit` or `ctx.startWorkflow` was called after its attempt had ended. */
+export class AttemptEndedError extends HubError {
+  constructor(operation: string) {
+    super('ERR_ATTEMPT_ENDED', `${operation} after the attempt ended: await it in the handler, or use hub.emit`);
   }
 }
 
@@ -138,20 +184,22 @@ export class UnknownWorkflowError extends HubError {
   }
 }
 
-/** The steps of a workflow changed while one of its runs was pending. */
+/** The code of a workflow changed in a way that does not fit the recorded steps of a run. */
 export class WorkflowVersionError extends HubError {
-  constructor(workflow: string, started: string, current: string) {
+  /** @param recorded step that the run recorded, or the version that did @param current step that the code asks for */
+  constructor(workflow: string, recorded: string, current: string) {
     super(
       'ERR_WORKFLOW_VERSION',
-      `a run of workflow ${quote(workflow)} started with the steps ${started} and cannot resume with ${current}; register the changed workflow under a new name until the runs of the old one have ended`,
+      `a run of workflow ${quote(workflow)} recorded ${recorded}, but the code now asks for ${current}; branch with step.patched(), or register the changed workflow under a new name`,
     );
   }
 }
 
 /** The workflow run was cancelled. Error of the run and reason of `ctx.signal`. */
 export class WorkflowCancelledError extends HubError {
-  constructor(workflow: string, runId: string) {
-    super('ERR_WORKFLOW_CANCELLED', `run ${quote(runId)} of workflow ${quote(workflow)} was cancelled`);
+  constructor(workflow: string, runId: string, reason?: string) {
+    const because = reason === undefined ? '' : `: ${reason}`;
+    super('ERR_WORKFLOW_CANCELLED', `run ${quote(runId)} of workflow ${quote(workflow)} was cancelled${because}`);
   }
 }
 

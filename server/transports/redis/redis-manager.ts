@@ -3,6 +3,7 @@ import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import { type Clock, systemClock } from '../clock.js';
 import type { KeyValueStore } from '../key-value-store.js';
 import type { Logger } from '../logger.js';
+import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
 import type { EventMetrics, FailureRecord } from '../stats.js';
 import type {
   CloseResult,
@@ -18,6 +19,7 @@ import type {
   TransportManager,
   TypeCounts,
 } from '../transport.js';
+import { CoalescedTask } from './coalesced-task.js';
 import { CommandClient } from './connection/command-client.js';
 import { connectConsumer } from './connection/consumer-connection.js';
 import { checkServer } from './connection/server-checks.js';
@@ -25,9 +27,11 @@ import { JobConsumer } from './consuming/job-consumer.js';
 import { deadLettersScript, readDeadLetters } from './dead-letters/read-dead-letters.js';
 import { replay } from './dead-letters/replay.js';
 import { RedisKeyValueStore } from './key-values/redis-key-value-store.js';
+import { checkKeysSupported, keysUnsupported } from './keys-unsupported.js';
 import { DataEpoch } from './membership/data-epoch.js';
 import { descriptionsScript, Fleet } from './membership/fleet.js';
 import { Membership } from './membership/membership.js';
+import { SettlementListener } from './membership/settlement-listener.js';
 import { encodeName, jobIdOf, serviceTypeOf, typeList } from './names.js';
 import { readCommitResult } from './outcomes/commit-result.js';
 import { endRunScript } from './outcomes/end-run-script.js';
@@ -41,6 +45,7 @@ import { metricsScript, readMetrics } from './reading/metrics.js';
 import { readOverview } from './reading/overview.js';
 import { revisionScript } from './reading/revision-script.js';
 import { readRun, runScript } from './reading/runs.js';
+import { withoutArguments } from './redis-errors.js';
 import type { RedisSettings } from './redis-options.js';
 import { readString } from './scripts/reply.js';
 
@@ -64,6 +69,7 @@ export class RedisManager implements TransportManager {
   #consumer: JobConsumer | undefined;
   /** Names this process in Redis: in the tokens of its leases, and in the channel of its runs. */
   readonly #processId = randomUUID();
+  #settlements: SettlementListener | undefined;
   #runEnds: Promise<RunEnds> | undefined;
 
   constructor(service: string, settings: RedisSettings, logger: Logger) {
@@ -88,22 +94,36 @@ export class RedisManager implements TransportManager {
   }
 
   async #start(options: ConsumeOptions): Promise<void> {
-    const { subscriptions, describe = () => '{}' } = options;
+    const { subscriptions } = options;
+    checkKeysSupported(subscriptions);
     const { service } = this;
     const parts = { service, settings: this.#settings, logger: this.#logger, commands: this.#commands };
     await this.#commands.run((client) => checkServer(client, this.#logger), { isRepeatable: true });
-    const membership = new Membership(parts, subscriptions, describe);
+    const membership = new Membership(parts, options);
     this.#membership = membership;
-    const filledQueues = await membership.join();
-    await this.#epoch.open(() => membership.rejoin());
-    if (subscriptions.length === 0) return;
+    if (subscriptions.length === 0) return this.#join(membership);
     const connection = await connectConsumer(this.#settings, this.#logger);
     this.#recorder.use(connection);
-    this.#consumer = new JobConsumer(
+    const consumer = new JobConsumer(
       { ...parts, processId: this.#processId, connection, recorder: this.#recorder },
       options,
     );
-    await this.#consumer.start(filledQueues);
+    this.#consumer = consumer;
+    this.#settlements = new SettlementListener(await connectConsumer(this.#settings, this.#logger), this.#logger);
+    const serve = new CoalescedTask(async () => consumer.serve(await membership.servedQueues()));
+    const serveLater = (): void => {
+      serve.run().catch((error: unknown) => {
+        this.#logger.warn(
+          { err: withoutArguments(error) },
+          'could not serve the queues of the service; the next heartbeat repeats it',
+        );
+      });
+    };
+    // Listens before it joins, so that it does not miss a settlement in between.
+    await this.#settlements.start(this.#settings.prefix, service, serveLater);
+    membership.onHeartbeat(serveLater);
+    await this.#join(membership);
+    await serve.run();
     if (subscriptions.some(({ keepsRuns }) => keepsRuns === true)) await this.#listening();
   }
 
@@ -157,6 +177,23 @@ export class RedisManager implements TransportManager {
     );
   }
 
+  async cancel(_id: string): Promise<boolean> {
+    throw keysUnsupported('hub.cancel');
+  }
+
+  async schedules(): Promise<readonly ScheduleRecord[]> {
+    return [];
+  }
+
+  async openSchedules(openings: readonly ScheduleOpening[]): Promise<boolean> {
+    if (openings.length > 0) throw keysUnsupported('hub.schedule');
+    return true;
+  }
+
+  async claim(_claim: ScheduleClaim): Promise<ClaimResult> {
+    throw keysUnsupported('hub.schedule');
+  }
+
   async registered(): Promise<readonly string[]> {
     const { args, read } = this.#fleet.query();
     return read(await this.#commands.runScript(descriptionsScript, args));
@@ -167,6 +204,8 @@ export class RedisManager implements TransportManager {
   }
 
   async close({ drainMs }: { drainMs: number }): Promise<CloseResult> {
+    this.#settlements?.close();
+    this.#settlements = undefined;
     const consumer = this.#consumer;
     this.#consumer = undefined;
     const released = (await consumer?.close(drainMs)) ?? 0;
@@ -174,7 +213,10 @@ export class RedisManager implements TransportManager {
     await this.#epoch.close();
     await this.#membership?.leave();
     this.#membership = undefined;
-    (await this.#runEnds)?.close();
+    await this.#runEnds?.then(
+      (runEnds) => runEnds.close(),
+      () => {},
+    );
     this.#runEnds = undefined;
     await this.#commands.close();
     return { released };
@@ -186,6 +228,11 @@ export class RedisManager implements TransportManager {
       throw error;
     });
     return this.#runEnds;
+  }
+
+  async #join(membership: Membership): Promise<void> {
+    await membership.join();
+    await this.#epoch.open(() => membership.rejoin());
   }
 
   async #listen(): Promise<RunEnds> {

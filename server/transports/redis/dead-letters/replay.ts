@@ -37,10 +37,10 @@ for _, part in ipairs({ 'checkpoints', 'outputs' }) do
     call('RENAME', deadLetter .. ':' .. part, key('run', serviceType, id, part))
   end
 end
-route = cjson.decode(route)
-queueJob(route, { head = head, priority = priority, delayMs = 0, replays = replays + 1 }, id, depth)
+queueJob(cjson.decode(route), { head = head, priority = priority, delayMs = 0, replays = replays + 1 }, id, depth)
 -- The number of starts tells the leases of an event apart, those before the replay included.
-if starts then call('HSET', queueKey(route.queue) .. id, 'ats', starts) end
+if starts then call('HSET', queueKey(stateOf(serviceType).queue) .. id, 'ats', starts) end
+arrangeTypes()
 writeChanges()
 call('SET', executed, '', 'PX', rememberMs)
 return 1

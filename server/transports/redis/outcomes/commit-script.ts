@@ -20,12 +20,15 @@ for index = 1, takeNumber() do
   local result = leaseOf(queue, id, token, starts)
   if result == 'ok' then
     if outcome.status == 'failed' then addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters) end
+    endLease(queue, id)
+    countReturned(serviceType)
     endAttempt(queue, id, serviceType, keepsRuns, outcome)
     queues[queue] = true
   end
   results[index] = result
 end
 for queue in pairs(queues) do call('XTRIM', queue .. 'events', 'MAXLEN', '~', ${keptQueueEvents}) end
+arrangeTypes()
 writeChanges()
 return results
 `,

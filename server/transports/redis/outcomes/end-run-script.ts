@@ -17,16 +17,10 @@ if not queue then return 'fenced' end
 if status then return 'already' end
 outcome.attempt = tonumber(attempt)
 local token = call('GET', queue .. id .. ':lock')
--- Lists are slow to search, and hold few of many waiting jobs.
-local isSorted = call('ZSCORE', queue .. 'prioritized', id) or call('ZSCORE', queue .. 'delayed', id)
-if not token and not isSorted then
-  call('LREM', queue .. 'wait', 1, id)
-  call('LREM', key('parked', serviceType), 1, queue .. '\\n' .. id)
-end
+withdraw(queue, id, serviceType)
 endAttempt(queue, id, serviceType, true, outcome)
-if token then
-  notify(string.match(token, '^[^.]*'), { serviceType = serviceType, id = id, reason = reason })
-end
+if token then notify(string.match(token, '^[^.]*'), { serviceType = serviceType, id = id, reason = reason }) end
+arrangeTypes()
 writeChanges()
 return 'ok'
 `,

@@ -72,5 +72,6 @@ function dedupeArguments({ dedupe }: Envelope): ScriptArgument[] {
 }
 
 function receipt(id: string, earlierId: string): Receipt {
+  if (earlierId === '-') return { id, deduplicated: false, unsubscribed: true };
   return earlierId === '' ? { id, deduplicated: false } : { id: eventIdOf(earlierId), deduplicated: true };
 }

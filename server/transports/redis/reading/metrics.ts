@@ -43,6 +43,8 @@ export function readMetrics(type: string, reply: unknown): EventMetrics {
       completed: count('completed'),
       failed: count('failed'),
       active: readNumber(active),
+      suspended: 0,
+      cancelled: 0,
       retried: count('retried'),
       lastReceivedAt: at('lastReceivedAt'),
       lastFailedAt: at('lastFailedAt'),
