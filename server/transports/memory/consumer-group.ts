@@ -23,6 +23,8 @@ export class ConsumerGroup implements OutcomeSink {
   readonly #host: GroupHost;
   readonly #queues = new Map<string, TypeQueue>();
   readonly #dispatcher: Dispatcher;
+  // Built by the first cancellation: an index of all pending events costs more than those that never cancel should pay.
+  #byId: Map<string, Entry> | undefined;
 
   constructor(service: string, host: GroupHost) {
     this.service = service;
@@ -68,11 +70,26 @@ export class ConsumerGroup implements OutcomeSink {
     });
   }
 
-  accept(envelope: Envelope, now: number): void {
+  /** Accepts an event, or debounces it. Returns the id of the event that waits in the debounce window. */
+  accept(envelope: Envelope, now: number): string | undefined {
     const queue = this.queue(envelope.type);
-    const entry = admit(queue, envelope, queue.runs === undefined ? undefined : new Map(), now);
-    if (envelope.delayMs > 0) this.#enqueueDelayed(queue, entry, envelope.delayMs);
+    const monotonic = this.#host.clock.monotonic();
+    const debounced = queue.debounce(envelope, monotonic);
+    if (debounced !== undefined) {
+      this.#dispatcher.serveAt(queue, debounced.dueAt);
+      return debounced.entry.envelope.id;
+    }
+    const entry = this.#admit(queue, envelope, queue.runs === undefined ? undefined : new Map(), now);
+    const windowEnd = queue.openWindow(entry, monotonic);
+    if (windowEnd !== undefined) this.#enqueueDelayed(queue, entry, windowEnd - monotonic);
+    else if (envelope.delayMs > 0) this.#enqueueDelayed(queue, entry, envelope.delayMs);
     else this.#enqueue(queue, entry);
+    return undefined;
+  }
+
+  /** Returns whether `accept` would debounce the event, so that it needs no room. */
+  debounces(envelope: Envelope): boolean {
+    return this.findQueue(envelope.type)?.hasWindow(envelope) === true;
   }
 
   hasDeadLetter(id: string): boolean {
@@ -85,13 +102,13 @@ export class ConsumerGroup implements OutcomeSink {
     const dead = queue?.deadLetters.take(id);
     if (queue === undefined || dead === undefined) return;
     const { envelope, checkpoints } = dead;
-    this.#enqueue(queue, admit(queue, { ...envelope, replays: envelope.replays + 1 }, checkpoints, now));
+    this.#enqueue(queue, this.#admit(queue, { ...envelope, replays: envelope.replays + 1 }, checkpoints, now));
   }
 
   record(delivery: MemoryDelivery, outcome: Outcome): void {
     const { queue, entry } = delivery;
     delivery.release();
-    if (outcome.status === 'failed') queue.deadLetters.add(entry, outcome.error, this.#host.clock.now());
+    if (outcome.status === 'failed' && outcome.cancelled !== true) queue.deadLetters.add(entry, outcome.error, this.#host.clock.now());
     this.#conclude(queue, entry, outcome);
   }
 
@@ -100,12 +117,31 @@ export class ConsumerGroup implements OutcomeSink {
     const queue = this.queue(type);
     const { lease } = entry;
     if (lease === undefined) {
-      queue.remove(entry);
+      queue.remove(entry, this.#host.clock.monotonic());
     } else {
       lease.release();
       lease.revoke(reason);
     }
     this.#conclude(queue, entry, outcome);
+  }
+
+  /** Ends an event that waits; `false` if no event with this id does. */
+  cancel(id: string, conclude: (envelope: Envelope) => Outcome): boolean {
+    const entry = this.#pendingById().get(id);
+    if (entry === undefined || entry.lease !== undefined) return false;
+    const queue = this.queue(entry.envelope.type);
+    queue.remove(entry, this.#host.clock.monotonic());
+    this.#conclude(queue, entry, conclude(entry.envelope));
+    return true;
+  }
+
+  #pendingById(): Map<string, Entry> {
+    if (this.#byId !== undefined) return this.#byId;
+    this.#byId = new Map();
+    const running = this.#dispatcher.running();
+    const waiting = [...this.#queues.values()].flatMap((queue) => [...queue.pending()]);
+    for (const entry of [...waiting, ...running]) this.#byId.set(entry.envelope.id, entry);
+    return this.#byId;
   }
 
   #queueOfDeadLetter(id: string): TypeQueue | undefined {
@@ -117,14 +153,18 @@ export class ConsumerGroup implements OutcomeSink {
     const { envelope, attempt } = entry;
     const { stats } = queue;
     const now = this.#host.clock.now();
-    stats.durations.add(outcome.durationMs);
+    const isCancelled = outcome.status === 'failed' && outcome.cancelled === true;
+    if (!isCancelled) stats.durations.add(outcome.durationMs);
     if (outcome.status === 'retry') {
       entry.attempt += 1;
       stats.countRetried();
       this.#enqueueDelayed(queue, entry, outcome.delayMs);
-    } else {
+    } else if (outcome.status === 'completed' || outcome.status === 'failed') {
       entry.ended = true;
-      if (outcome.status === 'completed') stats.countCompleted(now);
+      this.#byId?.delete(envelope.id);
+      queue.releaseKey(entry, this.#host.clock.monotonic());
+      if (isCancelled) stats.countCancelled();
+      else if (outcome.status === 'completed') stats.countCompleted(now);
       else stats.countFailed(now, envelope.id, attempt, outcome.error);
       queue.runs?.end(envelope.id, outcome, now);
       this.#host.recordEnd(outcome.followUps, this);
@@ -164,11 +204,12 @@ export class ConsumerGroup implements OutcomeSink {
     for (const delivery of running) delivery.revoke(new ShutdownError());
     return running.length;
   }
-}
 
-function admit(queue: TypeQueue, envelope: Envelope, checkpoints: Entry['checkpoints'], now: number): Entry {
-  const entry: Entry = { envelope, attempt: 1, ended: false, lease: undefined, checkpoints };
-  queue.runs?.accept(entry, now);
-  queue.stats.countReceived(now);
-  return entry;
+  #admit(queue: TypeQueue, envelope: Envelope, checkpoints: Entry['checkpoints'], now: number): Entry {
+    const entry: Entry = { envelope, attempt: 1, ended: false, lease: undefined, holdsKey: false, checkpoints };
+    this.#byId?.set(envelope.id, entry);
+    queue.runs?.accept(entry, now);
+    queue.stats.countReceived(now);
+    return entry;
+  }
 }

@@ -1,4 +1,4 @@
-import type { CommitResult, Delivery, Envelope, Outcome } from '../transport.js';
+import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../transport.js';
 import type { Entry, Lease } from './entry.js';
 import type { TypeQueue } from './type-queue.js';
 
@@ -27,6 +27,7 @@ export class MemoryDelivery implements Delivery, Lease {
   /** Always `undefined`: no event outlives a crash of this process. */
   readonly refusal = undefined;
   onRevoked: ((reason: Error) => void) | undefined;
+  onRecorded: Delivery['onRecorded'];
   readonly #slots: DeliverySlots;
   readonly #outcomes: OutcomeSink;
   #leased = true;
@@ -64,6 +65,10 @@ export class MemoryDelivery implements Delivery, Lease {
     checkpoints?.set(key, value);
     this.queue.stats.markChanged();
     return 'ok';
+  }
+
+  async wait(_waits: readonly RunWait[]): Promise<CommitResult> {
+    throw new Error('waits are not recorded yet');
   }
 
   release(): void {

@@ -31,7 +31,7 @@ export class RunLog {
     if (this.#latest.length > keptRuns) this.#latest.shift();
   }
 
-  end(id: string, outcome: Exclude<Outcome, { status: 'retry' }>, now: number): void {
+  end(id: string, outcome: Extract<Outcome, { status: 'completed' | 'failed' }>, now: number): void {
     const run = this.#runs.get(id);
     if (run === undefined) return;
     run.ended =
@@ -51,6 +51,11 @@ export class RunLog {
 
   entry(id: string): Entry | undefined {
     return this.#runs.get(id)?.entry;
+  }
+
+  /** Entries of the runs that have not ended. */
+  *pending(): Iterable<Entry> {
+    for (const { entry } of this.#runs.values()) if (!entry.ended) yield entry;
   }
 
   record(id: string, service: string): RunRecord | undefined {
@@ -103,6 +108,7 @@ function toRecord({ entry, acceptedAt, ended }: Run, service: string): RunRecord
     attempt,
     status: ended === undefined ? whileOpen : whenEnded,
     checkpoints: new Map(checkpoints),
+    waits: [],
     endedAt: ended?.at,
     result: ended?.result,
     error: ended?.error,

@@ -3,12 +3,14 @@ import { durationBucket } from '../duration-sketch.js';
 import type { Outcome } from '../transport.js';
 import { envelopeArguments } from './envelope-codec.js';
 import type { ScriptArgument } from './lua/script.js';
+import { suspensionUnsupported } from './suspension-unsupported.js';
 
 /** An outcome as the scripts take it. */
 export function outcomeArguments(outcome: Outcome, attempt: number, sender: string): ScriptArgument[] {
   const { status, durationMs } = outcome;
   const head = [status, attempt, durationBucket(durationMs), durationMs];
   if (outcome.status === 'retry') return [...head, outcome.delayMs];
+  if (outcome.status !== 'completed' && outcome.status !== 'failed') throw suspensionUnsupported();
   const value = outcome.status === 'completed' ? (outcome.result ?? '') : JSON.stringify(outcome.error);
   const { followUps } = outcome;
   return [...head, value, followUps.length, ...followUps.flatMap((envelope) => envelopeArguments(envelope, sender))];

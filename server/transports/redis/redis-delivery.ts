@@ -1,4 +1,5 @@
-import type { CommitResult, Delivery, Envelope, Outcome } from '../transport.js';
+import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../transport.js';
+import { suspensionUnsupported } from './suspension-unsupported.js';
 
 /** A job that is leased to this process. */
 export interface Lease {
@@ -31,6 +32,7 @@ export class RedisDelivery implements Delivery {
   readonly checkpoints: ReadonlyMap<string, string>;
   readonly refusal: Error | undefined;
   onRevoked: ((reason: Error) => void) | undefined;
+  onRecorded: Delivery['onRecorded'];
   readonly #host: DeliveryHost;
   #lease: Lease;
   #handOn = (): void => {};
@@ -71,8 +73,15 @@ export class RedisDelivery implements Delivery {
     }
   }
 
-  checkpoint(key: string, value: string): Promise<CommitResult> {
-    return this.#host.checkpoint(this.#lease, key, value);
+  async checkpoint(key: string, value: string, emits: readonly Envelope[] = []): Promise<CommitResult> {
+    if (emits.length > 0) throw suspensionUnsupported();
+    const result = await this.#host.checkpoint(this.#lease, key, value);
+    if (result === 'ok') this.onRecorded?.(key, value);
+    return result;
+  }
+
+  async wait(_waits: readonly RunWait[]): Promise<CommitResult> {
+    throw suspensionUnsupported();
   }
 
   /** Ends the lease: a later commit changes nothing. */

@@ -20,6 +20,7 @@ export function readRun(answer: unknown): RunRecord {
     attempt: readNumber(attempt),
     status,
     checkpoints: readCheckpoints(readHash(checkpoints)),
+    waits: [],
     endedAt: readOptional(endedAt, readNumber),
     // What completed without a result has none, which is written as ''.
     result: status === 'completed' && value !== '' ? value : undefined,

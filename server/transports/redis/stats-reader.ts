@@ -26,6 +26,7 @@ function readUnit(text: string): { readonly service: string; readonly counts: Se
   const [unit, active, received, completed, failed, retried, lastReceivedAt, lastFailedAt] = text.split(' ');
   const counts = {
     active: readNumber(active),
+    suspended: 0,
     received: readNumber(received),
     completed: readNumber(completed),
     failed: readNumber(failed),
@@ -53,6 +54,7 @@ export function readMetrics(type: string, answer: unknown): EventMetrics {
       completed: count('completed'),
       failed: count('failed'),
       active: readNumber(active),
+      suspended: 0,
       retried: count('retried'),
       lastReceivedAt: at('lastReceivedAt'),
       lastFailedAt: at('lastFailedAt'),
