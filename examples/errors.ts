@@ -10,7 +10,7 @@ export async function acceptOrder(hub: Hub, body: unknown): Promise<{ status: nu
       return { status: 400, message: error.issues.map(({ path, message }) => `${path} ${message}`).join('; ') };
     }
     const busy = ['ERR_BACKPRESSURE', 'ERR_TRANSPORT_UNAVAILABLE', 'ERR_HUB_STOPPED'];
-    if (error instanceof HubError && busy.includes(error.code)) return { status: 503, message: 'try again later' };
+    if (HubError.is(error) && busy.includes(error.code)) return { status: 503, message: 'try again later' };
     throw error;
   }
 }

@@ -4,7 +4,7 @@ import * as hubline from './index.js';
 import * as testing from './testing/index.js';
 import { version } from './version.js';
 
-it('exports these names and no others', () => {
+it('exports exactly these names', () => {
   expect(Object.keys(hubline).sort()).toMatchInlineSnapshot(`
     [
       "AgentRegistry",
@@ -91,7 +91,7 @@ it('exports these names and no others', () => {
   `);
 });
 
-it('knows its version', () => {
+it('has the version of package.json', () => {
   const file: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
   expect(file).toMatchObject({ version });
 });

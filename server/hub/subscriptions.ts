@@ -2,29 +2,31 @@ import type { Delivery, DeliveryHandler, Subscription } from '../transports/tran
 import { workflowType } from '../transports/workflow-type.js';
 import { Attempt, type HandledEvent } from './events/attempt.js';
 import type { RegisteredEvent } from './events/event.js';
-import type { DeliveryHost } from './events/outcome-recorder.js';
+import type { HandlerHost } from './events/outcome-recorder.js';
 import { observeDelivery } from './observability/observe-delivery.js';
 import type { HubWorkflow } from './runs/workflow.js';
 import { runWorkflow } from './runs/workflow-run.js';
 
-/** What a hub asks its transport for, and what it does with that. */
+/** Subscriptions of a hub, and the handler of their deliveries. */
 export interface Subscriptions {
   readonly subscriptions: readonly Subscription[];
   readonly onDelivery: DeliveryHandler;
 }
 
-/** Of all events that have a handler, and of all workflows. */
-export function subscribe(
-  events: Iterable<RegisteredEvent>,
-  workflows: Iterable<HubWorkflow>,
-  host: DeliveryHost,
-): Subscriptions {
-  const handlers = new Map<string, DeliveryHandler>();
+/** Definitions to subscribe to. Events without a handler are skipped. */
+export interface Definitions {
+  readonly events: Iterable<RegisteredEvent>;
+  readonly workflows: Iterable<HubWorkflow>;
+}
+
+/** Creates the subscriptions for all handled events and all workflows. */
+export function createSubscriptions({ events, workflows }: Definitions, host: HandlerHost): Subscriptions {
+  const deliveryHandlers = new Map<string, DeliveryHandler>();
   const subscriptions: Subscription[] = [];
   for (const event of events) {
     if (!isHandled(event)) continue;
     const { type, concurrency, rate } = event;
-    handlers.set(type, (delivery) => new Attempt(event, delivery, host).run());
+    deliveryHandlers.set(type, (delivery) => new Attempt(event, delivery, host).run());
     subscriptions.push({
       type,
       ...(concurrency !== undefined && { concurrency }),
@@ -34,7 +36,7 @@ export function subscribe(
   for (const workflow of workflows) {
     const { name, trigger } = workflow;
     const type = workflowType(name);
-    handlers.set(type, (delivery) => runWorkflow(workflow, delivery, host));
+    deliveryHandlers.set(type, (delivery) => runWorkflow(workflow, delivery, host));
     subscriptions.push({
       type,
       keepsRuns: true,
@@ -42,16 +44,19 @@ export function subscribe(
     });
   }
   const { service } = host.transport;
-  // A transport delivers what was subscribed to, and nothing else.
-  const consume = (delivery: Delivery): void => handlers.get(delivery.envelope.type)?.(delivery);
-  return { subscriptions, onDelivery: (delivery) => observeDelivery(delivery, service, consume) };
+  // Transports deliver only subscribed types, so every type has a handler.
+  const deliver = (delivery: Delivery): void => deliveryHandlers.get(delivery.envelope.type)?.(delivery);
+  return { subscriptions, onDelivery: (delivery) => observeDelivery(delivery, service, deliver) };
 }
 
 function isHandled(event: RegisteredEvent): event is HandledEvent {
   return event.handler !== undefined;
 }
 
-/** Ids of follow-ups end otherwise: `.success`, say. So no two events of one cause have the same, whatever the name. */
+/**
+ * Escapes a name so that no two events with the same cause share an id. Ids of follow-ups end with `.success`, for
+ * example.
+ */
 function idSuffixOf(workflow: string): string {
   return `/${workflow.replace(/[%./]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)}`;
 }

@@ -1,37 +1,41 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { InvalidOptionError, quote } from '../../errors.js';
-import { checkOptionNames } from '../../option-names.js';
+import { quote } from '../../errors.js';
+import { checkName, OptionChecker } from '../../options.js';
 import type { RateLimit } from '../../transports/transport.js';
 import type { HandlerFunction } from './context.js';
-import { checkNames, type FollowUpNames, followUpKeys } from './follow-ups.js';
+import { type FollowUpNames, followUpKeys, resolveFollowUpNames } from './follow-ups.js';
 import { type ResolvedRetry, type RetryConfig, resolveRetry } from './retry-policy.js';
 import { type JsonSchema, type PayloadSchema, resolveSchema } from './schema.js';
-import { checkTimeout } from './timeout.js';
-import { checkTypeName } from './type-name.js';
 
-/** What `hub.event` takes. All but `type`, `description` and `schema` needs a `handler`. */
+/** Options of `hub.event`. All except `type`, `description`, `schema` and `dedupeWindowMs` require a `handler`. */
 export interface EventConfig<TPayload = unknown> extends FollowUpNames {
-  /** 1 to 512 characters, none of them a control character. */
+  /** 1 to 512 characters without control characters and unpaired surrogates. */
   type: string;
-  /** Shown on the dashboard. */
+  /** Text that the dashboard shows. */
   description?: string;
-  /** A Standard Schema (zod, valibot, arktype ...) or a JSON Schema. Checked at `emit` and before the handler. */
+  /**
+   * Standard Schema (zod, valibot, arktype ...) or JSON Schema. `emit` rejects a payload that it does not accept.
+   * Each attempt validates the payload again. The schema's transforms and defaults run before the handler.
+   */
   schema?: StandardSchemaV1<unknown, TPayload> | JsonSchema;
-  /** Without one the type is only declared: it may be emitted, here or as a follow-up. */
+  /** Function that handles the event. Without one the type is only declared: it can be emitted. */
   handler?: HandlerFunction<TPayload>;
-  /** @default one attempt */
+  /** Retry policy. @default one attempt */
   retry?: RetryConfig;
-  /** Milliseconds an attempt may take. @default no limit */
+  /** Maximum duration of one attempt, in milliseconds. @default no limit */
   timeoutMs?: number;
-  /** Handlers of this type running at once, over all hubs of the service. @default the hub's */
+  /** Maximum number of handlers of this type that run at once, over all hubs of the service. @default the hub's */
   concurrency?: number;
-  /** Starts of this type, retries included, over all hubs of the service. @default no limit */
+  /** Maximum rate of attempts of this type, retries included, over all hubs of the service. @default no limit */
   rate?: RateLimit;
-  /** How long a `dedupeId` is remembered. @default 300_000 (five minutes) */
+  /**
+   * Time in milliseconds during which a second event with the same `dedupeId` is deduplicated.
+   * @default 300_000 (five minutes)
+   */
   dedupeWindowMs?: number;
 }
 
-/** An {@link EventConfig} that was checked, with what derives from it. */
+/** Checked {@link EventConfig} with its defaults. */
 export interface RegisteredEvent {
   readonly type: string;
   readonly description?: string;
@@ -45,59 +49,50 @@ export interface RegisteredEvent {
   readonly followUps: FollowUpNames;
 }
 
-/** How long a `dedupeId` is remembered where nothing else is said. */
+/** Default of {@link EventConfig.dedupeWindowMs}. */
 export const defaultDedupeWindowMs = 300_000;
 
 const maxRate = 1_000_000;
 
 const needHandler = [...followUpKeys, 'retry', 'timeoutMs', 'concurrency', 'rate'] as const;
-const eventNames = ['type', 'description', 'schema', 'handler', 'dedupeWindowMs', ...needHandler];
+const eventOptions = ['type', 'description', 'schema', 'handler', 'dedupeWindowMs', ...needHandler];
 
-/** Checks an event's settings. @throws {InvalidOptionError | InvalidSchemaError} */
+/** Checks the options of an event and fills in defaults. @throws {InvalidOptionError | InvalidSchemaError} */
 export function resolveEvent(config: EventConfig): RegisteredEvent {
-  if (typeof config !== 'object' || config === null) throw new InvalidOptionError('hub.event', 'an object', config);
-  checkTypeName(config.type, 'type');
+  checkName(config?.type, 'type of hub.event');
   const { type, description, schema, handler, retry, timeoutMs, concurrency, rate } = config;
   const { dedupeWindowMs = defaultDedupeWindowMs } = config;
   const owner = `event ${quote(type)}`;
-  checkOptionNames(config, eventNames, owner);
-  const check = (ok: boolean, option: string, expected: string, got: unknown): void => {
-    if (!ok) throw new InvalidOptionError(`${option} of ${owner}`, expected, got);
-  };
+  const check = new OptionChecker(config, eventOptions, owner);
+  check.string('description', description);
+  check.function('handler', handler);
   for (const key of needHandler) {
-    check(config[key] === undefined || handler !== undefined, key, 'left out where there is no handler', config[key]);
+    const isAllowed = config[key] === undefined || handler !== undefined;
+    check.that(isAllowed, key, 'omitted if there is no handler', config[key]);
   }
-  const isText = description === undefined || typeof description === 'string';
-  check(isText, 'description', 'a string', description);
-  check(handler === undefined || typeof handler === 'function', 'handler', 'a function', handler);
-  checkTimeout(timeoutMs, owner);
-  check(concurrency === undefined || isCount(concurrency), 'concurrency', 'a whole number, 1 or more', concurrency);
-  if (rate !== undefined) {
-    check(typeof rate === 'object' && rate !== null, 'rate', 'an object { max, perMs }', rate);
-    checkOptionNames(rate, ['max', 'perMs'], `rate of ${owner}`);
-    check(isCount(rate.max) && rate.max <= maxRate, 'rate.max', `a whole number from 1 to ${maxRate}`, rate.max);
-    check(Number.isFinite(rate.perMs) && rate.perMs > 0, 'rate.perMs', 'milliseconds, over 0', rate.perMs);
-  }
-  check(
-    Number.isFinite(dedupeWindowMs) && dedupeWindowMs > 0,
-    'dedupeWindowMs',
-    'milliseconds, over 0',
-    dedupeWindowMs,
-  );
+  check.durationMs('timeoutMs', timeoutMs, { min: 1 });
+  check.count('concurrency', concurrency);
+  check.durationMs('dedupeWindowMs', dedupeWindowMs, { min: 1 });
   return {
     type,
     dedupeWindowMs,
-    followUps: checkNames(config, owner),
+    followUps: resolveFollowUpNames(config, owner),
     ...(description !== undefined && { description }),
     ...(schema !== undefined && { schema: resolveSchema(schema, owner) }),
     ...(handler !== undefined && { handler }),
     ...(retry !== undefined && { retry: resolveRetry(retry, owner) }),
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(concurrency !== undefined && { concurrency }),
-    ...(rate !== undefined && { rate: { max: rate.max, perMs: rate.perMs } }),
+    ...(rate !== undefined && { rate: resolveRate(rate, owner) }),
   };
 }
 
-function isCount(value: unknown): boolean {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 1;
+function resolveRate(rate: RateLimit, owner: string): RateLimit {
+  const check = new OptionChecker(rate, ['max', 'perMs'], owner, 'rate');
+  const { max, perMs } = rate;
+  check.required('max', max);
+  check.required('perMs', perMs);
+  check.count('max', max, { max: maxRate });
+  check.durationMs('perMs', perMs, { min: 1 });
+  return { max, perMs };
 }

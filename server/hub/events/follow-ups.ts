@@ -1,10 +1,10 @@
 import type { ErrorInfo } from '../../errors.js';
+import { checkName } from '../../options.js';
 import type { Envelope } from '../../transports/transport.js';
-import { checkTypeName } from './type-name.js';
 
-/** Names of events emitted when an event or workflow has ended. */
+/** Types of the events that follow the end of an event or a workflow run. */
 export interface FollowUpNames {
-  /** Type emitted after success, with what the handler returned (`null` for nothing) as its payload. */
+  /** Type emitted after success. Its payload is the handler's return value (`null` for `undefined`). */
   onSuccess?: string;
   /** Type emitted after terminal failure, with `{ error: { name, message, code? }, payload }`. */
   onFailure?: string;
@@ -14,50 +14,50 @@ export interface FollowUpNames {
 
 export const followUpKeys: readonly (keyof FollowUpNames)[] = ['onSuccess', 'onFailure', 'onComplete'];
 
-/** Takes the follow-up names out of a definition. @throws {InvalidOptionError} */
-export function checkNames(config: FollowUpNames, owner: string): FollowUpNames {
+/** Checks the follow-up names among the options of `owner`. @throws {InvalidOptionError} */
+export function resolveFollowUpNames(config: FollowUpNames, owner: string): FollowUpNames {
   const names: FollowUpNames = {};
   for (const key of followUpKeys) {
     const name = config[key];
     if (name === undefined) continue;
-    checkTypeName(name, `${key} of ${owner}`);
+    checkName(name, `${key} of ${owner}`);
     names[key] = name;
   }
   return names;
 }
 
-/** How an event ended, with its result as JSON where one was needed. */
-export type Ending =
+/** Terminal status of an event or a run. `result` is JSON. */
+export type TerminalOutcome =
   | { readonly status: 'completed'; readonly result: string }
   | { readonly status: 'failed'; readonly error: ErrorInfo };
 
 const none: readonly Envelope[] = [];
 
 /**
- * The envelopes that follow an event. Their ids derive from its id, so that making them again makes the same,
- * and from its replays: what followed its failure is not what follows now.
+ * Creates the envelopes of an event's follow-ups. Their ids derive from the event's id, so that a second commit of the
+ * same outcome creates the same ids. They also derive from its number of replays, because the follow-ups of a replayed
+ * event differ from those of its earlier failure.
  */
-export function followUps(names: FollowUpNames, cause: Envelope, ending: Ending): readonly Envelope[] {
+export function createFollowUps(names: FollowUpNames, cause: Envelope, outcome: TerminalOutcome): readonly Envelope[] {
   const { onSuccess, onFailure, onComplete } = names;
-  const onEnd = ending.status === 'completed' ? onSuccess : onFailure;
+  const isSuccess = outcome.status === 'completed';
+  const onEnd = isSuccess ? onSuccess : onFailure;
   if (onEnd === undefined && onComplete === undefined) return none;
   const payload = `"payload":${cause.body}`;
-  const result =
-    ending.status === 'completed' ? `"result":${ending.result}` : `"error":${JSON.stringify(ending.error)}`;
+  const result = isSuccess ? `"result":${outcome.result}` : `"error":${JSON.stringify(outcome.error)}`;
   const envelopes: Envelope[] = [];
   if (onEnd !== undefined) {
-    const isSuccess = ending.status === 'completed';
-    const body = isSuccess ? ending.result : `{${result},${payload}}`;
-    envelopes.push(followUp(cause, onEnd, isSuccess ? 'success' : 'failure', body));
+    const body = isSuccess ? outcome.result : `{${result},${payload}}`;
+    envelopes.push(createFollowUp(cause, onEnd, isSuccess ? 'success' : 'failure', body));
   }
   if (onComplete !== undefined) {
-    const body = `{"status":"${ending.status}",${result},${payload}}`;
-    envelopes.push(followUp(cause, onComplete, 'complete', body));
+    const body = `{"status":"${outcome.status}",${result},${payload}}`;
+    envelopes.push(createFollowUp(cause, onComplete, 'complete', body));
   }
   return envelopes;
 }
 
-function followUp(
+function createFollowUp(
   { id, replays, requestId, depth, trace }: Envelope,
   type: string,
   suffix: string,

@@ -2,13 +2,13 @@ import type { Logger } from '../../transports/logger.js';
 import type { HandlerCtx } from './context.js';
 import type { Emit } from './emit.js';
 
-/** What a context says of its attempt. */
+/** Fields of a context that identify its attempt. */
 export type ContextFields = Pick<
   HandlerCtx,
   'requestId' | 'eventType' | 'eventId' | 'payload' | 'attempt' | 'depth' | 'idempotencyKey'
 >;
 
-/** The context of one attempt. An abort controller costs more than all the rest: few handlers ask for one. */
+/** Context of one attempt. Creates the abort controller, its most expensive part, on first access. */
 export class HandlerContext implements HandlerCtx {
   readonly requestId: string;
   readonly eventType: string;

@@ -4,13 +4,13 @@ import type { HubWorkflow, ResolvedStep } from '../runs/workflow.js';
 import { type HandlerInfo, handlerInfo } from './handler-info.js';
 import type { AgentIntrospection, EventIntrospection, WorkflowIntrospection } from './introspection.js';
 
-/** An event type as the hub that registered it describes it. */
+/** Description of an event type by the hub that registered it. */
 export type EventDescription = Omit<EventIntrospection, 'metrics' | 'services' | 'processes'>;
 
-/** A workflow as the hub that registered it describes it. */
+/** Description of a workflow by the hub that registered it. */
 export type WorkflowDescription = Omit<WorkflowIntrospection, 'metrics' | 'runs' | 'processes'>;
 
-/** What a hub tells other hubs, on the same transport, of what it registered: neither handlers nor counts. */
+/** Registrations of a hub as other hubs on the transport read them, without handlers and counts. */
 export interface HubDescription {
   readonly service: string;
   readonly events: readonly EventDescription[];
@@ -18,24 +18,25 @@ export interface HubDescription {
   readonly agents: readonly AgentIntrospection[];
 }
 
+/** Describes the registrations of a hub. */
 export function describeHub(
   service: string,
   events: readonly RegisteredEvent[],
   workflows: readonly HubWorkflow[],
-  informed: readonly HandlerInfo[],
+  handlerInfos: readonly HandlerInfo[],
 ): HubDescription {
   return {
     service,
     events: events.map(describeEvent),
     workflows: workflows.map(describeWorkflow),
-    agents: describeAgents(informed),
+    agents: describeAgents(handlerInfos),
   };
 }
 
-/** Reads what a hub told, perhaps one of another version: what cannot be understood is left out. */
+/** Parses the description of a hub, which may run another version. Entries that it does not understand are omitted. */
 export function parseDescription(json: string): HubDescription {
   const { service, events, workflows, agents } = Object(JSON.parse(json)) as Record<string, unknown>;
-  // The names and lists that are looked into are checked; the rest is only shown.
+  // Only the fields that the hub reads are checked. The others are displayed as they are.
   return {
     service: String(service),
     events: listOf<EventDescription>(events, ({ type, kind }) => typeof type === 'string' && typeof kind === 'string'),
@@ -51,7 +52,7 @@ export function parseDescription(json: string): HubDescription {
 }
 
 function listOf<T>(value: unknown, isValid: (item: Record<string, unknown>) => boolean): T[] {
-  // `isValid` has looked at what the type promises and the hub relies on.
+  // `isValid` checks the fields of T that the hub reads.
   return Array.isArray(value) ? value.filter((item): item is T => isObject(item) && isValid(item)) : [];
 }
 
@@ -88,18 +89,18 @@ function describeHandler(handler: HandlerFunction | undefined): Pick<EventIntros
   return { kind: info.kind, agent: { name, model, tools, delegates } };
 }
 
-/** The agents behind all handlers, each name once. */
-function describeAgents(informed: readonly HandlerInfo[]): AgentIntrospection[] {
+/** Returns the agents of all handlers, one per name. */
+function describeAgents(handlerInfos: readonly HandlerInfo[]): AgentIntrospection[] {
   const byName = new Map<string, AgentIntrospection>();
-  for (const agent of informed.flatMap((info) => info.agents())) {
+  for (const agent of handlerInfos.flatMap((info) => info.agents())) {
     if (!byName.has(agent.name)) byName.set(agent.name, agent);
   }
   return [...byName.values()];
 }
 
-/** A number that grows with each run that ends and each token that is spent. */
-export function agentsRevision(informed: readonly HandlerInfo[]): number {
-  return describeAgents(informed)
+/** Returns a number that grows with each ended run and each used token. */
+export function agentsRevision(handlerInfos: readonly HandlerInfo[]): number {
+  return describeAgents(handlerInfos)
     .flatMap(({ runs, tokenUsage }) => [...Object.values(runs), tokenUsage.totalTokens])
     .reduce((sum, count) => sum + count, 0);
 }

@@ -13,19 +13,19 @@ import { introspectRun } from './run-introspection.js';
 
 const runsShown = 10;
 
-/** Reads what is registered on the hubs of a transport. */
+/** Reads the registrations and counts of all hubs of a transport. */
 export class Introspector {
   readonly #transport: TransportManager;
-  /** What ran when it was last read: what to ask for in one round trip. */
+  /** Running hubs at the last read. Lets the next read request all counts in one round trip. */
   #running: readonly HubDescription[] = [];
-  /** What each text says: processes of one service tell the same, and tell it again. */
+  /** Parsed descriptions by their text. Processes of one service send the same text, and send it repeatedly. */
   #parsed: ReadonlyMap<string, HubDescription> = new Map();
 
   constructor(transport: TransportManager) {
     this.#transport = transport;
   }
 
-  /** Everything that is registered, with its counts. */
+  /** Reads all registrations with their counts. */
   async read(own: HubDescription, startedAt: number | null): Promise<HubIntrospection> {
     const { cluster, counts, runs } = await this.#overview(own);
     const { service, name, clock } = this.#transport;
@@ -44,25 +44,25 @@ export class Introspector {
     };
   }
 
-  /** Whether a hub that runs has registered the event type. */
+  /** Returns `true` if a running hub registered the event type. */
   async hasEvent(type: string): Promise<boolean> {
     return (await this.#registered()).some(({ events }) => events.some((event) => event.type === type));
   }
 
-  /** Whether a hub that runs has registered the workflow. */
+  /** Returns `true` if a running hub registered the workflow. */
   async hasWorkflow(name: string): Promise<boolean> {
     return (await this.#registered()).some(({ workflows }) => workflows.some((workflow) => workflow.name === name));
   }
 
-  /** One round trip, and another where something is registered that was not when it was last read. */
+  /** Takes one round trip, and another one if a type was registered since the last read. */
   async #overview(own: HubDescription): Promise<ClusterOverview> {
     for (;;) {
-      const asked = this.#running;
-      const cluster = mergeDescriptions(own, asked);
+      const known = this.#running;
+      const cluster = mergeDescriptions(own, known);
       const { types, runTypes } = typesOf(cluster);
       const { registered, counts, runs } = await this.#transport.overview({ types, runTypes, runLimit: runsShown });
       const running = this.#parse(registered);
-      const isSame = running.length === asked.length && running.every((hub, index) => hub === asked[index]);
+      const isSame = running.length === known.length && running.every((hub, index) => hub === known[index]);
       const found = isSame ? cluster : mergeDescriptions(own, running);
       const byType = new Map(counts.map((typeCounts, index) => [types[index] ?? '', typeCounts]));
       if (typesOf(found).types.some((type) => !byType.has(type))) continue;
@@ -89,7 +89,7 @@ interface ClusterOverview {
   readonly runs: ReadonlyMap<string, readonly RunRecord[]>;
 }
 
-/** Under which types a cluster is counted, and which of them have runs. */
+/** Returns the types with counts in a cluster, and those with runs. */
 function typesOf({ events, workflows }: Cluster): { readonly types: string[]; readonly runTypes: string[] } {
   const runTypes = workflows.map(({ description }) => workflowType(description.name));
   return { types: [...events.map(({ description }) => description.type), ...runTypes], runTypes };
@@ -104,13 +104,13 @@ function introspectEvent(
     processes: processes.get(service) ?? 0,
     metrics: counts,
   }));
-  // A service that may never come back has to be known by its name.
-  const isLeft = shares.some((share) => share.processes === 0 && share.metrics.pending > 0);
+  // Its name tells the operator which service the events wait for.
+  const isAbandoned = shares.some((share) => share.processes === 0 && share.metrics.pending > 0);
   return {
     ...description,
     processes: sum(processes.values()),
     metrics: total,
-    ...((shares.length > 1 || isLeft) && { services: shares }),
+    ...((shares.length > 1 || isAbandoned) && { services: shares }),
   };
 }
 

@@ -1,35 +1,35 @@
 import type { RunRecord, RunStatus } from '../../transports/transport.js';
 import { firstAttempt, readCheckpoint } from '../runs/step-checkpoint.js';
 
-/** Where a step of a run stands. `retrying`: it failed and is tried again. */
+/** Status of a step of a run. `retrying`: an attempt failed and the step is retried. */
 export type StepStatus = 'waiting' | 'active' | 'retrying' | 'completed' | 'failed';
 
-/** A step of a run. */
+/** Step of a run. */
 export interface StepIntrospection {
   readonly name: string;
   readonly status: StepStatus;
-  /** Of the attempt that succeeded; absent before. */
+  /** Duration of the successful attempt; absent before it. */
   readonly durationMs?: number;
 }
 
-/** A run of a workflow: neither its input nor what its steps returned. */
+/** Run of a workflow, without its input and outputs. */
 export interface RunIntrospection {
   readonly id: string;
   readonly service: string;
   readonly requestId: string;
-  /** `waiting` before a step begins, and between attempts. */
+  /** `waiting` before the first step and between attempts. */
   readonly status: RunStatus;
-  /** Of the step that runs, waits or failed; from 1. */
+  /** Attempt at the current or failed step, from 1. */
   readonly attempt: number;
   /** Epoch milliseconds. */
   readonly acceptedAt: number;
-  /** Epoch milliseconds; absent while the run goes on. */
+  /** Epoch milliseconds; absent until the run ends. */
   readonly endedAt?: number;
   readonly error?: { readonly name: string; readonly message: string };
   readonly steps: readonly StepIntrospection[];
 }
 
-/** What may be shown of a run. */
+/** Returns the public part of a run. */
 export function introspectRun(steps: readonly { readonly name: string }[], record: RunRecord): RunIntrospection {
   const { id, service, envelope, status, acceptedAt, endedAt, error, checkpoints } = record;
   const current = steps.find(({ name }) => !checkpoints.has(name));

@@ -5,9 +5,9 @@ import { Operation } from '../../telemetry/operation.js';
 import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../../transports/transport.js';
 import { countOutcome } from './count-outcome.js';
 import { observeSends } from './observe-sends.js';
-import { destinationOf } from './telemetry-attributes.js';
+import { destinationName, telemetryAttributes } from './telemetry-attributes.js';
 
-/** Has a delivery consumed as an operation that ends with its outcome, part of the trace that its envelope carries. */
+/** Consumes a delivery inside a span. The span belongs to the trace in the envelope and ends with the outcome. */
 export function observeDelivery(delivery: Delivery, service: string, consume: (delivery: Delivery) => void): void {
   const api = openTelemetry();
   const operation = api === undefined ? undefined : startProcess(api, delivery, service);
@@ -17,19 +17,18 @@ export function observeDelivery(delivery: Delivery, service: string, consume: (d
 
 function startProcess(api: OpenTelemetryApi, delivery: Delivery, service: string): Operation | undefined {
   const { id, type, requestId, trace } = delivery.envelope;
-  const { name, attributes } = destinationOf(type, service);
   const { consumed, processDuration } = instruments(api);
   const dimensions = {
-    ...attributes,
+    ...telemetryAttributes(type, service),
     'messaging.operation.name': 'process',
     'messaging.operation.type': 'process',
   };
-  // Never what is active: a transport delivers in whichever context happens to be there.
+  // A transport delivers in an arbitrary context, so the active one is never the parent.
   const parent = trace === undefined ? api.ROOT_CONTEXT : api.propagation.extract(api.ROOT_CONTEXT, trace);
   const creation = api.trace.getSpanContext(parent);
   consumed.add(1, dimensions, parent);
   return Operation.start(api, {
-    name: `process ${name}`,
+    name: `process ${destinationName(type)}`,
     kind: api.SpanKind.CONSUMER,
     dimensions,
     attributes: {

@@ -6,7 +6,7 @@ import { createWorkflow } from '../runs/workflow.js';
 
 const contextOf = (): SpanContext | undefined => trace.getActiveSpan()?.spanContext();
 
-it('a run of a workflow, with its steps; one that is retried goes on in a span of its own', async () => {
+it('a workflow run has one span per delivery, with one child per step attempt', async () => {
   const telemetry = recordTelemetry();
   const { hub, clock } = testHub();
   const within: (SpanContext | undefined)[] = [];
@@ -62,7 +62,7 @@ it('a run of a workflow, with its steps; one that is retried goes on in a span o
   ]);
 });
 
-it('a step of a run that is cancelled, or handed back, ends with it', async () => {
+it('the span of a step ends when its run is cancelled or released', async () => {
   const telemetry = recordTelemetry();
   const { hub } = testHub();
   hub.workflow(createWorkflow({ name: 'wait', steps: [{ name: 'long', handler: () => new Promise(() => {}) }] }));

@@ -1,22 +1,22 @@
 import type { Delivery } from '../../transports/transport.js';
 import { HandlerContext } from '../events/handler-context.js';
-import type { DeliveryHost } from '../events/outcome-recorder.js';
+import type { HandlerHost } from '../events/outcome-recorder.js';
 import type { HubWorkflow, ResolvedStep, StepCtx, WorkflowProgress } from './workflow.js';
 
-/** How far the run is. */
+/** Progress of a run. */
 export interface RunState {
   readonly delivery: Delivery;
-  /** The step's attempt, from 1. */
+  /** Attempt at the step, from 1. */
   readonly attempt: number;
-  /** JSON of each finished step's output. */
+  /** Outputs of completed steps, as JSON. */
   readonly outputs: ReadonlyMap<string, string>;
 }
 
-/** The context of one attempt at a step. */
+/** Context of one attempt at a step. */
 export class StepContext extends HandlerContext implements StepCtx {
   readonly workflow: WorkflowProgress;
 
-  constructor(workflow: HubWorkflow, step: ResolvedStep, { delivery, attempt, outputs }: RunState, host: DeliveryHost) {
+  constructor(workflow: HubWorkflow, step: ResolvedStep, { delivery, attempt, outputs }: RunState, host: HandlerHost) {
     const { id, requestId, depth, body } = delivery.envelope;
     const previous = [...outputs.values()].at(-1) ?? body;
     const fields = {
@@ -33,7 +33,7 @@ export class StepContext extends HandlerContext implements StepCtx {
   }
 }
 
-// Read anew for each attempt, and only where asked for: what a handler changes of it no other one sees.
+// Parsed on first access and per attempt, so that no handler sees another handler's changes.
 class Progress implements WorkflowProgress {
   readonly name: string;
   readonly runId: string;

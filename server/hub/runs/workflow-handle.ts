@@ -2,33 +2,33 @@ import { errorInfo } from '../../errors.js';
 import type { RunRecord, TransportManager } from '../../transports/transport.js';
 import { workflowType } from '../../transports/workflow-type.js';
 import { UnknownRunError, WorkflowCancelledError, WorkflowFailedError } from '../errors.js';
-import { followUps } from '../events/follow-ups.js';
+import { createFollowUps } from '../events/follow-ups.js';
 import { introspectRun, type RunIntrospection } from '../introspection/run-introspection.js';
 import { countOutcome } from '../observability/count-outcome.js';
 import type { HubWorkflow } from './workflow.js';
 
-/** A started run of a workflow. */
+/** Handle of a workflow run. */
 export interface WorkflowHandle {
   readonly runId: string;
   /**
-   * Waits for the end and resolves with what the last step returned.
+   * Waits until the run ends and resolves with the output of its last step.
    *
-   * @throws {WorkflowFailedError} where the run failed or was cancelled
-   * @throws {UnknownRunError} where its end is forgotten
-   * @throws {HubStoppedError} where the hub stops first
+   * @throws {WorkflowFailedError} if the run failed or was cancelled
+   * @throws {UnknownRunError} if the record of the run was evicted
+   * @throws {HubStoppedError} if the hub stops first
    */
   result(): Promise<unknown>;
-  /** Where the run stands. @throws {UnknownRunError} */
+  /** Returns the status of the run. @throws {UnknownRunError} */
   status(): Promise<RunIntrospection>;
   /**
-   * Ends the run as failed with a `WorkflowCancelledError`: aborts the step that runs, and emits
-   * `onFailure` and `onComplete`. `false` where it has ended already.
+   * Fails the run with a `WorkflowCancelledError`: aborts the running step and emits `onFailure` and `onComplete`.
+   * Resolves with `false` if the run has already ended.
    */
   cancel(): Promise<boolean>;
 }
 
-/** @param stopped aborts when the hub stops */
-export function workflowHandle(
+/** Creates the handle of a run. @param stopped aborts when the hub stops */
+export function createWorkflowHandle(
   workflow: HubWorkflow,
   runId: string,
   transport: TransportManager,
@@ -55,8 +55,8 @@ export function workflowHandle(
       const { envelope } = known(await transport.run(type, runId));
       const reason = new WorkflowCancelledError(workflow.name, runId);
       const error = errorInfo(reason);
-      const following = followUps(workflow.followUps, envelope, { status: 'failed', error });
-      const outcome = { status: 'failed', error, durationMs: 0, followUps: following } as const;
+      const followUps = createFollowUps(workflow.followUps, envelope, { status: 'failed', error });
+      const outcome = { status: 'failed', error, durationMs: 0, followUps } as const;
       const isEnded = (await transport.endRun(type, runId, outcome, reason)) === 'ok';
       if (isEnded) countOutcome('failed', type, transport.service);
       return isEnded;

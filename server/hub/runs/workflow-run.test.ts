@@ -11,8 +11,8 @@ function steps(...list: (WorkflowStep | string)[]): WorkflowStep[] {
   return list.map((step) => (typeof step === 'string' ? { name: step, handler: pass } : step));
 }
 
-describe('a run', () => {
-  it('goes through its steps, each with the output of the one before', async () => {
+describe('workflow run', () => {
+  it('runs its steps, each with the output of the previous one', async () => {
     const { hub } = testHub({ service: 'shop' });
     const seen: StepCtx[] = [];
     const look = (output: unknown) => (ctx: StepCtx) => {
@@ -44,7 +44,7 @@ describe('a run', () => {
     expect(last?.idempotencyKey).toBe(`shop:${run.runId}:ship`);
   });
 
-  it('is counted as an event is, and shown with the state of its steps', async () => {
+  it('is counted like an event and listed with the status of its steps', async () => {
     const { hub, clock } = testHub();
     const gate = deferred();
     hub.workflow(createWorkflow({ name: 'w', steps: steps('a', { name: 'b', handler: () => gate.promise }, 'c') }));
@@ -75,7 +75,7 @@ describe('a run', () => {
     expect(await run.status()).toMatchObject({ status: 'completed', endedAt: clock.now() });
   });
 
-  it('tries a failed step again by its own policy, and no earlier one', async () => {
+  it('retries a failed step by the policy of the step, and no earlier step', async () => {
     const { hub, clock } = testHub();
     const ran: [string, number][] = [];
     const note = (ctx: StepCtx, failures: number): string => {
@@ -117,9 +117,9 @@ describe('a run', () => {
 
   it.each([
     ['throws', () => Promise.reject(new FatalError('out of stock')), 'FatalError', 'out of stock'],
-    ['returns what is not JSON', () => 10n, 'PayloadNotJsonError', 'output of step b is the bigint 10n'],
-    ['takes longer than its timeoutMs', () => new Promise(() => {}), 'HandlerTimeoutError', 'handler of "w: b"'],
-  ])('fails where a step %s', async (_, handler, name, message) => {
+    ['returns a value that is not JSON', () => 10n, 'PayloadNotJsonError', 'output of step b is the bigint 10n'],
+    ['exceeds its timeoutMs', () => new Promise(() => {}), 'HandlerTimeoutError', 'handler of "w: b"'],
+  ])('fails if a step %s', async (_, handler, name, message) => {
     const { hub, clock, log } = testHub();
     hub.workflow(createWorkflow({ name: 'w', steps: steps('a', { name: 'b', handler, timeoutMs: 50 }, 'c') }));
     await hub.start();
@@ -136,7 +136,7 @@ describe('a run', () => {
     expect(log.at(-1)).toMatchObject({ message: 'workflow failed', fields: { workflow: 'w', runId: run.runId } });
   });
 
-  it('emits its follow-ups, with ids that derive from its own', async () => {
+  it('emits follow-ups with ids that derive from its id', async () => {
     const { hub, clock } = testHub();
     const seen: HandlerCtx[] = [];
     const names = { onSuccess: 'ok', onFailure: 'bad', onComplete: 'done' };
@@ -168,7 +168,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('starts when its trigger is emitted, whether or not anybody handles that event', async () => {
+  it('starts when its trigger is emitted, with or without a handler for that event', async () => {
     const { hub, clock } = testHub();
     const inputs: unknown[] = [];
     hub.event({ type: 'order.paid' });
@@ -187,7 +187,7 @@ describe('a run', () => {
     expect((await hub.introspect()).workflows[0]).toMatchObject({ trigger: 'order.paid', metrics: { completed: 1 } });
   });
 
-  it('goes on at its step in the next hub where it was interrupted, with the same idempotency key', async () => {
+  it('resumes at the interrupted step in the next hub, with the same idempotency key', async () => {
     const { hub, clock, transport } = testHub();
     const ran: [string, string, number][] = [];
     const note = (ctx: StepCtx): void => {
@@ -230,7 +230,7 @@ describe('a run', () => {
     });
   });
 
-  it('that is between the steps of a changed definition fails with WorkflowVersionError; a waiting one just runs', async () => {
+  it('fails with WorkflowVersionError after a checkpoint if the steps changed, and runs if it had not started', async () => {
     const { hub, transport } = testHub();
     hub.workflow(createWorkflow({ name: 'w', steps: steps('a', { name: 'b', handler: () => new Promise(() => {}) }) }));
     await hub.start();
@@ -244,12 +244,12 @@ describe('a run', () => {
     const [workflow] = (await again.hub.introspect()).workflows;
     expect(workflow?.runs.find(({ id }) => id === between.runId)).toMatchObject({
       status: 'failed',
-      error: { name: 'WorkflowVersionError', message: expect.stringContaining('began with the steps ["a","b"]') },
+      error: { name: 'WorkflowVersionError', message: expect.stringContaining('started with the steps ["a","b"]') },
     });
     expect(workflow?.metrics).toMatchObject({ received: 2, failed: 1 });
   });
 
-  it('does not see what an earlier step did to its payload', async () => {
+  it('does not pass changes of an earlier step to its payload', async () => {
     const { hub } = testHub();
     hub.workflow(
       createWorkflow({

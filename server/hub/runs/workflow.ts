@@ -1,68 +1,66 @@
-import { DuplicateNameError, InvalidOptionError, quote } from '../../errors.js';
-import { checkOptionNames } from '../../option-names.js';
+import { DuplicateNameError, quote } from '../../errors.js';
+import { checkName, OptionChecker } from '../../options.js';
 import type { HandlerCtx } from '../events/context.js';
-import { checkNames, type FollowUpNames, followUpKeys } from '../events/follow-ups.js';
+import { type FollowUpNames, followUpKeys, resolveFollowUpNames } from '../events/follow-ups.js';
 import { type ResolvedRetry, type RetryConfig, resolveRetry } from '../events/retry-policy.js';
-import { checkTimeout } from '../events/timeout.js';
-import { checkTypeName } from '../events/type-name.js';
 
-/** The run that a step belongs to. */
+/** Run to which a step belongs. */
 export interface WorkflowProgress {
   readonly name: string;
   readonly runId: string;
   /** Name of the step. */
   readonly step: string;
-  /** Payload of the run, as the first step gets it. */
+  /** Input of the run, which is the payload of the first step. */
   readonly input: unknown;
-  /** What each earlier step returned, by its name. Has no prototype. */
+  /** Outputs of the earlier steps by step name. The object has no prototype. */
   readonly outputs: Readonly<Record<string, unknown>>;
 }
 
 /**
- * What a step's handler gets: `payload` is what the step before it returned, the run's input for the
- * first; `eventType` and `eventId` are the workflow's name and the run's id; `attempt` is the step's.
+ * Context of one attempt at a step. `payload` is the output of the previous step, or the run's input for the first
+ * step. `eventType` is the name of the workflow, `eventId` the id of the run, `attempt` the attempt at the step.
  */
 export interface StepCtx<TPayload = unknown> extends HandlerCtx<TPayload> {
   readonly workflow: WorkflowProgress;
 }
 
-/** One step of a workflow. */
+/** Step of a workflow. */
 export interface WorkflowStep {
-  /** 1 to 512 characters; unique in the workflow: a run that was interrupted goes on by this name. */
+  /** 1 to 512 characters, unique within the workflow. An interrupted run finds its step by this name. */
   name: string;
   /**
-   * Handles one attempt. What it returns is the next step's payload and has to be JSON. Where it says
-   * what payload it takes, that is its author's word: the payload comes from the step before.
+   * Handles one attempt. Its return value must be JSON and is the payload of the next step. The type that a handler
+   * declares for its payload is not checked against the output of the previous step.
    */
   handler(ctx: StepCtx): unknown;
-  /** @default one attempt */
+  /** Retry policy of the step. @default one attempt */
   retry?: RetryConfig;
-  /** Milliseconds an attempt may take. @default no limit */
+  /** Maximum duration of one attempt, in milliseconds. @default no limit */
   timeoutMs?: number;
 }
 
-/** What `createWorkflow` takes. */
+/** Options of `createWorkflow`. */
 export interface WorkflowConfig extends FollowUpNames {
-  /** 1 to 512 characters, none of them a control character. */
+  /** 1 to 512 characters without control characters and unpaired surrogates. */
   name: string;
-  /** Shown on the dashboard. */
+  /** Text that the dashboard shows. */
   description?: string;
-  /** Type of event that starts a run, its payload the run's input. */
+  /** Event type that starts a run. The event's payload is the run's input. */
   trigger?: string;
-  /** One or more, run one after another. */
+  /** One or more steps, which run in sequence. */
   steps: readonly WorkflowStep[];
 }
 
-/** A step that was checked. */
+/** Checked {@link WorkflowStep}. */
 export interface ResolvedStep {
   readonly name: string;
-  /** Handles one attempt, as {@link WorkflowStep.handler}. */
+  /** Handler of {@link WorkflowStep}. */
   readonly handler: (ctx: StepCtx) => unknown;
   readonly retry?: ResolvedRetry;
   readonly timeoutMs?: number;
 }
 
-/** A workflow: sequential named steps, each checkpointed. `hub.workflow` registers it. */
+/** Workflow: named steps that run in sequence, each with a checkpoint. `hub.workflow` registers it. */
 export interface HubWorkflow {
   readonly name: string;
   readonly description?: string;
@@ -72,7 +70,7 @@ export interface HubWorkflow {
 }
 
 /**
- * Defines a workflow.
+ * Creates a workflow.
  *
  * @example
  * ```ts
@@ -89,45 +87,39 @@ export interface HubWorkflow {
  * @throws {InvalidOptionError | DuplicateNameError}
  */
 export function createWorkflow(config: WorkflowConfig): HubWorkflow {
-  if (typeof config !== 'object' || config === null)
-    throw new InvalidOptionError('createWorkflow', 'an object', config);
+  checkName(config?.name, 'name of createWorkflow');
   const { name, description, trigger, steps } = config;
-  checkTypeName(name, 'name of a workflow');
   const owner = `workflow ${quote(name)}`;
-  checkOptionNames(config, ['name', 'description', 'trigger', 'steps', ...followUpKeys], owner);
-  if (description !== undefined && typeof description !== 'string') {
-    throw new InvalidOptionError(`description of ${owner}`, 'a string', description);
-  }
-  if (trigger !== undefined) checkTypeName(trigger, `trigger of ${owner}`);
-  if (!Array.isArray(steps) || steps.length === 0) {
-    throw new InvalidOptionError(`steps of ${owner}`, 'an array of one step or more', steps);
-  }
+  const check = new OptionChecker(config, ['name', 'description', 'trigger', 'steps', ...followUpKeys], owner);
+  check.string('description', description);
+  check.name('trigger', trigger);
+  check.that(Array.isArray(steps) && steps.length > 0, 'steps', 'an array of one or more steps', steps);
   const resolved = steps.map((step: WorkflowStep) => resolveStep(step, owner));
   const names = resolved.map((step) => step.name);
-  const twice = names.find((step, index) => names.indexOf(step) !== index);
-  if (twice !== undefined) throw new DuplicateNameError(`step of ${owner}`, twice);
+  const duplicate = names.find((step, index) => names.indexOf(step) !== index);
+  if (duplicate !== undefined) throw new DuplicateNameError(`step of ${owner}`, duplicate);
   return {
     name,
     ...(description !== undefined && { description }),
     ...(trigger !== undefined && { trigger }),
     steps: resolved,
-    followUps: checkNames(config, owner),
+    followUps: resolveFollowUpNames(config, owner),
   };
 }
 
-/** Whether it is what {@link createWorkflow} returned. */
+/** Returns `true` for a result of {@link createWorkflow}. */
 export function isWorkflow(value: unknown): value is HubWorkflow {
   return typeof value === 'object' && value !== null && 'name' in value && 'steps' in value && 'followUps' in value;
 }
 
 function resolveStep(step: WorkflowStep, owner: string): ResolvedStep {
-  if (typeof step !== 'object' || step === null) throw new InvalidOptionError(`a step of ${owner}`, 'an object', step);
+  checkName(step?.name, `name of a step of ${owner}`);
   const { name, handler, retry, timeoutMs } = step;
-  checkTypeName(name, `name of a step of ${owner}`);
   const stepOwner = `step ${quote(name)} of ${owner}`;
-  checkOptionNames(step, ['name', 'handler', 'retry', 'timeoutMs'], stepOwner);
-  if (typeof handler !== 'function') throw new InvalidOptionError(`handler of ${stepOwner}`, 'a function', handler);
-  checkTimeout(timeoutMs, stepOwner);
+  const check = new OptionChecker(step, ['name', 'handler', 'retry', 'timeoutMs'], stepOwner);
+  check.required('handler', handler);
+  check.function('handler', handler);
+  check.durationMs('timeoutMs', timeoutMs, { min: 1 });
   return {
     name,
     handler,

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { InvalidOptionError, messageOf, quote } from '../../errors.js';
-import { OptionChecker } from '../../options.js';
+import { checkName, OptionChecker } from '../../options.js';
 import type { EventRef } from '../events/event-ref.js';
-import { checkTypeName } from '../events/type-name.js';
 import { type HubWorkflow, isWorkflow } from '../runs/workflow.js';
 import { cronDueTimes, type DueTimes, everyDueTimes } from './due-times.js';
 
@@ -75,7 +74,7 @@ const catchUps: readonly unknown[] = ['last', 'all', 'none'] satisfies CatchUp[]
 /** Checks the options of a schedule. @throws {InvalidOptionError} */
 export function resolveSchedule(config: ScheduleConfig): RegisteredSchedule {
   if (typeof config !== 'object' || config === null) throw new InvalidOptionError('hub.schedule', 'an object', config);
-  checkTypeName(config.name, 'name of hub.schedule');
+  checkName(config.name, 'name of hub.schedule');
   const { name, description, cron, timeZone = 'UTC', everyMs, payload, catchUp = 'last' } = config;
   const owner = `schedule ${quote(name)}`;
   const check = new OptionChecker(config, optionNames, owner);

@@ -84,7 +84,7 @@ function decodeEnd(message: string): RunEnd {
 
 /** A reason for ending a run, as it travels to the process that runs it. */
 export function encodeReason(reason: Error): string {
-  const code = reason instanceof HubError ? reason.code : undefined;
+  const code = HubError.is(reason) ? reason.code : undefined;
   return JSON.stringify({ name: reason.name, message: reason.message, code });
 }
 
