@@ -21,12 +21,12 @@ export interface Definitions {
 
 /** Creates the subscriptions for all handled events and all workflows. */
 export function createSubscriptions({ events, workflows }: Definitions, host: HandlerHost): Subscriptions {
-  const deliveryHandlers = new Map<string, DeliveryHandler>();
+  const handlers = new Map<string, DeliveryHandler>();
   const subscriptions: Subscription[] = [];
   for (const event of events) {
     if (!isHandled(event)) continue;
     const { type, concurrency, rate } = event;
-    deliveryHandlers.set(type, (delivery) => new Attempt(event, delivery, host).run());
+    handlers.set(type, (delivery) => new Attempt(event, delivery, host).run());
     subscriptions.push({
       type,
       ...(concurrency !== undefined && { concurrency }),
@@ -36,7 +36,7 @@ export function createSubscriptions({ events, workflows }: Definitions, host: Ha
   for (const workflow of workflows) {
     const { name, trigger } = workflow;
     const type = workflowType(name);
-    deliveryHandlers.set(type, (delivery) => runWorkflow(workflow, delivery, host));
+    handlers.set(type, (delivery) => runWorkflow(workflow, delivery, host));
     subscriptions.push({
       type,
       keepsRuns: true,
@@ -44,9 +44,9 @@ export function createSubscriptions({ events, workflows }: Definitions, host: Ha
     });
   }
   const { service } = host.transport;
-  // Transports deliver only subscribed types, so every type has a handler.
-  const deliver = (delivery: Delivery): void => deliveryHandlers.get(delivery.envelope.type)?.(delivery);
-  return { subscriptions, onDelivery: (delivery) => observeDelivery(delivery, service, deliver) };
+  // Transports deliver only subscribed types, so every type has a consumer.
+  const consume = (delivery: Delivery): void => handlers.get(delivery.envelope.type)?.(delivery);
+  return { subscriptions, onDelivery: (delivery) => observeDelivery(delivery, service, consume) };
 }
 
 function isHandled(event: RegisteredEvent): event is HandledEvent {

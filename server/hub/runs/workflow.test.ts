@@ -12,8 +12,8 @@ function steps(...list: (WorkflowStep | string)[]): WorkflowStep[] {
 
 describe('createWorkflow', () => {
   it.each([
-    [undefined, 'name of createWorkflow must be'],
-    [{ name: '', steps: steps('a') }, 'name of createWorkflow'],
+    [undefined, 'name of a workflow must be'],
+    [{ name: '', steps: steps('a') }, 'name of a workflow'],
     [{ name: 'w', steps: [] }, 'steps of workflow "w" must be an array of one or more steps'],
     [{ name: 'w', steps: [{ name: 'a' }] }, 'handler of step "a" of workflow "w" must be set'],
     [{ name: 'w', steps: [null] }, 'name of a step of workflow "w"'],

@@ -87,7 +87,7 @@ export interface HubWorkflow {
  * @throws {InvalidOptionError | DuplicateNameError}
  */
 export function createWorkflow(config: WorkflowConfig): HubWorkflow {
-  checkName(config?.name, 'name of createWorkflow');
+  checkName(config?.name, 'name of a workflow');
   const { name, description, trigger, steps } = config;
   const owner = `workflow ${quote(name)}`;
   const check = new OptionChecker(config, ['name', 'description', 'trigger', 'steps', ...followUpKeys], owner);
