@@ -211,7 +211,7 @@ test('a run that was interrupted goes on at its agent, and pays for no earlier o
   });
   await first.hub.startWorkflow(first.pipeline, 'x');
   await first.clock.settle();
-  expect(await first.hub.stop({ drainMs: 0 })).toEqual({ released: 1 });
+  expect(await first.hub.stop({ drainMs: 0 })).toEqual({ released: 1, overdue: 0 });
 
   const draft = member('draft', ['Dear customer']);
   const { hub, clock } = testHub({ transport: first.transport });

@@ -28,6 +28,7 @@ export type {
   CommitResult,
   ConsumeOptions,
   DeadLetterRecord,
+  DeclaredEvent,
   Delivery,
   DeliveryHandler,
   Envelope,

@@ -70,7 +70,7 @@ it('drains waiting events, and those that become due in time, if no other connec
     await clock.advance(500);
     await deliveries.shift()?.commit(done);
   }
-  expect(await closing).toEqual({ released: 0 });
+  expect(await closing).toEqual({ released: 0, overdue: 0 });
   expect(await transport.metrics('a')).toMatchObject({ received: 3, completed: 2, pending: 1 });
   await clock.settle();
   expect(clock.pendingTimers).toBe(0);
@@ -140,7 +140,7 @@ it('drains the types that only the closing connection handles, and leaves the ot
 
 it('closes at once if nothing is pending, whatever its drainMs', async () => {
   const { transport } = await started({}, ['a']);
-  expect(await transport.close({ drainMs: Number.POSITIVE_INFINITY })).toEqual({ released: 0 });
+  expect(await transport.close({ drainMs: Number.POSITIVE_INFINITY })).toEqual({ released: 0, overdue: 0 });
 });
 
 it('resolves runEnded for more runs than it retains that end at one time', async () => {
@@ -173,7 +173,7 @@ it('does not wait at close for a delayed run that was ended from outside', async
     const outcome = { status: 'failed', durationMs: 0, error, followUps: [] } as const;
     expect(await transport.endRun('run', run.id, outcome, new Error('cancelled'))).toBe('ok');
   }
-  expect(await transport.close({ drainMs: 60_000 })).toEqual({ released: 0 });
+  expect(await transport.close({ drainMs: 60_000 })).toEqual({ released: 0, overdue: 0 });
   expect(clock.monotonic()).toBe(0);
 });
 

@@ -138,7 +138,9 @@ class MemoryTransportManager implements TransportManager {
   }
 
   async claim(claim: ScheduleClaim): Promise<ClaimResult> {
-    return this.#broker.schedules.claim(this.service, this, claim, () => this.#broker.publish(claim.events, this.#group));
+    return this.#broker.schedules.claim(this.service, this, claim, () =>
+      this.#broker.publish(claim.events, this.#group),
+    );
   }
 
   async registered(): Promise<readonly string[]> {
@@ -155,10 +157,10 @@ class MemoryTransportManager implements TransportManager {
 
   async close({ drainMs }: { drainMs: number }): Promise<CloseResult> {
     const consumer = this.#consumer;
-    if (consumer === undefined) return { released: 0 };
+    if (consumer === undefined) return { released: 0, overdue: 0 };
     this.#consumer = undefined;
     const released = await this.#group.close(consumer, drainMs);
     this.#broker.leave(this);
-    return { released };
+    return { released, overdue: 0 };
   }
 }

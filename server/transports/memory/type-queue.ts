@@ -101,6 +101,7 @@ export class TypeQueue {
 
   pushDelayed(entry: Entry, dueAt: number): void {
     this.#delayed.push(entry, dueAt);
+    this.stats.delayed += 1;
   }
 
   /** Opens the debounce window of a new entry. Returns its end; `undefined` if the type is not debounced. */
@@ -132,9 +133,15 @@ export class TypeQueue {
   promoteDue(now: number): void {
     for (let entry = this.#delayed.shift(now); entry !== undefined; entry = this.#delayed.shift(now)) {
       this.#windows?.close(entry);
+      this.#countUndelayed();
       this.push(entry);
     }
     this.#keyed?.promote(now);
+  }
+
+  #countUndelayed(): void {
+    this.stats.delayed -= 1;
+    this.stats.markChanged();
   }
 
   /** Requeues a released entry as the first of its key and priority. */
@@ -146,8 +153,10 @@ export class TypeQueue {
 
   /** Removes an entry that is not running. */
   remove(entry: Entry, now: number): void {
-    if (this.#delayed.remove(entry)) this.#windows?.close(entry);
-    else if (this.#keyed === undefined) this.#waiting.remove(entry);
+    if (this.#delayed.remove(entry)) {
+      this.#windows?.close(entry);
+      this.#countUndelayed();
+    } else if (this.#keyed === undefined) this.#waiting.remove(entry);
     else this.#keyed.remove(entry, now);
   }
 

@@ -17,6 +17,7 @@ export class TypeStats {
   failed = 0;
   cancelled = 0;
   active = 0;
+  delayed = 0;
   suspended = 0;
   retried = 0;
   deduplicated = 0;

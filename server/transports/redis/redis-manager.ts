@@ -183,7 +183,7 @@ export class RedisManager implements TransportManager {
     (await this.#watch)?.close();
     this.#watch = undefined;
     await this.#commands.close();
-    return { released };
+    return { released, overdue: 0 };
   }
 
   #ask(script: Script, args: readonly ScriptArgument[]): Promise<unknown> {

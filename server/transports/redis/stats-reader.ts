@@ -27,6 +27,7 @@ function readUnit(text: string): { readonly service: string; readonly counts: Se
   const counts = {
     active: readNumber(active),
     suspended: 0,
+    delayed: 0,
     received: readNumber(received),
     completed: readNumber(completed),
     failed: readNumber(failed),
@@ -55,6 +56,7 @@ export function readMetrics(type: string, answer: unknown): EventMetrics {
       failed: count('failed'),
       active: readNumber(active),
       suspended: 0,
+      delayed: 0,
       retried: count('retried'),
       lastReceivedAt: at('lastReceivedAt'),
       lastFailedAt: at('lastFailedAt'),
