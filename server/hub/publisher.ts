@@ -1,12 +1,25 @@
 import { randomUUID } from 'node:crypto';
+import { InvalidOptionError } from '../errors.js';
+import { deriveId } from '../transports/derive-id.js';
 import type { Envelope, Receipt, TransportManager } from '../transports/transport.js';
 import { workflowType } from '../transports/workflow-type.js';
-import { SchemaValidationError } from './errors.js';
-import { checkEmitOptions, type EmitOptions } from './events/emit.js';
+import { PartialEmitError, SchemaValidationError } from './errors.js';
+import { checkEmitManyOptions, checkEmitOptions, type EmitManyOptions, type EmitOptions } from './events/emit.js';
 import { defaultDedupeWindowMs, type RegisteredEvent } from './events/event.js';
+import { keyOf } from './events/event-key.js';
 import { encodePayload } from './events/payload.js';
 import { observeSends } from './observability/observe-sends.js';
 import type { HubWorkflow } from './runs/workflow.js';
+
+/** Bounds of one round trip of `emitMany`. */
+const maxBatchEvents = 1_000;
+const maxBatchBytes = 4 * 1024 * 1024;
+
+/** Payload as transports store it, and the key that its type computes from it. */
+interface PreparedPayload {
+  readonly body: string;
+  readonly key: string | undefined;
+}
 
 /** Validates payloads and publishes events and workflow runs on a transport. */
 export class Publisher {
@@ -31,41 +44,134 @@ export class Publisher {
     checkOpen: () => void,
     cause: Envelope | undefined,
   ): Promise<Receipt> {
-    const { type, schema, dedupeWindowMs } = event;
     if (options !== undefined) checkEmitOptions(options);
-    const body = encodePayload(payload, type, this.#maxPayloadBytes);
-    if (schema !== undefined) {
-      // The handler receives the payload after JSON, so that is the value to validate.
-      const result = await schema.validate(JSON.parse(body));
-      if (result.issues !== undefined) throw new SchemaValidationError(type, result.issues);
-      checkOpen();
+    const prepared = this.#prepare(event, payload);
+    if (!(prepared instanceof Promise)) return this.#send(event, prepared, options, cause);
+    const validated = await prepared;
+    checkOpen();
+    return this.#send(event, validated, options, cause);
+  }
+
+  /**
+   * Publishes several events of one type, cut into batches that a transport accepts at once.
+   *
+   * @param checkOpen throws if the hub no longer accepts events
+   */
+  async publishMany(
+    event: RegisteredEvent,
+    payloads: readonly unknown[],
+    options: EmitManyOptions,
+    checkOpen: () => void,
+  ): Promise<readonly Receipt[]> {
+    if (!Array.isArray(payloads)) throw new InvalidOptionError('payloads of emitMany', 'an array', payloads);
+    checkEmitManyOptions(options);
+    const requestId = options.requestId ?? randomUUID();
+    const envelopes: Envelope[] = [];
+    for (const [index, payload] of payloads.entries()) {
+      const prepared = await this.#prepare(event, payload);
+      const dedupeId = options.dedupeId?.(payload, index);
+      const settings = { ...options, requestId, ...(dedupeId !== undefined && { dedupeId }) };
+      checkEmitOptions({ ...settings, dedupeId });
+      const id = index === 0 && options.requestId === undefined ? requestId : randomUUID();
+      envelopes.push(createEnvelope(id, event.type, prepared, { ...settings, dedupeId }, event.dedupeWindowMs));
     }
-    return this.#send(type, body, options, dedupeWindowMs, cause);
+    checkOpen();
+    const receipts: Receipt[] = [];
+    for (const batch of cutBatches(envelopes)) {
+      try {
+        receipts.push(...(await observeSends(batch, (sent) => this.#transport.publish(sent))));
+      } catch (error) {
+        if (receipts.length === 0) throw error;
+        throw new PartialEmitError(event.type, receipts.length, envelopes.length, error);
+      }
+    }
+    return receipts;
   }
 
   /** Publishes the start of a workflow run. */
-  async publishRun({ name }: HubWorkflow, payload: unknown, options: EmitOptions): Promise<Receipt> {
+  async publishRun(workflow: HubWorkflow, payload: unknown, options: EmitOptions): Promise<Receipt> {
     checkEmitOptions(options);
-    const body = encodePayload(payload, name, this.#maxPayloadBytes);
-    return this.#send(workflowType(name), body, options, defaultDedupeWindowMs, undefined);
+    const event = { type: workflowType(workflow.name), dedupeWindowMs: defaultDedupeWindowMs };
+    return this.#send(event, this.#prepareRun(workflow, payload), options, undefined);
+  }
+
+  /** Creates the event, or the run, of a due time of a schedule. Its id is the same in every process. */
+  async prepareScheduled(
+    schedule: string,
+    dueAt: number,
+    target: RegisteredEvent | HubWorkflow,
+    payload: unknown,
+  ): Promise<Envelope> {
+    const id = deriveId(`schedule:${this.#transport.service}:${schedule}`, String(dueAt));
+    return !('type' in target)
+      ? createEnvelope(id, workflowType(target.name), this.#prepareRun(target, payload), {}, defaultDedupeWindowMs)
+      : createEnvelope(id, target.type, await this.#prepare(target, payload), {}, target.dedupeWindowMs);
+  }
+
+  #prepareRun({ name }: HubWorkflow, payload: unknown): PreparedPayload {
+    return { body: encodePayload(payload, name, this.#maxPayloadBytes), key: undefined };
+  }
+
+  #prepare(event: RegisteredEvent, payload: unknown): PreparedPayload | Promise<PreparedPayload> {
+    const { type, schema, key } = event;
+    const body = encodePayload(payload, type, this.#maxPayloadBytes);
+    if (schema !== undefined) return this.#validate(event, schema, body);
+    // The handler receives the payload after JSON, so that is the value to compute the key from.
+    return { body, key: key === undefined ? undefined : keyOf(event, JSON.parse(body)) };
+  }
+
+  async #validate(
+    event: RegisteredEvent,
+    schema: NonNullable<RegisteredEvent['schema']>,
+    body: string,
+  ): Promise<PreparedPayload> {
+    const result = await schema.validate(JSON.parse(body));
+    if (result.issues !== undefined) throw new SchemaValidationError(event.type, result.issues);
+    return { body, key: keyOf(event, result.value) };
   }
 
   async #send(
-    type: string,
-    body: string,
+    { type, dedupeWindowMs }: Pick<RegisteredEvent, 'type' | 'dedupeWindowMs'>,
+    payload: PreparedPayload,
     options: EmitOptions | undefined,
-    dedupeWindowMs: number,
     cause: Envelope | undefined,
   ): Promise<Receipt> {
     const id = randomUUID();
-    const { delayMs = 0, priority = 0, dedupeId, requestId = cause?.requestId ?? id } = options ?? {};
-    const depth = cause === undefined ? 0 : cause.depth + 1;
-    const dedupe = dedupeId === undefined ? undefined : { id: dedupeId, windowMs: dedupeWindowMs };
-    const trace = cause?.trace;
-    const envelope: Envelope = { id, type, body, requestId, depth, delayMs, priority, replays: 0, dedupe, trace };
+    const envelope = createEnvelope(id, type, payload, options, dedupeWindowMs, cause);
     const [receipt = { id, deduplicated: false }] = await observeSends([envelope], (sent) =>
       this.#transport.publish(sent),
     );
     return receipt;
   }
+}
+
+function createEnvelope(
+  id: string,
+  type: string,
+  { body, key }: PreparedPayload,
+  options: { [K in keyof EmitOptions]: EmitOptions[K] | undefined } | undefined,
+  dedupeWindowMs: number,
+  cause?: Envelope,
+): Envelope {
+  const { delayMs = 0, priority = 0, dedupeId, requestId = cause?.requestId ?? id } = options ?? {};
+  const depth = cause === undefined ? 0 : cause.depth + 1;
+  const dedupe = dedupeId === undefined ? undefined : { id: dedupeId, windowMs: dedupeWindowMs };
+  const trace = cause?.trace;
+  return { id, type, body, requestId, depth, delayMs, priority, replays: 0, dedupe, trace, key };
+}
+
+function* cutBatches(envelopes: readonly Envelope[]): Iterable<readonly Envelope[]> {
+  let batch: Envelope[] = [];
+  let bytes = 0;
+  for (const envelope of envelopes) {
+    const size = Buffer.byteLength(envelope.body);
+    if (batch.length === maxBatchEvents || (batch.length > 0 && bytes + size > maxBatchBytes)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(envelope);
+    bytes += size;
+  }
+  if (batch.length > 0) yield batch;
 }

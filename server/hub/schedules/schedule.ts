@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { InvalidOptionError, messageOf, quote } from '../../errors.js';
 import { checkName, OptionChecker } from '../../options.js';
 import type { EventRef } from '../events/event-ref.js';
+
 import { type HubWorkflow, isWorkflow } from '../runs/workflow.js';
 import { cronDueTimes, type DueTimes, everyDueTimes } from './due-times.js';
 

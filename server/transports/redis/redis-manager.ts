@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import { quote } from '../../errors.js';
 import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import { type Clock, systemClock } from '../clock.js';
 import { NotSubscribedError } from '../errors.js';
 import type { KeyValueStore } from '../key-value-store.js';
 import type { Logger } from '../logger.js';
+import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
 import type { EventMetrics, FailureRecord } from '../stats.js';
 import type {
   CloseResult,
@@ -26,6 +28,7 @@ import { readCommitResult } from './commit-result.js';
 import { Consumer } from './consumer.js';
 import { connectConsumer } from './consumer-connection.js';
 import { readDeadLetters } from './dead-letter-reader.js';
+import { keysUnsupported } from './keys-unsupported.js';
 import { endRunScript } from './lua/commit.js';
 import { deadLettersScript, replayScript } from './lua/dead-letters.js';
 import { membersScript } from './lua/membership.js';
@@ -83,6 +86,8 @@ export class RedisManager implements TransportManager {
 
   async #start(options: ConsumeOptions): Promise<void> {
     const { subscriptions, describe = () => '{}' } = options;
+    const keyed = subscriptions.find(({ perKey, debounce }) => perKey !== undefined || debounce !== undefined);
+    if (keyed !== undefined) throw keysUnsupported(`key or debounceMs of event ${quote(keyed.type)}`);
     const { service } = this;
     const parts = { service, settings: this.#settings, logger: this.#logger, commands: this.#commands };
     await this.#commands.run((client) => warnOfEviction(client, this.#logger), { isRepeatable: true });
@@ -132,7 +137,12 @@ export class RedisManager implements TransportManager {
     const members = this.#members.ask();
     const args = [...members.args, typeList(types), runLimit, typeList(runTypes)];
     const [registered, counts, runs] = readArray(await this.#ask(overviewScript, args));
-    return { registered: members.read(registered), counts: readCounts(counts), runs: readRuns(runs, runLimit) };
+    return {
+      registered: members.read(registered),
+      counts: readCounts(counts),
+      runs: readRuns(runs, runLimit),
+      schedules: [],
+    };
   }
 
   async run(type: string, id: string): Promise<RunRecord | undefined> {
@@ -162,6 +172,23 @@ export class RedisManager implements TransportManager {
     return readCommitResult(
       await this.#commands.run((client) => endRunScript.run(client, this.#settings.prefix, args)),
     );
+  }
+
+  async cancel(_id: string): Promise<boolean> {
+    throw keysUnsupported('hub.cancel');
+  }
+
+  async schedules(): Promise<readonly ScheduleRecord[]> {
+    return [];
+  }
+
+  async openSchedules(openings: readonly ScheduleOpening[]): Promise<boolean> {
+    if (openings.length > 0) throw keysUnsupported('hub.schedule');
+    return true;
+  }
+
+  async claim(_claim: ScheduleClaim): Promise<ClaimResult> {
+    throw keysUnsupported('hub.schedule');
   }
 
   async registered(): Promise<readonly string[]> {
