@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js';
 import { ShutdownError } from '../errors.js';
-import type { ConsumeOptions, Envelope, Outcome } from '../transport.js';
+import type { CloseResult, ConsumeOptions, Envelope, Outcome, Subscription } from '../transport.js';
+import type { RememberedId } from './dedupe-window.js';
 import { Dispatcher } from './dispatcher.js';
 import type { Entry } from './entry.js';
 import { GroupConsumer } from './group-consumer.js';
@@ -14,7 +15,11 @@ export interface GroupHost {
   readonly maxDeadLetters: number;
   readonly revision: RevisionCounter;
   /** Counts one event as no longer pending and accepts its follow-ups. */
-  recordEnd(followUps: readonly Envelope[], from: ConsumerGroup): void;
+  recordEnd(entry: Entry, followUps: readonly Envelope[], from: ConsumerGroup): void;
+  /** Counts a pending payload that was replaced by a larger or smaller one. */
+  recordResize(addedBytes: number): void;
+  /** Sets the trigger of a subscription in place of the former one of its type. */
+  setTrigger(group: ConsumerGroup, subscription: Subscription): void;
 }
 
 /** All hubs of one service: accepts events for them and records the outcomes. */
@@ -47,14 +52,23 @@ export class ConsumerGroup implements OutcomeSink {
   }
 
   open(options: ConsumeOptions): GroupConsumer {
-    for (const subscription of options.subscriptions) this.queue(subscription.type).subscribe(subscription);
     const consumer = new GroupConsumer(options);
-    this.#dispatcher.add(consumer, this.#queues.values());
+    this.#dispatcher.add(consumer);
+    for (const subscription of options.subscriptions) this.#apply(subscription);
+    this.#dispatcher.serveAll(this.#queues.values());
     return consumer;
   }
 
-  /** Drains and removes the consumer. Resolves with the number of deliveries that were released. */
-  close(consumer: GroupConsumer, drainMs: number): Promise<number> {
+  /** Makes a subscription's settings those of its type, for the backlog too. */
+  #apply(subscription: Subscription): void {
+    const { type } = subscription;
+    const running = (): Entry[] => this.#dispatcher.running().filter(({ envelope }) => envelope.type === type);
+    this.queue(type).subscribe(subscription, running);
+    this.#host.setTrigger(this, subscription);
+  }
+
+  /** Drains and removes the consumer. */
+  close(consumer: GroupConsumer, drainMs: number): Promise<CloseResult> {
     const { clock } = this.#host;
     const deadline = clock.monotonic() + drainMs;
     if (drainMs === 0 || this.#isDrained(consumer, deadline)) return Promise.resolve(this.#remove(consumer));
@@ -71,15 +85,18 @@ export class ConsumerGroup implements OutcomeSink {
   }
 
   /** Accepts an event, or debounces it. Returns the id of the event that waits in the debounce window. */
-  accept(envelope: Envelope, now: number): string | undefined {
+  accept(envelope: Envelope, bytes: number, now: number, remembered?: RememberedId): string | undefined {
     const queue = this.queue(envelope.type);
     const monotonic = this.#host.clock.monotonic();
     const debounced = queue.debounce(envelope, monotonic);
     if (debounced !== undefined) {
+      this.#host.recordResize(bytes - debounced.entry.bytes);
+      debounced.entry.bytes = bytes;
       this.#dispatcher.serveAt(queue, debounced.dueAt);
       return debounced.entry.envelope.id;
     }
-    const entry = this.#admit(queue, envelope, queue.runs === undefined ? undefined : new Map(), now);
+    const checkpoints = queue.runs === undefined ? undefined : new Map();
+    const entry = this.#admit(queue, { envelope, bytes, remembered, checkpoints }, now);
     const windowEnd = queue.openWindow(entry, monotonic);
     if (windowEnd !== undefined) this.#enqueueDelayed(queue, entry, windowEnd - monotonic);
     else if (envelope.delayMs > 0) this.#enqueueDelayed(queue, entry, envelope.delayMs);
@@ -92,8 +109,8 @@ export class ConsumerGroup implements OutcomeSink {
     return this.findQueue(envelope.type)?.hasWindow(envelope) === true;
   }
 
-  hasDeadLetter(id: string): boolean {
-    return this.#queueOfDeadLetter(id) !== undefined;
+  findDeadLetter(id: string): Entry | undefined {
+    return this.#queueOfDeadLetter(id)?.deadLetters.find(id);
   }
 
   /** Accepts the event of a dead letter again, without the delay that it had when it was new. */
@@ -101,13 +118,15 @@ export class ConsumerGroup implements OutcomeSink {
     const queue = this.#queueOfDeadLetter(id);
     const dead = queue?.deadLetters.take(id);
     if (queue === undefined || dead === undefined) return;
-    const { envelope, checkpoints } = dead;
-    this.#enqueue(queue, this.#admit(queue, { ...envelope, replays: envelope.replays + 1 }, checkpoints, now));
+    const { bytes, checkpoints } = dead;
+    const envelope = { ...dead.envelope, replays: dead.envelope.replays + 1 };
+    this.#enqueue(queue, this.#admit(queue, { envelope, bytes, remembered: undefined, checkpoints }, now));
   }
 
-  record(delivery: MemoryDelivery, outcome: Outcome): void {
+  record(delivery: MemoryDelivery, outcome: Outcome, handlerEnd: Promise<void> | undefined): void {
     const { queue, entry } = delivery;
     delivery.release();
+    if (handlerEnd !== undefined) this.#keepSlot(delivery, handlerEnd);
     if (outcome.status === 'failed' && outcome.cancelled !== true)
       queue.deadLetters.add(entry, outcome.error, this.#host.clock.now());
     this.#conclude(queue, entry, outcome);
@@ -146,7 +165,7 @@ export class ConsumerGroup implements OutcomeSink {
   }
 
   #queueOfDeadLetter(id: string): TypeQueue | undefined {
-    for (const queue of this.#queues.values()) if (queue.deadLetters.has(id)) return queue;
+    for (const queue of this.#queues.values()) if (queue.deadLetters.find(id) !== undefined) return queue;
     return undefined;
   }
 
@@ -168,9 +187,21 @@ export class ConsumerGroup implements OutcomeSink {
       else if (outcome.status === 'completed') stats.countCompleted(now);
       else stats.countFailed(now, envelope.id, attempt, outcome.error);
       queue.runs?.end(envelope.id, outcome, now);
-      this.#host.recordEnd(outcome.followUps, this);
+      this.#host.recordEnd(entry, outcome.followUps, this);
     }
     this.#dispatcher.serve(queue);
+  }
+
+  /** Takes the slots of a delivery with an outcome until its handler returns. */
+  #keepSlot(delivery: MemoryDelivery, handlerEnd: Promise<void>): void {
+    const { queue, entry } = delivery;
+    delivery.addOverdue();
+    const freeSlot = queue.holdSlot(entry);
+    void handlerEnd.then(() => {
+      delivery.removeOverdue();
+      freeSlot(this.#host.clock.monotonic());
+      this.#dispatcher.serve(queue);
+    });
   }
 
   #enqueue(queue: TypeQueue, entry: Entry): void {
@@ -193,8 +224,14 @@ export class ConsumerGroup implements OutcomeSink {
     });
   }
 
-  #remove(consumer: GroupConsumer): number {
+  #remove(consumer: GroupConsumer): CloseResult {
     this.#dispatcher.remove(consumer);
+    for (const type of consumer.handles.keys()) {
+      // The settings of the last consumer that handled a type stay in effect.
+      const subscription = this.#dispatcher.latestSubscription(type);
+      if (subscription !== undefined && subscription !== this.queue(type).subscription) this.#apply(subscription);
+    }
+    this.#dispatcher.serveAll(this.#queues.values());
     // Last started first, each to the front, restores the order of the queue.
     const running = consumer.running().reverse();
     for (const delivery of running) {
@@ -203,11 +240,16 @@ export class ConsumerGroup implements OutcomeSink {
       this.#dispatcher.serve(delivery.queue);
     }
     for (const delivery of running) delivery.revoke(new ShutdownError());
-    return running.length;
+    return { released: running.length, overdue: consumer.overdue };
   }
 
-  #admit(queue: TypeQueue, envelope: Envelope, checkpoints: Entry['checkpoints'], now: number): Entry {
-    const entry: Entry = { envelope, attempt: 1, ended: false, lease: undefined, holdsKey: false, checkpoints };
+  #admit(
+    queue: TypeQueue,
+    { envelope, bytes, remembered, checkpoints }: Pick<Entry, 'envelope' | 'bytes' | 'remembered' | 'checkpoints'>,
+    now: number,
+  ): Entry {
+    const state = { attempt: 1, ended: false, lease: undefined, keyHolder: undefined };
+    const entry: Entry = { envelope, bytes, remembered, checkpoints, ...state };
     this.#byId?.set(envelope.id, entry);
     queue.runs?.accept(entry, now);
     queue.stats.countReceived(now);

@@ -28,8 +28,8 @@ export class DeadLetters {
     }
   }
 
-  has(id: string): boolean {
-    return this.#byId.has(id);
+  find(id: string): Entry | undefined {
+    return this.#byId.get(id)?.entry;
   }
 
   /** Removes a dead letter and returns its entry; `undefined` if there is none. */

@@ -24,8 +24,11 @@ export class TypeQueue {
   readonly #delayed = new DelayQueue<Entry>();
   #concurrency = Number.POSITIVE_INFINITY;
   #rate: RateWindow | undefined;
+  #overdue = 0;
   /** The type has its own concurrency or rate, so its deliveries take no slot of the shared concurrency. */
   hasOwnLimits = false;
+  /** Subscription whose settings are in effect. */
+  subscription: Subscription | undefined;
   /** The dispatcher has the queue in its list of queues to serve. */
   listed = false;
   /** Time of the dispatcher's next timer for the queue. */
@@ -37,17 +40,24 @@ export class TypeQueue {
     this.deadLetters = new DeadLetters(maxDeadLetters);
   }
 
-  subscribe({ concurrency, rate, keepsRuns, perKey, debounce }: Subscription): void {
+  /**
+   * Puts the settings of a subscription in effect.
+   *
+   * @param running entries of the type that are running
+   */
+  subscribe(subscription: Subscription, running: () => readonly Entry[]): void {
+    const { concurrency, rate, keepsRuns, perKey, debounce } = subscription;
+    this.subscription = subscription;
     if (keepsRuns === true) this.runs ??= new RunLog();
     this.hasOwnLimits = concurrency !== undefined || rate !== undefined;
     this.#concurrency = concurrency ?? Number.POSITIVE_INFINITY;
     // An unchanged rate continues its window: a restart must not allow a second burst.
-    if (!this.#rate?.enforces(rate)) this.#rate = rate === undefined ? undefined : new RateWindow(rate);
+    if (!this.#rate?.enforces(rate)) this.#rate = rate === undefined ? undefined : new RateWindow(rate, this.#rate);
     this.#windows = debounce === undefined ? undefined : new DebounceWindows(debounce, this.#windows);
-    this.#limitKeys(perKey);
+    this.#limitKeys(perKey, running);
   }
 
-  #limitKeys(perKey: Subscription['perKey']): void {
+  #limitKeys(perKey: Subscription['perKey'], running: () => readonly Entry[]): void {
     if (perKey !== undefined && this.#keyed !== undefined) {
       this.#keyed.setLimits(perKey);
       return;
@@ -56,9 +66,10 @@ export class TypeQueue {
     if (perKey !== undefined) {
       for (let entry = this.#waiting.shift(); entry !== undefined; entry = this.#waiting.shift()) waiting.push(entry);
     } else if (this.#keyed !== undefined) {
-      waiting.push(...this.#keyed.items());
+      for (const entry of this.#keyed.items()) waiting.push(entry);
     }
     this.#keyed = perKey === undefined ? undefined : new KeyedList(perKey);
+    if (this.#keyed !== undefined) for (const entry of running()) this.#keyed.adopt(entry);
     for (const entry of waiting) this.push(entry);
   }
 
@@ -73,7 +84,7 @@ export class TypeQueue {
   }
 
   get hasFreeSlot(): boolean {
-    return this.stats.active < this.#concurrency;
+    return this.stats.active + this.#overdue < this.#concurrency;
   }
 
   /** Time from which the rate allows the next start; may be in the past. */
@@ -147,8 +158,7 @@ export class TypeQueue {
   /** Requeues a released entry as the first of its key and priority. */
   unshift(entry: Entry): void {
     if (this.#keyed === undefined) this.#waiting.unshift(entry, entry.envelope.priority);
-    else if (entry.holdsKey) this.#keyed.unshift(entry);
-    else this.#keyed.push(entry);
+    else this.#keyed.unshift(entry);
   }
 
   /** Removes an entry that is not running. */
@@ -172,6 +182,20 @@ export class TypeQueue {
   /** Frees the slot of its key that an ended entry took. */
   releaseKey(entry: Entry, now: number): void {
     this.#keyed?.release(entry, now);
+  }
+
+  /**
+   * Takes a slot of the type and of the entry's key for a handler that outlives its attempt. Returns a function that
+   * frees them.
+   */
+  holdSlot({ envelope: { key } }: Entry): (now: number) => void {
+    const keyed = this.#keyed;
+    this.#overdue += 1;
+    keyed?.addOverdue(key);
+    return (now) => {
+      this.#overdue -= 1;
+      keyed?.removeOverdue(key, now);
+    };
   }
 
   /** Entries that are not running. */

@@ -14,8 +14,8 @@ export interface KeyLimits {
 export interface Keyed {
   /** Limits do not apply to items without a key. */
   readonly envelope: { readonly key?: string | undefined; readonly priority: number };
-  /** The item was taken and not released: it takes a slot of its key. */
-  holdsKey: boolean;
+  /** List from which the item was taken and to which it was not released: it takes a slot of its key there. */
+  keyHolder: object | undefined;
 }
 
 // Starts of one key that are counted before those out of the window are dropped.
@@ -27,6 +27,8 @@ class Line<T extends Keyed> {
   /** Items that hold the key and wait again: they go first and need no slot. */
   readonly resumed: T[] = [];
   held = 0;
+  /** Slots of items that were released or wait again although their work goes on. */
+  overdue = 0;
   /** The line stands in the list of lines that may have an item to take. */
   isReady = false;
   /** The line waits until its rate allows another start. */
@@ -43,7 +45,7 @@ class Line<T extends Keyed> {
   }
 
   get isEmpty(): boolean {
-    return this.held === 0 && this.resumed.length === 0 && this.#head === this.#waiting.length;
+    return this.held + this.overdue === 0 && this.resumed.length === 0 && this.#head === this.#waiting.length;
   }
 
   push(item: T): void {
@@ -60,7 +62,9 @@ class Line<T extends Keyed> {
   }
 
   hasNext(concurrency: number): boolean {
-    return this.resumed.length > 0 || (this.#head < this.#waiting.length && this.held < concurrency);
+    const taken = this.held + this.overdue;
+    if (this.resumed.length > 0) return taken <= concurrency || this.overdue === 0;
+    return this.#head < this.#waiting.length && taken < concurrency;
   }
 
   shift(): T | undefined {
@@ -150,15 +154,16 @@ export class KeyedList<T extends Keyed> {
 
   push(item: T): void {
     const line = this.#line(item.envelope.key);
-    if (item.holdsKey) line.resumed.push(item);
+    if (item.keyHolder === this) line.resumed.push(item);
     else line.push(item);
     this.#list(line);
   }
 
-  /** Adds an item that holds its key before all others of the key. */
+  /** Adds a released item, before all others of the key if it holds the key. */
   unshift(item: T): void {
     const line = this.#line(item.envelope.key);
-    line.resumed.unshift(item);
+    if (item.keyHolder === this) line.resumed.unshift(item);
+    else line.push(item);
     this.#list(line);
   }
 
@@ -176,8 +181,8 @@ export class KeyedList<T extends Keyed> {
       }
       const item = line.shift();
       if (item === undefined) continue;
-      if (!item.holdsKey) line.held += 1;
-      item.holdsKey = true;
+      if (item.keyHolder !== this) line.held += 1;
+      item.keyHolder = this;
       if (rate !== undefined) line.countStart(now, rate);
       this.#list(line);
       return item;
@@ -187,12 +192,28 @@ export class KeyedList<T extends Keyed> {
 
   /** Frees the slot of an item that ended. */
   release(item: T, now: number): void {
-    if (!item.holdsKey) return;
-    item.holdsKey = false;
+    if (item.keyHolder !== this) return;
+    item.keyHolder = undefined;
     const line = this.#line(item.envelope.key);
     line.held -= 1;
-    this.#list(line);
-    if (line.isEmpty) this.#rest(line, now);
+    this.#listOrRest(line, now);
+  }
+
+  /** Counts an item that was taken before the list existed. */
+  adopt(item: T): void {
+    this.#line(item.envelope.key).held += 1;
+    item.keyHolder = this;
+  }
+
+  /** Takes a slot of a key for work that goes on after its item was released or waits again. */
+  addOverdue(key: string | undefined): void {
+    this.#line(key).overdue += 1;
+  }
+
+  removeOverdue(key: string | undefined, now: number): void {
+    const line = this.#line(key);
+    line.overdue -= 1;
+    this.#listOrRest(line, now);
   }
 
   /** Removes an item that waits. */
@@ -230,6 +251,11 @@ export class KeyedList<T extends Keyed> {
     if (line.isReady || line.isBlocked || !line.hasNext(this.#concurrencyOf(line))) return;
     line.isReady = true;
     this.#ready.push(line);
+  }
+
+  #listOrRest(line: Line<T>, now: number): void {
+    this.#list(line);
+    if (line.isEmpty) this.#rest(line, now);
   }
 
   #unblock(line: Line<T>): void {
