@@ -104,6 +104,7 @@ export {
 } from './errors.js';
 export { createHub } from './hub/create-hub.js';
 export {
+  CancelledError,
   DepthLimitError,
   EventCycleError,
   HandlerTimeoutError,
@@ -111,6 +112,8 @@ export {
   HubObserverError,
   HubStartedError,
   HubStoppedError,
+  InvalidKeyError,
+  PartialEmitError,
   PayloadNotJsonError,
   PayloadTooLargeError,
   SchemaValidationError,
@@ -124,8 +127,10 @@ export {
 } from './hub/errors.js';
 export type { HandlerCtx, HandlerFunction, HubCtx } from './hub/events/context.js';
 export type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './hub/events/dead-letters.js';
-export type { Emit, EmitOptions } from './hub/events/emit.js';
-export type { EventConfig } from './hub/events/event.js';
+export type { EventDefinition, EventDefinitionConfig, EventSettings } from './hub/events/create-event.js';
+export { createEvent } from './hub/events/create-event.js';
+export type { Emit, EmitMany, EmitManyOptions, EmitOptions } from './hub/events/emit.js';
+export type { EventConfig, EventRate } from './hub/events/event.js';
 export type { EventRef } from './hub/events/event-ref.js';
 export type { FollowUpNames } from './hub/events/follow-ups.js';
 export type { ResolvedRetry, RetryConfig } from './hub/events/retry-policy.js';
@@ -149,6 +154,13 @@ export type {
 } from './hub/runs/workflow.js';
 export { createWorkflow } from './hub/runs/workflow.js';
 export type { WorkflowHandle } from './hub/runs/workflow-handle.js';
+export type {
+  CatchUp,
+  ScheduleConfig,
+  ScheduleTarget,
+  ScheduleTimes,
+} from './hub/schedules/schedule.js';
+export type { ScheduleDescription, ScheduleIntrospection } from './hub/schedules/schedule-introspection.js';
 export type { JsonSchema } from './json-schema.js';
 export type { Clock, Timer } from './transports/clock.js';
 export {

@@ -5,6 +5,7 @@ import { loadOpenTelemetry } from '../telemetry/open-telemetry.js';
 import type { Logger } from '../transports/logger.js';
 import type { EventMetrics, FailureRecord } from '../transports/stats.js';
 import type { Envelope, TransportManager } from '../transports/transport.js';
+import { cancelEvent } from './cancel-event.js';
 import { HubStoppedError, UnknownDeadLetterError } from './errors.js';
 import {
   type DeadLetter,
@@ -12,7 +13,8 @@ import {
   type DeadLetterSource,
   readDeadLetters,
 } from './events/dead-letters.js';
-import type { Emit, EmitOptions } from './events/emit.js';
+import { definitionConfig } from './events/create-event.js';
+import type { Emit, EmitMany, EmitManyOptions, EmitOptions } from './events/emit.js';
 import { type EventConfig, resolveEvent } from './events/event.js';
 import type { EventRef } from './events/event-ref.js';
 import type { HandlerHost } from './events/outcome-recorder.js';
@@ -27,6 +29,8 @@ import { Publisher } from './publisher.js';
 import { Registry } from './registry.js';
 import { type HubWorkflow, isWorkflow } from './runs/workflow.js';
 import { createWorkflowHandle, type WorkflowHandle } from './runs/workflow-handle.js';
+import { type RegisteredSchedule, resolveSchedule, type ScheduleConfig } from './schedules/schedule.js';
+import { type ScheduleHost, Scheduler } from './schedules/scheduler.js';
 import { createSubscriptions } from './subscriptions.js';
 
 /**
@@ -47,7 +51,7 @@ export function createHub(options: HubOptions = {}): Hub {
   return new HubRuntime(transport.connect({ service, logger: settings.logger }), settings);
 }
 
-class HubRuntime implements Hub, HandlerHost {
+class HubRuntime implements Hub, HandlerHost, ScheduleHost {
   readonly transport: TransportManager;
   readonly logger: Logger;
   readonly maxPayloadBytes: number;
@@ -62,6 +66,7 @@ class HubRuntime implements Hub, HandlerHost {
   #startedAt: number | null = null;
   #starting: Promise<void> | undefined;
   #stopping: Promise<StopResult> | undefined;
+  #scheduler: Scheduler | undefined;
   #stopObserving = (): void => {};
 
   constructor(transport: TransportManager, settings: Omit<HubSettings, 'service' | 'transport'>) {
@@ -81,12 +86,20 @@ class HubRuntime implements Hub, HandlerHost {
     return this.transport.service;
   }
 
-  event<TPayload>(config: EventConfig<TPayload>): EventRef<TPayload> {
-    // The schema ensures that the payload has the handler's type; without one the type is the caller's claim.
-    const event = resolveEvent(config as EventConfig);
+  // The overloads of Hub.event ensure that a payload has the type that handler and key declare.
+  event(config: object, settings?: object): never {
+    const definition = definitionConfig(config);
+    const event = resolveEvent((definition === undefined ? config : { ...settings, ...definition }) as EventConfig);
     this.#lifecycle.checkRegistering(`event ${quote(event.type)} registered`);
     this.#registry.addEvent(event);
-    return { type: event.type };
+    return (definition === undefined ? { type: event.type } : config) as never;
+  }
+
+  schedule<TPayload>(config: ScheduleConfig<TPayload>): void {
+    // The target's type and the payload's type agree by ScheduleConfig.
+    const schedule = resolveSchedule(config as ScheduleConfig);
+    this.#lifecycle.checkRegistering(`schedule ${quote(schedule.name)} registered`);
+    this.#registry.addSchedule(schedule);
   }
 
   workflow(workflow: HubWorkflow): HubWorkflow {
@@ -99,6 +112,7 @@ class HubRuntime implements Hub, HandlerHost {
   async start(): Promise<void> {
     this.#lifecycle.checkStart();
     this.#registry.checkChains(this.#allowCycles);
+    for (const schedule of this.#registry.schedules) this.#registry.targetOf(schedule);
     this.#lifecycle.state = 'starting';
     this.#starting = this.#consume();
     try {
@@ -123,6 +137,42 @@ class HubRuntime implements Hub, HandlerHost {
     checkOpen();
     return this.#publisher.publish(this.#registry.event(target), payload, options, checkOpen, undefined);
   };
+
+  readonly emitMany: EmitMany = async (
+    target: EventRef | string,
+    payloads: readonly unknown[],
+    options: EmitManyOptions = {},
+  ) => {
+    const checkOpen = (): void => this.#lifecycle.checkEmitting('emitMany');
+    checkOpen();
+    return this.#publisher.publishMany(this.#registry.event(target), payloads, options, checkOpen);
+  };
+
+  async cancel(id: string): Promise<boolean> {
+    this.#lifecycle.checkEmitting('cancel');
+    if (typeof id !== 'string') throw new InvalidOptionError('id of cancel', 'the id of an event', id);
+    return cancelEvent(id, this.#registry, this.transport, (followUps) => this.addKeys(followUps));
+  }
+
+  prepareScheduled(schedule: RegisteredSchedule, dueAt: number): Promise<Envelope> {
+    const { name, payload } = schedule;
+    const target = this.#registry.targetOf(schedule);
+    const value: unknown = typeof payload === 'function' ? payload(new Date(dueAt)) : payload;
+    return this.#publisher.prepareScheduled(name, dueAt, target, value);
+  }
+
+  addKeys(envelopes: readonly Envelope[]): readonly Envelope[] {
+    return envelopes.map((envelope) => {
+      try {
+        const key = this.#registry.keyOf(envelope);
+        return key === undefined ? envelope : { ...envelope, key };
+      } catch (err) {
+        const { id, type, requestId } = envelope;
+        this.logger.warn({ err, eventId: id, eventType: type, requestId }, 'follow-up event has no valid key');
+        return envelope;
+      }
+    });
+  }
 
   emitFrom(cause: Envelope): Emit {
     return async (target: EventRef | string, payload: unknown, options?: EmitOptions) => {
@@ -185,6 +235,8 @@ class HubRuntime implements Hub, HandlerHost {
 
   async #consume(): Promise<void> {
     await loadOpenTelemetry();
+    const scheduler = new Scheduler(this.#registry.schedules, this);
+    await scheduler.check();
     const { subscriptions, onDelivery } = createSubscriptions(this.#registry, this);
     await this.transport.start({
       concurrency: this.#concurrency,
@@ -196,11 +248,20 @@ class HubRuntime implements Hub, HandlerHost {
       this.transport,
       subscriptions.map(({ type }) => type),
     );
+    this.#scheduler = scheduler;
+    try {
+      await scheduler.open();
+    } catch (error) {
+      this.#stopObserving();
+      await this.transport.close({ drainMs: 0 });
+      throw error;
+    }
   }
 
   async #stop(drainMs: number): Promise<StopResult> {
     if (this.#lifecycle.state === 'starting') await this.#starting?.catch(() => {}); // the caller of `start` receives it
     this.#lifecycle.state = 'stopping';
+    this.#scheduler?.stop();
     this.#stopObserving();
     try {
       return await this.transport.close({ drainMs });

@@ -95,7 +95,7 @@ export class Publisher {
     return this.#send(event, this.#prepareRun(workflow, payload), options, undefined);
   }
 
-  /** Creates the event, or the run, of a due time of a schedule. Its id is the same in every process. */
+  /** Creates the event, or the start of the run, of a due time of a schedule. Its id is the same in every process. */
   async prepareScheduled(
     schedule: string,
     dueAt: number,
@@ -103,9 +103,9 @@ export class Publisher {
     payload: unknown,
   ): Promise<Envelope> {
     const id = deriveId(`schedule:${this.#transport.service}:${schedule}`, String(dueAt));
-    return !('type' in target)
-      ? createEnvelope(id, workflowType(target.name), this.#prepareRun(target, payload), {}, defaultDedupeWindowMs)
-      : createEnvelope(id, target.type, await this.#prepare(target, payload), {}, target.dedupeWindowMs);
+    return 'type' in target
+      ? createEnvelope(id, target.type, await this.#prepare(target, payload), {}, target.dedupeWindowMs)
+      : createEnvelope(id, workflowType(target.name), this.#prepareRun(target, payload), {}, defaultDedupeWindowMs);
   }
 
   #prepareRun({ name }: HubWorkflow, payload: unknown): PreparedPayload {

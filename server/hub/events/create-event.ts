@@ -52,6 +52,8 @@ export function createEvent(options: EventDefinitionConfig): EventDefinition {
 }
 
 /** Returns the options that `createEvent` received; `undefined` if the value is not a definition. */
-export function definitionConfig(value: object): EventDefinitionConfig | undefined {
-  return config in value ? (value as EventDefinition)[config] : undefined;
+export function definitionConfig(value: unknown): EventDefinitionConfig | undefined {
+  const isDefinition = typeof value === 'object' && value !== null && config in value;
+  // Only `createEvent` sets this key.
+  return isDefinition ? (value as EventDefinition)[config] : undefined;
 }

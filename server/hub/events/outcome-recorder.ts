@@ -13,6 +13,8 @@ export interface HandlerHost {
   readonly maxPayloadBytes: number;
   /** Returns an `emit` whose events are caused by `cause`. */
   emitFrom(cause: Envelope): Emit;
+  /** Adds the keys of their types to follow-up events. */
+  addKeys(envelopes: readonly Envelope[]): readonly Envelope[];
 }
 
 /** Maximum depth of a causal chain of events. */
@@ -81,7 +83,7 @@ export class OutcomeRecorder {
   #end(end: TerminalOutcome, thrown?: unknown): void {
     const { envelope } = this.#delivery;
     // Follow-ups of an event over the depth limit would be over it too.
-    const followUps = envelope.depth > maxDepth ? [] : createFollowUps(this.#followUps, envelope, end);
+    const followUps = envelope.depth > maxDepth ? [] : this.#host.addKeys(createFollowUps(this.#followUps, envelope, end));
     const durationMs = this.#durationMs();
     if (end.status === 'failed') {
       this.#commit({ status: 'failed', error: end.error, durationMs, followUps, thrown });

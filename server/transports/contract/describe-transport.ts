@@ -1,10 +1,13 @@
 import { describe } from 'vitest';
+import { describeCancel } from './cancel.js';
 import { describeConnections } from './connections.js';
 import { type ContractHarness, contractStage } from './contract-stage.js';
 import { describeDeadLetters } from './dead-letters.js';
 import { describeEvents } from './events.js';
 import { describeKeyValues } from './key-values.js';
+import { describeKeys } from './keys.js';
 import { describeRuns } from './runs.js';
+import { describeSchedules } from './schedules.js';
 import { describeStatistics } from './statistics.js';
 import { describeWorkerQueues } from './worker-queues.js';
 
@@ -19,5 +22,10 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
     describeDeadLetters(stage);
     describeStatistics(stage);
     describeKeyValues(stage);
+    // The redis transport has neither keys nor schedules yet.
+    if (name === 'redis') return;
+    describeKeys(stage);
+    describeCancel(stage);
+    describeSchedules(stage);
   });
 }

@@ -25,6 +25,7 @@ import { warnOfEviction } from './connection/server-checks.js';
 import { JobConsumer } from './consuming/job-consumer.js';
 import { deadLettersScript, readDeadLetters } from './dead-letters/read-dead-letters.js';
 import { replay } from './dead-letters/replay.js';
+import { checkKeysSupported, keysUnsupported } from './keys-unsupported.js';
 import { RedisKeyValueStore } from './key-values/redis-key-value-store.js';
 import { keysUnsupported } from './keys-unsupported.js';
 import { descriptionsScript, Fleet } from './membership/fleet.js';
@@ -86,8 +87,7 @@ export class RedisManager implements TransportManager {
 
   async #start(options: ConsumeOptions): Promise<void> {
     const { subscriptions, describe = () => '{}' } = options;
-    const keyed = subscriptions.find(({ perKey, debounce }) => perKey !== undefined || debounce !== undefined);
-    if (keyed !== undefined) throw keysUnsupported(`key or debounceMs of event ${quote(keyed.type)}`);
+    checkKeysSupported(subscriptions);
     const { service } = this;
     const parts = { service, settings: this.#settings, logger: this.#logger, commands: this.#commands };
     await this.#commands.run((client) => warnOfEviction(client, this.#logger), { isRepeatable: true });
