@@ -4,11 +4,14 @@ import { describeConnections } from './connections.js';
 import { type ContractHarness, contractStage } from './contract-stage.js';
 import { describeDeadLetters } from './dead-letters.js';
 import { describeEvents } from './events.js';
+import { describeFleets } from './fleets.js';
 import { describeKeyValues } from './key-values.js';
 import { describeKeys } from './keys.js';
+import { describeOverdueHandlers } from './overdue-handlers.js';
 import { describeRuns } from './runs.js';
 import { describeSchedules } from './schedules.js';
 import { describeStatistics } from './statistics.js';
+import { describeSubscribers } from './subscribers.js';
 import { describeWorkerQueues } from './worker-queues.js';
 
 /** Registers the tests that every transport must pass. */
@@ -24,6 +27,9 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
     describeKeyValues(stage);
     // The redis transport has neither keys nor schedules yet.
     if (name === 'redis') return;
+    describeFleets(stage);
+    describeOverdueHandlers(stage);
+    describeSubscribers(stage);
     describeKeys(stage);
     describeCancel(stage);
     describeSchedules(stage);
