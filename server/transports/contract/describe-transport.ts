@@ -3,6 +3,7 @@ import { describeCancel } from './cancel.js';
 import { describeConnections } from './connections.js';
 import { type ContractHarness, contractStage } from './contract-stage.js';
 import { describeDeadLetters } from './dead-letters.js';
+import { describeDelays } from './delays.js';
 import { describeEvents } from './events.js';
 import { describeFleets } from './fleets.js';
 import { describeKeyValues } from './key-values.js';
@@ -27,6 +28,7 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
     describeKeyValues(stage);
     // The redis transport has neither keys nor schedules yet.
     if (name === 'redis') return;
+    describeDelays(stage);
     describeFleets(stage);
     describeOverdueHandlers(stage);
     describeSubscribers(stage);

@@ -75,16 +75,6 @@ export function describeEvents({ advance, consume, counts, next, now }: Contract
       expect((await now()) - from).toBeGreaterThanOrEqual(80);
     });
 
-    it('counts as delayed while it waits for its delay or its retry', async () => {
-      const shop = await consume(['a']);
-      await shop.transport.publish([envelope('a', { delayMs: 80 }), envelope('a')]);
-      expect(await counts(shop.transport, 'a')).toMatchObject({ pending: 2, delayed: 1 });
-      await (await next(shop)).commit(retry(60_000));
-      await (await next(shop)).commit(completed());
-      expect(await counts(shop.transport, 'a')).toMatchObject({ received: 2, completed: 1, pending: 1, delayed: 1 });
-      expect(await shop.transport.metrics('a')).toMatchObject({ delayed: 1 });
-    });
-
     it('of a type without a handler counts as received and completed', async () => {
       const shop = await consume(['other']);
       await shop.transport.publish([envelope('signal')]);
@@ -140,20 +130,6 @@ export function describeEvents({ advance, consume, counts, next, now }: Contract
       await advance(550);
       expect(await shop.transport.publish([once()])).toMatchObject([{ deduplicated: false }]);
       expect(await shop.transport.metrics('a')).toMatchObject({ received: 2, deduplicated: 1 });
-    });
-
-    it.each([0, 2_000])('outlasts its window until the event has ended, with a delay of %i ms', async (delayMs) => {
-      const shop = await consume(['a']);
-      const mail = await consume(['a'], { service: 'mail' });
-      const sent = { ...once(), delayMs };
-      await shop.transport.publish([sent]);
-      await advance(600);
-      expect(await shop.transport.publish([once()])).toEqual([{ id: sent.id, deduplicated: true }]);
-      await (await next(shop)).commit(retry(1_000));
-      await (await next(mail)).commit(completed());
-      expect(await shop.transport.publish([once()])).toMatchObject([{ deduplicated: true }]);
-      await (await next(shop)).commit(completed());
-      expect(await shop.transport.publish([once()])).toMatchObject([{ deduplicated: false }]);
     });
 
     it('applies within one call', async () => {

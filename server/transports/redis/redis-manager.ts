@@ -1,4 +1,3 @@
-import { quote } from '../../errors.js';
 import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import { type Clock, systemClock } from '../clock.js';
 import type { KeyValueStore } from '../key-value-store.js';
@@ -26,7 +25,7 @@ import { JobConsumer } from './consuming/job-consumer.js';
 import { deadLettersScript, readDeadLetters } from './dead-letters/read-dead-letters.js';
 import { replay } from './dead-letters/replay.js';
 import { RedisKeyValueStore } from './key-values/redis-key-value-store.js';
-import { checkKeysSupported, keysUnsupported, keysUnsupported } from './keys-unsupported.js';
+import { checkKeysSupported, keysUnsupported } from './keys-unsupported.js';
 import { descriptionsScript, Fleet } from './membership/fleet.js';
 import { Membership } from './membership/membership.js';
 import { jobIdOf, serviceTypeOf, typeList } from './names.js';
