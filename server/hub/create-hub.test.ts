@@ -17,8 +17,8 @@ describe('stop', () => {
     await hub.start();
     for (let i = 0; i < 3; i += 1) await hub.emit('a', i);
     const stopped = hub.stop();
-    await expect(hub.emit('a', 1)).rejects.toThrow(HubStoppedError);
     await clock.advance(300);
+    await expect(hub.emit('a', 1)).rejects.toThrow(HubStoppedError);
     expect(await stopped).toEqual({ released: 0, overdue: 0 });
     expect(await hub.metrics('a')).toMatchObject({ received: 3, completed: 3, pending: 0 });
     expect(await hub.metrics('b')).toMatchObject({ received: 3, completed: 3, pending: 0 });

@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { InvalidOptionError } from '../errors.js';
 import { deriveId } from '../transports/derive-id.js';
+import type { Logger } from '../transports/logger.js';
 import type { Envelope, Receipt, TransportManager } from '../transports/transport.js';
 import { workflowType } from '../transports/workflow-type.js';
-import { PartialEmitError, SchemaValidationError } from './errors.js';
+import { PartialEmitError } from './errors.js';
 import { checkEmitManyOptions, checkEmitOptions, type EmitManyOptions, type EmitOptions } from './events/emit.js';
 import { defaultDedupeWindowMs, type RegisteredEvent } from './events/event.js';
 import { keyOf } from './events/event-key.js';
 import { encodePayload } from './events/payload.js';
+import { toStoredBody } from './events/stored-payload.js';
 import { observeSends } from './observability/observe-sends.js';
 import type { HubWorkflow } from './runs/workflow.js';
 
@@ -25,10 +27,13 @@ interface PreparedPayload {
 export class Publisher {
   readonly #transport: TransportManager;
   readonly #maxPayloadBytes: number;
+  readonly #logger: Logger;
+  readonly #reportedTypes = new Set<string>();
 
-  constructor(transport: TransportManager, maxPayloadBytes: number) {
+  constructor(transport: TransportManager, maxPayloadBytes: number, logger: Logger) {
     this.#transport = transport;
     this.#maxPayloadBytes = maxPayloadBytes;
+    this.#logger = logger;
   }
 
   /**
@@ -79,7 +84,7 @@ export class Publisher {
     const receipts: Receipt[] = [];
     for (const batch of cutBatches(envelopes)) {
       try {
-        receipts.push(...(await observeSends(batch, (sent) => this.#transport.publish(sent))));
+        receipts.push(...(await this.#publish(batch)));
       } catch (error) {
         if (receipts.length === 0) throw error;
         throw new PartialEmitError(event.type, receipts.length, envelopes.length, error);
@@ -115,19 +120,13 @@ export class Publisher {
   #prepare(event: RegisteredEvent, payload: unknown): PreparedPayload | Promise<PreparedPayload> {
     const { type, schema, key } = event;
     const body = encodePayload(payload, type, this.#maxPayloadBytes);
-    if (schema !== undefined) return this.#validate(event, schema, body);
-    // The handler receives the payload after JSON, so that is the value to compute the key from.
-    return { body, key: key === undefined ? undefined : keyOf(event, JSON.parse(body)) };
-  }
-
-  async #validate(
-    event: RegisteredEvent,
-    schema: NonNullable<RegisteredEvent['schema']>,
-    body: string,
-  ): Promise<PreparedPayload> {
-    const result = await schema.validate(JSON.parse(body));
-    if (result.issues !== undefined) throw new SchemaValidationError(event.type, result.issues);
-    return { body, key: keyOf(event, result.value) };
+    // The handler receives the stored payload after JSON, so that is the value to compute the key from.
+    const addKey = (stored: string): PreparedPayload => ({
+      body: stored,
+      key: key === undefined ? undefined : keyOf(event, JSON.parse(stored)),
+    });
+    const stored = schema === undefined ? body : toStoredBody({ type, payload, body }, schema, this.#maxPayloadBytes);
+    return typeof stored === 'string' ? addKey(stored) : stored.then(addKey);
   }
 
   async #send(
@@ -138,10 +137,27 @@ export class Publisher {
   ): Promise<Receipt> {
     const id = randomUUID();
     const envelope = createEnvelope(id, type, payload, options, dedupeWindowMs, cause);
-    const [receipt = { id, deduplicated: false }] = await observeSends([envelope], (sent) =>
-      this.#transport.publish(sent),
-    );
+    const [receipt = { id, deduplicated: false }] = await this.#publish([envelope]);
     return receipt;
+  }
+
+  async #publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
+    const receipts = await observeSends(envelopes, (sent) => this.#transport.publish(sent));
+    for (const [index, { unsubscribed }] of receipts.entries()) {
+      if (unsubscribed === true) this.#reportUnsubscribed(envelopes[index]);
+    }
+    return receipts;
+  }
+
+  /** Warns once per type: the events count as completed, and nobody would notice. */
+  #reportUnsubscribed(envelope: Envelope | undefined): void {
+    if (envelope === undefined || this.#reportedTypes.has(envelope.type)) return;
+    const { id, type, requestId } = envelope;
+    this.#reportedTypes.add(type);
+    this.#logger.warn(
+      { eventType: type, eventId: id, requestId },
+      'no service subscribes to the event type, so its events are not handled; name the services in subscribers to keep events until they start',
+    );
   }
 }
 

@@ -1,9 +1,7 @@
 import { DuplicateNameError, InvalidOptionError, quote } from '../errors.js';
-import type { Envelope } from '../transports/transport.js';
 import { checkChains } from './check-chains.js';
 import { UnknownEventError, UnknownWorkflowError } from './errors.js';
 import type { RegisteredEvent } from './events/event.js';
-import { keyOf } from './events/event-key.js';
 import type { EventRef } from './events/event-ref.js';
 import { type HandlerInfo, handlerInfo } from './introspection/handler-info.js';
 import { agentsRevision, describeHub, type HubDescription } from './introspection/hub-description.js';
@@ -60,7 +58,8 @@ export class Registry {
     if (start !== undefined) return this.workflow(start);
     const event = this.#events.get(emit ?? '');
     const usedBy = `schedule ${quote(name)}`;
-    if (event === undefined) throw new UnknownEventError(emit ?? '', nearestNames(emit ?? '', this.#events.keys()), usedBy);
+    if (event === undefined)
+      throw new UnknownEventError(emit ?? '', nearestNames(emit ?? '', this.#events.keys()), usedBy);
     return event;
   }
 
@@ -98,12 +97,9 @@ export class Registry {
     return workflow;
   }
 
-  /** Computes the key of an event from its payload. @throws {InvalidKeyError} */
-  keyOf({ type, body }: Envelope): string | undefined {
-    const event = this.#events.get(type);
-    return event?.key === undefined ? undefined : keyOf(event, JSON.parse(body));
+  findEvent(type: string): RegisteredEvent | undefined {
+    return this.#events.get(type);
   }
-
   /** @throws {UnknownEventError | EventCycleError} */
   checkChains(allowCycles: boolean): void {
     checkChains(this.#events, this.#workflows, allowCycles);

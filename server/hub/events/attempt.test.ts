@@ -100,7 +100,7 @@ describe('retry', () => {
     await clock.advance(1);
     expect(await hub.metrics('a')).toMatchObject({ received: 1, completed: 0, failed: 1, pending: 0, retried: 1 });
     expect(await hub.failures('a')).toEqual([
-      { id, at: clock.now() - 1, attempt: 2, name: 'TypeError', message: 'no 2' },
+      { id, at: clock.now() - 1, attempt: 2, requestId: id, name: 'TypeError', message: 'no 2' },
     ]);
     expect(log.at(-1)).toMatchObject({ level: 'error', message: 'event failed', fields: { eventId: id, attempt: 2 } });
   });

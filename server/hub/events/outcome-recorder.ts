@@ -1,4 +1,4 @@
-import { errorInfo } from '../../errors.js';
+import { errorInfo, HubError } from '../../errors.js';
 import type { Logger } from '../../transports/logger.js';
 import type { Delivery, Envelope, Outcome, TransportManager } from '../../transports/transport.js';
 import { DepthLimitError } from '../errors.js';
@@ -14,7 +14,7 @@ export interface HandlerHost {
   /** Returns an `emit` whose events are caused by `cause`. */
   emitFrom(cause: Envelope): Emit;
   /** Adds the keys of their types to follow-up events. */
-  addKeys(envelopes: readonly Envelope[]): readonly Envelope[];
+  prepareFollowUps(envelopes: readonly Envelope[]): readonly Envelope[] | Promise<readonly Envelope[]>;
 }
 
 /** Maximum depth of a causal chain of events. */
@@ -33,6 +33,7 @@ export class OutcomeRecorder {
   readonly #delivery: Delivery;
   readonly #host: HandlerHost;
   readonly #startedAt: number;
+  #handlerEnd: Promise<void> | undefined;
 
   constructor(
     kind: 'event' | 'workflow',
@@ -54,9 +55,24 @@ export class OutcomeRecorder {
     this.#end({ status: 'completed', result });
   }
 
-  /** Schedules a retry if the policy allows one, otherwise records terminal failure. */
-  retryOrFail(error: unknown, retry: ResolvedRetry | undefined, attempt: number): void {
+  /**
+   * Schedules a retry if the policy allows one, otherwise records terminal failure.
+   *
+   * @param handlerEnd promise of a handler that ignored its timeout and still runs
+   */
+  retryOrFail(
+    error: unknown,
+    retry: ResolvedRetry | undefined,
+    attempt: number,
+    handlerEnd?: Promise<void> | undefined,
+  ): void {
+    this.#handlerEnd = handlerEnd;
     const delayMs = this.#nextDelayMs(error, retry, attempt);
+    if (delayMs instanceof Promise) void delayMs.then((ms) => this.#retryAfter(ms, error));
+    else this.#retryAfter(delayMs, error);
+  }
+
+  #retryAfter(delayMs: number | undefined, error: unknown): void {
     if (delayMs === undefined) {
       this.fail(error);
       return;
@@ -71,22 +87,31 @@ export class OutcomeRecorder {
     this.#host.logger.error(this.#logFields(error), `${this.#kind} failed`);
   }
 
-  #nextDelayMs(error: unknown, retry: ResolvedRetry | undefined, attempt: number): number | undefined {
-    try {
-      return nextDelayMs(retry, attempt, error);
-    } catch (retryIfError) {
+  #nextDelayMs(error: unknown, retry: ResolvedRetry | undefined, attempt: number): ReturnType<typeof nextDelayMs> {
+    const logAndFail = (retryIfError: unknown): undefined => {
       this.#host.logger.error(this.#logFields(retryIfError), 'retryIf threw, so the failure is terminal');
-      return undefined;
+    };
+    try {
+      const delayMs = nextDelayMs(retry, attempt, error);
+      return delayMs instanceof Promise ? delayMs.catch(logAndFail) : delayMs;
+    } catch (retryIfError) {
+      return logAndFail(retryIfError);
     }
   }
 
   #end(end: TerminalOutcome, thrown?: unknown): void {
     const { envelope } = this.#delivery;
     // Follow-ups of an event over the depth limit would be over it too.
-    const followUps = envelope.depth > maxDepth ? [] : this.#host.addKeys(createFollowUps(this.#followUps, envelope, end));
+    const created = envelope.depth > maxDepth ? [] : createFollowUps(this.#followUps, envelope, end);
     const durationMs = this.#durationMs();
+    const followUps = this.#host.prepareFollowUps(created);
+    if (!(followUps instanceof Promise)) this.#commitEnd(end, durationMs, followUps, thrown);
+    else void followUps.then((prepared) => this.#commitEnd(end, durationMs, prepared, thrown));
+  }
+
+  #commitEnd(end: TerminalOutcome, durationMs: number, followUps: readonly Envelope[], thrown: unknown): void {
     if (end.status === 'failed') {
-      this.#commit({ status: 'failed', error: end.error, durationMs, followUps, thrown });
+      this.#commit({ status: 'failed', error: end.error, durationMs, followUps, thrown, ...stepOf(thrown) });
     } else {
       this.#commit({ status: 'completed', result: end.result, durationMs, followUps });
     }
@@ -97,7 +122,7 @@ export class OutcomeRecorder {
   }
 
   #commit(outcome: Outcome): void {
-    this.#delivery.commit(outcome).catch((error: unknown) => {
+    this.#delivery.commit(outcome, this.#handlerEnd).catch((error: unknown) => {
       this.#host.logger.error(this.#logFields(error), 'outcome could not be recorded');
     });
   }
@@ -105,7 +130,12 @@ export class OutcomeRecorder {
   #logFields(err: unknown): object {
     const { envelope, attempt } = this.#delivery;
     return this.#kind === 'event'
-      ? { err, eventType: this.#name, eventId: envelope.id, attempt }
-      : { err, workflow: this.#name, runId: envelope.id, attempt };
+      ? { err, requestId: envelope.requestId, eventType: this.#name, eventId: envelope.id, attempt }
+      : { err, requestId: envelope.requestId, workflow: this.#name, runId: envelope.id, attempt, ...stepOf(err) };
   }
+}
+
+/** Returns the step that a failed run's error names. */
+function stepOf(thrown: unknown): { readonly step?: string } {
+  return HubError.is(thrown) && 'step' in thrown && typeof thrown.step === 'string' ? { step: thrown.step } : {};
 }

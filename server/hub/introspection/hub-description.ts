@@ -1,8 +1,8 @@
 import type { HandlerFunction } from '../events/context.js';
 import type { RegisteredEvent } from '../events/event.js';
+import type { HubWorkflow, ResolvedStep } from '../runs/workflow.js';
 import type { RegisteredSchedule } from '../schedules/schedule.js';
 import { describeSchedule, type ScheduleDescription } from '../schedules/schedule-introspection.js';
-import type { HubWorkflow, ResolvedStep } from '../runs/workflow.js';
 import { type HandlerInfo, handlerInfo } from './handler-info.js';
 import type { AgentIntrospection, EventIntrospection, WorkflowIntrospection } from './introspection.js';
 

@@ -3,13 +3,17 @@ import type { RunRecord, TransportManager, TypeCounts } from '../../transports/t
 import { workflowType } from '../../transports/workflow-type.js';
 import { version } from '../../version.js';
 import {
+  introspectSchedule,
+  type ScheduleDescription,
+  type ScheduleIntrospection,
+} from '../schedules/schedule-introspection.js';
+import {
   type EventDescription,
   type HubDescription,
   parseDescription,
   type WorkflowDescription,
 } from './hub-description.js';
 import type { EventIntrospection, HubIntrospection, WorkflowIntrospection } from './introspection.js';
-import { introspectSchedule, type ScheduleDescription, type ScheduleIntrospection } from '../schedules/schedule-introspection.js';
 import { type Cluster, mergeDescriptions, type Served } from './merge-descriptions.js';
 import { introspectRun } from './run-introspection.js';
 
@@ -47,14 +51,13 @@ export class Introspector {
     };
   }
 
-  /** Returns `true` if a running hub registered the event type. */
-  async hasEvent(type: string): Promise<boolean> {
-    return (await this.#registered()).some(({ events }) => events.some((event) => event.type === type));
-  }
-
-  /** Returns `true` if a running hub registered the workflow. */
-  async hasWorkflow(name: string): Promise<boolean> {
-    return (await this.#registered()).some(({ workflows }) => workflows.some((workflow) => workflow.name === name));
+  /** Returns the names that running hubs registered. */
+  async names(): Promise<RegisteredNames> {
+    const hubs = await this.#registered();
+    return {
+      events: new Set(hubs.flatMap(({ events }) => events.map(({ type }) => type))),
+      workflows: new Set(hubs.flatMap(({ workflows }) => workflows.map(({ name }) => name))),
+    };
   }
 
   /** Takes one round trip, and another one if a type was registered since the last read. */
@@ -63,7 +66,11 @@ export class Introspector {
       const known = this.#running;
       const cluster = mergeDescriptions(own, known);
       const { types, runTypes } = typesOf(cluster);
-      const { registered, counts, runs, schedules } = await this.#transport.overview({ types, runTypes, runLimit: runsShown });
+      const { registered, counts, runs, schedules } = await this.#transport.overview({
+        types,
+        runTypes,
+        runLimit: runsShown,
+      });
       const running = this.#parse(registered);
       const isSame = running.length === known.length && running.every((hub, index) => hub === known[index]);
       const found = isSame ? cluster : mergeDescriptions(own, running);
@@ -84,6 +91,12 @@ export class Introspector {
     this.#running = registered.flatMap((text) => parsed.get(text) ?? []);
     return this.#running;
   }
+}
+
+/** Names of events and workflows. */
+export interface RegisteredNames {
+  readonly events: ReadonlySet<string>;
+  readonly workflows: ReadonlySet<string>;
 }
 
 interface ClusterOverview {

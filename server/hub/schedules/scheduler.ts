@@ -154,11 +154,7 @@ export class Scheduler {
   }
 }
 
-function createOpening(
-  schedule: RegisteredSchedule,
-  record: ScheduleRecord | undefined,
-  now: number,
-): ScheduleOpening {
+function createOpening(schedule: RegisteredSchedule, record: ScheduleRecord | undefined, now: number): ScheduleOpening {
   const { name, definition, times } = schedule;
   return { name, definition, times, revision: record?.revision, position: positionAt(schedule, record, now) };
 }

@@ -4,8 +4,8 @@ import { createFakeClock } from '../../testing/fake-clock.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
 import type { Transport } from '../../transports/transport.js';
 import { createHub } from '../create-hub.js';
-import type { Hub } from '../hub.js';
 import { testHub } from '../hub.fixture.js';
+import type { Hub } from '../hub.js';
 import { createWorkflow } from '../runs/workflow.js';
 import type { CatchUp, ScheduleConfig } from './schedule.js';
 
@@ -19,7 +19,10 @@ function tickingHub(transport: Transport, schedule: Partial<ScheduleConfig>, run
   onTestFinished(async () => {
     await hub.stop({ drainMs: 0 });
   });
-  const tick = hub.event<{ at: string }>({ type: 'tick', handler: ({ payload }) => runs.push(payload.at.slice(11, 19)) });
+  const tick = hub.event<{ at: string }>({
+    type: 'tick',
+    handler: ({ payload }) => runs.push(payload.at.slice(11, 19)),
+  });
   // The times come from `schedule`, which has one of the two kinds.
   hub.schedule({
     name: 'ticking',
@@ -38,7 +41,13 @@ describe('a schedule', () => {
       type: 'report.due',
       handler: ({ payload, eventId, requestId, depth }) => seen.push({ payload, isOwn: eventId === requestId, depth }),
     });
-    hub.schedule({ name: 'nightly', cron: '0 2 * * *', timeZone: 'Europe/Oslo', emit: reportDue, payload: { kind: 'x' } });
+    hub.schedule({
+      name: 'nightly',
+      cron: '0 2 * * *',
+      timeZone: 'Europe/Oslo',
+      emit: reportDue,
+      payload: { kind: 'x' },
+    });
     await hub.start();
     await clock.advance(hour - 1);
     expect(seen).toEqual([]);
@@ -264,7 +273,9 @@ describe('hub.schedule', () => {
       'schedule "a" is already registered',
     );
     await hub.start();
-    expect(() => hub.schedule({ name: 'b', everyMs: minute, emit: 'tick', payload: null })).toThrow('after hub.start()');
+    expect(() => hub.schedule({ name: 'b', everyMs: minute, emit: 'tick', payload: null })).toThrow(
+      'after hub.start()',
+    );
   });
 
   it('rejects start if the target is unknown or the payload is invalid', async () => {

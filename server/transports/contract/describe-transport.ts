@@ -5,6 +5,7 @@ import { type ContractHarness, contractStage } from './contract-stage.js';
 import { describeDeadLetters } from './dead-letters.js';
 import { describeDelays } from './delays.js';
 import { describeEvents } from './events.js';
+import { describeFailureContext } from './failure-context.js';
 import { describeFleets } from './fleets.js';
 import { describeKeyValues } from './key-values.js';
 import { describeKeys } from './keys.js';
@@ -29,6 +30,7 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
     // The redis transport has neither keys nor schedules yet.
     if (name === 'redis') return;
     describeDelays(stage);
+    describeFailureContext(stage);
     describeFleets(stage);
     describeOverdueHandlers(stage);
     describeSubscribers(stage);

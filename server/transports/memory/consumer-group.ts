@@ -128,7 +128,7 @@ export class ConsumerGroup implements OutcomeSink {
     delivery.release();
     if (handlerEnd !== undefined) this.#keepSlot(delivery, handlerEnd);
     if (outcome.status === 'failed' && outcome.cancelled !== true)
-      queue.deadLetters.add(entry, outcome.error, this.#host.clock.now());
+      queue.deadLetters.add(entry, outcome, this.#host.clock.now());
     this.#conclude(queue, entry, outcome);
   }
 
@@ -185,7 +185,7 @@ export class ConsumerGroup implements OutcomeSink {
       queue.releaseKey(entry, this.#host.clock.monotonic());
       if (isCancelled) stats.countCancelled();
       else if (outcome.status === 'completed') stats.countCompleted(now);
-      else stats.countFailed(now, envelope.id, attempt, outcome.error);
+      else stats.countFailed(now, envelope, attempt, outcome);
       queue.runs?.end(envelope.id, outcome, now);
       this.#host.recordEnd(entry, outcome.followUps, this);
     }
