@@ -66,7 +66,7 @@ export function nextDelayMs(
   if (retry === undefined || attempt >= retry.maxAttempts || isFatal(error)) return undefined;
   const delayIf = (isRetried: boolean): number | undefined =>
     isRetried ? delayAfter(retry, attempt, error, random) : undefined;
-  const answer = retry.retryIf?.(error, attempt) ?? true;
+  const answer = retry.retryIf === undefined || retry.retryIf(error, attempt);
   return typeof answer === 'object' ? Promise.resolve(answer).then(delayIf) : delayIf(answer);
 }
 

@@ -23,7 +23,7 @@ export class Broker implements GroupHost {
   readonly maxDeadLetters: number;
   readonly revision: RevisionCounter = new RevisionCounter();
   /** Makes publishers yield. */
-  readonly turns: TurnBudget = new TurnBudget();
+  readonly turns: TurnBudget;
   readonly #pending: PendingLimits;
   readonly #id = randomUUID().slice(0, 8);
   readonly #groups = new Map<string, ConsumerGroup>();
@@ -34,6 +34,7 @@ export class Broker implements GroupHost {
 
   constructor(clock: Clock, maximum: PendingMaximum & { readonly maxDeadLetters: number }) {
     this.clock = clock;
+    this.turns = new TurnBudget(clock);
     this.#pending = new PendingLimits(maximum);
     this.maxDeadLetters = maximum.maxDeadLetters;
     this.schedules = new ScheduleTable(clock, this.revision);

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.js';
 import type { Envelope } from '../transport.js';
 
 // As many as a dispatcher starts per turn of the event loop.
@@ -10,8 +11,13 @@ const lengthPerCall = 16_384;
  * otherwise keep the event loop from turning.
  */
 export class TurnBudget {
+  readonly #clock: Clock;
   #left = callsPerTurn;
   #nextTurn: Promise<void> | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /** Counts published envelopes. Returns the next turn if the publisher has to wait for it. */
   spend(envelopes: readonly Envelope[]): Promise<void> | undefined {
@@ -19,7 +25,7 @@ export class TurnBudget {
     if (this.#left > 0) return undefined;
     // Every caller waits for the same turn: were each to wait alone, a thousand loops would take a thousand budgets.
     this.#nextTurn ??= new Promise((resolve) => {
-      setImmediate(() => {
+      this.#clock.soon(() => {
         this.#left = callsPerTurn;
         this.#nextTurn = undefined;
         resolve();
