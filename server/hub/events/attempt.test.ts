@@ -88,6 +88,22 @@ describe('retry', () => {
     ]);
   });
 
+  it('awaits an asynchronous retryIf, and fails the event if it rejects', async () => {
+    const { hub, clock, log } = testHub();
+    const retry = { maxAttempts: 5, initialDelayMs: 1, jitter: false };
+    const handler = () => Promise.reject(new Error('no'));
+    hub.event({ type: 'a', retry: { ...retry, retryIf: async (_, attempt) => attempt < 3 }, handler });
+    hub.event({ type: 'b', retry: { ...retry, retryIf: () => Promise.reject(new Error('retryIf')) }, handler });
+    await hub.start();
+    await hub.emit('a', 1);
+    await hub.emit('b', 1);
+    await clock.advance(100);
+    expect(await hub.metrics('a')).toMatchObject({ failed: 1, retried: 2, pending: 0 });
+    expect(await hub.metrics('b')).toMatchObject({ failed: 1, retried: 0, pending: 0 });
+    const line = log.find(({ message }) => message.startsWith('retryIf threw'));
+    expect(line?.fields).toMatchObject({ err: { message: 'retryIf' }, eventType: 'b' });
+  });
+
   it('fails the event after maxAttempts and records the last failure without the payload', async () => {
     const { hub, clock, log } = testHub();
     hub.event({
