@@ -76,7 +76,7 @@ export class MemoryDelivery implements Delivery, Lease {
   release(): void {
     this.#slots.remove(this);
     this.entry.lease = undefined;
-    this.queue.stats.countRelease();
+    this.queue.release(this.entry);
   }
 
   /** Takes the slot of the consumer again, for a handler that outlives its attempt. */

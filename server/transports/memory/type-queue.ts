@@ -24,7 +24,8 @@ export class TypeQueue {
   readonly #delayed = new DelayQueue<Entry>();
   #concurrency = Number.POSITIVE_INFINITY;
   #rate: RateWindow | undefined;
-  #overdue = 0;
+  /** Handlers that outlive their attempt. */
+  readonly #overdue = new Set<{ readonly key: string | undefined }>();
   /** The type has its own concurrency or rate, so its deliveries take no slot of the shared concurrency. */
   hasOwnLimits = false;
   /** Subscription whose settings are in effect. */
@@ -69,7 +70,10 @@ export class TypeQueue {
       for (const entry of this.#keyed.items()) waiting.push(entry);
     }
     this.#keyed = perKey === undefined ? undefined : new KeyedList(perKey);
-    if (this.#keyed !== undefined) for (const entry of running()) this.#keyed.adopt(entry);
+    if (this.#keyed !== undefined) {
+      for (const entry of running()) this.#keyed.adopt(entry);
+      for (const { key } of this.#overdue) this.#keyed.addOverdue(key);
+    }
     for (const entry of waiting) this.push(entry);
   }
 
@@ -84,7 +88,7 @@ export class TypeQueue {
   }
 
   get hasFreeSlot(): boolean {
-    return this.stats.active + this.#overdue < this.#concurrency;
+    return this.stats.active + this.#overdue.size < this.#concurrency;
   }
 
   /** Time from which the rate allows the next start; may be in the past. */
@@ -179,6 +183,12 @@ export class TypeQueue {
     return entry;
   }
 
+  /** Counts a running attempt of an entry as over, whether or not it has an outcome. */
+  release(entry: Entry): void {
+    this.stats.countRelease();
+    this.#keyed?.pause(entry);
+  }
+
   /** Frees the slot of its key that an ended entry took. */
   releaseKey(entry: Entry, now: number): void {
     this.#keyed?.release(entry, now);
@@ -189,12 +199,12 @@ export class TypeQueue {
    * frees them.
    */
   holdSlot({ envelope: { key } }: Entry): (now: number) => void {
-    const keyed = this.#keyed;
-    this.#overdue += 1;
-    keyed?.addOverdue(key);
+    const overdue = { key };
+    this.#overdue.add(overdue);
+    this.#keyed?.addOverdue(key);
     return (now) => {
-      this.#overdue -= 1;
-      keyed?.removeOverdue(key, now);
+      this.#overdue.delete(overdue);
+      this.#keyed?.removeOverdue(key, now);
     };
   }
 

@@ -27,6 +27,8 @@ class Line<T extends Keyed> {
   /** Items that hold the key and wait again: they go first and need no slot. */
   readonly resumed: T[] = [];
   held = 0;
+  /** Items of `held` that neither were released nor wait again. */
+  running = 0;
   /** Slots of items that were released or wait again although their work goes on. */
   overdue = 0;
   /** The line stands in the list of lines that may have an item to take. */
@@ -62,9 +64,9 @@ class Line<T extends Keyed> {
   }
 
   hasNext(concurrency: number): boolean {
-    const taken = this.held + this.overdue;
-    if (this.resumed.length > 0) return taken <= concurrency || this.overdue === 0;
-    return this.#head < this.#waiting.length && taken < concurrency;
+    // Of items that hold the key, more than the limit may wait again: the limit may have been lowered.
+    if (this.resumed.length > 0) return this.running + this.overdue < concurrency;
+    return this.#head < this.#waiting.length && this.held + this.overdue < concurrency;
   }
 
   shift(): T | undefined {
@@ -183,11 +185,20 @@ export class KeyedList<T extends Keyed> {
       if (item === undefined) continue;
       if (item.keyHolder !== this) line.held += 1;
       item.keyHolder = this;
+      line.running += 1;
       if (rate !== undefined) line.countStart(now, rate);
       this.#list(line);
       return item;
     }
     return undefined;
+  }
+
+  /** Counts a taken item as no longer running. It holds its key until it is released. */
+  pause(item: T): void {
+    if (item.keyHolder !== this) return;
+    const line = this.#line(item.envelope.key);
+    line.running -= 1;
+    this.#list(line);
   }
 
   /** Frees the slot of an item that ended. */
@@ -201,7 +212,9 @@ export class KeyedList<T extends Keyed> {
 
   /** Counts an item that was taken before the list existed. */
   adopt(item: T): void {
-    this.#line(item.envelope.key).held += 1;
+    const line = this.#line(item.envelope.key);
+    line.held += 1;
+    line.running += 1;
     item.keyHolder = this;
   }
 
