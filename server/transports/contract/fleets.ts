@@ -51,6 +51,18 @@ export function describeFleets({ advance, consume, counts, next, until }: Contra
       expect(before.waiting).toHaveLength(3);
     });
 
+    it('starts a type whose own concurrency is back although all shared slots are taken', async () => {
+      const before = await consume([{ type: 'a', concurrency: 1 }, 'b'], { concurrency: 1 });
+      const canary = await consume(['a', 'b'], { concurrency: 1 });
+      await before.transport.publish([envelope('b'), envelope('b')]);
+      await until(() => before.waiting.length + canary.waiting.length === 2);
+      await before.transport.publish([envelope('a')]);
+      await advance(50);
+      expect(before.waiting.length + canary.waiting.length).toBe(2);
+      await canary.transport.close({ drainMs: 0 });
+      await until(() => before.waiting.some(({ envelope: { type } }) => type === 'a'));
+    });
+
     it('retains the settings of the newest process after an older one has left', async () => {
       const before = await consume([{ type: 'a', concurrency: 3 }]);
       const after = await consume([{ type: 'a', concurrency: 1 }]);
