@@ -168,4 +168,6 @@ export interface Hub {
 export interface StopResult {
   /** Number of events that were still running at the deadline and were released. */
   readonly released: number;
+  /** Number of handlers that ignored their `timeoutMs` and were still running at the deadline. Their outcome is recorded. */
+  readonly overdue: number;
 }

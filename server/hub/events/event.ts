@@ -32,6 +32,11 @@ export interface EventConfig<TPayload = unknown> extends FollowUpNames {
    * no key waits for the events of another. `step.waitForEvent` finds events by their key.
    */
   key?: (payload: TPayload) => string | undefined;
+  /**
+   * Names of services that receive the events of this type, even those emitted before a process of the service has
+   * started for the first time. Without subscribers, an event that no service handles yet counts as completed.
+   */
+  subscribers?: readonly string[];
   /** Function that handles the event. Without one the type is only declared: it can be emitted. */
   handler?: HandlerFunction<TPayload>;
   /** Retry policy. @default one attempt */
@@ -68,6 +73,7 @@ export interface RegisteredEvent {
   readonly description?: string;
   readonly schema?: PayloadSchema;
   readonly key?: (payload: unknown) => unknown;
+  readonly subscribers: readonly string[];
   readonly handler?: HandlerFunction;
   readonly retry?: ResolvedRetry;
   readonly timeoutMs?: number;
@@ -96,13 +102,23 @@ export const needHandler = [
   'debounceMs',
   'debounceMaxMs',
 ] as const;
-const eventOptions = ['type', 'description', 'schema', 'key', 'handler', 'dedupeWindowMs', ...needHandler];
+const eventOptions = [
+  'type',
+  'description',
+  'schema',
+  'key',
+  'subscribers',
+  'handler',
+  'dedupeWindowMs',
+  ...needHandler,
+];
+const maxSubscribers = 100;
 
 /** Checks the options of an event and fills in defaults. @throws {InvalidOptionError | InvalidSchemaError} */
 export function resolveEvent(config: EventConfig): RegisteredEvent {
   checkName(config?.type, 'type of hub.event');
   const { type, description, schema, key, handler, retry, timeoutMs, concurrency, rate } = config;
-  const { concurrencyPerKey, debounceMs, debounceMaxMs } = config;
+  const { subscribers = [], concurrencyPerKey, debounceMs, debounceMaxMs } = config;
   const { dedupeWindowMs = defaultDedupeWindowMs } = config;
   const owner = `event ${quote(type)}`;
   const check = new OptionChecker(config, eventOptions, owner);
@@ -114,6 +130,7 @@ export function resolveEvent(config: EventConfig): RegisteredEvent {
   }
   check.durationMs('timeoutMs', timeoutMs, { min: 1 });
   check.function('key', key);
+  checkSubscribers(subscribers, check, owner);
   check.count('concurrency', concurrency);
   check.count('concurrencyPerKey', concurrencyPerKey);
   check.that(concurrencyPerKey === undefined || key !== undefined, 'key', 'set if concurrencyPerKey is', key);
@@ -129,6 +146,7 @@ export function resolveEvent(config: EventConfig): RegisteredEvent {
   return {
     type,
     dedupeWindowMs,
+    subscribers,
     followUps: resolveFollowUpNames(config, owner),
     ...(description !== undefined && { description }),
     ...(schema !== undefined && { schema: resolveSchema(schema, owner) }),
@@ -143,6 +161,12 @@ export function resolveEvent(config: EventConfig): RegisteredEvent {
     ...(debounceMs !== undefined && { debounceMs }),
     ...(debounceMaxMs !== undefined && { debounceMaxMs }),
   };
+}
+
+function checkSubscribers(subscribers: readonly string[], check: OptionChecker, owner: string): void {
+  const isList = Array.isArray(subscribers) && subscribers.length <= maxSubscribers;
+  check.that(isList, 'subscribers', `an array of at most ${maxSubscribers} names of services`, subscribers);
+  for (const service of subscribers) checkName(service, `subscribers of ${owner}`);
 }
 
 function resolveRate(rate: EventRate, owner: string, hasKey: boolean): EventRate {
