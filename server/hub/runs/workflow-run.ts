@@ -37,8 +37,8 @@ export class WorkflowRun implements AttemptRun, StepHost {
   readonly #resource = new AsyncResource('hubline.run');
   readonly #attempts = new Set<StepAttempt>();
   /** Errors of terminal failures in this delivery, by slot, with the stacks that the record lacks. */
-  readonly #thrown = new Map<string, unknown>();
-  readonly #failedSlots = new Map<unknown, string>();
+  #thrown: Map<string, unknown> | undefined;
+  #failedSlots: Map<unknown, string> | undefined;
   readonly #tools: StepTools;
   #patches: string[] = [];
   #recording = 0;
@@ -86,6 +86,7 @@ export class WorkflowRun implements AttemptRun, StepHost {
   }
 
   failed(step: StepRequest, error: StepFailedError): void {
+    this.#failedSlots ??= new Map();
     this.#failedSlots.set(error, slotOf(step.kind, step.id));
   }
 
@@ -102,7 +103,7 @@ export class WorkflowRun implements AttemptRun, StepHost {
     this.#recording += 1;
     try {
       const result = await this.delivery.checkpoint(key, value, emits);
-      if (result === 'fenced') this.#stop(new AttemptEndedError('a step of the run'));
+      if (result === 'fenced') this.#stop();
     } catch (error) {
       this.#release(error);
     } finally {
@@ -113,7 +114,9 @@ export class WorkflowRun implements AttemptRun, StepHost {
 
   attemptEnded(attempt: StepAttempt, thrown?: unknown): void {
     this.#attempts.delete(attempt);
-    if (thrown !== undefined) this.#thrown.set(slotOf(attempt.step.kind, attempt.step.id), thrown);
+    if (thrown === undefined) return;
+    this.#thrown ??= new Map();
+    this.#thrown.set(slotOf(attempt.step.kind, attempt.step.id), thrown);
   }
 
   /** Checks the input that an event brought. That of `startWorkflow` was checked when it was accepted. */
@@ -211,7 +214,7 @@ export class WorkflowRun implements AttemptRun, StepHost {
       }
       if (waits.length > 0 && !this.#isOver) {
         const result = await this.delivery.wait(waits);
-        if (result === 'fenced') this.#stop(new AttemptEndedError('a wait of the run'));
+        if (result === 'fenced') this.#stop();
       }
     } catch (error) {
       this.#release(error);
@@ -264,13 +267,13 @@ export class WorkflowRun implements AttemptRun, StepHost {
       return;
     }
     this.#warnOfUnreached();
-    this.#stop(new AttemptEndedError('a step of the run'));
+    this.#stop();
     this.#recorder.complete(json);
   }
 
   #fail(error: unknown): void {
     if (this.#isOver) return;
-    this.#stop(new AttemptEndedError('a step of the run'));
+    this.#stop();
     const source = this.#sourceOf(error);
     if (source === undefined) {
       this.#recorder.fail(error);
@@ -283,14 +286,14 @@ export class WorkflowRun implements AttemptRun, StepHost {
     void this.delivery
       .checkpoint(key, JSON.stringify(slot))
       .catch(() => {})
-      .then(() => this.#recorder.fail(this.#thrown.get(slot) ?? error, failure));
+      .then(() => this.#recorder.fail(this.#thrown?.get(slot) ?? error, failure));
   }
 
   /** Finds the step whose failure the function let through, as it is or as the cause of another error. */
   #sourceOf(error: unknown): { readonly slot: string; readonly failure: ReturnType<typeof errorInfo> } | undefined {
     let current = error;
     for (let depth = 0; depth < 10 && current instanceof Error; depth += 1) {
-      const slot = this.#failedSlots.get(current);
+      const slot = this.#failedSlots?.get(current);
       if (slot !== undefined) {
         return { slot, failure: error instanceof StepFailedError ? error.failure : errorInfo(error) };
       }
@@ -313,15 +316,16 @@ export class WorkflowRun implements AttemptRun, StepHost {
   #release(error: unknown): void {
     if (this.#isOver) return;
     this.#log('error', { err: error }, 'run released: the transport could not record a step');
-    this.#stop(new AttemptEndedError('a step of the run'));
+    this.#stop();
     this.#recorder.release(releaseDelayMs);
   }
 
-  #stop(reason: Error): void {
+  #stop(reason?: Error): void {
     if (this.#isOver) return;
     this.#end();
-    this.#tools.abort(reason);
-    for (const attempt of this.#attempts) attempt.cancel(reason);
+    if (reason !== undefined) this.#tools.abort(reason);
+    // Steps that the function did not await lose their effect.
+    for (const attempt of this.#attempts) attempt.cancel(reason ?? new AttemptEndedError('a step of the run'));
     this.#attempts.clear();
   }
 

@@ -5,7 +5,8 @@ import type { Entry, StoredWait, WaitOwner } from './entry.js';
 /** Open waits of all runs. The first condition of a wait that comes true resolves it. */
 export class RunWaits {
   readonly #clock: Clock;
-  readonly #byEvent = new Map<string, Map<string | undefined, Set<StoredWait>>>();
+  // Most keys have one wait, and a Set takes more than the rest of a wait.
+  readonly #byEvent = new Map<string, Map<string | undefined, StoredWait | Set<StoredWait>>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -18,7 +19,7 @@ export class RunWaits {
     const stored: StoredWait = { wait, owner, entry, since: this.#clock.now(), timer: undefined };
     entry.waits ??= new Map();
     entry.waits.set(key, stored);
-    if (event !== undefined) this.#waitsOf(event.type, event.key).add(stored);
+    if (event !== undefined) this.#addToEvent(event.type, event.key, stored);
     return stored;
   }
 
@@ -30,7 +31,7 @@ export class RunWaits {
   resolveByEvent({ type, key, id, body }: Envelope): void {
     const byKey = this.#byEvent.get(type);
     if (byKey === undefined) return;
-    const matching = [...(byKey.get(undefined) ?? []), ...(key === undefined ? [] : (byKey.get(key) ?? []))];
+    const matching = [...listOf(byKey.get(undefined)), ...(key === undefined ? [] : listOf(byKey.get(key)))];
     const resolution = `"by":"event","id":${JSON.stringify(id)},"payload":${body}`;
     for (const stored of matching) this.#resolve(stored, resolution);
   }
@@ -65,24 +66,27 @@ export class RunWaits {
     const { type, key } = wait.event;
     const byKey = this.#byEvent.get(type);
     const waits = byKey?.get(key);
-    waits?.delete(stored);
-    if (waits?.size === 0) byKey?.delete(key);
+    if (waits instanceof Set) waits.delete(stored);
+    if (waits === stored || (waits instanceof Set && waits.size === 0)) byKey?.delete(key);
     if (byKey?.size === 0) this.#byEvent.delete(type);
   }
 
-  #waitsOf(type: string, key: string | undefined): Set<StoredWait> {
+  #addToEvent(type: string, key: string | undefined, stored: StoredWait): void {
     let byKey = this.#byEvent.get(type);
     if (byKey === undefined) {
       byKey = new Map();
       this.#byEvent.set(type, byKey);
     }
-    let waits = byKey.get(key);
-    if (waits === undefined) {
-      waits = new Set();
-      byKey.set(key, waits);
-    }
-    return waits;
+    const waits = byKey.get(key);
+    if (waits === undefined) byKey.set(key, stored);
+    else if (waits instanceof Set) waits.add(stored);
+    else byKey.set(key, new Set([waits, stored]));
   }
+}
+
+function listOf(waits: StoredWait | Set<StoredWait> | undefined): readonly StoredWait[] {
+  if (waits === undefined) return [];
+  return waits instanceof Set ? [...waits] : [waits];
 }
 
 /** Returns the open waits of a run as its record shows them. */
