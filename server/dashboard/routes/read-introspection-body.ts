@@ -21,7 +21,10 @@ type RunError = NonNullable<RunIntrospection['error']>;
 function redactedRun(run: RunIntrospection, redactError: DashboardOptions['redactError']): RunIntrospection {
   const { id, acceptedAt, attempt, endedAt = acceptedAt, error, steps } = run;
   const redact = (at: number, failed: RunError): RunError => {
-    const { name, message } = redactFailure({ id, at, attempt, name: failed.name, message: failed.message }, redactError);
+    const { name, message } = redactFailure(
+      { id, at, attempt, name: failed.name, message: failed.message },
+      redactError,
+    );
     return { name, message };
   };
   return {
