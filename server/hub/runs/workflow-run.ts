@@ -27,7 +27,7 @@ export function runWorkflow(workflow: AnyWorkflow, delivery: Delivery, host: Han
  * that are not, and suspends the run when only waits are left. The promise of a suspended function never settles:
  * nothing refers to it, and the function is called again by the delivery that resumes the run.
  */
-export class WorkflowRun implements AttemptRun, StepHost {
+class WorkflowRun implements AttemptRun, StepHost {
   readonly workflow: AnyWorkflow;
   readonly delivery: Delivery;
   readonly host: HandlerHost;
