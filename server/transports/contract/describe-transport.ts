@@ -1,10 +1,15 @@
 import { describe } from 'vitest';
+import { describeCancel } from './cancel.js';
 import { describeConnections } from './connections.js';
 import { type ContractHarness, contractStage } from './contract-stage.js';
 import { describeDeadLetters } from './dead-letters.js';
+import { describeDeploys } from './deploys.js';
 import { describeEvents } from './events.js';
+import { describeFairness } from './fairness.js';
 import { describeKeyValues } from './key-values.js';
+import { describeKeys } from './keys.js';
 import { describeRuns } from './runs.js';
+import { describeSchedules } from './schedules.js';
 import { describeStatistics } from './statistics.js';
 import { describeSuspensions } from './suspensions.js';
 import { describeWorkerQueues } from './worker-queues.js';
@@ -21,10 +26,17 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
     describeEvents(stage);
     describeWorkerQueues(stage);
     describeConnections(stage);
+    describeDeploys(stage);
+    describeFairness(stage);
     describeRuns(stage);
     describeDeadLetters(stage);
     if (suspendsRuns(name)) describeSuspensions(stage);
     describeStatistics(stage);
     describeKeyValues(stage);
+    // The redis transport has neither keys nor schedules yet.
+    if (name === 'redis') return;
+    describeKeys(stage);
+    describeCancel(stage);
+    describeSchedules(stage);
   });
 }
