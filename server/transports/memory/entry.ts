@@ -18,8 +18,8 @@ export interface Entry {
   /** Deduplication id that stands for the event, besides its window, until the event has ended. */
   readonly remembered: RememberedId | undefined;
   readonly checkpoints: Map<string, string> | undefined;
-  /** Open waits of a run by key. */
-  waits: Map<string, StoredWait> | undefined;
+  /** Open waits of a run, by key if there is more than one. `RunWaits` reads and changes it. */
+  waits: StoredWait | Map<string, StoredWait> | undefined;
   /** The run left its process and waits. */
   isSuspended: boolean;
 }

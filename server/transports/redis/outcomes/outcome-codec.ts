@@ -10,7 +10,8 @@ export function outcomeArguments(outcome: Outcome, attempt: number, sender: stri
   const { status, durationMs } = outcome;
   const head = [status, attempt, durationBucket(durationMs), durationMs];
   if (outcome.status === 'retry') return [...head, outcome.delayMs];
-  if (outcome.status !== 'completed' && outcome.status !== 'failed') throw suspensionUnsupported();
+  if (outcome.status === 'released') return ['retry', ...head.slice(1), outcome.delayMs];
+  if (outcome.status === 'suspended') throw suspensionUnsupported();
   const value = outcome.status === 'completed' ? (outcome.result ?? '') : JSON.stringify(outcome.error);
   const { followUps } = outcome;
   return [...head, value, followUps.length, ...followUps.flatMap((envelope) => envelopeArguments(envelope, sender))];
