@@ -9,13 +9,13 @@ import type { Registry } from './registry.js';
 /**
  * Ends an event of the service that waits. The follow-ups are those of the hub that handles its type.
  *
- * @param addKeys computes the keys of the follow-ups
+ * @param prepare applies the schemas of the follow-ups and adds their keys
  */
 export async function cancelEvent(
   id: string,
   registry: Registry,
   transport: TransportManager,
-  addKeys: (envelopes: readonly Envelope[]) => readonly Envelope[],
+  prepare: (envelopes: readonly Envelope[]) => readonly Envelope[],
 ): Promise<boolean> {
   const running = (await transport.registered()).map(parseDescription);
   const hubs = running.filter(({ service }) => service === transport.service);
@@ -23,7 +23,7 @@ export async function cancelEvent(
     const { onFailure, onComplete } = followUpsOf(envelope.type, [registry.describe(transport.service), ...hubs]);
     const error = errorInfo(new CancelledError(workflowOf(envelope.type) ?? envelope.type));
     const names = { ...(onFailure !== undefined && { onFailure }), ...(onComplete !== undefined && { onComplete }) };
-    const followUps = addKeys(createFollowUps(names, envelope, { status: 'failed', error }));
+    const followUps = prepare(createFollowUps(names, envelope, { status: 'failed', error }));
     return { status: 'failed', cancelled: true, durationMs: 0, error, followUps };
   });
 }

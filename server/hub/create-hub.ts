@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { InvalidOptionError, quote } from '../errors.js';
-import { OptionChecker } from '../options.js';
+import { checkName, OptionChecker } from '../options.js';
 import { loadOpenTelemetry } from '../telemetry/open-telemetry.js';
 import type { Logger } from '../transports/logger.js';
 import type { EventMetrics, FailureRecord } from '../transports/stats.js';
 import type { Envelope, TransportManager } from '../transports/transport.js';
 import { workflowType } from '../transports/workflow-type.js';
 import { cancelEvent } from './cancel-event.js';
+import { checkEventName } from './check-event-name.js';
 import { HubStoppedError, UnknownDeadLetterError, UnknownRunError } from './errors.js';
 import type { Cause, Draft } from './events/attempt-emitter.js';
 import { checkSettings, definitionConfig } from './events/create-event.js';
@@ -18,9 +19,10 @@ import {
   readDeadLetters,
 } from './events/dead-letters.js';
 import type { Emit, EmitMany, EmitManyOptions, EmitOptions } from './events/emit.js';
-import { type EventConfig, resolveEvent } from './events/event.js';
+import { type EventConfig, type RegisteredEvent, resolveEvent } from './events/event.js';
 import type { EventRef } from './events/event-ref.js';
 import type { HandlerHost } from './events/outcome-recorder.js';
+import { type FollowUpHost, prepareFollowUps } from './events/prepare-follow-ups.js';
 import type { Hub, HubOptions, StopResult } from './hub.js';
 import { type HubSettings, resolveHubOptions } from './hub-options.js';
 import { warnOfDifferingSettings } from './introspection/differing-settings.js';
@@ -56,7 +58,7 @@ export function createHub(options: HubOptions = {}): Hub {
   return new HubRuntime(transport.connect({ service, logger: settings.logger }), settings);
 }
 
-class HubRuntime implements Hub, HandlerHost, ScheduleHost {
+class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
   readonly transport: TransportManager;
   readonly logger: Logger;
   readonly maxPayloadBytes: number;
@@ -79,9 +81,9 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost {
     this.logger = settings.logger;
     this.maxPayloadBytes = settings.maxPayloadBytes;
     this.#introspector = new Introspector(transport);
-    this.#publisher = new Publisher(transport, settings.maxPayloadBytes);
+    this.#publisher = new Publisher(transport, settings.maxPayloadBytes, settings.logger);
     this.#allowCycles = settings.allowCycles;
-    this.#lifecycle = new Lifecycle(settings.observer);
+    this.#lifecycle = new Lifecycle(settings);
     this.#concurrency = settings.concurrency;
     // Each pending result() adds a listener.
     setMaxListeners(0, this.#stopped.signal);
@@ -158,8 +160,12 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost {
 
   async cancel(id: string): Promise<boolean> {
     this.#lifecycle.checkEmitting('cancel');
-    if (typeof id !== 'string') throw new InvalidOptionError('id of cancel', 'the id of an event', id);
-    return cancelEvent(id, this.#registry, this.transport, (followUps) => this.addKeys(followUps));
+    checkName(id, 'id of cancel');
+    return cancelEvent(id, this.#registry, this.transport, (followUps) => {
+      const prepared = this.prepareFollowUps(followUps);
+      // The transport waits for no schema while it cancels.
+      return prepared instanceof Promise ? followUps : prepared;
+    });
   }
 
   prepareScheduled(schedule: RegisteredSchedule, dueAt: number): Promise<Envelope> {
@@ -169,17 +175,12 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost {
     return this.#publisher.prepareScheduled(name, dueAt, target, value);
   }
 
-  addKeys(envelopes: readonly Envelope[]): readonly Envelope[] {
-    return envelopes.map((envelope) => {
-      try {
-        const key = this.#registry.keyOf(envelope);
-        return key === undefined ? envelope : { ...envelope, key };
-      } catch (err) {
-        const { id, type, requestId } = envelope;
-        this.logger.warn({ err, eventId: id, eventType: type, requestId }, 'follow-up event has no valid key');
-        return envelope;
-      }
-    });
+  prepareFollowUps(envelopes: readonly Envelope[]): readonly Envelope[] | Promise<readonly Envelope[]> {
+    return prepareFollowUps(envelopes, this);
+  }
+
+  findEvent(type: string): RegisteredEvent | undefined {
+    return this.#registry.findEvent(type);
   }
 
   draftEvent(
@@ -246,12 +247,13 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost {
     const deadLetters = await readDeadLetters(source, options, this.transport);
     // Checked only if there are none: dead letters may exist for a name that is no longer registered.
     if (deadLetters.length === 0 && typeof source === 'string') await this.#checkName(source);
+    if (deadLetters.length === 0) this.#lifecycle.checkService('deadLetters');
     return deadLetters;
   }
 
   async replay(id: string): Promise<{ readonly id: string }> {
     this.#lifecycle.checkRunning('replay');
-    if (typeof id !== 'string') throw new InvalidOptionError('id of replay', 'the id of a dead letter', id);
+    checkName(id, 'id of replay');
     if (!(await this.transport.replay(id))) throw new UnknownDeadLetterError(id, this.service);
     return { id };
   }
@@ -279,11 +281,15 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost {
     await loadOpenTelemetry();
     const scheduler = new Scheduler(this.#registry.schedules, this);
     await scheduler.check();
-    const { subscriptions, onDelivery } = createSubscriptions(this.#registry, this);
+    const { subscriptions, declared, onDelivery } = createSubscriptions(this.#registry, this);
     await this.transport.start({
       concurrency: this.#concurrency,
       subscriptions,
-      onDelivery,
+      declared,
+      onDelivery: (delivery) => {
+        this.#lifecycle.markConsuming();
+        onDelivery(delivery);
+      },
       describe: () => JSON.stringify(this.#registry.describe(this.service)),
     });
     this.#stopObserving = observeCounts(
@@ -301,7 +307,7 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost {
   }
 
   async #stop(drainMs: number): Promise<StopResult> {
-    if (this.#lifecycle.state === 'starting') await this.#starting?.catch(() => {}); // the caller of `start` receives it
+    if (this.#lifecycle.isStarting) await this.#starting?.catch(() => {}); // the caller of `start` receives it
     this.#lifecycle.state = 'stopping';
     this.#scheduler?.stop();
     this.#stopObserving();
@@ -315,13 +321,13 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost {
 
   /** @throws {UnknownEventError} unless this or another running hub of the transport registered the type */
   async #checkEvent(type: string): Promise<void> {
-    if (this.#registry.hasEvent(type) || (await this.#introspector.hasEvent(type))) return;
-    this.#registry.eventOfType(type);
+    if (this.#registry.hasEvent(type)) return;
+    checkEventName(type, this.#registry, await this.#introspector.names());
   }
 
   /** @throws {UnknownEventError} unless this or another running hub registered an event or a workflow of this name */
   async #checkName(name: string): Promise<void> {
-    if (this.#registry.hasWorkflow(name) || (await this.#introspector.hasWorkflow(name))) return;
+    if (this.#registry.hasWorkflow(name) || (await this.#introspector.names()).workflows.has(name)) return;
     await this.#checkEvent(name);
   }
 }

@@ -10,12 +10,15 @@ export class UnknownEventError extends HubError {
   /** Registered types with similar names, nearest first. */
   readonly nearest: readonly string[];
 
-  constructor(type: string, nearest: readonly string[], usedBy?: string) {
+  /** @param hintOtherwise way out if no registered type is near */
+  constructor(
+    type: string,
+    nearest: readonly string[],
+    usedBy?: string,
+    hintOtherwise: string = 'register it with hub.event({ type })',
+  ) {
     const used = usedBy === undefined ? '' : `, the ${usedBy},`;
-    const hint =
-      nearest.length === 0
-        ? 'register it with hub.event({ type })'
-        : `did you mean ${nearest.map(quote).join(' or ')}?`;
+    const hint = nearest.length === 0 ? hintOtherwise : `did you mean ${nearest.map(quote).join(' or ')}?`;
     super('ERR_UNKNOWN_EVENT', `event type ${quote(type)}${used} is not registered: ${hint}`);
     this.nearest = nearest;
   }

@@ -5,7 +5,10 @@ import { guardLogger } from './guard-logger.js';
 import type { HubOptions } from './hub.js';
 
 /** Checked {@link HubOptions} with defaults. */
-export type HubSettings = Readonly<Required<HubOptions>>;
+export type HubSettings = Readonly<Required<HubOptions>> & {
+  /** The caller did not name the service. */
+  readonly isDefaultService: boolean;
+};
 
 const names = ['service', 'transport', 'logger', 'concurrency', 'maxPayloadBytes', 'allowCycles', 'observer'];
 
@@ -21,5 +24,12 @@ export function resolveHubOptions(options: HubOptions): HubSettings {
   check.count('maxPayloadBytes', maxPayloadBytes);
   check.boolean('allowCycles', allowCycles);
   check.boolean('observer', observer);
-  return { service, transport, logger: guardLogger(logger), concurrency, maxPayloadBytes, allowCycles, observer };
+  const settings = { concurrency, maxPayloadBytes, allowCycles, observer };
+  return {
+    service,
+    isDefaultService: options.service === undefined,
+    transport,
+    logger: guardLogger(logger),
+    ...settings,
+  };
 }

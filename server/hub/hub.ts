@@ -63,12 +63,12 @@ export interface Hub {
     settings?: EventSettings<TPayload>,
   ): EventDefinition<TInput, TPayload>;
   /** Registers an event type whose payload has the type of its schema. Throws the same errors. */
-  event<TSchema extends StandardSchemaV1>(
-    config: Omit<EventConfig<StandardSchemaV1.InferOutput<TSchema>>, 'schema'> & { schema: TSchema },
+  event<TSchema extends StandardSchemaV1, TResult>(
+    config: Omit<EventConfig<StandardSchemaV1.InferOutput<TSchema>, TResult>, 'schema'> & { schema: TSchema },
   ): EventRef<StandardSchemaV1.InferInput<TSchema>>;
   /** Registers an event type. The type argument is the type of its payload. Throws the same errors. */
-  event<TPayload = unknown>(
-    config: Omit<EventConfig<TPayload>, 'schema'> & { schema?: JsonSchema },
+  event<TPayload = unknown, TResult = unknown>(
+    config: Omit<EventConfig<TPayload, TResult>, 'schema'> & { schema?: JsonSchema },
   ): EventRef<TPayload>;
   /** Registers a workflow. Call it before `start`. @throws {DuplicateNameError | HubStartedError} */
   workflow<TWorkflow extends AnyWorkflow>(workflow: TWorkflow): TWorkflow;
@@ -168,4 +168,6 @@ export interface Hub {
 export interface StopResult {
   /** Number of events that were still running at the deadline and were released. */
   readonly released: number;
+  /** Number of handlers that ignored their `timeoutMs` and were still running at the deadline. Their outcome is recorded. */
+  readonly overdue: number;
 }

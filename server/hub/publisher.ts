@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { InvalidOptionError } from '../errors.js';
 import { deriveId } from '../transports/derive-id.js';
+import type { Logger } from '../transports/logger.js';
 import type { Envelope, Receipt, TransportManager } from '../transports/transport.js';
 import { workflowType } from '../transports/workflow-type.js';
-import { PartialEmitError, SchemaValidationError } from './errors.js';
+import { PartialEmitError } from './errors.js';
 import type { Cause, Draft } from './events/attempt-emitter.js';
 import { checkEmitManyOptions, checkEmitOptions, type EmitManyOptions, type EmitOptions } from './events/emit.js';
 import { defaultDedupeWindowMs, type RegisteredEvent } from './events/event.js';
 import { keyOf } from './events/event-key.js';
 import { encodePayload } from './events/payload.js';
-import type { PayloadSchema, SchemaResult } from './events/schema.js';
+import { toStoredBody } from './events/stored-payload.js';
 import { observeSends } from './observability/observe-sends.js';
 import type { AnyWorkflow } from './runs/workflow.js';
 
@@ -21,10 +22,13 @@ const maxBatchBytes = 4 * 1024 * 1024;
 export class Publisher {
   readonly #transport: TransportManager;
   readonly #maxPayloadBytes: number;
+  readonly #logger: Logger;
+  readonly #reportedTypes = new Set<string>();
 
-  constructor(transport: TransportManager, maxPayloadBytes: number) {
+  constructor(transport: TransportManager, maxPayloadBytes: number, logger: Logger) {
     this.#transport = transport;
     this.#maxPayloadBytes = maxPayloadBytes;
+    this.#logger = logger;
   }
 
   /**
@@ -37,7 +41,10 @@ export class Publisher {
     checkEmitOptions(options);
     const body = encodePayload(payload, type, this.#maxPayloadBytes);
     const draft = createDraft(type, body, options, dedupeWindowMs, cause ?? causeOf(options));
-    return checkBody(draft, event, schema);
+    const addKey = (stored: string): Draft => withKey({ ...draft, body: stored }, event);
+    if (schema === undefined) return withKey(draft, event);
+    const stored = toStoredBody({ type, payload, body }, schema, this.#maxPayloadBytes);
+    return stored instanceof Promise ? stored.then(addKey) : addKey(stored);
   }
 
   /** Checks the input of a run and returns the run without an id. Synchronous unless the schema is asynchronous. */
@@ -47,16 +54,18 @@ export class Publisher {
     const body = encodePayload(input, name, this.#maxPayloadBytes);
     const type = workflowType(name);
     const draft = createDraft(type, body, options, defaultDedupeWindowMs, cause ?? causeOf(options));
-    return schema === undefined ? draft : this.#checkInput(draft, name, schema);
+    if (schema === undefined) return draft;
+    const stored = toStoredBody({ type: name, payload: input, body }, schema, this.#maxPayloadBytes);
+    return stored instanceof Promise
+      ? stored.then((output) => ({ ...draft, body: output }))
+      : { ...draft, body: stored };
   }
 
   /** Publishes a checked event or run. */
   async send(draft: Draft): Promise<Receipt> {
     const id = randomUUID();
     const envelope = { ...draft, id, requestId: draft.requestId === '' ? id : draft.requestId };
-    const [receipt = { id, deduplicated: false }] = await observeSends([envelope], (sent) =>
-      this.#transport.publish(sent),
-    );
+    const [receipt = { id, deduplicated: false }] = await this.#publish([envelope]);
     return receipt;
   }
 
@@ -88,7 +97,7 @@ export class Publisher {
     const receipts: Receipt[] = [];
     for (const batch of cutBatches(envelopes)) {
       try {
-        receipts.push(...(await observeSends(batch, (sent) => this.#transport.publish(sent))));
+        receipts.push(...(await this.#publish(batch)));
       } catch (error) {
         if (receipts.length === 0) throw error;
         throw new PartialEmitError(event.type, receipts.length, envelopes.length, error);
@@ -109,28 +118,29 @@ export class Publisher {
     return { ...draft, id, requestId: id };
   }
 
-  /** The output of the schema is stored, and every delivery of the run receives it. */
-  async #checkInput(draft: Draft, name: string, schema: PayloadSchema): Promise<Draft> {
-    const { body } = draft;
-    const result = await schema.validate(JSON.parse(body));
-    if (result.issues !== undefined) throw new SchemaValidationError(name, result.issues);
-    return { ...draft, body: encodePayload(result.value, name, this.#maxPayloadBytes, 'input') };
+  async #publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
+    const receipts = await observeSends(envelopes, (sent) => this.#transport.publish(sent));
+    for (const [index, { unsubscribed }] of receipts.entries()) {
+      if (unsubscribed === true) this.#reportUnsubscribed(envelopes[index]);
+    }
+    return receipts;
+  }
+
+  /** Warns once per type: the events count as completed, and nobody would notice. */
+  #reportUnsubscribed(envelope: Envelope | undefined): void {
+    if (envelope === undefined || this.#reportedTypes.has(envelope.type)) return;
+    const { id, type, requestId } = envelope;
+    this.#reportedTypes.add(type);
+    this.#logger.warn(
+      { eventType: type, eventId: id, requestId },
+      'no service subscribes to the event type, so its events are not handled; name the services in subscribers to keep events until they start',
+    );
   }
 }
 
-/** Validates the payload as the handler receives it, which is after JSON, and computes the key from the result. */
-function checkBody(draft: Draft, event: RegisteredEvent, schema: PayloadSchema | undefined): Draft | Promise<Draft> {
-  if (schema === undefined) return event.key === undefined ? draft : withKey(draft, event, JSON.parse(draft.body));
-  const check = (result: SchemaResult): Draft => {
-    if (result.issues !== undefined) throw new SchemaValidationError(event.type, result.issues);
-    return withKey(draft, event, result.value);
-  };
-  const result = schema.validate(JSON.parse(draft.body));
-  return result instanceof Promise ? result.then(check) : check(result);
-}
-
-function withKey(draft: Draft, event: RegisteredEvent, payload: unknown): Draft {
-  const key = keyOf(event, payload);
+/** Computes the key from the stored payload after JSON, which is what the handler receives. */
+function withKey(draft: Draft, event: RegisteredEvent): Draft {
+  const key = event.key === undefined ? undefined : keyOf(event, JSON.parse(draft.body));
   return key === undefined ? draft : { ...draft, key };
 }
 

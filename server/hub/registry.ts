@@ -1,9 +1,7 @@
 import { DuplicateNameError, InvalidOptionError, quote } from '../errors.js';
-import type { Envelope } from '../transports/transport.js';
 import { checkChains } from './check-chains.js';
 import { UnknownEventError, UnknownWorkflowError } from './errors.js';
 import type { RegisteredEvent } from './events/event.js';
-import { keyOf } from './events/event-key.js';
 import type { EventRef } from './events/event-ref.js';
 import { type HandlerInfo, handlerInfo } from './introspection/handler-info.js';
 import { agentsRevision, describeHub, type HubDescription } from './introspection/hub-description.js';
@@ -100,12 +98,9 @@ export class Registry {
     return workflow;
   }
 
-  /** Computes the key of an event from its payload. @throws {InvalidKeyError} */
-  keyOf({ type, body }: Envelope): string | undefined {
-    const event = this.#events.get(type);
-    return event?.key === undefined ? undefined : keyOf(event, JSON.parse(body));
+  findEvent(type: string): RegisteredEvent | undefined {
+    return this.#events.get(type);
   }
-
   /** @throws {UnknownEventError | EventCycleError} */
   checkChains(allowCycles: boolean): void {
     checkChains(this.#events, this.#workflows, allowCycles);

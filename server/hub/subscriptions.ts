@@ -1,4 +1,4 @@
-import type { Delivery, DeliveryHandler, Subscription } from '../transports/transport.js';
+import type { DeclaredEvent, Delivery, DeliveryHandler, Subscription } from '../transports/transport.js';
 import { workflowType } from '../transports/workflow-type.js';
 import { Attempt, type HandledEvent } from './events/attempt.js';
 import type { RegisteredEvent } from './events/event.js';
@@ -7,9 +7,10 @@ import { observeDelivery } from './observability/observe-delivery.js';
 import type { AnyWorkflow } from './runs/workflow.js';
 import { runWorkflow } from './runs/workflow-run.js';
 
-/** Subscriptions of a hub, and the handler of their deliveries. */
+/** Subscriptions of a hub, and the consumer of their deliveries. */
 export interface Subscriptions {
   readonly subscriptions: readonly Subscription[];
+  readonly declared: readonly DeclaredEvent[];
   readonly onDelivery: DeliveryHandler;
 }
 
@@ -23,7 +24,10 @@ export interface Definitions {
 export function createSubscriptions({ events, workflows }: Definitions, host: HandlerHost): Subscriptions {
   const handlers = new Map<string, DeliveryHandler>();
   const subscriptions: Subscription[] = [];
+  const declared: DeclaredEvent[] = [];
   for (const event of events) {
+    const { subscribers } = event;
+    if (subscribers.length > 0) declared.push({ type: event.type, subscribers });
     if (!isHandled(event)) continue;
     const { type, concurrency } = event;
     handlers.set(type, (delivery) => new Attempt(event, delivery, host).run());
@@ -47,7 +51,7 @@ export function createSubscriptions({ events, workflows }: Definitions, host: Ha
   const { service } = host.transport;
   // Transports deliver only subscribed types, so every type has a handler.
   const consume = (delivery: Delivery): void => handlers.get(delivery.envelope.type)?.(delivery);
-  return { subscriptions, onDelivery: (delivery) => observeDelivery(delivery, service, consume) };
+  return { subscriptions, declared, onDelivery: (delivery) => observeDelivery(delivery, service, consume) };
 }
 
 /** Creates the limits on starts of an event type and of its keys. */

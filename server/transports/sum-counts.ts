@@ -22,6 +22,7 @@ export function sumCounts(all: readonly ServiceTypeCounts[]): Counts {
     cancelled: sum((counts) => counts.cancelled),
     pending: received - completed - failed,
     active: sum((counts) => counts.active),
+    delayed: sum((counts) => counts.delayed),
     suspended: sum((counts) => counts.suspended),
     retried: sum((counts) => counts.retried),
     ...(lastReceivedAt !== undefined && { lastReceivedAt }),

@@ -109,6 +109,8 @@ export type Outcome =
       readonly followUps: readonly Envelope[];
       /** Counts as {@link Counts.cancelled} too, and leaves neither a failure record nor a dead letter. */
       readonly cancelled?: boolean;
+      /** Step of the run that failed. */
+      readonly step?: string | undefined;
       /** The thrown value, for observers of the hub. Transports do not store it. */
       readonly thrown?: unknown;
     }
@@ -136,8 +138,14 @@ export interface Delivery {
   readonly refusal: Error | undefined;
   /** Callback of the consumer, called at most once: if the lease ends before the commit. */
   onRevoked: ((reason: Error) => void) | undefined;
-  /** Records the outcome and publishes the follow-ups in one step. */
-  commit(outcome: Outcome): Promise<CommitResult>;
+  /**
+   * Records the outcome and publishes the follow-ups in one step.
+   *
+   * @param handlerEnd promise of a handler that still runs, because it ignored its timeout. The delivery keeps its
+   *   concurrency slot, the shared one as well as those of its type and its key, until the promise settles. Until then
+   *   `close` waits for it within `drainMs`. The promise must not reject.
+   */
+  commit(outcome: Outcome, handlerEnd?: Promise<void>): Promise<CommitResult>;
   /** Recorded entries of the run by key, in the order of recording. */
   readonly checkpoints: ReadonlyMap<string, string>;
   /**
@@ -198,6 +206,8 @@ export interface DeadLetterRecord {
   /** Number of the last attempt, from 1. */
   readonly attempt: number;
   readonly error: ErrorInfo;
+  /** Step of a run that failed. */
+  readonly step?: string | undefined;
 }
 
 /** Handles one delivery and commits it. Must not throw. */
@@ -230,6 +240,8 @@ export interface ConsumeOptions {
 export interface CloseResult {
   /** Number of deliveries that were still running at the deadline and were released. */
   readonly released: number;
+  /** Number of handlers that ignored their timeout and were still running at the deadline. Their outcome is recorded. */
+  readonly overdue: number;
 }
 
 /** Counts of one type, in total and per service. */
@@ -272,7 +284,10 @@ export interface TransportManager extends ScheduleStore {
   readonly service: string;
   readonly clock: Clock;
   readonly kv: KeyValueStore;
-  /** Connects and starts to consume. */
+  /**
+   * Connects and starts to consume. Every other method works from the first delivery, which may come before the promise
+   * resolves, until `close` resolves.
+   */
   start(options: ConsumeOptions): Promise<void>;
   /**
    * Accepts all envelopes or none, each for every service that subscribes to its type, and counts them as received. An

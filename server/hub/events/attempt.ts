@@ -50,7 +50,7 @@ export class Attempt implements CallCallbacks {
     this.#call.runStage(
       () => schema.validate(payload),
       (result) => {
-        if (result.issues === undefined) this.#invoke(result.value);
+        if (result.issues === undefined) this.#invoke(payload);
         else this.#reject(new SchemaValidationError(type, result.issues));
       },
     );
@@ -74,7 +74,7 @@ export class Attempt implements CallCallbacks {
 
   onThrow(error: unknown): void {
     this.#emitter.close();
-    this.#recorder.retryOrFail(error, this.#event.retry, this.#delivery.attempt);
+    this.#recorder.retryOrFail(error, this.#event.retry, this.#delivery.attempt, this.#call.unfinished);
   }
 
   #invoke(payload: unknown): void {

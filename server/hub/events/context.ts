@@ -51,4 +51,4 @@ export interface CtxStartWorkflow {
 export type HubCtx<TPayload = unknown> = HandlerCtx<TPayload>;
 
 /** Handles one attempt. Its return value is the payload of `onSuccess`. Throwing fails the attempt. */
-export type HandlerFunction<TPayload = unknown> = (ctx: HandlerCtx<TPayload>) => unknown;
+export type HandlerFunction<TPayload = unknown, TResult = unknown> = (ctx: HandlerCtx<TPayload>) => TResult;

@@ -48,9 +48,10 @@ function typesOf<TPayload>(source: DeadLetterSource<TPayload>): string[] {
   throw new InvalidOptionError('deadLetters', 'a name or the result of hub.event or createWorkflow', source);
 }
 
-function toDeadLetter<TPayload>({ envelope, at, attempt, error }: DeadLetterRecord): DeadLetter<TPayload> {
+function toDeadLetter<TPayload>({ envelope, at, attempt, error, step }: DeadLetterRecord): DeadLetter<TPayload> {
   const { id, requestId, body } = envelope;
   const { name, message } = error;
   // `emit` checked the payload against the schema; without a schema the type is the caller's claim.
-  return { id, at, attempt, name, message, requestId, payload: JSON.parse(body) as TPayload };
+  const payload = JSON.parse(body) as TPayload;
+  return { id, at, attempt, name, message, requestId, ...(step !== undefined && { step }), payload };
 }

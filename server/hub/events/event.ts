@@ -2,8 +2,9 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { quote } from '../../errors.js';
 import { checkName, OptionChecker } from '../../options.js';
 import type { RateLimit } from '../../transports/transport.js';
+import type { Recorded } from '../runs/recorded-type.js';
 import type { HandlerFunction } from './context.js';
-import { type FollowUpNames, followUpKeys, resolveFollowUpNames } from './follow-ups.js';
+import { type FollowUpNames, type FollowUps, followUpKeys, resolveFollowUpNames } from './follow-ups.js';
 import { type ResolvedRetry, type RetryConfig, resolveRetry } from './retry-policy.js';
 import { type JsonSchema, type PayloadSchema, resolveSchema } from './schema.js';
 
@@ -16,7 +17,8 @@ export interface EventRate extends RateLimit {
 /**
  * Options of `hub.event`. All except `type`, `description`, `schema`, `key` and `dedupeWindowMs` require a `handler`.
  */
-export interface EventConfig<TPayload = unknown> extends FollowUpNames {
+export interface EventConfig<TPayload = unknown, TResult = unknown>
+  extends FollowUps<Recorded<Awaited<TResult>>, TPayload> {
   /** 1 to 512 characters without control characters and unpaired surrogates. */
   type: string;
   /** Text that the dashboard shows. */
@@ -32,8 +34,13 @@ export interface EventConfig<TPayload = unknown> extends FollowUpNames {
    * no key waits for the events of another. `step.waitForEvent` finds events by their key.
    */
   key?: (payload: TPayload) => string | undefined;
+  /**
+   * Names of services that receive the events of this type, even those emitted before a process of the service has
+   * started for the first time. Without subscribers, an event that no service handles yet counts as completed.
+   */
+  subscribers?: readonly string[];
   /** Function that handles the event. Without one the type is only declared: it can be emitted. */
-  handler?: HandlerFunction<TPayload>;
+  handler?: HandlerFunction<TPayload, TResult>;
   /** Retry policy. @default one attempt */
   retry?: RetryConfig;
   /** Maximum duration of one attempt, in milliseconds. @default no limit */
@@ -68,6 +75,7 @@ export interface RegisteredEvent {
   readonly description?: string;
   readonly schema?: PayloadSchema;
   readonly key?: (payload: unknown) => unknown;
+  readonly subscribers: readonly string[];
   readonly handler?: HandlerFunction;
   readonly retry?: ResolvedRetry;
   readonly timeoutMs?: number;
@@ -96,13 +104,23 @@ export const needHandler = [
   'debounceMs',
   'debounceMaxMs',
 ] as const;
-const eventOptions = ['type', 'description', 'schema', 'key', 'handler', 'dedupeWindowMs', ...needHandler];
+const eventOptions = [
+  'type',
+  'description',
+  'schema',
+  'key',
+  'subscribers',
+  'handler',
+  'dedupeWindowMs',
+  ...needHandler,
+];
+const maxSubscribers = 100;
 
 /** Checks the options of an event and fills in defaults. @throws {InvalidOptionError | InvalidSchemaError} */
 export function resolveEvent(config: EventConfig): RegisteredEvent {
   checkName(config?.type, 'type of hub.event');
   const { type, description, schema, key, handler, retry, timeoutMs, concurrency, rate } = config;
-  const { concurrencyPerKey, debounceMs, debounceMaxMs } = config;
+  const { subscribers = [], concurrencyPerKey, debounceMs, debounceMaxMs } = config;
   const { dedupeWindowMs = defaultDedupeWindowMs } = config;
   const owner = `event ${quote(type)}`;
   const check = new OptionChecker(config, eventOptions, owner);
@@ -114,6 +132,7 @@ export function resolveEvent(config: EventConfig): RegisteredEvent {
   }
   check.durationMs('timeoutMs', timeoutMs, { min: 1 });
   check.function('key', key);
+  checkSubscribers(subscribers, check, owner);
   check.count('concurrency', concurrency);
   check.count('concurrencyPerKey', concurrencyPerKey);
   check.that(concurrencyPerKey === undefined || key !== undefined, 'key', 'set if concurrencyPerKey is', key);
@@ -129,6 +148,7 @@ export function resolveEvent(config: EventConfig): RegisteredEvent {
   return {
     type,
     dedupeWindowMs,
+    subscribers,
     followUps: resolveFollowUpNames(config, owner),
     ...(description !== undefined && { description }),
     ...(schema !== undefined && { schema: resolveSchema(schema, owner) }),
@@ -143,6 +163,12 @@ export function resolveEvent(config: EventConfig): RegisteredEvent {
     ...(debounceMs !== undefined && { debounceMs }),
     ...(debounceMaxMs !== undefined && { debounceMaxMs }),
   };
+}
+
+function checkSubscribers(subscribers: readonly string[], check: OptionChecker, owner: string): void {
+  const isList = Array.isArray(subscribers) && subscribers.length <= maxSubscribers;
+  check.that(isList, 'subscribers', `an array of at most ${maxSubscribers} names of services`, subscribers);
+  for (const service of subscribers) checkName(service, `subscribers of ${owner}`);
 }
 
 function resolveRate(rate: EventRate, owner: string, hasKey: boolean): EventRate {

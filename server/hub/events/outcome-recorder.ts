@@ -1,4 +1,4 @@
-import { type ErrorInfo, errorInfo } from '../../errors.js';
+import { type ErrorInfo, errorInfo, HubError } from '../../errors.js';
 import type { Logger } from '../../transports/logger.js';
 import type { Delivery, Envelope, Outcome, TransportManager } from '../../transports/transport.js';
 import { DepthLimitError } from '../errors.js';
@@ -19,7 +19,7 @@ export interface HandlerHost extends DraftSource {
   /** Returns a registered workflow. @throws {UnknownWorkflowError} */
   findWorkflow(workflow: WorkflowRef<never> | string): AnyWorkflow;
   /** Adds the keys of their types to follow-up events. */
-  addKeys(envelopes: readonly Envelope[]): readonly Envelope[];
+  prepareFollowUps(envelopes: readonly Envelope[]): readonly Envelope[] | Promise<readonly Envelope[]>;
 }
 
 /** Maximum depth of a causal chain of events. */
@@ -38,6 +38,7 @@ export class OutcomeRecorder {
   readonly #delivery: Delivery;
   readonly #host: HandlerHost;
   readonly #startedAt: number;
+  #handlerEnd: Promise<void> | undefined;
 
   constructor(
     kind: 'event' | 'workflow',
@@ -69,9 +70,24 @@ export class OutcomeRecorder {
     this.#commit({ status: 'released', durationMs: this.#durationMs(), delayMs });
   }
 
-  /** Schedules a retry if the policy allows one, otherwise records terminal failure. */
-  retryOrFail(error: unknown, retry: ResolvedRetry | undefined, attempt: number): void {
+  /**
+   * Schedules a retry if the policy allows one, otherwise records terminal failure.
+   *
+   * @param handlerEnd promise of a handler that ignored its timeout and still runs
+   */
+  retryOrFail(
+    error: unknown,
+    retry: ResolvedRetry | undefined,
+    attempt: number,
+    handlerEnd?: Promise<void> | undefined,
+  ): void {
+    this.#handlerEnd = handlerEnd;
     const delayMs = this.#nextDelayMs(error, retry, attempt);
+    if (delayMs instanceof Promise) void delayMs.then((ms) => this.#retryAfter(ms, error));
+    else this.#retryAfter(delayMs, error);
+  }
+
+  #retryAfter(delayMs: number | undefined, error: unknown): void {
     if (delayMs === undefined) {
       this.fail(error);
       return;
@@ -86,23 +102,33 @@ export class OutcomeRecorder {
     this.#host.logger.error(this.#logFields(error), `${this.#kind} failed`);
   }
 
-  #nextDelayMs(error: unknown, retry: ResolvedRetry | undefined, attempt: number): number | undefined {
-    try {
-      return nextDelayMs(retry, attempt, error);
-    } catch (retryIfError) {
+  #nextDelayMs(error: unknown, retry: ResolvedRetry | undefined, attempt: number): ReturnType<typeof nextDelayMs> {
+    const logAndFail = (retryIfError: unknown): undefined => {
       this.#host.logger.error(this.#logFields(retryIfError), 'retryIf threw, so the failure is terminal');
-      return undefined;
+    };
+    try {
+      const delayMs = nextDelayMs(retry, attempt, error);
+      return delayMs instanceof Promise ? delayMs.catch(logAndFail) : delayMs;
+    } catch (retryIfError) {
+      return logAndFail(retryIfError);
     }
   }
 
   #end(end: TerminalOutcome, thrown?: unknown, emits: readonly Envelope[] = []): void {
     const { envelope } = this.#delivery;
     // Follow-ups of an event over the depth limit would be over it too.
-    const ending = envelope.depth > maxDepth ? [] : this.#host.addKeys(createFollowUps(this.#followUps, envelope, end));
-    const followUps = emits.length === 0 ? ending : [...emits, ...ending];
+    const ending = envelope.depth > maxDepth ? [] : createFollowUps(this.#followUps, envelope, end);
     const durationMs = this.#durationMs();
+    const commit = (followUps: readonly Envelope[]): void =>
+      this.#commitEnd(end, durationMs, emits.length === 0 ? followUps : [...emits, ...followUps], thrown);
+    const followUps = this.#host.prepareFollowUps(ending);
+    if (followUps instanceof Promise) void followUps.then(commit);
+    else commit(followUps);
+  }
+
+  #commitEnd(end: TerminalOutcome, durationMs: number, followUps: readonly Envelope[], thrown: unknown): void {
     if (end.status === 'failed') {
-      this.#commit({ status: 'failed', error: end.error, durationMs, followUps, thrown });
+      this.#commit({ status: 'failed', error: end.error, durationMs, followUps, thrown, ...stepOf(thrown) });
     } else {
       this.#commit({ status: 'completed', result: end.result, durationMs, followUps });
     }
@@ -113,7 +139,7 @@ export class OutcomeRecorder {
   }
 
   #commit(outcome: Outcome): void {
-    this.#delivery.commit(outcome).catch((error: unknown) => {
+    this.#delivery.commit(outcome, this.#handlerEnd).catch((error: unknown) => {
       this.#host.logger.error(this.#logFields(error), 'outcome could not be recorded');
     });
   }
@@ -122,6 +148,11 @@ export class OutcomeRecorder {
     const { envelope, attempt } = this.#delivery;
     return this.#kind === 'event'
       ? { err, requestId: envelope.requestId, eventType: this.#name, eventId: envelope.id, attempt }
-      : { err, requestId: envelope.requestId, workflow: this.#name, runId: envelope.id, attempt };
+      : { err, requestId: envelope.requestId, workflow: this.#name, runId: envelope.id, attempt, ...stepOf(err) };
   }
+}
+
+/** Returns the step that a failed run's error names. */
+function stepOf(thrown: unknown): { readonly step?: string } {
+  return HubError.is(thrown) && 'step' in thrown && typeof thrown.step === 'string' ? { step: thrown.step } : {};
 }

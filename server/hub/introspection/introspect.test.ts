@@ -48,6 +48,7 @@ describe('introspection', () => {
             completed: 1,
             failed: 0,
             cancelled: 0,
+            delayed: 0,
             pending: 0,
             active: 0,
             retried: 0,

@@ -54,14 +54,13 @@ export class Introspector {
     };
   }
 
-  /** Returns `true` if a running hub registered the event type. */
-  async hasEvent(type: string): Promise<boolean> {
-    return (await this.#registered()).some(({ events }) => events.some((event) => event.type === type));
-  }
-
-  /** Returns `true` if a running hub registered the workflow. */
-  async hasWorkflow(name: string): Promise<boolean> {
-    return (await this.#registered()).some(({ workflows }) => workflows.some((workflow) => workflow.name === name));
+  /** Returns the names that running hubs registered. */
+  async names(): Promise<RegisteredNames> {
+    const hubs = await this.#registered();
+    return {
+      events: new Set(hubs.flatMap(({ events }) => events.map(({ type }) => type))),
+      workflows: new Set(hubs.flatMap(({ workflows }) => workflows.map(({ name }) => name))),
+    };
   }
 
   /** Takes one round trip, and another one if a type was registered since the last read. */
@@ -95,6 +94,12 @@ export class Introspector {
     this.#running = registered.flatMap((text) => parsed.get(text) ?? []);
     return this.#running;
   }
+}
+
+/** Names of events and workflows. */
+export interface RegisteredNames {
+  readonly events: ReadonlySet<string>;
+  readonly workflows: ReadonlySet<string>;
 }
 
 interface ClusterOverview {

@@ -26,8 +26,8 @@ export interface StepRequest {
   /** Attempt of the delivery in which the function first asked for the step. */
   firstDelivery: number;
   failed: FailedAttempt | undefined;
-  /** Passes the recorded value to the user's function. */
-  release(value: string): void;
+  /** Passes the recorded value to the user's function. `entry` is the value without its output, if the engine recorded it. */
+  release(value: string, entry: StepEntry | undefined): void;
 }
 
 /** Result of {@link Replay.advance}. */
@@ -51,10 +51,9 @@ export class Replay<TRequest extends StepRequest> {
   readonly #values: string[] = [];
   readonly #requests = new Map<string, TRequest>();
   readonly #uses = new Map<string, number>();
-  readonly #ids = new Set<string>();
   /** Slots whose failure ended an earlier generation of the run, each with that generation. */
-  readonly #forgotten = new Map<string, number>();
-  readonly #patches = new Map<string, boolean>();
+  #forgotten: Map<string, number> | undefined;
+  #patches: Map<string, boolean> | undefined;
   readonly #generation: number;
   readonly #recordedAtStart: number;
   #held: TRequest[] = [];
@@ -103,9 +102,9 @@ export class Replay<TRequest extends StepRequest> {
       use += 1;
       id = use === 1 ? name : `${name}#${use}`;
       // A step may be named like the ordinal of another one.
-    } while (this.#ids.has(id));
+    } while (use > 1 && this.#uses.has(id));
     this.#uses.set(name, use);
-    this.#ids.add(id);
+    if (use > 1) this.#uses.set(id, 1);
     return id;
   }
 
@@ -127,9 +126,10 @@ export class Replay<TRequest extends StepRequest> {
    * an earlier call that returned `true` was recorded. `isNew`: this call has to be recorded.
    */
   patched(id: string): { readonly isPatched: boolean; readonly isNew: boolean } {
-    const known = this.#patches.get(id);
+    const known = this.#patches?.get(id);
     if (known !== undefined) return { isPatched: known, isNew: false };
     const isPatched = this.#cursor >= this.#recordedAtStart;
+    this.#patches ??= new Map();
     this.#patches.set(id, isPatched);
     return { isPatched, isNew: isPatched };
   }
@@ -153,8 +153,9 @@ export class Replay<TRequest extends StepRequest> {
       return 'skipped';
     }
     this.#requests.delete(slot);
-    if (name.role === 'run' || name.role === 'emit') this.#noteDelivery(name, readEntry(value));
-    request.release(value);
+    const entry = name.role === 'run' || name.role === 'emit' ? readEntry(value) : undefined;
+    if (entry !== undefined && name.generation === this.#generation) this.#delivery = entry.delivery;
+    request.release(value, entry);
     return 'released';
   }
 
@@ -210,22 +211,21 @@ export class Replay<TRequest extends StepRequest> {
     if (!this.#held.includes(request, this.#nextHeld)) this.#held.push(request);
   }
 
-  #noteDelivery({ generation }: EntryName, { delivery }: StepEntry): void {
-    if (generation === this.#generation) this.#delivery = delivery;
-  }
-
   #readPatches(value: string): void {
+    this.#patches ??= new Map();
     // Written by the engine, as a list of strings.
     for (const id of JSON.parse(value) as string[]) this.#patches.set(id, true);
   }
 
   #readEnded(key: string, value: string): void {
     const { generation } = parseEntryKey(key);
-    if (generation < this.#generation) this.#forgotten.set(JSON.parse(value) as string, generation);
+    if (generation >= this.#generation) return;
+    this.#forgotten ??= new Map();
+    this.#forgotten.set(JSON.parse(value) as string, generation);
   }
 
   #isForgotten(name: EntryName): boolean {
-    if (this.#forgotten.size === 0) return false;
+    if (this.#forgotten === undefined) return false;
     const until = this.#forgotten.get(slotOfEntry(name));
     return until !== undefined && name.generation <= until;
   }

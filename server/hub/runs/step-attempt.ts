@@ -89,14 +89,21 @@ export class StepAttempt implements CallCallbacks {
 
   onThrow(error: unknown): void {
     this.#emitter.close();
-    let delayMs: number | undefined;
-    try {
-      delayMs = nextDelayMs(this.step.options.retry, this.#attempt, error);
-    } catch (retryIfError) {
+    const proceed = (delayMs: number | undefined): void => {
+      if (delayMs === undefined) this.#fail(error);
+      else this.#retry(error, delayMs);
+    };
+    const failTerminally = (retryIfError: unknown): void => {
       this.#log('error', { err: retryIfError }, 'retryIf threw, so the failure is terminal');
+      this.#fail(error);
+    };
+    try {
+      const delayMs = nextDelayMs(this.step.options.retry, this.#attempt, error);
+      if (delayMs instanceof Promise) void delayMs.then(proceed, failTerminally);
+      else proceed(delayMs);
+    } catch (retryIfError) {
+      failTerminally(retryIfError);
     }
-    if (delayMs === undefined) this.#fail(error);
-    else this.#retry(error, delayMs);
   }
 
   #retry(error: unknown, delayMs: number): void {

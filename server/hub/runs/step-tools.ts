@@ -157,8 +157,7 @@ export class StepTools {
     options: ResolvedStepOptions,
   ): Promise<string> {
     return new Promise((resolve, reject) => {
-      const release = (value: string): void => {
-        const entry = readEntry(value);
+      const release = (value: string, entry: StepEntry = readEntry(value)): void => {
         if (entry.error === undefined) resolve(entryOutput(value));
         else reject(this.#failure(step, entry));
       };

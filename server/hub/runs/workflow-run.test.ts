@@ -213,7 +213,7 @@ describe('workflow run', () => {
     const run = await hub.startWorkflow('w', 1);
     await clock.settle();
     const waiting = run.result();
-    expect(await hub.stop({ drainMs: 0 })).toEqual({ released: 1 });
+    expect(await hub.stop({ drainMs: 0 })).toEqual({ released: 1, overdue: 0 });
     await expect(waiting).rejects.toThrow(HubStoppedError);
     const again = testHub({ transport });
     again.hub.workflow(createWorkflow(define(false)));

@@ -1,10 +1,11 @@
 import { AsyncResource } from 'node:async_hooks';
-import { errorInfo } from '../../errors.js';
+import { errorInfo, isFatal } from '../../errors.js';
 import type { Delivery, Envelope, RunWait } from '../../transports/transport.js';
 import { AttemptEndedError, SchemaValidationError, WorkflowVersionError } from '../errors.js';
 import { type HandlerHost, OutcomeRecorder, preflightError } from '../events/outcome-recorder.js';
 import { encodePayload } from '../events/payload.js';
-import { StepFailedError } from './errors.js';
+import type { StepFailedError } from './errors.js';
+import { FailedSteps } from './failed-steps.js';
 import { Replay, type StepRequest } from './replay.js';
 import type { AttemptedStep, RequestedStep, StepHost } from './requested-step.js';
 import { entryKey, slotOf, writeEntry } from './run-entry.js';
@@ -26,7 +27,7 @@ export function runWorkflow(workflow: AnyWorkflow, delivery: Delivery, host: Han
  * that are not, and suspends the run when only waits are left. The promise of a suspended function never settles:
  * nothing refers to it, and the function is called again by the delivery that resumes the run.
  */
-export class WorkflowRun implements AttemptRun, StepHost {
+class WorkflowRun implements AttemptRun, StepHost {
   readonly workflow: AnyWorkflow;
   readonly delivery: Delivery;
   readonly host: HandlerHost;
@@ -36,9 +37,7 @@ export class WorkflowRun implements AttemptRun, StepHost {
   /** Context of the delivery: entries are recorded in the contexts of other runs and of timers. */
   readonly #resource = new AsyncResource('hubline.run');
   readonly #attempts = new Set<StepAttempt>();
-  /** Errors of terminal failures in this delivery, by slot, with the stacks that the record lacks. */
-  readonly #thrown = new Map<string, unknown>();
-  readonly #failedSlots = new Map<unknown, string>();
+  readonly #failures = new FailedSteps();
   readonly #tools: StepTools;
   #patches: string[] = [];
   #recording = 0;
@@ -86,7 +85,7 @@ export class WorkflowRun implements AttemptRun, StepHost {
   }
 
   failed(step: StepRequest, error: StepFailedError): void {
-    this.#failedSlots.set(error, slotOf(step.kind, step.id));
+    this.#failures.addFailure(slotOf(step.kind, step.id), error);
   }
 
   /** Advances the run when the function has come to rest. */
@@ -102,7 +101,7 @@ export class WorkflowRun implements AttemptRun, StepHost {
     this.#recording += 1;
     try {
       const result = await this.delivery.checkpoint(key, value, emits);
-      if (result === 'fenced') this.#stop(new AttemptEndedError('a step of the run'));
+      if (result === 'fenced') this.#stop();
     } catch (error) {
       this.#release(error);
     } finally {
@@ -113,7 +112,7 @@ export class WorkflowRun implements AttemptRun, StepHost {
 
   attemptEnded(attempt: StepAttempt, thrown?: unknown): void {
     this.#attempts.delete(attempt);
-    if (thrown !== undefined) this.#thrown.set(slotOf(attempt.step.kind, attempt.step.id), thrown);
+    if (thrown !== undefined) this.#failures.addThrown(slotOf(attempt.step.kind, attempt.step.id), thrown);
   }
 
   /** Checks the input that an event brought. That of `startWorkflow` was checked when it was accepted. */
@@ -211,7 +210,7 @@ export class WorkflowRun implements AttemptRun, StepHost {
       }
       if (waits.length > 0 && !this.#isOver) {
         const result = await this.delivery.wait(waits);
-        if (result === 'fenced') this.#stop(new AttemptEndedError('a wait of the run'));
+        if (result === 'fenced') this.#stop();
       }
     } catch (error) {
       this.#release(error);
@@ -264,39 +263,26 @@ export class WorkflowRun implements AttemptRun, StepHost {
       return;
     }
     this.#warnOfUnreached();
-    this.#stop(new AttemptEndedError('a step of the run'));
+    this.#stop();
     this.#recorder.complete(json);
   }
 
   #fail(error: unknown): void {
     if (this.#isOver) return;
-    this.#stop(new AttemptEndedError('a step of the run'));
-    const source = this.#sourceOf(error);
+    this.#stop();
+    const source = this.#failures.sourceOf(error);
     if (source === undefined) {
       this.#recorder.fail(error);
       return;
     }
-    const { slot, failure } = source;
+    const { slot, failure, thrown } = source;
     const generation = this.delivery.envelope.replays;
     const key = entryKey({ role: 'ended', generation, id: String(generation), attempt: 0 });
     // A second delivery that comes to the same end finds the entry recorded: the outcome counts, not the entry.
     void this.delivery
       .checkpoint(key, JSON.stringify(slot))
       .catch(() => {})
-      .then(() => this.#recorder.fail(this.#thrown.get(slot) ?? error, failure));
-  }
-
-  /** Finds the step whose failure the function let through, as it is or as the cause of another error. */
-  #sourceOf(error: unknown): { readonly slot: string; readonly failure: ReturnType<typeof errorInfo> } | undefined {
-    let current = error;
-    for (let depth = 0; depth < 10 && current instanceof Error; depth += 1) {
-      const slot = this.#failedSlots.get(current);
-      if (slot !== undefined) {
-        return { slot, failure: error instanceof StepFailedError ? error.failure : errorInfo(error) };
-      }
-      current = current.cause;
-    }
-    return undefined;
+      .then(() => this.#recorder.fail(thrown, failure));
   }
 
   #failVersion(): void {
@@ -312,16 +298,21 @@ export class WorkflowRun implements AttemptRun, StepHost {
   /** Gives the run up in this process: the transport could not record what it did. */
   #release(error: unknown): void {
     if (this.#isOver) return;
+    if (isFatal(error)) {
+      this.#fail(error);
+      return;
+    }
     this.#log('error', { err: error }, 'run released: the transport could not record a step');
-    this.#stop(new AttemptEndedError('a step of the run'));
+    this.#stop();
     this.#recorder.release(releaseDelayMs);
   }
 
-  #stop(reason: Error): void {
+  #stop(reason?: Error): void {
     if (this.#isOver) return;
     this.#end();
-    this.#tools.abort(reason);
-    for (const attempt of this.#attempts) attempt.cancel(reason);
+    if (reason !== undefined) this.#tools.abort(reason);
+    // Steps that the function did not await lose their effect.
+    for (const attempt of this.#attempts) attempt.cancel(reason ?? new AttemptEndedError('a step of the run'));
     this.#attempts.clear();
   }
 

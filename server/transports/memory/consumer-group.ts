@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js';
 import { ShutdownError } from '../errors.js';
-import type { ConsumeOptions, Envelope, Outcome, RunWait } from '../transport.js';
+import type { CloseResult, ConsumeOptions, Envelope, Outcome, RunWait, Subscription } from '../transport.js';
+import type { RememberedId } from './dedupe-window.js';
 import { Dispatcher } from './dispatcher.js';
 import type { Entry, StoredWait, WaitOwner } from './entry.js';
 import { GroupConsumer } from './group-consumer.js';
@@ -16,11 +17,15 @@ export interface GroupHost {
   readonly revision: RevisionCounter;
   readonly waits: RunWaits;
   /** Counts one event as no longer pending and accepts its follow-ups. */
-  recordEnd(followUps: readonly Envelope[], from: ConsumerGroup): void;
+  recordEnd(entry: Entry, followUps: readonly Envelope[], from: ConsumerGroup): void;
   /** Accepts the events that a step emitted. */
   acceptEmits(envelopes: readonly Envelope[], from: ConsumerGroup): void;
   /** Accepts a child run for the group alone. */
   acceptChild(envelope: Envelope, group: ConsumerGroup): void;
+  /** Counts a pending payload that was replaced by a larger or smaller one. */
+  recordResize(addedBytes: number): void;
+  /** Sets the trigger of a subscription in place of the former one of its type. */
+  setTrigger(group: ConsumerGroup, subscription: Subscription): void;
 }
 
 /** All hubs of one service: accepts events for them and records the outcomes. */
@@ -55,14 +60,23 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
   }
 
   open(options: ConsumeOptions): GroupConsumer {
-    for (const subscription of options.subscriptions) this.queue(subscription.type).subscribe(subscription);
     const consumer = new GroupConsumer(options);
-    this.#dispatcher.add(consumer, this.#queues.values());
+    this.#dispatcher.add(consumer);
+    for (const subscription of options.subscriptions) this.#apply(subscription);
+    this.#dispatcher.serveAll(this.#queues.values());
     return consumer;
   }
 
-  /** Drains and removes the consumer. Resolves with the number of deliveries that were released. */
-  close(consumer: GroupConsumer, drainMs: number): Promise<number> {
+  /** Makes a subscription's settings those of its type, for the backlog too. */
+  #apply(subscription: Subscription): void {
+    const { type } = subscription;
+    const running = (): Entry[] => this.#dispatcher.running().filter(({ envelope }) => envelope.type === type);
+    this.queue(type).subscribe(subscription, running);
+    this.#host.setTrigger(this, subscription);
+  }
+
+  /** Drains and removes the consumer. */
+  close(consumer: GroupConsumer, drainMs: number): Promise<CloseResult> {
     const { clock } = this.#host;
     const deadline = clock.monotonic() + drainMs;
     if (drainMs === 0 || this.#isDrained(consumer, deadline)) return Promise.resolve(this.#remove(consumer));
@@ -79,15 +93,18 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
   }
 
   /** Accepts an event, or debounces it. Returns the id of the event that waits in the debounce window. */
-  accept(envelope: Envelope, now: number): string | undefined {
+  accept(envelope: Envelope, bytes: number, now: number, remembered?: RememberedId): string | undefined {
     const queue = this.queue(envelope.type);
     const monotonic = this.#host.clock.monotonic();
     const debounced = queue.debounce(envelope, monotonic);
     if (debounced !== undefined) {
+      this.#host.recordResize(bytes - debounced.entry.bytes);
+      debounced.entry.bytes = bytes;
       this.#dispatcher.serveAt(queue, debounced.dueAt);
       return debounced.entry.envelope.id;
     }
-    const entry = this.#admit(queue, envelope, queue.runs === undefined ? undefined : new Map(), now);
+    const checkpoints = queue.runs === undefined ? undefined : new Map();
+    const entry = this.#admit(queue, { envelope, bytes, remembered, checkpoints }, now);
     const windowEnd = queue.openWindow(entry, monotonic);
     if (windowEnd !== undefined) this.#enqueueDelayed(queue, entry, windowEnd - monotonic);
     else if (envelope.delayMs > 0) this.#enqueueDelayed(queue, entry, envelope.delayMs);
@@ -100,8 +117,8 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     return this.findQueue(envelope.type)?.hasWindow(envelope) === true;
   }
 
-  hasDeadLetter(id: string): boolean {
-    return this.#queueOfDeadLetter(id) !== undefined;
+  findDeadLetter(id: string): Entry | undefined {
+    return this.#queueOfDeadLetter(id)?.deadLetters.find(id);
   }
 
   /** Accepts the event of a dead letter again, without the delay that it had when it was new. */
@@ -109,15 +126,17 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     const queue = this.#queueOfDeadLetter(id);
     const dead = queue?.deadLetters.take(id);
     if (queue === undefined || dead === undefined) return;
-    const { envelope, checkpoints } = dead;
-    this.#enqueue(queue, this.#admit(queue, { ...envelope, replays: envelope.replays + 1 }, checkpoints, now));
+    const { bytes, checkpoints } = dead;
+    const envelope = { ...dead.envelope, replays: dead.envelope.replays + 1 };
+    this.#enqueue(queue, this.#admit(queue, { envelope, bytes, remembered: undefined, checkpoints }, now));
   }
 
-  record(delivery: MemoryDelivery, outcome: Outcome): void {
+  record(delivery: MemoryDelivery, outcome: Outcome, handlerEnd: Promise<void> | undefined): void {
     const { queue, entry } = delivery;
     delivery.release();
+    if (handlerEnd !== undefined) this.#keepSlot(delivery, handlerEnd);
     if (outcome.status === 'failed' && outcome.cancelled !== true)
-      queue.deadLetters.add(entry, outcome.error, this.#host.clock.now());
+      queue.deadLetters.add(entry, outcome, this.#host.clock.now());
     this.#conclude(queue, entry, outcome);
   }
 
@@ -217,7 +236,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
   }
 
   #queueOfDeadLetter(id: string): TypeQueue | undefined {
-    for (const queue of this.#queues.values()) if (queue.deadLetters.has(id)) return queue;
+    for (const queue of this.#queues.values()) if (queue.deadLetters.find(id) !== undefined) return queue;
     return undefined;
   }
 
@@ -247,10 +266,10 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       queue.releaseKey(entry, this.#host.clock.monotonic());
       if (isCancelled) stats.countCancelled();
       else if (outcome.status === 'completed') stats.countCompleted(now);
-      else stats.countFailed(now, envelope.id, attempt, outcome.error);
+      else stats.countFailed(now, envelope, attempt, outcome);
       this.#host.waits.drop(entry);
       queue.runs?.end(envelope.id, outcome, now);
-      this.#host.recordEnd(outcome.followUps, this);
+      this.#host.recordEnd(entry, outcome.followUps, this);
       this.#resolveParent(envelope, outcome);
     }
     this.#dispatcher.serve(queue);
@@ -264,6 +283,18 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
         : `"status":"failed","error":${JSON.stringify(outcome.error)}`;
     const entry = this.#queues.get(parent.type)?.runs?.entry(parent.id);
     this.#host.waits.resolveByRun(entry, parent.wait, id, end);
+  }
+
+  /** Takes the slots of a delivery with an outcome until its handler returns. */
+  #keepSlot(delivery: MemoryDelivery, handlerEnd: Promise<void>): void {
+    const { queue, entry } = delivery;
+    delivery.addOverdue();
+    const freeSlot = queue.holdSlot(entry);
+    void handlerEnd.then(() => {
+      delivery.removeOverdue();
+      freeSlot(this.#host.clock.monotonic());
+      this.#dispatcher.serve(queue);
+    });
   }
 
   #enqueue(queue: TypeQueue, entry: Entry): void {
@@ -286,8 +317,14 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     });
   }
 
-  #remove(consumer: GroupConsumer): number {
+  #remove(consumer: GroupConsumer): CloseResult {
     this.#dispatcher.remove(consumer);
+    for (const type of consumer.handles.keys()) {
+      // The settings of the last consumer that handled a type stay in effect.
+      const subscription = this.#dispatcher.latestSubscription(type);
+      if (subscription !== undefined && subscription !== this.queue(type).subscription) this.#apply(subscription);
+    }
+    this.#dispatcher.serveAll(this.#queues.values());
     // Last started first, each to the front, restores the order of the queue.
     const running = consumer.running().reverse();
     for (const delivery of running) {
@@ -296,20 +333,23 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       this.#dispatcher.serve(delivery.queue);
     }
     for (const delivery of running) delivery.revoke(new ShutdownError());
-    return running.length;
+    return { released: running.length, overdue: consumer.overdue };
   }
 
-  #admit(queue: TypeQueue, envelope: Envelope, checkpoints: Entry['checkpoints'], now: number): Entry {
-    const entry: Entry = {
-      envelope,
+  #admit(
+    queue: TypeQueue,
+    { envelope, bytes, remembered, checkpoints }: Pick<Entry, 'envelope' | 'bytes' | 'remembered' | 'checkpoints'>,
+    now: number,
+  ): Entry {
+    const state = {
       attempt: 1,
       ended: false,
       lease: undefined,
-      holdsKey: false,
-      checkpoints,
+      keyHolder: undefined,
       waits: undefined,
       isSuspended: false,
     };
+    const entry: Entry = { envelope, bytes, remembered, checkpoints, ...state };
     this.#byId?.set(envelope.id, entry);
     queue.runs?.accept(entry, now);
     queue.stats.countReceived(now);

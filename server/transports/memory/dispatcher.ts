@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../clock.js';
+import type { Subscription } from '../transport.js';
 import type { Entry } from './entry.js';
 import type { GroupConsumer } from './group-consumer.js';
 import { MemoryDelivery, type OutcomeSink } from './memory-delivery.js';
@@ -33,16 +34,31 @@ export class Dispatcher {
     this.#outcomes = outcomes;
   }
 
-  add(consumer: GroupConsumer, queues: Iterable<TypeQueue>): void {
+  add(consumer: GroupConsumer): void {
     this.#consumers = [...this.#consumers, consumer];
-    for (const queue of queues) this.#list(queue);
+  }
+
+  /** Serves all queues after consumers or settings changed. */
+  serveAll(queues: Iterable<TypeQueue>): void {
+    // With other limits a queue may belong in the other turn.
+    for (const turn of [this.#sharedTurn, this.#ownTurn]) {
+      for (let queue = turn.shift(); queue !== undefined; queue = turn.shift()) queue.listed = false;
+    }
+    for (const queue of queues) {
+      this.#wakeQueue(queue, queue.nextWakeAt);
+      this.#list(queue);
+    }
     this.#requestPump();
+  }
+
+  /** Returns the type's subscription of the consumer that was added last; `undefined` if none handles the type. */
+  latestSubscription(type: string): Subscription | undefined {
+    return this.#consumers.findLast(({ handles }) => handles.has(type))?.handles.get(type);
   }
 
   remove(consumer: GroupConsumer): void {
     this.#consumers = this.#consumers.filter((other) => other !== consumer);
     if (this.#consumers.length === 0) this.#cancelTimers();
-    this.#requestPump();
   }
 
   /** Returns whether another consumer that is not draining handles the type. */

@@ -1,4 +1,5 @@
 import type { Envelope, RunWait } from '../transport.js';
+import type { RememberedId } from './dedupe-window.js';
 import type { DelayedItem } from './queues/delay-queue.js';
 
 /** An accepted event until its outcome is recorded. */
@@ -10,11 +11,15 @@ export interface Entry {
   ended: boolean;
   /** The lease of the running attempt. */
   lease: Lease | undefined;
-  /** The entry takes a slot of its key: from its first start until it ends. */
-  holdsKey: boolean;
+  /** List in which the entry takes a slot of its key: from its first start until it ends. */
+  keyHolder: object | undefined;
+  /** Size of the payload. */
+  bytes: number;
+  /** Deduplication id that stands for the event, besides its window, until the event has ended. */
+  readonly remembered: RememberedId | undefined;
   readonly checkpoints: Map<string, string> | undefined;
-  /** Open waits of a run by key. */
-  waits: Map<string, StoredWait> | undefined;
+  /** Open waits of a run, by key if there is more than one. `RunWaits` reads and changes it. */
+  waits: StoredWait | Map<string, StoredWait> | undefined;
   /** The run left its process and waits. */
   isSuspended: boolean;
 }

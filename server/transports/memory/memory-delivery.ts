@@ -7,11 +7,13 @@ const noCheckpoints: ReadonlyMap<string, string> = new Map();
 /** Runs deliveries and counts the slots that they take. */
 export interface DeliverySlots {
   remove(delivery: MemoryDelivery): void;
+  addOverdue(delivery: MemoryDelivery): void;
+  removeOverdue(delivery: MemoryDelivery): void;
 }
 
 /** Records the outcomes of deliveries. */
 export interface OutcomeSink {
-  record(delivery: MemoryDelivery, outcome: Outcome): void;
+  record(delivery: MemoryDelivery, outcome: Outcome, handlerEnd: Promise<void> | undefined): void;
   /** Accepts the events that a step emitted. */
   emit(envelopes: readonly Envelope[]): void;
   wait(delivery: MemoryDelivery, waits: readonly RunWait[]): void;
@@ -51,11 +53,11 @@ export class MemoryDelivery implements Delivery, Lease {
     return this.entry.envelope;
   }
 
-  async commit(outcome: Outcome): Promise<CommitResult> {
+  async commit(outcome: Outcome, handlerEnd?: Promise<void>): Promise<CommitResult> {
     if (this.entry.ended) return 'already';
     if (!this.#leased) return 'fenced';
     this.#leased = false;
-    this.#outcomes.record(this, outcome);
+    this.#outcomes.record(this, outcome, handlerEnd);
     return 'ok';
   }
 
@@ -89,7 +91,16 @@ export class MemoryDelivery implements Delivery, Lease {
   release(): void {
     this.#slots.remove(this);
     this.entry.lease = undefined;
-    this.queue.stats.countRelease();
+    this.queue.release(this.entry);
+  }
+
+  /** Takes the slot of the consumer again, for a handler that outlives its attempt. */
+  addOverdue(): void {
+    this.#slots.addOverdue(this);
+  }
+
+  removeOverdue(): void {
+    this.#slots.removeOverdue(this);
   }
 
   revoke(reason: Error): void {

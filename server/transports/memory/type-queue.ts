@@ -26,8 +26,12 @@ export class TypeQueue {
   readonly #onDue: (wait: StoredWait) => void;
   #concurrency = Number.POSITIVE_INFINITY;
   #rate: RateWindow | undefined;
+  /** Handlers that outlive their attempt. */
+  readonly #overdue = new Set<{ readonly key: string | undefined }>();
   /** The type has its own concurrency or rate, so its deliveries take no slot of the shared concurrency. */
   hasOwnLimits = false;
+  /** Subscription whose settings are in effect. */
+  subscription: Subscription | undefined;
   /** The dispatcher has the queue in its list of queues to serve. */
   listed = false;
   /** Time of the dispatcher's next timer for the queue. */
@@ -46,7 +50,14 @@ export class TypeQueue {
     this.#onDue = onDue;
   }
 
-  subscribe({ concurrency, rate, keepsRuns, retain, perKey, debounce }: Subscription): void {
+  /**
+   * Puts the settings of a subscription in effect.
+   *
+   * @param running entries of the type that are running
+   */
+  subscribe(subscription: Subscription, running: () => readonly Entry[]): void {
+    const { concurrency, rate, keepsRuns, retain, perKey, debounce } = subscription;
+    this.subscription = subscription;
     if (keepsRuns === true) {
       this.runs ??= new RunLog();
       if (retain !== undefined) this.runs.retention = retain;
@@ -54,12 +65,12 @@ export class TypeQueue {
     this.hasOwnLimits = concurrency !== undefined || rate !== undefined;
     this.#concurrency = concurrency ?? Number.POSITIVE_INFINITY;
     // An unchanged rate continues its window: a restart must not allow a second burst.
-    if (!this.#rate?.enforces(rate)) this.#rate = rate === undefined ? undefined : new RateWindow(rate);
+    if (!this.#rate?.enforces(rate)) this.#rate = rate === undefined ? undefined : new RateWindow(rate, this.#rate);
     this.#windows = debounce === undefined ? undefined : new DebounceWindows(debounce, this.#windows);
-    this.#limitKeys(perKey);
+    this.#limitKeys(perKey, running);
   }
 
-  #limitKeys(perKey: Subscription['perKey']): void {
+  #limitKeys(perKey: Subscription['perKey'], running: () => readonly Entry[]): void {
     if (perKey !== undefined && this.#keyed !== undefined) {
       this.#keyed.setLimits(perKey);
       return;
@@ -68,9 +79,13 @@ export class TypeQueue {
     if (perKey !== undefined) {
       for (let entry = this.#waiting.shift(); entry !== undefined; entry = this.#waiting.shift()) waiting.push(entry);
     } else if (this.#keyed !== undefined) {
-      waiting.push(...this.#keyed.items());
+      for (const entry of this.#keyed.items()) waiting.push(entry);
     }
     this.#keyed = perKey === undefined ? undefined : new KeyedList(perKey);
+    if (this.#keyed !== undefined) {
+      for (const entry of running()) this.#keyed.adopt(entry);
+      for (const { key } of this.#overdue) this.#keyed.addOverdue(key);
+    }
     for (const entry of waiting) this.push(entry);
   }
 
@@ -85,7 +100,7 @@ export class TypeQueue {
   }
 
   get hasFreeSlot(): boolean {
-    return this.stats.active < this.#concurrency;
+    return this.stats.active + this.#overdue.size < this.#concurrency;
   }
 
   /** Time from which the rate allows the next start; may be in the past. */
@@ -112,6 +127,7 @@ export class TypeQueue {
 
   pushDelayed(entry: Entry, dueAt: number): void {
     this.#delayed.push(entry, dueAt);
+    this.stats.delayed += 1;
   }
 
   addTimer(wait: StoredWait, dueAt: number): DelayedItem<StoredWait> {
@@ -152,22 +168,29 @@ export class TypeQueue {
     for (let wait = this.#timers.shift(now); wait !== undefined; wait = this.#timers.shift(now)) this.#onDue(wait);
     for (let entry = this.#delayed.shift(now); entry !== undefined; entry = this.#delayed.shift(now)) {
       this.#windows?.close(entry);
+      this.#countUndelayed();
       this.push(entry);
     }
     this.#keyed?.promote(now);
   }
 
+  #countUndelayed(): void {
+    this.stats.delayed -= 1;
+    this.stats.markChanged();
+  }
+
   /** Requeues a released entry as the first of its key and priority. */
   unshift(entry: Entry): void {
     if (this.#keyed === undefined) this.#waiting.unshift(entry, entry.envelope.priority);
-    else if (entry.holdsKey) this.#keyed.unshift(entry);
-    else this.#keyed.push(entry);
+    else this.#keyed.unshift(entry);
   }
 
   /** Removes an entry that is not running. */
   remove(entry: Entry, now: number): void {
-    if (this.#delayed.remove(entry)) this.#windows?.close(entry);
-    else if (this.#keyed === undefined) this.#waiting.remove(entry);
+    if (this.#delayed.remove(entry)) {
+      this.#windows?.close(entry);
+      this.#countUndelayed();
+    } else if (this.#keyed === undefined) this.#waiting.remove(entry);
     else this.#keyed.remove(entry, now);
   }
 
@@ -180,9 +203,29 @@ export class TypeQueue {
     return entry;
   }
 
+  /** Counts a running attempt of an entry as over, whether or not it has an outcome. */
+  release(entry: Entry): void {
+    this.stats.countRelease();
+    this.#keyed?.pause(entry);
+  }
+
   /** Frees the slot of its key that an ended entry took. */
   releaseKey(entry: Entry, now: number): void {
     this.#keyed?.release(entry, now);
+  }
+
+  /**
+   * Takes a slot of the type and of the entry's key for a handler that outlives its attempt. Returns a function that
+   * frees them.
+   */
+  holdSlot({ envelope: { key } }: Entry): (now: number) => void {
+    const overdue = { key };
+    this.#overdue.add(overdue);
+    this.#keyed?.addOverdue(key);
+    return (now) => {
+      this.#overdue.delete(overdue);
+      this.#keyed?.removeOverdue(key, now);
+    };
   }
 
   /** Entries that are not running. */

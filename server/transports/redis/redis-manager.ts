@@ -219,7 +219,7 @@ export class RedisManager implements TransportManager {
     );
     this.#runEnds = undefined;
     await this.#commands.close();
-    return { released };
+    return { released, overdue: 0 };
   }
 
   #listening(): Promise<RunEnds> {

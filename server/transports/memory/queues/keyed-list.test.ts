@@ -7,7 +7,7 @@ interface Item extends Keyed {
 }
 
 function item(id: number, key: string | undefined, priority = 0): Item {
-  return { id, envelope: { key, priority }, holdsKey: false };
+  return { id, envelope: { key, priority }, keyHolder: undefined };
 }
 
 describe('KeyedList', () => {
@@ -38,7 +38,9 @@ describe('KeyedList', () => {
           expect(waiting.delete(next)).toBe(true);
           taken.add(next);
           const { key: keyOfNext } = next.envelope;
-          const sameKey = [...waiting].filter((other) => other.envelope.key === keyOfNext && !other.holdsKey);
+          const sameKey = [...waiting].filter(
+            (other) => other.envelope.key === keyOfNext && other.keyHolder === undefined,
+          );
           // A new item is the oldest of the highest priority of its key.
           for (const other of sameKey) {
             if (starts.has(`item ${next.id}`)) break;
@@ -47,7 +49,9 @@ describe('KeyedList', () => {
           }
           starts.set(`item ${next.id}`, [now]);
           if (keyOfNext === undefined) return next;
-          const holders = [...taken, ...waiting].filter((one) => one.envelope.key === keyOfNext && one.holdsKey);
+          const holders = [...taken, ...waiting].filter(
+            (one) => one.envelope.key === keyOfNext && one.keyHolder !== undefined,
+          );
           expect(holders.length).toBeLessThanOrEqual(concurrency ?? Number.POSITIVE_INFINITY);
           const ofKey = [...(starts.get(keyOfNext) ?? []), now];
           starts.set(keyOfNext, ofKey);
@@ -78,6 +82,7 @@ describe('KeyedList', () => {
             if (one.do === 'release') {
               list.release(done, now);
             } else {
+              list.pause(done);
               waiting.add(done);
               list.push(done);
             }

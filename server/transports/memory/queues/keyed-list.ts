@@ -14,8 +14,8 @@ export interface KeyLimits {
 export interface Keyed {
   /** Limits do not apply to items without a key. */
   readonly envelope: { readonly key?: string | undefined; readonly priority: number };
-  /** The item was taken and not released: it takes a slot of its key. */
-  holdsKey: boolean;
+  /** List from which the item was taken and to which it was not released: it takes a slot of its key there. */
+  keyHolder: object | undefined;
 }
 
 // Starts of one key that are counted before those out of the window are dropped.
@@ -28,6 +28,10 @@ const maxHead = 1_000;
 class Line<T extends Keyed> {
   readonly key: string | undefined;
   held = 0;
+  /** Items of `held` that neither were released nor wait again. */
+  running = 0;
+  /** Slots of items that were released or wait again although their work goes on. */
+  overdue = 0;
   /** The line stands in the list of lines that may have an item to take. */
   isReady = false;
   /** The line waits until its rate allows another start. */
@@ -46,7 +50,7 @@ class Line<T extends Keyed> {
   }
 
   get isEmpty(): boolean {
-    return this.held === 0 && this.#resumed === undefined && this.#head === this.#waiting.length;
+    return this.held + this.overdue === 0 && this.#resumed === undefined && this.#head === this.#waiting.length;
   }
 
   push(item: T): void {
@@ -63,7 +67,9 @@ class Line<T extends Keyed> {
   }
 
   hasNext(concurrency: number): boolean {
-    return this.#resumed !== undefined || (this.#head < this.#waiting.length && this.held < concurrency);
+    // Of items that hold the key, more than the limit may wait again: the limit may have been lowered.
+    if (this.#resumed !== undefined) return this.running + this.overdue < concurrency;
+    return this.#head < this.#waiting.length && this.held + this.overdue < concurrency;
   }
 
   shift(): T | undefined {
@@ -168,15 +174,16 @@ export class KeyedList<T extends Keyed> {
 
   push(item: T): void {
     const line = this.#line(item.envelope.key);
-    if (item.holdsKey) line.resume(item, false);
+    if (item.keyHolder === this) line.resume(item, false);
     else line.push(item);
     this.#list(line);
   }
 
-  /** Adds an item that holds its key before all others of the key. */
+  /** Adds a released item, before all others of the key if it holds the key. */
   unshift(item: T): void {
     const line = this.#line(item.envelope.key);
-    line.resume(item, true);
+    if (item.keyHolder === this) line.resume(item, true);
+    else line.push(item);
     this.#list(line);
   }
 
@@ -194,8 +201,9 @@ export class KeyedList<T extends Keyed> {
       }
       const item = line.shift();
       if (item === undefined) continue;
-      if (!item.holdsKey) line.held += 1;
-      item.holdsKey = true;
+      if (item.keyHolder !== this) line.held += 1;
+      item.keyHolder = this;
+      line.running += 1;
       if (rate !== undefined) line.countStart(now, rate);
       this.#list(line);
       return item;
@@ -203,14 +211,40 @@ export class KeyedList<T extends Keyed> {
     return undefined;
   }
 
+  /** Counts a taken item as no longer running. It holds its key until it is released. */
+  pause(item: T): void {
+    if (item.keyHolder !== this) return;
+    const line = this.#line(item.envelope.key);
+    line.running -= 1;
+    this.#list(line);
+  }
+
   /** Frees the slot of an item that ended. */
   release(item: T, now: number): void {
-    if (!item.holdsKey) return;
-    item.holdsKey = false;
+    if (item.keyHolder !== this) return;
+    item.keyHolder = undefined;
     const line = this.#line(item.envelope.key);
     line.held -= 1;
-    this.#list(line);
-    if (line.isEmpty) this.#rest(line, now);
+    this.#listOrRest(line, now);
+  }
+
+  /** Counts an item that was taken before the list existed. */
+  adopt(item: T): void {
+    const line = this.#line(item.envelope.key);
+    line.held += 1;
+    line.running += 1;
+    item.keyHolder = this;
+  }
+
+  /** Takes a slot of a key for work that goes on after its item was released or waits again. */
+  addOverdue(key: string | undefined): void {
+    this.#line(key).overdue += 1;
+  }
+
+  removeOverdue(key: string | undefined, now: number): void {
+    const line = this.#line(key);
+    line.overdue -= 1;
+    this.#listOrRest(line, now);
   }
 
   /** Removes an item that waits. */
@@ -248,6 +282,11 @@ export class KeyedList<T extends Keyed> {
     if (line.isReady || line.isBlocked || !line.hasNext(this.#concurrencyOf(line))) return;
     line.isReady = true;
     this.#ready.push(line);
+  }
+
+  #listOrRest(line: Line<T>, now: number): void {
+    this.#list(line);
+    if (line.isEmpty) this.#rest(line, now);
   }
 
   #unblock(line: Line<T>): void {

@@ -11,7 +11,10 @@ export function outcomeArguments(outcome: Outcome, attempt: number, sender: stri
   const { status, durationMs } = outcome;
   const head = [status, attempt, durationBucket(durationMs), durationMs];
   if (outcome.status === 'retry') return [...head, checkedMs(outcome.delayMs, 'delayMs of a retry')];
-  if (outcome.status !== 'completed' && outcome.status !== 'failed') throw suspensionUnsupported();
+  if (outcome.status === 'released') {
+    return ['retry', ...head.slice(1), checkedMs(outcome.delayMs, 'delayMs of a release')];
+  }
+  if (outcome.status === 'suspended') throw suspensionUnsupported();
   const value = outcome.status === 'completed' ? (outcome.result ?? '') : JSON.stringify(outcome.error);
   const { followUps } = outcome;
   return [...head, value, followUps.length, ...followUps.flatMap((envelope) => envelopeArguments(envelope, sender))];

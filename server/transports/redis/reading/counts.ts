@@ -62,6 +62,7 @@ function readServiceType(text: string): { readonly service: string; readonly cou
       active: readNumber(active),
       suspended: 0,
       cancelled: 0,
+      delayed: 0,
       received: readNumber(received),
       completed: readNumber(completed),
       failed: readNumber(failed),

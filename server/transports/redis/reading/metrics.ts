@@ -45,6 +45,7 @@ export function readMetrics(type: string, reply: unknown): EventMetrics {
       active: readNumber(active),
       suspended: 0,
       cancelled: 0,
+      delayed: 0,
       retried: count('retried'),
       lastReceivedAt: at('lastReceivedAt'),
       lastFailedAt: at('lastFailedAt'),
