@@ -78,11 +78,10 @@ export class Publisher {
     const envelopes: Envelope[] = [];
     for (const [index, payload] of payloads.entries()) {
       const settings = dedupeIdOf === undefined ? shared : { ...shared, dedupeId: dedupeIdOf(payload, index) };
-      const draft = this.draft(event, payload, settings);
-      const checked = draft instanceof Promise ? await draft : draft;
+      const draft = await this.draft(event, payload, settings);
       const id = randomUUID();
-      if (index === 0) requestId = checked.requestId === '' ? id : checked.requestId;
-      envelopes.push({ ...checked, id, requestId });
+      if (index === 0) requestId = draft.requestId === '' ? id : draft.requestId;
+      envelopes.push({ ...draft, id, requestId });
     }
     checkOpen();
     const receipts: Receipt[] = [];
