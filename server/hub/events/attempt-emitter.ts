@@ -58,7 +58,11 @@ export class AttemptEmitter {
     this.#place = place;
   }
 
-  readonly emit: CtxEmit = async (event: EventRef<never, unknown> | string, payload: unknown, options?: EmitOptions) => {
+  readonly emit: CtxEmit = async (
+    event: EventRef<never, unknown> | string,
+    payload: unknown,
+    options?: EmitOptions,
+  ) => {
     this.#checkOpen('ctx.emit');
     const draft = this.#source.draftEvent(this.#cause, event, payload, options);
     // Without the await of an asynchronous schema, an event counts even if the handler does not await its emit.

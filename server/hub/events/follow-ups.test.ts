@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { FatalError } from '../../errors.js';
-import { EventCycleError, HubNotStartedError } from '../errors.js';
 import { deriveId } from '../../transports/derive-id.js';
+import { EventCycleError, HubNotStartedError } from '../errors.js';
 import { testHub } from '../hub.fixture.js';
 import type { HandlerCtx } from './context.js';
 

@@ -16,14 +16,20 @@ export type CompletionPayload<TResult = unknown, TPayload = unknown> =
   | { readonly status: 'completed'; readonly result: TResult; readonly payload: TPayload }
   | ({ readonly status: 'failed' } & FailurePayload<TPayload>);
 
+/**
+ * Reference to an event that accepts a payload of type `TPayload`. If a part of that type is unknown, every event is
+ * accepted: TypeScript checks references before it infers what functions without annotations return.
+ */
+type TargetOf<TPart, TPayload> = unknown extends TPart ? EventRef<never, unknown> : EventRef<TPayload, unknown>;
+
 /** Events that follow the end of an event or a workflow run. A reference must accept the payload that it is emitted with. */
 export interface FollowUps<TResult = never, TPayload = never> {
   /** Event emitted after success. Its payload is the return value (`null` for `undefined`). */
-  onSuccess?: EventRef<TResult, unknown> | string;
+  onSuccess?: TargetOf<TResult, TResult> | string;
   /** Event emitted after terminal failure, with `{ error: { name, message, code? }, payload }`. */
-  onFailure?: EventRef<FailurePayload<TPayload>, unknown> | string;
+  onFailure?: TargetOf<TPayload, FailurePayload<TPayload>> | string;
   /** Event emitted after either, with `{ status, result?, error?, payload }`. */
-  onComplete?: EventRef<CompletionPayload<TResult, TPayload>, unknown> | string;
+  onComplete?: TargetOf<TResult | TPayload, CompletionPayload<TResult, TPayload>> | string;
 }
 
 /** Checked {@link FollowUps}: types of events. */
@@ -36,7 +42,10 @@ export interface FollowUpNames {
 export const followUpKeys: readonly (keyof FollowUpNames)[] = ['onSuccess', 'onFailure', 'onComplete'];
 
 /** Checks the follow-ups among the options of `owner`. @throws {InvalidOptionError} */
-export function resolveFollowUpNames(config: FollowUps, owner: string): FollowUpNames {
+export function resolveFollowUpNames(
+  config: { readonly [K in keyof FollowUps]?: unknown },
+  owner: string,
+): FollowUpNames {
   const names: { -readonly [K in keyof FollowUpNames]: string } = {};
   for (const key of followUpKeys) {
     const name = resolveEventName(config[key], `${key} of ${owner}`);
@@ -46,11 +55,11 @@ export function resolveFollowUpNames(config: FollowUps, owner: string): FollowUp
 }
 
 /** Returns the type of an event that an option names or refers to. @throws {InvalidOptionError} */
-export function resolveEventName(event: EventRef<never, unknown> | string | undefined, option: string): string | undefined {
+export function resolveEventName(event: unknown, option: string): string | undefined {
   if (event === undefined) return undefined;
-  const type = typeof event === 'object' && event !== null ? event.type : event;
+  const type: unknown = typeof event === 'object' && event !== null && 'type' in event ? event.type : event;
   checkName(type, option);
-  return type;
+  return String(type);
 }
 
 /** Terminal status of an event or a run. `result` is JSON. */

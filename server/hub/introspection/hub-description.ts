@@ -1,6 +1,7 @@
 import type { HandlerFunction } from '../events/context.js';
 import type { RegisteredEvent } from '../events/event.js';
-import type { AnyWorkflow, ResolvedStep } from '../runs/workflow.js';
+import type { ResolvedStep } from '../runs/step-list.js';
+import type { AnyWorkflow } from '../runs/workflow.js';
 import type { RegisteredSchedule } from '../schedules/schedule.js';
 import { describeSchedule, type ScheduleDescription } from '../schedules/schedule-introspection.js';
 import { type HandlerInfo, handlerInfo } from './handler-info.js';

@@ -1,13 +1,6 @@
 import type { ErrorInfo } from '../../errors.js';
 import type { OpenWait, RunRecord, RunStatus, WaitResolution } from '../../transports/transport.js';
-import {
-  entryOutput,
-  parseEntryKey,
-  readEntry,
-  type StepEntry,
-  type StepKind,
-  slotOf,
-} from '../runs/run-entry.js';
+import { entryOutput, parseEntryKey, readEntry, type StepEntry, type StepKind, slotOf } from '../runs/run-entry.js';
 
 /** Status of a step of a run. `retrying`: an attempt failed and the step is retried. */
 export type StepStatus = 'waiting' | 'active' | 'retrying' | 'completed' | 'failed';

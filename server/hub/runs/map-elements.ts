@@ -3,10 +3,7 @@ import type { StepContext } from './step-context.js';
 type ElementFunction = (element: unknown, ctx: StepContext, index: number) => unknown;
 
 /** Runs one element as a step and resolves with its result. `call` makes the step's function of the user's. */
-type RunElement = (
-  index: number,
-  call: (fn: ElementFunction) => (ctx: StepContext) => unknown,
-) => Promise<unknown>;
+type RunElement = (index: number, call: (fn: ElementFunction) => (ctx: StepContext) => unknown) => Promise<unknown>;
 
 /**
  * Runs elements with at most `concurrency` at once, and resolves with their results in the order of the elements. After

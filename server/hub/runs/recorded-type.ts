@@ -15,4 +15,4 @@ type RecordedField<T> = T extends string | number | boolean | null | undefined
  * Type of a result after it was recorded as JSON, which is what a step resolves with. A step that returns nothing
  * resolves with `null`, and a `Date` becomes a string.
  */
-export type Recorded<T> = unknown extends T ? T : T extends undefined | void ? null : RecordedField<T>;
+export type Recorded<T> = unknown extends T ? T : T extends void ? null : RecordedField<T>;

@@ -33,15 +33,18 @@ async function countsOf({ hub }: TestHub): Promise<object | undefined> {
 describe('step.run', () => {
   it('resolves with the recorded JSON of the result', async () => {
     const seen: unknown[] = [];
-    const { handle } = await startRun(async ({ input, step }: RunCtx<{ n: number }>) => {
-      seen.push(await step.run('date', () => ({ at: new Date(0), gone: undefined, n: input.n })));
-      seen.push(await step.run('nothing', () => {}));
-      return step.run('context', ({ step: id, runId, attempt, idempotencyKey }) => ({
-        id,
-        attempt,
-        idempotencyKey: idempotencyKey.replace(runId, 'run'),
-      }));
-    }, { n: 1 });
+    const { handle } = await startRun(
+      async ({ input, step }: RunCtx<{ n: number }>) => {
+        seen.push(await step.run('date', () => ({ at: new Date(0), gone: undefined, n: input.n })));
+        seen.push(await step.run('nothing', () => {}));
+        return step.run('context', ({ step: id, runId, attempt, idempotencyKey }) => ({
+          id,
+          attempt,
+          idempotencyKey: idempotencyKey.replace(runId, 'run'),
+        }));
+      },
+      { n: 1 },
+    );
     expect(await handle.result()).toEqual({ id: 'context', attempt: 1, idempotencyKey: 'hub:run:context' });
     expect(seen).toEqual([{ at: '1970-01-01T00:00:00.000Z', n: 1 }, null]);
   });
@@ -76,15 +79,25 @@ describe('step.run', () => {
   it('suspends the run until its retry, which holds no slot', async () => {
     let attempts = 0;
     const test = await startRun(async ({ step }: RunCtx<null>) => {
-      await step.run('flaky', ({ attempt }) => {
-        attempts += 1;
-        if (attempt < 3) throw new Error('no');
-      }, { retry: { maxAttempts: 3, initialDelayMs: 1_000, jitter: false } });
+      await step.run(
+        'flaky',
+        ({ attempt }) => {
+          attempts += 1;
+          if (attempt < 3) throw new Error('no');
+        },
+        { retry: { maxAttempts: 3, initialDelayMs: 1_000, jitter: false } },
+      );
       return attempts;
     }, null);
     expect(await countsOf(test)).toMatchObject({ pending: 1, active: 0, suspended: 1, retried: 1 });
     expect((await test.handle.status()).steps).toMatchObject([
-      { name: 'flaky', status: 'retrying', attempt: 2, error: { message: 'no' }, waitsFor: { dueAt: test.clock.now() + 1_000 } },
+      {
+        name: 'flaky',
+        status: 'retrying',
+        attempt: 2,
+        error: { message: 'no' },
+        waitsFor: { dueAt: test.clock.now() + 1_000 },
+      },
     ]);
     await test.clock.advance(3_000);
     expect(await test.handle.result()).toBe(3);
@@ -226,13 +239,22 @@ describe('step.map', () => {
     let running = 0;
     let most = 0;
     const gate = deferred();
-    const test = await startRun(({ step }: RunCtx<number[]>) => step.map('mail', [1, 2, 3, 4, 5], async (n, ctx) => {
-        running += 1;
-        most = Math.max(most, running);
-        await gate.promise;
-        running -= 1;
-        return `${ctx.step} ${n}`;
-      }, { concurrency: 2 }), []);
+    const test = await startRun(
+      ({ step }: RunCtx<number[]>) =>
+        step.map(
+          'mail',
+          [1, 2, 3, 4, 5],
+          async (n, ctx) => {
+            running += 1;
+            most = Math.max(most, running);
+            await gate.promise;
+            running -= 1;
+            return `${ctx.step} ${n}`;
+          },
+          { concurrency: 2 },
+        ),
+      [],
+    );
     gate.resolve();
     expect(await test.handle.result()).toEqual(['mail[0] 1', 'mail[1] 2', 'mail[2] 3', 'mail[3] 4', 'mail[4] 5']);
     expect(most).toBe(2);
@@ -240,10 +262,19 @@ describe('step.map', () => {
 
   it('rejects with the first failure after the running elements have ended, and starts no more', async () => {
     const ran: number[] = [];
-    const test = await startRun(({ step }: RunCtx<null>) => step.map('mail', [0, 1, 2, 3], (n) => {
-        ran.push(n);
-        if (n === 0) throw new Error('bounced');
-      }, { concurrency: 2 }), null);
+    const test = await startRun(
+      ({ step }: RunCtx<null>) =>
+        step.map(
+          'mail',
+          [0, 1, 2, 3],
+          (n) => {
+            ran.push(n);
+            if (n === 0) throw new Error('bounced');
+          },
+          { concurrency: 2 },
+        ),
+      null,
+    );
     await expect(test.handle.result()).rejects.toMatchObject({ failure: { message: 'bounced' } });
     expect(ran).toEqual([0, 1]);
   });

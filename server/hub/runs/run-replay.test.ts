@@ -27,7 +27,9 @@ async function startVersions(
       await current.hub.stop({ drainMs: 0 });
       current = testHub({ transport: test.transport });
       current.hub.event({ type: 'go' });
-      current.hub.workflow(createWorkflow({ name: 'w', run, ...(nextVersion !== undefined && { version: nextVersion }) }));
+      current.hub.workflow(
+        createWorkflow({ name: 'w', run, ...(nextVersion !== undefined && { version: nextVersion }) }),
+      );
       await current.hub.start();
       await test.clock.settle();
       return current;
@@ -73,7 +75,9 @@ describe('replay', () => {
     const run =
       (last: () => unknown): RunOf =>
       async ({ step }) => {
-        await step.run('charge', () => Promise.reject(new TypeError('no'))).catch((error: unknown) => errors.push(error));
+        await step
+          .run('charge', () => Promise.reject(new TypeError('no')))
+          .catch((error: unknown) => errors.push(error));
         await step.run('last', last);
       };
     const test = await startVersions(run(never));
@@ -126,12 +130,24 @@ describe('replay', () => {
 
 describe('changed code', () => {
   it.each<[string, RunOf, string]>([
-    ['asks for a step of another name', ({ step }) => step.run('other', () => 1), 'recorded the step run:a, but the code now asks for run:other'],
-    ['asks for a step of another kind', ({ step }) => step.sleep('a', 1), 'recorded the step run:a, but the code now asks for sleep:a'],
-    ['changes the order of steps', async ({ step }) => {
-      await step.run('b', () => 1);
-      await step.run('a', () => 1);
-    }, 'recorded the step run:a, but the code now asks for run:b'],
+    [
+      'asks for a step of another name',
+      ({ step }) => step.run('other', () => 1),
+      'recorded the step run:a, but the code now asks for run:other',
+    ],
+    [
+      'asks for a step of another kind',
+      ({ step }) => step.sleep('a', 1),
+      'recorded the step run:a, but the code now asks for sleep:a',
+    ],
+    [
+      'changes the order of steps',
+      async ({ step }) => {
+        await step.run('b', () => 1);
+        await step.run('a', () => 1);
+      },
+      'recorded the step run:a, but the code now asks for run:b',
+    ],
   ])('fails a run with WorkflowVersionError if it %s', async (_, changed, message) => {
     const test = await startVersions(async ({ step }) => {
       await step.run('a', () => 1);
@@ -198,11 +214,17 @@ describe('changed code', () => {
         return step.run('b', last);
       };
     const test = await startVersions(run(never), 2);
-    const old = await test.restart(run(() => 'old'), 1);
+    const old = await test.restart(
+      run(() => 'old'),
+      1,
+    );
     expect((await old.hub.run('w', test.runId)).status).toBe('waiting');
     await test.clock.advance(5_000);
     expect(await old.hub.run('w', test.runId)).toMatchObject({ status: 'waiting', attempt: 1 });
-    const next = await test.restart(run(() => 'new'), 2);
+    const next = await test.restart(
+      run(() => 'new'),
+      2,
+    );
     await test.clock.advance(1_000);
     expect((await next.hub.run('w', test.runId, { outputs: true })).steps.at(-1)).toMatchObject({ output: 'new' });
   });
@@ -245,7 +267,13 @@ describe('Replay', () => {
       failed: undefined,
       release: () => released.push(id),
     });
-    const replay = new Replay(new Map([[keyOf('b'), entry], [keyOf('a'), entry]]), 0);
+    const replay = new Replay(
+      new Map([
+        [keyOf('b'), entry],
+        [keyOf('a'), entry],
+      ]),
+      0,
+    );
     replay.request(requestOf('a'));
     expect(replay.advance()).toBe('unrequested');
     replay.request(requestOf('b'));

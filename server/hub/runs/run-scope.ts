@@ -1,14 +1,6 @@
-import type { StepContext } from './step-context.js';
 import type { ResolvedRetry } from '../events/retry-policy.js';
 import type { RunCtx } from './step.js';
-
-/** Payload and progress that a step of a list receives. */
-export interface StepView {
-  /** JSON of the payload. */
-  readonly payload: string;
-  /** JSON of each earlier step's output by step name. */
-  readonly outputs: ReadonlyMap<string, string>;
-}
+import type { StepContext, StepView } from './step-context.js';
 
 /** Checked options of a step. */
 export interface ResolvedStepOptions {

@@ -7,8 +7,8 @@ import { encodePayload } from '../events/payload.js';
 import { nextDelayMs } from '../events/retry-policy.js';
 import { startStep } from '../observability/observe-step.js';
 import type { StepRequest } from './replay.js';
+import type { AttemptedStep } from './requested-step.js';
 import { entryKey, type StepEntry, slotOf, writeEntry } from './run-entry.js';
-import type { ResolvedStepOptions } from './run-scope.js';
 import { StepContext } from './step-context.js';
 import type { AnyWorkflow } from './workflow.js';
 
@@ -23,13 +23,6 @@ export interface AttemptRun {
   record(key: string, value: string, emits?: readonly Envelope[]): Promise<void>;
   /** Called once, when the attempt holds its process no longer. `thrown` is the error of a terminal failure. */
   attemptEnded(attempt: StepAttempt, thrown?: unknown): void;
-}
-
-/** Step that an attempt runs. */
-export interface AttemptedStep extends StepRequest {
-  readonly kind: 'run' | 'emit';
-  readonly options: ResolvedStepOptions;
-  call(ctx: StepContext): unknown;
 }
 
 /** One attempt at a step: calls its function and records the result, the failure, or the failed attempt. */

@@ -1,9 +1,15 @@
 import type { Logger } from '../../transports/logger.js';
 import type { AttemptEmitter } from '../events/attempt-emitter.js';
 import { type ContextFields, HandlerContext } from '../events/handler-context.js';
-import type { StepView } from './run-scope.js';
-import type { StepRunCtx } from './step.js';
-import type { StepCtx, WorkflowProgress } from './workflow.js';
+import type { StepCtx, StepRunCtx, WorkflowProgress } from './step.js';
+
+/** Payload and progress that a step of a list receives. */
+export interface StepView {
+  /** JSON of the payload. */
+  readonly payload: string;
+  /** JSON of each earlier step's output by step name. */
+  readonly outputs: ReadonlyMap<string, string>;
+}
 
 /** Run and step that a context belongs to. */
 export interface StepIdentity {

@@ -1,5 +1,15 @@
+import type { ResolvedRetry } from '../events/retry-policy.js';
 import type { RunScope } from './run-scope.js';
-import type { ResolvedStep } from './workflow.js';
+import type { StepCtx } from './step.js';
+
+/** Checked step of a list. */
+export interface ResolvedStep {
+  readonly name: string;
+  /** Handler of the step. */
+  readonly handler: (ctx: StepCtx) => unknown;
+  readonly retry?: ResolvedRetry;
+  readonly timeoutMs?: number;
+}
 
 /** Runs the steps of a list in sequence, each with the output of the step before as its payload. */
 export async function runStepList(steps: readonly ResolvedStep[], { body, runStep }: RunScope): Promise<unknown> {

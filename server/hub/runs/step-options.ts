@@ -14,9 +14,9 @@ export function resolveStepOptions(
   name: unknown,
   fn: unknown,
   options: MapOptions = {},
-  elements?: readonly unknown[],
+  elements?: { readonly value: unknown },
 ): ResolvedStepOptions & { readonly concurrency: number } {
-  const isMap = arguments.length > 3;
+  const isMap = elements !== undefined;
   const owner = isMap ? 'step.map' : 'step.run';
   checkName(name, `name of ${owner}`);
   const check = new OptionChecker(options, isMap ? [...runOptions, 'concurrency'] : runOptions, owner);
@@ -25,6 +25,6 @@ export function resolveStepOptions(
   const { retry, timeoutMs, concurrency = 10 } = options;
   check.durationMs('timeoutMs', timeoutMs, { min: 1 });
   check.count('concurrency', concurrency);
-  check.that(!isMap || Array.isArray(elements), 'elements', 'an array', elements);
+  check.that(!isMap || Array.isArray(elements.value), 'elements', 'an array', elements?.value);
   return { retry: retry && resolveRetry(retry, owner), timeoutMs, concurrency };
 }

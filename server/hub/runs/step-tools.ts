@@ -7,13 +7,12 @@ import type { EventRef } from '../events/event-ref.js';
 import { createChildWait } from './child-run.js';
 import { RunLimitError, StepFailedError } from './errors.js';
 import { mapElements } from './map-elements.js';
+import type { AttemptedStep, StepHost, WaitingStep } from './requested-step.js';
 import { entryOutput, readEntry, type StepEntry } from './run-entry.js';
 import type { ResolvedStepOptions } from './run-scope.js';
-import type { AttemptedStep } from './step-attempt.js';
 import type { RunCtx, Step, StepOptions, WaitOptions } from './step.js';
 import { resolveStepOptions } from './step-options.js';
 import type { WorkflowRef } from './workflow-ref.js';
-import type { WaitingStep, WorkflowRun } from './workflow-run.js';
 
 /** Maximum number of steps per run. The elements of `step.map` have a limit of their own, which is the same. */
 const maxSteps = 10_000;
@@ -21,14 +20,14 @@ const maxSteps = 10_000;
 /** The functions of `step`: check their arguments and ask the run for steps. */
 export class StepTools {
   readonly ctx: RunCtx;
-  readonly #run: WorkflowRun;
+  readonly #run: StepHost;
   #controller: AbortController | undefined;
   #abortReason: Error | undefined;
   #logger: Logger | undefined;
   #steps = 0;
   #elements = 0;
 
-  constructor(run: WorkflowRun) {
+  constructor(run: StepHost) {
     this.#run = run;
     this.ctx = this.#createCtx();
   }
@@ -88,7 +87,7 @@ export class StepTools {
         return JSON.parse(await this.runStep(name, fn, resolved)) as unknown;
       },
       map: async (name: string, elements: readonly unknown[], fn: never, options?: StepOptions) => {
-        const { concurrency, ...resolved } = resolveStepOptions(name, fn, options, elements);
+        const { concurrency, ...resolved } = resolveStepOptions(name, fn, options, { value: elements });
         this.#count();
         const id = replay.nextId(name);
         this.#countElements(elements.length);
@@ -97,12 +96,7 @@ export class StepTools {
           return JSON.parse(output) as unknown;
         });
       },
-      emit: async (
-        name: string,
-        event: EventRef<never, unknown> | string,
-        payload: unknown,
-        options?: EmitOptions,
-      ) => {
+      emit: async (name: string, event: EventRef<never, unknown> | string, payload: unknown, options?: EmitOptions) => {
         checkName(name, 'name of step.emit');
         this.#count();
         // `Step` checks the payload against the reference.
@@ -193,7 +187,10 @@ export class StepTools {
     });
   }
 
-  #failure(step: AttemptedStep | WaitingStep, { error, attempt }: Pick<StepEntry, 'error' | 'attempt'>): StepFailedError {
+  #failure(
+    step: AttemptedStep | WaitingStep,
+    { error, attempt }: Pick<StepEntry, 'error' | 'attempt'>,
+  ): StepFailedError {
     const failure = new StepFailedError(step.id, attempt, error ?? { name: 'Error', message: 'unknown' });
     this.#run.failed(step, failure);
     return failure;

@@ -28,6 +28,26 @@ export interface WaitOptions {
   timeoutMs?: number;
 }
 
+/** Run to which a step belongs. */
+export interface WorkflowProgress<TInput = unknown> {
+  readonly name: string;
+  readonly runId: string;
+  /** Name of the step. */
+  readonly step: string;
+  /** Input of the run, which is the payload of the first step. */
+  readonly input: TInput;
+  /** Outputs of the earlier steps by step name. The object has no prototype. */
+  readonly outputs: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Context of one attempt at a step. `payload` is the output of the previous step, or the run's input for the first
+ * step. `eventType` is the name of the workflow, `eventId` the id of the run, `attempt` the attempt at the step.
+ */
+export interface StepCtx<TPayload = unknown, TInput = unknown> extends HandlerCtx<TPayload> {
+  readonly workflow: WorkflowProgress<TInput>;
+}
+
 /**
  * Context of one attempt at a step of `run`. `payload` is the run's input, `eventType` the name of the workflow, and
  * `attempt` the attempt at the step. What the step emits is accepted together with its result.

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { FatalError } from '../../errors.js';
+import { deriveId } from '../../transports/derive-id.js';
 import { HubStoppedError, WorkflowFailedError } from '../errors.js';
 import type { HandlerCtx } from '../events/context.js';
-import { deriveId } from '../../transports/derive-id.js';
 import { deferred, testHub } from '../hub.fixture.js';
-import { createWorkflow, type StepCtx, type UntypedWorkflowConfig, type WorkflowStep } from './workflow.js';
+import type { StepCtx } from './step.js';
+import { createWorkflow, type UntypedWorkflowConfig, type WorkflowStep } from './workflow.js';
 
 const pass = ({ payload }: StepCtx): unknown => payload;
 
@@ -246,7 +247,10 @@ describe('workflow run', () => {
     const [workflow] = (await again.hub.introspect()).workflows;
     expect(workflow?.runs.find(({ id }) => id === between.runId)).toMatchObject({
       status: 'failed',
-      error: { name: 'WorkflowVersionError', message: expect.stringContaining('recorded the step run:a, but the code now asks for run:renamed') },
+      error: {
+        name: 'WorkflowVersionError',
+        message: expect.stringContaining('recorded the step run:a, but the code now asks for run:renamed'),
+      },
     });
     expect(workflow?.metrics).toMatchObject({ received: 2, failed: 1 });
   });

@@ -6,24 +6,15 @@ import { type HandlerHost, OutcomeRecorder, preflightError } from '../events/out
 import { encodePayload } from '../events/payload.js';
 import { StepFailedError } from './errors.js';
 import { Replay, type StepRequest } from './replay.js';
+import type { AttemptedStep, RequestedStep, StepHost } from './requested-step.js';
 import { entryKey, slotOf, writeEntry } from './run-entry.js';
-import type { RunScope } from './run-scope.js';
-import { type AttemptedStep, type AttemptRun, StepAttempt } from './step-attempt.js';
+import type { RunFunction, RunScope } from './run-scope.js';
+import { type AttemptRun, StepAttempt } from './step-attempt.js';
 import { StepTools } from './step-tools.js';
 import type { AnyWorkflow } from './workflow.js';
 
 /** Delay before a released run is delivered again, in milliseconds. */
 const releaseDelayMs = 1_000;
-
-/** Step that waits: for time, for an event, or for a child run. */
-export interface WaitingStep extends StepRequest {
-  readonly kind: 'sleep' | 'event' | 'invoke';
-  /** Creates the wait that the transport stores under `key`. */
-  createWait(key: string): RunWait | Promise<RunWait>;
-}
-
-/** Step that a run's function asked for. */
-export type RequestedStep = AttemptedStep | WaitingStep;
 
 /** Advances a workflow run for one delivery. */
 export function runWorkflow(workflow: AnyWorkflow, delivery: Delivery, host: HandlerHost): void {
@@ -35,7 +26,7 @@ export function runWorkflow(workflow: AnyWorkflow, delivery: Delivery, host: Han
  * that are not, and suspends the run when only waits are left. The promise of a suspended function never settles:
  * nothing refers to it, and the function is called again by the delivery that resumes the run.
  */
-export class WorkflowRun implements AttemptRun {
+export class WorkflowRun implements AttemptRun, StepHost {
   readonly workflow: AnyWorkflow;
   readonly delivery: Delivery;
   readonly host: HandlerHost;
@@ -85,18 +76,15 @@ export class WorkflowRun implements AttemptRun {
     this.#validate();
   }
 
-  /** Adds a step that the function asks for. */
   request(step: RequestedStep): void {
     this.replay.request(step);
     this.schedule();
   }
 
-  /** Adds a patch whose answer is recorded before the next step starts. */
   addPatch(id: string): void {
     this.#patches.push(id);
   }
 
-  /** Remembers which step an error came from: if it ends the run, a replay of the dead letter runs that step again. */
   failed(step: StepRequest, error: StepFailedError): void {
     this.#failedSlots.set(error, slotOf(step.kind, step.id));
   }
@@ -156,7 +144,9 @@ export class WorkflowRun implements AttemptRun {
       body: this.delivery.envelope.body,
       runStep: (name, call, options) => this.#tools.runStep(name, call, options),
     };
-    const call = async (): Promise<unknown> => this.workflow.run(scope);
+    // `createWorkflow` sets it. The public type keeps users from calling it.
+    const run = this.workflow.run as RunFunction;
+    const call = async (): Promise<unknown> => run(scope);
     call().then(
       (result) => this.#complete(result),
       (error: unknown) => this.#fail(error),

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { FailurePayload } from '../events/follow-ups.js';
 import type { Hub } from '../hub.js';
 import type { Recorded } from './recorded-type.js';
-import type { RunCtx } from './step.js';
-import { createWorkflow, type HubWorkflow, type StepCtx, type WorkflowStep } from './workflow.js';
+import type { RunCtx, StepCtx } from './step.js';
+import { createWorkflow, type HubWorkflow, type WorkflowStep } from './workflow.js';
 import type { WorkflowHandle } from './workflow-handle.js';
 
 declare const hub: Hub;
@@ -80,7 +80,7 @@ const workflow = createWorkflow({
     expectTypeOf(await step.map('d', input.items, (item) => item.length)).toEqualTypeOf<number[]>();
     expectTypeOf(await step.waitForEvent('e', orderPlaced)).toEqualTypeOf<Order>();
     expectTypeOf(await step.waitForEvent('f', orderPlaced, { timeoutMs: 1 })).toEqualTypeOf<Order | null>();
-    expectTypeOf(await step.waitForEvent('g', parsed)).toEqualTypeOf<{ at: Date }>();
+    expectTypeOf(await step.waitForEvent('g', parsed)).toEqualTypeOf<{ at: string }>();
     expectTypeOf(await step.invoke('h', child, { n: '1' })).toEqualTypeOf<number>();
     expectTypeOf(await step.emit('i', shipped, { tracking: 'x' })).toEqualTypeOf<{ readonly id: string }>();
     expectTypeOf(await step.sleep('j', 1)).toEqualTypeOf<void>();
@@ -104,9 +104,9 @@ createWorkflow({ name: 'w', onSuccess: counted, run: () => 1 });
 createWorkflow({ name: 'w', trigger: orderPlaced, run: ({ input }: RunCtx<number>) => input });
 createWorkflow({
   name: 'w',
-  // @ts-expect-error the step after a number takes a string
   steps: [
     { name: 'a', handler: () => 1 },
+    // @ts-expect-error the step before returns a number
     { name: 'b', handler: ({ payload }: StepCtx<string>) => payload },
   ],
 });

@@ -2,7 +2,6 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { DuplicateNameError, quote } from '../../errors.js';
 import { checkName, OptionChecker } from '../../options.js';
 import type { RunRetention } from '../../transports/transport.js';
-import type { HandlerCtx } from '../events/context.js';
 import type { EventRef } from '../events/event-ref.js';
 import {
   type FollowUpNames,
@@ -11,33 +10,13 @@ import {
   resolveEventName,
   resolveFollowUpNames,
 } from '../events/follow-ups.js';
-import { type ResolvedRetry, resolveRetry } from '../events/retry-policy.js';
+import { resolveRetry } from '../events/retry-policy.js';
 import { type JsonSchema, type PayloadSchema, resolveSchema } from '../events/schema.js';
 import type { Recorded } from './recorded-type.js';
-import type { RunFunction } from './run-scope.js';
-import type { RunCtx, StepOptions } from './step.js';
-import { runStepList } from './step-list.js';
+import type { RunScope } from './run-scope.js';
+import type { RunCtx, StepCtx, StepOptions } from './step.js';
+import { type ResolvedStep, runStepList } from './step-list.js';
 import type { WorkflowRef } from './workflow-ref.js';
-
-/** Run to which a step belongs. */
-export interface WorkflowProgress<TInput = unknown> {
-  readonly name: string;
-  readonly runId: string;
-  /** Name of the step. */
-  readonly step: string;
-  /** Input of the run, which is the payload of the first step. */
-  readonly input: TInput;
-  /** Outputs of the earlier steps by step name. The object has no prototype. */
-  readonly outputs: Readonly<Record<string, unknown>>;
-}
-
-/**
- * Context of one attempt at a step. `payload` is the output of the previous step, or the run's input for the first
- * step. `eventType` is the name of the workflow, `eventId` the id of the run, `attempt` the attempt at the step.
- */
-export interface StepCtx<TPayload = unknown, TInput = unknown> extends HandlerCtx<TPayload> {
-  readonly workflow: WorkflowProgress<TInput>;
-}
 
 /** Step of a workflow with a list of steps. */
 export interface WorkflowStep<TPayload = unknown, TResult = unknown, TInput = unknown> extends StepOptions {
@@ -58,8 +37,7 @@ export interface RetainOptions {
 }
 
 /** Options of `createWorkflow`, without `run` and `steps`. */
-export interface WorkflowConfig<TInput = never, TResult = never, TStart = TInput>
-  extends FollowUps<TResult, TInput> {
+export interface WorkflowConfig<TInput = never, TResult = never, TStart = TInput> extends FollowUps<TResult, TInput> {
   /** 1 to 512 characters without control characters and unpaired surrogates. */
   name: string;
   /** Text that the dashboard shows. */
@@ -85,15 +63,6 @@ export interface UntypedWorkflowConfig extends Omit<WorkflowConfig, 'input' | 't
   steps: readonly WorkflowStep[];
 }
 
-/** Checked {@link WorkflowStep}. */
-export interface ResolvedStep {
-  readonly name: string;
-  /** Handler of {@link WorkflowStep}. */
-  readonly handler: (ctx: StepCtx) => unknown;
-  readonly retry?: ResolvedRetry;
-  readonly timeoutMs?: number;
-}
-
 /** Workflow: a function, or a list of steps, whose steps are recorded. `hub.workflow` registers it. */
 export interface HubWorkflow<in TInput = unknown, out TResult = unknown> extends WorkflowRef<TInput, TResult> {
   readonly description?: string;
@@ -104,8 +73,8 @@ export interface HubWorkflow<in TInput = unknown, out TResult = unknown> extends
   /** Steps of a list; empty for a workflow with a `run` function. */
   readonly steps: readonly ResolvedStep[];
   readonly followUps: FollowUpNames;
-  /** Runs the steps. Called by the hub. */
-  readonly run: RunFunction;
+  /** Function of the workflow. Only the hub can call it. */
+  readonly run: (scope: never) => unknown;
 }
 
 /** Workflow with any types of input and result. */
@@ -116,7 +85,9 @@ type Result<T> = Recorded<Awaited<T>>;
 type First<I, A> = WorkflowStep<I, A, NoInfer<I>>;
 /** Step after one that returns `P`. */
 type Next<I, P, A> = WorkflowStep<Result<P>, A, NoInfer<I>>;
-type List<I, R, S, T extends readonly unknown[]> = WorkflowConfig<I, NoInfer<Result<R>>, S> & { steps: readonly [...T] };
+type List<I, R, S, T extends readonly unknown[]> = WorkflowConfig<I, NoInfer<Result<R>>, S> & {
+  steps: readonly [...T];
+};
 
 /**
  * Creates a workflow: a durable run of steps. After a crash, a deploy or a wait, the run resumes in any process of the
@@ -159,10 +130,29 @@ export function createWorkflow<I, A, B, C, D, E, F, S = I>(
   config: List<I, F, S, [First<I, A>, Next<I, A, B>, Next<I, B, C>, Next<I, C, D>, Next<I, D, E>, Next<I, E, F>]>,
 ): HubWorkflow<S, Result<F>>;
 export function createWorkflow<I, A, B, C, D, E, F, G, S = I>(
-  config: List<I, G, S, [First<I, A>, Next<I, A, B>, Next<I, B, C>, Next<I, C, D>, Next<I, D, E>, Next<I, E, F>, Next<I, F, G>]>,
+  config: List<
+    I,
+    G,
+    S,
+    [First<I, A>, Next<I, A, B>, Next<I, B, C>, Next<I, C, D>, Next<I, D, E>, Next<I, E, F>, Next<I, F, G>]
+  >,
 ): HubWorkflow<S, Result<G>>;
 export function createWorkflow<I, A, B, C, D, E, F, G, H, S = I>(
-  config: List<I, H, S, [First<I, A>, Next<I, A, B>, Next<I, B, C>, Next<I, C, D>, Next<I, D, E>, Next<I, E, F>, Next<I, F, G>, Next<I, G, H>]>,
+  config: List<
+    I,
+    H,
+    S,
+    [
+      First<I, A>,
+      Next<I, A, B>,
+      Next<I, B, C>,
+      Next<I, C, D>,
+      Next<I, D, E>,
+      Next<I, E, F>,
+      Next<I, F, G>,
+      Next<I, G, H>,
+    ]
+  >,
 ): HubWorkflow<S, Result<H>>;
 /** Creates a workflow of a list whose length is known only at run time, or of more than eight steps: payloads are `unknown`. */
 export function createWorkflow(config: UntypedWorkflowConfig): HubWorkflow;
@@ -190,7 +180,7 @@ export function createWorkflow(config: AnyConfig): HubWorkflow<unknown, never> {
     steps,
     followUps: resolveFollowUpNames(config, owner),
     // The overloads give the workflow the types of its function.
-    run: run === undefined ? (scope) => runStepList(steps, scope) : ({ ctx }) => run(ctx),
+    run: run === undefined ? (scope: RunScope) => runStepList(steps, scope) : ({ ctx }: RunScope) => run(ctx),
   };
 }
 
@@ -199,8 +189,12 @@ export function isWorkflow(value: unknown): value is AnyWorkflow {
   return typeof value === 'object' && value !== null && 'name' in value && 'steps' in value && 'followUps' in value;
 }
 
-interface AnyConfig extends Omit<UntypedWorkflowConfig, 'steps'> {
-  run?: unknown;
+interface AnyConfig extends Partial<Record<'trigger' | 'onSuccess' | 'onFailure' | 'onComplete' | 'run', unknown>> {
+  name: string;
+  description?: string;
+  input?: StandardSchemaV1 | JsonSchema;
+  version?: number;
+  retain?: RetainOptions;
   steps?: readonly unknown[];
 }
 

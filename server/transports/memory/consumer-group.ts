@@ -2,11 +2,11 @@ import type { Clock } from '../clock.js';
 import { ShutdownError } from '../errors.js';
 import type { ConsumeOptions, Envelope, Outcome, RunWait } from '../transport.js';
 import { Dispatcher } from './dispatcher.js';
-import type { Entry } from './entry.js';
+import type { Entry, StoredWait, WaitOwner } from './entry.js';
 import { GroupConsumer } from './group-consumer.js';
 import type { MemoryDelivery, OutcomeSink } from './memory-delivery.js';
 import type { RevisionCounter } from './revision-counter.js';
-import type { RunWaits, StoredWait, WaitOwner } from './run-waits.js';
+import type { RunWaits } from './run-waits.js';
 import { TypeQueue } from './type-queue.js';
 
 /** The part of the broker that a consumer group uses. */
@@ -127,7 +127,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
 
   wait({ queue, entry }: MemoryDelivery, waits: readonly RunWait[]): void {
     for (const wait of waits) {
-      const stored = this.#host.waits.add(wait, this, queue, entry);
+      const stored = this.#host.waits.add(wait, this, entry);
       if (stored === undefined) continue;
       if (wait.isRetry === true) queue.stats.countRetried();
       if (wait.delayMs !== undefined) {
@@ -140,10 +140,15 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     queue.stats.markChanged();
   }
 
-  recorded(queue: TypeQueue, entry: Entry, key: string, value: string): void {
+  recorded(entry: Entry, key: string, value: string): void {
+    const queue = this.queue(entry.envelope.type);
     queue.stats.markChanged();
     if (entry.lease !== undefined) entry.lease.recorded(key, value);
     else if (entry.isSuspended) this.#resume(queue, entry);
+  }
+
+  cancelTimer({ entry, timer }: StoredWait): void {
+    if (timer !== undefined) this.queue(entry.envelope.type).removeTimer(timer);
   }
 
   /** Ends a waiting, suspended or running run of the type, and its child runs, without a dead letter. */

@@ -1,5 +1,5 @@
-import type { Envelope } from '../transport.js';
-import type { StoredWait } from './run-waits.js';
+import type { Envelope, RunWait } from '../transport.js';
+import type { DelayedItem } from './queues/delay-queue.js';
 
 /** An accepted event until its outcome is recorded. */
 export interface Entry {
@@ -27,4 +27,21 @@ export interface Lease {
   recorded(key: string, value: string): void;
   /** Ends the lease: a later commit changes nothing. */
   revoke(reason: Error): void;
+}
+
+/** Open wait of a run. */
+export interface StoredWait {
+  readonly wait: RunWait;
+  readonly owner: WaitOwner;
+  readonly entry: Entry;
+  /** Epoch milliseconds. */
+  readonly since: number;
+  timer: DelayedItem<StoredWait> | undefined;
+}
+
+/** Consumer group whose runs wait. */
+export interface WaitOwner {
+  /** Called after a resolution is recorded for a run. */
+  recorded(entry: Entry, key: string, value: string): void;
+  cancelTimer(stored: StoredWait): void;
 }

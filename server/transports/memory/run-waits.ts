@@ -1,25 +1,6 @@
 import type { Clock } from '../clock.js';
 import type { Envelope, OpenWait, RunWait } from '../transport.js';
-import type { Entry } from './entry.js';
-import type { DelayedItem } from './queues/delay-queue.js';
-import type { TypeQueue } from './type-queue.js';
-
-/** Consumer group whose runs wait. */
-export interface WaitOwner {
-  /** Called after a resolution is recorded among the entries of a run. */
-  recorded(queue: TypeQueue, entry: Entry, key: string, value: string): void;
-}
-
-/** Open wait of a run. */
-export interface StoredWait {
-  readonly wait: RunWait;
-  readonly owner: WaitOwner;
-  readonly queue: TypeQueue;
-  readonly entry: Entry;
-  /** Epoch milliseconds. */
-  readonly since: number;
-  timer: DelayedItem<StoredWait> | undefined;
-}
+import type { Entry, StoredWait, WaitOwner } from './entry.js';
 
 /** Open waits of all runs. The first condition of a wait that comes true resolves it. */
 export class RunWaits {
@@ -31,10 +12,10 @@ export class RunWaits {
   }
 
   /** Stores a wait; `undefined` if its key is stored or resolved already. */
-  add(wait: RunWait, owner: WaitOwner, queue: TypeQueue, entry: Entry): StoredWait | undefined {
+  add(wait: RunWait, owner: WaitOwner, entry: Entry): StoredWait | undefined {
     const { key, event } = wait;
     if (entry.checkpoints?.has(key) === true || entry.waits?.has(key) === true) return undefined;
-    const stored: StoredWait = { wait, owner, queue, entry, since: this.#clock.now(), timer: undefined };
+    const stored: StoredWait = { wait, owner, entry, since: this.#clock.now(), timer: undefined };
     entry.waits ??= new Map();
     entry.waits.set(key, stored);
     if (event !== undefined) this.#waitsOf(event.type, event.key).add(stored);
@@ -68,18 +49,18 @@ export class RunWaits {
   }
 
   #resolve(stored: StoredWait, resolution: string): void {
-    const { wait, owner, queue, entry, since } = stored;
+    const { wait, owner, entry, since } = stored;
     this.#remove(stored);
     const value = `{${resolution},"since":${since},"at":${this.#clock.now()}}`;
     entry.checkpoints?.set(wait.key, value);
-    owner.recorded(queue, entry, wait.key, value);
+    owner.recorded(entry, wait.key, value);
   }
 
   #remove(stored: StoredWait): void {
-    const { wait, entry, queue } = stored;
+    const { wait, entry, owner } = stored;
     entry.waits?.delete(wait.key);
     if (entry.waits?.size === 0) entry.waits = undefined;
-    if (stored.timer !== undefined) queue.removeTimer(stored.timer);
+    owner.cancelTimer(stored);
     if (wait.event === undefined) return;
     const { type, key } = wait.event;
     const byKey = this.#byEvent.get(type);

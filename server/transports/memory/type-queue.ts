@@ -1,6 +1,6 @@
 import type { Envelope, Subscription } from '../transport.js';
 import { DeadLetters } from './dead-letters.js';
-import type { Entry } from './entry.js';
+import type { Entry, StoredWait } from './entry.js';
 import { DebounceWindows } from './queues/debounce-windows.js';
 import { type DelayedItem, DelayQueue } from './queues/delay-queue.js';
 import { KeyedList } from './queues/keyed-list.js';
@@ -8,7 +8,6 @@ import { RateWindow } from './queues/rate-window.js';
 import { WaitingList } from './queues/waiting-list.js';
 import type { RevisionCounter } from './revision-counter.js';
 import { RunLog } from './run-log.js';
-import type { StoredWait } from './run-waits.js';
 import { TypeStats } from './type-stats.js';
 
 /** One event type in one service: waiting and delayed entries, limits, statistics, dead letters and runs. */
