@@ -1,6 +1,6 @@
 import { type Hub, HubError, SchemaValidationError } from 'hubline';
 
-/** Emits what a client sent, and says how its request is answered. */
+/** Emits a client's order and returns the status and message of the response. */
 export async function acceptOrder(hub: Hub, body: unknown): Promise<{ status: number; message: string }> {
   try {
     const { id } = await hub.emit('order.created', body);

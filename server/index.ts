@@ -177,12 +177,7 @@ export type {
 export { createWorkflow } from './hub/runs/workflow.js';
 export type { WorkflowHandle } from './hub/runs/workflow-handle.js';
 export type { WorkflowRef } from './hub/runs/workflow-ref.js';
-export type {
-  CatchUp,
-  ScheduleConfig,
-  ScheduleTarget,
-  ScheduleTimes,
-} from './hub/schedules/schedule.js';
+export type { CatchUp, ScheduleConfig, ScheduleTarget, ScheduleTimes } from './hub/schedules/schedule.js';
 export type { ScheduleDescription, ScheduleIntrospection } from './hub/schedules/schedule-introspection.js';
 export type { JsonSchema } from './json-schema.js';
 export type { Clock, Timer } from './transports/clock.js';

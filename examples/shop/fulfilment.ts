@@ -6,7 +6,7 @@ interface Parcel {
   readonly grams: number;
 }
 
-/** From the shelf to the door: what a paid order goes through before the carrier is called. */
+/** Registers the workflow of a paid order, from the shelf to the carrier. */
 export function registerFulfilment(hub: Hub): void {
   hub.workflow(
     createWorkflow({
