@@ -20,9 +20,7 @@ export async function keyedEvents(): Promise<Row[]> {
     unit: 'events/s',
     times: keys * eventsPerKey,
     hubline: await hubline({ key: ({ key }) => key, concurrencyPerKey: 1 }),
-    peers: [
-      { name: 'without keys', run: await hubline({}), target: { of: 'ratio', limit: 'at least', value: 0.5 } },
-    ],
+    peers: [{ name: 'without keys', run: await hubline({}), target: { of: 'ratio', limit: 'at least', value: 0.5 } }],
   });
 }
 
