@@ -17,6 +17,11 @@ import type { AnyWorkflow } from './runs/workflow.js';
 const maxBatchEvents = 1_000;
 const maxBatchBytes = 4 * 1024 * 1024;
 
+/** Draft whose key is not computed yet: setting it costs less than a copy. */
+interface NewDraft extends Omit<Draft, 'key'> {
+  key: string | undefined;
+}
+
 /** Validates payloads and publishes events and workflow runs on a transport. */
 export class Publisher {
   readonly #transport: TransportManager;
@@ -118,7 +123,7 @@ export class Publisher {
 }
 
 /** Validates the payload as the handler receives it, which is after JSON, and computes the key from the result. */
-function checkBody(draft: Draft, event: RegisteredEvent, schema: PayloadSchema | undefined): Draft | Promise<Draft> {
+function checkBody(draft: NewDraft, event: RegisteredEvent, schema: PayloadSchema | undefined): Draft | Promise<Draft> {
   if (schema === undefined) return event.key === undefined ? draft : withKey(draft, event, JSON.parse(draft.body));
   const check = (result: SchemaResult): Draft => {
     if (result.issues !== undefined) throw new SchemaValidationError(event.type, result.issues);
@@ -128,9 +133,9 @@ function checkBody(draft: Draft, event: RegisteredEvent, schema: PayloadSchema |
   return result instanceof Promise ? result.then(check) : check(result);
 }
 
-function withKey(draft: Draft, event: RegisteredEvent, payload: unknown): Draft {
-  const key = keyOf(event, payload);
-  return key === undefined ? draft : { ...draft, key };
+function withKey(draft: NewDraft, event: RegisteredEvent, payload: unknown): Draft {
+  draft.key = keyOf(event, payload);
+  return draft;
 }
 
 /** An event from outside belongs to the request that has its own id: {@link Publisher.send} fills that in. */
@@ -140,7 +145,7 @@ function createDraft(
   { delayMs = 0, priority = 0, dedupeId, requestId }: EmitOptions,
   dedupeWindowMs: number,
   cause: Cause | undefined,
-): Draft {
+): NewDraft {
   const dedupe = dedupeId === undefined ? undefined : { id: dedupeId, windowMs: dedupeWindowMs };
   return {
     type,
@@ -153,6 +158,7 @@ function createDraft(
     dedupe,
     trace: cause?.trace,
     causeId: cause?.id,
+    key: undefined,
   };
 }
 
