@@ -29,6 +29,7 @@ export type {
   CommitResult,
   ConsumeOptions,
   DeadLetterRecord,
+  DeclaredEvent,
   Delivery,
   DeliveryHandler,
   Envelope,

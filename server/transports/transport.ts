@@ -13,6 +13,8 @@ export interface Receipt {
   /** Id of the event; if it was deduplicated, the id of the earlier event. */
   readonly id: string;
   readonly deduplicated: boolean;
+  /** Present if no service subscribes to the type, so that the event counts as completed without a handler. */
+  readonly unsubscribed?: true;
 }
 
 /** Rate limit: at most `max` starts per `perMs` milliseconds. */
@@ -201,9 +203,22 @@ export interface DeadLetterRecord {
 /** Handles one delivery and commits it. Must not throw. */
 export type DeliveryHandler = (delivery: Delivery) => void;
 
+/** Event type that is kept for services even if no process of them has started yet. */
+export interface DeclaredEvent {
+  readonly type: string;
+  /** Names of services. Each receives the events that were accepted before its first start. */
+  readonly subscribers: readonly string[];
+}
+
 /** Options of {@link TransportManager.start}. */
 export interface ConsumeOptions {
+  /**
+   * Limits, triggers and retention of a type are those of the most recently started open connection of the service that
+   * subscribes to it, for the backlog too. After the last such connection has closed or died, the last ones remain.
+   */
   readonly subscriptions: readonly Subscription[];
+  /** Declared types with services to keep their events for. */
+  readonly declared?: readonly DeclaredEvent[];
   /** Maximum number of running deliveries on this connection, not counting types with their own worker queue. */
   readonly concurrency: number;
   readonly onDelivery: DeliveryHandler;

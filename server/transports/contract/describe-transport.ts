@@ -3,7 +3,9 @@ import { describeCancel } from './cancel.js';
 import { describeConnections } from './connections.js';
 import { type ContractHarness, contractStage } from './contract-stage.js';
 import { describeDeadLetters } from './dead-letters.js';
+import { describeDeploys } from './deploys.js';
 import { describeEvents } from './events.js';
+import { describeFairness } from './fairness.js';
 import { describeKeyValues } from './key-values.js';
 import { describeKeys } from './keys.js';
 import { describeRuns } from './runs.js';
@@ -24,6 +26,8 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
     describeEvents(stage);
     describeWorkerQueues(stage);
     describeConnections(stage);
+    describeDeploys(stage);
+    describeFairness(stage);
     describeRuns(stage);
     describeDeadLetters(stage);
     if (suspendsRuns(name)) describeSuspensions(stage);
