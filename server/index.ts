@@ -105,6 +105,7 @@ export {
 export { createHub } from './hub/create-hub.js';
 export {
   AttemptEndedError,
+  CancelledError,
   DepthLimitError,
   EmitLimitError,
   EventCycleError,
@@ -113,6 +114,8 @@ export {
   HubObserverError,
   HubStartedError,
   HubStoppedError,
+  InvalidKeyError,
+  PartialEmitError,
   PayloadNotJsonError,
   PayloadTooLargeError,
   SchemaValidationError,
@@ -125,9 +128,11 @@ export {
   WorkflowVersionError,
 } from './hub/errors.js';
 export type { CtxStartWorkflow, HandlerCtx, HandlerFunction, HubCtx } from './hub/events/context.js';
+export type { EventDefinition, EventDefinitionConfig, EventSettings } from './hub/events/create-event.js';
+export { createEvent } from './hub/events/create-event.js';
 export type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './hub/events/dead-letters.js';
-export type { CtxEmit, Emit, EmitCause, EmitOptions } from './hub/events/emit.js';
-export type { EventConfig } from './hub/events/event.js';
+export type { CtxEmit, Emit, EmitCause, EmitMany, EmitManyOptions, EmitOptions } from './hub/events/emit.js';
+export type { EventConfig, EventRate } from './hub/events/event.js';
 export type { EventRef } from './hub/events/event-ref.js';
 export type { CompletionPayload, FailurePayload, FollowUpNames, FollowUps } from './hub/events/follow-ups.js';
 export type { ResolvedRetry, RetryConfig } from './hub/events/retry-policy.js';
@@ -172,6 +177,8 @@ export type {
 export { createWorkflow } from './hub/runs/workflow.js';
 export type { WorkflowHandle } from './hub/runs/workflow-handle.js';
 export type { WorkflowRef } from './hub/runs/workflow-ref.js';
+export type { CatchUp, ScheduleConfig, ScheduleTarget, ScheduleTimes } from './hub/schedules/schedule.js';
+export type { ScheduleDescription, ScheduleIntrospection } from './hub/schedules/schedule-introspection.js';
 export type { JsonSchema } from './json-schema.js';
 export type { Clock, Timer } from './transports/clock.js';
 export {

@@ -5,17 +5,19 @@ import { OptionChecker } from '../options.js';
 import { loadOpenTelemetry } from '../telemetry/open-telemetry.js';
 import type { Logger } from '../transports/logger.js';
 import type { EventMetrics, FailureRecord } from '../transports/stats.js';
-import type { TransportManager } from '../transports/transport.js';
+import type { Envelope, TransportManager } from '../transports/transport.js';
 import { workflowType } from '../transports/workflow-type.js';
+import { cancelEvent } from './cancel-event.js';
 import { HubStoppedError, UnknownDeadLetterError, UnknownRunError } from './errors.js';
 import type { Cause, Draft } from './events/attempt-emitter.js';
+import { checkSettings, definitionConfig } from './events/create-event.js';
 import {
   type DeadLetter,
   type DeadLetterOptions,
   type DeadLetterSource,
   readDeadLetters,
 } from './events/dead-letters.js';
-import type { Emit, EmitOptions } from './events/emit.js';
+import type { Emit, EmitMany, EmitManyOptions, EmitOptions } from './events/emit.js';
 import { type EventConfig, resolveEvent } from './events/event.js';
 import type { EventRef } from './events/event-ref.js';
 import type { HandlerHost } from './events/outcome-recorder.js';
@@ -32,6 +34,8 @@ import { Registry } from './registry.js';
 import { type AnyWorkflow, isWorkflow } from './runs/workflow.js';
 import { createWorkflowHandle, type WorkflowHandle } from './runs/workflow-handle.js';
 import type { WorkflowRef } from './runs/workflow-ref.js';
+import { type RegisteredSchedule, resolveSchedule, type ScheduleConfig } from './schedules/schedule.js';
+import { type ScheduleHost, Scheduler } from './schedules/scheduler.js';
 import { createSubscriptions } from './subscriptions.js';
 
 /**
@@ -52,7 +56,7 @@ export function createHub(options: HubOptions = {}): Hub {
   return new HubRuntime(transport.connect({ service, logger: settings.logger }), settings);
 }
 
-class HubRuntime implements Hub, HandlerHost {
+class HubRuntime implements Hub, HandlerHost, ScheduleHost {
   readonly transport: TransportManager;
   readonly logger: Logger;
   readonly maxPayloadBytes: number;
@@ -67,6 +71,7 @@ class HubRuntime implements Hub, HandlerHost {
   #startedAt: number | null = null;
   #starting: Promise<void> | undefined;
   #stopping: Promise<StopResult> | undefined;
+  #scheduler: Scheduler | undefined;
   #stopObserving = (): void => {};
 
   constructor(transport: TransportManager, settings: Omit<HubSettings, 'service' | 'transport'>) {
@@ -86,12 +91,21 @@ class HubRuntime implements Hub, HandlerHost {
     return this.transport.service;
   }
 
-  event<TPayload>(config: EventConfig<TPayload>): EventRef<TPayload> {
-    // The schema ensures that the payload has the handler's type; without one the type is the caller's claim.
-    const event = resolveEvent(config as EventConfig);
+  // The overloads of Hub.event ensure that a payload has the type that handler and key declare.
+  event(config: object, settings?: object): never {
+    const definition = definitionConfig(config);
+    if (definition !== undefined) checkSettings(definition.type, settings);
+    const event = resolveEvent((definition === undefined ? config : { ...settings, ...definition }) as EventConfig);
     this.#lifecycle.checkRegistering(`event ${quote(event.type)} registered`);
     this.#registry.addEvent(event);
-    return { type: event.type };
+    return (definition === undefined ? { type: event.type } : config) as never;
+  }
+
+  schedule<TPayload>(config: ScheduleConfig<TPayload>): void {
+    // The target's type and the payload's type agree by ScheduleConfig.
+    const schedule = resolveSchedule(config as ScheduleConfig);
+    this.#lifecycle.checkRegistering(`schedule ${quote(schedule.name)} registered`);
+    this.#registry.addSchedule(schedule);
   }
 
   workflow<TWorkflow extends AnyWorkflow>(workflow: TWorkflow): TWorkflow {
@@ -104,6 +118,7 @@ class HubRuntime implements Hub, HandlerHost {
   async start(): Promise<void> {
     this.#lifecycle.checkStart();
     this.#registry.checkChains(this.#allowCycles);
+    for (const schedule of this.#registry.schedules) this.#registry.targetOf(schedule);
     this.#lifecycle.state = 'starting';
     this.#starting = this.#consume();
     try {
@@ -130,6 +145,42 @@ class HubRuntime implements Hub, HandlerHost {
     this.#checkAccepting('emit', options);
     return this.#publisher.send(draft);
   };
+
+  readonly emitMany: EmitMany = async (
+    target: EventRef<never, unknown> | string,
+    payloads: readonly unknown[],
+    options: EmitManyOptions = {},
+  ) => {
+    const checkOpen = (): void => this.#checkAccepting('emitMany', options);
+    checkOpen();
+    return this.#publisher.publishMany(this.#registry.event(target), payloads, options, checkOpen);
+  };
+
+  async cancel(id: string): Promise<boolean> {
+    this.#lifecycle.checkEmitting('cancel');
+    if (typeof id !== 'string') throw new InvalidOptionError('id of cancel', 'the id of an event', id);
+    return cancelEvent(id, this.#registry, this.transport, (followUps) => this.addKeys(followUps));
+  }
+
+  prepareScheduled(schedule: RegisteredSchedule, dueAt: number): Promise<Envelope> {
+    const { name, payload } = schedule;
+    const target = this.#registry.targetOf(schedule);
+    const value: unknown = typeof payload === 'function' ? payload(new Date(dueAt)) : payload;
+    return this.#publisher.prepareScheduled(name, dueAt, target, value);
+  }
+
+  addKeys(envelopes: readonly Envelope[]): readonly Envelope[] {
+    return envelopes.map((envelope) => {
+      try {
+        const key = this.#registry.keyOf(envelope);
+        return key === undefined ? envelope : { ...envelope, key };
+      } catch (err) {
+        const { id, type, requestId } = envelope;
+        this.logger.warn({ err, eventId: id, eventType: type, requestId }, 'follow-up event has no valid key');
+        return envelope;
+      }
+    });
+  }
 
   draftEvent(
     cause: Cause,
@@ -219,13 +270,15 @@ class HubRuntime implements Hub, HandlerHost {
   }
 
   /** A handler that still runs may emit while the hub drains. */
-  #checkAccepting(operation: string, { cause }: EmitOptions = {}): void {
+  #checkAccepting(operation: string, { cause }: Pick<EmitOptions, 'cause'> = {}): void {
     if (cause === undefined) this.#lifecycle.checkEmitting(operation);
     else this.#lifecycle.checkNotStopped(operation);
   }
 
   async #consume(): Promise<void> {
     await loadOpenTelemetry();
+    const scheduler = new Scheduler(this.#registry.schedules, this);
+    await scheduler.check();
     const { subscriptions, onDelivery } = createSubscriptions(this.#registry, this);
     await this.transport.start({
       concurrency: this.#concurrency,
@@ -237,11 +290,20 @@ class HubRuntime implements Hub, HandlerHost {
       this.transport,
       subscriptions.map(({ type }) => type),
     );
+    this.#scheduler = scheduler;
+    try {
+      await scheduler.open();
+    } catch (error) {
+      this.#stopObserving();
+      await this.transport.close({ drainMs: 0 });
+      throw error;
+    }
   }
 
   async #stop(drainMs: number): Promise<StopResult> {
     if (this.#lifecycle.state === 'starting') await this.#starting?.catch(() => {}); // the caller of `start` receives it
     this.#lifecycle.state = 'stopping';
+    this.#scheduler?.stop();
     this.#stopObserving();
     try {
       return await this.transport.close({ drainMs });

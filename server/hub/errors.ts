@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type ErrorInfo, HubError, quote, type SchemaIssue } from '../errors.js';
+import { type ErrorInfo, HubError, messageOf, quote, type SchemaIssue } from '../errors.js';
 
 /** The event type is not registered on the hub. */
 export class UnknownEventError extends HubError {
@@ -103,6 +103,35 @@ export class SchemaValidationError extends HubError {
     const more = issues.length > 5 ? ' and more' : '';
     super('ERR_SCHEMA_VALIDATION', `payload of ${quote(type)} does not match its schema: ${shown.join('; ')}${more}`);
     this.issues = issues;
+  }
+}
+
+/** The event's `key` function threw, or its return value is not a key. */
+export class InvalidKeyError extends HubError {
+  constructor(type: string, cause: unknown) {
+    super('ERR_INVALID_KEY', `key of ${quote(type)} is not valid: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** `emitMany` was rejected after a part of its events was accepted. */
+export class PartialEmitError extends HubError {
+  /** Number of events that were accepted, from the first one on. */
+  readonly accepted: number;
+
+  constructor(type: string, accepted: number, total: number, cause: unknown) {
+    super(
+      'ERR_PARTIAL_EMIT',
+      `emitMany accepted the first ${accepted} of ${total} events of ${quote(type)}: ${messageOf(cause)}; emit the others again`,
+      { cause },
+    );
+    this.accepted = accepted;
+  }
+}
+
+/** The event was cancelled with `hub.cancel`. */
+export class CancelledError extends HubError {
+  constructor(type: string) {
+    super('ERR_CANCELLED', `event of type ${quote(type)} was cancelled before it started`);
   }
 }
 

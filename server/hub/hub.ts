@@ -2,8 +2,9 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Logger } from '../transports/logger.js';
 import type { EventMetrics, FailureRecord } from '../transports/stats.js';
 import type { Transport, TransportManager } from '../transports/transport.js';
+import type { EventDefinition, EventSettings } from './events/create-event.js';
 import type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './events/dead-letters.js';
-import type { Emit, EmitOptions } from './events/emit.js';
+import type { Emit, EmitMany, EmitOptions } from './events/emit.js';
 import type { EventConfig } from './events/event.js';
 import type { EventRef } from './events/event-ref.js';
 import type { JsonSchema } from './events/schema.js';
@@ -12,6 +13,7 @@ import type { RunIntrospection, RunQuery } from './introspection/run-introspecti
 import type { AnyWorkflow } from './runs/workflow.js';
 import type { WorkflowHandle } from './runs/workflow-handle.js';
 import type { WorkflowRef } from './runs/workflow-ref.js';
+import type { ScheduleConfig } from './schedules/schedule.js';
 
 /** Options of `createHub`. */
 export interface HubOptions {
@@ -52,10 +54,15 @@ export interface Hub {
   readonly logger: Logger;
   readonly transport: TransportManager;
   /**
-   * Registers an event type. Call it before `start`.
+   * Registers an event type, here one that `createEvent` defined. Call it before `start`.
    *
    * @throws {InvalidOptionError | DuplicateNameError | InvalidSchemaError | HubStartedError}
    */
+  event<TInput, TPayload>(
+    definition: EventDefinition<TInput, TPayload>,
+    settings?: EventSettings<TPayload>,
+  ): EventDefinition<TInput, TPayload>;
+  /** Registers an event type whose payload has the type of its schema. Throws the same errors. */
   event<TSchema extends StandardSchemaV1>(
     config: Omit<EventConfig<StandardSchemaV1.InferOutput<TSchema>>, 'schema'> & { schema: TSchema },
   ): EventRef<StandardSchemaV1.InferInput<TSchema>>;
@@ -66,12 +73,35 @@ export interface Hub {
   /** Registers a workflow. Call it before `start`. @throws {DuplicateNameError | HubStartedError} */
   workflow<TWorkflow extends AnyWorkflow>(workflow: TWorkflow): TWorkflow;
   /**
-   * Checks follow-ups and triggers, then starts to consume events.
+   * Registers a schedule, which emits an event or starts a workflow at each of its due times: exactly one per due time
+   * over all processes of the service. Call it before `start`, in every process that may run it. A due time waits up to
+   * a minute for a process to claim it; then it is missed, see `catchUp`. Of processes with different definitions the
+   * one that started last holds.
+   *
+   * @example
+   * ```ts
+   * hub.schedule({ name: 'nightly-report', cron: '0 2 * * *', timeZone: 'Europe/Oslo', emit: reportDue, payload: {} });
+   * hub.schedule({ name: 'poll', everyMs: 60_000, start: fulfil, payload: (dueAt) => ({ until: dueAt.toISOString() }) });
+   * ```
+   * @throws {InvalidOptionError | DuplicateNameError | HubStartedError}
+   */
+  schedule<TPayload>(config: ScheduleConfig<TPayload>): void;
+  /**
+   * Checks follow-ups, triggers and schedules, then starts to consume events.
    *
    * @throws {UnknownEventError | EventCycleError | HubStartedError | HubStoppedError}
    */
   start(): Promise<void>;
   emit: Emit;
+  emitMany: EmitMany;
+  /**
+   * Ends an event of this hub's service that has not started or waits for a retry. It fails with {@link CancelledError},
+   * leaves no dead letter, and emits `onFailure` and `onComplete`. Returns `false` if the event runs, has ended or is
+   * unknown. A run that started is cancelled with `run.cancel`.
+   *
+   * @throws {InvalidOptionError | HubNotStartedError | HubStoppedError | HubObserverError}
+   */
+  cancel(id: string): Promise<boolean>;
   /**
    * Starts a run of a workflow. Resolves when the run is accepted.
    *

@@ -25,12 +25,12 @@ export function createSubscriptions({ events, workflows }: Definitions, host: Ha
   const subscriptions: Subscription[] = [];
   for (const event of events) {
     if (!isHandled(event)) continue;
-    const { type, concurrency, rate } = event;
+    const { type, concurrency } = event;
     handlers.set(type, (delivery) => new Attempt(event, delivery, host).run());
     subscriptions.push({
       type,
       ...(concurrency !== undefined && { concurrency }),
-      ...(rate !== undefined && { rate }),
+      ...createLimits(event),
     });
   }
   for (const workflow of workflows) {
@@ -48,6 +48,25 @@ export function createSubscriptions({ events, workflows }: Definitions, host: Ha
   // Transports deliver only subscribed types, so every type has a handler.
   const consume = (delivery: Delivery): void => handlers.get(delivery.envelope.type)?.(delivery);
   return { subscriptions, onDelivery: (delivery) => observeDelivery(delivery, service, consume) };
+}
+
+/** Creates the limits on starts of an event type and of its keys. */
+function createLimits(event: RegisteredEvent): Pick<Subscription, 'rate' | 'perKey' | 'debounce'> {
+  const { key, concurrencyPerKey, rate, debounceMs, debounceMaxMs } = event;
+  const limit = rate && { max: rate.max, perMs: rate.perMs };
+  const isPerKey = rate?.perKey === true;
+  return {
+    ...(limit !== undefined && !isPerKey && { rate: limit }),
+    ...(key !== undefined && {
+      perKey: {
+        ...(concurrencyPerKey !== undefined && { concurrency: concurrencyPerKey }),
+        ...(limit !== undefined && isPerKey && { rate: limit }),
+      },
+    }),
+    ...(debounceMs !== undefined && {
+      debounce: { ms: debounceMs, ...(debounceMaxMs !== undefined && { maxMs: debounceMaxMs }) },
+    }),
+  };
 }
 
 function isHandled(event: RegisteredEvent): event is HandledEvent {

@@ -19,6 +19,7 @@ export function sumCounts(all: readonly ServiceTypeCounts[]): Counts {
     received,
     completed,
     failed,
+    cancelled: sum((counts) => counts.cancelled),
     pending: received - completed - failed,
     active: sum((counts) => counts.active),
     suspended: sum((counts) => counts.suspended),

@@ -1,35 +1,12 @@
 import type { ErrorInfo } from '../errors.js';
 import type { Clock } from './clock.js';
+import type { Envelope } from './envelope.js';
 import type { KeyValueStore } from './key-value-store.js';
 import type { Logger } from './logger.js';
+import type { ScheduleRecord, ScheduleStore } from './schedules.js';
 import type { Counts, EventMetrics, FailureRecord } from './stats.js';
 
-/** An event as transports store and deliver it. */
-export interface Envelope {
-  readonly id: string;
-  readonly type: string;
-  /** The payload as JSON. */
-  readonly body: string;
-  readonly requestId: string;
-  /** Number of events in the causal chain before this one; 0 for an event from outside. */
-  readonly depth: number;
-  /** Minimum time from acceptance to the first attempt, in milliseconds. */
-  readonly delayMs: number;
-  /** Events with a higher priority start first within their type. */
-  readonly priority: number;
-  /** Number of replays as a dead letter. */
-  readonly replays: number;
-  /** Deduplication id: for `windowMs` the transport does not accept another event of the type with the same id. */
-  readonly dedupe: { readonly id: string; readonly windowMs: number } | undefined;
-  /** Trace context, as the application's propagator wrote it. */
-  readonly trace?: Readonly<Record<string, string>> | undefined;
-  /** Value of the type's `key` function, computed at emit. Waits and limits per key match on it. */
-  readonly key?: string | undefined;
-  /** Id of the event or run whose handler, step or outcome emitted this event. */
-  readonly causeId?: string | undefined;
-  /** Wait of another run of the same service that the end of this run resolves. */
-  readonly parent?: { readonly type: string; readonly id: string; readonly wait: string } | undefined;
-}
+export type { Envelope } from './envelope.js';
 
 /** Result of publishing an envelope. */
 export interface Receipt {
@@ -56,6 +33,16 @@ export interface Subscription {
   readonly concurrency?: number;
   /** Limit on starts, over all connections of the service. */
   readonly rate?: RateLimit;
+  /**
+   * Keys take turns, and these limits hold for each key, over all connections of the service. An event takes a slot of
+   * its key from its first start until it ends, retries and suspensions included. Absent if the type has no `key`.
+   */
+  readonly perKey?: { readonly concurrency?: number; readonly rate?: RateLimit };
+  /**
+   * Delay an event until no other event of its key arrived for `ms`, at most `maxMs`. Until then another event replaces
+   * its payload and counts as deduplicated.
+   */
+  readonly debounce?: { readonly ms: number; readonly maxMs?: number };
   /** Retain a {@link RunRecord} of each pending event, and of ended ones as `retain` says. */
   readonly keepsRuns?: boolean;
   /** Ended runs to keep. @default 50 completed and 200 failed, of any age */
@@ -106,7 +93,7 @@ export interface WaitTimes {
   readonly at: number;
 }
 
-/** How an attempt ended. Follow-ups are published in the same step that records the outcome. */
+/** Outcome of an attempt. The transport publishes `followUps` in the same step that records the outcome. */
 export type Outcome =
   | {
       readonly status: 'completed';
@@ -120,6 +107,8 @@ export type Outcome =
       readonly durationMs: number;
       readonly error: ErrorInfo;
       readonly followUps: readonly Envelope[];
+      /** Counts as {@link Counts.cancelled} too, and leaves neither a failure record nor a dead letter. */
+      readonly cancelled?: boolean;
       /** The thrown value, for observers of the hub. Transports do not store it. */
       readonly thrown?: unknown;
     }
@@ -272,10 +261,12 @@ export interface Overview {
    * and what follows `,"output":` in a checkpoint.
    */
   readonly runs: readonly (readonly RunRecord[])[];
+  /** Schedules of all services. */
+  readonly schedules: readonly ScheduleRecord[];
 }
 
 /** Connection of one service to a transport. */
-export interface TransportManager {
+export interface TransportManager extends ScheduleStore {
   /** Name of the transport: `memory` or `redis`. */
   readonly name: string;
   readonly service: string;
@@ -322,6 +313,11 @@ export interface TransportManager {
    * {@link RunWait.onCancel} of its wait. Returns `already` if the run has ended, `fenced` if it is unknown.
    */
   endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult>;
+  /**
+   * Ends an event of this service that is neither running nor suspended, with the outcome that `conclude` returns for
+   * it. Returns `false` if there is no such event.
+   */
+  cancel(id: string, conclude: (envelope: Envelope) => Outcome): Promise<boolean>;
   /** Returns the descriptions of all open connections in all processes, unordered, at most a few seconds old. */
   registered(): Promise<readonly string[]>;
   /** Returns a string that changes whenever `counts`, `metrics`, `failures` or `overview` change, for one type or all. */

@@ -64,6 +64,37 @@ export interface CtxEmit {
   (type: string, payload: unknown, options?: EmitOptions): Promise<{ readonly id: string }>;
 }
 
+/** Options of `emitMany`. */
+export interface EmitManyOptions<TPayload = unknown> extends Omit<EmitOptions, 'requestId' | 'dedupeId'> {
+  /** Correlation id shared by all events that one request causes. @default the id of the first event */
+  requestId?: string;
+  /** Returns the deduplication id of an event. See {@link EmitOptions.dedupeId}. */
+  dedupeId?: (payload: TPayload, index: number) => string;
+}
+
+/**
+ * Emits several events of one type. Validates all payloads first. Up to 1,000 events and 4 MiB of payloads are accepted
+ * in one round trip, all or none; more are cut into several round trips. Resolves with one receipt per payload, in the
+ * same order.
+ *
+ * @throws {PartialEmitError} if events were accepted before a round trip failed
+ * @throws the errors of {@link Emit} if none was accepted
+ */
+export interface EmitMany {
+  <TPayload>(
+    event: EventRef<TPayload, unknown>,
+    payloads: readonly NoInfer<TPayload>[],
+    options?: EmitManyOptions<NoInfer<TPayload>>,
+  ): Promise<readonly Receipt[]>;
+  (type: string, payloads: readonly unknown[], options?: EmitManyOptions): Promise<readonly Receipt[]>;
+}
+
+/** @throws {InvalidOptionError} */
+export function checkEmitManyOptions(options: EmitManyOptions): void {
+  const check = new OptionChecker(options, ['requestId', 'delayMs', 'dedupeId', 'priority', 'cause'], 'emitMany');
+  check.function('dedupeId', options.dedupeId);
+}
+
 /** @throws {InvalidOptionError} */
 export function checkEmitOptions(options: EmitOptions): void {
   const check = new OptionChecker(options, ['requestId', 'delayMs', 'dedupeId', 'priority', 'cause'], 'emit');

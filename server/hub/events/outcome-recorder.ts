@@ -18,6 +18,8 @@ export interface HandlerHost extends DraftSource {
   eventType(event: EventRef<never, unknown> | string): string;
   /** Returns a registered workflow. @throws {UnknownWorkflowError} */
   findWorkflow(workflow: WorkflowRef<never> | string): AnyWorkflow;
+  /** Adds the keys of their types to follow-up events. */
+  addKeys(envelopes: readonly Envelope[]): readonly Envelope[];
 }
 
 /** Maximum depth of a causal chain of events. */
@@ -96,7 +98,7 @@ export class OutcomeRecorder {
   #end(end: TerminalOutcome, thrown?: unknown, emits: readonly Envelope[] = []): void {
     const { envelope } = this.#delivery;
     // Follow-ups of an event over the depth limit would be over it too.
-    const ending = envelope.depth > maxDepth ? [] : createFollowUps(this.#followUps, envelope, end);
+    const ending = envelope.depth > maxDepth ? [] : this.#host.addKeys(createFollowUps(this.#followUps, envelope, end));
     const followUps = emits.length === 0 ? ending : [...emits, ...ending];
     const durationMs = this.#durationMs();
     if (end.status === 'failed') {

@@ -47,6 +47,7 @@ describe('introspection', () => {
             received: 1,
             completed: 1,
             failed: 0,
+            cancelled: 0,
             pending: 0,
             active: 0,
             retried: 0,
@@ -63,6 +64,7 @@ describe('introspection', () => {
       ],
       workflows: [],
       agents: [],
+      schedules: [],
     });
   });
 

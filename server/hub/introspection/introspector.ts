@@ -1,6 +1,12 @@
+import type { ScheduleRecord } from '../../transports/schedules.js';
 import type { RunRecord, TransportManager, TypeCounts } from '../../transports/transport.js';
 import { workflowType } from '../../transports/workflow-type.js';
 import { version } from '../../version.js';
+import {
+  introspectSchedule,
+  type ScheduleDescription,
+  type ScheduleIntrospection,
+} from '../schedules/schedule-introspection.js';
 import {
   type EventDescription,
   type HubDescription,
@@ -30,7 +36,7 @@ export class Introspector {
 
   /** Reads all registrations with their counts. */
   async read(own: HubDescription, startedAt: number | null): Promise<HubIntrospection> {
-    const { cluster, counts, runs } = await this.#overview(own);
+    const { cluster, counts, runs, schedules } = await this.#overview(own);
     const { service, name, clock } = this.#transport;
     return {
       hub: { service, transport: name, version, startedAt, now: clock.now() },
@@ -44,6 +50,7 @@ export class Introspector {
         return typeCounts === undefined ? [] : [introspectWorkflow(workflow, typeCounts, runs.get(type) ?? [])];
       }),
       agents: cluster.agents,
+      schedules: introspectSchedules(own, this.#running, schedules, clock.now()),
     };
   }
 
@@ -63,14 +70,18 @@ export class Introspector {
       const known = this.#running;
       const cluster = mergeDescriptions(own, known);
       const { types, runTypes } = typesOf(cluster);
-      const { registered, counts, runs } = await this.#transport.overview({ types, runTypes, runLimit: runsShown });
+      const { registered, counts, runs, schedules } = await this.#transport.overview({
+        types,
+        runTypes,
+        runLimit: runsShown,
+      });
       const running = this.#parse(registered);
       const isSame = running.length === known.length && running.every((hub, index) => hub === known[index]);
       const found = isSame ? cluster : mergeDescriptions(own, running);
       const byType = new Map(counts.map((typeCounts, index) => [types[index] ?? '', typeCounts]));
       if (typesOf(found).types.some((type) => !byType.has(type))) continue;
       const runsByType = new Map(runs.map((latest, index) => [runTypes[index] ?? '', latest]));
-      return { cluster: found, counts: byType, runs: runsByType };
+      return { cluster: found, counts: byType, runs: runsByType, schedules };
     }
   }
 
@@ -90,6 +101,7 @@ interface ClusterOverview {
   readonly cluster: Cluster;
   readonly counts: ReadonlyMap<string, TypeCounts>;
   readonly runs: ReadonlyMap<string, readonly RunRecord[]>;
+  readonly schedules: readonly ScheduleRecord[];
 }
 
 /** Returns the types with counts in a cluster, and those with runs. */
@@ -131,6 +143,26 @@ function introspectWorkflow(
       return { ...rest, steps: steps.slice(-shownSteps) };
     }),
   };
+}
+
+/** Returns the schedules of the requesting hub, which may not run, and of all running hubs. */
+function introspectSchedules(
+  own: HubDescription,
+  running: readonly HubDescription[],
+  records: readonly ScheduleRecord[],
+  now: number,
+): readonly ScheduleIntrospection[] {
+  const all = [own, ...running].flatMap(({ service, schedules }) => schedules.map(({ name }) => ({ service, name })));
+  const names = new Map(all.map((schedule) => [JSON.stringify([schedule.service, schedule.name]), schedule]));
+  const ordered = [...names.entries()].sort(([a], [b]) => (a < b ? -1 : 1));
+  return ordered.flatMap(([, { service, name }]) => {
+    const having = (hubs: readonly HubDescription[]): readonly ScheduleDescription[] =>
+      hubs.filter((hub) => hub.service === service).flatMap((hub) => hub.schedules.filter((one) => one.name === name));
+    const description = having([own, ...running])[0];
+    const record = records.find((one) => one.service === service && one.name === name);
+    if (description === undefined) return [];
+    return [introspectSchedule(description, service, having(running).length, record, now)];
+  });
 }
 
 function sum(numbers: Iterable<number>): number {

@@ -61,7 +61,7 @@ export function createWorkflowHandle<TResult>(
       const reason = new WorkflowCancelledError(workflow.name, runId, because);
       const error = errorInfo(reason);
       const followUps = createFollowUps(workflow.followUps, envelope, { status: 'failed', error });
-      const outcome = { status: 'failed', error, durationMs: 0, followUps } as const;
+      const outcome = { status: 'failed', cancelled: true, error, durationMs: 0, followUps } as const;
       const isEnded = (await transport.endRun(type, runId, outcome, reason)) === 'ok';
       if (isEnded) countOutcome('failed', type, transport.service);
       return isEnded;

@@ -1,4 +1,5 @@
 import { describe } from 'vitest';
+import { describeCancel } from './cancel.js';
 import { describeConnections } from './connections.js';
 import { type ContractHarness, contractStage } from './contract-stage.js';
 import { describeDeadLetters } from './dead-letters.js';
@@ -6,7 +7,9 @@ import { describeDeploys } from './deploys.js';
 import { describeEvents } from './events.js';
 import { describeFairness } from './fairness.js';
 import { describeKeyValues } from './key-values.js';
+import { describeKeys } from './keys.js';
 import { describeRuns } from './runs.js';
+import { describeSchedules } from './schedules.js';
 import { describeStatistics } from './statistics.js';
 import { describeSuspensions } from './suspensions.js';
 import { describeWorkerQueues } from './worker-queues.js';
@@ -30,5 +33,10 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
     if (suspendsRuns(name)) describeSuspensions(stage);
     describeStatistics(stage);
     describeKeyValues(stage);
+    // The redis transport has neither keys nor schedules yet.
+    if (name === 'redis') return;
+    describeKeys(stage);
+    describeCancel(stage);
+    describeSchedules(stage);
   });
 }

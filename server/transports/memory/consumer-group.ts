@@ -29,6 +29,8 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
   readonly #host: GroupHost;
   readonly #queues = new Map<string, TypeQueue>();
   readonly #dispatcher: Dispatcher;
+  // Built by the first cancellation: an index of all pending events costs more than those that never cancel should pay.
+  #byId: Map<string, Entry> | undefined;
 
   constructor(service: string, host: GroupHost) {
     this.service = service;
@@ -76,11 +78,26 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     });
   }
 
-  accept(envelope: Envelope, now: number): void {
+  /** Accepts an event, or debounces it. Returns the id of the event that waits in the debounce window. */
+  accept(envelope: Envelope, now: number): string | undefined {
     const queue = this.queue(envelope.type);
-    const entry = admit(queue, envelope, queue.runs === undefined ? undefined : new Map(), now);
-    if (envelope.delayMs > 0) this.#enqueueDelayed(queue, entry, envelope.delayMs);
+    const monotonic = this.#host.clock.monotonic();
+    const debounced = queue.debounce(envelope, monotonic);
+    if (debounced !== undefined) {
+      this.#dispatcher.serveAt(queue, debounced.dueAt);
+      return debounced.entry.envelope.id;
+    }
+    const entry = this.#admit(queue, envelope, queue.runs === undefined ? undefined : new Map(), now);
+    const windowEnd = queue.openWindow(entry, monotonic);
+    if (windowEnd !== undefined) this.#enqueueDelayed(queue, entry, windowEnd - monotonic);
+    else if (envelope.delayMs > 0) this.#enqueueDelayed(queue, entry, envelope.delayMs);
     else this.#enqueue(queue, entry);
+    return undefined;
+  }
+
+  /** Returns whether `accept` would debounce the event, so that it needs no room. */
+  debounces(envelope: Envelope): boolean {
+    return this.findQueue(envelope.type)?.hasWindow(envelope) === true;
   }
 
   hasDeadLetter(id: string): boolean {
@@ -93,13 +110,14 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     const dead = queue?.deadLetters.take(id);
     if (queue === undefined || dead === undefined) return;
     const { envelope, checkpoints } = dead;
-    this.#enqueue(queue, admit(queue, { ...envelope, replays: envelope.replays + 1 }, checkpoints, now));
+    this.#enqueue(queue, this.#admit(queue, { ...envelope, replays: envelope.replays + 1 }, checkpoints, now));
   }
 
   record(delivery: MemoryDelivery, outcome: Outcome): void {
     const { queue, entry } = delivery;
     delivery.release();
-    if (outcome.status === 'failed') queue.deadLetters.add(entry, outcome.error, this.#host.clock.now());
+    if (outcome.status === 'failed' && outcome.cancelled !== true)
+      queue.deadLetters.add(entry, outcome.error, this.#host.clock.now());
     this.#conclude(queue, entry, outcome);
   }
 
@@ -144,7 +162,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       entry.isSuspended = false;
       queue.stats.countSuspended(-1);
     } else {
-      queue.remove(entry);
+      queue.remove(entry, this.#host.clock.monotonic());
     }
     const waits = this.#host.waits.drop(entry);
     this.#conclude(queue, entry, outcome);
@@ -156,7 +174,12 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     const { type, id } = wait.run;
     const entry = this.#queues.get(type)?.runs?.entry(id);
     if (entry === undefined || entry.ended) return;
-    this.endRun(type, entry, { status: 'failed', durationMs: 0, error, followUps: wait.onCancel ?? [] }, reason);
+    this.endRun(
+      type,
+      entry,
+      { status: 'failed', cancelled: true, durationMs: 0, error, followUps: wait.onCancel ?? [] },
+      reason,
+    );
   }
 
   #resume(queue: TypeQueue, entry: Entry): void {
@@ -172,6 +195,25 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     }
     entry.isSuspended = true;
     queue.stats.countSuspended(1);
+  }
+
+  /** Ends an event that waits; `false` if no event with this id does. */
+  cancel(id: string, conclude: (envelope: Envelope) => Outcome): boolean {
+    const entry = this.#pendingById().get(id);
+    if (entry === undefined || entry.lease !== undefined || entry.isSuspended) return false;
+    const queue = this.queue(entry.envelope.type);
+    queue.remove(entry, this.#host.clock.monotonic());
+    this.#conclude(queue, entry, conclude(entry.envelope));
+    return true;
+  }
+
+  #pendingById(): Map<string, Entry> {
+    if (this.#byId !== undefined) return this.#byId;
+    this.#byId = new Map();
+    const running = this.#dispatcher.running();
+    const waiting = [...this.#queues.values()].flatMap((queue) => [...queue.pending()]);
+    for (const entry of [...waiting, ...running]) this.#byId.set(entry.envelope.id, entry);
+    return this.#byId;
   }
 
   #queueOfDeadLetter(id: string): TypeQueue | undefined {
@@ -193,14 +235,18 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       this.#dispatcher.serve(queue);
       return;
     }
-    stats.durations.add(outcome.durationMs);
+    const isCancelled = outcome.status === 'failed' && outcome.cancelled === true;
+    if (!isCancelled) stats.durations.add(outcome.durationMs);
     if (outcome.status === 'retry') {
       entry.attempt += 1;
       stats.countRetried();
       this.#enqueueDelayed(queue, entry, outcome.delayMs);
     } else {
       entry.ended = true;
-      if (outcome.status === 'completed') stats.countCompleted(now);
+      this.#byId?.delete(envelope.id);
+      queue.releaseKey(entry, this.#host.clock.monotonic());
+      if (isCancelled) stats.countCancelled();
+      else if (outcome.status === 'completed') stats.countCompleted(now);
       else stats.countFailed(now, envelope.id, attempt, outcome.error);
       this.#host.waits.drop(entry);
       queue.runs?.end(envelope.id, outcome, now);
@@ -252,19 +298,21 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     for (const delivery of running) delivery.revoke(new ShutdownError());
     return running.length;
   }
-}
 
-function admit(queue: TypeQueue, envelope: Envelope, checkpoints: Entry['checkpoints'], now: number): Entry {
-  const entry: Entry = {
-    envelope,
-    attempt: 1,
-    ended: false,
-    lease: undefined,
-    checkpoints,
-    waits: undefined,
-    isSuspended: false,
-  };
-  queue.runs?.accept(entry, now);
-  queue.stats.countReceived(now);
-  return entry;
+  #admit(queue: TypeQueue, envelope: Envelope, checkpoints: Entry['checkpoints'], now: number): Entry {
+    const entry: Entry = {
+      envelope,
+      attempt: 1,
+      ended: false,
+      lease: undefined,
+      holdsKey: false,
+      checkpoints,
+      waits: undefined,
+      isSuspended: false,
+    };
+    this.#byId?.set(envelope.id, entry);
+    queue.runs?.accept(entry, now);
+    queue.stats.countReceived(now);
+    return entry;
+  }
 }

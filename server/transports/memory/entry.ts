@@ -3,12 +3,15 @@ import type { DelayedItem } from './queues/delay-queue.js';
 
 /** An accepted event until its outcome is recorded. */
 export interface Entry {
-  readonly envelope: Envelope;
+  /** Replaced while the event waits in its debounce window. */
+  envelope: Envelope;
   /** The next or the running attempt, from 1. */
   attempt: number;
   ended: boolean;
   /** The lease of the running attempt. */
   lease: Lease | undefined;
+  /** The entry takes a slot of its key: from its first start until it ends. */
+  holdsKey: boolean;
   readonly checkpoints: Map<string, string> | undefined;
   /** Open waits of a run by key. */
   waits: Map<string, StoredWait> | undefined;

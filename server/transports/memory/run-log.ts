@@ -73,6 +73,11 @@ export class RunLog {
     return this.#runs.get(id)?.entry;
   }
 
+  /** Entries of the runs that have not ended. */
+  *pending(): Iterable<Entry> {
+    for (const { entry } of this.#runs.values()) if (!entry.ended) yield entry;
+  }
+
   record(id: string, service: string): RunRecord | undefined {
     const run = this.#runs.get(id);
     return run === undefined ? undefined : toRecord(run, service);

@@ -15,6 +15,7 @@ export class TypeStats {
   received = 0;
   completed = 0;
   failed = 0;
+  cancelled = 0;
   active = 0;
   suspended = 0;
   retried = 0;
@@ -79,6 +80,12 @@ export class TypeStats {
     this.#countInMinute(now, 3);
     this.failures.unshift({ id, at: now, attempt, name, message });
     if (this.failures.length > keptFailures) this.failures.pop();
+    this.markChanged();
+  }
+
+  countCancelled(): void {
+    this.failed += 1;
+    this.cancelled += 1;
     this.markChanged();
   }
 

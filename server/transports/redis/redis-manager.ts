@@ -3,6 +3,7 @@ import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import { type Clock, systemClock } from '../clock.js';
 import type { KeyValueStore } from '../key-value-store.js';
 import type { Logger } from '../logger.js';
+import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
 import type { EventMetrics, FailureRecord } from '../stats.js';
 import type {
   CloseResult,
@@ -26,6 +27,7 @@ import { JobConsumer } from './consuming/job-consumer.js';
 import { deadLettersScript, readDeadLetters } from './dead-letters/read-dead-letters.js';
 import { replay } from './dead-letters/replay.js';
 import { RedisKeyValueStore } from './key-values/redis-key-value-store.js';
+import { checkKeysSupported, keysUnsupported } from './keys-unsupported.js';
 import { DataEpoch } from './membership/data-epoch.js';
 import { descriptionsScript, Fleet } from './membership/fleet.js';
 import { Membership } from './membership/membership.js';
@@ -93,6 +95,7 @@ export class RedisManager implements TransportManager {
 
   async #start(options: ConsumeOptions): Promise<void> {
     const { subscriptions } = options;
+    checkKeysSupported(subscriptions);
     const { service } = this;
     const parts = { service, settings: this.#settings, logger: this.#logger, commands: this.#commands };
     await this.#commands.run((client) => checkServer(client, this.#logger), { isRepeatable: true });
@@ -177,6 +180,23 @@ export class RedisManager implements TransportManager {
     return readCommitResult(
       await this.#commands.run((client) => endRunScript.run(client, this.#settings.prefix, args)),
     );
+  }
+
+  async cancel(_id: string): Promise<boolean> {
+    throw keysUnsupported('hub.cancel');
+  }
+
+  async schedules(): Promise<readonly ScheduleRecord[]> {
+    return [];
+  }
+
+  async openSchedules(openings: readonly ScheduleOpening[]): Promise<boolean> {
+    if (openings.length > 0) throw keysUnsupported('hub.schedule');
+    return true;
+  }
+
+  async claim(_claim: ScheduleClaim): Promise<ClaimResult> {
+    throw keysUnsupported('hub.schedule');
   }
 
   async registered(): Promise<readonly string[]> {

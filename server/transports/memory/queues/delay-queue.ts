@@ -7,9 +7,11 @@ export interface DelayedItem<T> {
   index: number;
 }
 
-/** Items by due time, first in first out among equal times: a binary heap. */
+/** Items by due time, first in first out among equal times: a binary heap. An item is in the queue at most once. */
 export class DelayQueue<T> {
   readonly #heap: DelayedItem<T>[] = [];
+  // Built by the first removal by item: most queues never remove one so.
+  #byItem: Map<T, DelayedItem<T>> | undefined;
   #order = 0;
 
   /** Due time of the first item; `undefined` if the queue is empty. */
@@ -19,6 +21,7 @@ export class DelayQueue<T> {
 
   push(item: T, dueAt: number): DelayedItem<T> {
     const delayed = { dueAt, order: this.#order++, item, index: this.#heap.length };
+    this.#byItem?.set(item, delayed);
     this.#rise(delayed, delayed.index);
     return delayed;
   }
@@ -31,14 +34,23 @@ export class DelayQueue<T> {
     return first.item;
   }
 
-  remove(item: T): void {
-    const delayed = this.#heap.find((entry) => entry.item === item);
+  /** Returns whether the item was in the queue. */
+  remove(item: T): boolean {
+    this.#byItem ??= new Map(this.#heap.map((delayed) => [delayed.item, delayed]));
+    const delayed = this.#byItem.get(item);
     if (delayed !== undefined) this.delete(delayed);
+    return delayed !== undefined;
+  }
+
+  /** All items, in no order. */
+  *items(): Iterable<T> {
+    for (const { item } of this.#heap) yield item;
   }
 
   /** Removes an item by its place, in O(log n). */
   delete(delayed: DelayedItem<T>): void {
     const { index } = delayed;
+    this.#byItem?.delete(delayed.item);
     const last = index === -1 ? undefined : this.#heap.pop();
     delayed.index = -1;
     if (last === undefined || last === delayed) return;

@@ -61,6 +61,7 @@ function readServiceType(text: string): { readonly service: string; readonly cou
     counts: {
       active: readNumber(active),
       suspended: 0,
+      cancelled: 0,
       received: readNumber(received),
       completed: readNumber(completed),
       failed: readNumber(failed),

@@ -44,6 +44,7 @@ export function readMetrics(type: string, reply: unknown): EventMetrics {
       failed: count('failed'),
       active: readNumber(active),
       suspended: 0,
+      cancelled: 0,
       retried: count('retried'),
       lastReceivedAt: at('lastReceivedAt'),
       lastFailedAt: at('lastFailedAt'),
