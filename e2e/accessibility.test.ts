@@ -28,16 +28,16 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await expectAccessible(page);
     });
 
-    test('an open panel, with the table of its chart', async ({ page, serve }) => {
+    test('open panel with the data of its chart', async ({ page, serve }) => {
       const { origin, hub } = await serve({ register: registerShop });
       await hub.emit('order.created', {});
       await page.goto(`${origin}/#/events/payment.requested`);
       await expect(eventPanel(page, 'payment.requested')).toContainText('card declined');
-      await page.getByText('Show as a table').last().click();
+      await page.getByText('View data').last().click();
       await expectAccessible(page);
     });
 
-    test('the list of shortcuts', async ({ page, serve }) => {
+    test('keyboard shortcuts', async ({ page, serve }) => {
       const { origin } = await serve({ register: registerShop });
       await page.goto(origin);
       await page.getByRole('button', { name: 'Keyboard shortcuts' }).click();
@@ -45,7 +45,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await expectAccessible(page);
     });
 
-    test('nothing registered, and nothing that matches', async ({ page, serve }) => {
+    test('empty hub and empty search', async ({ page, serve }) => {
       const empty = await serve();
       for (const [hash, title] of [
         ['#/', 'No event types yet'],
@@ -58,29 +58,29 @@ for (const colorScheme of ['light', 'dark'] as const) {
       }
       const full = await serve({ register: registerShop });
       await page.goto(`${full.origin}/#/?q=nowhere`);
-      await expect(page.getByRole('heading', { name: 'Nothing matches' })).toBeVisible();
+      await expect(page.getByRole('heading', { name: 'No event types match.' })).toBeVisible();
       await expectAccessible(page);
     });
 
-    test.describe('while the server is away', () => {
+    test.describe('while the server is down', () => {
       test.use({ expectsOutages: true });
 
-      test('before the first answer, and stale', async ({ page, serve }) => {
+      test('before the first response, and stale', async ({ page, serve }) => {
         const dashboard = await serve({ register: registerShop });
-        const answering = dashboard.front;
-        dashboard.front = ({ url = '' }) => url.includes('/api/');
+        const passThrough = dashboard.intercept;
+        dashboard.intercept = ({ url = '' }) => url.includes('/api/');
         await page.goto(`${dashboard.origin}/#/?every=1`);
         await expectConnection(page, 'Connecting');
         await expectAccessible(page);
-        dashboard.front = answering;
+        dashboard.intercept = passThrough;
         await page.getByRole('button', { name: 'Refresh now' }).click();
         await expectConnection(page, 'Live');
-        dashboard.front = ({ url = '' }) => url.includes('/api/');
-        await expect(page.getByRole('region', { name: 'Connection' })).toContainText('The server is slow to answer.');
+        dashboard.intercept = ({ url = '' }) => url.includes('/api/');
+        await expect(page.getByRole('region', { name: 'Connection' })).toContainText('The server is slow to respond.');
         await expectAccessible(page);
       });
 
-      test('the last data, with the panel open', async ({ page, serve }) => {
+      test('lost connection with an open panel', async ({ page, serve }) => {
         const dashboard = await serve({ register: registerShop });
         await page.goto(`${dashboard.origin}/#/?every=1`);
         await expectConnection(page, 'Live');
@@ -96,7 +96,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   });
 }
 
-test('in colours that a person has chosen, what is chosen on the page is outlined', async ({ page, serve }) => {
+test('forced colours outline the open row and the active filter', async ({ page, serve }) => {
   await page.emulateMedia({ forcedColors: 'active' });
   const { origin } = await serve({ register: registerShop });
   await page.goto(`${origin}/#/events/stock.low`);
@@ -109,7 +109,7 @@ test('in colours that a person has chosen, what is chosen on the page is outline
   await expectAccessible(page);
 });
 
-test('nothing moves by itself for those who ask for less motion', async ({ page, serve }) => {
+test('reduced motion stops animations', async ({ page, serve }) => {
   const { origin, hub } = await serve({
     register: (shop) => {
       const handler = (): Promise<never> => new Promise(() => {});

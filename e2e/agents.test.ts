@@ -4,7 +4,7 @@ import { expectAccessible } from './expect-accessible.js';
 import { expect, test } from './fixtures.js';
 import { eventRow, expectCounts } from './page-parts.js';
 
-/** A hub on which one agent handles an event type, and with another a workflow; all of their answers are scripted. */
+/** Registers an agent that handles an event type, and a pipeline of two agents, all with scripted responses. */
 function registerSupport(hub: Hub): void {
   const registry = createAgentRegistry();
   const triage = createAgent({
@@ -13,7 +13,7 @@ function registerSupport(hub: Hub): void {
     systemPrompt: 'Sort.',
     provider: scriptedProvider([
       { content: 'urgent', usage: { promptTokens: 12_000, completionTokens: 345, totalTokens: 12_345 } },
-      { error: new Error('the model is away') },
+      { error: new Error('the model is unavailable') },
     ]),
     model: { model: 'small-1' },
     registry,
@@ -42,7 +42,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   test.describe(`in the ${colorScheme} theme`, () => {
     test.use({ colorScheme });
 
-    test('agents are cards with their runs and tokens, linked with what they run for', async ({ page, serve }) => {
+    test('agents are cards with runs and tokens that link to their users', async ({ page, serve }) => {
       const { origin, hub } = await serve({ register: registerSupport });
       await page.goto(`${origin}/#/?every=1`);
       await hub.emit('ticket.created', 'Where is my order?');
@@ -69,7 +69,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   });
 }
 
-test('a step of a pipeline leads to its agent, and the agent to its steps', async ({ page, serve }) => {
+test('a pipeline step links to its agent, and the agent to its steps', async ({ page, serve }) => {
   const { origin } = await serve({ register: registerSupport });
   await page.goto(`${origin}/#/workflows`);
   const steps = page.getByRole('list', { name: 'answer, from start to end' }).getByRole('listitem');

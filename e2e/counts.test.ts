@@ -12,7 +12,7 @@ function registerShop(hub: Hub): void {
   });
 }
 
-test('counts rise on screen while events flow', async ({ page, serve }) => {
+test('counts rise while events flow', async ({ page, serve }) => {
   const { origin, hub } = await serve({ register: registerShop });
   await page.goto(`${origin}/#/?every=1`);
   const row = eventRow(page, 'order.created');
@@ -29,7 +29,7 @@ test('counts rise on screen while events flow', async ({ page, serve }) => {
   await expectConnection(page, 'Live');
 });
 
-test('a type that fails turns to Failing', async ({ page, serve }) => {
+test('a type with a failure is Failing', async ({ page, serve }) => {
   const { origin, hub } = await serve({ register: registerShop });
   await page.goto(`${origin}/#/?every=1`);
   const row = eventRow(page, 'payment.requested');

@@ -3,16 +3,16 @@ import { type DashboardSetup, type RunningDashboard, startDashboard } from './st
 import { watchPage } from './watch-page.js';
 
 interface Fixtures {
-  /** Whether requests are made to fail in this test. */
+  /** True if the test makes requests fail. */
   readonly expectsOutages: boolean;
-  /** Starts a dashboard that lives as long as the test. */
+  /** Starts a dashboard for the duration of the test. */
   readonly serve: (setup?: DashboardSetup) => Promise<RunningDashboard>;
 }
 
-/** Playwright's `test` with a dashboard to open, and a page that must not do what it should not. */
+/** Playwright's `test` with a dashboard, and with a page that is watched for violations. */
 export const test = base.extend<Fixtures>({
   expectsOutages: [false, { option: true }],
-  // Playwright reads the parameter's pattern, and an empty one is no pattern to the linter.
+  // Playwright requires a destructuring pattern, and the linter forbids an empty one.
   serve: async ({ browserName: _ }, use) => {
     const started: RunningDashboard[] = [];
     await use(async (setup = {}) => {
@@ -22,11 +22,11 @@ export const test = base.extend<Fixtures>({
     });
     await Promise.all(started.map((dashboard) => dashboard.kill()));
   },
-  // Needs `serve`, so that the servers are still there when the page is judged.
+  // Depends on `serve`, so that the servers still run when the page is checked.
   page: async ({ page, serve: _, expectsOutages }, use) => {
-    const complaints = watchPage(page, expectsOutages);
+    const violations = watchPage(page, expectsOutages);
     await use(page);
-    expect(complaints).toEqual([]);
+    expect(violations).toEqual([]);
   },
 });
 

@@ -14,10 +14,7 @@ function registerShop(hub: Hub): void {
   });
 }
 
-test('time goes on where nothing happens: what was active turns idle, what failed is long ago', async ({
-  page,
-  serve,
-}) => {
+test('on an idle hub, statuses and ages follow the time', async ({ page, serve }) => {
   const dashboard = await serve({ register: registerShop });
   await dashboard.hub.emit('order.created', {});
   await dashboard.hub.emit('payment.requested', {});
@@ -28,10 +25,10 @@ test('time goes on where nothing happens: what was active turns idle, what faile
   const failure = panel.getByRole('listitem').filter({ hasText: 'card declined' });
   await expect(failure).toContainText(/now|\d s ago/);
 
-  /** Lets a poll happen at a time so far ahead, which finds nothing new. */
-  const pass = async (aheadMs: number): Promise<void> => {
+  /** Waits for a poll at a later time, which returns 304. */
+  const pollLater = async (aheadMs: number): Promise<void> => {
     const statuses: number[] = [];
-    dashboard.front = (_, res) => {
+    dashboard.intercept = (_, res) => {
       res.setHeader('Date', new Date(Date.now() + aheadMs).toUTCString());
       res.on('finish', () => statuses.push(res.statusCode));
       return false;
@@ -40,10 +37,10 @@ test('time goes on where nothing happens: what was active turns idle, what faile
     await expect.poll(() => statuses).toContain(304);
     expect(statuses).not.toContain(200);
   };
-  await pass(2 * minuteMs);
+  await pollLater(2 * minuteMs);
   await expect(failure).toContainText('2 min ago');
   await expect(panel.getByText('Failing')).toBeVisible();
-  await pass(6 * minuteMs);
+  await pollLater(6 * minuteMs);
   await expect(failure).toContainText('6 min ago');
   await expect(panel.getByText('Idle')).toBeVisible();
   await page.keyboard.press('Escape');

@@ -13,7 +13,7 @@ function registerShop(hub: Hub): void {
   hub.event({ type: 'stock.low' });
 }
 
-test('finds a failing event, reads why, copies its link and returns, by keyboard alone', async ({
+test('finds a failing event, opens it, copies its link and returns, with the keyboard only', async ({
   page,
   context,
   serve,
@@ -32,7 +32,7 @@ test('finds a failing event, reads why, copies its link and returns, by keyboard
   await expect(panel.getByRole('heading', { name: 'payment.requested' })).toBeFocused();
   await expect(panel.getByRole('listitem').filter({ hasText: 'card declined' })).toBeVisible();
   await keyboard.press('Tab');
-  await expect(panel.getByRole('button', { name: 'Close' })).toBeFocused();
+  await expect(panel.getByRole('button', { name: 'Close panel' })).toBeFocused();
   await keyboard.press('Tab');
   await expect(panel.getByRole('button', { name: 'Copy link' })).toBeFocused();
   await keyboard.press('Enter');
@@ -43,7 +43,7 @@ test('finds a failing event, reads why, copies its link and returns, by keyboard
   await expect(link).toBeFocused();
 });
 
-test('j and k go through the rows, and stay at the ends', async ({ page, serve }) => {
+test('j and k move through the rows and stop at the ends', async ({ page, serve }) => {
   const { origin } = await serve({ register: registerShop });
   await page.goto(origin);
   const focused = async (type: string): Promise<void> => expect(eventRow(page, type).getByRole('link')).toBeFocused();
@@ -62,10 +62,10 @@ test('j and k go through the rows, and stay at the ends', async ({ page, serve }
   await focused('order.created');
 });
 
-test('groups open and close by keyboard, and the URL keeps it', async ({ page, serve }) => {
+test('groups expand and collapse with the keyboard, and the URL holds the state', async ({ page, serve }) => {
   const { origin } = await serve({ register: registerShop });
   await page.goto(origin);
-  await page.getByRole('button', { name: 'Grouped' }).press('Enter');
+  await page.getByRole('button', { name: 'Group by prefix' }).press('Enter');
   const group = page.getByRole('button', { name: 'payment 1' });
   await expect(group).toHaveAttribute('aria-expanded', 'true');
   await group.press('Enter');
@@ -75,12 +75,12 @@ test('groups open and close by keyboard, and the URL keeps it', async ({ page, s
   await expect(group).toHaveAttribute('aria-expanded', 'false');
   await expect(eventRow(page, 'order.created')).toBeVisible();
   await expect(page).toHaveURL(/group=prefix&closed=payment/);
-  await page.getByRole('button', { name: 'Grouped' }).press('Enter');
+  await page.getByRole('button', { name: 'Group by prefix' }).press('Enter');
   await expect(eventRow(page, 'payment.requested')).toBeVisible();
   await expect(page).toHaveURL(/#\/$/);
 });
 
-test('the first Tab offers to skip to what the page is about', async ({ page, serve }) => {
+test('the first Tab focuses the skip link', async ({ page, serve }) => {
   const { origin } = await serve({ register: registerShop });
   await page.goto(`${origin}/#/?sort=failed`);
   await expect(eventRow(page, 'stock.low')).toBeVisible();
@@ -93,7 +93,7 @@ test('the first Tab offers to skip to what the page is about', async ({ page, se
   await expect(page.getByRole('searchbox')).toBeFocused();
 });
 
-test('the theme and the pace of polling are set by keyboard, and kept', async ({ page, serve }) => {
+test('the theme and the poll interval are set with the keyboard and survive a reload', async ({ page, serve }) => {
   const { origin } = await serve({ register: registerShop });
   await page.goto(origin);
   await page.getByRole('combobox', { name: 'Theme' }).focus();

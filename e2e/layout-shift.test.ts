@@ -4,8 +4,8 @@ import { eventRow, expectConnection, expectCounts } from './page-parts.js';
 
 test.use({ expectsOutages: true });
 
-// Runs in the page: adds up what moved by itself, in the browser's own measure, but for what floats over the page.
-const addUpShifts = `
+// Runs in the page: sums the browser's layout-shift values, without elements that float above the page.
+const sumShifts = `
   globalThis.shift = 0;
   new PerformanceObserver((list) => {
     for (const { value, sources } of list.getEntries()) {
@@ -14,8 +14,8 @@ const addUpShifts = `
   }).observe({ type: 'layout-shift', buffered: true });
 `;
 
-/** What the browser's makers call good ends at 0.1; a row of the header that comes late is 0.3. */
-const tolerated = 0.02;
+/** Maximum shift. Browsers call up to 0.1 good; a header row that appears late causes 0.3. */
+const maxShift = 0.02;
 
 function registerShop(hub: Hub): void {
   hub.event({
@@ -26,27 +26,27 @@ function registerShop(hub: Hub): void {
   });
 }
 
-test('nothing moves when the first answer comes, when the server goes, and when it is back', async ({
+test('the layout does not shift on the first response, on a lost connection, or on recovery', async ({
   page,
   serve,
 }) => {
   const dashboard = await serve({ register: registerShop });
   await dashboard.hub.emit('payment.requested', {});
-  await page.addInitScript(addUpShifts);
-  const answering = dashboard.front;
-  dashboard.front = ({ url = '' }) => url.includes('/api/');
+  await page.addInitScript(sumShifts);
+  const passThrough = dashboard.intercept;
+  dashboard.intercept = ({ url = '' }) => url.includes('/api/');
   await page.goto(`${dashboard.origin}/#/?every=1`);
   await expectConnection(page, 'Connecting');
-  dashboard.front = answering;
+  dashboard.intercept = passThrough;
   await page.getByRole('button', { name: 'Refresh now' }).click();
   await expectCounts(eventRow(page, 'payment.requested'), 1, 0, 1);
-  dashboard.front = ({ url = '' }, res) => {
+  dashboard.intercept = ({ url = '' }, res) => {
     if (!url.includes('/api/')) return false;
     res.writeHead(503).end();
     return true;
   };
   await expect(page.getByRole('region', { name: 'Connection' })).toBeVisible();
-  dashboard.front = answering;
+  dashboard.intercept = passThrough;
   await expectConnection(page, 'Live');
-  expect(await page.evaluate<number>('shift')).toBeLessThan(tolerated);
+  expect(await page.evaluate<number>('shift')).toBeLessThan(maxShift);
 });

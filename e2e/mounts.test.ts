@@ -13,7 +13,7 @@ const registerOrders = (hub: Hub): void => {
   hub.event({ type: 'order.created', handler: () => {} });
 };
 
-/** The page gets both its routes at this address, once so many events were emitted. */
+/** Expects that the page at this URL loads both routes and shows this number of events. */
 async function expectWorks(page: Page, url: string, hub: Hub, events: number): Promise<void> {
   await hub.emit('order.created', {});
   await page.goto(`${url}#/events/order.created`);
@@ -25,7 +25,7 @@ async function expectWorks(page: Page, url: string, hub: Hub, events: number): P
 
 for (const [name, mountIn] of Object.entries(frameworks)) {
   for (const mount of ['/', '/ops/hub'] as const) {
-    test(`works in ${name} at ${mount}, with a slash at its end and without, and behind a proxy`, async ({
+    test(`works in ${name} at ${mount}, with and without trailing slash, and behind a proxy`, async ({
       page,
       serve,
     }) => {
@@ -37,7 +37,7 @@ for (const [name, mountIn] of Object.entries(frameworks)) {
       const proxy = await startStrippingProxy('/team', origin);
       const path = mount === '/' ? '' : mount;
       const behindProxy = `http://127.0.0.1:${portOf(proxy)}/team${path}`;
-      // Of an origin alone the browser itself makes one with a slash.
+      // Browsers add the slash to an origin without a path.
       const direct = path === '' ? [`${origin}/`] : [origin + path, `${origin}${path}/`];
       const urls = [...direct, behindProxy, `${behindProxy}/`];
       for (const [index, url] of urls.entries()) await expectWorks(page, url, hub, index + 1);
@@ -48,7 +48,7 @@ for (const [name, mountIn] of Object.entries(frameworks)) {
   }
 }
 
-test('works where helmet has set all its headers', async ({ page, serve }) => {
+test('works with the headers of helmet', async ({ page, serve }) => {
   const { origin, hub } = await serve({
     register: registerOrders,
     mountIn: (handler) => express().use(helmet()).use('/ops/hub', handler),
@@ -56,16 +56,16 @@ test('works where helmet has set all its headers', async ({ page, serve }) => {
   await expectWorks(page, `${origin}/ops/hub`, hub, 1);
 });
 
-/** A proxy that forwards what is below `prefix`, without it. */
+/** Starts a proxy that forwards paths below `prefix` with the prefix removed. */
 async function startStrippingProxy(prefix: string, target: string): Promise<Server> {
   const proxy = createServer(({ url = '', method, headers }, res) => {
     if (!url.startsWith(prefix)) {
       res.writeHead(404).end();
       return;
     }
-    const forwarded = request(target + (url.slice(prefix.length) || '/'), { method, headers }, (answer) => {
-      res.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(res);
+    const forwarded = request(target + (url.slice(prefix.length) || '/'), { method, headers }, (response) => {
+      res.writeHead(response.statusCode ?? 502, response.headers);
+      response.pipe(res);
     });
     forwarded.end();
   });

@@ -15,7 +15,7 @@ const names = [
   'x'.repeat(300),
 ];
 
-test('any name is shown as it is, opens its panel, and has a link of its own', async ({ page, serve }) => {
+test('any name is shown unchanged, opens its panel and has its own link', async ({ page, serve }) => {
   const { origin, hub } = await serve({
     register: (shop) => {
       for (const type of names) shop.event({ type, handler: () => {} });
@@ -30,7 +30,7 @@ test('any name is shown as it is, opens its panel, and has a link of its own', a
     const panel = eventPanel(page, type);
     await expect(panel.getByRole('heading', { name: type, exact: true })).toBeVisible();
     await expect(panel.getByRole('definition').first()).toHaveText('1');
-    await panel.getByRole('button', { name: 'Close' }).click();
+    await panel.getByRole('button', { name: 'Close panel' }).click();
     await expect(panel).toBeHidden();
   }
   for (const type of names) {
@@ -43,12 +43,12 @@ test('any name is shown as it is, opens its panel, and has a link of its own', a
   expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
 });
 
-test.describe('of a type that there is not', () => {
+test.describe('an unknown event type', () => {
   test.use({ expectsOutages: true });
 
-  test('a link says so', async ({ page, serve }) => {
+  test('is reported in the panel', async ({ page, serve }) => {
     const { origin } = await serve();
     await page.goto(`${origin}/#/events/order.lost`);
-    await expect(eventPanel(page, 'order.lost')).toContainText('No event type of this name is registered.');
+    await expect(eventPanel(page, 'order.lost')).toContainText('No event type with this name is registered.');
   });
 });

@@ -3,7 +3,7 @@ import type { Hub } from 'hubline';
 import type { Locator, Page } from 'playwright/test';
 import { expect, test } from './fixtures.js';
 import { eventPanel, eventRow, expectConnection, expectCounts } from './page-parts.js';
-import type { Front, RunningDashboard } from './start-dashboard.js';
+import type { Interceptor, RunningDashboard } from './start-dashboard.js';
 
 test.use({ expectsOutages: true });
 
@@ -20,7 +20,7 @@ async function openWithFiveEvents(page: Page, { origin, hub }: RunningDashboard)
   return row;
 }
 
-// Runs in the page: collects each number below zero that a cell or a definition shows from then on.
+// Runs in the page: collects every negative number that a cell or a definition shows.
 const collectNegativeNumbers = `(() => {
   const found = [];
   new MutationObserver(() => {
@@ -31,7 +31,7 @@ const collectNegativeNumbers = `(() => {
   return found;
 })()`;
 
-test('the server goes away under the page and comes back with its counters at zero', async ({ page, serve }) => {
+test('the server stops and restarts with its counters at zero', async ({ page, serve }) => {
   const dashboard = await serve({ register: registerOrders });
   const row = await openWithFiveEvents(page, dashboard);
   const negativeNumbers = await page.evaluateHandle(collectNegativeNumbers);
@@ -40,8 +40,8 @@ test('the server goes away under the page and comes back with its counters at ze
 
   await dashboard.kill();
   await expectConnection(page, 'Lost');
-  await expect(banner).toContainText('The server does not answer.');
-  await expect(banner).toContainText(/Data is from .+ old\./);
+  await expect(banner).toContainText('The server does not respond.');
+  await expect(banner).toContainText(/The data is from .+ old\./);
   await expectCounts(row, 5, 5, 0);
 
   await dashboard.restart();
@@ -55,7 +55,7 @@ test('the server goes away under the page and comes back with its counters at ze
   expect(await negativeNumbers.jsonValue()).toEqual([]);
 });
 
-const apiAnswers = (status: number, contentType: string, body: string): Front => {
+const apiResponds = (status: number, contentType: string, body: string): Interceptor => {
   return ({ url = '' }, res) => {
     if (!url.includes('/api/')) return false;
     res.writeHead(status, { 'Content-Type': contentType }).end(body);
@@ -65,53 +65,53 @@ const apiAnswers = (status: number, contentType: string, body: string): Front =>
 
 const outages = [
   {
-    name: 'a sign-in page in place of JSON',
-    front: apiAnswers(200, 'text/html', '<!doctype html><title>Sign in</title>'),
-    message: 'The answer is not JSON. A proxy or a sign-in page may stand in between.',
+    name: 'a sign-in page instead of JSON',
+    intercept: apiResponds(200, 'text/html', '<!doctype html><title>Sign in</title>'),
+    message: 'The response is not JSON. It may come from a proxy or a sign-in page.',
   },
   {
-    name: 'JSON of something else',
-    front: apiAnswers(200, 'application/json', '{"protocol":1,"hub":null}'),
-    message: 'The answer is not what this page expects: body.hub is null, not an object.',
+    name: 'JSON of another shape',
+    intercept: apiResponds(200, 'application/json', '{"protocol":1,"hub":null}'),
+    message: 'The response has an unexpected shape: body.hub is null, expected an object.',
   },
   {
     name: 'a newer protocol',
-    front: apiAnswers(200, 'application/json', '{"protocol":2,"hub":{"name":"shop"}}'),
-    message: "This page reads protocol 1, the server speaks protocol 2. Reload the page to get the server's own.",
+    intercept: apiResponds(200, 'application/json', '{"protocol":2,"hub":{"name":"shop"}}'),
+    message: 'This page reads protocol 1, but the server sends protocol 2. Reload the page to get a matching version.',
   },
   {
     name: '401 from a proxy',
-    front: apiAnswers(401, 'text/html', '<h1>Unauthorized</h1>'),
-    message: 'You are not signed in (401). Sign in, then try again.',
+    intercept: apiResponds(401, 'text/html', '<h1>Unauthorized</h1>'),
+    message: 'You are not signed in (401). Sign in and retry.',
   },
   {
     name: '403',
-    front: apiAnswers(403, 'text/html', '<h1>Forbidden</h1>'),
-    message: 'You may not see this dashboard (403).',
+    intercept: apiResponds(403, 'text/html', '<h1>Forbidden</h1>'),
+    message: 'You have no access to this dashboard (403).',
   },
   {
     name: '503 from a proxy',
-    front: apiAnswers(503, 'text/html', '<h1>Service Unavailable</h1>'),
+    intercept: apiResponds(503, 'text/html', '<h1>Service Unavailable</h1>'),
     message: 'The server is not ready (503).',
   },
 ];
 
-for (const { name, front, message } of outages) {
-  test(`${name} is named, and passes`, async ({ page, serve }) => {
+for (const { name, intercept, message } of outages) {
+  test(`${name} is reported, and the page recovers`, async ({ page, serve }) => {
     const dashboard = await serve({ register: registerOrders });
     const row = await openWithFiveEvents(page, dashboard);
-    const passing = dashboard.front;
-    dashboard.front = front;
+    const passThrough = dashboard.intercept;
+    dashboard.intercept = intercept;
     await expectConnection(page, 'Lost');
     await expect(page.getByRole('region', { name: 'Connection' })).toContainText(message);
     await expectCounts(row, 5, 5, 0);
-    dashboard.front = passing;
+    dashboard.intercept = passThrough;
     await expectConnection(page, 'Live');
     await expect(page.getByRole('region', { name: 'Connection' })).toBeHidden();
   });
 }
 
-test('a session that ends is named, and goes on after signing in', async ({ page, serve }) => {
+test('an expired session is reported, and the page recovers after sign-in', async ({ page, serve }) => {
   const session = { isValid: true };
   const dashboard = await serve({ register: registerOrders, options: { authorize: async () => session.isValid } });
   const row = await openWithFiveEvents(page, dashboard);
@@ -120,37 +120,39 @@ test('a session that ends is named, and goes on after signing in', async ({ page
   await expectConnection(page, 'Lost');
   await expectCounts(row, 5, 5, 0);
   session.isValid = true;
-  await page.getByRole('button', { name: 'Try now' }).click();
+  await page.getByRole('button', { name: 'Retry now' }).click();
   await expectConnection(page, 'Live');
 });
 
-test('a slow server is said to be slow, and its numbers are shown', async ({ page, serve }) => {
-  const server = { answersInMs: 2_000 };
-  const authorize = (): Promise<boolean> => delay(server.answersInMs, true);
+test('a slow server is reported, and its data is shown', async ({ page, serve }) => {
+  const server = { responseMs: 2_000 };
+  const authorize = (): Promise<boolean> => delay(server.responseMs, true);
   const dashboard = await serve({ register: registerOrders, options: { authorize } });
   const row = await openWithFiveEvents(page, dashboard);
   await expect(page.getByRole('banner')).toContainText(/Slow 2\.\d s/);
   await dashboard.hub.emit('order.created', {});
   await expectCounts(row, 6, 6, 0);
-  server.answersInMs = 0;
+  server.responseMs = 0;
   await expectConnection(page, 'Live');
 });
 
-test('a panel whose numbers cannot be read says so, keeps the last ones, and recovers', async ({ page, serve }) => {
+test('a panel whose details fail to load reports it, retains the last ones, and recovers', async ({ page, serve }) => {
   const dashboard = await serve({ register: registerOrders });
   const row = await openWithFiveEvents(page, dashboard);
   await row.getByRole('link').click();
   const panel = eventPanel(page, 'order.created');
   await expect(panel.getByText('None.')).toBeVisible();
-  const passing = dashboard.front;
-  dashboard.front = ({ url = '' }, res) => {
+  const passThrough = dashboard.intercept;
+  dashboard.intercept = ({ url = '' }, res) => {
     if (!url.includes('/api/events/')) return false;
     res.writeHead(500).end();
     return true;
   };
-  const notice = panel.getByText('The server answered with an error (500). What you see is the last good answer.');
+  const notice = panel.getByText(
+    'The server responded with an error (500). The data is from the last successful response.',
+  );
   await expect(notice).toBeVisible();
   await expect(panel.getByText('None.')).toBeVisible();
-  dashboard.front = passing;
+  dashboard.intercept = passThrough;
   await expect(notice).toBeHidden();
 });

@@ -1,11 +1,11 @@
 import { expect, type Locator, type Page } from 'playwright/test';
 
-/** The row of an event type. */
+/** Returns the row of an event type. */
 export function eventRow(page: Page, type: string): Locator {
   return page.getByRole('row').filter({ has: page.getByRole('link', { name: type, exact: true }) });
 }
 
-/** The panel of an event type. */
+/** Returns the panel of an event type. */
 export function eventPanel(page: Page, type: string): Locator {
   return page.getByRole('complementary', { name: type, exact: true });
 }
@@ -18,7 +18,7 @@ export async function expectCounts(row: Locator, received: number, completed: nu
   await expect(cells.nth(3)).toHaveText(String(failed));
 }
 
-/** Waits until the page says so about its connection. */
+/** Waits until the page shows this state of its connection. */
 export async function expectConnection(page: Page, word: 'Connecting' | 'Live' | 'Lost' | 'Paused'): Promise<void> {
   await expect(page.getByRole('banner').getByText(word, { exact: true })).toBeVisible();
 }

@@ -17,7 +17,7 @@ function registerShop(hub: Hub): void {
   hub.event({ type: 'payment.captured' });
 }
 
-test('shows a type in depth, and gives the focus back when it closes', async ({ page, serve }) => {
+test('shows the details of a type and restores the focus when it closes', async ({ page, serve }) => {
   const { origin, hub } = await serve({ register: registerShop });
   for (const isGood of [true, true, false]) await hub.emit('payment.requested', { isGood });
   await page.goto(`${origin}/#/?every=1`);
@@ -35,20 +35,20 @@ test('shows a type in depth, and gives the focus back when it closes', async ({ 
   await expect(panel.locator('dt', { hasText: 'Processes' }).locator('+ dd')).toHaveText('1');
   await expect(panel.getByText('isGood')).toBeVisible();
 
-  await panel.getByText('Show as a table').click();
-  const minutes = panel.getByRole('table', { name: 'Events by the minute over the last hour' }).getByRole('row');
+  await panel.getByText('View data').click();
+  const minutes = panel.getByRole('table', { name: 'Events per minute over the last hour' }).getByRole('row');
   await expect(minutes).toHaveCount(61);
-  // Two rows where a minute has just ended.
+  // The events may fall into two minutes.
   const received = (row: number): Promise<string | null> => minutes.nth(row).getByRole('cell').first().textContent();
   expect(Number(await received(1)) + Number(await received(2))).toBe(3);
 
-  await panel.getByRole('button', { name: 'Close' }).click();
+  await panel.getByRole('button', { name: 'Close panel' }).click();
   await expect(panel).toBeHidden();
   await expect(link).toBeFocused();
   await expect(page).not.toHaveURL(/events/);
 });
 
-test('stands at the right, and below 720 pixels in place of the page', async ({ page, serve }) => {
+test('is at the right, and replaces the page below 720 pixels', async ({ page, serve }) => {
   const { origin } = await serve({ register: registerShop });
   await page.goto(`${origin}/#/events/payment.requested`);
   const panel = eventPanel(page, 'payment.requested');
@@ -62,7 +62,7 @@ test('stands at the right, and below 720 pixels in place of the page', async ({ 
   }
 });
 
-test('follows the events while it is open', async ({ page, serve }) => {
+test('updates while it is open', async ({ page, serve }) => {
   const { origin, hub } = await serve({ register: registerShop });
   await page.goto(`${origin}/#/events/payment.requested?every=1`);
   const panel = eventPanel(page, 'payment.requested');
@@ -72,7 +72,7 @@ test('follows the events while it is open', async ({ page, serve }) => {
   await expect(panel.getByRole('definition').nth(2)).toHaveText('1');
 });
 
-test('leads on to what the type emits, and Escape and Back leave it', async ({ page, serve }) => {
+test('links to the events that the type emits, and Escape and Back close it', async ({ page, serve }) => {
   const { origin } = await serve({ register: registerShop });
   await page.goto(`${origin}/`);
   await eventRow(page, 'payment.requested').getByRole('link').click();

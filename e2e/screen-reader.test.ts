@@ -46,7 +46,7 @@ function registerShop(hub: Hub): void {
   );
 }
 
-/** A shop in which something has completed and something has failed, open at this view. */
+/** Opens this view of a hub with completed and failed events. */
 async function openShop(
   page: Page,
   serve: (setup: DashboardSetup) => Promise<RunningDashboard>,
@@ -60,10 +60,7 @@ async function openShop(
   return dashboard;
 }
 
-test('events: landmarks, headings, named controls, and a table whose rows are named by their type', async ({
-  page,
-  serve,
-}) => {
+test('events: landmarks, headings, labelled controls, and a table with row headers', async ({ page, serve }) => {
   await openShop(page, serve, '#/?every=1');
   await expectCounts(eventRow(page, 'payment.requested'), 1, 0, 1);
   await expect(page.locator('body')).toMatchAriaSnapshot(`
@@ -86,17 +83,17 @@ test('events: landmarks, headings, named controls, and a table whose rows are na
         - definition: "5"
         - term: Failed
         - definition: "1"
-        - region "Events a second":
-          - heading "Events a second" [level=2]
-          - img /Events a second over the last .*; the table below has the numbers/
-          - group: Show as a table
+        - region "Events per second":
+          - heading "Events per second" [level=2]
+          - img /Events per second over the last .*; the table below has the data/
+          - group: View data
       - region "Events":
         - heading "Events" [level=2]
         - searchbox "Search event types"
         - group "Show event types":
           - button "All 4" [pressed]
           - button "Failing 1"
-        - button "Grouped"
+        - button "Group by prefix"
         - table /^Event types/:
           - rowgroup:
             - row:
@@ -115,15 +112,12 @@ test('events: landmarks, headings, named controls, and a table whose rows are na
   `);
 });
 
-test('an event: what it is called, how it stands, what failed, what follows, how it is set', async ({
-  page,
-  serve,
-}) => {
+test('panel: name, status, counts, failures, triggers and settings', async ({ page, serve }) => {
   await openShop(page, serve, '#/events/payment.requested?every=1');
   await expect(eventPanel(page, 'payment.requested')).toMatchAriaSnapshot(`
     - complementary "payment.requested":
       - heading "payment.requested" [level=2]
-      - button "Close"
+      - button "Close panel"
       - text: Failing
       - button "Copy link"
       - button "Copy JSON"
@@ -131,8 +125,8 @@ test('an event: what it is called, how it stands, what failed, what follows, how
       - term: Received
       - definition: "1"
       - heading "Last hour" [level=3]
-      - img "Events by the minute over the last hour; the table below has the numbers"
-      - group: Show as a table
+      - img "Events per minute over the last hour; the table below has the data"
+      - group: View data
       - heading "Duration of attempts" [level=3]
       - heading "Recent failures" [level=3]
       - list:
@@ -143,7 +137,7 @@ test('an event: what it is called, how it stands, what failed, what follows, how
           - paragraph: card declined
           - paragraph:
             - button /^[-0-9a-f]+$/
-      - heading "What follows" [level=3]
+      - heading "Triggers" [level=3]
       - term: On failure
       - definition:
         - link "order.stuck"
@@ -174,7 +168,7 @@ const fulfilGraph = `
             - strong: FatalError
             - text: no such address`;
 
-test('workflows: one article each, whose steps and runs are lists', async ({ page, serve }) => {
+test('workflows: one article each, with lists of steps and runs', async ({ page, serve }) => {
   await openShop(page, serve, '#/workflows?every=1');
   await expect(page.getByRole('region', { name: 'Workflows' })).toMatchAriaSnapshot(`
     - heading "Workflows" [level=2]
@@ -187,7 +181,7 @@ test('workflows: one article each, whose steps and runs are lists', async ({ pag
   `);
 });
 
-test('one workflow: the way back to all, and the same lists', async ({ page, serve }) => {
+test('one workflow: link to all workflows, and the same lists', async ({ page, serve }) => {
   await openShop(page, serve, '#/workflows/fulfil?every=1');
   await expect(page.getByRole('region', { name: 'Workflows' })).toMatchAriaSnapshot(`
     - heading "Workflows" [level=2]
@@ -197,7 +191,7 @@ test('one workflow: the way back to all, and the same lists', async ({ page, ser
   `);
 });
 
-test('agents: one article each, its numbers and what it runs for by name', async ({ page, serve }) => {
+test('agents: one article each, with labelled numbers and links to users', async ({ page, serve }) => {
   await openShop(page, serve, '#/agents?every=1');
   await expect(page.getByRole('region', { name: 'Agents' })).toMatchAriaSnapshot(`
     - heading "Agents" [level=2]
@@ -210,13 +204,13 @@ test('agents: one article each, its numbers and what it runs for by name', async
       - definition: 12.3K
       - term: Model
       - definition: small-1
-      - term: Runs for
+      - term: Used by
       - definition:
         - link "ticket.created"
   `);
 });
 
-test('a hub with nothing registered: why, and the way on', async ({ page, serve }) => {
+test('empty hub: the reason and the next step', async ({ page, serve }) => {
   const { origin } = await serve();
   await page.goto(origin);
   await expect(page.getByRole('region', { name: 'Events' }).last()).toMatchAriaSnapshot(`
@@ -228,7 +222,7 @@ test('a hub with nothing registered: why, and the way on', async ({ page, serve 
   `);
 });
 
-test('the dialogs: named, with their ways out', async ({ page, serve }) => {
+test('dialogs: labels and close buttons', async ({ page, serve }) => {
   await openShop(page, serve, '#/?every=1');
   await expectConnection(page, 'Live');
   await page.getByRole('button', { name: 'Snapshot' }).click();
@@ -237,8 +231,8 @@ test('the dialogs: named, with their ways out', async ({ page, serve }) => {
       - heading "Snapshot" [level=2]
       - paragraph
       - alert
-      - button "Save"
-      - button "Open a file"
+      - button "Save snapshot"
+      - button "Open snapshot"
       - button "Close"
   `);
   await page.keyboard.press('Escape');
@@ -248,15 +242,15 @@ test('the dialogs: named, with their ways out', async ({ page, serve }) => {
       - heading "Keyboard shortcuts" [level=2]
       - term: /
       - definition: Search event types
-      - checkbox "Single-key shortcuts are on" [checked]
+      - checkbox "Enable single-key shortcuts" [checked]
       - button "Close"
   `);
 });
 
-test.describe('while the server is away', () => {
+test.describe('while the server is down', () => {
   test.use({ expectsOutages: true });
 
-  test('what is wrong is a region of its own, and is announced', async ({ page, serve }) => {
+  test('a lost connection is a region and is announced', async ({ page, serve }) => {
     const dashboard = await openShop(page, serve, '#/?every=1');
     await expectConnection(page, 'Live');
     await dashboard.kill();
@@ -269,23 +263,23 @@ test.describe('while the server is away', () => {
           - table /^Event types/
       - region "Connection":
         - paragraph:
-          - strong: The server does not answer.
-          - text: /Data is from .* old\\./
-        - button "Try now"
+          - strong: The server does not respond.
+          - text: /The data is from .* old\\./
+        - button "Retry now"
       - status: /The connection is lost\\./
     `);
   });
 
-  test('a server that has stopped answering is stale, in words', async ({ page, serve }) => {
+  test('a server that stops responding is reported as stale', async ({ page, serve }) => {
     const dashboard = await openShop(page, serve, '#/?every=1');
     await expectConnection(page, 'Live');
-    dashboard.front = () => true;
+    dashboard.intercept = () => true;
     await expect(page.getByRole('region', { name: 'Connection' })).toMatchAriaSnapshot(`
       - region "Connection":
         - paragraph:
-          - strong: The server is slow to answer.
-          - text: /Data is from .* old\\./
-        - button "Try now"
+          - strong: The server is slow to respond.
+          - text: /The data is from .* old\\./
+        - button "Retry now"
     `);
     await expect(page.getByRole('banner').getByText(/^Stale \d+ s$/)).toBeVisible();
   });

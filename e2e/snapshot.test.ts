@@ -15,11 +15,11 @@ function registerShop(hub: Hub): void {
   });
 }
 
-/** Saves what the page shows and returns the path of the file. */
+/** Saves a snapshot and returns the path of the file. */
 async function save(page: Page): Promise<string> {
   await page.getByRole('button', { name: 'Snapshot' }).click();
   const download = page.waitForEvent('download');
-  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('button', { name: 'Save snapshot' }).click();
   const file = await download;
   expect(file.suggestedFilename()).toMatch(/^shop-\d{4}-\d\d-\d\d-\d{6}\.json$/);
   await page.keyboard.press('Escape');
@@ -28,10 +28,10 @@ async function save(page: Page): Promise<string> {
 
 async function open(page: Page, file: Parameters<Page['setInputFiles']>[1]): Promise<void> {
   await page.getByRole('button', { name: 'Snapshot' }).click();
-  await page.getByLabel('Open a file').setInputFiles(file);
+  await page.getByLabel('Open snapshot').setInputFiles(file);
 }
 
-test('a snapshot shows what was, asks nothing, and leads back to what is', async ({ page, serve }) => {
+test('a snapshot shows earlier data without requests, and Back to live leaves it', async ({ page, serve }) => {
   const { origin, hub } = await serve({ register: registerShop });
   await hub.emit('payment.requested', {});
   await page.goto(`${origin}/#/events/payment.requested?every=1`);
@@ -56,7 +56,7 @@ test('a snapshot shows what was, asks nothing, and leads back to what is', async
   await expect(eventPanel(page, 'payment.requested')).toContainText('card declined');
   await page.keyboard.press('Escape');
   await eventRow(page, 'order.created').getByRole('link').click();
-  await expect(eventPanel(page, 'order.created')).toContainText('The snapshot has no details of this type.');
+  await expect(eventPanel(page, 'order.created')).toContainText('The snapshot has no details of this event type.');
   await page.keyboard.press('Escape');
   expect(requests).toEqual([]);
 
@@ -66,7 +66,7 @@ test('a snapshot shows what was, asks nothing, and leads back to what is', async
   await expect(banner).toBeHidden();
 });
 
-test('a file that is dropped on the page is opened', async ({ page, serve }) => {
+test('opens a file that is dropped on the page', async ({ page, serve }) => {
   const { origin, hub } = await serve({ register: registerShop });
   await hub.emit('order.created', {});
   await page.goto(origin);
@@ -83,11 +83,11 @@ test('a file that is dropped on the page is opened', async ({ page, serve }) => 
   await expectCounts(eventRow(page, 'order.created'), 1, 1, 0);
 });
 
-test('another file is refused in words, and the page goes on', async ({ page, serve }) => {
+test('rejects another file with a message and continues to poll', async ({ page, serve }) => {
   const { origin, hub } = await serve({ register: registerShop });
   await page.goto(`${origin}/#/?every=1`);
   await open(page, { name: 'holiday.json', mimeType: 'application/json', buffer: Buffer.from('{"a":1}') });
-  await expect(page.getByRole('alert')).toHaveText(/This file is not a snapshot of a dashboard/);
+  await expect(page.getByRole('alert')).toHaveText(/This file is not a dashboard snapshot/);
   await page.keyboard.press('Escape');
   await hub.emit('order.created', {});
   await expectCounts(eventRow(page, 'order.created'), 1, 1, 0);

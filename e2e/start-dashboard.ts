@@ -9,33 +9,35 @@ import {
   type HubOptions,
 } from 'hubline';
 
-/** What is served. */
+/** Configuration of a dashboard under test. */
 export interface DashboardSetup {
-  /** Registers event types, on every hub that is started. */
+  /** Registers event types. Called for every hub that is started. */
   readonly register?: (hub: Hub) => void;
   readonly options?: DashboardOptions;
-  /** Beside the service's name. */
+  /** Hub options in addition to the service. */
   readonly hubOptions?: HubOptions;
-  /** Puts the handler into a framework. */
+  /** Mounts the handler in a framework. */
   readonly mountIn?: (handler: DashboardHandler) => RequestListener | Promise<RequestListener>;
 }
 
-/** Answers in place of the dashboard, as something in front of it would; `false` lets the request pass. */
-export type Front = (req: IncomingMessage, res: ServerResponse) => boolean;
+/** Responds instead of the dashboard, as a proxy would. Returns false to pass the request on. */
+export type Interceptor = (req: IncomingMessage, res: ServerResponse) => boolean;
 
-/** A real hub behind a real server. */
+/** Running hub behind a real server. */
 export interface RunningDashboard {
-  /** Without a slash at its end. */
+  /** Origin without a trailing slash. */
   readonly origin: string;
-  /** The hub that runs now. */
+  /** Current hub. */
   readonly hub: Hub;
-  front: Front;
-  /** Ends the server with all its connections, and its hub. */
+  /** Called for every request. Tests replace it. */
+  intercept: Interceptor;
+  /** Closes the server with all connections, and stops the hub. */
   kill(): Promise<void>;
-  /** Starts a new hub, which has counted nothing, on the same port. */
+  /** Starts a new hub, with its counters at zero, on the same port. */
   restart(): Promise<void>;
 }
 
+/** Starts a hub and a server with its dashboard. */
 export async function startDashboard(setup: DashboardSetup): Promise<RunningDashboard> {
   const { register, options, hubOptions, mountIn = (handler) => handler } = setup;
   const run = async (port: number): Promise<{ hub: Hub; server: Server }> => {
@@ -44,7 +46,7 @@ export async function startDashboard(setup: DashboardSetup): Promise<RunningDash
     await hub.start();
     const listener = await mountIn(createDashboardHandler(hub, options));
     const server = createServer((req, res) => {
-      if (!dashboard.front(req, res)) listener(req, res);
+      if (!dashboard.intercept(req, res)) listener(req, res);
     });
     await once(server.listen(port, '127.0.0.1'), 'listening');
     return { hub, server };
@@ -66,7 +68,7 @@ export async function startDashboard(setup: DashboardSetup): Promise<RunningDash
     get hub() {
       return running.hub;
     },
-    front: () => false,
+    intercept: () => false,
     kill,
     async restart() {
       await kill();
@@ -76,9 +78,9 @@ export async function startDashboard(setup: DashboardSetup): Promise<RunningDash
   return dashboard;
 }
 
-/** The port that a server listens on. */
+/** Returns the port on which a server listens. */
 export function portOf(server: Server): number {
   const address = server.address();
-  if (typeof address !== 'object' || address === null) throw new Error('a TCP server that listens has a port');
+  if (typeof address !== 'object' || address === null) throw new Error('the server has no TCP port');
   return address.port;
 }

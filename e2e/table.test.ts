@@ -31,7 +31,7 @@ async function expectTypes(page: Page, types: readonly string[]): Promise<void> 
   await expect(page.getByRole('rowheader')).toHaveText([...types]);
 }
 
-test('searches, and keeps the search in the URL', async ({ page, serve }) => {
+test('searches, and holds the search in the URL', async ({ page, serve }) => {
   const { origin } = await serve({ register: registerShop });
   await page.goto(origin);
   await expectTypes(page, ['order.created', 'order.failed', 'payment.requested', 'review.reminder']);
@@ -44,7 +44,7 @@ test('searches, and keeps the search in the URL', async ({ page, serve }) => {
   await expect(page.getByRole('searchbox')).toHaveValue('ORDER');
 });
 
-test('sorts by a column, both ways, and says so', async ({ page, serve }) => {
+test('sorts by a column in both directions, with aria-sort', async ({ page, serve }) => {
   const { origin, hub } = await serve({ register: registerShop });
   await emitAll(hub);
   await page.goto(origin);
@@ -59,7 +59,7 @@ test('sorts by a column, both ways, and says so', async ({ page, serve }) => {
   await expect(received).toHaveAttribute('aria-sort', 'descending');
 });
 
-test('rows hold still under the pointer, and fall into order when it leaves', async ({ page, serve }) => {
+test('rows stay in place under the pointer and are sorted when it leaves', async ({ page, serve }) => {
   const { origin, hub } = await serve({ register: registerShop });
   await emitAll(hub);
   await page.goto(`${origin}/#/?sort=received&every=1`);
@@ -68,13 +68,13 @@ test('rows hold still under the pointer, and fall into order when it leaves', as
   await eventRow(page, 'review.reminder').hover();
   for (let n = 0; n < 9; n += 1) await hub.emit('review.reminder', {});
   await expectCounts(eventRow(page, 'review.reminder'), 9, 9, 0);
-  await expect(page.getByText('The order holds while you are in the table.')).toBeVisible();
+  await expect(page.getByText('The order is held while the pointer or focus is in the table.')).toBeVisible();
   await expectTypes(page, before);
   await page.mouse.move(1, 1);
   await expectTypes(page, ['review.reminder', 'order.created', 'payment.requested', 'order.failed']);
 });
 
-test('shows the types of one status, and Back shows all', async ({ page, serve }) => {
+test('filters by status, and Back removes the filter', async ({ page, serve }) => {
   const { origin, hub } = await serve({ register: registerShop });
   await emitAll(hub);
   await page.goto(origin);
@@ -91,7 +91,7 @@ test('shows the types of one status, and Back shows all', async ({ page, serve }
   await expectTypes(page, ['order.created', 'order.failed', 'payment.requested', 'review.reminder']);
 });
 
-test('opens as its URL says', async ({ page, serve }) => {
+test('opens in the state of its URL', async ({ page, serve }) => {
   const { origin, hub } = await serve({ register: registerShop });
   await emitAll(hub);
   await page.goto(`${origin}/#/?sort=received&dir=asc&q=r&show=active&every=5`);
@@ -99,15 +99,15 @@ test('opens as its URL says', async ({ page, serve }) => {
   await expect(page.getByRole('combobox', { name: 'Poll' })).toHaveValue('5');
 });
 
-test('says that nothing matches, and clears', async ({ page, serve }) => {
+test('reports an empty search and clears the filters', async ({ page, serve }) => {
   const { origin } = await serve({ register: registerShop });
   await page.goto(`${origin}/#/?q=nowhere&show=failing`);
-  await expect(page.getByRole('heading', { name: 'Nothing matches' })).toBeVisible();
-  await page.getByRole('button', { name: 'Clear' }).click();
+  await expect(page.getByRole('heading', { name: 'No event types match.' })).toBeVisible();
+  await page.getByRole('button', { name: 'Clear filters' }).click();
   await expect(eventRow(page, 'order.created')).toBeVisible();
 });
 
-test('says how to begin where nothing is registered', async ({ page, serve }) => {
+test('shows example code if nothing is registered', async ({ page, serve }) => {
   const { origin } = await serve();
   await page.goto(origin);
   await expect(page.getByRole('heading', { name: 'No event types yet' })).toBeVisible();

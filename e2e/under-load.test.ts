@@ -15,7 +15,7 @@ async function openAll(page: Page, origin: string): Promise<void> {
   await expect(page.getByRole('button', { name: 'All 5,000' })).toBeVisible();
 }
 
-test('of 5,000 types those on the screen are in the document, and the table tells how many there are', async ({
+test('of 5,000 types only visible rows are in the document, and aria-rowcount has the total', async ({
   page,
   serve,
 }) => {
@@ -33,7 +33,7 @@ test('of 5,000 types those on the screen are in the document, and the table tell
   expect(await page.getByRole('rowheader').count()).toBeLessThan(100);
 });
 
-test('a row that has the focus keeps it while it is scrolled away', async ({ page, serve }) => {
+test('a focused row retains the focus while it is scrolled out of view', async ({ page, serve }) => {
   const { origin, hub } = await serve({ register: registerAll });
   await openAll(page, origin);
   await page.keyboard.press('j');
@@ -50,7 +50,7 @@ test('a row that has the focus keeps it while it is scrolled away', async ({ pag
   await expect(eventRow(page, 'type.0002')).toBeInViewport();
 });
 
-test('j goes on where the rows in the document end', async ({ page, serve }) => {
+test('j moves beyond the rows in the document', async ({ page, serve }) => {
   const { origin } = await serve({ register: registerAll });
   await openAll(page, origin);
   for (let presses = 0; presses < 120; presses += 1) await page.keyboard.press('j');
@@ -58,7 +58,7 @@ test('j goes on where the rows in the document end', async ({ page, serve }) => 
   await expect(eventRow(page, 'type.0119')).toBeInViewport();
 });
 
-test('groups of thousands close, and what follows them moves up', async ({ page, serve }) => {
+test('a group of thousands collapses, and the next row moves up', async ({ page, serve }) => {
   const { origin } = await serve({
     register: (hub) => {
       registerAll(hub);

@@ -1,29 +1,29 @@
 import type { Page } from 'playwright/test';
 
 /**
- * Everything that a page should not do, as it happens: an error or warning in the console (which is where a breach of
- * the content security policy shows), an uncaught error, a dialog, a request to another origin, an answer of 400 or more.
+ * Watches a page and returns a growing list of violations: errors and warnings on the console (which include breaches of
+ * the content security policy), uncaught errors, dialogs, requests to other origins, and responses of 400 or more.
  *
- * @param expectsOutages leaves out failed requests, for tests that make them fail
+ * @param expectsOutages ignores failed requests, for tests that cause them
  */
 export function watchPage(page: Page, expectsOutages: boolean): readonly string[] {
-  const complaints: string[] = [];
-  page.on('pageerror', (error) => complaints.push(`uncaught ${error.message}`));
+  const violations: string[] = [];
+  page.on('pageerror', (error) => violations.push(`uncaught ${error.message}`));
   page.on('dialog', (dialog) => {
-    complaints.push(`dialog ${dialog.message()}`);
+    violations.push(`dialog ${dialog.message()}`);
     void dialog.dismiss();
   });
   page.on('console', (message) => {
     if (message.type() !== 'error' && message.type() !== 'warning') return;
     if (expectsOutages && message.text().startsWith('Failed to load resource')) return;
-    complaints.push(`console ${message.type()}: ${message.text()}`);
+    violations.push(`console ${message.type()}: ${message.text()}`);
   });
   page.on('request', (request) => {
     if (request.isNavigationRequest() || request.url().startsWith('data:')) return;
-    if (new URL(request.url()).origin !== new URL(page.url()).origin) complaints.push(`request to ${request.url()}`);
+    if (new URL(request.url()).origin !== new URL(page.url()).origin) violations.push(`request to ${request.url()}`);
   });
   page.on('response', (response) => {
-    if (response.status() >= 400 && !expectsOutages) complaints.push(`${response.status()} for ${response.url()}`);
+    if (response.status() >= 400 && !expectsOutages) violations.push(`${response.status()} for ${response.url()}`);
   });
-  return complaints;
+  return violations;
 }

@@ -4,7 +4,7 @@ import { expectAccessible } from './expect-accessible.js';
 import { expect, test } from './fixtures.js';
 import { eventPanel } from './page-parts.js';
 
-/** Lets the steps of a run end one by one. */
+/** Gate that a step of a run waits for. */
 interface Gate {
   readonly entered: Promise<void>;
   open(): void;
@@ -35,7 +35,7 @@ function createGate(): Gate & { pass(): Promise<void> } {
   };
 }
 
-/** A hub whose one workflow waits in each step until the test lets it go on; a payload of `false` fails in the last. */
+/** Returns the setup of a workflow whose steps wait for a gate. A payload of `false` fails in the last step. */
 function fulfilHub(): FulfilHub {
   const pick = createGate();
   const ship = createGate();
@@ -67,7 +67,7 @@ function fulfilHub(): FulfilHub {
   return { register, pick, ship };
 }
 
-/** An item of the graph, by what it begins with. */
+/** Returns the node of the graph whose text starts with `name`. */
 function graphStep(page: Page, name: string): Locator {
   const graph = page.getByRole('list', { name: 'fulfil, from start to end' });
   return graph.getByRole('listitem').filter({ hasText: new RegExp(`^${name}`) });
@@ -78,7 +78,7 @@ async function expectRun(page: Page, ...steps: readonly (string | RegExp)[]): Pr
   await expect(run.getByRole('list', { name: 'Steps' }).getByRole('listitem')).toHaveText([...steps]);
 }
 
-test('steps light up as a run goes through them', async ({ page, serve }) => {
+test('steps show the progress of a run', async ({ page, serve }) => {
   const { register, pick, ship } = fulfilHub();
   const { origin, hub } = await serve({ register });
   await page.goto(`${origin}/#/workflows?every=1`);
@@ -102,7 +102,7 @@ test('steps light up as a run goes through them', async ({ page, serve }) => {
   await expectRun(page, /^pickCompleted/, /^shipCompleted/);
 });
 
-test('a run that fails says in which step, and why', async ({ page, serve }) => {
+test('a failed run shows its step and its error', async ({ page, serve }) => {
   const { register, pick, ship } = fulfilHub();
   const { origin, hub } = await serve({ register });
   pick.open();
@@ -115,7 +115,7 @@ test('a run that fails says in which step, and why', async ({ page, serve }) => 
   await expect(graphStep(page, 'On failure')).toContainText('1');
 });
 
-test('leads from a workflow to its events and back', async ({ page, serve }) => {
+test('a workflow links to its events and back', async ({ page, serve }) => {
   const { origin } = await serve({ register: fulfilHub().register });
   await page.goto(origin);
   const views = page.getByRole('navigation', { name: 'Views' });
@@ -132,7 +132,7 @@ test('leads from a workflow to its events and back', async ({ page, serve }) => 
   await expect(page.getByRole('table', { name: /^Event types/ })).toBeVisible();
 });
 
-test('a hub without workflows says how to begin', async ({ page, serve }) => {
+test('a hub without workflows shows the next step', async ({ page, serve }) => {
   const { origin } = await serve();
   await page.goto(origin);
   await page.getByRole('link', { name: 'Workflows 0' }).click();
@@ -140,7 +140,7 @@ test('a hub without workflows says how to begin', async ({ page, serve }) => {
   await expectAccessible(page);
 });
 
-test('no name breaks the view out of its width', async ({ page, serve }) => {
+test('long and hostile names do not overflow the view', async ({ page, serve }) => {
   const names = ['<img src=x onerror=alert(1)>', 'a/b?c#d', '__proto__', 'x'.repeat(300)];
   const { origin } = await serve({
     register: (hub) => {
@@ -163,7 +163,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   test.describe(`in the ${colorScheme} theme`, () => {
     test.use({ colorScheme });
 
-    test('is accessible while runs go on, fail and complete', async ({ page, serve }) => {
+    test('is accessible with active and completed runs', async ({ page, serve }) => {
       const { register, pick } = fulfilHub();
       const { origin, hub } = await serve({ register });
       pick.open();

@@ -6,7 +6,7 @@ test('goes on at the step where it was interrupted, under the same key', async (
   expect([exitCode, stderr]).toEqual([0, '']);
   expect(stdout.trim().split('\n')).toEqual([
     'picked, once',
-    'handed back: 1',
+    'released: 1',
     'done: {"order":1}',
     'the carrier was called 2 times with 1 key',
   ]);

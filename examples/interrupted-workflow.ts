@@ -37,8 +37,8 @@ await first.start();
 const atCarrier = once(reached, 'carrier');
 await first.startWorkflow('fulfil', { order: 1 });
 await atCarrier;
-const { handedBack } = await first.stop({ drainMs: 0 });
-console.log(`handed back: ${handedBack}`);
+const { released } = await first.stop({ drainMs: 0 });
+console.log(`released: ${released}`);
 
 const second = startShop(({ idempotencyKey, payload }) => {
   calls.push(idempotencyKey);

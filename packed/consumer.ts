@@ -10,10 +10,12 @@ import { type AgentRunResult, createAgent } from 'hubline/agents';
 import { createDashboardHandler } from 'hubline/dashboard';
 import { redisTransport } from 'hubline/redis';
 import { scriptedProvider } from 'hubline/testing';
+import { systemClock } from 'hubline/transport';
 
 const url = process.argv[2];
 if (url === undefined) throw new Error('the URL of a Redis is missing');
 
+const timeLimit = systemClock.after(60_000, () => process.exit(1));
 const hub: Hub = createHub({ service: 'consumer', transport: redisTransport({ url }) });
 const agent = createAgent({
   name: 'greeter',
@@ -37,3 +39,4 @@ console.log(JSON.stringify({ greeting: await greeted, page: await page.text() })
 server.closeAllConnections();
 server.close();
 await hub.stop();
+timeLimit.cancel();

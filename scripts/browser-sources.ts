@@ -3,12 +3,16 @@ import { delimiter, join } from 'node:path';
 import { chromium } from 'playwright';
 import { type CommandEnd, runCommand } from './run-command.js';
 
-/** A place that a browser may come from. */
+/** Source of a browser. */
 export interface BrowserSource {
   readonly name: string;
-  /** Says that `candidates` takes its time. */
+  /** True if `candidates` takes long. */
   readonly isSlow?: boolean;
-  /** Paths to try, best first. @throws {Error} why there are none, where that is worth telling */
+  /**
+   * Returns paths to try, best first.
+   *
+   * @throws {Error} if the source fails
+   */
   candidates(): Promise<readonly string[]>;
 }
 
@@ -18,7 +22,7 @@ const systemNames = ['chromium', 'chromium-browser', 'google-chrome-stable', 'go
 
 const macApplications = ['Google Chrome.app/Contents/MacOS/Google Chrome', 'Chromium.app/Contents/MacOS/Chromium'];
 
-/** All places, those first that cost nothing and those last that change the machine. */
+/** Returns all sources: first those that cost nothing, last those that install software. */
 export function browserSources(env: NodeJS.ProcessEnv): readonly BrowserSource[] {
   const { CHROME_PATH } = env;
   const playwrights = async (): Promise<string[]> => existing([chromium.executablePath()]);

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import { embedPage } from './embed-page.js';
 
 const html = '<!doctype html>\n<style>a{}</style><script>"日本 \\u2028 $& `"</script>\n';
 
-/** The constants of a generated module. */
+/** Returns the constants of a generated module. */
 function constantsOf(source: string): Record<string, unknown> {
   const lines = [...source.matchAll(/^export const (\w+): [^=]+ = (.*);$/gm)];
   return Object.fromEntries(lines.map(([, name = '', json = '']) => [name, JSON.parse(json)]));
@@ -18,9 +18,8 @@ function cspHash(content: string): string {
 }
 
 describe('embedPage', () => {
-  it('makes a module that holds the page, its hashes and its compressed forms', () => {
-    const { source, bytes } = embedPage(html);
-    const { gzip, brotli, ...rest } = constantsOf(source);
+  it('returns a module with the page, its hashes and its compressed forms', () => {
+    const { gzip, brotli, ...rest } = constantsOf(embedPage(html));
     expect(rest).toEqual({
       html,
       digest: createHash('sha256').update(html).digest('base64url'),
@@ -29,24 +28,14 @@ describe('embedPage', () => {
     });
     expect(gunzipSync(Buffer.from(`${gzip}`, 'base64')).toString()).toBe(html);
     expect(brotliDecompressSync(Buffer.from(`${brotli}`, 'base64')).toString()).toBe(html);
-    expect(bytes.html).toBe(Buffer.byteLength(html));
   });
 
-  it('makes the same of a page with other line ends, since browsers do too', () => {
+  it('normalizes line ends as browsers do', () => {
     expect(embedPage(html.replaceAll('\n', '\r\n'))).toEqual(embedPage(html));
   });
 
-  it('refuses a page over 35,000 bytes gzipped', () => {
-    const weighing = (bytes: number): string =>
-      `<style>a{}</style><script>${randomBytes(bytes).toString('latin1').replace(/[<\r]/g, ' ')}</script>`;
-    expect(() => embedPage(weighing(15_000))).not.toThrow();
-    expect(() => embedPage(weighing(40_000))).toThrow(
-      /^the page is \d+ bytes gzipped, over its 35000: make it smaller$/,
-    );
-  });
-
-  it('makes the module that the dashboard serves from of the page that it serves', () => {
+  it('returns the module from which the dashboard serves the page', () => {
     const module = new URL('../server/dashboard/html.generated.ts', import.meta.url);
-    expect(embedPage(getDashboardHtml()).source).toBe(readFileSync(module, 'utf8'));
+    expect(embedPage(getDashboardHtml())).toBe(readFileSync(module, 'utf8'));
   });
 });

@@ -15,7 +15,7 @@ import {
 
 const declinedEvery = 12;
 
-/** A shop in which something of everything has happened. */
+/** Starts a hub with at least one example of everything that the dashboard shows. */
 export async function startGalleryHub(): Promise<Hub> {
   const hub = createHub({ service: 'shop' });
   registerEvents(hub);
@@ -106,7 +106,7 @@ function numberOf(payload: unknown): number {
   return Number(Object(payload).n);
 }
 
-/** Answers at once, with a text of the same length every time. */
+/** Model provider that responds at once with a constant text. */
 const model: ModelProvider = {
   chat: async () => ({
     content: 'The parcel is on its way.',

@@ -1,6 +1,6 @@
 /**
- * Takes pictures of the dashboard's views and states at four widths and in three themes, for people to look at. They lie
- * in `.cache/gallery`. Arguments choose scenes whose names contain one of them.
+ * Takes screenshots of the dashboard's views and states at four widths and in three themes, for visual review, and writes
+ * them to `.cache/gallery`. With arguments, only scenes whose names contain one of them.
  *
  * @module
  */
@@ -28,29 +28,29 @@ const themes = [
   { name: 'forced', colorScheme: 'dark', forcedColors: 'active' },
 ] as const;
 
-/** Time passes by so much, and answers come in between. */
+/** Step by which the page's clock advances. */
 const stepMs = 250;
 
 const pollMs = 5_000;
 
-/** What the API does in place of answering, where it is not well. */
-type Trouble = 'hangs' | 401 | 503 | null;
+/** Failure of the introspection route. */
+type Outage = 'hangs' | 401 | 503 | null;
 
 interface Stage {
   readonly page: Page;
-  trouble: Trouble;
-  /** Lets the page poll after so much of its time. */
+  outage: Outage;
+  /** Advances the page's clock and waits for its requests. */
   pass(ms: number): Promise<void>;
 }
 
 interface Scene {
   readonly name: string;
   readonly hash?: string;
-  /** What is done once the page is there. */
+  /** Actions after the page has loaded. */
   act?(stage: Stage): Promise<void>;
 }
 
-/** Of a hub in which something happens. */
+/** Scenes on a busy hub. */
 const scenes: readonly Scene[] = [
   { name: 'events' },
   { name: 'panel', hash: '#/events/payment.requested' },
@@ -64,32 +64,32 @@ const scenes: readonly Scene[] = [
   {
     name: 'stale',
     act: async (stage) => {
-      stage.trouble = 'hangs';
+      stage.outage = 'hangs';
       await stage.page.clock.runFor(9_000);
     },
   },
   ...([401, 503] as const).map((status) => ({
     name: `lost-${status}`,
     act: async (stage: Stage) => {
-      stage.trouble = status;
+      stage.outage = status;
       await stage.pass(pollMs);
     },
   })),
 ];
 
-/** Serves a hub; `trouble` is asked at every request of the API. */
-async function serve(hub: Hub, trouble: () => Trouble): Promise<string> {
+/** Serves a hub. `outage` is called for every request of the introspection route. */
+async function serve(hub: Hub, outage: () => Outage): Promise<string> {
   const handler = createDashboardHandler(hub);
   const listener: RequestListener = (req, res) => {
     const isIntrospection = req.url === '/api/introspection';
-    if (isIntrospection && trouble() === 'hangs') return;
-    if (isIntrospection && typeof trouble() === 'number') res.writeHead(Number(trouble())).end();
+    if (isIntrospection && outage() === 'hangs') return;
+    if (isIntrospection && typeof outage() === 'number') res.writeHead(Number(outage())).end();
     else handler(req, res);
   };
   const server = createServer(listener);
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const address = server.address();
-  if (typeof address !== 'object' || address === null) throw new Error('a TCP server that listens has a port');
+  if (typeof address !== 'object' || address === null) throw new Error('the server has no TCP port');
   server.unref();
   return `http://127.0.0.1:${address.port}/`;
 }
@@ -104,30 +104,30 @@ async function take(page: Page, scene: string, theme: string): Promise<void> {
 
 async function takeScenes(browser: Browser, theme: (typeof themes)[number], chosen: readonly Scene[]): Promise<void> {
   const hub = await startGalleryHub();
-  let trouble: Trouble = null;
-  const url = await serve(hub, () => trouble);
+  let outage: Outage = null;
+  const url = await serve(hub, () => outage);
   const context = await browser.newContext(theme);
   const page = await context.newPage();
   await page.clock.install();
-  const unanswered = new Set<Request>();
-  page.on('request', (request) => unanswered.add(request));
-  page.on('requestfinished', (request) => unanswered.delete(request));
-  page.on('requestfailed', (request) => unanswered.delete(request));
-  // The page's clock stands while the server works, or the page would say that answers take long.
+  const pending = new Set<Request>();
+  page.on('request', (request) => pending.add(request));
+  page.on('requestfinished', (request) => pending.delete(request));
+  page.on('requestfailed', (request) => pending.delete(request));
+  // The page's clock stands still during requests. Otherwise the page would report slow responses.
   const pass = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += stepMs) {
       await page.clock.runFor(stepMs);
-      while (unanswered.size > 0) await page.waitForEvent('requestfinished');
+      while (pending.size > 0) await page.waitForEvent('requestfinished');
     }
   };
   const stage: Stage = {
     page,
     pass,
-    get trouble() {
-      return trouble;
+    get outage() {
+      return outage;
     },
-    set trouble(next) {
-      trouble = next;
+    set outage(next) {
+      outage = next;
     },
   };
   await page.goto(`${url}#/?every=5`);
@@ -145,8 +145,8 @@ async function takeScenes(browser: Browser, theme: (typeof themes)[number], chos
     await scene.act?.(stage);
     await take(page, scene.name, theme.name);
     await page.keyboard.press('Escape');
-    if (trouble !== null) {
-      trouble = null;
+    if (outage !== null) {
+      outage = null;
       await page.getByRole('button', { name: 'Refresh now' }).click();
     }
   }
@@ -154,19 +154,19 @@ async function takeScenes(browser: Browser, theme: (typeof themes)[number], chos
   await hub.stop({ drainMs: 0 });
 }
 
-/** A page that has just been opened: without anything registered, and without an answer. */
-async function takeBeginnings(
+/** Takes the scenes of a page that has just been opened: an empty hub and a pending first response. */
+async function takeFirstLoad(
   browser: Browser,
   theme: (typeof themes)[number],
   name: string,
-  trouble: Trouble,
+  outage: Outage,
 ): Promise<void> {
   const hub = createHub({ service: 'shop' });
   await hub.start();
   const context = await browser.newContext(theme);
   const page = await context.newPage();
-  await page.goto(await serve(hub, () => trouble));
-  await page.getByText(trouble === null ? 'No event types yet' : 'Connecting').waitFor();
+  await page.goto(await serve(hub, () => outage));
+  await page.getByText(outage === null ? 'No event types yet' : 'Connecting').waitFor();
   await take(page, name, theme.name);
   await context.close();
   await hub.stop();
@@ -180,13 +180,13 @@ async function main(wanted: readonly string[]): Promise<void> {
     for (const theme of themes) {
       const chosen = scenes.filter(({ name }) => isWanted(name));
       if (chosen.length > 0) await takeScenes(browser, theme, chosen);
-      if (isWanted('empty')) await takeBeginnings(browser, theme, 'empty', null);
-      if (isWanted('loading')) await takeBeginnings(browser, theme, 'loading', 'hangs');
+      if (isWanted('empty')) await takeFirstLoad(browser, theme, 'empty', null);
+      if (isWanted('loading')) await takeFirstLoad(browser, theme, 'loading', 'hangs');
     }
   } finally {
     await browser.close();
   }
-  console.log(`pictures: ${folder}`);
+  console.log(`screenshots: ${folder}`);
 }
 
 main(process.argv.slice(2)).then(

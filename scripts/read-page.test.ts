@@ -7,7 +7,7 @@ const script = '<script type="module">start(1 < 2);</script>';
 const style = '<style>a{color:red}</style>';
 
 describe('readPage', () => {
-  it('finds the inline scripts and styles as a browser hashes them', () => {
+  it('returns the inline scripts and styles as a browser hashes them', () => {
     const html = page(`<script>\n a("<style>")\n</script ><STYLE media=all>b{}</STYLE>${script}${style}`);
     expect(readPage(html)).toEqual({
       scripts: ['\n a("<style>")\n', 'start(1 < 2);'],
@@ -15,7 +15,7 @@ describe('readPage', () => {
     });
   });
 
-  it('passes over comments', () => {
+  it('ignores comments', () => {
     const html = page(`<!-- <script src="a.js"></script> -->${script}${style}`);
     expect(readPage(html)).toEqual({ scripts: ['start(1 < 2);'], styles: ['a{color:red}'] });
   });
@@ -27,7 +27,7 @@ describe('readPage', () => {
     ['markup in a script', '<script>h("<img src=a.png onload=b>")</script>', ''],
     ['a data: image in a style', '<style>a{background:url("data:image/png;base64,AA")}</style>', ''],
     ['a ">" in an attribute', '<meta content="a>b" name="c">', ''],
-  ])('takes %s', (_, head, body) => {
+  ])('accepts %s', (_, head, body) => {
     expect(() => readPage(page(head + script + style, body))).not.toThrow();
   });
 
@@ -44,18 +44,18 @@ describe('readPage', () => {
     ['<style>@import "a.css";</style>', 'a style of the page loads a file'],
     ['<style>a{background:url(a.png)}</style>', 'a style of the page loads a file'],
     ['<style>a{background:url( "//example.com/a.png" )}</style>', 'a style of the page loads a file'],
-  ])('refuses %s, which loads something', (head, named) => {
+  ])('rejects %s, which loads a resource', (head, named) => {
     expect(() => readPage(page(head + script + style))).toThrow(named);
   });
 
   it.each(['<p onclick="a()">', '<p style="color:red">', '<script>"<!--"</script>'])(
-    'refuses %s, which the policy would not let be',
+    'rejects %s, which the policy would block',
     (markup) => {
-      expect(() => readPage(page(script + style, markup))).toThrow(/policy would block|holds "<!--"/);
+      expect(() => readPage(page(script + style, markup))).toThrow(/policy would block|contains "<!--"/);
     },
   );
 
-  it('refuses a page without a script or a style', () => {
+  it('rejects a page without a script or a style', () => {
     expect(() => readPage(page(style))).toThrow('no inline script');
     expect(() => readPage(page(script))).toThrow('no inline style');
   });

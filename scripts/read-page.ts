@@ -1,4 +1,4 @@
-/** The inline scripts and styles of a page, in order. */
+/** Inline scripts and styles of a page, in document order. */
 export interface PageParts {
   readonly scripts: readonly string[];
   readonly styles: readonly string[];
@@ -11,10 +11,10 @@ const cssLoad = /@import\b|url\(\s*["']?(?!["']?(?:data:|#))/i;
 const loadingAttributes = new Set(['src', 'srcset', 'href', 'xlink:href', 'data', 'poster', 'background']);
 
 /**
- * Takes a built page apart, and refuses what would load anything beside the page or what its content
+ * Returns the inline scripts and styles of a built page. Rejects a page that loads other resources or that its own content
  * security policy would block.
  *
- * @throws {Error} naming what has to go
+ * @throws {Error} naming the offending part
  */
 export function readPage(html: string): PageParts {
   const scripts: string[] = [];
@@ -26,10 +26,11 @@ export function readPage(html: string): PageParts {
     return tag;
   });
   for (const [, tag = '', attributes = ''] of markup.matchAll(startTag)) checkAttributes(tag.toLowerCase(), attributes);
-  if (scripts.length === 0) throw new Error('the page has no inline script: is vite-plugin-singlefile at work?');
-  if (styles.length === 0) throw new Error('the page has no inline style: is vite-plugin-singlefile at work?');
-  // Such a script may end elsewhere for a browser than it does here, and its hash would differ.
-  if (scripts.some((script) => script.includes('<!--'))) throw new Error('an inline script of the page holds "<!--"');
+  if (scripts.length === 0) throw new Error('the page has no inline script: is vite-plugin-singlefile active?');
+  if (styles.length === 0) throw new Error('the page has no inline style: is vite-plugin-singlefile active?');
+  // A browser may find another end of such a script, and its hash would differ.
+  if (scripts.some((script) => script.includes('<!--')))
+    throw new Error('an inline script of the page contains "<!--"');
   if (styles.some((style) => cssLoad.test(style))) throw new Error('a style of the page loads a file: inline it');
   return { scripts, styles };
 }

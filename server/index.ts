@@ -169,22 +169,4 @@ export type { Logger } from './transports/logger.js';
 export type { MemoryTransportOptions } from './transports/memory/memory-transport.js';
 export { memoryTransport } from './transports/memory/memory-transport.js';
 export type { Counts, Durations, EventMetrics, FailureRecord, MinuteBucket } from './transports/stats.js';
-export type {
-  CloseResult,
-  CommitResult,
-  ConsumeOptions,
-  Consumer,
-  DeadLetterRecord,
-  Delivery,
-  Envelope,
-  Outcome,
-  Overview,
-  OverviewQuery,
-  RateLimit,
-  Receipt,
-  RunRecord,
-  Subscription,
-  Transport,
-  TransportManager,
-  TypeCounts,
-} from './transports/transport.js';
+export type { RateLimit, Receipt, RunStatus, Transport, TransportManager } from './transports/transport.js';

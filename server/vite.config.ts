@@ -16,6 +16,7 @@ export default defineConfig({
         index: 'index.ts',
         'agents/index': 'agents/index.ts',
         'dashboard/index': 'dashboard/index.ts',
+        'transports/index': 'transports/index.ts',
         'transports/redis/index': 'transports/redis/index.ts',
         'testing/index': 'testing/index.ts',
       },

@@ -1,10 +1,10 @@
 import { render } from 'preact';
 import { createApi } from './api/api.js';
 import { baseUrl } from './api/base-url.js';
-import { App } from './app.js';
-import { createMonitor } from './state/monitor.js';
-import { createNavigation } from './state/navigation.js';
-import { createPreferences } from './state/preferences.js';
+import { App } from './app/app.js';
+import { createPreferences } from './app/preferences.js';
+import { createMonitor } from './polling/monitor.js';
+import { createNavigation } from './routing/navigation.js';
 import './styles/index.css';
 
 const navigation = createNavigation(window);

@@ -4,13 +4,13 @@ import { viteSingleFile } from 'vite-plugin-singlefile';
 
 const root = import.meta.dirname;
 
-/** Builds the page into one HTML file; in development, proxies its JSON routes to a running dashboard. */
+/** Builds the page into one HTML file. The development server proxies the JSON routes to a running dashboard. */
 export default defineConfig(({ command, mode }) => {
   const { HUBLINE_API = 'http://127.0.0.1:4000' } = loadEnv(mode, root, 'HUBLINE_');
   return {
     root,
     plugins: [command === 'serve' && preact(), viteSingleFile()],
-    // The built page calls `h`, which takes children as arguments: it is smaller than with the JSX runtime.
+    // Calls of `h` take children as arguments, which makes the built page smaller than the JSX runtime does.
     ...(command === 'build' && {
       oxc: {
         jsx: { runtime: 'classic', pragma: 'h', pragmaFrag: 'Fragment' },

@@ -1,6 +1,7 @@
 /**
- * Fails where what an entry point of the package declares names a type that the entry point does not export,
- * so that nobody has to look for it in another. What an entry point only passes on is not asked for its own.
+ * Fails if a declaration of an entry point names a type that the entry point does not export, so that nobody has to
+ * look for it in another. Declarations from outside the entry point's folder are not checked. `TransportManager`
+ * is checked in `hubline/transport` only: users pass it on, and do not call it.
  *
  * @module
  */
@@ -8,7 +9,8 @@ import { dirname, resolve } from 'node:path';
 import ts from 'typescript';
 
 const dist = resolve('../../dist');
-const entries = ['index', 'agents/index', 'dashboard/index', 'transports/redis/index', 'testing/index'];
+const transport = 'transports/index';
+const entries = ['index', 'agents/index', 'dashboard/index', transport, 'transports/redis/index', 'testing/index'];
 const files = entries.map((entry) => resolve(dist, `${entry}.d.ts`));
 const program = ts.createProgram(files, {
   module: ts.ModuleKind.NodeNext,
@@ -43,12 +45,18 @@ function namedTypes(root: ts.Node): Set<ts.Symbol> {
   return found;
 }
 
-const forgotten = files.flatMap((file) => {
+function exportsOf(file: string): Set<ts.Symbol> {
   const source = program.getSourceFile(file);
   const module = source && checker.getSymbolAtLocation(source);
   if (module === undefined) throw new Error(`${file} is missing: run npm run build first`);
-  const exported = new Set(checker.getExportsOfModule(module).map(original));
-  const own = [...exported].filter((symbol) => isDeclaredIn(dirname(file), symbol));
+  return new Set(checker.getExportsOfModule(module).map(original));
+}
+
+const forgotten = files.flatMap((file) => {
+  const exported = exportsOf(file);
+  const own = [...exported]
+    .filter((symbol) => isDeclaredIn(dirname(file), symbol))
+    .filter(({ name }) => name !== 'TransportManager' || file === resolve(dist, `${transport}.d.ts`));
   return own.flatMap((symbol) =>
     (symbol.declarations ?? [])
       .flatMap((declaration) => [...namedTypes(declaration)])

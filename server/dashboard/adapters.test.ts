@@ -7,7 +7,7 @@ import { createDashboardHandler, getDashboardHtml } from './index.js';
 import { startTestHub } from './test-hub.fixture.js';
 import { jsonOf, type Reply, serve, type TestServer } from './test-server.fixture.js';
 
-/** A proxy that forwards what is below `prefix`, without it. */
+/** Starts a proxy that forwards paths below `prefix` with the prefix removed. */
 function serveProxy(prefix: string, port: number): Promise<TestServer> {
   return serve((req, res) => {
     const path = req.url?.slice(prefix.length) || '/';
@@ -53,7 +53,7 @@ async function expectDashboard(server: TestServer, base: string, methods = ['POS
 }
 
 describe.each(Object.entries(frameworks))('%s', (name, mountIn) => {
-  // Hono makes a second answer of the one that was sent to HEAD, and complains of that on the console.
+  // Hono builds a second response to HEAD from the first one and warns about it on the console.
   const methods = name === 'Hono' ? ['POST', 'OPTIONS'] : ['POST', 'OPTIONS', 'HEAD'];
 
   const start = async (mount: Mount): Promise<TestServer> => {
@@ -65,28 +65,31 @@ describe.each(Object.entries(frameworks))('%s', (name, mountIn) => {
     await expectDashboard(await start(mount), mount === '/' ? '' : mount, methods);
   });
 
-  it.each(['/', '/ops/hub'] as const)('serves it at %s behind a proxy that strips a prefix', async (mount) => {
-    const { port } = await start(mount);
-    const proxy = await serveProxy('/proxied', port);
-    await expectDashboard(proxy, `/proxied${mount === '/' ? '' : mount}`, methods);
-  });
+  it.each(['/', '/ops/hub'] as const)(
+    'serves the dashboard at %s behind a proxy that strips a prefix',
+    async (mount) => {
+      const { port } = await start(mount);
+      const proxy = await serveProxy('/proxied', port);
+      await expectDashboard(proxy, `/proxied${mount === '/' ? '' : mount}`, methods);
+    },
+  );
 });
 
 describe('Express', () => {
-  it.each([undefined, '/dash', 'dash/'])("takes app.use('/dash', handler) with basePath %j", async (basePath) => {
+  it.each([undefined, '/dash', 'dash/'])("works with app.use('/dash', handler) and basePath %j", async (basePath) => {
     const { hub } = await startTestHub();
     const handler = createDashboardHandler(hub, basePath === undefined ? {} : { basePath });
     await expectDashboard(await serve(express().use('/dash', handler)), '/dash');
   });
 
-  it.each([undefined, '/hub', '/ops/hub'])('takes it in a router of a router with basePath %j', async (basePath) => {
+  it.each([undefined, '/hub', '/ops/hub'])('works in a nested router with basePath %j', async (basePath) => {
     const { hub } = await startTestHub();
     const handler = createDashboardHandler(hub, basePath === undefined ? {} : { basePath });
     const ops = express.Router().use('/hub', handler);
     await expectDashboard(await serve(express().use('/ops', ops)), '/ops/hub');
   });
 
-  it.each([undefined, '/dash'])('takes it behind what rewrites the URL, with basePath %j', async (basePath) => {
+  it.each([undefined, '/dash'])('works behind middleware that rewrites the URL, with basePath %j', async (basePath) => {
     const { hub } = await startTestHub();
     const app = express().use((req, _, next) => {
       req.url = req.url.replace('/v1', '');
@@ -96,7 +99,7 @@ describe('Express', () => {
     await expectDashboard(await serve(app), '/v1/dash');
   });
 
-  it('serves the page under its own policy where helmet has set one', async () => {
+  it('replaces the policy that helmet has set with its own', async () => {
     const { hub } = await startTestHub();
     const app = express().use(helmet()).use('/dash', createDashboardHandler(hub));
     const server = await serve(app);

@@ -19,8 +19,8 @@ class Deferred<T> {
   });
 }
 
-describe('what is served', () => {
-  it('is everything registered, with counts', async () => {
+describe('routes', () => {
+  it('/api/introspection lists everything registered, with counts', async () => {
     const { hub, clock, server } = await setUp();
     await hub.emit('order.created', {});
     await clock.settle();
@@ -48,7 +48,7 @@ describe('what is served', () => {
     });
   });
 
-  it('is one type in depth, with its last hour and its failures, but no payload and no stack', async () => {
+  it('/api/events/:type has the last hour and the failures of a type, but no payload and no stack', async () => {
     const { hub, clock, server } = await setUp();
     const { id } = await hub.emit('order.refused', { card: 'payload-4711' });
     await clock.settle();
@@ -69,19 +69,19 @@ describe('what is served', () => {
     expect(reply.body.toString()).not.toMatch(/payload-4711|test-hub/);
   });
 
-  it.each(hostileTypes)('is the type %j under its encoded name', async (type) => {
+  it.each(hostileTypes)('serves the type %j under its encoded name', async (type) => {
     const { server } = await setUp({ basePath: 'ops/hub/' });
     const reply = await server.get(`/ops/hub/api/events/${encodeURIComponent(type)}`);
     expect(reply.status).toBe(200);
     expect(jsonOf(reply)).toMatchObject({ type, received: 0, recentFailures: [] });
   });
 
-  it('is a type with slashes under its name as it stands', async () => {
+  it('serves a type with slashes under its unencoded name', async () => {
     const { server } = await setUp();
     expect(jsonOf(await server.get('/api/events/a/b'))).toMatchObject({ type: 'a/b' });
   });
 
-  it('has the same protective headers in every answer', async () => {
+  it('sets the same security headers on every response', async () => {
     const { server } = await setUp();
     const { etag } = (await server.get('/')).headers;
     const replies = [
@@ -105,7 +105,7 @@ describe('what is served', () => {
     }
   });
 
-  it('adds to a Vary header that is there already', async () => {
+  it('appends to an existing Vary header', async () => {
     const { handler } = await setUp();
     const server = await serve((req, res) => {
       res.setHeader('Vary', 'Origin');
@@ -115,7 +115,7 @@ describe('what is served', () => {
   });
 });
 
-describe('what is not served', () => {
+describe('rejected requests', () => {
   it.each([
     '/nothing',
     '//',
@@ -136,7 +136,7 @@ describe('what is not served', () => {
     `/api/events/${'y'.repeat(5000)}`,
     '/../',
     '/__proto__',
-  ])('%s is answered with 404', async (path) => {
+  ])('GET %s leads to 404', async (path) => {
     const { server } = await setUp();
     const reply = await server.get(path);
     expect(reply.status).toBe(404);
@@ -144,14 +144,14 @@ describe('what is not served', () => {
     expect(jsonOf(reply)).toEqual({ error: { code: expect.stringMatching(/^ERR_/), message: expect.any(String) } });
   });
 
-  it('does not tell which types there are', async () => {
+  it('does not reveal the registered types', async () => {
     const { server } = await setUp();
     const reply = await server.get('/api/events/order.create');
     expect(reply.body.toString()).not.toContain('order.created');
   });
 
   it.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD', 'PROPFIND'])(
-    '%s is answered with 405 on any path',
+    '%s leads to 405 on any path',
     async (method) => {
       const { server } = await setUp({ authorize: () => false });
       for (const path of ['/', '/api/introspection', '/api/events/order.created', '/nothing']) {
@@ -170,15 +170,15 @@ describe('what is not served', () => {
   });
 });
 
-describe('a connection in a bad state', () => {
-  it('is nothing to a client that comes after one that went away', async () => {
+describe('broken connections and responses', () => {
+  it('serves the next client after one that disconnected before its response', async () => {
     const connected = new Deferred<void>();
     const allowed = new Deferred<boolean>();
-    const gone = new Deferred<void>();
+    const disconnected = new Deferred<void>();
     const { server, lines } = await setUp({
       authorize: (req) => {
         if (req.url !== '/api/introspection') return true;
-        req.socket.once('close', () => gone.resolve());
+        req.socket.once('close', () => disconnected.resolve());
         connected.resolve();
         return allowed.promise;
       },
@@ -187,13 +187,13 @@ describe('a connection in a bad state', () => {
     socket.write('GET /api/introspection HTTP/1.1\r\nHost: localhost\r\n\r\n');
     await connected.promise;
     socket.destroy();
-    await gone.promise;
+    await disconnected.promise;
     allowed.resolve(true);
     expect((await server.get('/')).status).toBe(200);
     expect(lines).toEqual([]);
   });
 
-  it('is nothing to others where a client leaves in the middle of an answer', async () => {
+  it('serves other clients after one that disconnected during its response', async () => {
     const { hub, lines } = await startTestHub(Array.from({ length: 20_000 }, (_, index) => `type.${index}`));
     const server = await serve(createDashboardHandler(hub));
     const socket = connect(server.port, '127.0.0.1');
@@ -204,7 +204,7 @@ describe('a connection in a bad state', () => {
     expect(lines).toEqual([]);
   });
 
-  it('is left alone where it was answered already', async () => {
+  it('leaves a response alone that has ended already', async () => {
     const { handler, lines } = await setUp();
     const server = await serve((req, res) => {
       res.end('mine');
@@ -214,7 +214,7 @@ describe('a connection in a bad state', () => {
     expect(lines).toEqual([]);
   });
 
-  it('is ended where what others hooked into it throws', async () => {
+  it('destroys a response whose patched methods throw', async () => {
     const { handler, lines } = await setUp();
     const server = await serve((req, res) => {
       res.setHeader = () => {
@@ -226,7 +226,7 @@ describe('a connection in a bad state', () => {
     expect(lines).toMatchObject([{ fields: { err: { message: 'hook' } } }, { fields: { err: { message: 'hook' } } }]);
   });
 
-  it('is answered with 404 where there is no request target', async () => {
+  it('responds with 404 to a request without a target', async () => {
     const { handler } = await setUp();
     const req = new IncomingMessage(new Socket());
     const res = new ServerResponse(req);
@@ -236,7 +236,7 @@ describe('a connection in a bad state', () => {
     expect(res.statusCode).toBe(404);
   });
 
-  it('does not bring the server down where the logger throws', async () => {
+  it('does not crash the server if the logger throws', async () => {
     const { hub } = await startTestHub();
     hub.logger.error = () => {
       throw new Error('disk full');

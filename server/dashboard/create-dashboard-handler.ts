@@ -1,25 +1,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { InvalidOptionError } from '../errors.js';
 import type { Hub } from '../hub/hub.js';
-import { type Answer, type DashboardRequest, internalError, unauthorized } from './answer.js';
+import { commonHeaders } from './common-headers.js';
 import { type DashboardOptions, resolveDashboardOptions } from './dashboard-options.js';
-import { createRouter } from './routes.js';
-import { commonHeaders } from './security.js';
+import { type DashboardRequest, type DashboardResponse, internalError, unauthorized } from './http/response.js';
+import { createRouter } from './routes/router.js';
 
-/** Answers one request of a `node:http` server, or of a framework that hands out the raw objects. */
+/** Request handler for a `node:http` server, or for a framework that passes the raw request and response. */
 export type DashboardHandler = (req: IncomingMessage, res: ServerResponse) => void;
 
 /**
- * Serves the dashboard of a hub: the page at the mount point, and the JSON it polls below. It is open
- * to all who can reach it unless `authorize` guards it. The handler never throws; what goes wrong
- * is logged to the hub's logger.
+ * Creates a request handler that serves the dashboard of a hub: the page at the mount point, and below it the JSON
+ * that the page polls. Anyone who can reach the handler can read it, unless `authorize` guards it. The handler never
+ * throws: errors go to the hub's logger.
  *
  * @example
  * ```ts
  * createServer(createDashboardHandler(hub, { authorize: isAdmin })).listen(3000);
  * app.use('/ops/hub', createDashboardHandler(hub, { authorize: isAdmin })); // Express
  * ```
- * @throws {InvalidOptionError}
+ * @throws {InvalidOptionError} if `hub` is not a hub or an option is not valid
  */
 export function createDashboardHandler(hub: Hub, options: DashboardOptions = {}): DashboardHandler {
   checkHub(hub);
@@ -29,59 +29,64 @@ export function createDashboardHandler(hub: Hub, options: DashboardOptions = {})
   const route = createRouter(hub, {
     basePath,
     redactError,
-    onFailure: (error) => report(error, 'the dashboard could not read the hub'),
+    onFailure: (error) => logError(error, 'dashboard: failed to read the hub'),
   });
   if (authorize === undefined && process.env['NODE_ENV'] === 'production') {
     logger.warn(
       {},
-      'the dashboard is open to everyone who can reach it: pass authorize to createDashboardHandler, or () => true where something in front guards it',
+      'dashboard: open to everyone who can reach it; pass authorize to createDashboardHandler, or () => true if a proxy guards it',
     );
   }
 
-  function report(error: unknown, message: string): void {
+  function logError(error: unknown, message: string): void {
     try {
       logger.error({ err: error }, message);
     } catch {
-      // A logger that throws leaves nowhere to report to, and the server must not go down for it.
+      // A throwing logger must not crash the server, and there is nowhere else to report to.
     }
   }
 
-  async function guarded(req: IncomingMessage, allows: NonNullable<typeof authorize>): Promise<Answer> {
+  async function respondIfAllowed(
+    req: IncomingMessage,
+    allows: NonNullable<typeof authorize>,
+  ): Promise<DashboardResponse> {
     try {
       if ((await allows(req)) !== true) return unauthorized;
     } catch (error) {
-      report(error, 'authorize of the dashboard failed; the request was refused');
+      logError(error, 'dashboard: authorize failed; the request was denied');
       return internalError;
     }
     return route(readRequest(req, basePath));
   }
 
-  function send(res: ServerResponse, answer: Answer): void {
+  function send(res: ServerResponse, response: DashboardResponse): void {
     if (res.headersSent || res.writableEnded || res.destroyed) return;
     try {
-      res.statusCode = answer.status;
+      res.statusCode = response.status;
       setHeaders(res, headers);
-      setHeaders(res, answer.headers);
-      res.end(answer.body);
+      setHeaders(res, response.headers);
+      res.end(response.body);
     } catch (error) {
-      // Only what others hooked into the response throws here. A client must not wait for it.
-      report(error, 'the dashboard could not send its answer');
+      // Only code that patched the response can throw here. Destroying it keeps the client from waiting.
+      logError(error, 'dashboard: failed to send a response');
       res.destroy();
     }
   }
 
   return (req, res) => {
-    // Every other method is answered alike, whoever asks.
-    const answer =
-      authorize === undefined || req.method !== 'GET' ? route(readRequest(req, basePath)) : guarded(req, authorize);
-    if (answer instanceof Promise) void answer.then((settled) => send(res, settled));
-    else send(res, answer);
+    // Other methods get 405 without a call of `authorize`.
+    const response =
+      authorize === undefined || req.method !== 'GET'
+        ? route(readRequest(req, basePath))
+        : respondIfAllowed(req, authorize);
+    if (response instanceof Promise) void response.then((settled) => send(res, settled));
+    else send(res, response);
   };
 }
 
 function checkHub(hub: unknown): asserts hub is Hub {
   const valid = typeof hub === 'object' && hub !== null && 'introspect' in hub && 'revision' in hub && 'logger' in hub;
-  if (!valid) throw new InvalidOptionError('hub', 'a hub made by createHub', hub);
+  if (!valid) throw new InvalidOptionError('hub', 'a hub created by createHub', hub);
 }
 
 function readRequest(req: IncomingMessage, basePath: string): DashboardRequest {
@@ -89,10 +94,10 @@ function readRequest(req: IncomingMessage, basePath: string): DashboardRequest {
   const targets: string[] = [];
   if (typeof url === 'string') {
     targets.push(url);
-    // What Express cut off `url`: where a router that it mounts knows the handler by the end of it.
+    // Express strips the mount path from `url`. A nested router strips it in parts, so `baseUrl` ends with the base path.
     if (typeof baseUrl === 'string' && baseUrl.endsWith(basePath)) targets.push(basePath + url);
   }
-  // Where Connect and its kin cut the mount path off `url`, this still has it.
+  // Connect-style frameworks strip the mount path from `url`, not from `originalUrl`.
   if (typeof originalUrl === 'string') targets.push(originalUrl);
   return {
     method: req.method,
@@ -102,13 +107,13 @@ function readRequest(req: IncomingMessage, basePath: string): DashboardRequest {
   };
 }
 
-function setHeaders(res: ServerResponse, headers: Answer['headers']): void {
+function setHeaders(res: ServerResponse, headers: DashboardResponse['headers']): void {
   for (const [name, value] of headers) {
-    res.setHeader(name, name === 'Vary' ? addedTo(res.getHeader(name), value) : value);
+    res.setHeader(name, name === 'Vary' ? appendTo(res.getHeader(name), value) : value);
   }
 }
 
-// What stands in front may vary its answers too, by Origin for instance.
-function addedTo(present: number | string | string[] | undefined, value: string): string {
+// Middleware may set `Vary` too, for example to `Origin`.
+function appendTo(present: number | string | string[] | undefined, value: string): string {
   return present === undefined ? value : [present, value].flat().join(', ');
 }

@@ -14,7 +14,7 @@ afterEach(() => {
 });
 
 describe('basePath', () => {
-  it.each(['dash', '/dash', '/dash/'])('%j serves /dash and all below', async (basePath) => {
+  it.each(['dash', '/dash', '/dash/'])('%j serves /dash and every route below', async (basePath) => {
     const { server } = await setUp({ basePath });
     for (const path of ['/dash', '/dash/', '/dash?x=1', '/dash/api/introspection', '/dash/api/events/order.created']) {
       expect((await server.get(path)).status).toBe(200);
@@ -34,7 +34,7 @@ describe('authorize', () => {
   it.each([
     ['true', () => true],
     ['a promise of true', async () => true],
-  ])('lets through on %s', async (_, authorize) => {
+  ])('allows access on %s', async (_, authorize) => {
     const { server } = await setUp({ authorize });
     const statuses = await Promise.all(paths.map(async (path) => (await server.get(path)).status));
     expect(statuses).toEqual([200, 200, 200, 404, 404]);
@@ -43,10 +43,10 @@ describe('authorize', () => {
   it.each([
     ['false', () => false],
     ['a promise of false', async () => false],
-    // What code without types may return.
-    ['a user', () => JSON.parse('{"name":"Ada"}')],
+    // Untyped code may return anything.
+    ['an object', () => JSON.parse('{"name":"Ada"}')],
     ['nothing', () => JSON.parse('null')],
-  ])('refuses on %s, whatever the path', async (_, authorize) => {
+  ])('denies access on %s, on every path', async (_, authorize) => {
     const { server, lines } = await setUp({ authorize });
     for (const path of paths) {
       const reply = await server.get(path);
@@ -64,7 +64,7 @@ describe('authorize', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('secret'))],
-  ])('refuses when it %s, and tells the logger why', async (_, authorize) => {
+  ])('denies access and logs the error if it %s', async (_, authorize) => {
     const { server, lines } = await setUp({ authorize });
     const reply = await server.get('/api/introspection');
     expect(reply.status).toBe(500);
@@ -74,13 +74,13 @@ describe('authorize', () => {
     ]);
   });
 
-  it('gets the request', async () => {
+  it('receives the request', async () => {
     const { server } = await setUp({ authorize: (req) => req.headers.authorization === 'Bearer let-me-in' });
     expect((await server.get('/')).status).toBe(401);
     expect((await server.get('/', { authorization: 'Bearer let-me-in' })).status).toBe(200);
   });
 
-  it('is missed in production with one warning', async () => {
+  it('logs one warning in production if it is missing', async () => {
     vi.stubEnv('NODE_ENV', 'production');
     const { server, lines } = await setUp({});
     await server.get('/');
@@ -88,7 +88,7 @@ describe('authorize', () => {
     expect(lines).toEqual([{ level: 'warn', fields: {}, message: expect.stringContaining('pass authorize') }]);
   });
 
-  it('is not missed in production where it is given, nor elsewhere', async () => {
+  it('logs no warning if it is set or outside production', async () => {
     expect((await setUp({})).lines).toEqual([]);
     vi.stubEnv('NODE_ENV', 'production');
     expect((await setUp({ authorize: () => true })).lines).toEqual([]);
@@ -96,7 +96,7 @@ describe('authorize', () => {
 });
 
 describe('frameAncestors', () => {
-  it('names who may frame the dashboard', async () => {
+  it('sets the sites that may embed the dashboard', async () => {
     const { server } = await setUp({ frameAncestors: ["'self'", 'https://admin.example.com'] });
     expect((await server.get('/')).headers['content-security-policy']).toMatch(
       /; frame-ancestors 'self' https:\/\/admin\.example\.com$/,
@@ -112,14 +112,14 @@ describe('redactError', () => {
     return { reply: await server.get('/api/events/order.refused'), lines };
   }
 
-  it('gives what is shown of an error', async () => {
+  it('returns the name and message to show', async () => {
     const { reply } = await failures(({ name, message }) => ({ name, message: message.replace(/\d/g, 'x') }));
     expect(jsonOf(reply)).toMatchObject({
       recentFailures: [{ attempt: 1, name: 'RangeError', message: 'card xxxx was refused' }],
     });
   });
 
-  it('covers the errors of workflow runs', async () => {
+  it('applies to the errors of workflow runs', async () => {
     const { hub, clock, server } = await setUp({ redactError: ({ name }) => ({ name, message: 'hidden' }) });
     await hub.startWorkflow('refund', {});
     await clock.settle();
@@ -143,14 +143,14 @@ describe('redactError', () => {
       },
       'away',
     ],
-    // What code without types may return.
+    // Untyped code may return anything.
     ['returns nothing', () => JSON.parse('null'), 'redactError must return { name, message }, both strings, got null'],
     [
       'returns a text',
       () => JSON.parse('"hidden"'),
       'redactError must return { name, message }, both strings, got "hidden"',
     ],
-  ])('shows no error when it %s', async (_, redactError, message) => {
+  ])('shows no failure if it %s', async (_, redactError, message) => {
     const { reply, lines } = await failures(redactError);
     expect(reply.status).toBe(500);
     expect(reply.body.toString()).not.toContain('4242');
@@ -158,21 +158,21 @@ describe('redactError', () => {
   });
 });
 
-describe('wrong arguments', () => {
+describe('invalid arguments', () => {
   it.each([
     [{ basePath: 7 }, 'basePath must be a path such as "/dash", percent-encoded, without "?" or "#", got 7'],
     [{ basePath: 'https://example.com/dash' }, 'got "https://example.com/dash"'],
-    [{ authorize: 'admin' }, 'authorize must be a function, got "admin"'],
+    [{ authorize: 'admin' }, 'authorize of createDashboardHandler must be a function, got "admin"'],
     [{ authorise: () => true }, 'one of basePath, authorize, frameAncestors, redactError, got "authorise"'],
-    [{ redactError: true }, 'redactError must be a function, got true'],
+    [{ redactError: true }, 'redactError of createDashboardHandler must be a function, got true'],
     [{ frameAncestors: "'self'" }, `got "'self'"`],
     [{ frameAncestors: [] }, 'frameAncestors must be CSP sources'],
     [{ frameAncestors: ["'self'; script-src *"] }, 'without spaces'],
     [{ frameAncestors: ['a\r\nb'] }, 'without spaces'],
     [{ frameAncestors: ['https://ä.example'] }, 'without spaces'],
     [{ frameAncestors: [7] }, 'frameAncestors must be CSP sources'],
-    [null, 'options must be an object, got null'],
-  ])('%j throw at once', async (options, message) => {
+    [null, 'options of createDashboardHandler must be an object, got null'],
+  ])('throws immediately for %j', async (options, message) => {
     const { hub } = await startTestHub();
     const create = () => Reflect.apply(createDashboardHandler, undefined, [hub, options]);
     expect(create).toThrow(InvalidOptionError);
@@ -181,7 +181,7 @@ describe('wrong arguments', () => {
 
   it.each([undefined, null, {}, 'hub', () => {}])('%j is not a hub', (hub) => {
     expect(() => Reflect.apply(createDashboardHandler, undefined, [hub])).toThrow(
-      'hub must be a hub made by createHub',
+      'hub must be a hub created by createHub',
     );
   });
 });

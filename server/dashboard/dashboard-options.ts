@@ -1,46 +1,45 @@
 import type { IncomingMessage } from 'node:http';
-import { InvalidOptionError } from '../errors.js';
-import { checkOptionNames } from '../option-names.js';
-import { normalizeBasePath } from './paths.js';
+import { OptionChecker } from '../options.js';
+import { checkFrameAncestors } from './common-headers.js';
+import { normalizeBasePath } from './http/paths.js';
 import type { FailureRecord } from './protocol.js';
-import { checkFrameAncestors } from './security.js';
 
-/** What is shown of an error. */
+/** Name and message of an error as the dashboard shows it. */
 export type ShownError = Pick<FailureRecord, 'name' | 'message'>;
 
-/** What `createDashboardHandler` takes beside the hub. */
+/** Options of `createDashboardHandler`. */
 export interface DashboardOptions {
   /**
-   * Path at which the handler is mounted, where the server or framework does not strip it from `req.url`.
-   * `dash`, `/dash` and `/dash/` mean the same.
+   * Path at which the handler is mounted. `dash`, `/dash` and `/dash/` are the same path. A framework that strips the
+   * path from `req.url`, such as Express, needs no `basePath`.
    *
    * @default '/'
    */
   basePath?: string;
   /**
-   * Asked before every GET, the page's included. Anything but `true` is answered with 401; a throw or a
-   * rejection with 500. For a browser's login prompt set `WWW-Authenticate` on the response beforehand.
+   * Called before every GET, including the one for the page. Any result other than `true` leads to 401, a throw or a
+   * rejection to 500. To get the browser's login prompt, set `WWW-Authenticate` on the response beforehand.
    *
    * @default everyone who can reach the handler may read
    */
   authorize?: (req: IncomingMessage) => boolean | Promise<boolean>;
   /**
-   * CSP sources of the sites that may show the dashboard in a frame, such as `["'self'"]`.
+   * CSP sources of the sites that may embed the dashboard in a frame, such as `["'self'"]`.
    *
    * @default ["'none'"]
    */
   frameAncestors?: readonly string[];
   /**
-   * Gives the name and message to show in place of a recent failure's own, which may hold personal data.
+   * Returns the name and message to show instead of those of a failure, which may contain personal data.
    *
-   * @default both as they are
+   * @default name and message are shown unchanged
    */
   redactError?: (error: FailureRecord) => ShownError;
 }
 
-/** Options that were checked, with their defaults. */
+/** Checked options with defaults applied. */
 export interface ResolvedDashboardOptions {
-  /** Normalised: empty at the root, otherwise without a slash at its end. */
+  /** Normalized: empty for the root, otherwise without a trailing slash. */
   readonly basePath: string;
   readonly authorize: DashboardOptions['authorize'];
   readonly frameAncestors: readonly string[];
@@ -49,24 +48,21 @@ export interface ResolvedDashboardOptions {
 
 const names = ['basePath', 'authorize', 'frameAncestors', 'redactError'];
 
-/** @throws {InvalidOptionError} */
+/**
+ * Checks the options and applies the defaults.
+ *
+ * @throws {InvalidOptionError}
+ */
 export function resolveDashboardOptions(options: DashboardOptions): ResolvedDashboardOptions {
-  if (typeof options !== 'object' || options === null) {
-    throw new InvalidOptionError('options', 'an object', options);
-  }
   // A misspelt `authorize` must not leave the dashboard open.
-  checkOptionNames(options, names, 'createDashboardHandler');
+  const check = new OptionChecker(options, names, 'createDashboardHandler');
   const { basePath = '/', authorize, frameAncestors = ["'none'"], redactError } = options;
-  checkFunction('authorize', authorize);
-  checkFunction('redactError', redactError);
+  check.function('authorize', authorize);
+  check.function('redactError', redactError);
   return {
     basePath: normalizeBasePath(basePath),
     authorize,
     frameAncestors: checkFrameAncestors(frameAncestors),
     redactError,
   };
-}
-
-function checkFunction(name: string, value: unknown): void {
-  if (value !== undefined && typeof value !== 'function') throw new InvalidOptionError(name, 'a function', value);
 }

@@ -7,10 +7,10 @@ import { Hono } from 'hono';
 import Koa from 'koa';
 import type { DashboardHandler } from './create-dashboard-handler.js';
 
-/** Where the dashboard is mounted; its handler has this as its `basePath`. */
+/** Path at which the dashboard is mounted, which is also the `basePath` of its handler. */
 export type Mount = '/' | '/ops/hub';
 
-/** The ways in which users serve the dashboard, each as what a `node:http` server listens with. */
+/** Ways to serve the dashboard, each as a request listener for a `node:http` server. */
 export const frameworks: Readonly<
   Record<string, (handler: DashboardHandler, mount: Mount) => RequestListener | Promise<RequestListener>>
 > = {

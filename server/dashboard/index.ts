@@ -1,13 +1,13 @@
 /**
- * The dashboard: a request handler that shows a running hub, read-only.
+ * Dashboard: a request handler that serves a read-only view of a running hub.
  *
  * @module hubline/dashboard
  */
 export type { Hub } from '../hub/hub.js';
 export type { HubIntrospection } from '../hub/introspection/introspection.js';
 export type { EventMetrics, FailureRecord } from '../transports/stats.js';
+export { dashboardCspHashes } from './common-headers.js';
 export { createDashboardHandler, type DashboardHandler } from './create-dashboard-handler.js';
 export type { DashboardOptions, ShownError } from './dashboard-options.js';
-export { getDashboardHtml } from './page.js';
 export type { ErrorBody, EventBody, IntrospectionBody, ProtocolVersion } from './protocol.js';
-export { dashboardCspHashes } from './security.js';
+export { getDashboardHtml } from './routes/page.js';

@@ -1,5 +1,5 @@
 /**
- * What the dashboard's two JSON routes answer: the contract between handler and page.
+ * Bodies of the dashboard's two JSON routes: the contract between the handler and the page.
  *
  * @module
  */
@@ -16,7 +16,7 @@ export type {
 export type { RunIntrospection, StepIntrospection, StepStatus } from '../hub/introspection/run-introspection.js';
 export type { Counts, Durations, FailureRecord, MinuteBucket } from '../transports/stats.js';
 
-/** Raised when a field changes its meaning or goes away; a new optional field does not raise it. */
+/** Version of the bodies. It rises if a field changes its meaning or is removed, not for a new optional field. */
 export type ProtocolVersion = 1;
 
 /** Body of `GET /api/introspection`. */
@@ -30,7 +30,7 @@ export interface EventBody extends EventMetrics {
   readonly recentFailures: readonly FailureRecord[];
 }
 
-/** Body of every answer that is not 200 or 304. */
+/** Body of every response whose status is neither 200 nor 304. */
 export interface ErrorBody {
   readonly error: { readonly code: string; readonly message: string };
 }

@@ -6,7 +6,7 @@ import { createFakeClock, type FakeClock } from '../testing/fake-clock.js';
 import type { Logger } from '../transports/logger.js';
 import { memoryTransport } from '../transports/memory/memory-transport.js';
 
-/** Names that break what builds paths, markup or objects of them. */
+/** Names that break code that builds paths, markup or objects from them. */
 export const hostileTypes: readonly string[] = [
   'a/b',
   '/',
@@ -23,14 +23,14 @@ export const hostileTypes: readonly string[] = [
   '<img src=x onerror=alert(1)>',
 ];
 
-/** A line that was logged. */
+/** Logged line. */
 export interface LoggedLine {
   readonly level: keyof Omit<Logger, 'child'>;
   readonly fields: object;
   readonly message: string;
 }
 
-/** A running hub whose time stands still, and what it logged. */
+/** Running hub on a fake clock, with the lines that it logged. */
 export interface TestHub {
   readonly hub: Hub;
   readonly clock: FakeClock;
@@ -38,8 +38,8 @@ export interface TestHub {
 }
 
 /**
- * A hub with `order.created`, which succeeds, `order.refused` and the workflow `refund`, which fail with a
- * secret in their message, and the hostile types. It is stopped when the test ends.
+ * Starts a hub with `order.created`, which succeeds, with `order.refused` and the workflow `refund`, which fail with a
+ * secret in their messages, and with the hostile types. The hub stops when the test ends.
  */
 export async function startTestHub(types: readonly string[] = hostileTypes): Promise<TestHub> {
   const lines: LoggedLine[] = [];

@@ -8,22 +8,22 @@ import {
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** An answer as it came over the wire: not decompressed, no redirect followed. */
+/** Response as received: not decompressed, redirects not followed. */
 export interface Reply {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
 
-/** A server for one test, and a client of it. */
+/** Server for one test, with a client. */
 export interface TestServer {
   readonly port: number;
-  /** Sends the path as it stands, without normalising it. */
+  /** Sends the path unchanged. */
   get(path: string, headers?: OutgoingHttpHeaders): Promise<Reply>;
   send(method: string, path: string, headers?: OutgoingHttpHeaders): Promise<Reply>;
 }
 
-/** Serves on a free port until the test ends. */
+/** Starts a server on a free port until the test ends. */
 export async function serve(listener: RequestListener): Promise<TestServer> {
   const server = createServer(listener);
   onTestFinished(
@@ -39,7 +39,7 @@ export async function serve(listener: RequestListener): Promise<TestServer> {
   return clientOf(port);
 }
 
-/** A client of whatever listens on a port of this machine. */
+/** Returns a client of the server on a local port. */
 function clientOf(port: number): TestServer {
   const send: TestServer['send'] = (method, path, headers = {}) =>
     new Promise((resolve, reject) => {
@@ -57,7 +57,7 @@ function clientOf(port: number): TestServer {
   return { port, send, get: (path, headers) => send('GET', path, headers) };
 }
 
-/** The JSON of an answer's body. */
+/** Parses the body of a reply as JSON. */
 export function jsonOf(reply: Reply): unknown {
   return JSON.parse(reply.body.toString());
 }

@@ -8,7 +8,7 @@ import { createHub } from './create-hub.js';
 import type { HandlerCtx } from './events/context.js';
 import type { Hub } from './hub.js';
 
-/** What one attempt does. The last one of a script stands for all attempts after it. */
+/** Behaviour of one attempt. The last one of a script applies to all later attempts. */
 type Behaviour = 'return' | 'resolve' | 'throw' | 'reject' | 'fatal' | 'retry after' | 'hang' | 'take 30 ms';
 
 type Step =
@@ -27,7 +27,7 @@ type Ctx = HandlerCtx<Script>;
 const maxAttempts = 3;
 const types = ['plain', 'serial', 'rated', 'chained'] as const;
 
-/** What became of one event: it is open from each acceptance to the outcome. */
+/** State of one event: open from each acceptance to the outcome. */
 interface LedgerEntry {
   readonly type: string;
   isOpen: boolean;
@@ -35,7 +35,7 @@ interface LedgerEntry {
   readonly outcomes: ('completed' | 'failed')[];
 }
 
-/** What the handlers themselves saw: kept without a look at any counter. */
+/** Record of what the handlers observed, independent of the hub's counters. */
 class Ledger {
   readonly entries = new Map<number, LedgerEntry>();
   readonly running = new Map<string, number>();
@@ -47,7 +47,7 @@ class Ledger {
 
   replay(key: number): void {
     const entry = this.entries.get(key);
-    if (entry?.isOpen !== false) throw new Error(`${key} cannot be dead: it did not end`);
+    if (entry?.isOpen !== false) throw new Error(`${key} cannot be a dead letter: it has no outcome`);
     entry.isOpen = true;
     entry.replays += 1;
   }
@@ -55,16 +55,17 @@ class Ledger {
   begin({ payload: { key }, eventType }: Ctx): void {
     const running = (this.running.get(eventType) ?? 0) + 1;
     this.running.set(eventType, running);
-    if (this.entries.get(key)?.isOpen !== true) this.violations.push(`${key} ran after its end`);
-    if (eventType === 'serial' && running > 1) this.violations.push('two of a type with concurrency 1 ran at once');
+    if (this.entries.get(key)?.isOpen !== true) this.violations.push(`${key} ran after its outcome`);
+    if (eventType === 'serial' && running > 1)
+      this.violations.push('two events of a type with concurrency 1 ran at once');
   }
 
-  /** One attempt is over; `ended` where it was the last. */
+  /** Records the end of an attempt; `ended` is the outcome if it was the last one. */
   end({ payload: { key }, eventType }: Ctx, ended?: 'completed' | 'failed'): void {
     this.running.set(eventType, (this.running.get(eventType) ?? 0) - 1);
     const entry = this.entries.get(key);
     if (entry === undefined || ended === undefined) return;
-    if (!entry.isOpen) this.violations.push(`${key} ended twice`);
+    if (!entry.isOpen) this.violations.push(`${key} has two outcomes`);
     entry.isOpen = false;
     entry.outcomes.push(ended);
   }
@@ -81,10 +82,11 @@ class Ledger {
     return this.#of(type).flatMap(([, { outcomes }]) => outcomes.filter((ended) => ended === outcome)).length;
   }
 
-  /** Keys of what failed for good, and has not been replayed since. */
-  dead(type: string): number[] {
-    const dead = this.#of(type).filter(([, { isOpen, outcomes }]) => !isOpen && outcomes.at(-1) === 'failed');
-    return dead.map(([key]) => key);
+  /** Returns the keys of failed events that were not replayed. */
+  deadLetters(type: string): number[] {
+    return this.#of(type)
+      .filter(([, { isOpen, outcomes }]) => !isOpen && outcomes.at(-1) === 'failed')
+      .map(([key]) => key);
   }
 
   #of(type: string): [number, LedgerEntry][] {
@@ -156,8 +158,8 @@ async function check(hub: Hub, ledger: Ledger): Promise<void> {
     expect(counts).toMatchObject({ received, completed, failed, pending: received - completed - failed });
     expect(counts.active).toBe(ledger.running.get(type) ?? 0);
     expect(counts.perMinute.reduce((sum, minute) => sum + minute.received, 0)).toBe(received);
-    const dead = (await hub.deadLetters<Script>(type)).map(({ payload }) => payload.key);
-    expect(dead.sort((a, b) => a - b)).toEqual(ledger.dead(type));
+    const keys = (await hub.deadLetters<Script>(type)).map(({ payload }) => payload.key);
+    expect(keys.sort((a, b) => a - b)).toEqual(ledger.deadLetters(type));
   }
   const followed = await hub.metrics('followed');
   expect(followed.received).toBe(ledger.count('chained', 'completed'));
@@ -200,17 +202,17 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** Two try to replay the same dead letter, if there is one: one of them does. */
+/** Replays a dead letter, if there is one, with two concurrent calls: exactly one succeeds. */
 async function replayOne(hub: Hub, ledger: Ledger, type: string, place: number): Promise<void> {
-  const letters = await hub.deadLetters<Script>(type);
-  const letter = letters[place % letters.length];
-  if (letter === undefined) return;
-  ledger.replay(letter.payload.key);
-  const tries = await Promise.allSettled([hub.replay(letter.id), hub.replay(letter.id)]);
+  const deadLetters = await hub.deadLetters<Script>(type);
+  const deadLetter = deadLetters[place % deadLetters.length];
+  if (deadLetter === undefined) return;
+  ledger.replay(deadLetter.payload.key);
+  const tries = await Promise.allSettled([hub.replay(deadLetter.id), hub.replay(deadLetter.id)]);
   expect(tries.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
 }
 
-it('counts exactly at every instant, over any schedule of emits, failures, time-outs, replays and restarts', async () => {
+it('counts exactly at every instant, over any schedule of emits, failures, timeouts, replays and restarts', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
       const clock = createFakeClock();
@@ -241,7 +243,7 @@ it('counts exactly at every instant, over any schedule of emits, failures, time-
       }
       const stopped = hub.stop({ drainMs: 600_000 });
       await clock.advance(600_000);
-      expect(await stopped).toEqual({ handedBack: 0 });
+      expect(await stopped).toEqual({ released: 0 });
       await check(hub, ledger);
       for (const type of types) expect(await hub.metrics(type)).toMatchObject({ pending: 0, active: 0 });
     }),

@@ -205,11 +205,11 @@ class HubRuntime implements Hub, DeliveryHost {
 
   async #consume(): Promise<void> {
     await loadOpenTelemetry();
-    const { subscriptions, consumer } = subscribe(this.#events.values(), this.#workflows.values(), this);
+    const { subscriptions, onDelivery } = subscribe(this.#events.values(), this.#workflows.values(), this);
     await this.transport.start({
       concurrency: this.#concurrency,
       subscriptions,
-      consumer,
+      onDelivery,
       describe: () => JSON.stringify(this.#describe()),
     });
     this.#stopObserving = observeCounts(

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../scripts/redis-server.js';
 import { memoryTransport } from '../transports/memory/memory-transport.js';
 import { redisTransport } from '../transports/redis/redis-transport.js';
@@ -14,6 +13,7 @@ import {
   WorkflowFailedError,
 } from './errors.js';
 import type { HandlerCtx } from './events/context.js';
+import { deferred } from './hub.fixture.js';
 import type { Hub, HubOptions } from './hub.js';
 import { createWorkflow } from './runs/workflow.js';
 
@@ -23,12 +23,20 @@ beforeAll(async () => {
 });
 afterAll(() => redis.release());
 
+const drained = { isReceived: true, pending: 0 };
+
+/** Rejects with the signal's reason when it aborts. */
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason));
+  });
+}
+
 const transports: [string, () => Transport][] = [
   ['memory', () => memoryTransport()],
   ['redis', () => redisTransport({ url: redis.url, prefix: randomUUID() })],
 ];
 
-/** What users rely on, in real time, wherever events are kept. */
 describe.each(transports)('a hub on the %s transport', (_, createTransport) => {
   function newHub(options: HubOptions = {}): Hub {
     const hub = createHub({ transport: createTransport(), ...options });
@@ -38,15 +46,17 @@ describe.each(transports)('a hub on the %s transport', (_, createTransport) => {
     return hub;
   }
 
-  async function drained(hub: Hub, ...types: string[]): Promise<void> {
-    for (;;) {
-      const all = await Promise.all(types.map((type) => hub.metrics(type)));
-      if (all.every(({ received, pending }) => received > 0 && pending === 0)) return;
-      await delay(5);
-    }
+  async function untilDrained(hub: Hub, ...types: string[]): Promise<void> {
+    await vi.waitFor(
+      async () => {
+        const all = await Promise.all(types.map((type) => hub.metrics(type)));
+        for (const { received, pending } of all) expect({ isReceived: received > 0, pending }).toEqual(drained);
+      },
+      { timeout: 30_000, interval: 5 },
+    );
   }
 
-  it('hands a handler its payload and context, and its result to what follows', async () => {
+  it('passes payload and context to a handler, and its result to the follow-up event', async () => {
     const hub = newHub({ service: 'shop' });
     const seen: unknown[] = [];
     const created = hub.event<{ items: string[] }>({
@@ -60,7 +70,7 @@ describe.each(transports)('a hub on the %s transport', (_, createTransport) => {
     hub.event({ type: 'order.packed', handler: ({ payload, depth }) => seen.push({ payload, depth }) });
     await hub.start();
     const { id } = await hub.emit(created, { items: ['tea', '日本\u0000'] }, { requestId: 'r-1' });
-    await drained(hub, 'order.created', 'order.packed');
+    await untilDrained(hub, 'order.created', 'order.packed');
     expect(seen).toEqual([
       {
         payload: { items: ['tea', '日本\u0000'] },
@@ -73,7 +83,7 @@ describe.each(transports)('a hub on the %s transport', (_, createTransport) => {
     ]);
   });
 
-  it('retries, gives up, and counts each event once', async () => {
+  it('retries until no attempts are left, and counts each event once', async () => {
     const hub = newHub();
     hub.event<number>({
       type: 'a',
@@ -86,38 +96,38 @@ describe.each(transports)('a hub on the %s transport', (_, createTransport) => {
     hub.event({ type: 'a.failed' });
     await hub.start();
     await Promise.all([1, 2, 3, 0].map((payload) => hub.emit('a', payload)));
-    await drained(hub, 'a', 'a.failed');
+    await untilDrained(hub, 'a', 'a.failed');
     expect(await hub.metrics('a')).toMatchObject({ received: 4, completed: 3, failed: 1, retried: 5, active: 0 });
     expect(await hub.failures('a')).toMatchObject([{ attempt: 3, name: 'TypeError', message: 'no 0' }]);
     expect(await hub.metrics('a.failed')).toMatchObject({ received: 1, completed: 1 });
   });
 
-  it('ends an attempt at its time-out', async () => {
+  it('aborts an attempt at its timeout', async () => {
     const hub = newHub();
     const reasons: unknown[] = [];
     hub.event({
       type: 'a',
       timeoutMs: 30,
-      handler: ({ signal }) => delay(60_000, undefined, { signal }).catch(() => reasons.push(signal.reason)),
+      handler: ({ signal }) => untilAborted(signal).catch((reason) => reasons.push(reason)),
     });
     await hub.start();
     await hub.emit('a', null);
-    await drained(hub, 'a');
+    await untilDrained(hub, 'a');
     expect(reasons).toMatchObject([expect.any(HandlerTimeoutError)]);
     expect(await hub.metrics('a')).toMatchObject({ failed: 1 });
   });
 
-  it('drops what is emitted twice with one dedupeId', async () => {
+  it('accepts one of several events with the same dedupeId', async () => {
     const hub = newHub();
     hub.event({ type: 'a', handler: () => {} });
     await hub.start();
     const receipts = await Promise.all(Array.from({ length: 10 }, () => hub.emit('a', null, { dedupeId: 'once' })));
     expect(new Set(receipts.map(({ id }) => id)).size).toBe(1);
-    await drained(hub, 'a');
+    await untilDrained(hub, 'a');
     expect(await hub.metrics('a')).toMatchObject({ received: 1, completed: 1, deduplicated: 9 });
   });
 
-  it('runs a workflow to its result, retrying a step', async () => {
+  it('runs a workflow to its result and retries a failed step', async () => {
     const hub = newHub();
     const flow = hub.workflow(
       createWorkflow({
@@ -141,18 +151,18 @@ describe.each(transports)('a hub on the %s transport', (_, createTransport) => {
     const run = await hub.startWorkflow(flow, 'tea');
     expect(await run.result()).toEqual({ pick: { picked: 'tea' } });
     expect(await run.status()).toMatchObject({ status: 'completed', steps: [{ name: 'pick' }, { name: 'ship' }] });
-    await drained(hub, 'fulfilled');
+    await untilDrained(hub, 'fulfilled');
     const [workflow] = (await hub.introspect()).workflows;
     expect(workflow?.metrics).toMatchObject({ received: 1, completed: 1, retried: 1, pending: 0 });
     expect(workflow?.runs).toMatchObject([{ status: 'completed' }]);
   });
 
-  it('replays what failed for good: all of a type, and a workflow from the step that failed', async () => {
+  it('replays dead letters: those of an event type, and a workflow from its failed step', async () => {
     const hub = newHub({ service: 'shop' });
     const done: string[] = [];
-    let isWell = false;
+    let isRepaired = false;
     const work = ({ payload, idempotencyKey }: HandlerCtx): void => {
-      if (!isWell) throw new Error('not now');
+      if (!isRepaired) throw new Error('not now');
       done.push(`${payload} ${idempotencyKey}`);
     };
     const charged = hub.event<string>({ type: 'charge', handler: work, onComplete: 'settled' });
@@ -170,13 +180,13 @@ describe.each(transports)('a hub on the %s transport', (_, createTransport) => {
     const sent = [await hub.emit(charged, 'tea'), await hub.emit(charged, 'cup')];
     const run = await hub.startWorkflow(flow, null);
     await expect(run.result()).rejects.toThrow('not now');
-    await drained(hub, 'charge');
-    isWell = true;
+    await untilDrained(hub, 'charge');
+    isRepaired = true;
     for (const source of [charged, flow]) {
       for (const { id } of await hub.deadLetters(source)) await hub.replay(id);
     }
     expect(await run.result()).toBeNull();
-    await drained(hub, 'charge', 'settled');
+    await untilDrained(hub, 'charge', 'settled');
     expect(done.sort()).toEqual([
       `1 shop:${run.runId}:ship`,
       `cup shop:${sent[1]?.id}`,
@@ -188,30 +198,33 @@ describe.each(transports)('a hub on the %s transport', (_, createTransport) => {
     await expect(hub.replay(run.runId)).rejects.toThrow(UnknownDeadLetterError);
   });
 
-  it('keeps a run that an event triggered apart from what follows the event, whatever the workflow is called', async () => {
+  it('gives a triggered run and the follow-ups of its event distinct ids, whatever the name of the workflow', async () => {
     const hub = newHub();
     const ran: string[] = [];
-    hub.event({ type: 'a', handler: () => delay(20), onSuccess: 'b', onComplete: 'c' });
-    for (const type of ['b', 'c']) hub.event({ type, handler: () => delay(5).then(() => ran.push(type)) });
+    const isAccepted = deferred();
+    // All runs and follow-ups are pending at one time: with equal ids, one would replace the other.
+    const runOnceAccepted = async (name: string): Promise<void> => {
+      await isAccepted.promise;
+      ran.push(name);
+    };
+    hub.event({ type: 'a', handler: () => {}, onSuccess: 'b', onComplete: 'c' });
+    for (const type of ['b', 'c']) hub.event({ type, handler: () => runOnceAccepted(type) });
     for (const name of ['success', 'complete']) {
-      const handler = (): Promise<void> => delay(60).then(() => void ran.push(name));
-      hub.workflow(
-        createWorkflow({ name, trigger: 'a', onSuccess: `${name}.ended`, steps: [{ name: 'one', handler }] }),
-      );
+      const steps = [{ name: 'one', handler: () => runOnceAccepted(name) }];
+      hub.workflow(createWorkflow({ name, trigger: 'a', onSuccess: `${name}.ended`, steps }));
       hub.event({ type: `${name}.ended` });
     }
     await hub.start();
     await hub.emit('a', null);
-    await drained(hub, 'a', 'b', 'c', 'success.ended', 'complete.ended');
+    await untilDrained(hub, 'a');
+    isAccepted.resolve();
+    await untilDrained(hub, 'b', 'c', 'success.ended', 'complete.ended');
     expect(ran.sort()).toEqual(['b', 'c', 'complete', 'success']);
   });
 
-  it('cancels a workflow that runs', async () => {
+  it('cancels a running workflow', async () => {
     const hub = newHub();
-    let begun = (): void => {};
-    const hasBegun = new Promise<void>((resolve) => {
-      begun = resolve;
-    });
+    const hasBegun = deferred();
     hub.workflow(
       createWorkflow({
         name: 'endless',
@@ -219,8 +232,8 @@ describe.each(transports)('a hub on the %s transport', (_, createTransport) => {
           {
             name: 'wait',
             handler: ({ signal }) => {
-              begun();
-              return delay(60_000, undefined, { signal });
+              hasBegun.resolve();
+              return untilAborted(signal);
             },
           },
         ],
@@ -228,13 +241,13 @@ describe.each(transports)('a hub on the %s transport', (_, createTransport) => {
     );
     await hub.start();
     const run = await hub.startWorkflow('endless', null);
-    await hasBegun;
+    await hasBegun.promise;
     expect(await run.cancel()).toBe(true);
     await expect(run.result()).rejects.toThrow(WorkflowFailedError);
     expect(await run.cancel()).toBe(false);
   });
 
-  it('shows on every hub what any hub handles, and how many do', async () => {
+  it('shows on every hub the registrations of all hubs, with their number of processes', async () => {
     const transport = createTransport();
     const shops = [newHub({ transport, service: 'shop' }), newHub({ transport, service: 'shop' })];
     for (const shop of shops) {
@@ -248,7 +261,7 @@ describe.each(transports)('a hub on the %s transport', (_, createTransport) => {
     await expect(observer.emit('a', 1)).rejects.toThrow(HubObserverError);
 
     await shops[0]?.emit('a', 1);
-    await drained(observer, 'a');
+    await untilDrained(observer, 'a');
     const seen = await observer.introspect();
     expect(seen.events).toMatchObject([
       { type: 'a', kind: 'handler', description: 'An event', processes: 2, metrics: { completed: 1 } },

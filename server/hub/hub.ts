@@ -107,5 +107,5 @@ export interface Hub {
 /** How a hub stopped. */
 export interface StopResult {
   /** Events that were running at the deadline and were handed back. */
-  readonly handedBack: number;
+  readonly released: number;
 }

@@ -1,4 +1,4 @@
-import type { Consumer, Delivery, Subscription } from '../transports/transport.js';
+import type { Delivery, DeliveryHandler, Subscription } from '../transports/transport.js';
 import { workflowType } from '../transports/workflow-type.js';
 import { Attempt, type HandledEvent } from './events/attempt.js';
 import type { RegisteredEvent } from './events/event.js';
@@ -10,7 +10,7 @@ import { runWorkflow } from './runs/workflow-run.js';
 /** What a hub asks its transport for, and what it does with that. */
 export interface Subscriptions {
   readonly subscriptions: readonly Subscription[];
-  readonly consumer: Consumer;
+  readonly onDelivery: DeliveryHandler;
 }
 
 /** Of all events that have a handler, and of all workflows. */
@@ -19,12 +19,12 @@ export function subscribe(
   workflows: Iterable<HubWorkflow>,
   host: DeliveryHost,
 ): Subscriptions {
-  const consumers = new Map<string, Consumer>();
+  const handlers = new Map<string, DeliveryHandler>();
   const subscriptions: Subscription[] = [];
   for (const event of events) {
     if (!isHandled(event)) continue;
     const { type, concurrency, rate } = event;
-    consumers.set(type, (delivery) => new Attempt(event, delivery, host).run());
+    handlers.set(type, (delivery) => new Attempt(event, delivery, host).run());
     subscriptions.push({
       type,
       ...(concurrency !== undefined && { concurrency }),
@@ -34,7 +34,7 @@ export function subscribe(
   for (const workflow of workflows) {
     const { name, trigger } = workflow;
     const type = workflowType(name);
-    consumers.set(type, (delivery) => runWorkflow(workflow, delivery, host));
+    handlers.set(type, (delivery) => runWorkflow(workflow, delivery, host));
     subscriptions.push({
       type,
       keepsRuns: true,
@@ -43,8 +43,8 @@ export function subscribe(
   }
   const { service } = host.transport;
   // A transport delivers what was subscribed to, and nothing else.
-  const consume = (delivery: Delivery): void => consumers.get(delivery.envelope.type)?.(delivery);
-  return { subscriptions, consumer: (delivery) => observeDelivery(delivery, service, consume) };
+  const consume = (delivery: Delivery): void => handlers.get(delivery.envelope.type)?.(delivery);
+  return { subscriptions, onDelivery: (delivery) => observeDelivery(delivery, service, consume) };
 }
 
 function isHandled(event: RegisteredEvent): event is HandledEvent {

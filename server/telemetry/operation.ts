@@ -81,7 +81,7 @@ export class Operation {
     if (this.#hasEnded) return;
     const { name, message, code } = errorInfo(thrown);
     if (code === 'ERR_SHUTDOWN') {
-      this.set({ 'hubline.handed_back': true });
+      this.set({ 'hubline.released': true });
       return;
     }
     this.dimensions = { ...this.dimensions, 'error.type': name };

@@ -1,12 +1,11 @@
 import { InvalidOptionError, quote } from '../errors.js';
-import { checkOptionNames } from '../option-names.js';
+import { OptionChecker } from '../options.js';
 import type { KeyValueStore } from './key-value-store.js';
+import { maxAppendValues } from './limits.js';
 
 const maxValueLength = 16_777_216;
-// Values of one `append`: on Redis a script adds them, and others wait while it runs.
-const maxValues = 10_000;
 
-/** Checks arguments before a store sees them, the same for every transport. */
+/** Checks all arguments before it calls a store, so that every transport refuses the same ones. */
 export class CheckedKeyValueStore implements KeyValueStore {
   readonly #store: KeyValueStore;
 
@@ -22,8 +21,9 @@ export class CheckedKeyValueStore implements KeyValueStore {
   async set(key: string, value: string, options: { ttlMs?: number; ifAbsent?: boolean } = {}): Promise<boolean> {
     checkKey(key);
     checkValue(value, key);
-    checkOptionNames(options, ['ttlMs', 'ifAbsent'], 'set');
-    checkTtl(options.ttlMs);
+    const check = new OptionChecker(options, ['ttlMs', 'ifAbsent'], 'set');
+    checkTtl(check, options.ttlMs);
+    check.boolean('ifAbsent', options.ifAbsent);
     return this.#store.set(key, value, options);
   }
 
@@ -34,8 +34,9 @@ export class CheckedKeyValueStore implements KeyValueStore {
 
   async increment(key: string, by = 1, ttlMs?: number): Promise<number> {
     checkKey(key);
-    check(Number.isSafeInteger(by), 'by of increment', 'a whole number', by);
-    checkTtl(ttlMs);
+    const check = new OptionChecker({ by, ttlMs }, ['by', 'ttlMs'], 'increment');
+    check.that(Number.isSafeInteger(by), 'by', 'a whole number', by);
+    checkTtl(check, ttlMs);
     return this.#store.increment(key, by, ttlMs);
   }
 
@@ -45,46 +46,43 @@ export class CheckedKeyValueStore implements KeyValueStore {
     options: { keepLast?: number; ttlMs?: number } = {},
   ): Promise<number> {
     checkKey(key);
-    check(Array.isArray(values), 'values of append', 'an array of strings', values);
-    check(values.length <= maxValues, 'values of append', `at most ${maxValues} strings`, values.length);
+    const check = new OptionChecker(options, ['keepLast', 'ttlMs'], 'append');
+    check.that(Array.isArray(values), 'values', 'an array of strings', values);
+    check.that(values.length <= maxAppendValues, 'values', `at most ${maxAppendValues} strings`, values.length);
     for (const value of values) checkValue(value, key);
-    checkOptionNames(options, ['keepLast', 'ttlMs'], 'append');
-    const { keepLast, ttlMs } = options;
-    const isLength = keepLast === undefined || (Number.isSafeInteger(keepLast) && keepLast >= 1);
-    check(isLength, 'keepLast of append', 'a whole number, 1 or more', keepLast);
-    checkTtl(ttlMs);
+    check.count('keepLast', options.keepLast);
+    checkTtl(check, options.ttlMs);
     return this.#store.append(key, values, options);
   }
 
   async range(key: string, from: number, to: number): Promise<string[]> {
     checkKey(key);
-    check(Number.isSafeInteger(from), 'from of range', 'a whole number', from);
-    check(Number.isSafeInteger(to), 'to of range', 'a whole number', to);
+    const check = new OptionChecker({ from, to }, ['from', 'to'], 'range');
+    check.that(Number.isSafeInteger(from), 'from', 'a whole number', from);
+    check.that(Number.isSafeInteger(to), 'to', 'a whole number', to);
     return this.#store.range(key, from, to);
   }
 }
 
-// Redis keeps text as UTF-8, in which half a surrogate pair would come back as another character.
-const halfPair = /\p{Cs}/u;
+// Redis stores strings as UTF-8, which cannot encode half of a surrogate pair.
+const loneSurrogate = /\p{Cs}/u;
 
 function checkKey(key: unknown): void {
-  const isKey = typeof key === 'string' && key.length >= 1 && !halfPair.test(key);
-  check(isKey, 'a key', 'a well-formed string, not empty', key);
+  const isValid = typeof key === 'string' && key.length >= 1 && !loneSurrogate.test(key);
+  if (!isValid) throw new InvalidOptionError('a key', 'a well-formed string, not empty', key);
 }
 
 function checkValue(value: unknown, key: string): void {
-  const option = `a value of key ${quote(key)}`;
-  if (typeof value !== 'string' || halfPair.test(value)) {
-    throw new InvalidOptionError(option, 'a well-formed string', value);
+  const subject = `a value of key ${quote(key)}`;
+  if (typeof value !== 'string' || loneSurrogate.test(value)) {
+    throw new InvalidOptionError(subject, 'a well-formed string', value);
   }
-  const isShort = value.length <= maxValueLength;
-  check(isShort, option, `at most ${maxValueLength} characters`, value.length);
+  if (value.length > maxValueLength) {
+    throw new InvalidOptionError(subject, `at most ${maxValueLength} characters`, value.length);
+  }
 }
 
-function checkTtl(ttlMs: number | undefined): void {
-  check(ttlMs === undefined || (Number.isFinite(ttlMs) && ttlMs > 0), 'ttlMs', 'milliseconds, over 0', ttlMs);
-}
-
-function check(isOk: boolean, option: string, expected: string, got: unknown): void {
-  if (!isOk) throw new InvalidOptionError(option, expected, got);
+function checkTtl(check: OptionChecker, ttlMs: number | undefined): void {
+  const isValid = ttlMs === undefined || (Number.isFinite(ttlMs) && ttlMs > 0);
+  check.that(isValid, 'ttlMs', 'milliseconds, more than 0', ttlMs);
 }

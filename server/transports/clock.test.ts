@@ -3,7 +3,7 @@ import { systemClock } from './clock.js';
 
 afterEach(() => vi.useRealTimers());
 
-it('waits longer than a single timer of the platform can', () => {
+it('waits longer than a single platform timer can', () => {
   vi.useFakeTimers();
   const days = 60 * 24 * 3_600_000;
   const fn = vi.fn();
@@ -14,7 +14,7 @@ it('waits longer than a single timer of the platform can', () => {
   expect(fn).toHaveBeenCalledOnce();
 });
 
-it('can be cancelled at any part of a long wait', () => {
+it('can be cancelled during any part of a long wait', () => {
   vi.useFakeTimers();
   const days = 60 * 24 * 3_600_000;
   const fn = vi.fn();

@@ -1,25 +1,25 @@
 /** A pending call of a {@link Clock}. */
 export interface Timer {
-  /** Keeps the call from being made; without effect where it was made. */
+  /** Cancels the call; has no effect after it. */
   cancel(): void;
 }
 
-/** Where time comes from, so that a test can hold it in its hand. */
+/** Source of time and timers, replaced by a fake one in tests. */
 export interface Clock {
-  /** Epoch milliseconds. */
+  /** Returns epoch milliseconds. */
   now(): number;
-  /** Milliseconds from an arbitrary point, never going back: for durations. */
+  /** Returns milliseconds from an arbitrary point that never go back: for durations. */
   monotonic(): number;
-  /** Calls `fn` once, `ms` from now or later. */
+  /** Calls `fn` once after at least `ms` milliseconds. */
   after(ms: number, fn: () => void): Timer;
-  /** Calls `fn` once, when what waits in the event loop has had its turn. */
+  /** Calls `fn` once after the callbacks that are already queued in the event loop. */
   soon(fn: () => void): Timer;
 }
 
-// setTimeout fires at once above this; a longer wait is made of several.
+// setTimeout fires at once for a longer delay, so `after` chains several timers.
 const maxTimeoutMs = 2 ** 31 - 1;
 
-/** The machine's clock. */
+/** The system clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),

@@ -10,11 +10,11 @@ function sketchOf(values: readonly number[]): DurationSketch {
   return sketch;
 }
 
-it('knows nothing of no durations', () => {
+it('has no percentiles without durations', () => {
   expect(new DurationSketch().durations()).toEqual({ p50: null, p95: null, p99: null, max: null });
 });
 
-it('gives percentiles to within 2 %, and the exact maximum', () => {
+it('returns percentiles with an error of at most 2 %, and the exact maximum', () => {
   fc.assert(
     fc.property(durations, (values) => {
       const sorted = [...values].sort((a, b) => a - b);
@@ -32,7 +32,7 @@ it('gives percentiles to within 2 %, and the exact maximum', () => {
   );
 });
 
-it('adds up: two sketches merged are one sketch of both', () => {
+it('merges two sketches into the sketch of all durations', () => {
   fc.assert(
     fc.property(durations, durations, (left, right) => {
       const merged = sketchOf(left);
@@ -42,6 +42,6 @@ it('adds up: two sketches merged are one sketch of both', () => {
   );
 });
 
-it('takes a duration of nothing', () => {
+it('accepts a duration of 0', () => {
   expect(sketchOf([0]).durations()).toEqual({ p50: 0, p95: 0, p99: 0, max: 0 });
 });

@@ -1,21 +1,21 @@
 /**
- * The part of pino's interface that Hubline uses; any logger of that shape will do. `fields` are those that the
- * message is about, such as `eventType`, `eventId`, `attempt` and, of a failure, `err`.
+ * Subset of pino's interface that Hubline uses; any logger with these methods works. `fields` identify the subject of
+ * the message, such as `eventType`, `eventId`, `attempt` and, for a failure, `err`.
  */
 export interface Logger {
-  /** What explains how something came about. */
+  /** Logs details for diagnosis. */
   debug(fields: object, message: string): void;
-  /** What happens seldom and as it should. */
+  /** Logs rare, expected changes, such as a start or a reconnection. */
   info(fields: object, message: string): void;
-  /** What may need a look: an attempt that failed and is made again, a setting that is unsafe. */
+  /** Logs possible problems, such as a failed attempt that is retried or an unsafe setting. */
   warn(fields: object, message: string): void;
-  /** What failed for good, or reaches no caller. */
+  /** Logs terminal failures, and errors that no caller receives. */
   error(fields: object, message: string): void;
-  /** A logger that adds `fields` to every line. Where absent, the logger itself is used. */
+  /** Returns a logger that adds `fields` to every line. If absent, Hubline uses the logger itself. */
   child?(fields: object): Logger;
 }
 
 const nothing = (): void => {};
 
-/** Logs nothing. */
+/** Logger without output. */
 export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };

@@ -1,24 +1,24 @@
-/** Counts of one event type or workflow. `received = completed + failed + pending` at every instant. */
+/** Counts of one event type or workflow. At every instant `received = completed + failed + pending`. */
 export interface Counts {
-  /** Events accepted, each counted once however often it is tried. */
+  /** Accepted events. Retries do not count again. */
   readonly received: number;
-  /** Events whose last attempt succeeded. */
+  /** Events with a successful last attempt. */
   readonly completed: number;
-  /** Events given up: attempts used up, a fatal error, or a payload that its schema rejects. */
+  /** Events that failed terminally: no attempts left, a fatal error, or a payload that does not match its schema. */
   readonly failed: number;
-  /** Accepted and not ended: waiting, delayed, or running. */
+  /** Accepted events without an outcome: waiting, delayed or running. */
   readonly pending: number;
-  /** Handlers running now. Part of `pending`. */
+  /** Handlers that are running. Part of `pending`. */
   readonly active: number;
-  /** Attempts that failed and were scheduled again. */
+  /** Failed attempts that were scheduled for a retry. */
   readonly retried: number;
-  /** Epoch milliseconds of the last acceptance; absent while nothing was received. */
+  /** Epoch milliseconds of the last acceptance; absent until an event is received. */
   readonly lastReceivedAt?: number;
-  /** Epoch milliseconds of the last terminal failure; absent while nothing failed. */
+  /** Epoch milliseconds of the last terminal failure; absent until an event fails. */
   readonly lastFailedAt?: number;
 }
 
-/** Durations of attempts in milliseconds, to within 2 %; `null` while none has ended. */
+/** Percentiles of attempt durations in milliseconds, accurate to 2 %; `null` until an attempt has ended. */
 export interface Durations {
   readonly p50: number | null;
   readonly p95: number | null;
@@ -26,34 +26,35 @@ export interface Durations {
   readonly max: number | null;
 }
 
-/** One minute of the last hour. */
+/** Counts of one minute. */
 export interface MinuteBucket {
-  /** Epoch milliseconds at which the minute begins. */
+  /** Start of the minute in epoch milliseconds. */
   readonly at: number;
   readonly received: number;
   readonly completed: number;
   readonly failed: number;
 }
 
-/** A terminal failure, without the payload that led to it. */
+/** A terminal failure, without the payload. */
 export interface FailureRecord {
+  /** Id of the event. */
   readonly id: string;
-  /** Epoch milliseconds. */
+  /** Time of the failure in epoch milliseconds. */
   readonly at: number;
-  /** The attempt that failed last, from 1. */
+  /** Number of the last attempt, from 1. */
   readonly attempt: number;
-  /** Name of the error's class. */
+  /** Class name of the error. */
   readonly name: string;
-  /** The error's message, cut to 1,024 characters. */
+  /** Message of the error, cut to 1,024 characters. */
   readonly message: string;
 }
 
-/** One event type in depth. */
+/** Counts, durations and history of one event type. */
 export interface EventMetrics extends Counts {
   readonly type: string;
-  /** Events not accepted because their `dedupeId` was known. Not part of `received`. */
+  /** Events that were not accepted because their `dedupeId` was known. Not part of `received`. */
   readonly deduplicated: number;
   readonly durationMs: Durations;
-  /** The last 60 minutes, oldest first, the current one last: always 60 entries. */
+  /** The last 60 minutes, oldest first, the current minute last: always 60 entries. */
   readonly perMinute: readonly MinuteBucket[];
 }

@@ -1,14 +1,15 @@
 import type { Counts } from './stats.js';
 
-/** What one service counts of one type. */
-export interface UnitCounts extends Omit<Counts, 'pending' | 'lastReceivedAt' | 'lastFailedAt'> {
+/** Counts of one type in one service. */
+export interface ServiceTypeCounts extends Omit<Counts, 'pending' | 'lastReceivedAt' | 'lastFailedAt'> {
   readonly lastReceivedAt: number | undefined;
   readonly lastFailedAt: number | undefined;
 }
 
-/** Adds up the counts of several services. */
-export function sumCounts(all: readonly UnitCounts[]): Counts {
-  const sum = (read: (counts: UnitCounts) => number): number => all.reduce((total, counts) => total + read(counts), 0);
+/** Sums the counts of several services. */
+export function sumCounts(all: readonly ServiceTypeCounts[]): Counts {
+  const sum = (read: (counts: ServiceTypeCounts) => number): number =>
+    all.reduce((total, counts) => total + read(counts), 0);
   const received = sum((counts) => counts.received);
   const completed = sum((counts) => counts.completed);
   const failed = sum((counts) => counts.failed);

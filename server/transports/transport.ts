@@ -4,62 +4,63 @@ import type { KeyValueStore } from './key-value-store.js';
 import type { Logger } from './logger.js';
 import type { Counts, EventMetrics, FailureRecord } from './stats.js';
 
-/** An event as transports carry it. */
+/** An event as transports store and deliver it. */
 export interface Envelope {
   readonly id: string;
   readonly type: string;
-  /** The payload's JSON. */
+  /** The payload as JSON. */
   readonly body: string;
   readonly requestId: string;
-  /** How many events led to this one; 0 for an event from outside. */
+  /** Number of events in the causal chain before this one; 0 for an event from outside. */
   readonly depth: number;
-  /** Not before so many milliseconds from acceptance. */
+  /** Minimum time from acceptance to the first attempt, in milliseconds. */
   readonly delayMs: number;
-  /** Higher starts first within its type. */
+  /** Events with a higher priority start first within their type. */
   readonly priority: number;
-  /** How often it failed for good and was replayed. */
+  /** Number of replays as a dead letter. */
   readonly replays: number;
-  /** A second event of the type with the same id is not accepted for `windowMs`. */
+  /** Deduplication id: for `windowMs` the transport does not accept another event of the type with the same id. */
   readonly dedupe: { readonly id: string; readonly windowMs: number } | undefined;
-  /** Of which trace it is part, as the application's propagator wrote it. */
+  /** Trace context, as the application's propagator wrote it. */
   readonly trace?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What became of a published envelope. `id` is the earlier event's where it was deduplicated. */
+/** Result of publishing an envelope. */
 export interface Receipt {
+  /** Id of the event; if it was deduplicated, the id of the earlier event. */
   readonly id: string;
   readonly deduplicated: boolean;
 }
 
-/** At most `max` starts in `perMs` milliseconds. */
+/** Rate limit: at most `max` starts per `perMs` milliseconds. */
 export interface RateLimit {
   readonly max: number;
   readonly perMs: number;
 }
 
 /**
- * A type that a connection handles. One with `concurrency` or `rate` runs in a lane of its own;
- * all others share the connection's `concurrency`.
+ * Subscription of a connection to one type. A type with `concurrency` or `rate` has its own worker queue; all others
+ * share the connection's `concurrency`.
  */
 export interface Subscription {
   readonly type: string;
-  /** Handlers running at once, over all connections of the service. */
+  /** Maximum number of running handlers, over all connections of the service. */
   readonly concurrency?: number;
-  /** Starts, over all connections of the service. */
+  /** Limit on starts, over all connections of the service. */
   readonly rate?: RateLimit;
-  /** Keep a {@link RunRecord} of each of its events: of those that are pending, and the last 50 that ended. */
+  /** Retain a {@link RunRecord} of each pending event and of the last 50 that ended. */
   readonly keepsRuns?: boolean;
-  /** Accept under this type a copy of every event of another one, its id followed by `idSuffix`. */
+  /** Accept a copy of each event of another type under this type. The id of the copy ends with `idSuffix`. */
   readonly trigger?: { readonly type: string; readonly idSuffix: string };
 }
 
-/** How an attempt ended. Follow-ups are published in the same step that records the outcome. */
+/** Outcome of an attempt. The transport publishes `followUps` in the same step that records the outcome. */
 export type Outcome =
   | {
       readonly status: 'completed';
       readonly durationMs: number;
       readonly followUps: readonly Envelope[];
-      /** JSON; kept in the {@link RunRecord}. */
+      /** JSON, retained in the {@link RunRecord}. */
       readonly result?: string;
     }
   | {
@@ -67,166 +68,170 @@ export type Outcome =
       readonly durationMs: number;
       readonly error: ErrorInfo;
       readonly followUps: readonly Envelope[];
-      /** What was thrown: for those who observe the hub, and kept by no transport. */
+      /** The thrown value, for observers of the hub. Transports do not store it. */
       readonly thrown?: unknown;
     }
   | { readonly status: 'retry'; readonly durationMs: number; readonly delayMs: number; readonly thrown?: unknown };
 
 /**
- * `ok`: recorded. `already`: an outcome of this event was recorded before. `fenced`: the delivery
- * lost its lease, the event belongs to another attempt. Only `ok` changed anything.
+ * Result of a commit. `ok`: the change is recorded. `already`: it was recorded before. `fenced`: the delivery lost its
+ * lease, and another attempt has the event. Only `ok` changes state.
  */
 export type CommitResult = 'ok' | 'already' | 'fenced';
 
 /** One attempt at one event, leased to a consumer until it commits or loses the lease. */
 export interface Delivery {
   readonly envelope: Envelope;
-  /** From 1. */
+  /** Number of the attempt, from 1. */
   readonly attempt: number;
-  /** Why the event must not be run again: the consumer commits it as failed with this error. */
+  /** Reason not to run the event again. The consumer commits the event as failed with this error. */
   readonly refusal: Error | undefined;
-  /** Called at most once, when the lease ends before the commit. A consumer sets it. */
+  /** Callback of the consumer, called at most once: if the lease ends before the commit. */
   onRevoked: ((reason: Error) => void) | undefined;
-  /** Records the outcome, with its follow-up events, in one step. */
+  /** Records the outcome and publishes the follow-ups in one step. */
   commit(outcome: Outcome): Promise<CommitResult>;
-  /** What earlier deliveries of this event checkpointed, in order. */
+  /** Checkpoints of earlier deliveries of this event, in order. */
   readonly checkpoints: ReadonlyMap<string, string>;
-  /** Keeps a value for later deliveries of this event; `already` where the key has one. */
+  /** Stores a value for later deliveries of this event; `already` if the key has a value. */
   checkpoint(key: string, value: string): Promise<CommitResult>;
 }
 
-/** What is known of one event of a type that keeps runs. */
+/** State of a run. */
+export type RunStatus = 'waiting' | 'active' | 'completed' | 'failed';
+
+/** One event of a type with `keepsRuns`. */
 export interface RunRecord {
   readonly id: string;
   readonly service: string;
   readonly envelope: Envelope;
-  /** Epoch milliseconds. */
+  /** Time of acceptance in epoch milliseconds. */
   readonly acceptedAt: number;
-  /** The attempt that is next, running, or was the last. */
+  /** Number of the next, running or last attempt. */
   readonly attempt: number;
-  readonly status: 'waiting' | 'active' | 'completed' | 'failed';
+  readonly status: RunStatus;
   readonly checkpoints: ReadonlyMap<string, string>;
-  /** Epoch milliseconds; `undefined` while the run goes on. */
+  /** Time of the outcome in epoch milliseconds; `undefined` while the run is pending. */
   readonly endedAt: number | undefined;
-  /** JSON, of a run that completed. */
+  /** Result of a completed run as JSON. */
   readonly result: string | undefined;
-  /** Of a run that failed. */
+  /** Error of a failed run. */
   readonly error: ErrorInfo | undefined;
 }
 
-/** An event that failed for good, with all that it takes to run it again. */
+/** A failed event with everything that a replay needs. */
 export interface DeadLetterRecord {
   readonly envelope: Envelope;
-  /** Epoch milliseconds of its failure. */
+  /** Time of the failure in epoch milliseconds. */
   readonly at: number;
-  /** The attempt that failed last, from 1. */
+  /** Number of the last attempt, from 1. */
   readonly attempt: number;
   readonly error: ErrorInfo;
 }
 
-/** Takes one delivery and commits it. Must not throw. */
-export type Consumer = (delivery: Delivery) => void;
+/** Handles one delivery and commits it. Must not throw. */
+export type DeliveryHandler = (delivery: Delivery) => void;
 
-/** What {@link TransportManager.start} needs to know. */
+/** Options of {@link TransportManager.start}. */
 export interface ConsumeOptions {
   readonly subscriptions: readonly Subscription[];
-  /** Deliveries at once on this connection, lanes of their own aside. */
+  /** Maximum number of running deliveries on this connection, not counting types with their own worker queue. */
   readonly concurrency: number;
-  readonly consumer: Consumer;
-  /** What others may know of this connection now: JSON, for {@link TransportManager.registered}. */
+  readonly onDelivery: DeliveryHandler;
+  /** Returns the current description of this connection as JSON, for {@link TransportManager.registered}. */
   readonly describe?: () => string;
 }
 
-/** What was left when a connection closed. */
+/** Result of closing a connection. */
 export interface CloseResult {
-  /** Deliveries that were running at the deadline and handed back. */
-  readonly handedBack: number;
+  /** Number of deliveries that were still running at the deadline and were released. */
+  readonly released: number;
 }
 
-/** Counts of a type, a service at a time. */
+/** Counts of one type, in total and per service. */
 export interface TypeCounts {
-  /** Summed over `services`. */
+  /** Sum over `services`. */
   readonly total: Counts;
-  /** Empty where nothing is known of the type. */
+  /** Empty if the type is unknown. */
   readonly services: readonly { readonly service: string; readonly counts: Counts }[];
 }
 
-/** What {@link TransportManager.overview} is asked for. */
+/** Query of {@link TransportManager.overview}. */
 export interface OverviewQuery {
-  /** Whose counts. */
+  /** Types to count. */
   readonly types: readonly string[];
-  /** Whose runs. */
+  /** Types to list runs of. */
   readonly runTypes: readonly string[];
-  /** The most runs of each type. */
+  /** Maximum number of runs per type. */
   readonly runLimit: number;
 }
 
-/** All that is shown of a transport at once. */
+/** Descriptions, counts and runs of a transport at one time. */
 export interface Overview {
-  /** As {@link TransportManager.registered} answers it. */
+  /** Same value as {@link TransportManager.registered}. */
   readonly registered: readonly string[];
-  /** Of `types`, in their order. */
+  /** Counts of `types`, in the same order. */
   readonly counts: readonly TypeCounts[];
-  /** Of `runTypes`, in their order: of all services, newest first. */
+  /** Runs of `runTypes`, in the same order: of all services, newest first. */
   readonly runs: readonly (readonly RunRecord[])[];
 }
 
-/** One service's connection to a transport. */
+/** Connection of one service to a transport. */
 export interface TransportManager {
-  /** `memory` or `redis`. */
+  /** Name of the transport: `memory` or `redis`. */
   readonly name: string;
   readonly service: string;
   readonly clock: Clock;
   readonly kv: KeyValueStore;
-  /** Connects and begins to consume. */
+  /** Connects and starts to consume. */
   start(options: ConsumeOptions): Promise<void>;
   /**
-   * Accepts all envelopes or none, each for every service that subscribes to its type, and counts
-   * them received. A type that no service subscribes to counts as received and completed.
+   * Accepts all envelopes or none, each for every service that subscribes to its type, and counts them as received. An
+   * event without a subscribed service counts as received and completed.
    *
-   * @throws {BackpressureError} where they do not fit
+   * @throws {BackpressureError} if the envelopes exceed a limit of the transport
    */
   publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]>;
-  /** Counts of many types, in their order, in one round trip. */
+  /** Returns the counts of several types, in the same order, in one round trip. */
   counts(types: readonly string[]): Promise<readonly TypeCounts[]>;
-  /** One type in depth, summed over the services. */
+  /** Returns the metrics of one type, summed over the services. */
   metrics(type: string): Promise<EventMetrics>;
-  /** The type's last 20 terminal failures, newest first. */
+  /** Returns the last 20 terminal failures of the type, newest first. */
   failures(type: string): Promise<readonly FailureRecord[]>;
-  /** This service's dead letters of a type, newest first, at most `limit`. */
+  /** Returns at most `limit` dead letters of the type in this service, newest first. */
   deadLetters(type: string, limit: number): Promise<readonly DeadLetterRecord[]>;
   /**
-   * Takes a dead letter of this service away and accepts its event again in one step, for this service alone:
-   * the same event, with what it checkpointed, at its first attempt. `false` where there is no such letter.
+   * Removes a dead letter of this service and accepts its event again in one step, for this service only. The event
+   * keeps its id and checkpoints and starts at attempt 1. Returns `false` if there is no such dead letter.
    *
-   * @throws {BackpressureError} where it does not fit; the letter is kept
-   * @throws {NotSubscribedError} where the service no longer subscribes to its type; the letter is kept
+   * @throws {BackpressureError} if the event exceeds a limit of the transport; the dead letter is retained
+   * @throws {NotSubscribedError} if the service no longer subscribes to the type; the dead letter is retained
    */
   replay(id: string): Promise<boolean>;
-  /** What is registered, its counts and its latest runs, in one round trip. */
+  /** Returns descriptions, counts and latest runs in one round trip. */
   overview(query: OverviewQuery): Promise<Overview>;
-  /** A run of this service; `undefined` where it is not known, or no longer. */
+  /** Returns a run of this service; `undefined` if it is unknown or evicted. */
   run(type: string, id: string): Promise<RunRecord | undefined>;
-  /** Resolves when a run of this service has ended. Rejects with the signal's reason. */
+  /** Resolves when a run of this service has ended; with `undefined` if the run is unknown. Rejects with the signal's reason. */
   runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined>;
   /**
-   * Ends a run of this service from outside: revokes its lease with `reason`, if it runs, and records
-   * the outcome, which leaves no dead letter. `already` where it has ended, `fenced` where it is not known.
+   * Ends a run of this service from outside, without a dead letter: revokes its lease with `reason` if it is running,
+   * and records the outcome. Returns `already` if the run has ended, `fenced` if it is unknown.
    */
   endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult>;
-  /** What every connection that is open now, in any process, tells of itself; a few seconds old at most. In no order. */
+  /** Returns the descriptions of all open connections in all processes, unordered, at most a few seconds old. */
   registered(): Promise<readonly string[]>;
-  /** Changes whenever an answer of `counts`, `metrics`, `failures` or `overview` would, for one type or any. */
+  /** Returns a string that changes whenever `counts`, `metrics`, `failures` or `overview` change, for one type or all. */
   revision(type?: string): Promise<string>;
   /**
-   * Begins no further delivery, unless no other connection could and what waits would be lost. Waits up to
-   * `drainMs` for what runs, revokes the rest and hands it back with no attempt spent.
+   * Drains and closes the connection: starts no further delivery, except those that no other connection could run and
+   * that would be lost. Waits up to `drainMs` for running deliveries, then revokes and releases them without counting
+   * the attempt.
    */
   close(options: { drainMs: number }): Promise<CloseResult>;
 }
 
-/** Where events are kept. Hubs of one process may share one: each `connect` is a service's connection. */
+/** A store of events. Hubs of one process may share it; each `connect` creates the connection of one service. */
 export interface Transport {
-  /** Makes the connection of a service. It does nothing before its `start`. */
+  /** Creates the connection of a service, which is idle until its `start`. */
   connect(options: { service: string; logger: Logger }): TransportManager;
 }

@@ -1,11 +1,11 @@
 const typePrefix = 'workflow\u001f';
 
-/** The type under which a workflow's runs are kept. No event can have it: its type has no control character. */
+/** Returns the event type of a workflow's runs. It contains a control character, which no user's type can. */
 export function workflowType(name: string): string {
   return `${typePrefix}${name}`;
 }
 
-/** The workflow's name, of a type that {@link workflowType} made. */
+/** Returns the workflow's name for a type from {@link workflowType}, and `undefined` for any other type. */
 export function workflowOf(type: string): string | undefined {
   return type.startsWith(typePrefix) ? type.slice(typePrefix.length) : undefined;
 }

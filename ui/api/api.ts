@@ -1,22 +1,26 @@
 import type { EventBody } from '../../server/dashboard/protocol.js';
 import { wellFormed } from '../format/well-formed.js';
 import { fetchJson } from './fetch-json.js';
-import { type Introspection, parseEvent, parseIntrospection } from './protocol.js';
+import { type Introspection, parseEvent, parseIntrospection } from './parse-body.js';
 
-/** What the introspection route answered, and when. */
-export interface Answer {
+/** Parsed response of the introspection route. */
+export interface IntrospectionResponse {
   readonly introspection: Introspection;
-  /** Epoch milliseconds on the server's clock, to the second. */
+  /** Time of the response in epoch milliseconds on the server's clock, with a resolution of one second. */
   readonly sentAt: number;
 }
 
-/** The dashboard's two JSON routes. Every call rejects with a {@link RequestError}, or with the signal's reason. */
+/** Client of the dashboard's two JSON routes. Every call rejects with a {@link RequestError} or the signal's reason. */
 export interface Api {
-  introspection(signal: AbortSignal): Promise<Answer>;
+  introspection(signal: AbortSignal): Promise<IntrospectionResponse>;
   event(type: string, signal: AbortSignal): Promise<EventBody>;
 }
 
-/** @param base URL of the dashboard with a trailing slash */
+/**
+ * Creates a client of the JSON routes.
+ *
+ * @param base URL of the dashboard with a trailing slash
+ */
 export function createApi(base: string): Api {
   return {
     introspection: async (signal) => {

@@ -6,6 +6,6 @@ test.each([
   ['/dash', 'http://host/dash/'],
   ['/dash/', 'http://host/dash/'],
   ['/ops/hub//', 'http://host/ops/hub/'],
-])('a page at %s asks below %s', (pathname, expected) => {
+])('a page at %s has the base URL %s', (pathname, expected) => {
   expect(baseUrl({ origin: 'http://host', pathname })).toBe(expected);
 });

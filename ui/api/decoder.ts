@@ -1,29 +1,33 @@
 import { RequestError } from './request-error.js';
 
 /**
- * Checks that a value of the wire has the type `T` and returns it. Fields that it does not name are let through:
- * a newer server may send more.
+ * Function that checks that a received value has the type `T` and returns it. Unknown fields are ignored, because a newer
+ * server may send more.
  *
- * @throws what `decodeBody` makes an error for people of
+ * @throws {Mismatch} which `decodeBody` turns into a `RequestError`
  */
 export type Decoder<T> = (value: unknown) => T;
 
-/** Found by a decoder; the path to it is put together on the way out, so that a good value costs no text. */
+/** Value of the wrong type. The path is built while the error propagates, so that a valid value costs no text. */
 class Mismatch extends Error {
   path = '';
 
   constructor(expected: string, value: unknown) {
-    super(`is ${value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 40)}, not ${expected}`);
+    super(`is ${value === undefined ? 'missing' : JSON.stringify(value).slice(0, 40)}, expected ${expected}`);
   }
 }
 
-/** Decodes a whole body. @throws {RequestError} naming the path of the value that is wrong */
+/**
+ * Decodes a response body.
+ *
+ * @throws {RequestError} with the path of the first invalid value
+ */
 export function decodeBody<T>(decode: Decoder<T>, body: unknown): T {
   try {
     return decode(body);
   } catch (error) {
     throw error instanceof Mismatch
-      ? new RequestError(`The answer is not what this page expects: body${error.path} ${error.message}.`)
+      ? new RequestError(`The response has an unexpected shape: body${error.path} ${error.message}.`)
       : error;
   }
 }
@@ -43,7 +47,7 @@ export function oneOf<T extends string>(allowed: readonly T[]): Decoder<T> {
   return (value) => allowed.find((item) => item === value) ?? reject(`one of ${allowed.join(', ')}`, value);
 }
 
-/** An object whose names are data, with values of one type. */
+/** Decodes an object with arbitrary keys and values of one type. */
 export function map<T>(decode: Decoder<T>): Decoder<Readonly<Record<string, T>>> {
   return (value) => {
     const source = record(value);
@@ -74,7 +78,7 @@ export function array<T>(decode: Decoder<T>): Decoder<readonly T[]> {
 }
 
 export function object<T>(fields: { readonly [K in keyof T]-?: Decoder<T[K] | undefined> }): Decoder<T> {
-  // Arrays and indexes, for some hundred thousand fields are checked at every poll of a large hub.
+  // Arrays and indexes for speed: each poll of a large hub checks several hundred thousand fields.
   const names = Object.keys(fields);
   const decoders: readonly Decoder<unknown>[] = Object.values(fields);
   return (value) => {
@@ -85,7 +89,7 @@ export function object<T>(fields: { readonly [K in keyof T]-?: Decoder<T[K] | un
     } catch (error) {
       throw within(`.${names[at]}`, error);
     }
-    // Every field of T has just been checked by its decoder; the type of `fields` demands one for each.
+    // The type of `fields` requires a decoder for every field of T, and all of them have passed.
     return value as T;
   };
 }

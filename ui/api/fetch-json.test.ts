@@ -27,7 +27,7 @@ test('returns the document', async () => {
   await expect(fetchJson(url, never)).resolves.toMatchObject({ body: { a: [1] } });
 });
 
-test('tells the time at which the server sent it', async () => {
+test('returns the time at which the server sent the document', async () => {
   const url = await serve((_, response) => {
     response.setHeader('Date', 'Mon, 05 Jan 2026 12:00:00 GMT');
     response.end('{}');
@@ -35,7 +35,7 @@ test('tells the time at which the server sent it', async () => {
   await expect(fetchJson(url, never)).resolves.toMatchObject({ sentAt: Date.UTC(2026, 0, 5, 12) });
 });
 
-test('takes the time of the page where the server states none', async () => {
+test('uses the time of the page if there is no Date header', async () => {
   const url = await serve((_, response) => {
     response.sendDate = false;
     response.end('{}');
@@ -47,10 +47,10 @@ test('takes the time of the page where the server states none', async () => {
 
 test.each([
   [401, 'You are not signed in (401)'],
-  [403, 'You may not see this dashboard (403)'],
-  [404, '(404). It says: warming up'],
-  [503, 'The server is not ready (503). It says: warming up'],
-  [500, 'The server answered with an error (500). It says: warming up'],
+  [403, 'You have no access to this dashboard (403)'],
+  [404, '(404). Message: warming up'],
+  [503, 'The server is not ready (503). Message: warming up'],
+  [500, 'The server responded with an error (500). Message: warming up'],
 ])('explains status %i', async (status, message) => {
   const url = await serve((_, response) =>
     response.writeHead(status).end('{"error":{"code":"x","message":"warming up"}}'),
@@ -58,38 +58,38 @@ test.each([
   await expect(fetchJson(url, never)).rejects.toThrow(message);
 });
 
-test('explains a sign-in page in place of an answer', async () => {
+test('explains a sign-in page instead of JSON', async () => {
   const url = await serve((_, response) => response.end('<html>Sign in</html>'));
-  await expect(fetchJson(url, never)).rejects.toThrow('The answer is not JSON.');
+  await expect(fetchJson(url, never)).rejects.toThrow('The response is not JSON.');
 });
 
 test('an error without a JSON body keeps its status', async () => {
   const url = await serve((_, response) => response.writeHead(502).end('<html>Bad gateway</html>'));
-  await expect(fetchJson(url, never)).rejects.toThrow('The server answered with an error (502).');
+  await expect(fetchJson(url, never)).rejects.toThrow('The server responded with an error (502).');
 });
 
 test('explains a server that closes the connection', async () => {
   const url = await serve((request) => request.socket.destroy());
-  await expect(fetchJson(url, never)).rejects.toThrow('The server does not answer.');
+  await expect(fetchJson(url, never)).rejects.toThrow('The server does not respond.');
 });
 
-test('gives up on a body that never ends', async () => {
+test('aborts a body that never ends', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const arrived = vi.fn();
   const url = await serve((_, response) => {
     response.write('{"a":');
     arrived();
   });
-  const answer = expect(fetchJson(url, never)).rejects.toThrow('No answer within 10 s.');
+  const response = expect(fetchJson(url, never)).rejects.toThrow('No response within 10 s.');
   await vi.waitFor(() => expect(arrived).toHaveBeenCalled());
   await vi.advanceTimersByTimeAsync(REQUEST_TIMEOUT_MS);
-  await answer;
+  await response;
 });
 
 test('rejects with the reason of its signal', async () => {
   const url = await serve(() => {});
   const controller = new AbortController();
-  const answer = fetchJson(url, controller.signal);
+  const response = fetchJson(url, controller.signal);
   controller.abort(new Error('left'));
-  await expect(answer).rejects.toThrow('left');
+  await expect(response).rejects.toThrow('left');
 });

@@ -1,23 +1,23 @@
 import { RequestError, statusError } from './request-error.js';
 
-/** A request without a whole answer is given up after this time. */
+/** Time after which a request without a complete response is aborted. */
 export const REQUEST_TIMEOUT_MS = 10_000;
 
-/** A document, and when it was sent. */
-export interface JsonAnswer {
+/** JSON document with the time at which it was sent. */
+export interface JsonResponse {
   readonly body: unknown;
-  /** Epoch milliseconds on the server's clock, to the second; on the page's own where the server states no time. */
+  /** Epoch milliseconds from the `Date` header, with a resolution of one second; the page's own time if it is absent. */
   readonly sentAt: number;
 }
 
 /**
- * GETs a JSON document. Revalidation (`ETag`, 304) is left to the browser's cache, so an unchanged document
- * arrives here as any other, with the time of its revalidation.
+ * GETs a JSON document. The browser's cache does the revalidation (`ETag`, 304), so an unchanged document is returned
+ * like any other, with the time of its revalidation.
  *
- * @throws {RequestError} where there is no usable answer
- * @throws the reason of `signal`, where it aborts
+ * @throws {RequestError} if there is no usable response
+ * @throws the reason of `signal` if it aborts
  */
-export async function fetchJson(url: string, signal: AbortSignal): Promise<JsonAnswer> {
+export async function fetchJson(url: string, signal: AbortSignal): Promise<JsonResponse> {
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), REQUEST_TIMEOUT_MS);
   try {
@@ -33,9 +33,9 @@ export async function fetchJson(url: string, signal: AbortSignal): Promise<JsonA
     if (signal.aborted) throw signal.reason;
     if (error instanceof RequestError) throw error;
     if (timeout.signal.aborted) {
-      throw new RequestError(`No answer within ${REQUEST_TIMEOUT_MS / 1000} s.`, { cause: error });
+      throw new RequestError(`No response within ${REQUEST_TIMEOUT_MS / 1000} s.`, { cause: error });
     }
-    throw new RequestError('The server does not answer.', { cause: error });
+    throw new RequestError('The server does not respond.', { cause: error });
   } finally {
     clearTimeout(timer);
   }
@@ -45,13 +45,13 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new RequestError('The answer is not JSON. A proxy or a sign-in page may stand in between.', {
+    throw new RequestError('The response is not JSON. It may come from a proxy or a sign-in page.', {
       cause,
     });
   }
 }
 
-/** The message of an error body, where there is one: whatever stands between may send any body. */
+/** Returns the message of an error body, if it has one. A proxy may send any body. */
 function errorMessage(text: string): string | undefined {
   try {
     const message: unknown = JSON.parse(text)?.error?.message;

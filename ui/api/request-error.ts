@@ -1,21 +1,25 @@
-/** A request without a usable answer. Its message is a full sentence for the person at the page. */
+/** Error of a request without a usable response. The page shows its message to the user. */
 export class RequestError extends Error {}
 
-/** The error for an answer that is not 200; `detail` is the server's own message, where it sent one. */
+/**
+ * Creates the error for a response whose status is not 200.
+ *
+ * @param detail message from the body, if it has one
+ */
 export function statusError(status: number, url: string, detail: string | undefined): RequestError {
-  const said = detail === undefined ? '' : ` It says: ${detail}`;
+  const serverMessage = detail === undefined ? '' : ` Message: ${detail}`;
   switch (status) {
     case 401:
-      return new RequestError('You are not signed in (401). Sign in, then try again.');
+      return new RequestError('You are not signed in (401). Sign in and retry.');
     case 403:
-      return new RequestError('You may not see this dashboard (403).');
+      return new RequestError('You have no access to this dashboard (403).');
     case 404:
       return new RequestError(
-        `Nothing is served at ${url} (404).${said || ' Check where the dashboard is mounted, and its basePath.'}`,
+        `Nothing is served at ${url} (404).${serverMessage || ' Check the mount path of the dashboard and its basePath.'}`,
       );
     case 503:
-      return new RequestError(`The server is not ready (503).${said}`);
+      return new RequestError(`The server is not ready (503).${serverMessage}`);
     default:
-      return new RequestError(`The server answered with an error (${status}).${said}`);
+      return new RequestError(`The server responded with an error (${status}).${serverMessage}`);
   }
 }

@@ -1,18 +1,18 @@
-/** What stands for a value that is not known. 0 is a value. */
+/** Text for an unknown value. 0 is a known value. */
 export const UNKNOWN = '—';
 
-/** Counts from here on are shortened: "12.3K". */
+/** Smallest count that is shortened: "10K". */
 const COMPACT_FROM = 10_000;
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 
-/** A count as it is up to 9,999, and shortened beyond. */
+/** Formats a count: exact up to 9,999, shortened above. */
 export function formatCount(count: number): string {
   return count < COMPACT_FROM ? whole.format(count) : compact.format(count);
 }
 
-/** The count in full, where `formatCount` shortens it. */
+/** Returns the exact count if `formatCount` shortens it. */
 export function exactCount(count: number): string | undefined {
   return count < COMPACT_FROM ? undefined : whole.format(count);
 }

@@ -29,6 +29,6 @@ test.each<[number, string]>([
   [60_000, '1 min ago'],
   [7_200_000, '2 h ago'],
   [172_800_000, '2 d ago'],
-])('%s ms back reads %s', (ms, shown) => {
+])('%s ms ago reads %s', (ms, shown) => {
   expect(formatAgo(ms)).toBe(shown);
 });

@@ -5,26 +5,26 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** A measured or configured time: "<1 ms", "850 ms", "1.25 s", "1 min 30 s", "2 h 5 min", "3 d". */
+/** Formats a measured or configured duration: "<1 ms", "850 ms", "1.25 s", "1 min 30 s", "2 h 5 min", "3 d". */
 export function formatDuration(ms: number | null): string {
   if (ms === null) return UNKNOWN;
   if (ms === 0) return '0 ms';
   if (ms < 1) return '<1 ms';
   if (ms < 999.5) return `${Math.round(ms)} ms`;
-  // Bounds leave room for rounding: 59.99 s is "1 min" and never "60 s".
+  // The bounds account for rounding: 59.99 s reads "1 min", never "60 s".
   if (ms < MINUTE - 50) return `${Number((ms / SECOND).toFixed(ms < 9_995 ? 2 : 1))} s`;
   if (ms < HOUR - SECOND / 2) return pair(Math.round(ms / SECOND), 60, 'min', 's');
   if (ms < DAY - MINUTE / 2) return pair(Math.round(ms / MINUTE), 60, 'h', 'min');
   return pair(Math.round(ms / HOUR), 24, 'd', 'h');
 }
 
-/** How long ago something was, in whole units: "now", "12 s ago", "3 min ago", "5 h ago", "2 d ago". */
+/** Formats the time since an event in whole units: "now", "12 s ago", "3 min ago", "5 h ago", "2 d ago". */
 export function formatAgo(ms: number): string {
   const age = formatAge(ms);
   return age === '0 s' ? 'now' : `${age} ago`;
 }
 
-/** An age in whole units: "0 s", "12 s", "3 min", "5 h", "2 d". */
+/** Formats an age in whole units: "0 s", "12 s", "3 min", "5 h", "2 d". */
 export function formatAge(ms: number): string {
   const age = Math.max(0, ms);
   if (age < MINUTE) return `${Math.floor(age / SECOND)} s`;

@@ -1,6 +1,6 @@
 import { formatCount, UNKNOWN } from './count.js';
 
-/** Events a second: "0", "<0.1", "3.4", "120", "12.3K". */
+/** Formats events per second: "0", "<0.1", "3.4", "120", "12.3K". */
 export function formatRate(perSecond: number | null): string {
   if (perSecond === null) return UNKNOWN;
   if (perSecond === 0) return '0';
@@ -8,7 +8,7 @@ export function formatRate(perSecond: number | null): string {
   return perSecond < 9.95 ? perSecond.toFixed(1) : formatCount(Math.round(perSecond));
 }
 
-/** A part of 1 in percent. Only none at all is "0%" and only the whole is "100%". */
+/** Formats a ratio in percent. Only exactly 0 reads "0%" and only exactly 1 reads "100%". */
 export function formatPercent(ratio: number | null): string {
   if (ratio === null) return UNKNOWN;
   if (ratio === 0 || ratio === 1) return `${ratio * 100}%`;

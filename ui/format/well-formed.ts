@@ -1,4 +1,4 @@
-/** `text` with lone surrogates replaced, as `encodeURIComponent` wants it: on them it throws. */
+/** Replaces lone surrogates, for which `encodeURIComponent` throws. */
 export function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, '\uFFFD');
 }

@@ -1,22 +1,22 @@
 import type { EventBody, EventIntrospection } from '../../server/dashboard/protocol.js';
 import type { Api } from '../api/api.js';
-import type { Introspection } from '../api/protocol.js';
+import type { Introspection } from '../api/parse-body.js';
 import { statusError } from '../api/request-error.js';
-import { answerOf, detailOf, SERVER_NOW } from './answers.js';
+import { detailOf, introspectionOf, SERVER_NOW } from './test-data.js';
 
-/** A dashboard that answers from memory. Tests change its fields between polls. */
+/** API client with in-memory responses. Tests change its fields between polls. */
 export interface FakeApi extends Api {
   events: readonly EventIntrospection[];
   hub: Partial<Introspection['hub']>;
   workflows: Introspection['workflows'];
   agents: Introspection['agents'];
-  /** Replaces an event's answer in depth, in part. */
+  /** Fields that override those in the details of each event type. */
   details: Partial<EventBody>;
-  /** The server's clock. */
+  /** Time of the server's clock. */
   serverNow: number;
-  /** While set, every request rejects with it. */
+  /** Error with which every request rejects. */
   error: Error | null;
-  /** The requests so far: "introspection", or the event's type. */
+  /** Requests so far: "introspection" or the event type. */
   readonly requests: string[];
 }
 
@@ -34,7 +34,7 @@ export function createFakeApi(events: readonly EventIntrospection[] = []): FakeA
       api.requests.push('introspection');
       if (api.error !== null) throw api.error;
       return {
-        introspection: answerOf(api.events, api.hub, { workflows: api.workflows, agents: api.agents }),
+        introspection: introspectionOf(api.events, api.hub, { workflows: api.workflows, agents: api.agents }),
         sentAt: api.serverNow,
       };
     },

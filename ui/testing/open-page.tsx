@@ -1,20 +1,20 @@
 import { cleanup, render } from '@testing-library/preact';
 import { vi } from 'vitest';
-import { App } from '../app.js';
-import { createMonitor } from '../state/monitor.js';
-import { createNavigation } from '../state/navigation.js';
-import { createPreferences } from '../state/preferences.js';
+import { App } from '../app/app.js';
+import { createPreferences } from '../app/preferences.js';
+import { createMonitor } from '../polling/monitor.js';
+import { createNavigation } from '../routing/navigation.js';
 import type { FakeApi } from './fake-api.js';
 
 export interface Page {
-  /** Lets the next poll happen, with time passing. */
+  /** Advances time to the next poll. */
   poll(): Promise<void>;
-  /** Lets time pass. */
+  /** Advances time. */
   pass(ms: number): Promise<void>;
   close(): void;
 }
 
-/** Opens the whole page on a fake clock and waits for its first answer. */
+/** Opens the whole page on a fake clock and waits for its first response. */
 export async function openPage(api: FakeApi, hash = ''): Promise<Page> {
   vi.useFakeTimers();
   window.history.replaceState(null, '', hash === '' ? '/' : hash);

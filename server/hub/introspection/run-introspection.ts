@@ -1,4 +1,4 @@
-import type { RunRecord } from '../../transports/transport.js';
+import type { RunRecord, RunStatus } from '../../transports/transport.js';
 import { firstAttempt, readCheckpoint } from '../runs/step-checkpoint.js';
 
 /** Where a step of a run stands. `retrying`: it failed and is tried again. */
@@ -18,7 +18,7 @@ export interface RunIntrospection {
   readonly service: string;
   readonly requestId: string;
   /** `waiting` before a step begins, and between attempts. */
-  readonly status: RunRecord['status'];
+  readonly status: RunStatus;
   /** Of the step that runs, waits or failed; from 1. */
   readonly attempt: number;
   /** Epoch milliseconds. */
@@ -53,7 +53,7 @@ export function introspectRun(steps: readonly { readonly name: string }[], recor
   };
 }
 
-function currentStatus(status: RunRecord['status'], attempt: number): StepStatus {
+function currentStatus(status: RunStatus, attempt: number): StepStatus {
   if (status === 'failed' || status === 'active') return status;
   return attempt > 1 ? 'retrying' : 'waiting';
 }

@@ -76,6 +76,6 @@ it('a step of a run that is cancelled, or handed back, ends with it', async () =
   expect(steps.map(({ status }) => status.code)).toEqual([SpanStatusCode.ERROR, SpanStatusCode.UNSET]);
   expect(steps.map(({ attributes }) => attributes)).toMatchObject([
     { 'error.type': 'WorkflowCancelledError' },
-    { 'hubline.handed_back': true },
+    { 'hubline.released': true },
   ]);
 });

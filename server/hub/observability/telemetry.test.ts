@@ -195,7 +195,7 @@ describe('spans', () => {
     const span = telemetry.span('process long');
     expect(span.status.code).toBe(SpanStatusCode.UNSET);
     expect(span.events).toEqual([]);
-    expect(span.attributes).toMatchObject({ 'hubline.handed_back': true });
+    expect(span.attributes).toMatchObject({ 'hubline.released': true });
     expect(span.attributes).not.toHaveProperty('hubline.outcome');
   });
 

@@ -211,7 +211,7 @@ describe('a run', () => {
     const run = await hub.startWorkflow('w', 1);
     await clock.settle();
     const waiting = run.result();
-    expect(await hub.stop({ drainMs: 0 })).toEqual({ handedBack: 1 });
+    expect(await hub.stop({ drainMs: 0 })).toEqual({ released: 1 });
     await expect(waiting).rejects.toThrow(HubStoppedError);
     const again = testHub({ transport });
     again.hub.workflow(createWorkflow(define(false)));

@@ -3,10 +3,10 @@ import type { ContractStage } from './contract-stage.js';
 import { envelope } from './envelope.js';
 import { completed, failed } from './outcome.js';
 
-/** Several hubs on one transport, those that come and those that go. */
+/** Tests several connections to one transport: services, closing, descriptions. */
 export function describeConnections({ advance, consume, counts, next, until }: ContractStage): void {
   describe('services', () => {
-    it('of different names each get every event of a type they handle', async () => {
+    it('with different names each receive every event of a type that they handle', async () => {
       const shop = await consume(['a']);
       const mail = await consume(['a', 'b'], { service: 'mail' });
       await shop.transport.publish([envelope('a'), envelope('b')]);
@@ -21,7 +21,7 @@ export function describeConnections({ advance, consume, counts, next, until }: C
       expect(await mail.transport.metrics('a')).toMatchObject({ received: 2, completed: 1, failed: 1 });
     });
 
-    it('of one name share the work: each event runs once', async () => {
+    it('with the same name share the events: each event runs once', async () => {
       const one = await consume(['a'], { concurrency: 3 });
       const two = await consume(['a'], { concurrency: 3 });
       await one.transport.publish(Array.from({ length: 6 }, () => envelope('a')));
@@ -30,7 +30,7 @@ export function describeConnections({ advance, consume, counts, next, until }: C
       expect(new Set(ids).size).toBe(6);
     });
 
-    it('keeps events of a type that a restarted service no longer handles until one does', async () => {
+    it('retain events of a type that a restarted service no longer handles until a connection handles it', async () => {
       const before = await consume(['a', 'dropped']);
       await before.transport.close({ drainMs: 0 });
       const after = await consume(['a']);
@@ -43,17 +43,17 @@ export function describeConnections({ advance, consume, counts, next, until }: C
   });
 
   describe('closing', () => {
-    it('waits for what runs', async () => {
+    it('waits for running deliveries', async () => {
       const shop = await consume(['a']);
       await shop.transport.publish([envelope('a')]);
       const delivery = await next(shop);
       const closing = shop.transport.close({ drainMs: 60_000 });
       await advance(20);
       await delivery.commit(completed());
-      expect(await closing).toEqual({ handedBack: 0 });
+      expect(await closing).toEqual({ released: 0 });
     });
 
-    it('revokes at the deadline, hands back without an attempt, and fences what comes late', async () => {
+    it('revokes and releases at the deadline without counting the attempt, and fences late commits', async () => {
       const one = await consume(['a']);
       await one.transport.publish([envelope('a')]);
       const interrupted = await next(one);
@@ -62,7 +62,7 @@ export function describeConnections({ advance, consume, counts, next, until }: C
       const two = await consume(['a']);
       const closing = one.transport.close({ drainMs: 30 });
       await advance(50);
-      expect(await closing).toEqual({ handedBack: 1 });
+      expect(await closing).toEqual({ released: 1 });
       expect(reasons).toMatchObject([{ code: 'ERR_SHUTDOWN' }]);
       const taken = await next(two);
       expect(taken.attempt).toBe(1);
@@ -79,13 +79,13 @@ export function describeConnections({ advance, consume, counts, next, until }: C
       await one.transport.publish([envelope('a')]);
       const delivery = await next(one);
       const committed = delivery.commit(completed());
-      expect(await one.transport.close({ drainMs: 0 })).toEqual({ handedBack: 0 });
+      expect(await one.transport.close({ drainMs: 0 })).toEqual({ released: 0 });
       expect(await committed).toBe('ok');
       const two = await consume(['a']);
       expect(await counts(two.transport, 'a')).toMatchObject({ received: 1, completed: 1, pending: 0, active: 0 });
     });
 
-    it('keeps the order of what it hands back', async () => {
+    it('retains the order of released events', async () => {
       const one = await consume(['a'], { concurrency: 3 });
       const sent = Array.from({ length: 5 }, () => envelope('a'));
       await one.transport.publish(sent);
@@ -98,7 +98,7 @@ export function describeConnections({ advance, consume, counts, next, until }: C
   });
 
   describe('registered', () => {
-    it('tells of every connection of every service while it is open', async () => {
+    it('returns the description of every open connection of every service', async () => {
       const shop = await consume(['a'], { description: '"shop 1"' });
       const mail = await consume(['b'], { service: 'mail', description: '"mail 1"' });
       const observer = await consume([], { service: 'watch', description: '"watch"' });
@@ -111,7 +111,7 @@ export function describeConnections({ advance, consume, counts, next, until }: C
       expect(await shop.transport.registered()).toHaveLength(2);
     });
 
-    it('comes with the counts of types, known or not, and with runs', async () => {
+    it('is part of the overview, with counts of known and unknown types and with runs', async () => {
       const shop = await consume(['a', { type: 'run', keepsRuns: true }], { description: '"shop"' });
       await shop.transport.publish([envelope('a'), envelope('run')]);
       const query = { types: ['a', 'unknown'], runTypes: ['run'], runLimit: 9 };

@@ -2,32 +2,34 @@ import { afterEach, beforeEach } from 'vitest';
 import type { Counts } from '../stats.js';
 import type { Delivery, Subscription, TransportManager } from '../transport.js';
 
-/** What the suites need of a transport under test. */
+/** A transport under test. */
 export interface ContractHarness {
-  /** A connection to the one transport of this test. */
+  /** Creates a connection to the test's transport. */
   connect(service: string): TransportManager;
-  /** Lets so much of the transport's time pass. */
+  /** Waits until the transport's time has advanced by `ms` milliseconds. */
   advance(ms: number): Promise<void>;
-  /** Ends whatever the harness began. */
+  /** Returns the transport's time in whole milliseconds. */
+  now(): Promise<number>;
+  /** Closes everything that the harness opened. */
   release(): Promise<void>;
 }
 
-/** What a test does with the transport: a new one in each test. */
+/** Operations of a test on its transport; each test has a new one. */
 export interface ContractStage extends Omit<ContractHarness, 'release'> {
-  /** Starts a connection that takes deliveries, and does nothing with them. */
+  /** Starts a connection that collects deliveries without committing them. */
   consume(
     subscriptions: readonly (string | Subscription)[],
     options?: { service?: string; concurrency?: number; description?: string },
   ): Promise<Consumption>;
-  /** The next delivery, as soon as there is one. */
+  /** Waits for the next delivery. */
   next(consumption: Consumption): Promise<Delivery>;
-  /** Waits for a condition while the transport's time goes by in small steps. */
+  /** Waits for a condition while the transport's time advances in small steps. */
   until(condition: () => boolean | Promise<boolean>): Promise<void>;
-  /** Counts of one type, over all services. */
+  /** Returns the counts of one type, summed over the services. */
   counts(transport: TransportManager, type: string): Promise<Counts>;
 }
 
-/** A connection with what was delivered to it and not yet looked at. */
+/** A connection and its deliveries that the test has not taken yet. */
 export class Consumption {
   readonly transport: TransportManager;
   readonly waiting: Delivery[] = [];
@@ -42,12 +44,12 @@ export class Consumption {
 
   shift(): Delivery {
     const delivery = this.waiting.shift();
-    if (delivery === undefined) throw new Error('nothing was delivered');
+    if (delivery === undefined) throw new Error('no delivery is waiting');
     return delivery;
   }
 }
 
-/** Sets the stage anew for each test of the suite that it is called in. */
+/** Creates a new transport for each test of the calling suite. */
 export function contractStage(setup: () => Promise<ContractHarness>): ContractStage {
   let harness: ContractHarness;
   let open: Consumption[];
@@ -66,13 +68,14 @@ export function contractStage(setup: () => Promise<ContractHarness>): ContractSt
       if (await condition()) return;
       await harness.advance(step < 10 ? 0 : 10);
     }
-    throw new Error('the awaited condition did not come true');
+    throw new Error('the awaited condition did not become true');
   };
 
   return {
     until,
     connect: (service) => harness.connect(service),
     advance: (ms) => harness.advance(ms),
+    now: () => harness.now(),
     async consume(subscriptions, { service = 'shop', concurrency = 100, description = '{}' } = {}) {
       const consumption = new Consumption(harness.connect(service));
       open.push(consumption);
@@ -80,7 +83,7 @@ export function contractStage(setup: () => Promise<ContractHarness>): ContractSt
         concurrency,
         describe: () => description,
         subscriptions: subscriptions.map((type) => (typeof type === 'string' ? { type } : type)),
-        consumer: (delivery) => consumption.take(delivery),
+        onDelivery: (delivery) => consumption.take(delivery),
       });
       return consumption;
     },
@@ -90,7 +93,7 @@ export function contractStage(setup: () => Promise<ContractHarness>): ContractSt
     },
     async counts(transport, type) {
       const [found] = await transport.counts([type]);
-      if (found === undefined) throw new Error('counts() answered nothing for a type');
+      if (found === undefined) throw new Error('counts() returned nothing for the type');
       return found.total;
     },
   };

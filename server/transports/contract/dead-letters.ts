@@ -4,10 +4,10 @@ import type { Consumption, ContractStage } from './contract-stage.js';
 import { envelope } from './envelope.js';
 import { completed, failed, retry } from './outcome.js';
 
-/** How many dead letters of a type the transport under test has to be told to keep. */
+/** Value of `maxDeadLetters` for the transport under test. */
 export const maxDeadLetters = 3;
 
-/** What failed for good, and how it is run again. */
+/** Tests dead letters and their replay. */
 export function describeDeadLetters({ connect, consume, next, advance, counts }: ContractStage): void {
   async function failOne(shop: Consumption, type: string, message = 'no'): Promise<string> {
     const sent = envelope(type);
@@ -16,12 +16,12 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
     return sent.id;
   }
 
-  async function letterIds(transport: TransportManager, type: string): Promise<string[]> {
-    return (await transport.deadLetters(type, 100)).map((letter) => letter.envelope.id);
+  async function deadLetterIds(transport: TransportManager, type: string): Promise<string[]> {
+    return (await transport.deadLetters(type, 100)).map(({ envelope: { id } }) => id);
   }
 
   describe('dead letters', () => {
-    it('are what failed, with all that was sent, newest first', async () => {
+    it('are the failed events with their whole envelope, newest first', async () => {
       const shop = await consume(['a']);
       const sent = envelope('a', { body: '{"text":"日本 \\u0000"}', requestId: 'r-1', depth: 3, priority: 7 });
       await shop.transport.publish([sent]);
@@ -31,22 +31,22 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
       const [, first] = await shop.transport.deadLetters('a', 100);
       expect(first).toMatchObject({ envelope: sent, attempt: 2, error: { name: 'Error', message: 'broken' } });
       expect(first?.at).toBe((await shop.transport.failures('a')).at(-1)?.at);
-      expect(await letterIds(shop.transport, 'a')).toEqual([later, sent.id]);
+      expect(await deadLetterIds(shop.transport, 'a')).toEqual([later, sent.id]);
       expect(await shop.transport.deadLetters('a', 1)).toMatchObject([{ envelope: { id: later } }]);
       expect(await shop.transport.deadLetters('b', 100)).toEqual([]);
     });
 
-    it('are kept of each type up to a bound: the oldest goes', async () => {
+    it('are limited per type: the oldest is evicted', async () => {
       const shop = await consume(['a', 'b']);
       const other = await failOne(shop, 'b');
       const ids: string[] = [];
       for (let i = 0; i < maxDeadLetters + 2; i += 1) ids.unshift(await failOne(shop, 'a'));
-      expect(await letterIds(shop.transport, 'a')).toEqual(ids.slice(0, maxDeadLetters));
-      expect(await letterIds(shop.transport, 'b')).toEqual([other]);
+      expect(await deadLetterIds(shop.transport, 'a')).toEqual(ids.slice(0, maxDeadLetters));
+      expect(await deadLetterIds(shop.transport, 'b')).toEqual([other]);
       expect(await shop.transport.replay(ids.at(-1) ?? '')).toBe(false);
     });
 
-    it('are run again when they are replayed: the same event, accepted anew, at its first attempt', async () => {
+    it('run again after a replay: the same event, accepted again, at its first attempt', async () => {
       const shop = await consume(['a']);
       const sent = envelope('a', { body: '[1]', requestId: 'r-1', depth: 3, delayMs: 40 });
       await shop.transport.publish([sent]);
@@ -55,7 +55,7 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
       await dead.commit(failed('no'));
       expect(await shop.transport.replay(sent.id)).toBe(true);
       expect(await counts(shop.transport, 'a')).toMatchObject({ received: 2, failed: 1, pending: 1 });
-      expect(await letterIds(shop.transport, 'a')).toEqual([]);
+      expect(await deadLetterIds(shop.transport, 'a')).toEqual([]);
       const replayed = await next(shop);
       expect(replayed).toMatchObject({ attempt: 1, envelope: { ...sent, replays: 1 } });
       expect(await dead.commit(completed())).not.toBe('ok');
@@ -64,7 +64,7 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
       expect(await shop.transport.replay(sent.id)).toBe(false);
     });
 
-    it('are replayed once, however many try at a time', async () => {
+    it('are replayed once by any number of concurrent calls', async () => {
       const shop = await consume(['a']);
       const id = await failOne(shop, 'a');
       const managers = [shop.transport, connect('shop'), connect('shop')];
@@ -73,7 +73,7 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
       expect(await counts(shop.transport, 'a')).toMatchObject({ received: 2, failed: 1, pending: 1 });
     });
 
-    it('die again where they fail again', async () => {
+    it('become dead letters again if they fail again', async () => {
       const shop = await consume(['a']);
       const id = await failOne(shop, 'a');
       await shop.transport.replay(id);
@@ -86,7 +86,7 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
       expect(await counts(shop.transport, 'a')).toMatchObject({ received: 3, failed: 2, pending: 1 });
     });
 
-    it('belong to their service: no other one has them, and no other one gets them', async () => {
+    it('belong to their service: no other service lists, replays or receives them', async () => {
       const triggered: Subscription = { type: 'run', keepsRuns: true, trigger: { type: 'a', idSuffix: '/flow' } };
       const shop = await consume(['a', triggered]);
       const mail = await consume(['a'], { service: 'mail' });
@@ -105,7 +105,7 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
       expect([...shop.waiting, ...mail.waiting]).toEqual([]);
     });
 
-    it('wait, once replayed, for a connection that handles their type', async () => {
+    it('wait after a replay for a connection that handles their type', async () => {
       const before = await consume(['a', 'dropped']);
       const id = await failOne(before, 'dropped');
       await before.transport.close({ drainMs: 0 });
@@ -117,7 +117,7 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
       expect(after.waiting).toEqual([]);
     });
 
-    it('go where events of their type go now', async () => {
+    it('are replayed to the current worker queue of their type', async () => {
       const before = await consume(['a']);
       const id = await failOne(before, 'a');
       await before.transport.close({ drainMs: 0 });
@@ -135,7 +135,7 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
   describe('dead letters of runs', () => {
     const runs: Subscription = { type: 'run', keepsRuns: true };
 
-    it('go on from what was checkpointed, however many runs ended since', async () => {
+    it('resume after their checkpoints, even if their run was evicted', async () => {
       const shop = await consume([runs]);
       const sent = envelope('run');
       await shop.transport.publish([sent]);
@@ -158,7 +158,7 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
       expect(await replayed.checkpoint('ship', '3')).toBe('ok');
     });
 
-    it('are the run that failed, which goes on', async () => {
+    it('continue the failed run after a replay', async () => {
       const shop = await consume([runs]);
       const id = await failOne(shop, 'run');
       const { signal } = new AbortController();
@@ -175,7 +175,7 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
       expect((await shop.transport.overview(query)).runs).toMatchObject([[{ id, status: 'completed' }]]);
     });
 
-    it('are none where a run was ended from outside', async () => {
+    it('do not exist for a run that was ended from outside', async () => {
       const shop = await consume([runs]);
       const sent = envelope('run', { delayMs: 60_000 });
       await shop.transport.publish([sent]);

@@ -4,16 +4,16 @@ import { type ContractHarness, contractStage } from './contract-stage.js';
 import { describeDeadLetters } from './dead-letters.js';
 import { describeEvents } from './events.js';
 import { describeKeyValues } from './key-values.js';
-import { describeLanes } from './lanes.js';
 import { describeRuns } from './runs.js';
 import { describeStatistics } from './statistics.js';
+import { describeWorkerQueues } from './worker-queues.js';
 
-/** Everything that holds for every transport. Called once by each transport's own test. */
+/** Registers the tests that every transport must pass. */
 export function describeTransport(name: string, setup: () => Promise<ContractHarness>): void {
   describe(`${name} transport`, () => {
     const stage = contractStage(setup);
     describeEvents(stage);
-    describeLanes(stage);
+    describeWorkerQueues(stage);
     describeConnections(stage);
     describeRuns(stage);
     describeDeadLetters(stage);

@@ -2,7 +2,7 @@ import type { Envelope } from '../transport.js';
 
 let ids = 0;
 
-/** An envelope with an id of its own. */
+/** Creates an envelope with a unique id. */
 export function envelope(type: string, fields: Partial<Envelope> = {}): Envelope {
   ids += 1;
   const id = `event-${ids}`;

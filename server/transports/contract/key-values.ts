@@ -4,10 +4,10 @@ import { BackpressureError, KeyTypeError } from '../errors.js';
 import type { KeyValueStore } from '../key-value-store.js';
 import type { ContractStage } from './contract-stage.js';
 
-/** The key-value store. */
+/** Tests the key-value store. */
 export function describeKeyValues({ advance, connect }: ContractStage): void {
   describe('key-value store', () => {
-    it('stores, finds and deletes', async () => {
+    it('sets, gets and deletes', async () => {
       const { kv } = connect('shop');
       expect(await kv.get('k')).toBeUndefined();
       expect(await kv.set('k', 'one')).toBe(true);
@@ -18,7 +18,7 @@ export function describeKeyValues({ advance, connect }: ContractStage): void {
       expect(await kv.set('k', 'two', { ifAbsent: true })).toBe(true);
     });
 
-    it('forgets at the end of ttlMs, which each call sets anew', async () => {
+    it('expires keys after ttlMs, which each call replaces', async () => {
       const { kv } = connect('shop');
       await kv.set('string', 'x', { ttlMs: 1_000 });
       await kv.append('list', ['x'], { ttlMs: 1_000 });
@@ -35,13 +35,13 @@ export function describeKeyValues({ advance, connect }: ContractStage): void {
       expect(await kv.set('string', 'y', { ifAbsent: true })).toBe(true);
     });
 
-    it('increments without losing one', async () => {
+    it('increments atomically', async () => {
       const { kv } = connect('shop');
       await Promise.all(Array.from({ length: 50 }, () => kv.increment('n')));
       expect(await kv.increment('n', -8)).toBe(42);
     });
 
-    it('appends, keeps the last, and loses none of many at once', async () => {
+    it('appends atomically and retains the last entries', async () => {
       const { kv } = connect('shop');
       expect(await kv.append('l', ['a', 'b', 'c'])).toBe(3);
       expect(await kv.append('l', ['d', 'e'], { keepLast: 3 })).toBe(3);
@@ -53,7 +53,7 @@ export function describeKeyValues({ advance, connect }: ContractStage): void {
       expect(new Set(await kv.range('many', 0, -1)).size).toBe(50);
     });
 
-    it('takes no key for what it is not', async () => {
+    it('rejects operations on the wrong kind of value', async () => {
       const { kv } = connect('shop');
       await kv.set('string', 'x');
       await kv.append('list', ['x']);
@@ -64,7 +64,7 @@ export function describeKeyValues({ advance, connect }: ContractStage): void {
       expect(await kv.get('__proto__')).toBeUndefined();
     });
 
-    it('knows ranges that are empty, and values pushed to nothing', async () => {
+    it('handles empty ranges and empty appends', async () => {
       const { kv } = connect('shop');
       expect(await kv.append('l', [])).toBe(0);
       expect(await kv.delete('l')).toBe(false);
@@ -81,14 +81,14 @@ export function describeKeyValues({ advance, connect }: ContractStage): void {
       expect(await kv.range('l', -9, 9)).toEqual(['a', 'b', 'c']);
     });
 
-    it.each(['007', '-0', '1.5', ' 1', '', 'x'])('does not take %j for a whole number', async (value) => {
+    it.each(['007', '-0', '1.5', ' 1', '', 'x'])('does not accept %j as a whole number', async (value) => {
       const { kv } = connect('shop');
       await kv.set('k', value);
       await expect(kv.increment('k')).rejects.toThrow(KeyTypeError);
       expect(await kv.get('k')).toBe(value);
     });
 
-    it('bounds a list', async () => {
+    it('limits the length of a list', async () => {
       const { kv } = connect('shop');
       const values = Array.from({ length: 10_000 }, () => '');
       for (let i = 0; i < 100; i += 1) await kv.append('l', values);
@@ -99,21 +99,22 @@ export function describeKeyValues({ advance, connect }: ContractStage): void {
 
     const wrong: [string, (kv: KeyValueStore) => Promise<unknown>][] = [
       ['an empty key', (kv) => kv.get('')],
-      ['a key with half a character', (kv) => kv.delete('\ud83d')],
-      ['a key that is no string', (kv) => kv.get(7 as never)],
-      ['a value that is no string', (kv) => kv.set('k', 7 as never)],
-      ['a value with half a character', (kv) => kv.set('k', '\ud83d')],
+      ['a key with a lone surrogate', (kv) => kv.delete('\ud83d')],
+      ['a key that is not a string', (kv) => kv.get(7 as never)],
+      ['a value that is not a string', (kv) => kv.set('k', 7 as never)],
+      ['a value with a lone surrogate', (kv) => kv.set('k', '\ud83d')],
       ['a value that is too long', (kv) => kv.set('k', 'x'.repeat(16_777_217))],
-      ['a time of NaN', (kv) => kv.set('k', 'x', { ttlMs: Number.NaN })],
-      ['a negative time', (kv) => kv.append('k', ['x'], { ttlMs: -1 })],
-      ['no time', (kv) => kv.increment('k', 1, 0)],
-      ['a time without end', (kv) => kv.set('k', 'x', { ttlMs: Number.POSITIVE_INFINITY })],
+      ['a ttlMs of NaN', (kv) => kv.set('k', 'x', { ttlMs: Number.NaN })],
+      ['a negative ttlMs', (kv) => kv.append('k', ['x'], { ttlMs: -1 })],
+      ['a ttlMs of 0', (kv) => kv.increment('k', 1, 0)],
+      ['an infinite ttlMs', (kv) => kv.set('k', 'x', { ttlMs: Number.POSITIVE_INFINITY })],
       ['a misspelt option', (kv) => kv.set('k', 'x', { ttl: 1 } as never)],
-      ['half an increment', (kv) => kv.increment('k', 0.5)],
+      ['an ifAbsent that is not a boolean', (kv) => kv.set('k', 'x', { ifAbsent: 1 } as never)],
+      ['a fractional increment', (kv) => kv.increment('k', 0.5)],
       ['keepLast 0', (kv) => kv.append('k', ['x'], { keepLast: 0 })],
-      ['half a keepLast', (kv) => kv.append('k', ['x'], { keepLast: 1.5 })],
-      ['values that are no list', (kv) => kv.append('k', 'xy' as never)],
-      ['a list with what is no string', (kv) => kv.append('k', ['x', 7 as never])],
+      ['a fractional keepLast', (kv) => kv.append('k', ['x'], { keepLast: 1.5 })],
+      ['values that are not an array', (kv) => kv.append('k', 'xy' as never)],
+      ['an array with a value that is not a string', (kv) => kv.append('k', ['x', 7 as never])],
       [
         'too many values',
         (kv) =>
@@ -123,15 +124,15 @@ export function describeKeyValues({ advance, connect }: ContractStage): void {
           ),
       ],
       ['a range from NaN', (kv) => kv.range('k', Number.NaN, -1)],
-      ['a range to half an entry', (kv) => kv.range('k', 0, 0.5)],
+      ['a range to a fractional index', (kv) => kv.range('k', 0, 0.5)],
     ];
-    it.each(wrong)('refuses %s, and changes nothing', async (_, use) => {
+    it.each(wrong)('refuses %s and changes nothing', async (_, use) => {
       const { kv } = connect('shop');
       await expect(use(kv)).rejects.toThrow(InvalidOptionError);
       expect(await kv.delete('k')).toBe(false);
     });
 
-    it('takes the longest time that there is', async () => {
+    it('accepts the longest and the shortest ttlMs', async () => {
       const { kv } = connect('shop');
       await kv.set('k', 'x', { ttlMs: Number.MAX_VALUE });
       await kv.increment('n', 1, 0.5);

@@ -4,13 +4,13 @@ import type { ContractStage } from './contract-stage.js';
 import { envelope } from './envelope.js';
 import { completed, failed, retry } from './outcome.js';
 
-/** Events whose progress is kept. */
+/** Tests types with `keepsRuns`: checkpoints, records, endings, triggers. */
 export function describeRuns({ advance, consume, counts, next, until }: ContractStage): void {
   describe('runs', () => {
     const runs: Subscription = { type: 'run', keepsRuns: true };
     const cancelled = new Error('cancelled');
 
-    it('keep what was checkpointed for the deliveries that follow', async () => {
+    it('retain checkpoints for later deliveries', async () => {
       const shop = await consume([runs]);
       await shop.transport.publish([envelope('run')]);
       const first = await next(shop);
@@ -27,7 +27,7 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
       ]);
     });
 
-    it('take no checkpoint from a delivery that lost its lease', async () => {
+    it('refuse a checkpoint from a delivery that lost its lease', async () => {
       const one = await consume([runs]);
       await one.transport.publish([envelope('run')]);
       const interrupted = await next(one);
@@ -43,7 +43,7 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
       expect(await resumed.checkpoint('more', '3')).toBe('fenced');
     });
 
-    it('can be looked at from their acceptance to their end', async () => {
+    it('have a record from acceptance to outcome', async () => {
       const shop = await consume([runs, 'a']);
       const sent = envelope('run', { body: '{"order":1}' });
       await shop.transport.publish([sent]);
@@ -67,7 +67,7 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
       expect(await shop.transport.run('run', 'unknown')).toBeUndefined();
     });
 
-    it('are listed newest first, of all services', async () => {
+    it('are listed newest first, over all services', async () => {
       const shop = await consume([runs]);
       const mail = await consume([runs], { service: 'mail' });
       for (let i = 0; i < 3; i += 1) {
@@ -90,7 +90,7 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
       });
     });
 
-    it('tell when they have ended, with their result', async () => {
+    it('resolve runEnded with their result', async () => {
       const shop = await consume([runs]);
       const sent = envelope('run');
       await shop.transport.publish([sent]);
@@ -103,7 +103,7 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
       expect(await shop.transport.runEnded('run', 'unknown', signal)).toBeUndefined();
     });
 
-    it('stop telling when nobody wants to know', async () => {
+    it('reject runEnded when its signal aborts', async () => {
       const shop = await consume([runs]);
       const sent = envelope('run');
       await shop.transport.publish([sent]);
@@ -114,7 +114,7 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
       await expect(shop.transport.runEnded('run', sent.id, controller.signal)).rejects.toBe(cancelled);
     });
 
-    it('can be ended from outside while they wait: they are not delivered then', async () => {
+    it('are not delivered after they were ended from outside while waiting', async () => {
       const shop = await consume([runs, 'b']);
       const sent = envelope('run', { delayMs: 100 });
       await shop.transport.publish([sent]);
@@ -128,7 +128,7 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
       expect(await counts(shop.transport, 'run')).toMatchObject({ received: 1, failed: 1, pending: 0, active: 0 });
     });
 
-    it('can be ended from outside while they run: the lease is revoked with the reason', async () => {
+    it('lose their lease with the reason if they are ended from outside while running', async () => {
       const shop = await consume([runs], { concurrency: 1 });
       const sent = [envelope('run'), envelope('run')] as const;
       await shop.transport.publish(sent);
@@ -143,7 +143,7 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
       expect(await counts(shop.transport, 'run')).toMatchObject({ received: 2, failed: 1, pending: 1, active: 1 });
     });
 
-    it('are triggered by events, those that nobody handles too', async () => {
+    it('are triggered by events, including those without a handler', async () => {
       const trigger = (type: string): Subscription => ({
         type: `run of ${type}`,
         keepsRuns: true,

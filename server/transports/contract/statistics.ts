@@ -3,10 +3,10 @@ import type { ContractStage } from './contract-stage.js';
 import { envelope } from './envelope.js';
 import { completed, failed } from './outcome.js';
 
-/** What is told of events. */
+/** Tests failures, metrics and revisions. */
 export function describeStatistics({ consume, next }: ContractStage): void {
   describe('statistics', () => {
-    it('keep the last 20 failures, newest first', async () => {
+    it('retain the last 20 failures, newest first', async () => {
       const shop = await consume(['a']);
       for (let i = 0; i < 25; i += 1) {
         await shop.transport.publish([envelope('a')]);
@@ -18,7 +18,7 @@ export function describeStatistics({ consume, next }: ContractStage): void {
       expect(Object.keys(failures[0] ?? {}).sort()).toEqual(['at', 'attempt', 'id', 'message', 'name']);
     });
 
-    it('count the last hour by the minute', async () => {
+    it('count the last hour per minute', async () => {
       const shop = await consume(['a']);
       await shop.transport.publish([envelope('a'), envelope('a')]);
       await (await next(shop)).commit(completed());
@@ -34,7 +34,7 @@ export function describeStatistics({ consume, next }: ContractStage): void {
       expect(new Set(steps)).toEqual(new Set([60_000]));
     });
 
-    it('measure durations to within 2 %', async () => {
+    it('measure durations with an error of at most 2 %', async () => {
       const shop = await consume(['a']);
       for (let ms = 1; ms <= 100; ms += 1) {
         await shop.transport.publish([envelope('a')]);
@@ -46,7 +46,7 @@ export function describeStatistics({ consume, next }: ContractStage): void {
       expect(durationMs.max).toBe(100);
     });
 
-    it('have a revision that moves when they do, and only then', async () => {
+    it('have a revision that changes if and only if they change', async () => {
       const shop = await consume(['a', 'b']);
       const { transport } = shop;
       const revisions = async (): Promise<string[]> => [

@@ -5,31 +5,31 @@ import { BackpressureError } from '../errors.js';
 import type { EventMetrics, FailureRecord } from '../stats.js';
 import { sumCounts } from '../sum-counts.js';
 import type { Envelope, Receipt, RunRecord, Subscription, TypeCounts } from '../transport.js';
+import { ConsumerGroup, type GroupHost } from './consumer-group.js';
 import { DedupeWindow } from './dedupe-window.js';
-import { Service } from './service.js';
+import { RevisionCounter } from './revision-counter.js';
 import { latestFailures, minuteOf, sumMetrics, type TypeStats } from './type-stats.js';
 
-// Remembered at once for one type.
-const maxDedupeIds = 1_000_000;
+const maxDedupeIdsPerType = 1_000_000;
 
-/** Where events of a type go. */
+/** Consumer groups that receive the events of one type. */
 interface Route {
-  readonly handlers: Set<Service>;
-  readonly triggers: Map<string, { readonly service: Service; readonly type: string; readonly idSuffix: string }>;
+  readonly handlers: Set<ConsumerGroup>;
+  readonly triggers: Map<string, { readonly group: ConsumerGroup; readonly type: string; readonly idSuffix: string }>;
 }
 
-/** What all connections to one memory transport share. */
-export class Broker {
+/** Shared state of all connections to one memory transport. */
+export class Broker implements GroupHost {
   readonly clock: Clock;
   readonly maxDeadLetters: number;
+  readonly revision: RevisionCounter = new RevisionCounter();
   readonly #maxPending: number;
   readonly #id = randomUUID().slice(0, 8);
-  readonly #services = new Map<string, Service>();
+  readonly #groups = new Map<string, ConsumerGroup>();
   readonly #routes = new Map<string, Route>();
   readonly #dedupe = new Map<string, DedupeWindow>();
-  readonly #members = new Map<object, () => string>();
+  readonly #descriptions = new Map<object, () => string>();
   #pending = 0;
-  #revision = 0;
 
   constructor(clock: Clock, { maxPending, maxDeadLetters }: { maxPending: number; maxDeadLetters: number }) {
     this.clock = clock;
@@ -37,73 +37,66 @@ export class Broker {
     this.maxDeadLetters = maxDeadLetters;
   }
 
-  service(name: string): Service {
-    let service = this.#services.get(name);
-    if (service === undefined) {
-      service = new Service(name, this);
-      this.#services.set(name, service);
+  group(service: string): ConsumerGroup {
+    let group = this.#groups.get(service);
+    if (group === undefined) {
+      group = new ConsumerGroup(service, this);
+      this.#groups.set(service, group);
     }
-    return service;
+    return group;
   }
 
-  subscribe(service: Service, subscriptions: readonly Subscription[]): void {
+  subscribe(group: ConsumerGroup, subscriptions: readonly Subscription[]): void {
     for (const { type, trigger } of subscriptions) {
-      this.#route(type).handlers.add(service);
+      this.#route(type).handlers.add(group);
       if (trigger === undefined) continue;
-      const key = JSON.stringify([service.name, type]);
-      this.#route(trigger.type).triggers.set(key, { service, type, idSuffix: trigger.idSuffix });
+      const key = JSON.stringify([group.service, type]);
+      this.#route(trigger.type).triggers.set(key, { group, type, idSuffix: trigger.idSuffix });
     }
-    this.#revision += 1;
+    this.revision.increment();
   }
 
-  /** Keeps what others may know of a connection while it is open. */
+  /** Registers the description of an open connection. */
   join(connection: object, describe: () => string): void {
-    this.#members.set(connection, describe);
-    this.#revision += 1;
+    this.#descriptions.set(connection, describe);
+    this.revision.increment();
   }
 
   leave(connection: object): void {
-    this.#members.delete(connection);
-    this.#revision += 1;
+    this.#descriptions.delete(connection);
+    this.revision.increment();
   }
 
   get descriptions(): readonly string[] {
-    return [...this.#members.values()].map((describe) => describe());
+    return [...this.#descriptions.values()].map((describe) => describe());
   }
 
-  /** Marks a change of counts. */
-  touch(stats: TypeStats): void {
-    stats.revision += 1;
-    this.#revision += 1;
-  }
-
-  publish(envelopes: readonly Envelope[], from: Service): readonly Receipt[] {
+  publish(envelopes: readonly Envelope[], from: ConsumerGroup): readonly Receipt[] {
     const now = this.clock.now();
-    this.#reserve(envelopes, now);
+    this.#checkCapacity(envelopes, now);
     return envelopes.map((envelope) => this.#publishOne(envelope, from, now));
   }
 
-  /** Ends one event and accepts what follows from it, past `maxPending` if need be: its outcome stands already. */
-  recordEnd(followUps: readonly Envelope[], from: Service): void {
+  /** Follow-ups are accepted even past `maxPending`: the outcome is already recorded. */
+  recordEnd(followUps: readonly Envelope[], from: ConsumerGroup): void {
     this.#pending -= 1;
     const now = this.clock.now();
     for (const envelope of followUps) this.#accept(envelope, from, now);
   }
 
-  /** Accepts an event of the service's dead letters again; `false` where it is not one of them. */
-  replay(id: string, service: Service): boolean {
-    const dead = service.findDeadLetter(id);
-    if (dead === undefined) return false;
-    if (this.#pending >= this.#maxPending) throw this.#full();
+  /** Accepts the event of a dead letter of the group again; `false` if there is no such dead letter. */
+  replay(id: string, group: ConsumerGroup): boolean {
+    if (!group.hasDeadLetter(id)) return false;
+    if (this.#pending >= this.#maxPending) throw this.#maxPendingReached();
     this.#pending += 1;
-    service.replay(dead, this.clock.now());
+    group.replay(id, this.clock.now());
     return true;
   }
 
   counts(type: string): TypeCounts {
-    const services = [...this.#services.values()].flatMap((service) => {
-      const stats = service.findQueue(type)?.stats;
-      return stats === undefined ? [] : [{ service: service.name, stats }];
+    const services = [...this.#groups.values()].flatMap((group) => {
+      const stats = group.findQueue(type)?.stats;
+      return stats === undefined ? [] : [{ service: group.service, stats }];
     });
     return {
       total: sumCounts(services.map(({ stats }) => stats)),
@@ -120,51 +113,47 @@ export class Broker {
   }
 
   runs(type: string, limit: number): readonly RunRecord[] {
-    return [...this.#services.values()]
-      .flatMap((service) => service.findQueue(type)?.runs?.latest(limit, service.name) ?? [])
+    return [...this.#groups.values()]
+      .flatMap((group) => group.findQueue(type)?.runs?.latest(limit, group.service) ?? [])
       .sort((a, b) => b.acceptedAt - a.acceptedAt)
       .slice(0, limit);
   }
 
-  revision(type: string | undefined): string {
-    if (type === undefined) return `${this.#id}.${this.#revision}`;
+  revisionOf(type: string | undefined): string {
+    if (type === undefined) return `${this.#id}.${this.revision.value}`;
     const changes = this.#stats(type).reduce((sum, { revision }) => sum + revision, 0);
-    // The hour that `metrics` shows moves on by itself, a minute at a time.
+    // The history in `metrics` changes every minute without an event.
     return `${this.#id}.${changes}.${minuteOf(this.clock.now())}`;
   }
 
   #stats(type: string): TypeStats[] {
-    return [...this.#services.values()].flatMap((service) => service.findQueue(type)?.stats ?? []);
+    return [...this.#groups.values()].flatMap((group) => group.findQueue(type)?.stats ?? []);
   }
 
-  /** Throws unless all envelopes fit, so that none is accepted without the others. */
-  #reserve(envelopes: readonly Envelope[], now: number): void {
+  /** Throws unless all envelopes fit, so that a call accepts all of them or none. */
+  #checkCapacity(envelopes: readonly Envelope[], now: number): void {
     let room = this.#maxPending - this.#pending;
     for (const envelope of envelopes) {
       if (this.#findDuplicate(envelope, now) !== undefined) continue;
       const route = this.#routes.get(envelope.type);
       room -= route === undefined ? 0 : route.handlers.size + route.triggers.size;
-      if (room < 0) throw this.#full();
+      if (room < 0) throw this.#maxPendingReached();
       if (envelope.dedupe !== undefined && !this.#dedupeWindow(envelope.type).hasRoom(envelopes.length, now)) {
-        throw new BackpressureError(`deduplication ids of ${quote(envelope.type)}`, `${maxDedupeIds}`);
+        throw new BackpressureError(`deduplication ids of ${quote(envelope.type)}`, `${maxDedupeIdsPerType}`);
       }
     }
   }
 
-  #full(): BackpressureError {
+  #maxPendingReached(): BackpressureError {
     return new BackpressureError('pending events', `maxPending (${this.#maxPending})`);
   }
 
-  #publishOne(envelope: Envelope, from: Service, now: number): Receipt {
-    // Asked again: an earlier envelope of the same call may be what it duplicates.
+  #publishOne(envelope: Envelope, from: ConsumerGroup, now: number): Receipt {
+    // Checked again: an earlier envelope of the same call may have the same id.
     const earlierId = this.#findDuplicate(envelope, now);
     if (earlierId !== undefined) {
       const handlers = this.#routes.get(envelope.type)?.handlers ?? new Set();
-      for (const service of handlers.size === 0 ? [from] : handlers) {
-        const { stats } = service.queue(envelope.type);
-        stats.deduplicated += 1;
-        this.touch(stats);
-      }
+      for (const group of handlers.size === 0 ? [from] : handlers) group.queue(envelope.type).stats.countDeduplicated();
       return { id: earlierId, deduplicated: true };
     }
     const { dedupe, type, id } = envelope;
@@ -173,20 +162,19 @@ export class Broker {
     return { id: envelope.id, deduplicated: false };
   }
 
-  #accept(envelope: Envelope, from: Service, now: number): void {
+  #accept(envelope: Envelope, from: ConsumerGroup, now: number): void {
     const route = this.#routes.get(envelope.type);
     if (route === undefined || route.handlers.size === 0) {
       const { stats } = from.queue(envelope.type);
       stats.countReceived(now);
       stats.countCompleted(now);
-      this.touch(stats);
     }
     if (route === undefined) return;
     this.#pending += route.handlers.size + route.triggers.size;
-    for (const service of route.handlers) service.accept(envelope, now);
-    for (const { service, type, idSuffix } of route.triggers.values()) {
+    for (const group of route.handlers) group.accept(envelope, now);
+    for (const { group, type, idSuffix } of route.triggers.values()) {
       const { id, depth } = envelope;
-      service.accept({ ...envelope, id: id + idSuffix, type, depth: depth + 1, dedupe: undefined }, now);
+      group.accept({ ...envelope, id: id + idSuffix, type, depth: depth + 1, dedupe: undefined }, now);
     }
   }
 
@@ -206,7 +194,7 @@ export class Broker {
   #dedupeWindow(type: string): DedupeWindow {
     let window = this.#dedupe.get(type);
     if (window === undefined) {
-      window = new DedupeWindow(maxDedupeIds);
+      window = new DedupeWindow(maxDedupeIdsPerType);
       this.#dedupe.set(type, window);
     }
     return window;

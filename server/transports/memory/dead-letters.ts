@@ -1,6 +1,6 @@
 import type { ErrorInfo } from '../../errors.js';
 import type { DeadLetterRecord } from '../transport.js';
-import type { Entry } from './type-queue.js';
+import type { Entry } from './entry.js';
 
 interface DeadLetter {
   readonly entry: Entry;
@@ -8,37 +8,40 @@ interface DeadLetter {
   readonly error: ErrorInfo;
 }
 
-/** Entries of one type that failed for good: the last ones, up to a capacity. */
+/** The latest dead letters of one type in one service, up to a capacity. */
 export class DeadLetters {
   readonly #capacity: number;
-  /** By the event's id, the oldest first. */
-  readonly #letters = new Map<string, DeadLetter>();
+  /** By event id, oldest first. */
+  readonly #byId = new Map<string, DeadLetter>();
 
   constructor(capacity: number) {
     this.#capacity = capacity;
   }
 
-  keep(entry: Entry, error: ErrorInfo, now: number): void {
+  add(entry: Entry, error: ErrorInfo, now: number): void {
     if (this.#capacity === 0) return;
-    this.#letters.set(entry.envelope.id, { entry, at: now, error });
-    if (this.#letters.size <= this.#capacity) return;
-    for (const oldest of this.#letters.keys()) {
-      this.#letters.delete(oldest);
+    this.#byId.set(entry.envelope.id, { entry, at: now, error });
+    if (this.#byId.size <= this.#capacity) return;
+    for (const oldestId of this.#byId.keys()) {
+      this.#byId.delete(oldestId);
       return;
     }
   }
 
-  find(id: string): Entry | undefined {
-    return this.#letters.get(id)?.entry;
+  has(id: string): boolean {
+    return this.#byId.has(id);
   }
 
-  remove(id: string): void {
-    this.#letters.delete(id);
+  /** Removes a dead letter and returns its entry; `undefined` if there is none. */
+  take(id: string): Entry | undefined {
+    const entry = this.#byId.get(id)?.entry;
+    this.#byId.delete(id);
+    return entry;
   }
 
-  /** Newest first. */
+  /** Returns at most `limit` dead letters, newest first. */
   latest(limit: number): DeadLetterRecord[] {
-    return [...this.#letters.values()]
+    return [...this.#byId.values()]
       .slice(-limit)
       .reverse()
       .map(({ entry: { envelope, attempt }, at, error }) => ({ envelope, at, attempt, error }));

@@ -1,4 +1,4 @@
-/** Which event a deduplication id stands for, for as long as its window lasts. */
+/** Event ids by deduplication id, for as long as the window of each lasts. */
 export class DedupeWindow {
   readonly #known = new Map<string, { readonly eventId: string; readonly until: number }>();
   readonly #capacity: number;
@@ -12,9 +12,9 @@ export class DedupeWindow {
     return known !== undefined && known.until > now ? known.eventId : undefined;
   }
 
-  /** Whether so many more ids fit, once those that are over are forgotten. */
+  /** Removes expired ids and returns whether `ids` more fit. */
   hasRoom(ids: number, now: number): boolean {
-    // A type has one window, so the ids stand in the order in which they end.
+    // All ids of a type have the same window, so they expire in insertion order.
     for (const [dedupeId, { until }] of this.#known) {
       if (until > now) break;
       this.#known.delete(dedupeId);

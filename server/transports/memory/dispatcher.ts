@@ -1,18 +1,19 @@
 import type { Clock, Timer } from '../clock.js';
-import type { Connection } from './connection.js';
-import { DelayQueue } from './delay-queue.js';
-import { Deque } from './deque.js';
+import type { GroupConsumer } from './group-consumer.js';
+import { MemoryDelivery, type OutcomeSink } from './memory-delivery.js';
+import { DelayQueue } from './queues/delay-queue.js';
+import { Deque } from './queues/deque.js';
 import type { TypeQueue } from './type-queue.js';
 
-// Deliveries in one turn of the event loop: after so many, timers and sockets have theirs.
+// Maximum number of starts per turn of the event loop, so that timers and sockets get their turn.
 const sliceSize = 256;
 
-/** Decides which of a service's queues starts its next entry, when, and on which connection. */
+/** Starts the entries of a group's queues: decides which queue is next, when, and on which consumer. */
 export class Dispatcher {
   readonly #clock: Clock;
-  readonly #start: (queue: TypeQueue, connection: Connection) => void;
-  #connections: readonly Connection[] = [];
-  // Queues that have something waiting and somebody to handle it, each once, served in turn.
+  readonly #outcomes: OutcomeSink;
+  #consumers: readonly GroupConsumer[] = [];
+  // Queues with waiting entries and a consumer that handles the type, each once, served round robin.
   readonly #sharedTurn = new Deque<TypeQueue>();
   readonly #ownTurn = new Deque<TypeQueue>();
   readonly #wakes = new DelayQueue<TypeQueue>();
@@ -23,38 +24,39 @@ export class Dispatcher {
   #isPumping = false;
   #isPumpRequested = false;
   #lastServed = 0;
+  #started = 0;
 
-  /** @param start starts the queue's next entry on the connection */
-  constructor(clock: Clock, start: (queue: TypeQueue, connection: Connection) => void) {
+  /** @param outcomes receives the outcome of each delivery */
+  constructor(clock: Clock, outcomes: OutcomeSink) {
     this.#clock = clock;
-    this.#start = start;
+    this.#outcomes = outcomes;
   }
 
-  add(connection: Connection, queues: Iterable<TypeQueue>): void {
-    this.#connections = [...this.#connections, connection];
+  add(consumer: GroupConsumer, queues: Iterable<TypeQueue>): void {
+    this.#consumers = [...this.#consumers, consumer];
     for (const queue of queues) this.#list(queue);
     this.#requestPump();
   }
 
-  remove(connection: Connection): void {
-    this.#connections = this.#connections.filter((other) => other !== connection);
-    if (this.#connections.length === 0) this.#cancelTimers();
+  remove(consumer: GroupConsumer): void {
+    this.#consumers = this.#consumers.filter((other) => other !== consumer);
+    if (this.#consumers.length === 0) this.#cancelTimers();
     this.#requestPump();
   }
 
-  /** Whether another connection than this one handles the type, and goes on to. */
-  isHandledBesides(connection: Connection, type: string): boolean {
-    return this.#connections.some((other) => other !== connection && !other.isDraining && other.handles.has(type));
+  /** Returns whether another consumer that is not draining handles the type. */
+  isHandledByOthers(consumer: GroupConsumer, type: string): boolean {
+    return this.#consumers.some((other) => other !== consumer && !other.isDraining && other.handles.has(type));
   }
 
-  /** Looks at a queue in which something waits now, or for which there is a place now. */
-  look(queue: TypeQueue): void {
+  /** Serves a queue that has a new waiting entry or a free slot. */
+  serve(queue: TypeQueue): void {
     this.#list(queue);
     this.#requestPump();
   }
 
-  /** Looks at a queue at that time, at the latest. */
-  lookAt(queue: TypeQueue, at: number): void {
+  /** Serves a queue at a time, or earlier. */
+  serveAt(queue: TypeQueue, at: number): void {
     this.#wakeQueue(queue, at);
     this.#requestPump();
   }
@@ -68,17 +70,17 @@ export class Dispatcher {
   #list(queue: TypeQueue): void {
     if (queue.listed || !queue.hasWaiting || !this.#isHandled(queue.type)) return;
     queue.listed = true;
-    (queue.hasOwnLane ? this.#ownTurn : this.#sharedTurn).push(queue);
+    (queue.hasOwnLimits ? this.#ownTurn : this.#sharedTurn).push(queue);
   }
 
   #isHandled(type: string): boolean {
-    return this.#connections.some(({ handles }) => handles.has(type));
+    return this.#consumers.some(({ handles }) => handles.has(type));
   }
 
   #requestPump(): void {
-    if (this.#isPumpRequested || this.#nextSlice !== undefined || this.#connections.length === 0) return;
+    if (this.#isPumpRequested || this.#nextSlice !== undefined || this.#consumers.length === 0) return;
     this.#isPumpRequested = true;
-    // What a handler adds while the pump is at work the pump sees by itself.
+    // A running pump checks for requests itself, such as those that handlers make.
     if (!this.#isPumping) queueMicrotask(() => this.#pump());
   }
 
@@ -87,29 +89,29 @@ export class Dispatcher {
     try {
       while (this.#isPumpRequested) {
         this.#isPumpRequested = false;
-        this.#takeDue();
-        this.#serve();
+        this.#promoteDue();
+        this.#startAll();
       }
     } finally {
       this.#isPumpRequested = false;
       this.#isPumping = false;
       this.#armWake();
     }
-    for (const connection of this.#connections) connection.onRound?.();
+    for (const consumer of this.#consumers) consumer.onRound?.();
   }
 
-  #takeDue(): void {
+  #promoteDue(): void {
     const now = this.#clock.monotonic();
     for (let queue = this.#wakes.shift(now); queue !== undefined; queue = this.#wakes.shift(now)) {
       queue.wakeAt = Number.POSITIVE_INFINITY;
-      queue.takeDue(now);
+      queue.promoteDue(now);
       if (queue.nextDueAt !== undefined) this.#wakeQueue(queue, queue.nextDueAt);
       this.#list(queue);
     }
   }
 
-  /** Starts what can start: by turns one of a lane of its own and one of the shared lane, until all are blocked. */
-  #serve(): void {
+  /** Starts entries until every queue is blocked: in turns one of a type with its own limits, and one of the others. */
+  #startAll(): void {
     let hasStarted = true;
     while (hasStarted) {
       if (this.#leftInSlice <= 0) {
@@ -121,19 +123,19 @@ export class Dispatcher {
     }
   }
 
-  /** Starts one entry of the first queue in turn that is not blocked. */
+  /** Starts one entry of the first queue that is not blocked. */
   #startNext(turn: Deque<TypeQueue>): boolean {
-    if (turn === this.#sharedTurn && !this.#connections.some((connection) => connection.hasSharedPlace)) return false;
+    if (turn === this.#sharedTurn && !this.#consumers.some((consumer) => consumer.hasSharedSlot)) return false;
     for (let left = turn.size; left > 0; left -= 1) {
       const queue = turn.shift();
       if (queue === undefined) return false;
       queue.listed = false;
-      const connection = this.#connectionFor(queue);
-      if (connection === undefined) {
+      const consumer = this.#consumerFor(queue);
+      if (consumer === undefined) {
         this.#list(queue);
       } else if (queue.hasWaiting && this.#isOpen(queue)) {
         this.#leftInSlice -= 1;
-        this.#start(queue, connection);
+        this.#start(queue, consumer);
         this.#list(queue);
         return true;
       }
@@ -141,31 +143,40 @@ export class Dispatcher {
     return false;
   }
 
-  /** Whether the queue's own limits let it start; where not, it is listed again when an entry ends or its rate allows. */
+  #start(queue: TypeQueue, consumer: GroupConsumer): void {
+    const entry = queue.start(this.#clock.monotonic());
+    if (entry === undefined) return;
+    this.#started += 1;
+    const delivery = new MemoryDelivery(queue, entry, this.#started, consumer, this.#outcomes);
+    entry.lease = delivery;
+    consumer.run(delivery);
+  }
+
+  /** Returns whether the queue's own limits allow a start. If not, the end of an entry or a timer lists it again. */
   #isOpen(queue: TypeQueue): boolean {
-    if (!queue.hasFreePlace) return false;
+    if (!queue.hasFreeSlot) return false;
     const { openAt } = queue;
     if (openAt <= this.#clock.monotonic()) return true;
     this.#wakeQueue(queue, openAt);
     return false;
   }
 
-  /** Somebody who handles the queue's type and has a place free; one that drains only where nobody else handles it. */
-  #connectionFor(queue: TypeQueue): Connection | undefined {
-    let draining: Connection | undefined;
+  /** Finds a consumer of the type with a free slot; one that drains only if no other consumer handles the type. */
+  #consumerFor(queue: TypeQueue): GroupConsumer | undefined {
+    let draining: GroupConsumer | undefined;
     let isOpen = false;
-    const { length } = this.#connections;
+    const { length } = this.#consumers;
     for (let i = 1; i <= length; i += 1) {
       const index = (this.#lastServed + i) % length;
-      const connection = this.#connections[index];
-      if (connection === undefined || !connection.handles.has(queue.type)) continue;
-      if (!connection.isDraining) isOpen = true;
-      if (!queue.hasOwnLane && !connection.hasSharedPlace) continue;
-      if (connection.isDraining) {
-        draining = connection;
+      const consumer = this.#consumers[index];
+      if (consumer === undefined || !consumer.handles.has(queue.type)) continue;
+      if (!consumer.isDraining) isOpen = true;
+      if (!queue.hasOwnLimits && !consumer.hasSharedSlot) continue;
+      if (consumer.isDraining) {
+        draining = consumer;
       } else {
         this.#lastServed = index;
-        return connection;
+        return consumer;
       }
     }
     return isOpen ? undefined : draining;
@@ -181,7 +192,7 @@ export class Dispatcher {
 
   #armWake(): void {
     const nextDueAt = this.#wakes.nextDueAt ?? Number.POSITIVE_INFINITY;
-    if (nextDueAt >= this.#wakeAt || this.#connections.length === 0) return;
+    if (nextDueAt >= this.#wakeAt || this.#consumers.length === 0) return;
     this.#wake?.cancel();
     this.#wakeAt = nextDueAt;
     this.#wake = this.#clock.after(nextDueAt - this.#clock.monotonic(), () => {

@@ -1,7 +1,8 @@
 import { quote } from '../../errors.js';
 import type { Clock } from '../clock.js';
 import { BackpressureError, KeyTypeError } from '../errors.js';
-import { type KeyValueStore, maxListLength } from '../key-value-store.js';
+import type { KeyValueStore } from '../key-value-store.js';
+import { maxListLength } from '../limits.js';
 
 interface Entry {
   readonly value: string | string[];
@@ -10,7 +11,7 @@ interface Entry {
 
 const maxKeys = 1_000_000;
 
-/** Strings and lists in this process, at most 1,000,000 keys. Expired keys go as others are written. */
+/** In-process store of at most 1,000,000 keys. Writes evict expired keys. */
 export class MemoryKeyValueStore implements KeyValueStore {
   readonly #entries = new Map<string, Entry>();
   readonly #clock: Clock;
@@ -91,7 +92,7 @@ export class MemoryKeyValueStore implements KeyValueStore {
     this.#entries.set(key, { value, expiresAt });
   }
 
-  // Two keys a write outrun the one it may add, with neither a timer nor a pause.
+  // Two keys per write keep pace with the one that it may add, without a timer or a long pause.
   #sweepTwo(): void {
     for (let i = 0; i < 2; i += 1) {
       const next = this.#sweep.next();

@@ -16,6 +16,7 @@ describeTransport('memory', async () => {
   return {
     connect: (service) => transport.connect({ service, logger: silentLogger }),
     advance: (ms) => clock.advance(ms),
+    now: async () => clock.now(),
     async release() {
       await clock.settle();
       expect(clock.pendingTimers).toBe(0);
@@ -30,7 +31,7 @@ async function started(options: MemoryTransportOptions, types: readonly string[]
   await transport.start({
     concurrency: 100,
     subscriptions: types.map((type) => ({ type })),
-    consumer: (delivery) => deliveries.push(delivery),
+    onDelivery: (delivery) => deliveries.push(delivery),
   });
   return { clock, transport, deliveries };
 }
@@ -41,7 +42,7 @@ async function received(transport: TransportManager, type: string): Promise<numb
   return (await transport.metrics(type)).received;
 }
 
-it('accepts all envelopes of a call or none past maxPending', async () => {
+it('accepts all envelopes of a call or none if they exceed maxPending', async () => {
   const { clock, transport, deliveries } = await started({ maxPending: 2 }, ['a']);
   await expect(transport.publish([envelope('a'), envelope('a'), envelope('a')])).rejects.toThrow(BackpressureError);
   expect(await received(transport, 'a')).toBe(0);
@@ -53,7 +54,7 @@ it('accepts all envelopes of a call or none past maxPending', async () => {
   expect(await received(transport, 'a')).toBe(3);
 });
 
-it('takes follow-ups past maxPending: their cause has ended already', async () => {
+it('accepts follow-ups past maxPending: the outcome is already recorded', async () => {
   const { clock, transport, deliveries } = await started({ maxPending: 1 }, ['a', 'b']);
   await transport.publish([envelope('a')]);
   await clock.settle();
@@ -61,7 +62,7 @@ it('takes follow-ups past maxPending: their cause has ended already', async () =
   expect(await received(transport, 'b')).toBe(2);
 });
 
-it('drains what waits and what falls due in time, when nobody else could', async () => {
+it('drains waiting events, and those that become due in time, if no other connection handles them', async () => {
   const { clock, transport, deliveries } = await started({}, ['a']);
   await transport.publish([envelope('a'), envelope('a', { delayMs: 500 }), envelope('a', { delayMs: 5_000 })]);
   const closing = transport.close({ drainMs: 1_500 });
@@ -69,55 +70,55 @@ it('drains what waits and what falls due in time, when nobody else could', async
     await clock.advance(500);
     await deliveries.shift()?.commit(done);
   }
-  expect(await closing).toEqual({ handedBack: 0 });
+  expect(await closing).toEqual({ released: 0 });
   expect(await transport.metrics('a')).toMatchObject({ received: 3, completed: 2, pending: 1 });
   await clock.settle();
   expect(clock.pendingTimers).toBe(0);
 });
 
-it('serves types in turn, so that a flood of one does not hold up another', async () => {
+it('serves types in turn, so that a burst of one does not delay another', async () => {
   const clock = createFakeClock();
   const transport = memoryTransport({ clock }).connect({ service: 'shop', logger: silentLogger });
   const order: string[] = [];
   await transport.start({
     concurrency: 1,
-    subscriptions: [{ type: 'flood' }, { type: 'rare' }],
-    consumer: (delivery) => {
+    subscriptions: [{ type: 'burst' }, { type: 'rare' }],
+    onDelivery: (delivery) => {
       order.push(delivery.envelope.type);
       void delivery.commit(done);
     },
   });
-  await transport.publish([...Array.from({ length: 100 }, () => envelope('flood')), envelope('rare')]);
+  await transport.publish([...Array.from({ length: 100 }, () => envelope('burst')), envelope('rare')]);
   await clock.settle();
   expect(order.indexOf('rare')).toBeLessThan(3);
   expect(order).toHaveLength(101);
 });
 
-it('serves lanes by turns too, so that a flood of one with its own does not hold up the shared one', async () => {
+it('serves types with and without their own limits in turn, so that a burst does not delay the others', async () => {
   const clock = createFakeClock();
   const transport = memoryTransport({ clock }).connect({ service: 'shop', logger: silentLogger });
   const order: string[] = [];
   await transport.start({
     concurrency: 1,
-    subscriptions: [{ type: 'flood', concurrency: 4 }, { type: 'rare' }],
-    consumer: (delivery) => {
+    subscriptions: [{ type: 'burst', concurrency: 4 }, { type: 'rare' }],
+    onDelivery: (delivery) => {
       order.push(delivery.envelope.type);
       void delivery.commit(done);
     },
   });
-  await transport.publish([...Array.from({ length: 1_000 }, () => envelope('flood')), envelope('rare')]);
+  await transport.publish([...Array.from({ length: 1_000 }, () => envelope('burst')), envelope('rare')]);
   await clock.settle();
   expect(order.indexOf('rare')).toBeLessThan(3);
 });
 
-it('drains what only the closing connection handles, and leaves the rest to the others', async () => {
+it('drains the types that only the closing connection handles, and leaves the others', async () => {
   const clock = createFakeClock();
   const transport = memoryTransport({ clock });
   const deliveries: Delivery[] = [];
   const connect = async (types: readonly string[]): Promise<TransportManager> => {
     const connection = transport.connect({ service: 'shop', logger: silentLogger });
     const subscriptions = types.map((type) => ({ type }));
-    await connection.start({ concurrency: 9, subscriptions, consumer: (delivery) => deliveries.push(delivery) });
+    await connection.start({ concurrency: 9, subscriptions, onDelivery: (delivery) => deliveries.push(delivery) });
     return connection;
   };
   const one = await connect(['mine', 'both']);
@@ -137,19 +138,19 @@ it('drains what only the closing connection handles, and leaves the rest to the 
   await two.close({ drainMs: 0 });
 });
 
-it('closes at once where nothing is left, however long it might wait', async () => {
+it('closes at once if nothing is pending, whatever its drainMs', async () => {
   const { transport } = await started({}, ['a']);
-  expect(await transport.close({ drainMs: Number.POSITIVE_INFINITY })).toEqual({ handedBack: 0 });
+  expect(await transport.close({ drainMs: Number.POSITIVE_INFINITY })).toEqual({ released: 0 });
 });
 
-it('tells all who wait for runs that end at one time, more than it keeps', async () => {
+it('resolves runEnded for more runs than it retains that end at one time', async () => {
   const clock = createFakeClock();
   const transport = memoryTransport({ clock }).connect({ service: 'shop', logger: silentLogger });
   const deliveries: Delivery[] = [];
   await transport.start({
     concurrency: 200,
     subscriptions: [{ type: 'run', keepsRuns: true }],
-    consumer: (delivery) => deliveries.push(delivery),
+    onDelivery: (delivery) => deliveries.push(delivery),
   });
   const sent = Array.from({ length: 200 }, () => envelope('run'));
   await transport.publish(sent);
@@ -161,10 +162,10 @@ it('tells all who wait for runs that end at one time, more than it keeps', async
   expect((await Promise.all(ends)).filter((run) => run?.result === '1')).toHaveLength(200);
 });
 
-it('does not wait, when it closes, for a run that was ended before its time', async () => {
+it('does not wait at close for a delayed run that was ended from outside', async () => {
   const clock = createFakeClock();
   const transport = memoryTransport({ clock, maxPending: 1 }).connect({ service: 'shop', logger: silentLogger });
-  await transport.start({ concurrency: 1, subscriptions: [{ type: 'run', keepsRuns: true }], consumer: () => {} });
+  await transport.start({ concurrency: 1, subscriptions: [{ type: 'run', keepsRuns: true }], onDelivery: () => {} });
   const error = { name: 'Error', message: 'cancelled' };
   for (let i = 0; i < 3; i += 1) {
     const run = envelope('run', { delayMs: 1_000 });
@@ -172,17 +173,17 @@ it('does not wait, when it closes, for a run that was ended before its time', as
     const outcome = { status: 'failed', durationMs: 0, error, followUps: [] } as const;
     expect(await transport.endRun('run', run.id, outcome, new Error('cancelled'))).toBe('ok');
   }
-  expect(await transport.close({ drainMs: 60_000 })).toEqual({ handedBack: 0 });
+  expect(await transport.close({ drainMs: 60_000 })).toEqual({ released: 0 });
   expect(clock.monotonic()).toBe(0);
 });
 
-it('gives the event loop its turn in a long run of work', async () => {
+it('yields to the event loop during a long series of deliveries', async () => {
   const transport = memoryTransport().connect({ service: 'shop', logger: silentLogger });
   let ran = 0;
   await transport.start({
     concurrency: 1,
     subscriptions: [{ type: 'a' }],
-    consumer: (delivery) => {
+    onDelivery: (delivery) => {
       ran += 1;
       void delivery.commit(done);
     },
@@ -203,7 +204,7 @@ it.each([-1, 1.5, Number.NaN])('refuses maxDeadLetters %j', (limit) => {
   expect(() => memoryTransport({ maxDeadLetters: limit })).toThrow(InvalidOptionError);
 });
 
-it('holds a million keys, and frees those whose time is over as others are written', async () => {
+it('holds a million keys, and evicts expired ones on writes', async () => {
   const clock: FakeClock = createFakeClock();
   const { kv } = memoryTransport({ clock }).connect({ service: 'shop', logger: silentLogger });
   for (let i = 0; i < 1_000_000; i += 1) await kv.set(`old-${i}`, 'x', { ttlMs: 10 });

@@ -1,8 +1,8 @@
-import { InvalidOptionError } from '../../errors.js';
-import { checkOptionNames } from '../../option-names.js';
+import { OptionChecker } from '../../options.js';
 import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import { type Clock, systemClock } from '../clock.js';
 import type { KeyValueStore } from '../key-value-store.js';
+import { defaultMaxDeadLetters } from '../limits.js';
 import type { EventMetrics, FailureRecord } from '../stats.js';
 import type {
   CloseResult,
@@ -20,41 +20,36 @@ import type {
   TypeCounts,
 } from '../transport.js';
 import { Broker } from './broker.js';
-import type { Connection } from './connection.js';
+import type { ConsumerGroup } from './consumer-group.js';
+import type { GroupConsumer } from './group-consumer.js';
 import { MemoryKeyValueStore } from './memory-key-value-store.js';
 import type { RunLog } from './run-log.js';
-import type { Service } from './service.js';
 
-/** What `memoryTransport` takes. */
+/** Options of {@link memoryTransport}. */
 export interface MemoryTransportOptions {
-  /** Events accepted and not ended, over all hubs on the transport; `emit` rejects past it. @default 1_000_000 */
+  /** Maximum number of pending events of all hubs on the transport; `emit` rejects past it. @default 1_000_000 */
   maxPending?: number;
-  /** Events of a type that failed for good and are kept, with their payloads, for `hub.replay`. @default 1_000 */
+  /** Maximum number of dead letters per service and type, retained with their payloads for `hub.replay`. @default 1_000 */
   maxDeadLetters?: number;
-  /** Where time comes from; a fake one in tests. @default the machine's */
+  /** Source of time; a fake clock in tests. @default the system clock */
   clock?: Clock;
 }
 
 /**
- * Keeps events in this process: the default transport. Hubs that are given the same one share their
- * events, and a hub made later on it goes on with what an earlier one left. What is pending when the
- * process ends is gone.
+ * Creates the default transport, which keeps events in this process. Hubs with the same transport share their events,
+ * and a hub created later handles the events that an earlier one left pending. Pending events are lost when the
+ * process exits.
  *
  * @throws {InvalidOptionError}
  */
 export function memoryTransport(options: MemoryTransportOptions = {}): Transport {
-  checkOptionNames(options, ['maxPending', 'maxDeadLetters', 'clock'], 'memoryTransport');
-  const { maxPending = 1_000_000, maxDeadLetters = 1_000, clock = systemClock } = options;
-  checkCount('maxPending', maxPending, 1);
-  checkCount('maxDeadLetters', maxDeadLetters, 0);
+  const check = new OptionChecker(options, ['maxPending', 'maxDeadLetters', 'clock'], 'memoryTransport');
+  check.count('maxPending', options.maxPending);
+  check.count('maxDeadLetters', options.maxDeadLetters, { min: 0 });
+  const { maxPending = 1_000_000, maxDeadLetters = defaultMaxDeadLetters, clock = systemClock } = options;
   const broker = new Broker(clock, { maxPending, maxDeadLetters });
   const kv = new CheckedKeyValueStore(new MemoryKeyValueStore(clock));
-  return { connect: ({ service }) => new MemoryTransportManager(broker, kv, broker.service(service)) };
-}
-
-function checkCount(option: keyof MemoryTransportOptions, value: number, least: number): void {
-  if (Number.isInteger(value) && value >= least) return;
-  throw new InvalidOptionError(`${option} of memoryTransport`, `a whole number, ${least} or more`, value);
+  return { connect: ({ service }) => new MemoryTransportManager(broker, kv, broker.group(service)) };
 }
 
 class MemoryTransportManager implements TransportManager {
@@ -63,25 +58,25 @@ class MemoryTransportManager implements TransportManager {
   readonly clock: Clock;
   readonly kv: KeyValueStore;
   readonly #broker: Broker;
-  readonly #service: Service;
-  #connection: Connection | undefined;
+  readonly #group: ConsumerGroup;
+  #consumer: GroupConsumer | undefined;
 
-  constructor(broker: Broker, kv: KeyValueStore, service: Service) {
-    this.service = service.name;
+  constructor(broker: Broker, kv: KeyValueStore, group: ConsumerGroup) {
+    this.service = group.service;
     this.clock = broker.clock;
     this.kv = kv;
     this.#broker = broker;
-    this.#service = service;
+    this.#group = group;
   }
 
   async start(options: ConsumeOptions): Promise<void> {
     if (options.describe !== undefined) this.#broker.join(this, options.describe);
-    this.#connection = this.#service.open(options);
-    this.#broker.subscribe(this.#service, options.subscriptions);
+    this.#consumer = this.#group.open(options);
+    this.#broker.subscribe(this.#group, options.subscriptions);
   }
 
   async publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
-    return this.#broker.publish(envelopes, this.#service);
+    return this.#broker.publish(envelopes, this.#group);
   }
 
   async counts(types: readonly string[]): Promise<readonly TypeCounts[]> {
@@ -97,11 +92,11 @@ class MemoryTransportManager implements TransportManager {
   }
 
   async deadLetters(type: string, limit: number): Promise<readonly DeadLetterRecord[]> {
-    return this.#service.findQueue(type)?.deadLetters.latest(limit) ?? [];
+    return this.#group.findQueue(type)?.deadLetters.latest(limit) ?? [];
   }
 
   async replay(id: string): Promise<boolean> {
-    return this.#broker.replay(id, this.#service);
+    return this.#broker.replay(id, this.#group);
   }
 
   async overview({ types, runTypes, runLimit }: OverviewQuery): Promise<Overview> {
@@ -124,7 +119,7 @@ class MemoryTransportManager implements TransportManager {
     const entry = this.#runLog(type)?.entry(id);
     if (entry === undefined) return 'fenced';
     if (entry.ended) return 'already';
-    this.#service.endRun(entry, outcome, reason);
+    this.#group.endRun(type, entry, outcome, reason);
     return 'ok';
   }
 
@@ -133,19 +128,19 @@ class MemoryTransportManager implements TransportManager {
   }
 
   async revision(type?: string): Promise<string> {
-    return this.#broker.revision(type);
+    return this.#broker.revisionOf(type);
   }
 
   #runLog(type: string): RunLog | undefined {
-    return this.#service.findQueue(type)?.runs;
+    return this.#group.findQueue(type)?.runs;
   }
 
   async close({ drainMs }: { drainMs: number }): Promise<CloseResult> {
-    const connection = this.#connection;
-    if (connection === undefined) return { handedBack: 0 };
-    this.#connection = undefined;
-    const handedBack = await this.#service.close(connection, drainMs);
+    const consumer = this.#consumer;
+    if (consumer === undefined) return { released: 0 };
+    this.#consumer = undefined;
+    const released = await this.#group.close(consumer, drainMs);
     this.#broker.leave(this);
-    return { handedBack };
+    return { released };
   }
 }

@@ -1,8 +1,7 @@
 import type { ErrorInfo } from '../../errors.js';
+import { keptRuns } from '../limits.js';
 import type { Outcome, RunRecord } from '../transport.js';
-import type { Entry } from './type-queue.js';
-
-const kept = 50;
+import type { Entry } from './entry.js';
 
 interface Ended {
   readonly at: number;
@@ -17,7 +16,7 @@ interface Run {
   readonly listeners: Set<(run: Run) => void>;
 }
 
-/** Runs of one type: all that are pending, and the last 50 that ended. */
+/** Runs of one type in one service: all that are pending, and the last `keptRuns` that ended. */
 export class RunLog {
   readonly #runs = new Map<string, Run>();
   #latest: Run[] = [];
@@ -29,7 +28,7 @@ export class RunLog {
     if (replays > 0) this.#forget(id);
     this.#runs.set(id, run);
     this.#latest.push(run);
-    if (this.#latest.length > kept) this.#latest.shift();
+    if (this.#latest.length > keptRuns) this.#latest.shift();
   }
 
   end(id: string, outcome: Exclude<Outcome, { status: 'retry' }>, now: number): void {
@@ -41,7 +40,7 @@ export class RunLog {
         : { at: now, result: undefined, error: outcome.error };
     for (const listener of run.listeners) listener(run);
     this.#endedIds.push(id);
-    const oldest = this.#endedIds.length > kept ? this.#endedIds.shift() : undefined;
+    const oldest = this.#endedIds.length > keptRuns ? this.#endedIds.shift() : undefined;
     if (oldest !== undefined) this.#runs.delete(oldest);
   }
 
@@ -59,7 +58,7 @@ export class RunLog {
     return run === undefined ? undefined : toRecord(run, service);
   }
 
-  /** The runs accepted last, newest first; at most 50. */
+  /** Returns the runs that were accepted last, newest first, at most `keptRuns`. */
   latest(limit: number, service: string): RunRecord[] {
     return this.#latest
       .slice(-limit)
@@ -67,7 +66,7 @@ export class RunLog {
       .map((run) => toRecord(run, service));
   }
 
-  /** Resolves with the run when it has ended, with `undefined` where it is not known. */
+  /** Resolves when the run has ended; with `undefined` if the run is unknown. */
   ended(id: string, service: string, signal: AbortSignal): Promise<RunRecord | undefined> {
     const known = this.#runs.get(id);
     if (known === undefined || known.ended !== undefined) return Promise.resolve(this.record(id, service));
@@ -77,7 +76,7 @@ export class RunLog {
         known.listeners.delete(listener);
         signal.removeEventListener('abort', abort);
       };
-      // The record goes along: by the time that somebody looks it up it may be forgotten.
+      // Receives the run itself: the log may have evicted it before the promise's callbacks run.
       const listener = (run: Run): void => {
         stop();
         resolve(toRecord(run, service));
@@ -93,8 +92,8 @@ export class RunLog {
 }
 
 function toRecord({ entry, acceptedAt, ended }: Run, service: string): RunRecord {
-  const { envelope, attempt, delivery, checkpoints } = entry;
-  const whileOpen = delivery === undefined ? 'waiting' : 'active';
+  const { envelope, attempt, lease, checkpoints } = entry;
+  const whileOpen = lease === undefined ? 'waiting' : 'active';
   const whenEnded = ended?.error === undefined ? 'completed' : 'failed';
   return {
     id: envelope.id,

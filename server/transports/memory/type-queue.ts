@@ -1,68 +1,59 @@
-import type { Envelope, Subscription } from '../transport.js';
+import type { Subscription } from '../transport.js';
 import { DeadLetters } from './dead-letters.js';
-import { DelayQueue } from './delay-queue.js';
-import type { MemoryDelivery } from './delivery.js';
-import { RateWindow } from './rate-window.js';
+import type { Entry } from './entry.js';
+import { DelayQueue } from './queues/delay-queue.js';
+import { RateWindow } from './queues/rate-window.js';
+import { WaitingList } from './queues/waiting-list.js';
+import type { RevisionCounter } from './revision-counter.js';
 import { RunLog } from './run-log.js';
 import { TypeStats } from './type-stats.js';
-import { WaitingList } from './waiting-list.js';
 
-/** An accepted event until its outcome is recorded. */
-export interface Entry {
-  readonly queue: TypeQueue;
-  readonly envelope: Envelope;
-  /** The attempt that is next or running, from 1. */
-  attempt: number;
-  ended: boolean;
-  /** The attempt that holds the lease. */
-  delivery: MemoryDelivery | undefined;
-  readonly checkpoints: Map<string, string> | undefined;
-}
-
-/** What one service has of one event type: waiting entries, limits, counts, dead letters. */
+/** One event type in one service: waiting and delayed entries, limits, statistics, dead letters and runs. */
 export class TypeQueue {
   readonly type: string;
-  readonly stats: TypeStats = new TypeStats();
+  readonly stats: TypeStats;
   readonly deadLetters: DeadLetters;
-  /** Where the service keeps runs of the type. */
+  /** `undefined` if no subscription of the type keeps runs. */
   runs: RunLog | undefined;
   readonly #waiting = new WaitingList<Entry>();
   readonly #delayed = new DelayQueue<Entry>();
   #concurrency = Number.POSITIVE_INFINITY;
   #rate: RateWindow | undefined;
-  /** Runs in a lane of its own, beside the connections' shared concurrency. */
-  hasOwnLane = false;
-  /** Whether the queue stands in the service's list of queues to serve. */
+  /** The type has its own concurrency or rate, so its deliveries take no slot of the shared concurrency. */
+  hasOwnLimits = false;
+  /** The dispatcher has the queue in its list of queues to serve. */
   listed = false;
-  /** When the service looks at the queue again by itself, at the latest. */
+  /** Time of the dispatcher's next timer for the queue. */
   wakeAt: number = Number.POSITIVE_INFINITY;
 
-  constructor(type: string, maxDeadLetters: number) {
+  constructor(type: string, maxDeadLetters: number, transportRevision: RevisionCounter) {
     this.type = type;
+    this.stats = new TypeStats(transportRevision);
     this.deadLetters = new DeadLetters(maxDeadLetters);
   }
 
   subscribe({ concurrency, rate, keepsRuns }: Subscription): void {
     if (keepsRuns === true) this.runs ??= new RunLog();
-    this.hasOwnLane = concurrency !== undefined || rate !== undefined;
+    this.hasOwnLimits = concurrency !== undefined || rate !== undefined;
     this.#concurrency = concurrency ?? Number.POSITIVE_INFINITY;
-    if (!this.#rate?.limits(rate)) this.#rate = rate === undefined ? undefined : new RateWindow(rate);
+    // An unchanged rate continues its window: a restart must not allow a second burst.
+    if (!this.#rate?.enforces(rate)) this.#rate = rate === undefined ? undefined : new RateWindow(rate);
   }
 
   get hasWaiting(): boolean {
     return this.#waiting.size > 0;
   }
 
-  get hasFreePlace(): boolean {
+  get hasFreeSlot(): boolean {
     return this.stats.active < this.#concurrency;
   }
 
-  /** When the rate allows the next start; in the past where it does now. */
+  /** Time from which the rate allows the next start; may be in the past. */
   get openAt(): number {
     return this.#rate === undefined ? Number.NEGATIVE_INFINITY : this.#rate.openAt;
   }
 
-  /** When the first delayed entry falls due; `undefined` where none waits for its time. */
+  /** Due time of the first delayed entry; `undefined` if no entry is delayed. */
   get nextDueAt(): number | undefined {
     return this.#delayed.nextDueAt;
   }
@@ -71,29 +62,32 @@ export class TypeQueue {
     this.#waiting.push(entry, entry.envelope.priority);
   }
 
-  pushLater(entry: Entry, dueAt: number): void {
+  pushDelayed(entry: Entry, dueAt: number): void {
     this.#delayed.push(entry, dueAt);
   }
 
-  /** Lets delayed entries that are due wait their turn. */
-  takeDue(now: number): void {
+  /** Moves the delayed entries that are due to the waiting ones. */
+  promoteDue(now: number): void {
     for (let entry = this.#delayed.shift(now); entry !== undefined; entry = this.#delayed.shift(now)) this.push(entry);
   }
 
-  /** Puts back an entry that was started and revoked: it is the next of its priority. */
+  /** Requeues a released entry as the first of its priority. */
   unshift(entry: Entry): void {
     this.#waiting.unshift(entry, entry.envelope.priority);
   }
 
-  /** Takes out an entry that is not running. */
+  /** Removes an entry that is not running. */
   remove(entry: Entry): void {
     this.#waiting.remove(entry, entry.envelope.priority);
     this.#delayed.remove(entry);
   }
 
+  /** Takes the next waiting entry and counts its start. */
   start(now: number): Entry | undefined {
     const entry = this.#waiting.shift();
-    if (entry !== undefined) this.#rate?.countStart(now);
+    if (entry === undefined) return undefined;
+    this.#rate?.countStart(now);
+    this.stats.countStart();
     return entry;
   }
 }

@@ -1,18 +1,16 @@
+import type { ErrorInfo } from '../../errors.js';
 import { DurationSketch } from '../duration-sketch.js';
+import { keptFailures, keptMinutes, minuteMs } from '../limits.js';
 import type { EventMetrics, FailureRecord, MinuteBucket } from '../stats.js';
 import { sumCounts } from '../sum-counts.js';
-import type { Outcome } from '../transport.js';
+import type { RevisionCounter } from './revision-counter.js';
 
-const minutesKept = 60;
-const failuresKept = 20;
-const minuteMs = 60_000;
-
-/** The minute that `at` (epoch milliseconds) falls in, counted from the epoch. */
+/** Returns the minute of `at` (epoch milliseconds), counted from the epoch. */
 export function minuteOf(at: number): number {
   return Math.floor(at / minuteMs);
 }
 
-/** What one service counts of one event type. Its size does not grow with the events. */
+/** Statistics of one event type in one service, in constant space. */
 export class TypeStats {
   received = 0;
   completed = 0;
@@ -22,39 +20,69 @@ export class TypeStats {
   deduplicated = 0;
   lastReceivedAt: number | undefined;
   lastFailedAt: number | undefined;
-  /** Goes up at every change. */
+  /** Increases with every change. */
   revision = 0;
   readonly failures: FailureRecord[] = [];
   readonly durations: DurationSketch = new DurationSketch();
+  readonly #transportRevision: RevisionCounter;
   // A ring of minutes with four numbers each: the minute, received, completed, failed.
-  readonly #minutes = new Float64Array(minutesKept * 4);
+  readonly #minutes = new Float64Array(keptMinutes * 4);
+
+  constructor(transportRevision: RevisionCounter) {
+    this.#transportRevision = transportRevision;
+  }
 
   countReceived(now: number): void {
     this.received += 1;
     this.lastReceivedAt = now;
     this.#countInMinute(now, 1);
+    this.markChanged();
+  }
+
+  countDeduplicated(): void {
+    this.deduplicated += 1;
+    this.markChanged();
+  }
+
+  countStart(): void {
+    this.active += 1;
+    this.markChanged();
+  }
+
+  /** Counts a running attempt as over, whether or not it has an outcome. */
+  countRelease(): void {
+    this.active -= 1;
+    this.markChanged();
+  }
+
+  countRetried(): void {
+    this.retried += 1;
+    this.markChanged();
   }
 
   countCompleted(now: number): void {
     this.completed += 1;
     this.#countInMinute(now, 2);
+    this.markChanged();
   }
 
-  countFailed(
-    now: number,
-    id: string,
-    attempt: number,
-    { name, message }: Extract<Outcome, { status: 'failed' }>['error'],
-  ): void {
+  countFailed(now: number, id: string, attempt: number, { name, message }: ErrorInfo): void {
     this.failed += 1;
     this.lastFailedAt = now;
     this.#countInMinute(now, 3);
     this.failures.unshift({ id, at: now, attempt, name, message });
-    if (this.failures.length > failuresKept) this.failures.pop();
+    if (this.failures.length > keptFailures) this.failures.pop();
+    this.markChanged();
+  }
+
+  /** Marks a change of the type's runs that no counter shows. */
+  markChanged(): void {
+    this.revision += 1;
+    this.#transportRevision.increment();
   }
 
   minute(minute: number): MinuteBucket {
-    const slot = (minute % minutesKept) * 4;
+    const slot = (minute % keptMinutes) * 4;
     const [kept, received = 0, completed = 0, failed = 0] = this.#minutes.subarray(slot, slot + 4);
     const at = minute * minuteMs;
     return kept === minute ? { at, received, completed, failed } : { at, received: 0, completed: 0, failed: 0 };
@@ -62,20 +90,20 @@ export class TypeStats {
 
   #countInMinute(now: number, field: 1 | 2 | 3): void {
     const minute = minuteOf(now);
-    const slot = (minute % minutesKept) * 4;
+    const slot = (minute % keptMinutes) * 4;
     if (this.#minutes[slot] !== minute) this.#minutes.fill(0, slot, slot + 4);
     this.#minutes[slot] = minute;
     this.#minutes[slot + field] = (this.#minutes[slot + field] ?? 0) + 1;
   }
 }
 
-/** One type in depth, added up over several services. */
+/** Sums the metrics of one type over several services. */
 export function sumMetrics(type: string, all: readonly TypeStats[], now: number): EventMetrics {
   const durations = new DurationSketch();
   for (const stats of all) durations.merge(stats.durations);
   const current = minuteOf(now);
-  const perMinute = Array.from({ length: minutesKept }, (_, index) => {
-    const minute = current - minutesKept + 1 + index;
+  const perMinute = Array.from({ length: keptMinutes }, (_, index) => {
+    const minute = current - keptMinutes + 1 + index;
     return all
       .map((stats) => stats.minute(minute))
       .reduce(addBuckets, { at: minute * minuteMs, received: 0, completed: 0, failed: 0 });
@@ -89,12 +117,12 @@ export function sumMetrics(type: string, all: readonly TypeStats[], now: number)
   };
 }
 
-/** The newest failures of several services, newest first. */
+/** Returns the latest failures of several services, newest first. */
 export function latestFailures(all: readonly TypeStats[]): readonly FailureRecord[] {
   return all
     .flatMap((stats) => stats.failures)
     .sort((a, b) => b.at - a.at)
-    .slice(0, failuresKept);
+    .slice(0, keptFailures);
 }
 
 function addBuckets(a: MinuteBucket, b: MinuteBucket): MinuteBucket {

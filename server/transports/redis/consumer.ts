@@ -147,7 +147,7 @@ export class Consumer {
     void delivery.finished.then(() => {
       if (lane.deliveries.get(job.id) === delivery) lane.deliveries.delete(job.id);
     });
-    this.#options.consumer(delivery);
+    this.#options.onDelivery(delivery);
     await delivery.handedOn;
   }
 

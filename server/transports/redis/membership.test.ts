@@ -9,6 +9,7 @@ import { completed } from '../contract/outcome.js';
 import { silentLogger } from '../logger.js';
 import type { Subscription } from '../transport.js';
 import { redisTransport } from './redis-transport.js';
+import { serverTime } from './server-time.fixture.js';
 
 let server: RedisServer;
 let admin: Redis;
@@ -34,6 +35,7 @@ const { consume, counts, next, until } = contractStage(async () => {
   return {
     connect: (service) => transport.connect({ service, logger: silentLogger }),
     advance: (ms) => delay(ms),
+    now: () => serverTime(admin),
     release: async () => {},
   };
 });

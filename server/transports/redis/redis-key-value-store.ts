@@ -1,7 +1,8 @@
 import type { Redis } from 'ioredis';
 import { quote } from '../../errors.js';
 import { BackpressureError, KeyTypeError } from '../errors.js';
-import { type KeyValueStore, maxListLength } from '../key-value-store.js';
+import type { KeyValueStore } from '../key-value-store.js';
+import { maxListLength } from '../limits.js';
 import type { CommandClient } from './command-client.js';
 import { appendScript, incrementScript } from './lua/key-values.js';
 import { readNumber } from './reply.js';

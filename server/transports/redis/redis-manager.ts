@@ -176,14 +176,14 @@ export class RedisManager implements TransportManager {
   async close({ drainMs }: { drainMs: number }): Promise<CloseResult> {
     const consumer = this.#consumer;
     this.#consumer = undefined;
-    const handedBack = (await consumer?.close(drainMs)) ?? 0;
+    const released = (await consumer?.close(drainMs)) ?? 0;
     this.#recorder.use(undefined);
     await this.#membership?.leave();
     this.#membership = undefined;
     (await this.#watch)?.close();
     this.#watch = undefined;
     await this.#commands.close();
-    return { handedBack };
+    return { released };
   }
 
   #ask(script: Script, args: readonly ScriptArgument[]): Promise<unknown> {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../../scripts/redis-server.js';
 import { InvalidOptionError } from '../../errors.js';
@@ -8,12 +9,18 @@ import { describeTransport } from '../contract/describe-transport.js';
 import { silentLogger } from '../logger.js';
 import type { TransportManager } from '../transport.js';
 import { redisTransport } from './redis-transport.js';
+import { serverTime } from './server-time.fixture.js';
 
 let server: RedisServer;
+let admin: Redis;
 beforeAll(async () => {
   server = await startRedisServer();
+  admin = new Redis(server.url);
 });
-afterAll(() => server.release());
+afterAll(async () => {
+  admin.disconnect();
+  await server.release();
+});
 
 describeTransport('redis', async () => {
   const transport = redisTransport({
@@ -31,6 +38,7 @@ describeTransport('redis', async () => {
       return manager;
     },
     advance: (ms) => delay(ms),
+    now: () => serverTime(admin),
     async release() {
       for (const manager of opened) await manager.close({ drainMs: 0 });
     },

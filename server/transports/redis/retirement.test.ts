@@ -12,6 +12,7 @@ import { silentLogger } from '../logger.js';
 import type { Subscription } from '../transport.js';
 import { workflowType } from '../workflow-type.js';
 import { type RedisTransport, redisTransport } from './redis-transport.js';
+import { serverTime } from './server-time.fixture.js';
 
 let server: RedisServer;
 let admin: Redis;
@@ -35,6 +36,7 @@ const { connect, consume, next, until, counts } = contractStage(async () => {
   return {
     connect: (service) => transport.connect({ service, logger: silentLogger }),
     advance: (ms) => delay(ms),
+    now: () => serverTime(admin),
     release: async () => {},
   };
 });
@@ -187,7 +189,7 @@ describe('retiring a service', () => {
 
   it('is refused where there is nothing of that name', async () => {
     await subscribeOnce('mail', ['a']);
-    await expect(transport.retire('mial')).rejects.toThrow('services that subscribe to something: "mail"');
+    await expect(transport.retire('mial')).rejects.toThrow('services with subscriptions: "mail"');
     await expect(transport.retire('mail', { only: ['b'] })).rejects.toThrow('"mail" does not subscribe to "b"');
     await expect(transport.retire('')).rejects.toThrow(InvalidOptionError);
     await expect(transport.retire('mail', { only: [] })).rejects.toThrow('only of retire');
@@ -200,7 +202,7 @@ it('discards what was handed back and waits for its next turn', async () => {
   const mail = await consume(['a', 'b'], { service: 'mail' });
   await mail.transport.publish(Array.from({ length: 4 }, (_, n) => envelope(n % 2 === 0 ? 'a' : 'b')));
   await until(() => mail.waiting.length === 4);
-  expect(await mail.transport.close({ drainMs: 0 })).toEqual({ handedBack: 4 });
+  expect(await mail.transport.close({ drainMs: 0 })).toEqual({ released: 4 });
   expect(await transport.retire('mail', { only: ['a'], discard: true })).toEqual({ events: 2, deadLetters: 0 });
   const again = await consume(['a', 'b'], { service: 'mail' });
   await until(() => again.waiting.length === 2);

@@ -1,6 +1,6 @@
 import { DurationSketch } from '../duration-sketch.js';
 import type { EventMetrics, FailureRecord, MinuteBucket } from '../stats.js';
-import { sumCounts, type UnitCounts } from '../sum-counts.js';
+import { type ServiceTypeCounts, sumCounts } from '../sum-counts.js';
 import type { TypeCounts } from '../transport.js';
 import { eventIdOf, serviceOf } from './names.js';
 import { decodeError } from './outcome-codec.js';
@@ -22,7 +22,7 @@ export function readCounts(answer: unknown): TypeCounts[] {
   });
 }
 
-function readUnit(text: string): { readonly service: string; readonly counts: UnitCounts } {
+function readUnit(text: string): { readonly service: string; readonly counts: ServiceTypeCounts } {
   const [unit, active, received, completed, failed, retried, lastReceivedAt, lastFailedAt] = text.split(' ');
   const counts = {
     active: readNumber(active),
@@ -40,7 +40,7 @@ function readUnit(text: string): { readonly service: string; readonly counts: Un
 export function readMetrics(type: string, answer: unknown): EventMetrics {
   const [now, ...rows] = readArray(answer);
   const durations = new DurationSketch();
-  const units: UnitCounts[] = [];
+  const units: ServiceTypeCounts[] = [];
   const minutes = new Map<string, number>();
   let deduplicated = 0;
   for (const row of rows) {

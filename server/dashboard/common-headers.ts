@@ -1,0 +1,57 @@
+import { InvalidOptionError } from '../errors.js';
+import { scriptHashes, styleHashes } from './html.generated.js';
+import type { Header } from './http/response.js';
+
+/**
+ * CSP sources, such as `'sha256-…'`, of the page's inline script and style. An application that serves
+ * `getDashboardHtml()` itself adds them to its own policy.
+ */
+export const dashboardCspHashes: { readonly script: readonly string[]; readonly style: readonly string[] } = {
+  script: scriptHashes,
+  style: styleHashes,
+};
+
+/** Returns the headers that every response has. */
+export function commonHeaders(frameAncestors: readonly string[]): readonly Header[] {
+  const policy = [
+    "default-src 'none'",
+    `script-src ${dashboardCspHashes.script.join(' ')}`,
+    `style-src ${dashboardCspHashes.style.join(' ')}`,
+    "connect-src 'self'",
+    'img-src data:',
+    "base-uri 'none'",
+    "form-action 'none'",
+    `frame-ancestors ${frameAncestors.join(' ')}`,
+  ];
+  return [
+    ['Cache-Control', 'no-cache'],
+    ['Content-Security-Policy', policy.join('; ')],
+    ['Referrer-Policy', 'no-referrer'],
+    ['X-Content-Type-Options', 'nosniff'],
+    ['X-Robots-Tag', 'noindex'],
+  ];
+}
+
+// Printable ASCII without `,` and `;`, which would end the header or the directive.
+const cspSource = /^[!-+\--:<-~]+$/;
+
+/**
+ * Returns a copy of the sources.
+ *
+ * @throws {InvalidOptionError} if a source is not valid in the header
+ */
+export function checkFrameAncestors(sources: unknown): readonly string[] {
+  const valid =
+    Array.isArray(sources) &&
+    sources.length > 0 &&
+    sources.every((source): source is string => typeof source === 'string' && cspSource.test(source));
+  if (!valid) {
+    const got = Array.isArray(sources) ? JSON.stringify(sources) : sources;
+    throw new InvalidOptionError(
+      'frameAncestors',
+      `CSP sources such as ["'self'", "https://admin.example.com"], each without spaces, ";" or ","`,
+      got,
+    );
+  }
+  return [...sources];
+}

@@ -1,0 +1,64 @@
+import type { ErrorBody } from '../protocol.js';
+
+/** The parts of a request that routing needs. */
+export interface DashboardRequest {
+  readonly method: string | undefined;
+  /** Request targets, best first. The router uses the first one below the base path. */
+  readonly targets: readonly string[];
+  readonly acceptEncoding: string | undefined;
+  readonly ifNoneMatch: string | undefined;
+}
+
+/** Name and value of a header. */
+export type Header = readonly [name: string, value: string];
+
+/** Response of the dashboard, without the headers that every response has. */
+export interface DashboardResponse {
+  readonly status: number;
+  readonly headers: readonly Header[];
+  readonly body?: string | Buffer;
+}
+
+export const notFound: DashboardResponse = errorResponse(404, 'ERR_NOT_FOUND', 'Nothing is served at this path.');
+
+export const unknownEvent: DashboardResponse = errorResponse(
+  404,
+  'ERR_UNKNOWN_EVENT',
+  'No event type with this name is registered on the hub.',
+);
+
+export const methodNotAllowed: DashboardResponse = errorResponse(405, 'ERR_METHOD_NOT_ALLOWED', 'Only GET is served.', [
+  ['Allow', 'GET'],
+]);
+
+export const unauthorized: DashboardResponse = errorResponse(
+  401,
+  'ERR_UNAUTHORIZED',
+  'Access to this dashboard is denied.',
+);
+
+export const internalError: DashboardResponse = errorResponse(
+  500,
+  'ERR_INTERNAL',
+  'The dashboard failed to respond. The cause is in the log of the hub.',
+);
+
+export const unavailable: DashboardResponse = errorResponse(
+  503,
+  'ERR_UNAVAILABLE',
+  'The hub cannot be read at the moment. Retry later.',
+);
+
+function errorResponse(
+  status: number,
+  code: string,
+  message: string,
+  headers: readonly Header[] = [],
+): DashboardResponse {
+  const body: ErrorBody = { error: { code, message } };
+  return {
+    status,
+    headers: [['Content-Type', 'application/json; charset=utf-8'], ...headers],
+    body: JSON.stringify(body),
+  };
+}

@@ -1,0 +1,86 @@
+import { HubError } from '../../errors.js';
+import type { Hub } from '../../hub/hub.js';
+import type { DashboardOptions } from '../dashboard-options.js';
+import { decodeName, pathBelow } from '../http/paths.js';
+import {
+  type DashboardRequest,
+  type DashboardResponse,
+  internalError,
+  methodNotAllowed,
+  notFound,
+  unavailable,
+  unknownEvent,
+} from '../http/response.js';
+import { createJsonResponder, type JsonSource } from './json-responder.js';
+import { pageResponse } from './page.js';
+import { readEventBody } from './read-event-body.js';
+import { readIntrospectionBody } from './read-introspection-body.js';
+
+/** Responds to a request. It never throws and never rejects. */
+export type Router = (request: DashboardRequest) => DashboardResponse | Promise<DashboardResponse>;
+
+/** Options of `createRouter`. */
+export interface RouterOptions {
+  /** Normalized. */
+  readonly basePath: string;
+  readonly redactError: DashboardOptions['redactError'];
+  /** Called with an error of the hub, which the response does not reveal. Must not throw. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+interface Route {
+  readonly path: string;
+  /** True if the route matches every path that starts with `path`. */
+  readonly matchesPrefix: boolean;
+  respond(request: DashboardRequest, rest: string): DashboardResponse | Promise<DashboardResponse>;
+}
+
+/** Creates the router to the page and to the JSON that is read from `hub`. */
+export function createRouter(hub: Hub, { basePath, redactError, onFailure }: RouterOptions): Router {
+  const respondWithJson = createJsonResponder();
+
+  const introspection: JsonSource = {
+    key: 'introspection',
+    revision: () => hub.revision(),
+    read: () => readIntrospectionBody(hub, redactError),
+  };
+  const event = (type: string): JsonSource => ({
+    key: `event ${type}`,
+    revision: () => hub.revision(type),
+    read: () => readEventBody(hub, type, redactError),
+  });
+
+  const routes: readonly Route[] = [
+    { path: '/', matchesPrefix: false, respond: pageResponse },
+    {
+      path: '/api/introspection',
+      matchesPrefix: false,
+      respond: (request) => respondWithJson(request, introspection).catch(failureResponse),
+    },
+    {
+      path: '/api/events/',
+      matchesPrefix: true,
+      respond(request, rest) {
+        const type = decodeName(rest);
+        return type === undefined ? notFound : respondWithJson(request, event(type)).catch(failureResponse);
+      },
+    },
+  ];
+
+  function failureResponse(error: unknown): DashboardResponse {
+    const code = error instanceof HubError ? error.code : undefined;
+    if (code === 'ERR_UNKNOWN_EVENT') return unknownEvent;
+    onFailure(error);
+    return code === 'ERR_TRANSPORT_UNAVAILABLE' ? unavailable : internalError;
+  }
+
+  return (request) => {
+    if (request.method !== 'GET') return methodNotAllowed;
+    const path = request.targets.map((target) => pathBelow(basePath, target)).find((below) => below !== undefined);
+    if (path === undefined) return notFound;
+    const route = routes.find((candidate) =>
+      candidate.matchesPrefix ? path.startsWith(candidate.path) : path === candidate.path,
+    );
+    return route === undefined ? notFound : route.respond(request, path.slice(route.path.length));
+  };
+}

@@ -1,0 +1,45 @@
+/**
+ * Types and helpers for authors of a transport. Users of a transport find everything they need in `hubline`.
+ *
+ * @module hubline/transport
+ */
+
+export type { ErrorInfo } from '../errors.js';
+export { CheckedKeyValueStore } from './checked-key-value-store.js';
+export type { Clock, Timer } from './clock.js';
+export { systemClock } from './clock.js';
+export { DurationSketch, durationBucket } from './duration-sketch.js';
+export type { KeyValueStore } from './key-value-store.js';
+export {
+  defaultMaxDeadLetters,
+  keptFailures,
+  keptMinutes,
+  keptRuns,
+  maxAppendValues,
+  maxListLength,
+  minuteMs,
+} from './limits.js';
+export type { Logger } from './logger.js';
+export type { Counts, Durations, EventMetrics, FailureRecord, MinuteBucket } from './stats.js';
+export type { ServiceTypeCounts } from './sum-counts.js';
+export { sumCounts } from './sum-counts.js';
+export type {
+  CloseResult,
+  CommitResult,
+  ConsumeOptions,
+  DeadLetterRecord,
+  Delivery,
+  DeliveryHandler,
+  Envelope,
+  Outcome,
+  Overview,
+  OverviewQuery,
+  RateLimit,
+  Receipt,
+  RunRecord,
+  RunStatus,
+  Subscription,
+  Transport,
+  TransportManager,
+  TypeCounts,
+} from './transport.js';

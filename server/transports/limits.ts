@@ -1,0 +1,26 @@
+/**
+ * Limits that hold on every transport. The Lua scripts of Redis are built with the same constants.
+ *
+ * @module
+ */
+
+/** Minutes of history retained per type, the current minute included. */
+export const keptMinutes = 60;
+
+/** Length of one bucket of the history, in milliseconds. */
+export const minuteMs = 60_000;
+
+/** Terminal failures retained per type. */
+export const keptFailures = 20;
+
+/** Ended runs retained per type. */
+export const keptRuns = 50;
+
+/** Default of `maxDeadLetters`: dead letters retained per service and type. */
+export const defaultMaxDeadLetters = 1_000;
+
+/** Maximum number of values per `append`: on Redis other commands wait while a script adds them. */
+export const maxAppendValues = 10_000;
+
+/** Maximum number of entries per list of the key-value store. */
+export const maxListLength = 1_000_000;

@@ -1,0 +1,52 @@
+import type { ConsumeOptions } from '../transport.js';
+import type { DeliverySlots, MemoryDelivery } from './memory-delivery.js';
+
+/** One connection's part in a consumer group: the types that it handles and the deliveries that it runs. */
+export class GroupConsumer implements DeliverySlots {
+  readonly handles: ReadonlySet<string>;
+  // Not a Set: the table of an old Set keeps deleted entries alive, and a busy hub spent a third of its time on
+  // garbage collection.
+  readonly #running: MemoryDelivery[] = [];
+  /** Called after each round of deliveries while the consumer drains; `undefined` until then. */
+  onRound: (() => void) | undefined;
+  readonly #options: ConsumeOptions;
+  #sharedRunning = 0;
+
+  constructor(options: ConsumeOptions) {
+    this.#options = options;
+    this.handles = new Set(options.subscriptions.map(({ type }) => type));
+  }
+
+  get isDraining(): boolean {
+    return this.onRound !== undefined;
+  }
+
+  get hasSharedSlot(): boolean {
+    return this.#sharedRunning < this.#options.concurrency;
+  }
+
+  get isRunning(): boolean {
+    return this.#running.length > 0;
+  }
+
+  /** Running deliveries, in the order of their start. */
+  running(): MemoryDelivery[] {
+    return [...this.#running].sort((a, b) => a.order - b.order);
+  }
+
+  run(delivery: MemoryDelivery): void {
+    delivery.index = this.#running.length;
+    this.#running.push(delivery);
+    if (delivery.takesSharedSlot) this.#sharedRunning += 1;
+    this.#options.onDelivery(delivery);
+  }
+
+  remove(delivery: MemoryDelivery): void {
+    const last = this.#running.pop();
+    if (last !== undefined && last !== delivery) {
+      this.#running[delivery.index] = last;
+      last.index = delivery.index;
+    }
+    if (delivery.takesSharedSlot) this.#sharedRunning -= 1;
+  }
+}

@@ -1,0 +1,300 @@
+import { fireEvent, screen, within } from '@testing-library/preact';
+import { afterEach, expect, test } from 'vitest';
+import { RequestError, statusError } from '../api/request-error.js';
+import { createFakeApi, type FakeApi } from '../testing/fake-api.js';
+import { openPage, type Page } from '../testing/open-page.js';
+import { countsOf, eventOf, SERVER_NOW } from '../testing/test-data.js';
+
+let page: Page | undefined;
+
+afterEach(() => {
+  page?.close();
+  page = undefined;
+});
+
+function shop(): FakeApi {
+  return createFakeApi([
+    eventOf('order.created', countsOf(120, 0, { lastReceivedAt: SERVER_NOW }), { onSuccess: 'order.paid' }),
+    eventOf('order.paid', countsOf(90, 10, { lastFailedAt: SERVER_NOW })),
+    eventOf('<img src=x onerror=alert(1)>', countsOf(3)),
+    eventOf('audit.logged'),
+  ]);
+}
+
+function table(): ReturnType<typeof within> {
+  return within(screen.getByRole('table', { name: /^Event types/ }));
+}
+
+/** Returns the event types in the table, from top to bottom. */
+function shownTypes(): (string | null)[] {
+  return table()
+    .getAllByRole('link')
+    .map((link: HTMLElement) => link.textContent);
+}
+
+function row(type: string): HTMLElement {
+  const found = table().getByRole('link', { name: type }).closest('tr');
+  if (!found) throw new Error(`${type} is not in the table.`);
+  return found;
+}
+
+async function press(key: string, target: Element = document.body): Promise<void> {
+  fireEvent.keyDown(target, { key });
+  await page?.pass(0);
+}
+
+async function click(target: Element): Promise<void> {
+  fireEvent.click(target);
+  await page?.pass(0);
+}
+
+test('shows a placeholder and no numbers before the first response', async () => {
+  const api = shop();
+  api.introspection = () => new Promise(() => {});
+  page = await openPage(api);
+  expect(screen.getByText('Loading event types.')).toBeTruthy();
+  expect(screen.getByText('Connecting')).toBeTruthy();
+  expect(screen.queryByText('0%')).toBeNull();
+});
+
+test('shows the hub, its counts and every type, with hostile names as text', async () => {
+  page = await openPage(shop());
+  expect(screen.getByRole('heading', { level: 1 }).textContent).toBe('shop');
+  expect(screen.getByText('Live')).toBeTruthy();
+  expect(shownTypes()).toEqual(['<img src=x onerror=alert(1)>', 'audit.logged', 'order.created', 'order.paid']);
+  expect(document.querySelector('td img, th img')).toBeNull();
+  expect([...row('order.paid').querySelectorAll('td')].map((cell) => cell.textContent)).toEqual([
+    'Failing',
+    '100',
+    '90',
+    '10',
+    '—',
+    '10.0%',
+    '0',
+  ]);
+  expect(document.title).toBe('(1 failing) shop · Hubline');
+});
+
+test('counts update while events flow', async () => {
+  const api = shop();
+  page = await openPage(api);
+  api.events = [eventOf('order.created', countsOf(140, 0, { lastReceivedAt: SERVER_NOW }))];
+  await page.poll();
+  expect(within(row('order.created')).getAllByText('140')).toHaveLength(2);
+  expect(within(row('order.created')).getAllByText('10')).toHaveLength(1);
+  expect(shownTypes()).toEqual(['order.created']);
+});
+
+test('a column header sorts and reverses, with aria-sort and the URL in step', async () => {
+  page = await openPage(shop());
+  const header = table().getByRole('columnheader', { name: 'Received' });
+  await click(within(header).getByRole('button'));
+  expect(shownTypes()[0]).toBe('order.created');
+  expect(header.getAttribute('aria-sort')).toBe('descending');
+  expect(location.hash).toBe('#/?sort=received');
+  await click(within(header).getByRole('button'));
+  expect(shownTypes()[0]).toBe('audit.logged');
+  expect(header.getAttribute('aria-sort')).toBe('ascending');
+  expect(location.hash).toBe('#/?sort=received&dir=asc');
+});
+
+test('search and filter narrow the table, and Clear filters resets both', async () => {
+  page = await openPage(shop());
+  fireEvent.input(screen.getByLabelText('Search event types'), { target: { value: 'ORDER' } });
+  await page.pass(0);
+  expect(shownTypes()).toEqual(['order.created', 'order.paid']);
+  const failing = screen.getByRole('button', { name: 'Failing 1' });
+  await click(failing);
+  expect(shownTypes()).toEqual(['order.paid']);
+  expect(failing.getAttribute('aria-pressed')).toBe('true');
+  await click(screen.getByRole('button', { name: 'Never seen 1' }));
+  expect(screen.getByText('No event types match.')).toBeTruthy();
+  await click(screen.getByRole('button', { name: 'Clear filters' }));
+  expect(shownTypes()).toHaveLength(4);
+  expect(location.hash).toBe('#/');
+});
+
+test('a hub with nothing registered shows example code', async () => {
+  page = await openPage(createFakeApi());
+  expect(screen.getByText('No event types yet')).toBeTruthy();
+  expect(screen.getByText(/hub\.event\(/)).toBeTruthy();
+  expect(screen.getByRole('button', { name: 'Copy code' })).toBeTruthy();
+});
+
+test('rows stay in place under the pointer and are sorted when it leaves', async () => {
+  const api = shop();
+  page = await openPage(api, '#/?sort=received');
+  expect(shownTypes()[0]).toBe('order.created');
+  const body = row('order.created').parentElement ?? document.body;
+  fireEvent.pointerEnter(body);
+  api.events = [
+    ...api.events.slice(0, 3),
+    eventOf('audit.logged', countsOf(999)),
+    eventOf('new.type', countsOf(2_000)),
+  ];
+  await page.poll();
+  expect(shownTypes()).toEqual([
+    'order.created',
+    'order.paid',
+    '<img src=x onerror=alert(1)>',
+    'audit.logged',
+    'new.type',
+  ]);
+  expect(screen.getByText('The order is held while the pointer or focus is in the table.')).toBeTruthy();
+  fireEvent.pointerLeave(body);
+  await page.pass(0);
+  expect(shownTypes().slice(0, 2)).toEqual(['new.type', 'audit.logged']);
+});
+
+test('rows stay in place while one has the focus', async () => {
+  const api = shop();
+  page = await openPage(api, '#/?sort=received');
+  row('order.paid').querySelector('a')?.focus();
+  api.events = [eventOf('order.paid', countsOf(5_000)), ...api.events.filter(({ type }) => type !== 'order.paid')];
+  await page.poll();
+  expect(shownTypes()[0]).toBe('order.created');
+  row('order.paid').querySelector('a')?.blur();
+  await page.pass(0);
+  expect(shownTypes()[0]).toBe('order.paid');
+});
+
+test('the panel opens from its URL, links to triggers, and loads its type only while open', async () => {
+  const api = shop();
+  api.details = {
+    deduplicated: 17,
+    durationMs: { p50: 12, p95: 85, p99: 1_240, max: 65_000 },
+    recentFailures: [{ id: 'id-1', at: SERVER_NOW - 120_000, attempt: 3, name: 'CardError', message: 'declined' }],
+  };
+  page = await openPage(api, '#/events/order.created?q=order');
+  const panel = within(screen.getByRole('complementary', { name: 'order.created' }));
+  for (const text of ['17', '12 ms', '85 ms', '1.24 s', '1 min 5 s', 'CardError', 'declined', '2 min ago']) {
+    expect(panel.getByText(text)).toBeTruthy();
+  }
+  expect(panel.getByRole('link', { name: 'order.paid' }).getAttribute('href')).toBe('#/events/order.paid?q=order');
+  expect(api.requests).toEqual(['introspection', 'order.created']);
+  await press('Escape');
+  expect(screen.queryByRole('complementary')).toBeNull();
+  expect(location.hash).toBe('#/?q=order');
+  await page.poll();
+  expect(api.requests.slice(2)).toEqual(['introspection']);
+});
+
+test('the focus moves to the panel and back to the row', async () => {
+  page = await openPage(shop());
+  const link = row('order.paid').querySelector('a');
+  link?.focus();
+  link?.click();
+  window.dispatchEvent(new Event('hashchange'));
+  await page.pass(100);
+  expect(document.activeElement?.textContent).toBe('order.paid');
+  expect(document.activeElement?.tagName).toBe('H2');
+  await click(screen.getByRole('button', { name: 'Close panel' }));
+  expect(document.activeElement).toBe(link);
+});
+
+test('the panel of an unknown type says that it is not registered', async () => {
+  page = await openPage(shop(), '#/events/nope');
+  expect(screen.getByText('No event type with this name is registered.')).toBeTruthy();
+});
+
+test('a lost connection shows the reason and the age of the data, and recovers', async () => {
+  const api = shop();
+  page = await openPage(api);
+  api.error = new RequestError('The server does not respond.');
+  await page.poll();
+  const banner = within(screen.getByRole('region', { name: 'Connection' }));
+  expect(screen.getByText('Lost')).toBeTruthy();
+  expect(banner.getByText(/The server does not respond\./)).toBeTruthy();
+  expect(banner.getByText(/The data is from .+, 2 s old\. Next attempt in 2 s\./)).toBeTruthy();
+  expect(shownTypes()).toHaveLength(4);
+  api.error = null;
+  await page.poll();
+  expect(screen.getByText('Live')).toBeTruthy();
+  expect(screen.queryByRole('region', { name: 'Connection' })).toBeNull();
+});
+
+test('Retry now polls at once', async () => {
+  const api = shop();
+  api.error = statusError(401, '/', undefined);
+  page = await openPage(api);
+  expect(screen.getByText(/You are not signed in \(401\)/)).toBeTruthy();
+  expect(screen.getByText(/There is no data yet\./)).toBeTruthy();
+  api.error = null;
+  await click(screen.getByRole('button', { name: 'Retry now' }));
+  expect(screen.getByText('Live')).toBeTruthy();
+});
+
+test('a late response makes the data stale and shows its age', async () => {
+  const api = shop();
+  page = await openPage(api);
+  api.introspection = () => new Promise(() => {});
+  await page.pass(9_000);
+  expect(screen.getByText(/^Stale [89] s$/)).toBeTruthy();
+  expect(screen.getByText(/The server is slow to respond\./)).toBeTruthy();
+});
+
+test('polling can be switched off and on, and the URL holds the setting', async () => {
+  const api = shop();
+  page = await openPage(api);
+  const select = screen.getByLabelText('Poll');
+  fireEvent.change(select, { target: { value: 'off' } });
+  await page.pass(60_000);
+  expect(screen.getByText('Paused')).toBeTruthy();
+  expect(api.requests).toHaveLength(1);
+  expect(location.hash).toBe('#/?every=off');
+  fireEvent.change(select, { target: { value: '1' } });
+  await page.pass(1_000);
+  expect(screen.getByText('Live')).toBeTruthy();
+  expect(api.requests).toHaveLength(3);
+});
+
+test('shortcuts search and change the theme, except while typing or if switched off', async () => {
+  page = await openPage(shop());
+  await press('/');
+  const search = screen.getByLabelText('Search event types');
+  expect(document.activeElement).toBe(search);
+  const before = document.documentElement.dataset['theme'];
+  await press('t', search);
+  expect(document.documentElement.dataset['theme']).toBe(before);
+  await press('t');
+  expect(document.documentElement.dataset['theme']).not.toBe(before);
+  await press('?');
+  const dialog = document.querySelector<HTMLDialogElement>('dialog[open]');
+  expect(dialog?.getAttribute('aria-label')).toBe('Keyboard shortcuts');
+  fireEvent.click(within(dialog ?? document.body).getByRole('checkbox'));
+  dialog?.close();
+  const switched = document.documentElement.dataset['theme'];
+  await press('t');
+  expect(document.documentElement.dataset['theme']).toBe(switched);
+});
+
+test('a restart is marked and gives no negative rate', async () => {
+  const api = shop();
+  page = await openPage(api);
+  api.events = [eventOf('order.created', countsOf(2, 0, { lastReceivedAt: SERVER_NOW }))];
+  await page.poll();
+  const restarted = row('order.created');
+  expect(within(restarted).getByText('restarted')).toBeTruthy();
+  expect(restarted.querySelector('.col-rate')?.textContent).toBe('—');
+});
+
+test('a live region announces new failures', async () => {
+  const api = shop();
+  page = await openPage(api);
+  api.events = [eventOf('order.created', countsOf(120, 2, { lastFailedAt: SERVER_NOW }))];
+  await page.poll();
+  expect(screen.getAllByRole('status')).toHaveLength(1);
+  expect(screen.getByRole('status').textContent).toBe('2 new failures in order.created.');
+});
+
+test('statuses and ages of an idle hub follow the server clock', async () => {
+  const api = shop();
+  page = await openPage(api);
+  expect(within(row('order.created')).getByText('Active')).toBeTruthy();
+  expect(screen.getByText(/up 1 h$/)).toBeTruthy();
+  api.serverNow += 3_600_000;
+  await page.poll();
+  expect(within(row('order.created')).getByText('Idle')).toBeTruthy();
+  expect(within(row('order.paid')).getByText('Idle')).toBeTruthy();
+  expect(screen.getByText(/up 2 h$/)).toBeTruthy();
+});

@@ -1,0 +1,98 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { Agents } from '../agents/agents.js';
+import { Events } from '../events/events.js';
+import { EventPanel } from '../events/panel/event-panel.js';
+import type { RowFocus } from '../events/table/use-row-focus.js';
+import { Overview } from '../overview/overview.js';
+import type { Monitor } from '../polling/monitor.js';
+import type { Navigation } from '../routing/navigation.js';
+import { SnapshotDialog } from '../snapshots/snapshot-dialog.js';
+import { useSnapshots } from '../snapshots/use-snapshots.js';
+import { Workflows } from '../workflows/workflows.js';
+import { Banner } from './banner.js';
+import { Header } from './header.js';
+import { mediaQuery } from './media-query.js';
+import type { Preferences } from './preferences.js';
+import { listenForShortcuts } from './shortcuts.js';
+import { ShortcutsDialog } from './shortcuts-dialog.js';
+
+export interface AppProps {
+  readonly monitor: Monitor;
+  readonly navigation: Navigation;
+  readonly preferences: Preferences;
+}
+
+/** True if the panel covers the page. */
+const narrow = mediaQuery(window, '(max-width: 719.98px)');
+
+/** The whole page. */
+export function App({ monitor: live, navigation, preferences }: AppProps): JSX.Element {
+  const search = useRef<HTMLInputElement>(null);
+  const rowFocus = useRef<RowFocus>(null);
+  const help = useRef<HTMLDialogElement>(null);
+  const snapshotDialog = useRef<HTMLDialogElement>(null);
+  const snapshots = useSnapshots(live, (succeeded) => {
+    if (succeeded) snapshotDialog.current?.close();
+    else if (snapshotDialog.current?.open === false) snapshotDialog.current.showModal();
+  });
+  const monitor = snapshots.shown;
+  const showHelp = (): void => help.current?.showModal();
+  useEffect(
+    () =>
+      listenForShortcuts(document, {
+        navigation,
+        preferences,
+        showHelp,
+        focusSearch: () => search.current?.focus(),
+        moveFocus: (step) => rowFocus.current?.move(step),
+      }),
+    [navigation, preferences],
+  );
+  const openType = navigation.openType.value;
+  const { view } = navigation.route.value;
+  const covered = openType !== null && narrow.value;
+  return (
+    <>
+      <a class="skip-link" href={`#${view}-title`}>
+        Skip to {view}
+      </a>
+      <div class="page" data-panel={openType !== null} inert={covered}>
+        <Header
+          monitor={monitor}
+          navigation={navigation}
+          theme={preferences.theme}
+          onSnapshot={() => snapshotDialog.current?.showModal()}
+          onHelp={showHelp}
+        />
+        <main class="main">
+          {view === 'events' && (
+            <>
+              <Overview store={monitor.store} />
+              <Events store={monitor.store} navigation={navigation} searchRef={search} focusRef={rowFocus} />
+            </>
+          )}
+          {view === 'agents' && <Agents store={monitor.store} navigation={navigation} />}
+          {view === 'workflows' && <Workflows monitor={monitor} navigation={navigation} />}
+        </main>
+      </div>
+      {openType !== null && <EventPanel type={openType} monitor={monitor} navigation={navigation} />}
+      <Banner monitor={monitor} onLive={snapshots.close} />
+      <PageTitle monitor={monitor} />
+      <SnapshotDialog dialogRef={snapshotDialog} snapshots={snapshots} />
+      <ShortcutsDialog dialogRef={help} enabled={preferences.shortcuts} />
+      <div class="visually-hidden" role="status">
+        {monitor.announcement}
+      </div>
+    </>
+  );
+}
+
+function PageTitle({ monitor: { store } }: { monitor: Monitor }): null {
+  const { failing } = store.byFilter.value;
+  const title = `${failing === 0 ? '' : `(${failing} failing) `}${store.hub.value?.service ?? 'Dashboard'} · Hubline`;
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+  return null;
+}

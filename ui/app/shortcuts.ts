@@ -1,0 +1,57 @@
+import type { Navigation } from '../routing/navigation.js';
+import { type Preferences, THEMES } from './preferences.js';
+
+/** Keys and their actions, as the shortcuts dialog lists them. */
+export const SHORTCUTS: readonly (readonly [key: string, action: string])[] = [
+  ['/', 'Search event types'],
+  ['j', 'Next event type'],
+  ['k', 'Previous event type'],
+  ['Enter', 'Open event type'],
+  ['t', 'Change the theme'],
+  ['Esc', 'Close panel'],
+  ['?', 'Show keyboard shortcuts'],
+];
+
+/** Targets of the shortcuts. */
+export interface ShortcutTargets {
+  readonly navigation: Navigation;
+  readonly preferences: Preferences;
+  focusSearch(): void;
+  /** Moves the focus to the next (1) or previous (-1) row. */
+  moveFocus(step: 1 | -1): void;
+  showHelp(): void;
+}
+
+/** Listens for shortcuts. Returns a function that stops it. */
+export function listenForShortcuts(document: Document, targets: ShortcutTargets): () => void {
+  const { navigation, preferences } = targets;
+  const actions = new Map<string, () => void>([
+    ['/', targets.focusSearch],
+    ['j', () => targets.moveFocus(1)],
+    ['k', () => targets.moveFocus(-1)],
+    ['t', () => cycleTheme(preferences)],
+    ['?', targets.showHelp],
+  ]);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    // Shortcuts are off while a dialog is open.
+    if (event.defaultPrevented || document.querySelector('dialog[open]') !== null) return;
+    if (event.key === 'Escape') {
+      // Escape first clears the search box, which the browser does.
+      if (event.target instanceof HTMLInputElement && event.target.value !== '') return;
+      navigation.go({ name: null });
+      return;
+    }
+    if (!preferences.shortcuts.value || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target instanceof Element && event.target.closest('input, select, textarea') !== null) return;
+    const action = actions.get(event.key);
+    if (action === undefined) return;
+    event.preventDefault();
+    action();
+  };
+  document.addEventListener('keydown', onKeyDown);
+  return () => document.removeEventListener('keydown', onKeyDown);
+}
+
+function cycleTheme({ theme }: Preferences): void {
+  theme.value = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? 'system';
+}

@@ -1,0 +1,29 @@
+import type { JSX } from 'preact';
+import { formatCount } from '../format/count.js';
+import type { Navigation } from '../routing/navigation.js';
+import { VIEW_LABEL, VIEWS, type View, viewPath } from '../routing/route.js';
+import type { HubStore } from '../store/hub-store.js';
+
+export interface ViewLinksProps {
+  readonly store: HubStore;
+  readonly navigation: Navigation;
+}
+
+/** Navigation between the views, with the number of items in each. */
+export function ViewLinks({ store, navigation }: ViewLinksProps): JSX.Element {
+  const { view } = navigation.route.value;
+  const counts: Record<View, number> = {
+    events: store.rows.value.size,
+    workflows: store.workflows.value.length,
+    agents: store.agents.value.length,
+  };
+  return (
+    <nav class="views" aria-label="Views">
+      {VIEWS.map((item) => (
+        <a key={item} href={viewPath(item) + navigation.query.value} aria-current={item === view ? 'page' : undefined}>
+          {VIEW_LABEL[item]} {store.hub.value && <span class="chip-count">{formatCount(counts[item])}</span>}
+        </a>
+      ))}
+    </nav>
+  );
+}

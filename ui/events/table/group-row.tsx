@@ -1,0 +1,42 @@
+import type { JSX } from 'preact';
+import type { Navigation } from '../../routing/navigation.js';
+import { Count } from '../../shared/count.js';
+import { Icon } from '../../shared/icon.js';
+import type { EventGroup } from './event-groups.js';
+
+export interface GroupRowProps {
+  readonly group: EventGroup;
+  /** Index in the table body. */
+  readonly index: number;
+  readonly navigation: Navigation;
+}
+
+/** Header of a group of event types, with their sums. It expands and collapses the group. */
+export function GroupRow({ group, index, navigation }: GroupRowProps): JSX.Element {
+  const { prefix, types, failing, isOpen, received, completed, failed } = group;
+  const toggle = (): void => {
+    const others = navigation.route.value.closed.filter((other) => other !== prefix);
+    navigation.go({ closed: isOpen ? [...others, prefix] : others }, { replace: true });
+  };
+  return (
+    <tr class="row group-row" aria-rowindex={index + 2} style={{ '--index': index }}>
+      <th scope="rowgroup" class="col-type" colSpan={2}>
+        <button type="button" class="group-toggle" aria-expanded={isOpen} onClick={toggle}>
+          <Icon name={isOpen ? 'open' : 'closed'} />
+          <bdi>{prefix === '' ? 'No prefix' : prefix}</bdi>
+          <span class="chip-count">{types}</span>
+        </button>
+        {failing > 0 && <span class="tag is-failing">{failing} failing</span>}
+      </th>
+      <td class="col-received">
+        <Count value={received} />
+      </td>
+      <td class="col-completed">
+        <Count value={completed} />
+      </td>
+      <td class="col-failed" data-any={failed > 0}>
+        <Count value={failed} />
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,161 @@
+import { computed, effect, type ReadonlySignal, signal } from '@preact/signals';
+import type { Api } from '../api/api.js';
+import { RequestError } from '../api/request-error.js';
+import type { Navigation } from '../routing/navigation.js';
+import type { Interval } from '../routing/route.js';
+import { createHubStore, type HubStore } from '../store/hub-store.js';
+import { type Announcer, createAnnouncer } from './announcer.js';
+import { type ConnectionState, connectionStateOf } from './connection-state.js';
+import { createEventDetail, type Detail } from './event-detail.js';
+import { createPoller } from './poller.js';
+import { createServerClock } from './server-clock.js';
+
+/** State of the hub and of the connection to it, updated by polling. */
+export interface Monitor {
+  readonly store: HubStore;
+  /** Details of the event type whose panel is open. */
+  readonly detail: ReadonlySignal<Detail | null>;
+  readonly connection: ReadonlySignal<ConnectionState>;
+  readonly announcement: Announcer['text'];
+  /** Milliseconds on the monotonic clock. Updates once per second while the tab is visible. */
+  readonly now: ReadonlySignal<number>;
+  /** Epoch milliseconds on the server's clock. Updates with `now`. */
+  readonly serverNow: ReadonlySignal<number>;
+  /** Time of the last successful response on the monotonic clock. */
+  readonly lastGoodAt: ReadonlySignal<number | null>;
+  /** Time of the next request on the monotonic clock; `null` during a request or if polling is off. */
+  readonly nextAt: ReadonlySignal<number | null>;
+  /** Polls now. */
+  refresh(): void;
+  /** Pauses polling and the clock while `held` is true. */
+  hold(held: boolean): void;
+  /** Stops polling, the clock and all listeners. */
+  stop(): void;
+}
+
+/** Creates a monitor that polls while the document is visible, at the interval of the route. */
+export function createMonitor(api: Api, navigation: Navigation, document: Document): Monitor {
+  const { openType } = navigation;
+  const store = createHubStore();
+  const { detail, load } = createEventDetail(api);
+  const announcer = createAnnouncer();
+  const now = signal(performance.now());
+  const serverClock = createServerClock(now);
+  const awaitingSince = signal(now.value);
+  const lastGoodAt = signal<number | null>(null);
+  const tookMs = signal(0);
+  const error = signal<RequestError | null>(null);
+  const interval = computed(() => intervalMs(navigation.route.value.every));
+
+  const run = async (abort: AbortSignal): Promise<boolean> => {
+    const requestedAt = performance.now();
+    try {
+      const { introspection, sentAt } = await api.introspection(abort);
+      const respondedAt = performance.now();
+      // Parsing the response of a large hub takes half a frame. Let the browser render first.
+      await new Promise((resolve) => setTimeout(resolve));
+      abort.throwIfAborted();
+      // Integers take a third of the memory in the histories of thousands of types.
+      const at = Math.round(performance.now());
+      lastGoodAt.value = now.value = at;
+      tookMs.value = respondedAt - requestedAt;
+      serverClock.sync(sentAt, at);
+      const { newFailures } = store.apply(introspection, { at, serverNow: serverClock.now.value });
+      announcer.failures(newFailures);
+      error.value = null;
+    } catch (cause) {
+      if (abort.aborted) return false;
+      if (!(cause instanceof RequestError)) throw cause;
+      error.value = cause;
+      return false;
+    }
+    // One request at a time: first the table, then the panel.
+    if (openType.value !== null) await load(openType.value, abort);
+    return true;
+  };
+
+  const poller = createPoller({ run, intervalMs: () => interval.peek() });
+  const connection = computed(() =>
+    connectionStateOf({
+      now: now.value,
+      intervalMs: interval.value,
+      lastGoodAt: lastGoodAt.value,
+      tookMs: tookMs.value,
+      awaitingSince: awaitingSince.value,
+      error: error.value,
+    }),
+  );
+
+  // Otherwise a server near the limit would be announced again and again.
+  const announced = computed(() => (connection.value.kind === 'slow' ? 'live' : connection.value.kind));
+
+  let clock: ReturnType<typeof setInterval> | undefined;
+  const tick = (): void => {
+    now.value = performance.now();
+  };
+  const suspend = (): void => {
+    clearInterval(clock);
+    poller.suspend();
+  };
+  let isHeld = false;
+  const followVisibility = (): void => {
+    suspend();
+    if (isHeld || document.visibilityState === 'hidden') return;
+    tick();
+    awaitingSince.value = now.value;
+    clock = setInterval(tick, 1_000);
+    poller.resume();
+  };
+
+  const window = document.defaultView;
+  const listeners = new AbortController();
+  const untilEnd = { signal: listeners.signal };
+  document.addEventListener('visibilitychange', followVisibility, untilEnd);
+  window?.addEventListener('pagehide', suspend, untilEnd);
+  window?.addEventListener('online', poller.refresh, untilEnd);
+  followVisibility();
+
+  const stops = [
+    effect(() => announcer.connection(announced.value)),
+    onChange(interval, (ms) => {
+      awaitingSince.value = performance.now();
+      if (ms === null) poller.skip();
+      else poller.refresh();
+    }),
+    onChange(openType, (type) => type !== null && poller.refresh()),
+  ];
+
+  return {
+    store,
+    detail,
+    connection,
+    announcement: announcer.text,
+    now,
+    serverNow: serverClock.now,
+    lastGoodAt,
+    nextAt: poller.nextAt,
+    refresh: poller.refresh,
+    hold: (held) => {
+      isHeld = held;
+      followVisibility();
+    },
+    stop: () => {
+      suspend();
+      listeners.abort();
+      for (const end of stops) end();
+    },
+  };
+}
+
+function intervalMs(every: Interval): number | null {
+  return every === 'off' ? null : Number(every) * 1_000;
+}
+
+/** Calls `callback` on every change after the first value. */
+function onChange<T>(source: ReadonlySignal<T>, callback: (value: T) => void): () => void {
+  let first = true;
+  return source.subscribe((value) => {
+    if (!first) callback(value);
+    first = false;
+  });
+}

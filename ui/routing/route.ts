@@ -1,0 +1,113 @@
+import { wellFormed } from '../format/well-formed.js';
+
+/** Columns by which the events table can be sorted. */
+export const SORT_KEYS = ['status', 'type', 'received', 'completed', 'failed', 'rate', 'failures', 'recent'] as const;
+export type SortKey = (typeof SORT_KEYS)[number];
+
+export const DIRECTIONS = ['asc', 'desc'] as const;
+export type Direction = (typeof DIRECTIONS)[number];
+
+/** Filters of the events table. */
+export const FILTERS = ['all', 'failing', 'active', 'idle', 'never'] as const;
+export type Filter = (typeof FILTERS)[number];
+
+/** Views of the page. */
+export const VIEWS = ['events', 'workflows', 'agents'] as const;
+export type View = (typeof VIEWS)[number];
+
+export const VIEW_LABEL: Record<View, string> = { events: 'Events', workflows: 'Workflows', agents: 'Agents' };
+
+/** Groupings of the events table. */
+export const GROUPINGS = ['none', 'prefix'] as const;
+export type Grouping = (typeof GROUPINGS)[number];
+
+/** Seconds between polls. */
+export const INTERVALS = ['1', '2', '5', '15', '60', 'off'] as const;
+export type Interval = (typeof INTERVALS)[number];
+
+/** Settings of the page that the URL holds. Theme and shortcuts are preferences of the user, not of the URL. */
+export interface Route {
+  readonly view: View;
+  /** Open item of the view: an event type, a workflow or an agent. */
+  readonly name: string | null;
+  readonly q: string;
+  readonly sort: SortKey;
+  readonly dir: Direction;
+  readonly show: Filter;
+  readonly group: Grouping;
+  /** Prefixes of the collapsed groups. */
+  readonly closed: readonly string[];
+  readonly every: Interval;
+}
+
+export const DEFAULT_ROUTE: Route = {
+  view: 'events',
+  name: null,
+  q: '',
+  sort: 'type',
+  dir: 'asc',
+  show: 'all',
+  group: 'none',
+  closed: [],
+  every: '2',
+};
+
+/** Returns the initial sort direction of a column: names from A, numbers from the largest, the worst status first. */
+export function firstDirection(sort: SortKey): Direction {
+  return sort === 'type' || sort === 'status' ? 'asc' : 'desc';
+}
+
+/** Parses a location's hash. Invalid parts get their defaults. */
+export function parseRoute(hash: string): Route {
+  const [path = '', ...rest] = hash.replace(/^#/, '').split('?');
+  const query = new URLSearchParams(rest.join('?'));
+  const [, first, ...name] = path.split('/');
+  const view = oneOf(VIEWS, first);
+  const sort = oneOf(SORT_KEYS, query.get('sort')) ?? DEFAULT_ROUTE.sort;
+  return {
+    view: view ?? DEFAULT_ROUTE.view,
+    name: view === undefined ? null : decode(name.join('/')) || null,
+    q: query.get('q') ?? DEFAULT_ROUTE.q,
+    sort,
+    dir: oneOf(DIRECTIONS, query.get('dir')) ?? firstDirection(sort),
+    show: oneOf(FILTERS, query.get('show')) ?? DEFAULT_ROUTE.show,
+    group: oneOf(GROUPINGS, query.get('group')) ?? DEFAULT_ROUTE.group,
+    closed: query.getAll('closed'),
+    every: oneOf(INTERVALS, query.get('every')) ?? DEFAULT_ROUTE.every,
+  };
+}
+
+/** Formats a route as a hash, without settings that have their defaults. */
+export function formatRoute(route: Route): string {
+  return viewPath(route.view, route.name) + formatQuery(route);
+}
+
+/** Returns the hash of a view or of an item in it, without a query. */
+export function viewPath(view: View, name: string | null = null): string {
+  if (name !== null) return `#/${view}/${encodeURIComponent(wellFormed(name))}`;
+  return view === DEFAULT_ROUTE.view ? '#/' : `#/${view}`;
+}
+
+/** Returns the query of a route's hash, with its "?"; empty if every setting has its default. */
+export function formatQuery(route: Route): string {
+  const query = new URLSearchParams();
+  const defaults: Route = { ...DEFAULT_ROUTE, dir: firstDirection(route.sort) };
+  for (const key of ['sort', 'dir', 'q', 'show', 'group', 'every'] as const) {
+    if (route[key] !== defaults[key]) query.set(key, route[key]);
+  }
+  for (const prefix of route.closed) query.append('closed', prefix);
+  return query.size === 0 ? '' : `?${query}`;
+}
+
+function oneOf<T extends string>(allowed: readonly T[], value: string | null | undefined): T | undefined {
+  return allowed.find((item) => item === value);
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // The user typed a single "%".
+    return text;
+  }
+}

@@ -1,0 +1,29 @@
+import type { JSX } from 'preact';
+import type { StepStatus } from '../../server/dashboard/protocol.js';
+import { Icon, type IconName } from '../shared/icon.js';
+
+export const STATE_LABEL: Record<StepStatus, string> = {
+  waiting: 'Waiting',
+  active: 'Running',
+  retrying: 'Retrying',
+  completed: 'Completed',
+  failed: 'Failed',
+};
+
+export const STATE_ICON: Record<StepStatus, IconName> = {
+  waiting: 'dashes',
+  active: 'running',
+  retrying: 'refresh',
+  completed: 'check',
+  failed: 'triangle',
+};
+
+/** Status of a run or of a step, with its icon. */
+export function RunState({ status }: { status: StepStatus }): JSX.Element {
+  return (
+    <span class={`state is-${status}`}>
+      <Icon name={STATE_ICON[status]} />
+      {STATE_LABEL[status]}
+    </span>
+  );
+}

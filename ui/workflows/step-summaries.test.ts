@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import type { StepStatus } from '../../server/dashboard/protocol.js';
+import { runOf, workflowOf } from '../testing/test-data.js';
+import { summarizeSteps } from './step-summaries.js';
+
+/** Returns the summary of a step with these statuses in its runs. */
+function summaryOf(...newestFirst: readonly StepStatus[]) {
+  const runs = newestFirst.map((status, index) => runOf(`run ${index}`, 'active', [['pick', status]]));
+  return summarizeSteps(workflowOf('fulfil', ['pick'], { runs }))[0];
+}
+
+test.each<[StepStatus, readonly StepStatus[]]>([
+  ['waiting', []],
+  ['waiting', ['waiting']],
+  ['active', ['completed', 'active', 'failed']],
+  ['active', ['retrying', 'active']],
+  ['retrying', ['completed', 'retrying', 'failed']],
+  ['failed', ['failed', 'completed']],
+  ['completed', ['waiting', 'completed', 'failed']],
+])('is %s for the runs %j, newest first', (expected, newestFirst) => {
+  expect(summaryOf(...newestFirst)?.status).toBe(expected);
+});
+
+test('counts runs by status', () => {
+  expect(summaryOf('completed', 'failed', 'completed', 'active')?.runs).toEqual({
+    waiting: 0,
+    active: 1,
+    retrying: 0,
+    completed: 2,
+    failed: 1,
+  });
+});
+
+test('ignores runs of an older definition without the step', () => {
+  const runs = [runOf('old', 'completed', [['gone', 'completed']])];
+  expect(summarizeSteps(workflowOf('fulfil', ['pick'], { runs }))[0]).toMatchObject({
+    name: 'pick',
+    status: 'waiting',
+  });
+});

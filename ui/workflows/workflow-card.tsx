@@ -1,0 +1,58 @@
+import type { JSX } from 'preact';
+import type { WorkflowIntrospection } from '../../server/dashboard/protocol.js';
+import type { Monitor } from '../polling/monitor.js';
+import { viewPath } from '../routing/route.js';
+import { CountStats } from '../shared/count-stats.js';
+import { RunList } from './run-list.js';
+import { WorkflowGraph } from './workflow-graph.js';
+
+/** Number of runs on the card of a workflow that is not open. */
+const RUNS_SHOWN = 2;
+
+export interface WorkflowCardProps {
+  readonly workflow: WorkflowIntrospection;
+  /** True if the card shows all recent runs. */
+  readonly isOpen: boolean;
+  readonly monitor: Monitor;
+  /** Query that links retain. */
+  readonly query: string;
+}
+
+/** Card of a workflow with its counts, graph and recent runs. */
+export function WorkflowCard({ workflow, isOpen, monitor, query }: WorkflowCardProps): JSX.Element {
+  const { name, description, metrics, processes, runs } = workflow;
+  const href = viewPath('workflows', name) + query;
+  const shown = isOpen ? runs : runs.slice(0, RUNS_SHOWN);
+  return (
+    <article class="card workflow" aria-label={name}>
+      <div class="workflow-head">
+        <h3 class="workflow-name">
+          {isOpen ? (
+            <bdi>{name}</bdi>
+          ) : (
+            <a href={href}>
+              <bdi>{name}</bdi>
+            </a>
+          )}
+        </h3>
+        {description && <p class="muted">{description}</p>}
+      </div>
+      <dl class="stats workflow-stats">
+        <CountStats
+          counters={['received', 'completed', 'failed', 'pending', 'retried', 'processes']}
+          counts={{ ...metrics, processes }}
+        />
+      </dl>
+      <WorkflowGraph workflow={workflow} rows={monitor.store.rows.value} query={query} />
+      <div class="workflow-runs">
+        <h4>Recent runs</h4>
+        {runs.length === 0 ? (
+          <p class="muted">None yet.</p>
+        ) : (
+          <RunList runs={shown} serverNow={monitor.serverNow.value} />
+        )}
+        {shown.length < runs.length && <a href={href}>All {runs.length} recent runs</a>}
+      </div>
+    </article>
+  );
+}

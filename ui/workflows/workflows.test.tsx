@@ -1,0 +1,102 @@
+import { screen, within } from '@testing-library/preact';
+import { afterEach, expect, test } from 'vitest';
+import { createFakeApi, type FakeApi } from '../testing/fake-api.js';
+import { openPage, type Page } from '../testing/open-page.js';
+import { agentOf, countsOf, eventOf, runOf, SERVER_NOW, workflowOf } from '../testing/test-data.js';
+
+let page: Page | undefined;
+
+afterEach(() => {
+  page?.close();
+  page = undefined;
+});
+
+function shop(): FakeApi {
+  const api = createFakeApi([eventOf('order.paid', countsOf(7))]);
+  api.workflows = [
+    workflowOf('fulfil', ['pick', 'ship'], {
+      trigger: 'order.paid',
+      onFailure: 'order.stuck',
+      metrics: countsOf(5, 1, { pending: 1 }),
+      runs: [
+        runOf('run-3', 'active', [
+          ['pick', 'completed', 12],
+          ['ship', 'active'],
+        ]),
+        runOf('run-2', 'failed', [['pick', 'failed']], {
+          endedAt: SERVER_NOW,
+          error: { name: 'FatalError', message: 'nothing left' },
+        }),
+        runOf('run-1', 'completed', [['pick', 'completed', 5]], { endedAt: SERVER_NOW }),
+      ],
+    }),
+    workflowOf('onboard', ['greet']),
+  ];
+  return api;
+}
+
+/** Returns the text of each node in the graph of a workflow. */
+function graph(name: string): (string | null)[] {
+  const items = within(screen.getByRole('list', { name: `${name}, from start to end` })).getAllByRole('listitem');
+  return items.map((item: HTMLElement) => item.textContent);
+}
+
+test('a graph lists the trigger, the steps and the follow-up events', async () => {
+  page = await openPage(shop(), '#/workflows');
+  expect(graph('fulfil')).toEqual([
+    'TriggerReceived: 7order.paid',
+    'pickCompletedCompleted: 2Failed: 1',
+    'shipRunningRunning: 1',
+    'On failureorder.stuck',
+  ]);
+  expect(graph('onboard')).toEqual(['greetWaiting']);
+  expect(screen.getByRole('link', { name: 'order.paid' }).getAttribute('href')).toBe('#/events/order.paid');
+});
+
+test('an open workflow shows all recent runs, and Escape closes it', async () => {
+  page = await openPage(shop(), '#/workflows/fulfil');
+  expect(screen.queryByText('onboard')).toBeNull();
+  for (const text of ['run-3', 'run-2', 'run-1', 'nothing left', '12 ms']) expect(screen.getByText(text)).toBeTruthy();
+  expect(screen.getAllByText('took 5 s')).toHaveLength(2);
+  document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));
+  await page.pass(0);
+  expect(location.hash).toBe('#/workflows');
+  expect(screen.getByRole('link', { name: 'All 3 recent runs' }).getAttribute('href')).toBe('#/workflows/fulfil');
+});
+
+test('an event links to the workflows that it starts', async () => {
+  page = await openPage(shop(), '#/events/order.paid');
+  const panel = within(screen.getByRole('complementary', { name: 'order.paid' }));
+  expect(panel.getByRole('link', { name: 'fulfil' }).getAttribute('href')).toBe('#/workflows/fulfil');
+});
+
+test('a step that runs an agent links to it', async () => {
+  const api = shop();
+  api.agents = [agentOf('triage')];
+  api.workflows = [workflowOf('support', [], { steps: [{ name: 'sort', kind: 'agent', agent: 'triage' }] })];
+  page = await openPage(api, '#/workflows');
+  expect(screen.getByRole('link', { name: 'agent' }).getAttribute('href')).toBe('#/agents/triage');
+});
+
+test('the navigation shows all views with their counts', async () => {
+  const api = shop();
+  page = await openPage(api);
+  const links = (): (string | null)[] =>
+    within(screen.getByRole('navigation', { name: 'Views' }))
+      .getAllByRole('link')
+      .map((link: HTMLElement) => link.textContent);
+  expect(links()).toEqual(['Events 1', 'Workflows 2', 'Agents 0']);
+  api.workflows = [];
+  await page.poll();
+  expect(links()).toEqual(['Events 1', 'Workflows 0', 'Agents 0']);
+});
+
+test('says that a workflow is unknown or that there are none', async () => {
+  const api = shop();
+  page = await openPage(api, '#/workflows/gone');
+  expect(screen.getByText('Unknown workflow')).toBeTruthy();
+  api.workflows = [];
+  await page.poll();
+  expect(screen.getByText('No workflows yet')).toBeTruthy();
+  expect(screen.getByText('hub.workflow')).toBeTruthy();
+});
