@@ -1,20 +1,19 @@
 import { nextDelayMs, type ResolvedRetry } from '../../hub/events/retry-policy.js';
 import { abortable, delay } from '../abortable.js';
 import { InvalidAnswerError } from '../errors.js';
+import { estimateMessageTokens, estimateTokens, estimateUsage } from '../model/estimate-tokens.js';
 import type { Message, ToolDefinition } from '../model/message.js';
 import { collectAnswer, type ModelAnswer, readAnswer, textsOf } from '../model/model-answer.js';
 import type { ModelOptions } from '../model/model-provider.js';
-import { CutStreamError, ProviderError } from '../model/provider-error.js';
+import { CutStreamError, ModelTimeoutError, ProviderError } from '../model/provider-error.js';
 import type { TokenLedger } from '../model/token-ledger.js';
-import {
-  addUsage,
-  estimateMessageTokens,
-  estimateTokens,
-  estimateUsage,
-  type TokenUsage,
-} from '../model/token-usage.js';
+import { addUsage, type TokenUsage } from '../model/token-usage.js';
 import { observeChat } from '../observability/gen-ai-operations.js';
 import type { AgentSpec } from './agent-spec.js';
+import { callWithDeadline } from './call-deadline.js';
+import { fitContext } from './fit-context.js';
+
+const defaultTimeoutMs = 600_000;
 
 /** Attempt that ended with an error. */
 interface FailedAttempt {
@@ -55,21 +54,35 @@ export class ModelCaller {
    * Resolves with the answer, or with `undefined` if the call does not fit into the budget.
    *
    * Rejects with the error of the last attempt, or with the signal's reason.
+   *
+   * @param inputIndex index of the run's input in the messages
    */
-  async call(messages: Message[], tools: ToolDefinition[]): Promise<PaidAnswer | undefined> {
-    const { retry, clock } = this.#agent;
+  async call(transcript: Message[], inputIndex: number, tools: ToolDefinition[]): Promise<PaidAnswer | undefined> {
+    const { retry, clock, maxRetryAfterMs } = this.#agent;
+    const messages = this.#fit(transcript, inputIndex, tools);
     for (let attempt = 1; ; attempt++) {
       const shown: string[] = [];
       const outcome = await this.#attempt(attempt, messages, tools, shown);
       if (outcome === undefined || !('error' in outcome)) return outcome;
       // Streamed text cannot be withdrawn, and a retry would stream it again.
-      const delayMs = shown.length > 0 ? undefined : retryDelayMs(retry, attempt, outcome.error);
+      const delayMs =
+        shown.length > 0 ? undefined : retryDelayMs(retry, attempt, outcome.error, maxRetryAfterMs.inProcess);
       if (delayMs === undefined || this.#signal?.aborted) throw outcome.error;
       await delay(clock, delayMs, this.#signal);
     }
   }
 
-  /** Rejects only with errors that a retry cannot resolve: an abort, or the error of a listener. */
+  #fit(messages: Message[], inputIndex: number, tools: ToolDefinition[]): Message[] {
+    const { contextTokens } = this.#agent;
+    if (contextTokens === undefined) return messages;
+    const toolTokens = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools));
+    const fitting = fitContext(messages, inputIndex, contextTokens - toolTokens);
+    // The report of the last call does not cover the same messages.
+    if (fitting !== messages) this.#measured = { messages: 0, tokens: 0 };
+    return fitting;
+  }
+
+  /** Rejects only with errors that a retry cannot resolve, such as an abort. */
   async #attempt(
     attempt: number,
     messages: Message[],
@@ -84,7 +97,7 @@ export class ModelCaller {
       let answer: ModelAnswer;
       try {
         answer = await observeChat(this.#agent, this.#runId, attempt, options, () =>
-          abortable(this.#callWithin(messages, options, shown), this.#signal),
+          this.#callInTime(messages, options, shown),
         );
       } catch (error) {
         const usage = this.#usageOfFailure(error, messages, tools, shown);
@@ -107,7 +120,11 @@ export class ModelCaller {
     shown: string[],
   ): TokenUsage | undefined {
     if (error instanceof ProviderError && error.usage !== undefined) return error.usage;
-    const hasAnswered = error instanceof CutStreamError || error instanceof InvalidAnswerError || shown.length > 0;
+    const hasAnswered =
+      error instanceof CutStreamError ||
+      error instanceof ModelTimeoutError ||
+      error instanceof InvalidAnswerError ||
+      shown.length > 0;
     // An aborted call was sent, and its answer is not awaited.
     return hasAnswered || this.#signal?.aborted
       ? estimateUsage(this.#estimatePrompt(messages, tools), shown)
@@ -122,6 +139,21 @@ export class ModelCaller {
       void turn.then((endTurn) => endTurn());
       throw error;
     }
+  }
+
+  #callInTime(messages: Message[], options: ModelOptions, shown: string[]): Promise<ModelAnswer> {
+    const { provider, model, clock } = this.#agent;
+    const { timeoutMs = defaultTimeoutMs } = model;
+    const timeout = (): Error => new ModelTimeoutError(provider.name ?? 'the model provider', timeoutMs);
+    return callWithDeadline(clock, timeoutMs, this.#signal, timeout, (signalOf) => {
+      const timed = {
+        ...options,
+        get signal(): AbortSignal {
+          return signalOf();
+        },
+      };
+      return this.#callWithin(messages, timed, shown);
+    });
   }
 
   /** Calls the provider, and once more if the vendor rejects the `maxTokens` of the budget. */
@@ -147,7 +179,7 @@ export class ModelCaller {
     if (provider.chatStream !== undefined) {
       return collectAnswer(provider.chatStream(messages, options), (text) => {
         // Ends a stream that ignores the signal.
-        this.#signal?.throwIfAborted();
+        options.signal?.throwIfAborted();
         shown.push(text);
         onText(text);
       });
@@ -160,8 +192,8 @@ export class ModelCaller {
   #optionsWithin(left: number, messages: Message[], tools: ToolDefinition[]): ModelOptions | undefined {
     const { model, maxTokensLimit } = this.#agent;
     if (this.#last?.tools !== tools) {
-      const signal = this.#signal;
-      this.#last = { tools, options: { ...model, ...(tools.length > 0 && { tools }), ...(signal && { signal }) } };
+      const { timeoutMs: _enforcedHere, ...settings } = model;
+      this.#last = { tools, options: { ...settings, ...(tools.length > 0 && { tools }) } };
     }
     const { options } = this.#last;
     if (left === Number.POSITIVE_INFINITY) return options;
@@ -187,8 +219,13 @@ function isRejection(error: unknown): boolean {
   return error instanceof ProviderError && (error.statusCode === 400 || error.statusCode === 422);
 }
 
-function retryDelayMs(retry: ResolvedRetry | undefined, attempt: number, error: unknown): number | undefined {
+function retryDelayMs(
+  retry: ResolvedRetry | undefined,
+  attempt: number,
+  error: unknown,
+  maxRetryAfterMs: number,
+): number | undefined {
   if (!(error instanceof ProviderError)) return nextDelayMs(retry, attempt, error);
   const delayMs = error.retryable ? nextDelayMs(retry, attempt, error) : undefined;
-  return delayMs === undefined ? undefined : (error.retryAfterMs ?? delayMs);
+  return delayMs === undefined ? undefined : Math.min(error.retryAfterMs ?? delayMs, maxRetryAfterMs);
 }
