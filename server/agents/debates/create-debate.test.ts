@@ -34,7 +34,7 @@ describe('the rounds', () => {
         contributions: ['a', 'b'].map((agentName) => ({ agentName, output: `${agentName}${roundNumber}` })),
       })),
       synthesis: undefined,
-      output: 'a:\na3\n\nb:\nb3',
+      output: 'a:\n> a3\n\nb:\n> b3',
       tokenUsage: { promptTokens: 60, completionTokens: 30, totalTokens: 90 },
       status: 'completed',
     });
@@ -134,7 +134,7 @@ describe('a participant that fails', () => {
   test('in the last round is omitted from the output', async () => {
     const speakers = [speaker('a', ['a1']), speaker('b', [new Error('down')]), speaker('c', ['c1'])];
     const { status, output } = await debateOf(speakers, { maxRounds: 1 }).run('t');
-    expect([status, output]).toEqual(['completed', 'a:\na1\n\nc:\nc1']);
+    expect([status, output]).toEqual(['completed', 'a:\n> a1\n\nc:\n> c1']);
   });
 
   test('is retried according to its own policy first', async () => {
@@ -150,7 +150,7 @@ describe('a participant that fails', () => {
     expect(result).toMatchObject({
       status: 'failed',
       synthesis: undefined,
-      output: 'a:\na2',
+      output: 'a:\n> a2',
       rounds: [
         { roundNumber: 1, contributions: [{ output: 'a1' }, { output: 'b1' }] },
         { roundNumber: 2, contributions: [{ output: 'a2' }, { error: 'agent "b" ended with status failed: down' }] },
@@ -169,7 +169,7 @@ test('a failing moderator fails the debate, with all rounds', async () => {
   const speakers = [speaker('a', ['a1']), speaker('b', ['b1'])];
   const moderator = speaker('m', [new Error('down')]);
   const result = await debateOf(speakers, { maxRounds: 1, moderator: moderator.agent }).run('t');
-  expect(result).toMatchObject({ status: 'failed', synthesis: undefined, output: 'a:\na1\n\nb:\nb1' });
+  expect(result).toMatchObject({ status: 'failed', synthesis: undefined, output: 'a:\n> a1\n\nb:\n> b1' });
   expect(result.rounds).toHaveLength(1);
   expect(result.error).toBeInstanceOf(AgentRunError);
 });

@@ -77,14 +77,16 @@ describe('the delegate tool', () => {
     expect(provider('researcher').calls[0]?.messages).toEqual([{ role: 'user', content: 'find it' }]);
   });
 
-  test('returns the error of an agent that does not complete', async () => {
+  test('returns the status, the error and the text so far of an agent that does not complete', async () => {
     const { agent } = team({
       editor: { script: [handTo('researcher'), 'sorry'] },
-      researcher: { script: [new Error('library closed')] },
+      researcher: { script: [{ content: 'Half of it', toolCalls: [{ name: 'none' }] }, new Error('library closed')] },
     });
     const { toolCalls, status } = await agent('editor').run('x');
     expect(status).toBe('completed');
-    expect(toolCalls[0]?.error).toBe('agent "researcher" ended with status failed: library closed');
+    expect(toolCalls[0]).toMatchObject({
+      result: { agentName: 'researcher', status: 'failed', error: 'library closed', partialOutput: 'Half of it' },
+    });
   });
 
   test('refuses an unknown name', async () => {

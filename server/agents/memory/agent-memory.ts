@@ -9,7 +9,7 @@ export interface AgentMemory {
   /**
    * Returns the conversation, oldest message first, each call followed by its result.
    *
-   * @param exchangeId exchange that a run resumes: keep it, whatever else is trimmed
+   * @param exchangeId exchange that a run resumes: return it whole, whatever else is trimmed
    */
   getMessages(agentId: string, runId: string, exchangeId?: string): Promise<Message[]>;
   /** Deletes the conversation. */

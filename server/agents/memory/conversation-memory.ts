@@ -2,6 +2,7 @@ import { maxDurationMs, OptionChecker } from '../../options.js';
 import type { KeyValueStore } from '../../transports/key-value-store.js';
 import type { TransportManager } from '../../transports/transport.js';
 import { MemoryEntryError } from '../errors.js';
+import { estimateMessageTokens } from '../model/estimate-tokens.js';
 import type { Message } from '../model/message.js';
 import type { AgentMemory } from './agent-memory.js';
 import { acquireLease } from './conversation-lease.js';
@@ -9,7 +10,7 @@ import { ConversationList } from './conversation-list.js';
 import { type Exchange, groupExchanges, isHeadless, repairPairs } from './exchanges.js';
 import { RunQueue } from './run-queue.js';
 import { parseMessage } from './stored-message.js';
-import { type ConversationLimits, trimExchanges } from './trim-exchanges.js';
+import { type ConversationLimits, newestThatFit, trimExchanges } from './trim-exchanges.js';
 
 /** Options of a {@link ConversationMemory}. */
 export interface ConversationMemoryOptions {
@@ -82,7 +83,7 @@ export class ConversationMemory implements AgentMemory {
   /**
    * Returns the newest exchanges within the limits, each call with its result.
    *
-   * @param exchangeId exchange to keep as if it were the newest
+   * @param exchangeId exchange to return last and whole, so that a run resumes it
    * @throws {MemoryEntryError} if the conversation's key contains an entry that is not a message
    * @throws {TransportUnavailableError}
    */
@@ -97,7 +98,21 @@ export class ConversationMemory implements AgentMemory {
     const exchanges = groupExchanges(messages)
       .filter((exchange) => !isHeadless(exchange) || (exchange.id === undefined && !mayBeCut))
       .map(({ id, messages: own }): Exchange => ({ id, messages: repairPairs(own) }));
-    return trimExchanges(moveToEnd(exchanges, exchangeId), this.#limits);
+    const own = exchangeId === undefined ? undefined : exchanges.find(({ id }) => id === exchangeId);
+    if (own === undefined) return trimExchanges(exchanges, this.#limits);
+    const others = exchanges.filter((exchange) => exchange !== own);
+    return [
+      ...newestThatFit(
+        others.map((exchange) => exchange.messages),
+        this.#without(own),
+      ).flat(),
+      ...own.messages,
+    ];
+  }
+
+  #without({ messages }: Exchange): ConversationLimits {
+    const { maxMessages, maxTokens } = this.#limits;
+    return { maxMessages: maxMessages - messages.length, maxTokens: maxTokens - estimateMessageTokens(messages) };
   }
 
   /** Deletes the conversation of an agent's name and a conversation's id. @throws {TransportUnavailableError} */
@@ -141,11 +156,6 @@ function queueOf(kv: KeyValueStore): RunQueue {
     queues.set(kv, queue);
   }
   return queue;
-}
-
-function moveToEnd(exchanges: readonly Exchange[], exchangeId: string | undefined): readonly Exchange[] {
-  const own = exchangeId === undefined ? undefined : exchanges.find(({ id }) => id === exchangeId);
-  return own === undefined ? exchanges : [...exchanges.filter((exchange) => exchange !== own), own];
 }
 
 // JSON separates the two, whatever characters they contain.

@@ -108,7 +108,7 @@ describe('fromLanguageModel', () => {
 
 test('a key is removed from an error message, also at the point where a long message is truncated', () => {
   for (let before = 900; before < 1100; before++) {
-    const { message } = toProviderError(new Error(`${'x'.repeat(before)}sk-very-secret`), 'p', 'sk-very-secret');
+    const { message } = toProviderError(new Error(`${'x'.repeat(before)}sk-very-secret`), 'p', ['sk-very-secret']);
     expect(message).not.toContain('sk-');
     expect(message.length).toBeLessThanOrEqual(1024);
   }
@@ -132,12 +132,12 @@ describe('a call without a response', () => {
     const cause = Object.assign(new Error('no'), { code });
     // Vendor packages wrap it like this, and mark all of these as retryable.
     const thrown = Object.assign(new Error('Cannot connect to API'), { cause, isRetryable: true });
-    expect(toProviderError(thrown, 'p', undefined)).toMatchObject({ retryable, cause });
+    expect(toProviderError(thrown, 'p', [])).toMatchObject({ retryable, cause });
   });
 
   test('is retryable if its package says so and there is no code', () => {
     const thrown = Object.assign(new Error('fetch failed'), { isRetryable: true });
-    expect(toProviderError(thrown, 'p', undefined)).toMatchObject({ retryable: true });
+    expect(toProviderError(thrown, 'p', [])).toMatchObject({ retryable: true });
   });
 });
 

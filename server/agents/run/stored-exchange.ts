@@ -85,6 +85,11 @@ export class StoredExchange {
     return this.#written;
   }
 
+  /** Settles with the last write. */
+  get written(): Promise<void> {
+    return this.#written;
+  }
+
   /** Lets other runs of the conversation start after all messages are written. */
   async release(): Promise<void> {
     // A failed write was reported to its caller.

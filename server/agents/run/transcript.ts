@@ -103,7 +103,7 @@ export class Transcript {
   /** Answers the calls that are open after a failure, so that none stays without a result. Waits for the memory. */
   async close(reason: string): Promise<void> {
     const answers = this.#answer(new Map(), toErrorContent(reason));
-    if (answers.length > 0) await this.#store?.write(answers, this.#state());
+    await (answers.length > 0 ? this.#store?.write(answers, this.#state()) : this.#store?.written);
   }
 
   /** Lets other runs of the conversation start. */

@@ -60,7 +60,7 @@ describe('arguments', () => {
   ])('%j reach the tool as %j', async (text, input) => {
     const execute = vi.fn(async () => 'done');
     await executeOne(execute, text);
-    expect(execute).toHaveBeenCalledWith(input, ctx);
+    expect(execute).toHaveBeenCalledWith(input, expect.objectContaining({ agentName: 'a', runId: 'r' }));
   });
 
   test.each([
