@@ -46,10 +46,14 @@ export class ToolTimeoutError extends HubError {
   }
 }
 
-/** A tool call cannot be executed: the tool does not exist, or the arguments are not valid. The model receives it. */
+/** A tool call cannot be executed: the tool does not exist, or the arguments are not valid. */
 export class InvalidToolCallError extends HubError {
-  constructor(message: string, cause?: unknown) {
-    super('ERR_INVALID_TOOL_CALL', message, cause === undefined ? undefined : { cause });
+  /** Message for the model. Not enumerable and not in `message`, because it quotes what the model wrote. */
+  declare readonly forModel: string;
+
+  constructor(message: string, forModel: string) {
+    super('ERR_INVALID_TOOL_CALL', message);
+    Object.defineProperty(this, 'forModel', { value: forModel });
   }
 }
 

@@ -101,13 +101,12 @@ export class ConversationMemory implements AgentMemory {
     const own = exchangeId === undefined ? undefined : exchanges.find(({ id }) => id === exchangeId);
     if (own === undefined) return trimExchanges(exchanges, this.#limits);
     const others = exchanges.filter((exchange) => exchange !== own);
-    return [
-      ...newestThatFit(
-        others.map((exchange) => exchange.messages),
-        this.#without(own),
-      ).flat(),
-      ...own.messages,
-    ];
+    const kept = newestThatFit(
+      others.map((exchange) => exchange.messages),
+      this.#without(own),
+    );
+    const distance = messages.length - 1 - messages.findIndex(({ exchange }) => exchange?.id === exchangeId);
+    return [...kept.flat(), ...withDistance(own.messages, distance)];
   }
 
   #without({ messages }: Exchange): ConversationLimits {
@@ -147,6 +146,17 @@ export class ConversationMemory implements AgentMemory {
       throw error;
     }
   }
+}
+
+/**
+ * Sets the distance between the input and the end of the store, which other exchanges in between increase, so that the
+ * next write keeps the input.
+ */
+function withDistance(messages: readonly Message[], distance: number): Message[] {
+  const last = messages.findLastIndex(({ exchange }) => exchange !== undefined);
+  return messages.map((message, index) =>
+    index === last && message.exchange ? { ...message, exchange: { ...message.exchange, index: distance } } : message,
+  );
 }
 
 function queueOf(kv: KeyValueStore): RunQueue {

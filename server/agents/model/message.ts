@@ -19,7 +19,7 @@ export interface ToolCall {
 export interface ExchangeMark {
   /** Id of the exchange: the run's `idempotencyKey`, or a random UUID. */
   id: string;
-  /** Position of the message in the exchange, from 0, the input. */
+  /** Number of messages stored since the input, 0 for the input. */
   index: number;
   /** Number of model turns so far. */
   turns: number;

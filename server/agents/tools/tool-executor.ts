@@ -137,13 +137,17 @@ export class ToolExecutor {
     if (entry === undefined) {
       const names = this.#registry.getDefinitions().map(({ name }) => name);
       const available = names.length === 0 ? 'there are no tools' : `available: ${names.join(', ')}`;
-      throw new InvalidToolCallError(`there is no tool ${quote(call.name)}; ${available}`);
+      throw new InvalidToolCallError(
+        'the model called a tool that does not exist',
+        `there is no tool ${quote(call.name)}; ${available}`,
+      );
     }
     const input = parseArguments(call);
     const issues = entry.check(input);
     if (issues.length > 0) {
       const listed = issues.map(({ path, message }) => `${path} ${message}`).join('; ');
-      throw new InvalidToolCallError(`the arguments of ${call.name} do not match its parameters: ${listed}`);
+      const message = `the arguments of ${call.name} do not match its parameters`;
+      throw new InvalidToolCallError(message, `${message}: ${listed}`);
     }
     return { tool: entry.tool, input };
   }
@@ -170,7 +174,7 @@ export class ToolExecutor {
 }
 
 function errorText(thrown: unknown, hasStarted: boolean, isInterrupted: boolean): string {
-  const message = messageOf(thrown);
+  const message = thrown instanceof InvalidToolCallError ? thrown.forModel : messageOf(thrown);
   if (!hasStarted) return isInterrupted ? `not executed: ${message}` : message;
   if (isInterrupted) return `interrupted: ${message}; ${unknownEffect}`;
   return thrown instanceof ToolTimeoutError ? `${message}; ${unknownEffect}` : message;
@@ -187,7 +191,8 @@ function parseArguments({ name, arguments: text }: ToolCall): unknown {
     // A reviver is slow, and only such a text can contain the key, escaped or not.
     return JSON.parse(text, text.includes('__proto__') || text.includes('\\u') ? refusePrototype : undefined);
   } catch (cause) {
-    throw new InvalidToolCallError(`the arguments of ${name} are not JSON: ${messageOf(cause)}`, cause);
+    const message = `the arguments of ${name} are not JSON`;
+    throw new InvalidToolCallError(message, `${message}: ${messageOf(cause)}`);
   }
 }
 
