@@ -1,6 +1,6 @@
 import type { Row } from './row.js';
 
-/** What can be measured, by the name that `npm run bench -- NAME` takes. Each is loaded in a process of its own. */
+/** Suites by the name that `npm run bench -- NAME` takes. Each is loaded in its own process. */
 export const suites: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   dispatch: async () => (await import('./dispatch.js')).dispatch(),
   agents: async () => (await import('./agent-turn.js')).agentTurn(),

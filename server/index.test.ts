@@ -4,13 +4,14 @@ import * as hubline from './index.js';
 import * as testing from './testing/index.js';
 import { version } from './version.js';
 
-it('exports these names and no others', () => {
+it('exports exactly these names', () => {
   expect(Object.keys(hubline).sort()).toMatchInlineSnapshot(`
     [
       "AgentRegistry",
       "AgentRunError",
       "AlphaProvider",
       "AnthropicProvider",
+      "AttemptEndedError",
       "BackpressureError",
       "BetaProvider",
       "ContentFilterError",
@@ -24,6 +25,7 @@ it('exports these names and no others', () => {
       "DuplicateAgentError",
       "DuplicateNameError",
       "DuplicateToolError",
+      "EmitLimitError",
       "EmitOutsideHubError",
       "EmptyAnswerError",
       "EventCycleError",
@@ -55,9 +57,11 @@ it('exports these names and no others', () => {
       "ProviderError",
       "RetiredError",
       "RetryAfterError",
+      "RunLimitError",
       "SchemaValidationError",
       "ServiceRunningError",
       "ShutdownError",
+      "StepFailedError",
       "StreamClosedError",
       "StuckLoopError",
       "TooFewSpeakersError",
@@ -96,7 +100,7 @@ it('exports these names and no others', () => {
   `);
 });
 
-it('knows its version', () => {
+it('has the version of package.json', () => {
   const file: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
   expect(file).toMatchObject({ version });
 });

@@ -101,7 +101,7 @@ function handle(ctx: Ctx, ledger: Ledger, clock: FakeClock): unknown {
   const behaviour = behaviours[Math.min(attempt, behaviours.length) - 1] ?? 'return';
   ledger.begin(ctx);
   const fail = (error: Error): Error => {
-    ledger.end(ctx, isLast || error instanceof FatalError ? 'failed' : undefined);
+    ledger.end(ctx, isLast || FatalError.is(error) ? 'failed' : undefined);
     return error;
   };
   switch (behaviour) {

@@ -6,10 +6,14 @@ export interface Counts {
   readonly completed: number;
   /** Events that failed terminally: no attempts left, a fatal error, or a payload that does not match its schema. */
   readonly failed: number;
+  /** Events that were cancelled. Part of `failed`, but not of the failures per minute. */
+  readonly cancelled: number;
   /** Accepted events without an outcome: waiting, delayed or running. */
   readonly pending: number;
   /** Handlers that are running. Part of `pending`. */
   readonly active: number;
+  /** Runs that wait for time, an event or a child run and hold no process. Part of `pending`. */
+  readonly suspended: number;
   /** Failed attempts that were scheduled for a retry. */
   readonly retried: number;
   /** Epoch milliseconds of the last acceptance; absent until an event is received. */

@@ -44,6 +44,7 @@ const countFields = {
   failed: number,
   pending: number,
   active: number,
+  suspended: number,
   retried: number,
   lastReceivedAt: optional(number),
   lastFailedAt: optional(number),
@@ -87,11 +88,20 @@ const event = object<EventIntrospection>({
   ),
 });
 
+const stepWait = object<NonNullable<StepIntrospection['waitsFor']>>({
+  since: number,
+  dueAt: optional(number),
+  event: optional(
+    object<NonNullable<NonNullable<StepIntrospection['waitsFor']>['event']>>({ type: string, key: optional(string) }),
+  ),
+  runId: optional(string),
+});
+
 const run = object<RunIntrospection>({
   id: string,
   service: string,
   requestId: string,
-  status: oneOf<RunIntrospection['status']>(['waiting', 'active', 'completed', 'failed']),
+  status: oneOf<RunIntrospection['status']>(['waiting', 'active', 'suspended', 'completed', 'failed']),
   attempt: number,
   acceptedAt: number,
   endedAt: optional(number),
@@ -99,8 +109,18 @@ const run = object<RunIntrospection>({
   steps: array(
     object<StepIntrospection>({
       name: string,
+      kind: oneOf<StepIntrospection['kind']>(['run', 'emit', 'sleep', 'event', 'invoke']),
       status: oneOf<StepStatus>(['waiting', 'active', 'retrying', 'completed', 'failed']),
+      attempt: optional(number),
+      startedAt: optional(number),
+      endedAt: optional(number),
       durationMs: optional(number),
+      error: optional(
+        object<NonNullable<StepIntrospection['error']>>({ name: string, message: string, code: optional(string) }),
+      ),
+      waitsFor: optional(stepWait),
+      // The dashboard never receives outputs.
+      output: () => undefined,
     }),
   ),
 });

@@ -14,6 +14,7 @@ export const COUNTER_LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
   failed: { label: 'Failed', icon: 'triangle', tone: 'failed', title: 'Events whose last attempt failed' },
   pending: { label: 'Pending', title: 'Events that have not ended: waiting, delayed or running' },
   active: { label: 'Active', title: 'Handlers running now' },
+  suspended: { label: 'Suspended', title: 'Runs that wait for time, an event or a child run' },
   retried: { label: 'Retried', title: 'Failed attempts that were retried' },
   processes: { label: 'Processes', title: 'Processes that handle these events' },
   deduplicated: { label: 'Deduplicated', title: 'Events not accepted because their dedupe id was known' },

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import type { HandlerCtx } from '../../hub/events/context.js';
-import type { Emit } from '../../hub/events/emit.js';
 import { type Logger, silentLogger } from '../../transports/logger.js';
 import { EmitOutsideHubError } from '../errors.js';
 import type { TokenLedger } from '../model/token-ledger.js';
@@ -99,7 +98,8 @@ export function createAgentContext(parts: AgentContextParts): AgentContext {
     attempt: hubCtx?.attempt ?? 1,
     depth: hubCtx?.depth ?? 0,
     idempotencyKey: hubCtx?.idempotencyKey ?? runId,
-    emit: hubCtx?.emit ?? emitOutsideHub,
+    emit: hubCtx?.emit ?? rejectOutsideHub,
+    startWorkflow: hubCtx?.startWorkflow ?? rejectOutsideHub,
     // The hub creates its logger on first use as well.
     get logger() {
       logger ??= childLogger(parts);
@@ -149,4 +149,4 @@ function childLogger({ agentName, runId, hubCtx, call, ...parts }: AgentContextP
   return logger.child?.({ requestId, runId, agent: agentName, ...(call && { tool: call.name }) }) ?? logger;
 }
 
-const emitOutsideHub: Emit = () => Promise.reject(new EmitOutsideHubError());
+const rejectOutsideHub = (): Promise<never> => Promise.reject(new EmitOutsideHubError());

@@ -1,4 +1,5 @@
-import { maxDurationMs, OptionChecker } from '../../options.js';
+import { maxDurationMs } from '../../max-duration.js';
+import { OptionChecker } from '../../options.js';
 import type { KeyValueStore } from '../../transports/key-value-store.js';
 import type { TransportManager } from '../../transports/transport.js';
 import { MemoryEntryError } from '../errors.js';

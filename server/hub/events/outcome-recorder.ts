@@ -1,34 +1,42 @@
-import { errorInfo } from '../../errors.js';
+import { type ErrorInfo, errorInfo } from '../../errors.js';
 import type { Logger } from '../../transports/logger.js';
 import type { Delivery, Envelope, Outcome, TransportManager } from '../../transports/transport.js';
 import { DepthLimitError } from '../errors.js';
-import type { Emit } from './emit.js';
-import { type Ending, type FollowUpNames, followUps } from './follow-ups.js';
+import type { AnyWorkflow } from '../runs/workflow.js';
+import type { WorkflowRef } from '../runs/workflow-ref.js';
+import type { DraftSource } from './attempt-emitter.js';
+import type { EventRef } from './event-ref.js';
+import { createFollowUps, type FollowUpNames, type TerminalOutcome } from './follow-ups.js';
 import { nextDelayMs, type ResolvedRetry } from './retry-policy.js';
 
-/** What running a delivery needs of the hub. */
-export interface DeliveryHost {
+/** The part of the hub that handling a delivery needs. */
+export interface HandlerHost extends DraftSource {
   readonly transport: TransportManager;
   readonly logger: Logger;
   readonly maxPayloadBytes: number;
-  emitFrom(cause: Envelope): Emit;
+  /** Returns the type of a registered event. @throws {UnknownEventError} */
+  eventType(event: EventRef<never, unknown> | string): string;
+  /** Returns a registered workflow. @throws {UnknownWorkflowError} */
+  findWorkflow(workflow: WorkflowRef<never> | string): AnyWorkflow;
+  /** Adds the keys of their types to follow-up events. */
+  addKeys(envelopes: readonly Envelope[]): readonly Envelope[];
 }
 
-/** A chain of events that cause events ends after so many. */
-const maxDepth = 64;
+/** Maximum depth of a causal chain of events. */
+export const maxDepth = 64;
 
-/** Why a delivery must not be run at all. */
-export function refusalOf(name: string, { refusal, envelope: { depth } }: Delivery): Error | undefined {
+/** Returns the error of a delivery that must fail without a call of its handler, such as a poison event. */
+export function preflightError(name: string, { refusal, envelope: { depth } }: Delivery): Error | undefined {
   return refusal ?? (depth > maxDepth ? new DepthLimitError(name, depth, maxDepth) : undefined);
 }
 
-/** Commits how a delivery ended, and logs what reaches no caller. */
-export class Conclusion {
+/** Commits the outcome of a delivery and logs its failure. */
+export class OutcomeRecorder {
   readonly #kind: 'event' | 'workflow';
   readonly #name: string;
   readonly #followUps: FollowUpNames;
   readonly #delivery: Delivery;
-  readonly #host: DeliveryHost;
+  readonly #host: HandlerHost;
   readonly #startedAt: number;
 
   constructor(
@@ -36,7 +44,7 @@ export class Conclusion {
     name: string,
     followUpNames: FollowUpNames,
     delivery: Delivery,
-    host: DeliveryHost,
+    host: HandlerHost,
   ) {
     this.#kind = kind;
     this.#name = name;
@@ -46,24 +54,35 @@ export class Conclusion {
     this.#startedAt = host.transport.clock.monotonic();
   }
 
-  /** @param result JSON */
-  complete(result: string): void {
-    this.#end({ status: 'completed', result });
+  /** Records success. @param result JSON @param emits events accepted with the outcome */
+  complete(result: string, emits: readonly Envelope[] = []): void {
+    this.#end({ status: 'completed', result }, undefined, emits);
   }
 
-  /** Schedules another attempt where the policy has one left, or gives up. */
-  fail(error: unknown, retry: ResolvedRetry | undefined, attempt: number): void {
+  /** Suspends a run that knows `seen` recorded entries. */
+  suspend(seen: number): void {
+    this.#commit({ status: 'suspended', durationMs: this.#durationMs(), seen });
+  }
+
+  /** Returns a run to the transport without spending an attempt. */
+  release(delayMs: number): void {
+    this.#commit({ status: 'released', durationMs: this.#durationMs(), delayMs });
+  }
+
+  /** Schedules a retry if the policy allows one, otherwise records terminal failure. */
+  retryOrFail(error: unknown, retry: ResolvedRetry | undefined, attempt: number): void {
     const delayMs = this.#nextDelayMs(error, retry, attempt);
     if (delayMs === undefined) {
-      this.giveUp(error);
+      this.fail(error);
       return;
     }
     this.#commit({ status: 'retry', durationMs: this.#durationMs(), delayMs, thrown: error });
     this.#host.logger.warn({ ...this.#logFields(error), delayMs }, 'attempt failed');
   }
 
-  giveUp(error: unknown): void {
-    this.#end({ status: 'failed', error: errorInfo(error) }, error);
+  /** Records terminal failure. @param info recorded error, if it differs from the thrown one */
+  fail(error: unknown, info: ErrorInfo = errorInfo(error)): void {
+    this.#end({ status: 'failed', error: info }, error);
     this.#host.logger.error(this.#logFields(error), `${this.#kind} failed`);
   }
 
@@ -71,20 +90,21 @@ export class Conclusion {
     try {
       return nextDelayMs(retry, attempt, error);
     } catch (retryIfError) {
-      this.#host.logger.error(this.#logFields(retryIfError), 'retryIf threw: no retry');
+      this.#host.logger.error(this.#logFields(retryIfError), 'retryIf threw, so the failure is terminal');
       return undefined;
     }
   }
 
-  #end(ending: Ending, thrown?: unknown): void {
+  #end(end: TerminalOutcome, thrown?: unknown, emits: readonly Envelope[] = []): void {
     const { envelope } = this.#delivery;
-    // Past the depth limit a follow-up would be deeper still.
-    const following = envelope.depth > maxDepth ? [] : followUps(this.#followUps, envelope, ending);
+    // Follow-ups of an event over the depth limit would be over it too.
+    const ending = envelope.depth > maxDepth ? [] : this.#host.addKeys(createFollowUps(this.#followUps, envelope, end));
+    const followUps = emits.length === 0 ? ending : [...emits, ...ending];
     const durationMs = this.#durationMs();
-    if (ending.status === 'failed') {
-      this.#commit({ status: 'failed', error: ending.error, durationMs, followUps: following, thrown });
+    if (end.status === 'failed') {
+      this.#commit({ status: 'failed', error: end.error, durationMs, followUps, thrown });
     } else {
-      this.#commit({ status: 'completed', result: ending.result, durationMs, followUps: following });
+      this.#commit({ status: 'completed', result: end.result, durationMs, followUps });
     }
   }
 
@@ -101,7 +121,7 @@ export class Conclusion {
   #logFields(err: unknown): object {
     const { envelope, attempt } = this.#delivery;
     return this.#kind === 'event'
-      ? { err, eventType: this.#name, eventId: envelope.id, attempt }
-      : { err, workflow: this.#name, runId: envelope.id, attempt };
+      ? { err, requestId: envelope.requestId, eventType: this.#name, eventId: envelope.id, attempt }
+      : { err, requestId: envelope.requestId, workflow: this.#name, runId: envelope.id, attempt };
   }
 }

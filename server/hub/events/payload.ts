@@ -3,11 +3,11 @@ import { formatPathSegment } from '../../format-path.js';
 import { PayloadNotJsonError, PayloadTooLargeError } from '../errors.js';
 
 /**
- * Writes a payload as JSON. Values with a `toJSON` (a `Date`, say) become what that returns, and
- * properties that are `undefined` are left out, as in any JSON; all else that JSON would change or
- * drop in silence is an error.
+ * Encodes a payload as JSON. As with `JSON.stringify`, values with a `toJSON` method (such as a `Date`) are replaced by
+ * its result, and properties that are `undefined` are omitted. Any other value that JSON would change or omit
+ * is an error.
  *
- * @param root how an error names the value, such as `payload`
+ * @param root name of the value in errors, such as `payload`
  * @throws {PayloadNotJsonError | PayloadTooLargeError}
  */
 export function encodePayload(payload: unknown, type: string, maxPayloadBytes: number, root = 'payload'): string {
@@ -17,13 +17,13 @@ export function encodePayload(payload: unknown, type: string, maxPayloadBytes: n
     if (flaw !== undefined) throw new PayloadNotJsonError(root + flaw.path, flaw.found);
     json = JSON.stringify(payload);
   } catch (error) {
-    // The stack ran out: on a payload thousands of levels deep.
+    // Stack overflow: the payload has thousands of levels.
     if (error instanceof RangeError) throw new PayloadNotJsonError(root, 'nested too deeply');
     if (error instanceof PayloadNotJsonError) throw error;
     // A getter or toJSON of the payload threw.
     throw new PayloadNotJsonError(root, `not readable (${messageOf(error)})`, { cause: error });
   }
-  // A UTF-16 unit is at most three bytes of UTF-8: most payloads need not be measured.
+  // One UTF-16 code unit is at most three bytes of UTF-8, so most payloads need no measuring.
   if (json.length * 3 > maxPayloadBytes) {
     const bytes = Buffer.byteLength(json);
     if (bytes > maxPayloadBytes) throw new PayloadTooLargeError(root, type, bytes, maxPayloadBytes);
@@ -32,7 +32,7 @@ export function encodePayload(payload: unknown, type: string, maxPayloadBytes: n
 }
 
 interface Flaw {
-  /** Where below the value that was looked at. */
+  /** Path below the inspected value. */
   readonly path: string;
   readonly found: string;
 }
@@ -61,7 +61,7 @@ function findFlawInObject(value: object, key: string, ancestors: object[]): Flaw
     const json: unknown = value.toJSON(key);
     if (json !== value) return findFlaw(json, key, ancestors);
   }
-  if (ancestors.includes(value)) return { path: '', found: 'a reference to an object around it' };
+  if (ancestors.includes(value)) return { path: '', found: 'a circular reference' };
   ancestors.push(value);
   const flaw = Array.isArray(value) ? findFlawInItems(value, ancestors) : findFlawInFields(value, ancestors);
   ancestors.pop();
@@ -79,7 +79,7 @@ function findFlawInItems(items: readonly unknown[], ancestors: object[]): Flaw |
 function findFlawInFields(value: object, ancestors: object[]): Flaw | undefined {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) {
-    // Map, Set, Error, RegExp, typed arrays ...: their content is not in their fields.
+    // JSON would lose the content of a Map, Set, Error, RegExp or typed array: it is not in their properties.
     const tag = Object.prototype.toString.call(value).slice('[object '.length, -1);
     if (tag !== 'Object') return { path: '', found: `of class ${tag}` };
   }

@@ -4,7 +4,7 @@ import { SchemaValidationError } from '../errors.js';
 import { testHub } from '../hub.fixture.js';
 
 describe('schema', () => {
-  it('rejects at emit, says what is wrong, and counts nothing', async () => {
+  it('rejects at emit with the issues, and counts nothing', async () => {
     const { hub } = testHub();
     const order = z.object({ items: z.array(z.object({ price: z.number() })) });
     const created = hub.event({ type: 'a', schema: order, handler: () => {} });
@@ -17,7 +17,7 @@ describe('schema', () => {
     expect(await hub.metrics('a')).toMatchObject({ received: 0, failed: 0 });
   });
 
-  it('gives the handler what the schema makes of the payload', async () => {
+  it('passes its output to the handler', async () => {
     const { hub, clock } = testHub();
     const seen: { at: Date; currency: string }[] = [];
     const created = hub.event({
@@ -31,7 +31,7 @@ describe('schema', () => {
     expect(seen).toEqual([{ at: new Date('2026-01-01'), currency: 'EUR' }]);
   });
 
-  it('awaits one that validates asynchronously', async () => {
+  it('may validate asynchronously', async () => {
     const { hub, clock } = testHub();
     hub.event({ type: 'a', schema: z.string().refine(async (text) => text !== 'bad'), handler: () => {} });
     await hub.start();
@@ -41,7 +41,7 @@ describe('schema', () => {
     expect(await hub.metrics('a')).toMatchObject({ received: 1, completed: 1 });
   });
 
-  it('checks again at receipt: a terminal failure without retry, its handler not run', async () => {
+  it('validates again before the handler, and fails without a retry', async () => {
     const { hub, clock } = testHub();
     let ran = 0;
     hub.event({ type: 'a', onSuccess: 'b', handler: () => ({ total: 'many' }) });
@@ -61,12 +61,12 @@ describe('schema', () => {
     expect(await hub.failures('b')).toMatchObject([
       {
         name: 'SchemaValidationError',
-        message: 'payload of "b" does not fit its schema: payload.total must be number',
+        message: 'payload of "b" does not match its schema: payload.total must be number',
       },
     ]);
   });
 
-  it('of JSON Schema is compiled at definition, so that a wrong one throws there', () => {
+  it('throws at registration if it is an invalid JSON Schema', () => {
     const { hub } = testHub();
     expect(() => hub.event({ type: 'a', schema: { type: 'objekt' } })).toThrow('schema of event "a" is not valid');
   });

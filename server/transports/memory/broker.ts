@@ -8,6 +8,8 @@ import type { Envelope, Receipt, RunRecord, Subscription, TypeCounts } from '../
 import { ConsumerGroup, type GroupHost } from './consumer-group.js';
 import { DedupeWindow } from './dedupe-window.js';
 import { RevisionCounter } from './revision-counter.js';
+import { RunWaits } from './run-waits.js';
+import { ScheduleTable } from './schedule-table.js';
 import { latestFailures, minuteOf, sumMetrics, type TypeStats } from './type-stats.js';
 
 const maxDedupeIdsPerType = 1_000_000;
@@ -23,18 +25,22 @@ export class Broker implements GroupHost {
   readonly clock: Clock;
   readonly maxDeadLetters: number;
   readonly revision: RevisionCounter = new RevisionCounter();
+  readonly waits: RunWaits;
   readonly #maxPending: number;
   readonly #id = randomUUID().slice(0, 8);
   readonly #groups = new Map<string, ConsumerGroup>();
   readonly #routes = new Map<string, Route>();
   readonly #dedupe = new Map<string, DedupeWindow>();
+  readonly schedules: ScheduleTable;
   readonly #descriptions = new Map<object, () => string>();
   #pending = 0;
 
   constructor(clock: Clock, { maxPending, maxDeadLetters }: { maxPending: number; maxDeadLetters: number }) {
     this.clock = clock;
+    this.waits = new RunWaits(clock);
     this.#maxPending = maxPending;
     this.maxDeadLetters = maxDeadLetters;
+    this.schedules = new ScheduleTable(clock, this.revision);
   }
 
   group(service: string): ConsumerGroup {
@@ -64,6 +70,7 @@ export class Broker implements GroupHost {
 
   leave(connection: object): void {
     this.#descriptions.delete(connection);
+    this.schedules.close(connection);
     this.revision.increment();
   }
 
@@ -80,8 +87,18 @@ export class Broker implements GroupHost {
   /** Follow-ups are accepted even past `maxPending`: the outcome is already recorded. */
   recordEnd(followUps: readonly Envelope[], from: ConsumerGroup): void {
     this.#pending -= 1;
+    this.acceptEmits(followUps, from);
+  }
+
+  acceptEmits(envelopes: readonly Envelope[], from: ConsumerGroup): void {
+    if (envelopes.length === 0) return;
     const now = this.clock.now();
-    for (const envelope of followUps) this.#accept(envelope, from, now);
+    for (const envelope of envelopes) this.#publishOne(envelope, from, now);
+  }
+
+  acceptChild(envelope: Envelope, group: ConsumerGroup): void {
+    this.#pending += 1;
+    group.accept(envelope, this.clock.now());
   }
 
   /** Accepts the event of a dead letter of the group again; `false` if there is no such dead letter. */
@@ -136,7 +153,11 @@ export class Broker implements GroupHost {
     for (const envelope of envelopes) {
       if (this.#findDuplicate(envelope, now) !== undefined) continue;
       const route = this.#routes.get(envelope.type);
-      room -= route === undefined ? 0 : route.handlers.size + route.triggers.size;
+      if (route !== undefined) {
+        room -= route.handlers.size + route.triggers.size;
+        // A debounced event needs no room, which matters only if there is too little.
+        if (room < 0) for (const group of route.handlers) if (group.debounces(envelope)) room += 1;
+      }
       if (room < 0) throw this.#maxPendingReached();
       if (envelope.dedupe !== undefined && !this.#dedupeWindow(envelope.type).hasRoom(envelopes.length, now)) {
         throw new BackpressureError(`deduplication ids of ${quote(envelope.type)}`, `${maxDedupeIdsPerType}`);
@@ -158,24 +179,34 @@ export class Broker implements GroupHost {
     }
     const { dedupe, type, id } = envelope;
     if (dedupe !== undefined) this.#dedupeWindow(type).remember(dedupe.id, id, now + dedupe.windowMs);
-    this.#accept(envelope, from, now);
-    return { id: envelope.id, deduplicated: false };
+    const waitingId = this.#accept(envelope, from, now);
+    return { id: waitingId ?? envelope.id, deduplicated: waitingId !== undefined };
   }
 
-  #accept(envelope: Envelope, from: ConsumerGroup, now: number): void {
+  /** Returns the id of the waiting event if every group debounced the event. */
+  #accept(envelope: Envelope, from: ConsumerGroup, now: number): string | undefined {
     const route = this.#routes.get(envelope.type);
     if (route === undefined || route.handlers.size === 0) {
       const { stats } = from.queue(envelope.type);
       stats.countReceived(now);
       stats.countCompleted(now);
     }
-    if (route === undefined) return;
-    this.#pending += route.handlers.size + route.triggers.size;
-    for (const group of route.handlers) group.accept(envelope, now);
+    this.waits.resolveByEvent(envelope);
+    if (route === undefined) return undefined;
+    let accepted = route.triggers.size;
+    let waitingId: string | undefined;
+    for (const group of route.handlers) {
+      const debouncedBy = group.accept(envelope, now);
+      if (debouncedBy === undefined) accepted += 1;
+      else waitingId ??= debouncedBy;
+    }
+    this.#pending += accepted;
     for (const { group, type, idSuffix } of route.triggers.values()) {
       const { id, depth } = envelope;
-      group.accept({ ...envelope, id: id + idSuffix, type, depth: depth + 1, dedupe: undefined }, now);
+      const triggered = { id: id + idSuffix, type, depth: depth + 1, dedupe: undefined, key: undefined, causeId: id };
+      group.accept({ ...envelope, ...triggered }, now);
     }
+    return accepted === 0 ? waitingId : undefined;
   }
 
   #route(type: string): Route {

@@ -1,11 +1,12 @@
 import type { Clock } from '../clock.js';
 import { ShutdownError } from '../errors.js';
-import type { ConsumeOptions, Envelope, Outcome } from '../transport.js';
+import type { ConsumeOptions, Envelope, Outcome, RunWait } from '../transport.js';
 import { Dispatcher } from './dispatcher.js';
-import type { Entry } from './entry.js';
+import type { Entry, StoredWait, WaitOwner } from './entry.js';
 import { GroupConsumer } from './group-consumer.js';
 import type { MemoryDelivery, OutcomeSink } from './memory-delivery.js';
 import type { RevisionCounter } from './revision-counter.js';
+import type { RunWaits } from './run-waits.js';
 import { TypeQueue } from './type-queue.js';
 
 /** The part of the broker that a consumer group uses. */
@@ -13,16 +14,23 @@ export interface GroupHost {
   readonly clock: Clock;
   readonly maxDeadLetters: number;
   readonly revision: RevisionCounter;
+  readonly waits: RunWaits;
   /** Counts one event as no longer pending and accepts its follow-ups. */
   recordEnd(followUps: readonly Envelope[], from: ConsumerGroup): void;
+  /** Accepts the events that a step emitted. */
+  acceptEmits(envelopes: readonly Envelope[], from: ConsumerGroup): void;
+  /** Accepts a child run for the group alone. */
+  acceptChild(envelope: Envelope, group: ConsumerGroup): void;
 }
 
 /** All hubs of one service: accepts events for them and records the outcomes. */
-export class ConsumerGroup implements OutcomeSink {
+export class ConsumerGroup implements OutcomeSink, WaitOwner {
   readonly service: string;
   readonly #host: GroupHost;
   readonly #queues = new Map<string, TypeQueue>();
   readonly #dispatcher: Dispatcher;
+  // Built by the first cancellation: an index of all pending events costs more than those that never cancel should pay.
+  #byId: Map<string, Entry> | undefined;
 
   constructor(service: string, host: GroupHost) {
     this.service = service;
@@ -33,7 +41,9 @@ export class ConsumerGroup implements OutcomeSink {
   queue(type: string): TypeQueue {
     let queue = this.#queues.get(type);
     if (queue === undefined) {
-      queue = new TypeQueue(type, this.#host.maxDeadLetters, this.#host.revision);
+      queue = new TypeQueue(type, this.#host.maxDeadLetters, this.#host.revision, (wait) =>
+        this.#host.waits.resolveByTime(wait),
+      );
       this.#queues.set(type, queue);
     }
     return queue;
@@ -68,11 +78,26 @@ export class ConsumerGroup implements OutcomeSink {
     });
   }
 
-  accept(envelope: Envelope, now: number): void {
+  /** Accepts an event, or debounces it. Returns the id of the event that waits in the debounce window. */
+  accept(envelope: Envelope, now: number): string | undefined {
     const queue = this.queue(envelope.type);
-    const entry = admit(queue, envelope, queue.runs === undefined ? undefined : new Map(), now);
-    if (envelope.delayMs > 0) this.#enqueueDelayed(queue, entry, envelope.delayMs);
+    const monotonic = this.#host.clock.monotonic();
+    const debounced = queue.debounce(envelope, monotonic);
+    if (debounced !== undefined) {
+      this.#dispatcher.serveAt(queue, debounced.dueAt);
+      return debounced.entry.envelope.id;
+    }
+    const entry = this.#admit(queue, envelope, queue.runs === undefined ? undefined : new Map(), now);
+    const windowEnd = queue.openWindow(entry, monotonic);
+    if (windowEnd !== undefined) this.#enqueueDelayed(queue, entry, windowEnd - monotonic);
+    else if (envelope.delayMs > 0) this.#enqueueDelayed(queue, entry, envelope.delayMs);
     else this.#enqueue(queue, entry);
+    return undefined;
+  }
+
+  /** Returns whether `accept` would debounce the event, so that it needs no room. */
+  debounces(envelope: Envelope): boolean {
+    return this.findQueue(envelope.type)?.hasWindow(envelope) === true;
   }
 
   hasDeadLetter(id: string): boolean {
@@ -85,27 +110,110 @@ export class ConsumerGroup implements OutcomeSink {
     const dead = queue?.deadLetters.take(id);
     if (queue === undefined || dead === undefined) return;
     const { envelope, checkpoints } = dead;
-    this.#enqueue(queue, admit(queue, { ...envelope, replays: envelope.replays + 1 }, checkpoints, now));
+    this.#enqueue(queue, this.#admit(queue, { ...envelope, replays: envelope.replays + 1 }, checkpoints, now));
   }
 
   record(delivery: MemoryDelivery, outcome: Outcome): void {
     const { queue, entry } = delivery;
     delivery.release();
-    if (outcome.status === 'failed') queue.deadLetters.add(entry, outcome.error, this.#host.clock.now());
+    if (outcome.status === 'failed' && outcome.cancelled !== true)
+      queue.deadLetters.add(entry, outcome.error, this.#host.clock.now());
     this.#conclude(queue, entry, outcome);
   }
 
-  /** Ends a waiting or running run of the type without a dead letter. */
+  emit(envelopes: readonly Envelope[]): void {
+    this.#host.acceptEmits(envelopes, this);
+  }
+
+  wait({ queue, entry }: MemoryDelivery, waits: readonly RunWait[]): void {
+    for (const wait of waits) {
+      const stored = this.#host.waits.add(wait, this, entry);
+      if (stored === undefined) continue;
+      if (wait.isRetry === true) queue.stats.countRetried();
+      if (wait.delayMs !== undefined) {
+        const dueAt = this.#host.clock.monotonic() + wait.delayMs;
+        stored.timer = queue.addTimer(stored, dueAt);
+        this.#dispatcher.serveAt(queue, dueAt);
+      }
+      if (wait.run !== undefined) this.#host.acceptChild(wait.run, this);
+    }
+    queue.stats.markChanged();
+  }
+
+  recorded(entry: Entry, key: string, value: string): void {
+    const queue = this.queue(entry.envelope.type);
+    queue.stats.markChanged();
+    if (entry.lease !== undefined) entry.lease.recorded(key, value);
+    else if (entry.isSuspended) this.#resume(queue, entry);
+  }
+
+  cancelTimer({ entry, timer }: StoredWait): void {
+    if (timer !== undefined) this.queue(entry.envelope.type).removeTimer(timer);
+  }
+
+  /** Ends a waiting, suspended or running run of the type, and its child runs, without a dead letter. */
   endRun(type: string, entry: Entry, outcome: Outcome, reason: Error): void {
     const queue = this.queue(type);
     const { lease } = entry;
-    if (lease === undefined) {
-      queue.remove(entry);
-    } else {
+    if (lease !== undefined) {
       lease.release();
       lease.revoke(reason);
+    } else if (entry.isSuspended) {
+      entry.isSuspended = false;
+      queue.stats.countSuspended(-1);
+    } else {
+      queue.remove(entry, this.#host.clock.monotonic());
     }
+    const waits = this.#host.waits.drop(entry);
     this.#conclude(queue, entry, outcome);
+    if (outcome.status === 'failed') for (const wait of waits) this.#endChild(wait, outcome, reason);
+  }
+
+  #endChild({ wait }: StoredWait, { error }: Extract<Outcome, { status: 'failed' }>, reason: Error): void {
+    if (wait.run === undefined) return;
+    const { type, id } = wait.run;
+    const entry = this.#queues.get(type)?.runs?.entry(id);
+    if (entry === undefined || entry.ended) return;
+    this.endRun(
+      type,
+      entry,
+      { status: 'failed', cancelled: true, durationMs: 0, error, followUps: wait.onCancel ?? [] },
+      reason,
+    );
+  }
+
+  #resume(queue: TypeQueue, entry: Entry): void {
+    entry.isSuspended = false;
+    queue.stats.countSuspended(-1);
+    this.#enqueue(queue, entry);
+  }
+
+  #suspend(queue: TypeQueue, entry: Entry, seen: number): void {
+    if ((entry.checkpoints?.size ?? 0) > seen) {
+      this.#enqueue(queue, entry);
+      return;
+    }
+    entry.isSuspended = true;
+    queue.stats.countSuspended(1);
+  }
+
+  /** Ends an event that waits; `false` if no event with this id does. */
+  cancel(id: string, conclude: (envelope: Envelope) => Outcome): boolean {
+    const entry = this.#pendingById().get(id);
+    if (entry === undefined || entry.lease !== undefined || entry.isSuspended) return false;
+    const queue = this.queue(entry.envelope.type);
+    queue.remove(entry, this.#host.clock.monotonic());
+    this.#conclude(queue, entry, conclude(entry.envelope));
+    return true;
+  }
+
+  #pendingById(): Map<string, Entry> {
+    if (this.#byId !== undefined) return this.#byId;
+    this.#byId = new Map();
+    const running = this.#dispatcher.running();
+    const waiting = [...this.#queues.values()].flatMap((queue) => [...queue.pending()]);
+    for (const entry of [...waiting, ...running]) this.#byId.set(entry.envelope.id, entry);
+    return this.#byId;
   }
 
   #queueOfDeadLetter(id: string): TypeQueue | undefined {
@@ -117,19 +225,45 @@ export class ConsumerGroup implements OutcomeSink {
     const { envelope, attempt } = entry;
     const { stats } = queue;
     const now = this.#host.clock.now();
-    stats.durations.add(outcome.durationMs);
+    if (outcome.status === 'suspended') {
+      this.#suspend(queue, entry, outcome.seen);
+      this.#dispatcher.serve(queue);
+      return;
+    }
+    if (outcome.status === 'released') {
+      this.#enqueueDelayed(queue, entry, outcome.delayMs);
+      this.#dispatcher.serve(queue);
+      return;
+    }
+    const isCancelled = outcome.status === 'failed' && outcome.cancelled === true;
+    if (!isCancelled) stats.durations.add(outcome.durationMs);
     if (outcome.status === 'retry') {
       entry.attempt += 1;
       stats.countRetried();
       this.#enqueueDelayed(queue, entry, outcome.delayMs);
     } else {
       entry.ended = true;
-      if (outcome.status === 'completed') stats.countCompleted(now);
+      this.#byId?.delete(envelope.id);
+      queue.releaseKey(entry, this.#host.clock.monotonic());
+      if (isCancelled) stats.countCancelled();
+      else if (outcome.status === 'completed') stats.countCompleted(now);
       else stats.countFailed(now, envelope.id, attempt, outcome.error);
+      this.#host.waits.drop(entry);
       queue.runs?.end(envelope.id, outcome, now);
       this.#host.recordEnd(outcome.followUps, this);
+      this.#resolveParent(envelope, outcome);
     }
     this.#dispatcher.serve(queue);
+  }
+
+  #resolveParent({ id, parent }: Envelope, outcome: Extract<Outcome, { status: 'completed' | 'failed' }>): void {
+    if (parent === undefined) return;
+    const end =
+      outcome.status === 'completed'
+        ? `"status":"completed","result":${outcome.result ?? 'null'}`
+        : `"status":"failed","error":${JSON.stringify(outcome.error)}`;
+    const entry = this.#queues.get(parent.type)?.runs?.entry(parent.id);
+    this.#host.waits.resolveByRun(entry, parent.wait, id, end);
   }
 
   #enqueue(queue: TypeQueue, entry: Entry): void {
@@ -164,11 +298,21 @@ export class ConsumerGroup implements OutcomeSink {
     for (const delivery of running) delivery.revoke(new ShutdownError());
     return running.length;
   }
-}
 
-function admit(queue: TypeQueue, envelope: Envelope, checkpoints: Entry['checkpoints'], now: number): Entry {
-  const entry: Entry = { envelope, attempt: 1, ended: false, lease: undefined, checkpoints };
-  queue.runs?.accept(entry, now);
-  queue.stats.countReceived(now);
-  return entry;
+  #admit(queue: TypeQueue, envelope: Envelope, checkpoints: Entry['checkpoints'], now: number): Entry {
+    const entry: Entry = {
+      envelope,
+      attempt: 1,
+      ended: false,
+      lease: undefined,
+      holdsKey: false,
+      checkpoints,
+      waits: undefined,
+      isSuspended: false,
+    };
+    this.#byId?.set(envelope.id, entry);
+    queue.runs?.accept(entry, now);
+    queue.stats.countReceived(now);
+    return entry;
+  }
 }

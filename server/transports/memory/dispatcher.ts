@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../clock.js';
+import type { Entry } from './entry.js';
 import type { GroupConsumer } from './group-consumer.js';
 import { MemoryDelivery, type OutcomeSink } from './memory-delivery.js';
 import { DelayQueue } from './queues/delay-queue.js';
@@ -61,6 +62,11 @@ export class Dispatcher {
     this.#requestPump();
   }
 
+  /** Returns the entries that are running. */
+  running(): readonly Entry[] {
+    return this.#consumers.flatMap((consumer) => consumer.running().map(({ entry }) => entry));
+  }
+
   #wakeQueue(queue: TypeQueue, at: number): void {
     if (at >= queue.wakeAt) return;
     queue.wakeAt = at;
@@ -68,7 +74,7 @@ export class Dispatcher {
   }
 
   #list(queue: TypeQueue): void {
-    if (queue.listed || !queue.hasWaiting || !this.#isHandled(queue.type)) return;
+    if (queue.listed || !queue.hasReady || !this.#isHandled(queue.type)) return;
     queue.listed = true;
     (queue.hasOwnLimits ? this.#ownTurn : this.#sharedTurn).push(queue);
   }
@@ -105,7 +111,7 @@ export class Dispatcher {
     for (let queue = this.#wakes.shift(now); queue !== undefined; queue = this.#wakes.shift(now)) {
       queue.wakeAt = Number.POSITIVE_INFINITY;
       queue.promoteDue(now);
-      if (queue.nextDueAt !== undefined) this.#wakeQueue(queue, queue.nextDueAt);
+      this.#wakeQueue(queue, queue.nextWakeAt);
       this.#list(queue);
     }
   }
@@ -133,9 +139,10 @@ export class Dispatcher {
       const consumer = this.#consumerFor(queue);
       if (consumer === undefined) {
         this.#list(queue);
-      } else if (queue.hasWaiting && this.#isOpen(queue)) {
+      } else if (queue.hasReady && this.#isOpen(queue)) {
         this.#leftInSlice -= 1;
         this.#start(queue, consumer);
+        this.#wakeQueue(queue, queue.nextWakeAt);
         this.#list(queue);
         return true;
       }

@@ -3,6 +3,7 @@ import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import { type Clock, systemClock } from '../clock.js';
 import type { KeyValueStore } from '../key-value-store.js';
 import { defaultMaxDeadLetters } from '../limits.js';
+import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
 import type { EventMetrics, FailureRecord } from '../stats.js';
 import type {
   CloseResult,
@@ -104,11 +105,14 @@ class MemoryTransportManager implements TransportManager {
       registered: this.#broker.descriptions,
       counts: types.map((type) => this.#broker.counts(type)),
       runs: runTypes.map((type) => this.#broker.runs(type, runLimit)),
+      schedules: this.#broker.schedules.records(),
     };
   }
 
   async run(type: string, id: string): Promise<RunRecord | undefined> {
-    return this.#runLog(type)?.record(id, this.service);
+    const log = this.#runLog(type);
+    log?.evict(this.clock.now());
+    return log?.record(id, this.service);
   }
 
   async runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined> {
@@ -121,6 +125,24 @@ class MemoryTransportManager implements TransportManager {
     if (entry.ended) return 'already';
     this.#group.endRun(type, entry, outcome, reason);
     return 'ok';
+  }
+
+  async cancel(id: string, conclude: (envelope: Envelope) => Outcome): Promise<boolean> {
+    return this.#group.cancel(id, conclude);
+  }
+
+  async schedules(): Promise<readonly ScheduleRecord[]> {
+    return this.#broker.schedules.records();
+  }
+
+  async openSchedules(openings: readonly ScheduleOpening[]): Promise<boolean> {
+    return this.#broker.schedules.open(this.service, this, openings);
+  }
+
+  async claim(claim: ScheduleClaim): Promise<ClaimResult> {
+    return this.#broker.schedules.claim(this.service, this, claim, () =>
+      this.#broker.publish(claim.events, this.#group),
+    );
   }
 
   async registered(): Promise<readonly string[]> {

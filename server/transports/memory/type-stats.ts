@@ -15,7 +15,9 @@ export class TypeStats {
   received = 0;
   completed = 0;
   failed = 0;
+  cancelled = 0;
   active = 0;
+  suspended = 0;
   retried = 0;
   deduplicated = 0;
   lastReceivedAt: number | undefined;
@@ -55,6 +57,12 @@ export class TypeStats {
     this.markChanged();
   }
 
+  /** Counts a run as suspended (1) or no longer so (-1). */
+  countSuspended(change: 1 | -1): void {
+    this.suspended += change;
+    this.markChanged();
+  }
+
   countRetried(): void {
     this.retried += 1;
     this.markChanged();
@@ -72,6 +80,12 @@ export class TypeStats {
     this.#countInMinute(now, 3);
     this.failures.unshift({ id, at: now, attempt, name, message });
     if (this.failures.length > keptFailures) this.failures.pop();
+    this.markChanged();
+  }
+
+  countCancelled(): void {
+    this.failed += 1;
+    this.cancelled += 1;
     this.markChanged();
   }
 

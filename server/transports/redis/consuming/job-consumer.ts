@@ -1,0 +1,220 @@
+import type { Redis } from 'ioredis';
+import { CrashLoopError, LeaseLostError, ShutdownError } from '../../errors.js';
+import type { Logger } from '../../logger.js';
+import type { ConsumeOptions, Subscription } from '../../transport.js';
+import type { CommandClient } from '../connection/command-client.js';
+import { loadBullmq } from '../connection/optional-dependencies.js';
+import { consumedQueues } from '../membership/subscription-table.js';
+import { serviceTypeOf } from '../names.js';
+import type { Lease } from '../outcomes/lease.js';
+import type { LeaseRecorder } from '../outcomes/lease-recorder.js';
+import { decodeEnvelope } from '../publishing/envelope-codec.js';
+import { readCheckpoints } from '../reading/runs.js';
+import type { RedisSettings } from '../redis-options.js';
+import { redisKey } from '../scripts/keys.js';
+import { readNumber, readOptional } from '../scripts/reply.js';
+import { countCrashScript, noteStartScript } from './crash-scripts.js';
+import { RedisDelivery } from './redis-delivery.js';
+import { releaseJobsScript } from './release-jobs-script.js';
+import { requeueJobScript } from './requeue-job-script.js';
+import { type Job, WorkerQueue } from './worker-queue.js';
+
+// A job whose type this process does not handle waits for another process of the service to take it.
+const requeueDelayMs = 50;
+// A job on its last attempt before the crash limit waits for another such job to end.
+const lastChanceDelayMs = 200;
+const maxTimeoutMs = 2 ** 31 - 1;
+
+/** Parts that a consumer shares with the other parts of its connection. */
+export interface JobConsumerParts {
+  readonly service: string;
+  readonly settings: RedisSettings;
+  readonly logger: Logger;
+  readonly commands: CommandClient;
+  readonly connection: Redis;
+  readonly recorder: LeaseRecorder;
+}
+
+/** Takes jobs from the worker queues of a service and passes them on as deliveries. */
+export class JobConsumer {
+  readonly #parts: JobConsumerParts;
+  readonly #options: ConsumeOptions;
+  readonly #subscriptions: ReadonlyMap<string, Subscription>;
+  #queues: readonly WorkerQueue[] = [];
+  #isClosing = false;
+  #isLastChanceRunning = false;
+
+  constructor(parts: JobConsumerParts, options: ConsumeOptions) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#subscriptions = new Map(options.subscriptions.map((subscription) => [subscription.type, subscription]));
+  }
+
+  /**
+   * @param filledQueues queues of the service that hold jobs: a type may have had another queue before
+   * @throws {UnsupportedVersionError | MissingPackageError}
+   */
+  async start(filledQueues: readonly string[]): Promise<void> {
+    const { service, settings, connection, logger } = this.#parts;
+    const bullmq = await loadBullmq();
+    this.#queues = consumedQueues(service, this.#options, filledQueues).map((queueSettings) => {
+      const queue = new WorkerQueue(queueSettings, bullmq, connection, settings, (from, job) =>
+        this.#handle(from, job),
+      );
+      queue.onError((error) =>
+        logger.warn({ err: error, queue: queueSettings.name }, 'worker error; the worker retries'),
+      );
+      queue.onLeasesLost((jobIds) => {
+        for (const jobId of jobIds) queue.deliveries.get(jobId)?.revoke(new LeaseLostError());
+      });
+      return queue;
+    });
+    await Promise.all(this.#queues.map((queue) => queue.start()));
+  }
+
+  /** Returns the delivery of a job that runs in this process. */
+  find(serviceType: string, jobId: string): RedisDelivery | undefined {
+    for (const { deliveries } of this.#queues) {
+      const delivery = deliveries.get(jobId);
+      if (delivery?.lease.serviceType === serviceType) return delivery;
+    }
+    return undefined;
+  }
+
+  /** Waits for running deliveries, then releases the rest; returns the number of released ones. */
+  async close(drainMs: number): Promise<number> {
+    this.#isClosing = true;
+    await Promise.all(this.#queues.map((queue) => queue.pause()));
+    await this.#drained(drainMs);
+    const released = await Promise.all(this.#queues.map((queue) => this.#interrupt(queue)));
+    const { settings, connection, logger } = this.#parts;
+    // A queue closes when Redis has replied to its last commands, commits included: without Redis, never.
+    const ends = [...this.#queues.map((queue) => queue.close()), ...this.#running().map(({ finished }) => finished)];
+    await within(
+      settings.emitTimeoutMs,
+      Promise.all(ends).catch((error: unknown) => {
+        logger.warn({ err: error }, 'a worker did not close cleanly');
+      }),
+    );
+    connection.disconnect();
+    // A worker that was about to take a job may have consumed the marker that wakes other workers.
+    await Promise.all(this.#queues.map((queue) => this.#release(queue, [])));
+    return released.reduce((sum, count) => sum + count, 0);
+  }
+
+  async #handle(queue: WorkerQueue, job: Job): Promise<void> {
+    const subscription = this.#subscriptions.get(job.type);
+    if (this.#isClosing) {
+      await this.#release(queue, [job.id, job.token]);
+    } else if (subscription === undefined) {
+      await this.#requeue(queue, job, requeueDelayMs);
+    } else if (job.losses === 0) {
+      await this.#deliver(queue, job, subscription);
+    } else {
+      await this.#redeliver(queue, job, subscription);
+    }
+  }
+
+  /**
+   * Delivers a job that a process lost. A process that dies loses all jobs that it runs, and nothing shows which of
+   * them was the cause. Jobs on their last chance run one at a time, so that the cause does not fail others with it.
+   */
+  async #redeliver(queue: WorkerQueue, job: Job, subscription: Subscription): Promise<void> {
+    const { settings, connection } = this.#parts;
+    const reply = await countCrashScript.run(connection, settings.prefix, [queue.key, job.id, job.token]);
+    const crashes = readOptional(reply, readNumber);
+    if (crashes === undefined) return;
+    if (crashes >= settings.maxCrashes) {
+      await this.#deliver(queue, job, subscription, new CrashLoopError(job.type, crashes));
+    } else if (crashes < settings.maxCrashes - 1) {
+      await this.#deliver(queue, job, subscription);
+    } else if (this.#isLastChanceRunning) {
+      await this.#requeue(queue, job, lastChanceDelayMs);
+    } else {
+      this.#isLastChanceRunning = true;
+      await this.#deliver(queue, job, subscription).finally(() => {
+        this.#isLastChanceRunning = false;
+      });
+    }
+  }
+
+  async #requeue(queue: WorkerQueue, job: Job, delayMs: number): Promise<void> {
+    const { settings, connection } = this.#parts;
+    await requeueJobScript.run(connection, settings.prefix, [queue.key, job.id, job.token, delayMs]);
+  }
+
+  async #deliver(
+    queue: WorkerQueue,
+    job: Job,
+    { type, keepsRuns = false }: Subscription,
+    refusal?: CrashLoopError,
+  ): Promise<void> {
+    const { service, recorder } = this.#parts;
+    const serviceType = serviceTypeOf(service, type);
+    const lease: Lease = { queue: queue.key, jobId: job.id, token: job.token, serviceType, keepsRuns };
+    const delivery = new RedisDelivery(lease, recorder, {
+      envelope: decodeEnvelope(job.id, type, job.data),
+      attempt: job.attemptsMade + 1,
+      checkpoints: keepsRuns ? await this.#checkpoints(serviceType, job.id) : new Map(),
+      refusal,
+    });
+    queue.deliveries.set(job.id, delivery);
+    if (job.losses > 0 && refusal === undefined) this.#noteStart(queue, job);
+    void delivery.finished.then(() => {
+      if (queue.deliveries.get(job.id) === delivery) queue.deliveries.delete(job.id);
+    });
+    this.#options.onDelivery(delivery);
+    await delivery.slotFree;
+  }
+
+  /** Does not wait for the reply: Redis receives the note before the handler can end its process. */
+  #noteStart(queue: WorkerQueue, job: Job): void {
+    const { settings, connection, logger } = this.#parts;
+    noteStartScript.runInFull(connection, settings.prefix, [queue.key, job.id, job.token]).catch((error: unknown) => {
+      logger.warn({ err: error, eventType: job.type }, 'could not note that a handler starts');
+    });
+  }
+
+  async #checkpoints(serviceType: string, jobId: string): Promise<ReadonlyMap<string, string>> {
+    const { settings, connection } = this.#parts;
+    const hash = await connection.hgetall(redisKey(settings.prefix, 'run', serviceType, jobId, 'checkpoints'));
+    return readCheckpoints(new Map(Object.entries(hash)));
+  }
+
+  async #drained(drainMs: number): Promise<void> {
+    if (drainMs > 0) await within(drainMs, Promise.all(this.#running().map(({ finished }) => finished)));
+  }
+
+  #running(): readonly RedisDelivery[] {
+    return this.#queues.flatMap(({ deliveries }) => [...deliveries.values()]);
+  }
+
+  async #interrupt(queue: WorkerQueue): Promise<number> {
+    const running = [...queue.deliveries.values()];
+    const released = await this.#release(
+      queue,
+      running.flatMap(({ lease }) => [lease.jobId, lease.token]),
+    );
+    for (const delivery of running) delivery.revoke(new ShutdownError());
+    return released;
+  }
+
+  async #release(queue: WorkerQueue, jobsAndTokens: readonly string[]): Promise<number> {
+    const { commands, logger } = this.#parts;
+    try {
+      return readNumber(await commands.runScript(releaseJobsScript, [queue.key, ...jobsAndTokens]));
+    } catch (error) {
+      logger.warn({ err: error }, 'could not release events; other processes take them when their locks expire');
+      return 0;
+    }
+  }
+}
+
+async function within(ms: number, done: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, Math.min(ms, maxTimeoutMs));
+  });
+  await Promise.race([done, deadline]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,74 @@
+import { keptFailures, keptRuns } from '../../limits.js';
+import { acceptance } from '../publishing/acceptance.js';
+import { LuaFragment } from '../scripts/lua-fragment.js';
+import { leases } from '../scripts/queue-moves.js';
+
+/**
+ * Ends of attempts: `takeOutcome()` reads what `outcomeArguments` writes, `endAttempt(...)` records an outcome with its
+ * follow-ups, `endJob(...)` only ends the event, `announceEnd(...)` wakes those who wait for the end of a run.
+ */
+export const attemptEnds: LuaFragment = new LuaFragment(
+  `
+local function takeOutcome()
+  local outcome = { status = take(), attempt = takeNumber(), bucket = take(), durationMs = takeNumber() }
+  if outcome.status == 'retry' then
+    outcome.delayMs = takeNumber()
+    return outcome
+  end
+  outcome.value = take()
+  outcome.followUps = {}
+  for index = 1, takeNumber() do outcome.followUps[index] = takeEnvelope() end
+  return outcome
+end
+
+local keptRuns = ${keptRuns}
+local function endRun(serviceType, id, outcome)
+  call('HSET', key('run', serviceType, id), 'status', outcome.status, 'endedAt', now, 'value', outcome.value)
+  local ended = key('ended', serviceType)
+  call('LPUSH', ended, id)
+  for _, oldest in ipairs(call('LRANGE', ended, keptRuns, -1)) do
+    call('DEL', key('run', serviceType, oldest), key('run', serviceType, oldest, 'checkpoints'))
+    call('ZREM', key('runs', serviceType), oldest)
+  end
+  call('LTRIM', ended, 0, keptRuns - 1)
+end
+
+local function announceEnd(serviceType, id, reason)
+  call('PUBLISH', key('run-ends'), cjson.encode({ serviceType = serviceType, id = id, reason = reason }))
+end
+
+local function endJob(queue, id, serviceType, keepsRuns, outcome)
+  call('DEL', queue .. id)
+  call('ZREM', queue .. 'delayed', id)
+  call('ZREM', queue .. 'prioritized', id)
+  local changed = changesOf(serviceType)
+  changed[outcome.status] = changed[outcome.status] + 1
+  if outcome.status == 'failed' then
+    local failures = key('failures', serviceType)
+    call('LPUSH', failures, cjson.encode({ id = id, at = now, attempt = outcome.attempt, error = outcome.value }))
+    call('LTRIM', failures, 0, ${keptFailures - 1})
+  end
+  if keepsRuns then endRun(serviceType, id, outcome) end
+end
+
+local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
+  endLease(queue, id)
+  local changed = changesOf(serviceType)
+  changed.buckets[outcome.bucket] = (changed.buckets[outcome.bucket] or 0) + 1
+  changed.longest = math.max(changed.longest, outcome.durationMs)
+  if outcome.status == 'retry' then
+    changed.retried = changed.retried + 1
+    call('HINCRBY', queue .. id, 'atm', 1)
+    clearCrashes(queue, id)
+    if keepsRuns then call('HINCRBY', key('run', serviceType, id), 'attempt', 1) end
+    enqueueLater(queue, id, outcome.delayMs)
+  else
+    endJob(queue, id, serviceType, keepsRuns, outcome)
+    for _, envelope in ipairs(outcome.followUps) do accept(envelope) end
+  end
+  -- A worker that found the queue at its concurrency limit waits for this slot.
+  if call('HEXISTS', queue .. 'meta', 'concurrency') == 1 then wakeWorker(queue) end
+end
+`,
+  [acceptance, leases],
+);

@@ -1,0 +1,17 @@
+import type { ScriptArgument } from '../scripts/script.js';
+
+/** Lease of a job to this process. */
+export interface Lease {
+  /** Prefix of the keys of the job's queue. */
+  readonly queue: string;
+  readonly jobId: string;
+  /** Value of the job's lock while the lease lasts; `''` after its end. */
+  readonly token: string;
+  readonly serviceType: string;
+  readonly keepsRuns: boolean;
+}
+
+/** Returns a lease as arguments of a script. */
+export function leaseArguments({ queue, jobId, token, serviceType }: Lease): ScriptArgument[] {
+  return [queue, jobId, token, serviceType];
+}

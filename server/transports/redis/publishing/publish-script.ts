@@ -1,0 +1,46 @@
+import { counters } from '../scripts/counters.js';
+import { prelude } from '../scripts/prelude.js';
+import { Script } from '../scripts/script.js';
+import { acceptance } from './acceptance.js';
+
+export const publishScript: Script = new Script({
+  purpose:
+    'Accepts envelopes, all of them or none. Repeated with the same token it returns the same and changes nothing.',
+  argv: 'token, milliseconds to remember it, number of envelopes, (envelope, dedupe id or empty, window in ms)...',
+  reply: 'for each envelope the id of the earlier event if it is a duplicate, else an empty string',
+  includes: [prelude, counters, acceptance],
+  lua: `
+local executed, rememberMs = key('executed', take()), take()
+local earlierReply = call('GET', executed)
+if earlierReply then return cjson.decode(earlierReply) end
+
+local receipts = {}
+for index = 1, takeNumber() do
+  local envelope = takeEnvelope()
+  local dedupeId, windowMs = take(), takeNumber()
+  local dedupe = key('dedupe', envelope.type, dedupeId)
+  local earlier = dedupeId ~= '' and call('GET', dedupe)
+  receipts[index] = earlier or ''
+  if earlier then
+    local isHandled = false
+    for _, route in ipairs(routesOf(envelope.type)) do
+      if not route.idSuffix then
+        isHandled = true
+        local changed = changesOf(route.serviceType)
+        changed.deduplicated = changed.deduplicated + 1
+      end
+    end
+    if not isHandled then
+      local changed = changesOf(envelope.sender)
+      changed.deduplicated = changed.deduplicated + 1
+    end
+  else
+    if dedupeId ~= '' then call('SET', dedupe, envelope.id, 'PX', math.ceil(windowMs)) end
+    accept(envelope)
+  end
+end
+writeChanges()
+call('SET', executed, cjson.encode(receipts), 'PX', rememberMs)
+return receipts
+`,
+});

@@ -1,0 +1,10 @@
+/** Number of entries that a queue's event stream retains; BullMQ requires the stream. */
+export const keptQueueEvents = 100;
+/** Maximum number of calls or outcomes per script: Redis runs nothing else while a script runs. */
+export const maxBatch = 250;
+/** Maximum number of jobs or dead letters that one call of a script discards. */
+export const maxDiscarded = 500;
+/** Maximum number of dead letters that one commit evicts; more are left only if the limit was lowered. */
+export const maxEvictedDeadLetters = 100;
+/** Maximum number of parked jobs that one call of a script returns to their queues. */
+export const maxUnparked = 1_000;
