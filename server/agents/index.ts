@@ -75,7 +75,11 @@ export {
   /** The same options as `GeminiProviderOptions`, under the name of the specification. */
   type GeminiProviderOptions as GammaProviderOptions,
 } from './providers/gemini-provider.js';
-export { fromLanguageModel, type LanguageModel } from './providers/language-model.js';
+export {
+  fromLanguageModel,
+  type LanguageModel,
+  type LanguageModelProviderOptions,
+} from './providers/language-model.js';
 export {
   OpenAIProvider,
   /** The same class as `OpenAIProvider`, under the name of the specification. */
