@@ -1,7 +1,7 @@
 import { InvalidOptionError } from '../errors.js';
 import { either } from './abortable.js';
 import type { Agent } from './agent/agent.js';
-import { lineageOf } from './agent/agent-context.js';
+import { lineageOf, signalOf } from './agent/agent-context.js';
 import { type AgentRunOptions, checkRunOptions } from './agent/agent-run-options.js';
 import { createAgentStream } from './agent/agent-stream.js';
 import { type AgentConfig, resolveAgentConfig } from './agent-config.js';
@@ -65,7 +65,7 @@ function toRequest(name: string, input: string, options: AgentRunOptions): RunRe
     idempotencyKey,
     payload,
     hubCtx,
-    signal: either(signal, hubCtx?.signal),
+    signal: either(signal, signalOf(hubCtx)),
     onTokenUsage,
   };
 }

@@ -11,6 +11,9 @@ import type { AgentRunResult } from './agent-run-result.js';
  * `hubCtx` to another agent's `run` to make that run a delegate: it shares budget and signal, and the limits of
  * delegation apply.
  *
+ * `signal`, `logger`, `callKey` and `tokenUsage` are created on first access and are not own properties: pass the context
+ * itself, because a spread copy lacks them.
+ *
  * Outside a hub `eventType` is `'agent.run'`, `eventId` and `idempotencyKey` are the run's id, `logger` is silent, and
  * `emit` rejects with {@link EmitOutsideHubError}.
  */
@@ -86,46 +89,78 @@ export interface AgentContextParts {
 
 /** Creates the context of a run, or of one of its tool calls. */
 export function createAgentContext(parts: AgentContextParts): AgentContext {
-  const { agentName, runId, lineage, payload, hubCtx, call } = parts;
-  let signal = parts.signal;
-  let logger: Logger | undefined;
-  let callKey: string | undefined;
-  const ctx: AgentContext & { [partsKey]: AgentContextParts } = {
-    requestId: hubCtx?.requestId ?? runId,
-    eventType: hubCtx?.eventType ?? 'agent.run',
-    eventId: hubCtx?.eventId ?? runId,
-    payload: payload === undefined ? hubCtx?.payload : payload,
-    attempt: hubCtx?.attempt ?? 1,
-    depth: hubCtx?.depth ?? 0,
-    idempotencyKey: hubCtx?.idempotencyKey ?? runId,
-    emit: hubCtx?.emit ?? rejectOutsideHub,
-    startWorkflow: hubCtx?.startWorkflow ?? rejectOutsideHub,
-    // The hub creates its logger on first use as well.
-    get logger() {
-      logger ??= childLogger(parts);
-      return logger;
-    },
-    // Created on first use: few tools need it, and an AbortController costs more than a turn.
-    get signal() {
-      signal ??= new AbortController().signal;
-      return signal;
-    },
-    agentName,
-    runId,
-    // Few tools need it, and a hash takes longer than the rest of the context.
-    get callKey() {
-      callKey ??= createHash('sha256')
-        .update(JSON.stringify([lineage.exchangeId, agentName, call?.id]))
-        .digest('base64url');
-      return callKey;
-    },
-    get tokenUsage() {
-      return { ...lineage.ledger.usage };
-    },
-    delegate: (name, input) => lineage.delegate(ctx, name, input),
-    [partsKey]: parts,
-  };
-  return ctx;
+  return new RunContext(parts, parts.call, parts.signal);
+}
+
+/** Returns the signal of a context, also of a spread copy. Never creates one. */
+export function signalOf(ctx: HandlerCtx | undefined): AbortSignal | undefined {
+  const parts = partsOf(ctx);
+  return parts === undefined || (ctx !== undefined && Object.hasOwn(ctx, 'signal')) ? ctx?.signal : parts.signal;
+}
+
+// A class, because each tool call has a context: an object literal with getters takes several times longer.
+class RunContext implements AgentContext {
+  readonly requestId: string;
+  readonly eventType: string;
+  readonly eventId: string;
+  readonly payload: unknown;
+  readonly attempt: number;
+  readonly depth: number;
+  readonly idempotencyKey: string;
+  readonly emit: AgentContext['emit'];
+  readonly startWorkflow: AgentContext['startWorkflow'];
+  readonly agentName: string;
+  readonly runId: string;
+  readonly delegate: AgentContext['delegate'];
+  readonly [partsKey]: AgentContextParts;
+  readonly #call: AgentContextParts['call'];
+  #signal: AbortSignal | undefined;
+  #logger: Logger | undefined;
+  #callKey: string | undefined;
+
+  constructor(parts: AgentContextParts, call: AgentContextParts['call'], signal: AbortSignal | undefined) {
+    const { agentName, runId, lineage, payload, hubCtx } = parts;
+    this.requestId = hubCtx?.requestId ?? runId;
+    this.eventType = hubCtx?.eventType ?? 'agent.run';
+    this.eventId = hubCtx?.eventId ?? runId;
+    this.payload = payload === undefined ? hubCtx?.payload : payload;
+    this.attempt = hubCtx?.attempt ?? 1;
+    this.depth = hubCtx?.depth ?? 0;
+    this.idempotencyKey = hubCtx?.idempotencyKey ?? runId;
+    this.emit = hubCtx?.emit ?? rejectOutsideHub;
+    this.startWorkflow = hubCtx?.startWorkflow ?? rejectOutsideHub;
+    this.agentName = agentName;
+    this.runId = runId;
+    this.delegate = (name, input) => lineage.delegate(this, name, input);
+    this[partsKey] = signal === parts.signal ? parts : { ...parts, signal };
+    this.#call = call;
+    this.#signal = signal;
+  }
+
+  // The hub creates its logger on first use as well.
+  get logger(): Logger {
+    this.#logger ??= childLogger(this[partsKey], this.#call);
+    return this.#logger;
+  }
+
+  // Created on first use: few tools need it, and an AbortController costs more than a turn.
+  get signal(): AbortSignal {
+    this.#signal ??= new AbortController().signal;
+    return this.#signal;
+  }
+
+  // Few tools need it, and a hash takes longer than the rest of the context.
+  get callKey(): string {
+    const { lineage, agentName } = this[partsKey];
+    this.#callKey ??= createHash('sha256')
+      .update(JSON.stringify([lineage.exchangeId, agentName, this.#call?.id]))
+      .digest('base64url');
+    return this.#callKey;
+  }
+
+  get tokenUsage(): TokenUsage {
+    return { ...this[partsKey].lineage.ledger.usage };
+  }
 }
 
 /**
@@ -140,10 +175,11 @@ export function contextOfCall(
 ): AgentContext {
   const parts = partsOf(ctx);
   if (parts === undefined) return { ...ctx, ...(signal && { signal }) };
-  return createAgentContext({ ...parts, call, signal: signal ?? parts.signal });
+  return new RunContext(parts, call, signal ?? parts.signal);
 }
 
-function childLogger({ agentName, runId, hubCtx, call, ...parts }: AgentContextParts): Logger {
+function childLogger(parts: AgentContextParts, call: AgentContextParts['call']): Logger {
+  const { agentName, runId, hubCtx } = parts;
   const logger = parts.logger ?? hubCtx?.logger ?? silentLogger;
   const requestId = hubCtx?.requestId ?? runId;
   return logger.child?.({ requestId, runId, agent: agentName, ...(call && { tool: call.name }) }) ?? logger;

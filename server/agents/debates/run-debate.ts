@@ -1,7 +1,7 @@
 import { messageOf, quote } from '../../errors.js';
 import { abortable, either } from '../abortable.js';
 import type { Agent } from '../agent/agent.js';
-import { createAgentContext, lineageOf } from '../agent/agent-context.js';
+import { createAgentContext, lineageOf, signalOf } from '../agent/agent-context.js';
 import { AgentRunError } from '../agent/agent-run-error.js';
 import type { AgentRunOptions } from '../agent/agent-run-options.js';
 import { checkDescent } from '../delegation/delegate.js';
@@ -119,7 +119,7 @@ function prepareDebate(
       delegate: () => Promise.reject(new NoRegistryError(name)),
     },
     payload,
-    signal: either(options.signal, hubCtx?.signal),
+    signal: either(options.signal, signalOf(hubCtx)),
     hubCtx,
   });
   return {
