@@ -98,13 +98,14 @@ describe('timeoutMs of the model', () => {
   };
 
   test.each([
-    ['10 minutes by default', undefined, 600_000],
-    ['its value', 50, 50],
-  ])('ends a call of a silent server after %s', async (_, timeoutMs, expected) => {
+    ['10 minutes by default', undefined, 600_000, {}],
+    ['its value', 50, 50, {}],
+    ['its value, with a budget', 50, 50, { tokenBudget: 1_000 }],
+  ])('ends a call of a silent server after %s', async (_, timeoutMs, expected, config) => {
     const clock = createFakeClock();
     const { signals, provider } = silent();
     const model = { model: 'm', ...(timeoutMs !== undefined && { timeoutMs }) };
-    const run = agentOf([], { clock, provider, model }).agent.run('x');
+    const run = agentOf([], { clock, provider, model, ...config }).agent.run('x');
     await clock.advance(expected - 1);
     expect(signals[0]?.aborted).toBe(false);
     await clock.advance(1);

@@ -10,7 +10,7 @@ import type { TokenLedger } from '../model/token-ledger.js';
 import { addUsage, type TokenUsage } from '../model/token-usage.js';
 import { observeChat } from '../observability/gen-ai-operations.js';
 import type { AgentSpec } from './agent-spec.js';
-import { callWithDeadline } from './call-deadline.js';
+import { CallDeadline } from './call-deadline.js';
 import { fitContext } from './fit-context.js';
 
 const defaultTimeoutMs = 600_000;
@@ -29,6 +29,7 @@ export class ModelCaller {
   readonly #runId: string;
   readonly #ledger: TokenLedger;
   readonly #signal: AbortSignal | undefined;
+  readonly #deadline: CallDeadline;
   /** Receives streamed text. Absent if the run is not streamed. */
   readonly #onText: ((text: string) => void) | undefined;
   /** Last reported prompt: more precise than an estimate for the messages that it covers. */
@@ -48,6 +49,10 @@ export class ModelCaller {
     this.#ledger = ledger;
     this.#signal = signal;
     this.#onText = onText;
+    const { clock, provider, model } = agent;
+    const { timeoutMs = defaultTimeoutMs } = model;
+    const timeout = (): Error => new ModelTimeoutError(provider.name ?? 'the model provider', timeoutMs);
+    this.#deadline = new CallDeadline(clock, timeoutMs, signal, timeout);
   }
 
   /**
@@ -97,7 +102,7 @@ export class ModelCaller {
       let answer: ModelAnswer;
       try {
         answer = await observeChat(this.#agent, this.#runId, attempt, options, () =>
-          this.#callInTime(messages, options, shown),
+          this.#deadline.run(() => this.#callWithin(messages, options, shown)),
         );
       } catch (error) {
         const usage = this.#usageOfFailure(error, messages, tools, shown);
@@ -141,21 +146,6 @@ export class ModelCaller {
     }
   }
 
-  #callInTime(messages: Message[], options: ModelOptions, shown: string[]): Promise<ModelAnswer> {
-    const { provider, model, clock } = this.#agent;
-    const { timeoutMs = defaultTimeoutMs } = model;
-    const timeout = (): Error => new ModelTimeoutError(provider.name ?? 'the model provider', timeoutMs);
-    return callWithDeadline(clock, timeoutMs, this.#signal, timeout, (signalOf) => {
-      const timed = {
-        ...options,
-        get signal(): AbortSignal {
-          return signalOf();
-        },
-      };
-      return this.#callWithin(messages, timed, shown);
-    });
-  }
-
   /** Calls the provider, and once more if the vendor rejects the `maxTokens` of the budget. */
   #callWithin(messages: Message[], options: ModelOptions, shown: string[]): Promise<ModelAnswer> {
     const { model, maxTokensLimit } = this.#agent;
@@ -193,7 +183,15 @@ export class ModelCaller {
     const { model, maxTokensLimit } = this.#agent;
     if (this.#last?.tools !== tools) {
       const { timeoutMs: _enforcedHere, ...settings } = model;
-      this.#last = { tools, options: { ...settings, ...(tools.length > 0 && { tools }) } };
+      const deadline = this.#deadline;
+      const options: ModelOptions = {
+        ...settings,
+        ...(tools.length > 0 && { tools }),
+        get signal() {
+          return deadline.signal;
+        },
+      };
+      this.#last = { tools, options };
     }
     const { options } = this.#last;
     if (left === Number.POSITIVE_INFINITY) return options;

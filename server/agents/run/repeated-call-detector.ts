@@ -11,14 +11,14 @@ const maxPeriod = 4;
 export class RepeatedCallDetector {
   #counts = new Map<string, number>();
   /** Last turns, newest first. */
-  #turns: string[] = [];
+  readonly #turns: string[] = [];
   /** Number of consecutive turns that equal the turn one period before, by period. */
   readonly #matches: number[] = [];
 
   /** Records the calls of one turn, and returns for each call how often it was requested. */
   count(calls: readonly ToolCall[]): number[] {
     const keys = calls.map(keyOf);
-    const inCycle = this.#countCycle([...new Set(keys)].sort().join('\n'));
+    const inCycle = this.#countCycle(keys.length === 1 ? (keys[0] ?? '') : [...new Set(keys)].sort().join('\n'));
     const counts = new Map<string, number>();
     for (const key of keys) counts.set(key, (this.#counts.get(key) ?? 0) + 1);
     this.#counts = counts;
@@ -32,7 +32,7 @@ export class RepeatedCallDetector {
       this.#matches[period] = matches;
       if (matches > 0) count = Math.max(count, Math.floor((matches + period - 1) / period) + 1);
     }
-    this.#turns = [turn, ...this.#turns.slice(0, maxPeriod - 1)];
+    if (this.#turns.unshift(turn) > maxPeriod) this.#turns.pop();
     return count;
   }
 }
@@ -45,10 +45,22 @@ function keyOf({ name, arguments: text }: ToolCall): string {
 function canonicalJson(text: string): string {
   if (text.trim() === '') return '{}';
   try {
-    return JSON.stringify(JSON.parse(text), sortKeys);
+    const value: unknown = JSON.parse(text);
+    // A replacer is slow, and most arguments are flat.
+    return isFlatAndSorted(value) ? JSON.stringify(value) : JSON.stringify(value, sortKeys);
   } catch {
     return text.trim();
   }
+}
+
+function isFlatAndSorted(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  let previous = '';
+  for (const [key, field] of Object.entries(value)) {
+    if (key < previous || (typeof field === 'object' && field !== null)) return false;
+    previous = key;
+  }
+  return true;
 }
 
 function sortKeys(_key: string, value: unknown): unknown {

@@ -89,27 +89,35 @@ export class ToolPhase {
     turn: number,
   ): Promise<void> {
     const contents = new Map<string, CallContent>();
-    const results = new Map<string, ToolResult>();
-    const record = ({ result, content, isInterrupted }: ExecutedCall): void => {
-      contents.set(result.toolCallId, { content, isInterrupted });
-      results.set(result.toolCallId, result);
-      onResult?.(result);
+    const record = (call: ExecutedCall): void => {
+      contents.set(call.result.toolCallId, call);
+      onResult?.(call.result);
     };
-    const executable: ToolCall[] = [];
-    for (const [index, call] of calls.entries()) {
+    const results = new Map<string, ToolResult>();
+    const executable = calls.filter((call, index) => {
       const error = refusalOf(call, index);
-      if (error === undefined) executable.push(call);
-      else record(refused(call, error));
-    }
+      if (error === undefined) return true;
+      const answer = refused(call, error);
+      results.set(call.id, answer.result);
+      record(answer);
+      return false;
+    });
     if (executable.length > 0) {
-      await this.#executor.executeAll(executable, this.#ctx, this.#signal, { turn, onExecuted: record });
+      const executed = await this.#executor.executeAll(executable, this.#ctx, this.#signal, {
+        turn,
+        onExecuted: record,
+      });
+      // In the order of the calls, refused ones included.
+      if (results.size === 0) this.results.push(...executed);
+      else for (const result of executed) results.set(result.toolCallId, result);
     }
-    for (const [index, { id }] of calls.entries()) {
+    for (let index = 0; index < calls.length; index++) {
+      const id = calls[index]?.id ?? '';
       const result = results.get(id);
       if (result !== undefined) this.results.push(result);
-      const turns = repeats[index] ?? 0;
-      const answered = contents.get(id);
-      if (turns >= repeatsBeforeNote && answered) contents.set(id, { ...answered, note: repeatNote(turns) });
+      const times = repeats[index] ?? 0;
+      const answered = times < repeatsBeforeNote ? undefined : contents.get(id);
+      if (answered !== undefined) contents.set(id, { ...answered, note: repeatNote(times) });
     }
     await this.#transcript.answerCalls(contents);
   }
