@@ -4,6 +4,7 @@ import type { Row } from './row.js';
 export const suites: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   dispatch: async () => (await import('./dispatch.js')).dispatch(),
   runs: async () => (await import('./runs.js')).runs(),
+  keys: async () => (await import('./keys.js')).keyedEvents(),
   agents: async () => (await import('./agent-turn.js')).agentTurn(),
   http: async () => (await import('./http.js')).http(),
   board: async () => (await import('./bull-board.js')).bullBoard(),

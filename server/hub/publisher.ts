@@ -18,6 +18,11 @@ import type { AnyWorkflow } from './runs/workflow.js';
 const maxBatchEvents = 1_000;
 const maxBatchBytes = 4 * 1024 * 1024;
 
+/** Draft whose key is not computed yet: setting it costs less than a copy. */
+interface NewDraft extends Omit<Draft, 'key'> {
+  key: string | undefined;
+}
+
 /** Validates payloads and publishes events and workflow runs on a transport. */
 export class Publisher {
   readonly #transport: TransportManager;
@@ -87,11 +92,10 @@ export class Publisher {
     const envelopes: Envelope[] = [];
     for (const [index, payload] of payloads.entries()) {
       const settings = dedupeIdOf === undefined ? shared : { ...shared, dedupeId: dedupeIdOf(payload, index) };
-      const draft = this.draft(event, payload, settings);
-      const checked: Draft = draft instanceof Promise ? await draft : draft;
+      const draft = await this.draft(event, payload, settings);
       const id = randomUUID();
-      if (index === 0) requestId = checked.requestId === '' ? id : checked.requestId;
-      envelopes.push({ ...checked, id, requestId });
+      if (index === 0) requestId = draft.requestId === '' ? id : draft.requestId;
+      envelopes.push({ ...draft, id, requestId });
     }
     checkOpen();
     const receipts: Receipt[] = [];
@@ -139,9 +143,9 @@ export class Publisher {
 }
 
 /** Computes the key from the stored payload after JSON, which is what the handler receives. */
-function withKey(draft: Draft, event: RegisteredEvent): Draft {
-  const key = event.key === undefined ? undefined : keyOf(event, JSON.parse(draft.body));
-  return key === undefined ? draft : { ...draft, key };
+function withKey(draft: NewDraft, event: RegisteredEvent): Draft {
+  if (event.key !== undefined) draft.key = keyOf(event, JSON.parse(draft.body));
+  return draft;
 }
 
 /** An event from outside belongs to the request that has its own id: {@link Publisher.send} fills that in. */
@@ -151,7 +155,7 @@ function createDraft(
   { delayMs = 0, priority = 0, dedupeId, requestId }: EmitOptions,
   dedupeWindowMs: number,
   cause: Cause | undefined,
-): Draft {
+): NewDraft {
   const dedupe = dedupeId === undefined ? undefined : { id: dedupeId, windowMs: dedupeWindowMs };
   return {
     type,
@@ -164,6 +168,7 @@ function createDraft(
     dedupe,
     trace: cause?.trace,
     causeId: cause?.id,
+    key: undefined,
   };
 }
 

@@ -12,6 +12,7 @@ export const COUNTER_LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
   received: { label: 'Received', icon: 'dot', tone: 'received', title: 'Events accepted' },
   completed: { label: 'Completed', icon: 'check', tone: 'completed', title: 'Events whose last attempt succeeded' },
   failed: { label: 'Failed', icon: 'triangle', tone: 'failed', title: 'Events whose last attempt failed' },
+  cancelled: { label: 'Cancelled', title: 'Events that were cancelled; part of the failed ones' },
   pending: { label: 'Pending', title: 'Events that have not ended: waiting, delayed or running' },
   active: { label: 'Active', title: 'Handlers running now' },
   suspended: { label: 'Suspended', title: 'Runs that wait for time, an event or a child run' },

@@ -25,6 +25,7 @@ export function countsOf(completed = 0, failed = 0, rest: Partial<Counts> = {}):
     received: completed + failed + pending,
     completed,
     failed,
+    cancelled: 0,
     pending,
     active: 0,
     suspended: 0,

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { createFakeClock } from '../../testing/fake-clock.js';
+import { silentLogger } from '../../transports/logger.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
 import type { Transport } from '../../transports/transport.js';
 import { createHub } from '../create-hub.js';
@@ -149,6 +150,20 @@ describe('a schedule', () => {
     await clock.advance(3 * minute);
     expect(runs).toEqual(['00:01:00', '00:02:00', '00:03:00', '00:04:00']);
   });
+});
+
+it('a process that starts leaves no due time out that a slow process has yet to claim', async () => {
+  const clock = createFakeClock();
+  const transport = memoryTransport({ clock });
+  const slow = transport.connect({ service: 'hub', logger: silentLogger });
+  await slow.start({ subscriptions: [], concurrency: 1, onDelivery: () => {} });
+  const record = { name: 'ticking', definition: 'other', times: '{"everyMs":20000}', position: start };
+  await slow.openSchedules([{ ...record, revision: undefined }]);
+  await clock.advance(50_000);
+  const runs: string[] = [];
+  await tickingHub(transport, { everyMs: 20_000, catchUp: 'none' }, runs).start();
+  await clock.settle();
+  expect(runs).toEqual(['00:00:20', '00:00:40']);
 });
 
 describe('a changed schedule', () => {

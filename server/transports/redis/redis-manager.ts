@@ -67,9 +67,9 @@ export class RedisManager implements TransportManager {
   readonly #fleet = new Fleet();
   #membership: Membership | undefined;
   #consumer: JobConsumer | undefined;
+  #settlements: SettlementListener | undefined;
   /** Names this process in Redis: in the tokens of its leases, and in the channel of its runs. */
   readonly #processId = randomUUID();
-  #settlements: SettlementListener | undefined;
   #runEnds: Promise<RunEnds> | undefined;
 
   constructor(service: string, settings: RedisSettings, logger: Logger) {

@@ -44,8 +44,8 @@ export class JobConsumer {
   readonly #parts: JobConsumerParts;
   readonly #options: ConsumeOptions;
   readonly #subscriptions: ReadonlyMap<string, Subscription>;
-  readonly #renewal: LeaseRenewal;
   readonly #slots: SharedSlots;
+  readonly #renewal: LeaseRenewal;
   readonly #queues = new Map<string, WorkerQueue>();
   /** Queues that this process no longer serves, until their last job has ended. */
   readonly #ending = new Set<WorkerQueue>();
@@ -56,8 +56,8 @@ export class JobConsumer {
   constructor(parts: JobConsumerParts, options: ConsumeOptions) {
     this.#parts = parts;
     this.#options = options;
-    this.#renewal = new LeaseRenewal(parts.connection, parts.settings, parts.logger);
     this.#slots = new SharedSlots(options.concurrency);
+    this.#renewal = new LeaseRenewal(parts.connection, parts.settings, parts.logger);
     this.#subscriptions = new Map(options.subscriptions.map((subscription) => [subscription.type, subscription]));
     this.#renewal.start();
   }
@@ -93,9 +93,9 @@ export class JobConsumer {
       this.#handle(from, job),
     );
     this.#queues.set(name, queue);
-    queue.onError((error) => {
-      logger.warn({ err: withoutArguments(error), queue: name }, 'worker error; the worker retries');
-    });
+    queue.onError((error) =>
+      logger.warn({ err: withoutArguments(error), queue: name }, 'worker error; the worker retries'),
+    );
     await queue.start();
   }
 

@@ -95,9 +95,9 @@ export class WorkerQueue {
         runRetryDelay: 1_000,
       },
     );
+    this.#takeSlots();
     // Tokens start with the id of the worker. BullMQ does not let its users set it.
     Object.assign(this.#worker, { id: `${processId}.${randomUUID()}` });
-    this.#takeSlots();
   }
 
   onError(listener: (error: Error) => void): void {

@@ -39,7 +39,7 @@ for _, part in ipairs({ 'checkpoints', 'outputs' }) do
 end
 queueJob(cjson.decode(route), { head = head, priority = priority, delayMs = 0, replays = replays + 1 }, id, depth)
 -- The number of starts tells the leases of an event apart, those before the replay included.
-if starts then call('HSET', queueKey(stateOf(serviceType).queue) .. id, 'ats', starts) end
+if starts then call('HSET', jobQueue(serviceType, id) .. id, 'ats', starts) end
 arrangeTypes()
 writeChanges()
 call('SET', executed, '', 'PX', rememberMs)

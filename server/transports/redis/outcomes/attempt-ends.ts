@@ -48,11 +48,8 @@ end
 
 -- Ends the lease of a job, or takes it out of the place where it waits.
 local function withdraw(queue, id, serviceType)
-  if endLease(queue, id) + call('LREM', queue .. 'wait', 1, id) > 0 then
-    countReturned(serviceType)
-  else
-    leaveGate(serviceType, id)
-  end
+  if leaveGate(serviceType, id) then return end
+  if endLease(queue, id) + call('LREM', queue .. 'wait', 1, id) > 0 then countReturned(serviceType) end
 end
 
 local function endAttempt(queue, id, serviceType, keepsRuns, outcome)

@@ -19,7 +19,9 @@ outcome.attempt = tonumber(attempt)
 local token = call('GET', queue .. id .. ':lock')
 withdraw(queue, id, serviceType)
 endAttempt(queue, id, serviceType, true, outcome)
-if token then notify(string.match(token, '^[^.]*'), { serviceType = serviceType, id = id, reason = reason }) end
+if token then
+  notify(string.match(token, '^[^.]*'), { serviceType = serviceType, id = id, reason = reason })
+end
 arrangeTypes()
 writeChanges()
 return 'ok'

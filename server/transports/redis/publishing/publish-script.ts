@@ -11,7 +11,7 @@ export const publishScript: Script = new Script({
   argv: 'token, milliseconds to remember it, epoch that the caller knows or empty, number of envelopes, (envelope, dedupe id or empty, window in ms)...',
   reply:
     'for each envelope the id of the earlier event if it is a duplicate, a dash if no service subscribes to its type, else an empty string; or a result of dataLoss, and nothing is accepted',
-  includes: [prelude, counters, acceptance, dedupe, dataLoss],
+  includes: [prelude, counters, acceptance, dataLoss, dedupe],
   lua: `
 local executed, rememberMs = key('executed', take()), take()
 local earlierReply = call('GET', executed)
