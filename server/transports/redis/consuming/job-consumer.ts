@@ -5,7 +5,7 @@ import type { ConsumeOptions, Subscription } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { loadBullmq } from '../connection/optional-dependencies.js';
 import type { ServedQueue } from '../membership/served-queue.js';
-import { serviceTypeOf } from '../names.js';
+import { serviceTypeOf, sharedQueue } from '../names.js';
 import { readCheckpoints } from '../outcomes/checkpoint-codec.js';
 import type { Lease } from '../outcomes/lease.js';
 import type { LeaseRecorder } from '../outcomes/lease-recorder.js';
@@ -19,7 +19,7 @@ import { LeaseRenewal } from './lease-renewal.js';
 import { RedisDelivery } from './redis-delivery.js';
 import { releaseJobsScript } from './release-jobs-script.js';
 import { requeueJobScript } from './requeue-job-script.js';
-import { SharedSlots } from './shared-slots.js';
+import { Slots } from './slots.js';
 import { type Job, type QueueSettings, WorkerQueue } from './worker-queue.js';
 
 // A process that the service has lost sight of may take jobs of types that it does not handle, until its next heartbeat.
@@ -44,7 +44,9 @@ export class JobConsumer {
   readonly #parts: JobConsumerParts;
   readonly #options: ConsumeOptions;
   readonly #subscriptions: ReadonlyMap<string, Subscription>;
-  readonly #slots: SharedSlots;
+  readonly #slots: Slots;
+  /** By the name of a queue. */
+  readonly #ownSlots = new Map<string, Slots>();
   readonly #renewal: LeaseRenewal;
   readonly #queues = new Map<string, WorkerQueue>();
   /** Queues that this process no longer serves, until their last job has ended. */
@@ -56,7 +58,7 @@ export class JobConsumer {
   constructor(parts: JobConsumerParts, options: ConsumeOptions) {
     this.#parts = parts;
     this.#options = options;
-    this.#slots = new SharedSlots(options.concurrency);
+    this.#slots = new Slots(options.concurrency);
     this.#renewal = new LeaseRenewal(parts.connection, parts.settings, parts.logger);
     this.#subscriptions = new Map(options.subscriptions.map((subscription) => [subscription.type, subscription]));
     this.#renewal.start();
@@ -82,13 +84,13 @@ export class JobConsumer {
 
   async #begin({ name, slots }: ServedQueue): Promise<void> {
     if (this.#isClosing) return;
-    const { processId, settings, connection, logger } = this.#parts;
-    const isShared = slots === 'shared';
-    const concurrency = typeof slots === 'number' ? slots : this.#options.concurrency;
-    const queueSettings: QueueSettings = { name, concurrency, slots: isShared ? this.#slots : undefined };
+    const { service, processId, settings, connection, logger } = this.#parts;
     const current = this.#queues.get(name);
-    if (current !== undefined) return current.change(queueSettings);
+    if (current !== undefined) return current.use(this.#slotsOf(name, slots));
+    // The slots of a queue of one type change with the limits of the type.
+    const maxJobs = name === sharedQueue(service) ? this.#options.concurrency : Number.MAX_SAFE_INTEGER;
     const bullmq = await loadBullmq();
+    const queueSettings: QueueSettings = { name, maxJobs, slots: this.#slotsOf(name, slots) };
     const queue = new WorkerQueue(queueSettings, bullmq, connection, settings, processId, (from, job) =>
       this.#handle(from, job),
     );
@@ -97,6 +99,14 @@ export class JobConsumer {
       logger.warn({ err: withoutArguments(error), queue: name }, 'worker error; the worker retries'),
     );
     await queue.start();
+  }
+
+  #slotsOf(name: string, slots: ServedQueue['slots']): Slots | undefined {
+    if (slots === 'none') return undefined;
+    if (slots === 'shared') return this.#slots;
+    const own = this.#ownSlots.get(name) ?? new Slots(this.#options.concurrency);
+    this.#ownSlots.set(name, own);
+    return own;
   }
 
   async #end(queue: WorkerQueue): Promise<void> {
