@@ -42,7 +42,7 @@ export class Publisher {
    * @param checkOpen throws if the hub no longer accepts the event; called after a schema, which may take time
    * @param cause envelope of the causing event
    */
-  async publish(
+  publish(
     event: RegisteredEvent,
     payload: unknown,
     options: EmitOptions | undefined,
@@ -52,9 +52,10 @@ export class Publisher {
     if (options !== undefined) checkEmitOptions(options);
     const prepared = this.#prepare(event, payload);
     if (!(prepared instanceof Promise)) return this.#send(event, prepared, options, cause);
-    const validated = await prepared;
-    checkOpen();
-    return this.#send(event, validated, options, cause);
+    return prepared.then((validated) => {
+      checkOpen();
+      return this.#send(event, validated, options, cause);
+    });
   }
 
   /**
@@ -84,7 +85,9 @@ export class Publisher {
     const receipts: Receipt[] = [];
     for (const batch of cutBatches(envelopes)) {
       try {
-        receipts.push(...(await this.#publish(batch)));
+        const accepted = await observeSends(batch, (sent) => this.#transport.publish(sent));
+        receipts.push(...accepted);
+        if (accepted[0]?.unsubscribed === true) this.#reportUnsubscribed(batch[0]);
       } catch (error) {
         if (receipts.length === 0) throw error;
         throw new PartialEmitError(event.type, receipts.length, envelopes.length, error);
@@ -120,6 +123,7 @@ export class Publisher {
   #prepare(event: RegisteredEvent, payload: unknown): PreparedPayload | Promise<PreparedPayload> {
     const { type, schema, key } = event;
     const body = encodePayload(payload, type, this.#maxPayloadBytes);
+    if (schema === undefined && key === undefined) return { body, key };
     // The handler receives the stored payload after JSON, so that is the value to compute the key from.
     const addKey = (stored: string): PreparedPayload => ({
       body: stored,
@@ -137,16 +141,11 @@ export class Publisher {
   ): Promise<Receipt> {
     const id = randomUUID();
     const envelope = createEnvelope(id, type, payload, options, dedupeWindowMs, cause);
-    const [receipt = { id, deduplicated: false }] = await this.#publish([envelope]);
+    const [receipt = { id, deduplicated: false }] = await observeSends([envelope], (sent) =>
+      this.#transport.publish(sent),
+    );
+    if (receipt.unsubscribed === true) this.#reportUnsubscribed(envelope);
     return receipt;
-  }
-
-  async #publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
-    const receipts = await observeSends(envelopes, (sent) => this.#transport.publish(sent));
-    for (const [index, { unsubscribed }] of receipts.entries()) {
-      if (unsubscribed === true) this.#reportUnsubscribed(envelopes[index]);
-    }
-    return receipts;
   }
 
   /** Warns once per type: the events count as completed, and nobody would notice. */

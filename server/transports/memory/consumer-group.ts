@@ -248,8 +248,17 @@ export class ConsumerGroup implements OutcomeSink {
     { envelope, bytes, remembered, checkpoints }: Pick<Entry, 'envelope' | 'bytes' | 'remembered' | 'checkpoints'>,
     now: number,
   ): Entry {
-    const state = { attempt: 1, ended: false, lease: undefined, keyHolder: undefined };
-    const entry: Entry = { envelope, bytes, remembered, checkpoints, ...state };
+    // Written out: a spread made every accepted event measurably slower.
+    const entry: Entry = {
+      envelope,
+      bytes,
+      remembered,
+      checkpoints,
+      attempt: 1,
+      ended: false,
+      lease: undefined,
+      keyHolder: undefined,
+    };
     this.#byId?.set(envelope.id, entry);
     queue.runs?.accept(entry, now);
     queue.stats.countReceived(now);
