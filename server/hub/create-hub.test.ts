@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { InvalidOptionError } from '../errors.js';
 import { createHub } from './create-hub.js';
-import { HubStoppedError } from './errors.js';
+import { AttemptEndedError, HubStoppedError } from './errors.js';
 import { deferred, testHub } from './hub.fixture.js';
 
 describe('stop', () => {
@@ -90,7 +90,7 @@ describe('stop', () => {
     expect(await hub.metrics('b')).toMatchObject({ received: 1, completed: 1 });
     late.resolve();
     await clock.settle();
-    await expect(lateEmit).rejects.toThrow(HubStoppedError);
+    await expect(lateEmit).rejects.toThrow(AttemptEndedError);
   });
 
   it('resolves before start, and returns the same result twice', async () => {

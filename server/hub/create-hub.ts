@@ -1,15 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { InvalidOptionError, quote } from '../errors.js';
-import { checkName } from '../options.js';
+import { checkName, OptionChecker } from '../options.js';
 import { loadOpenTelemetry } from '../telemetry/open-telemetry.js';
 import type { Logger } from '../transports/logger.js';
 import type { EventMetrics, FailureRecord } from '../transports/stats.js';
 import type { Envelope, TransportManager } from '../transports/transport.js';
+import { workflowType } from '../transports/workflow-type.js';
 import { cancelEvent } from './cancel-event.js';
 import { checkEventName } from './check-event-name.js';
-import { HubStoppedError, UnknownDeadLetterError } from './errors.js';
-import { definitionConfig } from './events/create-event.js';
+import { HubStoppedError, UnknownDeadLetterError, UnknownRunError } from './errors.js';
+import type { Cause, Draft } from './events/attempt-emitter.js';
+import { checkSettings, definitionConfig } from './events/create-event.js';
 import {
   type DeadLetter,
   type DeadLetterOptions,
@@ -26,12 +28,14 @@ import { type HubSettings, resolveHubOptions } from './hub-options.js';
 import { warnOfDifferingSettings } from './introspection/differing-settings.js';
 import type { HubIntrospection } from './introspection/introspection.js';
 import { Introspector } from './introspection/introspector.js';
+import { introspectRun, type RunIntrospection, type RunQuery } from './introspection/run-introspection.js';
 import { Lifecycle, resolveDrainMs } from './lifecycle.js';
 import { observeCounts } from './observability/observe-counts.js';
 import { Publisher } from './publisher.js';
 import { Registry } from './registry.js';
-import { type HubWorkflow, isWorkflow } from './runs/workflow.js';
+import { type AnyWorkflow, isWorkflow } from './runs/workflow.js';
 import { createWorkflowHandle, type WorkflowHandle } from './runs/workflow-handle.js';
+import type { WorkflowRef } from './runs/workflow-ref.js';
 import { type RegisteredSchedule, resolveSchedule, type ScheduleConfig } from './schedules/schedule.js';
 import { type ScheduleHost, Scheduler } from './schedules/scheduler.js';
 import { createSubscriptions } from './subscriptions.js';
@@ -92,6 +96,7 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
   // The overloads of Hub.event ensure that a payload has the type that handler and key declare.
   event(config: object, settings?: object): never {
     const definition = definitionConfig(config);
+    if (definition !== undefined) checkSettings(definition.type, settings);
     const event = resolveEvent((definition === undefined ? config : { ...settings, ...definition }) as EventConfig);
     this.#lifecycle.checkRegistering(`event ${quote(event.type)} registered`);
     this.#registry.addEvent(event);
@@ -105,7 +110,7 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
     this.#registry.addSchedule(schedule);
   }
 
-  workflow(workflow: HubWorkflow): HubWorkflow {
+  workflow<TWorkflow extends AnyWorkflow>(workflow: TWorkflow): TWorkflow {
     if (!isWorkflow(workflow)) throw new InvalidOptionError('hub.workflow', 'the result of createWorkflow', workflow);
     this.#lifecycle.checkRegistering(`workflow ${quote(workflow.name)} registered`);
     this.#registry.addWorkflow(workflow);
@@ -135,18 +140,20 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
     return this.#stopping;
   }
 
-  readonly emit: Emit = async (target: EventRef | string, payload: unknown, options?: EmitOptions) => {
-    const checkOpen = (): void => this.#lifecycle.checkEmitting('emit');
-    checkOpen();
-    return this.#publisher.publish(this.#registry.event(target), payload, options, checkOpen, undefined);
+  readonly emit: Emit = async (target: EventRef<never, unknown> | string, payload: unknown, options?: EmitOptions) => {
+    this.#checkAccepting('emit', options);
+    const draft = await this.#publisher.draft(this.#registry.event(target), payload, options);
+    // An asynchronous schema may have taken its time.
+    this.#checkAccepting('emit', options);
+    return this.#publisher.send(draft);
   };
 
   readonly emitMany: EmitMany = async (
-    target: EventRef | string,
+    target: EventRef<never, unknown> | string,
     payloads: readonly unknown[],
     options: EmitManyOptions = {},
   ) => {
-    const checkOpen = (): void => this.#lifecycle.checkEmitting('emitMany');
+    const checkOpen = (): void => this.#checkAccepting('emitMany', options);
     checkOpen();
     return this.#publisher.publishMany(this.#registry.event(target), payloads, options, checkOpen);
   };
@@ -176,23 +183,51 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
     return this.#registry.findEvent(type);
   }
 
-  emitFrom(cause: Envelope): Emit {
-    return async (target: EventRef | string, payload: unknown, options?: EmitOptions) => {
-      const checkOpen = (): void => this.#lifecycle.checkNotStopped('ctx.emit');
-      checkOpen();
-      return this.#publisher.publish(this.#registry.event(target), payload, options, checkOpen, cause);
-    };
+  draftEvent(
+    cause: Cause,
+    target: EventRef<never, unknown> | string,
+    payload: unknown,
+    options?: EmitOptions,
+  ): Draft | Promise<Draft> {
+    return this.#publisher.draft(this.#registry.event(target), payload, options, cause);
   }
 
-  async startWorkflow(
-    target: HubWorkflow | string,
-    payload: unknown,
+  draftRun(
+    cause: Cause,
+    target: WorkflowRef<never> | string,
+    input: unknown,
+    options?: EmitOptions,
+  ): Draft | Promise<Draft> {
+    return this.#publisher.draftRun(this.#registry.workflow(target), input, options, cause);
+  }
+
+  eventType(event: EventRef<never, unknown> | string): string {
+    return this.#registry.event(event).type;
+  }
+
+  findWorkflow(workflow: WorkflowRef<never> | string): AnyWorkflow {
+    return this.#registry.workflow(workflow);
+  }
+
+  async startWorkflow<TInput, TResult>(
+    target: WorkflowRef<TInput, TResult> | string,
+    input: unknown,
     options: EmitOptions = {},
-  ): Promise<WorkflowHandle> {
-    this.#lifecycle.checkEmitting('startWorkflow');
+  ): Promise<WorkflowHandle<TResult>> {
+    this.#checkAccepting('startWorkflow', options);
     const workflow = this.#registry.workflow(target);
-    const { id } = await this.#publisher.publishRun(workflow, payload, options);
+    const draft = await this.#publisher.draftRun(workflow, input, options);
+    this.#checkAccepting('startWorkflow', options);
+    const { id } = await this.#publisher.send(draft);
     return createWorkflowHandle(workflow, id, this.transport, this.#stopped.signal);
+  }
+
+  async run(target: WorkflowRef<never> | string, id: string, options: RunQuery = {}): Promise<RunIntrospection> {
+    new OptionChecker(options, ['outputs'], 'run').boolean('outputs', options.outputs);
+    const workflow = this.#registry.workflow(target);
+    const record = await this.transport.run(workflowType(workflow.name), id);
+    if (record === undefined) throw new UnknownRunError(workflow.name, id);
+    return introspectRun(workflow.steps, record, options);
   }
 
   async metrics(type: string): Promise<EventMetrics> {
@@ -234,6 +269,12 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
     const registered = this.#startedAt === null ? this.#registry.size : 'started';
     const agents = type === undefined ? this.#registry.agentsRevision() : 0;
     return `${this.#id}.${registered}.${agents}.${revision}`;
+  }
+
+  /** A handler that still runs may emit while the hub drains. */
+  #checkAccepting(operation: string, { cause }: Pick<EmitOptions, 'cause'> = {}): void {
+    if (cause === undefined) this.#lifecycle.checkEmitting(operation);
+    else this.#lifecycle.checkNotStopped(operation);
   }
 
   async #consume(): Promise<void> {

@@ -155,6 +155,23 @@ export class HandlerTimeoutError extends HubError {
   }
 }
 
+/** An attempt emits more than its outcome may carry. */
+export class EmitLimitError extends HubError {
+  constructor(event: string, limit: string) {
+    super(
+      'ERR_EMIT_LIMIT',
+      `emit of ${event} exceeds the limit of ${limit} per outcome or step; emit from several steps, or with hub.emit(..., { cause: ctx })`,
+    );
+  }
+}
+
+/** `ctx.emit` or `ctx.startWorkflow` was called after its attempt had ended. */
+export class AttemptEndedError extends HubError {
+  constructor(operation: string) {
+    super('ERR_ATTEMPT_ENDED', `${operation} after the attempt ended: await it in the handler, or use hub.emit`);
+  }
+}
+
 /** The workflow is not registered on the hub. */
 export class UnknownWorkflowError extends HubError {
   /** Registered workflows with similar names, nearest first. */
@@ -170,20 +187,22 @@ export class UnknownWorkflowError extends HubError {
   }
 }
 
-/** The steps of a workflow changed while one of its runs was pending. */
+/** The code of a workflow changed in a way that does not fit the recorded steps of a run. */
 export class WorkflowVersionError extends HubError {
-  constructor(workflow: string, started: string, current: string) {
+  /** @param recorded step that the run recorded, or the version that did @param current step that the code asks for */
+  constructor(workflow: string, recorded: string, current: string) {
     super(
       'ERR_WORKFLOW_VERSION',
-      `a run of workflow ${quote(workflow)} started with the steps ${started} and cannot resume with ${current}; register the changed workflow under a new name until the runs of the old one have ended`,
+      `a run of workflow ${quote(workflow)} recorded ${recorded}, but the code now asks for ${current}; branch with step.patched(), or register the changed workflow under a new name`,
     );
   }
 }
 
 /** The workflow run was cancelled. Error of the run and reason of `ctx.signal`. */
 export class WorkflowCancelledError extends HubError {
-  constructor(workflow: string, runId: string) {
-    super('ERR_WORKFLOW_CANCELLED', `run ${quote(runId)} of workflow ${quote(workflow)} was cancelled`);
+  constructor(workflow: string, runId: string, reason?: string) {
+    const because = reason === undefined ? '' : `: ${reason}`;
+    super('ERR_WORKFLOW_CANCELLED', `run ${quote(runId)} of workflow ${quote(workflow)} was cancelled${because}`);
   }
 }
 

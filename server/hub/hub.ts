@@ -9,8 +9,10 @@ import type { EventConfig } from './events/event.js';
 import type { EventRef } from './events/event-ref.js';
 import type { JsonSchema } from './events/schema.js';
 import type { HubIntrospection } from './introspection/introspection.js';
-import type { HubWorkflow } from './runs/workflow.js';
+import type { RunIntrospection, RunQuery } from './introspection/run-introspection.js';
+import type { AnyWorkflow } from './runs/workflow.js';
 import type { WorkflowHandle } from './runs/workflow-handle.js';
+import type { WorkflowRef } from './runs/workflow-ref.js';
 import type { ScheduleConfig } from './schedules/schedule.js';
 
 /** Options of `createHub`. */
@@ -52,24 +54,24 @@ export interface Hub {
   readonly logger: Logger;
   readonly transport: TransportManager;
   /**
-   * Registers an event type. Call it before `start`.
+   * Registers an event type, here one that `createEvent` defined. Call it before `start`.
    *
    * @throws {InvalidOptionError | DuplicateNameError | InvalidSchemaError | HubStartedError}
    */
-  event<TSchema extends StandardSchemaV1>(
-    config: Omit<EventConfig<StandardSchemaV1.InferOutput<TSchema>>, 'schema'> & { schema: TSchema },
-  ): EventRef<StandardSchemaV1.InferInput<TSchema>>;
-  /** Registers an event type. The type argument is the type of its payload. Throws the same errors. */
-  event<TPayload = unknown>(
-    config: Omit<EventConfig<TPayload>, 'schema'> & { schema?: JsonSchema },
-  ): EventRef<TPayload>;
-  /** Registers an event that `createEvent` defined. Throws the same errors. */
   event<TInput, TPayload>(
     definition: EventDefinition<TInput, TPayload>,
     settings?: EventSettings<TPayload>,
   ): EventDefinition<TInput, TPayload>;
+  /** Registers an event type whose payload has the type of its schema. Throws the same errors. */
+  event<TSchema extends StandardSchemaV1, TResult>(
+    config: Omit<EventConfig<StandardSchemaV1.InferOutput<TSchema>, TResult>, 'schema'> & { schema: TSchema },
+  ): EventRef<StandardSchemaV1.InferInput<TSchema>>;
+  /** Registers an event type. The type argument is the type of its payload. Throws the same errors. */
+  event<TPayload = unknown, TResult = unknown>(
+    config: Omit<EventConfig<TPayload, TResult>, 'schema'> & { schema?: JsonSchema },
+  ): EventRef<TPayload>;
   /** Registers a workflow. Call it before `start`. @throws {DuplicateNameError | HubStartedError} */
-  workflow(workflow: HubWorkflow): HubWorkflow;
+  workflow<TWorkflow extends AnyWorkflow>(workflow: TWorkflow): TWorkflow;
   /**
    * Registers a schedule, which emits an event or starts a workflow at each of its due times: exactly one per due time
    * over all processes of the service. Call it before `start`, in every process that may run it. A due time waits up to
@@ -105,7 +107,19 @@ export interface Hub {
    *
    * @throws {UnknownWorkflowError} and the errors of `emit`
    */
-  startWorkflow(workflow: HubWorkflow | string, payload: unknown, options?: EmitOptions): Promise<WorkflowHandle>;
+  startWorkflow<TInput, TResult>(
+    workflow: WorkflowRef<TInput, TResult>,
+    input: NoInfer<TInput>,
+    options?: EmitOptions,
+  ): Promise<WorkflowHandle<TResult>>;
+  startWorkflow(workflow: string, input: unknown, options?: EmitOptions): Promise<WorkflowHandle>;
+  /**
+   * Returns the state of a run of this hub's service: the attempts, times and errors of its steps, and what it waits
+   * for. Contains the recorded results only with `outputs: true`.
+   *
+   * @throws {UnknownWorkflowError | UnknownRunError | InvalidOptionError}
+   */
+  run(workflow: WorkflowRef<never> | string, id: string, options?: RunQuery): Promise<RunIntrospection>;
   /** Returns counts, durations and history of one event type. @throws {UnknownEventError} */
   metrics(type: string): Promise<EventMetrics>;
   /** Returns the last 20 terminal failures of one event type, newest first. @throws {UnknownEventError} */

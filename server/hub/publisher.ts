@@ -5,22 +5,22 @@ import type { Logger } from '../transports/logger.js';
 import type { Envelope, Receipt, TransportManager } from '../transports/transport.js';
 import { workflowType } from '../transports/workflow-type.js';
 import { PartialEmitError } from './errors.js';
+import type { Cause, Draft } from './events/attempt-emitter.js';
 import { checkEmitManyOptions, checkEmitOptions, type EmitManyOptions, type EmitOptions } from './events/emit.js';
 import { defaultDedupeWindowMs, type RegisteredEvent } from './events/event.js';
 import { keyOf } from './events/event-key.js';
 import { encodePayload } from './events/payload.js';
 import { toStoredBody } from './events/stored-payload.js';
 import { observeSends } from './observability/observe-sends.js';
-import type { HubWorkflow } from './runs/workflow.js';
+import type { AnyWorkflow } from './runs/workflow.js';
 
 /** Bounds of one round trip of `emitMany`. */
 const maxBatchEvents = 1_000;
 const maxBatchBytes = 4 * 1024 * 1024;
 
-/** Payload as transports store it, and the key that its type computes from it. */
-interface PreparedPayload {
-  readonly body: string;
-  readonly key: string | undefined;
+/** Draft whose key is not computed yet: setting it costs less than a copy. */
+interface NewDraft extends Omit<Draft, 'key'> {
+  key: string | undefined;
 }
 
 /** Validates payloads and publishes events and workflow runs on a transport. */
@@ -37,25 +37,44 @@ export class Publisher {
   }
 
   /**
-   * Publishes an event.
+   * Checks a payload and returns its event without an id. Synchronous unless the schema is asynchronous.
    *
-   * @param checkOpen throws if the hub no longer accepts the event; called after a schema, which may take time
-   * @param cause envelope of the causing event
+   * @param cause causing event; overrides `options.cause`
    */
-  publish(
-    event: RegisteredEvent,
-    payload: unknown,
-    options: EmitOptions | undefined,
-    checkOpen: () => void,
-    cause: Envelope | undefined,
-  ): Promise<Receipt> {
-    if (options !== undefined) checkEmitOptions(options);
-    const prepared = this.#prepare(event, payload);
-    if (!(prepared instanceof Promise)) return this.#send(event, prepared, options, cause);
-    return prepared.then((validated) => {
-      checkOpen();
-      return this.#send(event, validated, options, cause);
-    });
+  draft(event: RegisteredEvent, payload: unknown, options: EmitOptions = {}, cause?: Cause): Draft | Promise<Draft> {
+    const { type, schema, dedupeWindowMs } = event;
+    checkEmitOptions(options);
+    const body = encodePayload(payload, type, this.#maxPayloadBytes);
+    const draft = createDraft(type, body, options, dedupeWindowMs, cause ?? causeOf(options));
+    if (schema === undefined) return withKey(draft, event);
+    const addKey = (stored: string): Draft => withKey({ ...draft, body: stored }, event);
+    const stored = toStoredBody({ type, payload, body }, schema, this.#maxPayloadBytes);
+    return stored instanceof Promise ? stored.then(addKey) : addKey(stored);
+  }
+
+  /** Checks the input of a run and returns the run without an id. Synchronous unless the schema is asynchronous. */
+  draftRun(workflow: AnyWorkflow, input: unknown, options: EmitOptions = {}, cause?: Cause): Draft | Promise<Draft> {
+    const { name, input: schema } = workflow;
+    checkEmitOptions(options);
+    const body = encodePayload(input, name, this.#maxPayloadBytes);
+    const type = workflowType(name);
+    const draft = createDraft(type, body, options, defaultDedupeWindowMs, cause ?? causeOf(options));
+    if (schema === undefined) return draft;
+    const stored = toStoredBody({ type: name, payload: input, body }, schema, this.#maxPayloadBytes);
+    return stored instanceof Promise
+      ? stored.then((output) => ({ ...draft, body: output }))
+      : { ...draft, body: stored };
+  }
+
+  /** Publishes a checked event or run. */
+  async send(draft: Draft): Promise<Receipt> {
+    const id = randomUUID();
+    const envelope = { ...draft, id, requestId: draft.requestId === '' ? id : draft.requestId };
+    const [receipt = { id, deduplicated: false }] = await observeSends([envelope], (sent) =>
+      this.#transport.publish(sent),
+    );
+    if (receipt.unsubscribed === true) this.#reportUnsubscribed(envelope);
+    return receipt;
   }
 
   /**
@@ -71,15 +90,15 @@ export class Publisher {
   ): Promise<readonly Receipt[]> {
     if (!Array.isArray(payloads)) throw new InvalidOptionError('payloads of emitMany', 'an array', payloads);
     checkEmitManyOptions(options);
-    const requestId = options.requestId ?? randomUUID();
+    const { dedupeId: dedupeIdOf, ...shared } = options;
+    let requestId = '';
     const envelopes: Envelope[] = [];
     for (const [index, payload] of payloads.entries()) {
-      const prepared = await this.#prepare(event, payload);
-      const dedupeId = options.dedupeId?.(payload, index);
-      const settings = { ...options, requestId, ...(dedupeId !== undefined && { dedupeId }) };
-      checkEmitOptions({ ...settings, dedupeId });
-      const id = index === 0 && options.requestId === undefined ? requestId : randomUUID();
-      envelopes.push(createEnvelope(id, event.type, prepared, { ...settings, dedupeId }, event.dedupeWindowMs));
+      const settings = dedupeIdOf === undefined ? shared : { ...shared, dedupeId: dedupeIdOf(payload, index) };
+      const draft = await this.draft(event, payload, settings);
+      const id = randomUUID();
+      if (index === 0) requestId = draft.requestId === '' ? id : draft.requestId;
+      envelopes.push({ ...draft, id, requestId });
     }
     checkOpen();
     const receipts: Receipt[] = [];
@@ -96,56 +115,16 @@ export class Publisher {
     return receipts;
   }
 
-  /** Publishes the start of a workflow run. */
-  async publishRun(workflow: HubWorkflow, payload: unknown, options: EmitOptions): Promise<Receipt> {
-    checkEmitOptions(options);
-    const event = { type: workflowType(workflow.name), dedupeWindowMs: defaultDedupeWindowMs };
-    return this.#send(event, this.#prepareRun(workflow, payload), options, undefined);
-  }
-
   /** Creates the event, or the start of the run, of a due time of a schedule. Its id is the same in every process. */
   async prepareScheduled(
     schedule: string,
     dueAt: number,
-    target: RegisteredEvent | HubWorkflow,
+    target: RegisteredEvent | AnyWorkflow,
     payload: unknown,
   ): Promise<Envelope> {
     const id = deriveId(`schedule:${this.#transport.service}:${schedule}`, String(dueAt));
-    return 'type' in target
-      ? createEnvelope(id, target.type, await this.#prepare(target, payload), {}, target.dedupeWindowMs)
-      : createEnvelope(id, workflowType(target.name), this.#prepareRun(target, payload), {}, defaultDedupeWindowMs);
-  }
-
-  #prepareRun({ name }: HubWorkflow, payload: unknown): PreparedPayload {
-    return { body: encodePayload(payload, name, this.#maxPayloadBytes), key: undefined };
-  }
-
-  #prepare(event: RegisteredEvent, payload: unknown): PreparedPayload | Promise<PreparedPayload> {
-    const { type, schema, key } = event;
-    const body = encodePayload(payload, type, this.#maxPayloadBytes);
-    if (schema === undefined && key === undefined) return { body, key };
-    // The handler receives the stored payload after JSON, so that is the value to compute the key from.
-    const addKey = (stored: string): PreparedPayload => ({
-      body: stored,
-      key: key === undefined ? undefined : keyOf(event, JSON.parse(stored)),
-    });
-    const stored = schema === undefined ? body : toStoredBody({ type, payload, body }, schema, this.#maxPayloadBytes);
-    return typeof stored === 'string' ? addKey(stored) : stored.then(addKey);
-  }
-
-  async #send(
-    { type, dedupeWindowMs }: Pick<RegisteredEvent, 'type' | 'dedupeWindowMs'>,
-    payload: PreparedPayload,
-    options: EmitOptions | undefined,
-    cause: Envelope | undefined,
-  ): Promise<Receipt> {
-    const id = randomUUID();
-    const envelope = createEnvelope(id, type, payload, options, dedupeWindowMs, cause);
-    const [receipt = { id, deduplicated: false }] = await observeSends([envelope], (sent) =>
-      this.#transport.publish(sent),
-    );
-    if (receipt.unsubscribed === true) this.#reportUnsubscribed(envelope);
-    return receipt;
+    const draft = await ('type' in target ? this.draft(target, payload) : this.draftRun(target, payload));
+    return { ...draft, id, requestId: id };
   }
 
   /** Warns once per type: the events count as completed, and nobody would notice. */
@@ -160,19 +139,38 @@ export class Publisher {
   }
 }
 
-function createEnvelope(
-  id: string,
+/** Computes the key from the stored payload after JSON, which is what the handler receives. */
+function withKey(draft: NewDraft, event: RegisteredEvent): Draft {
+  if (event.key !== undefined) draft.key = keyOf(event, JSON.parse(draft.body));
+  return draft;
+}
+
+/** An event from outside belongs to the request that has its own id: {@link Publisher.send} fills that in. */
+function createDraft(
   type: string,
-  { body, key }: PreparedPayload,
-  options: { [K in keyof EmitOptions]: EmitOptions[K] | undefined } | undefined,
+  body: string,
+  { delayMs = 0, priority = 0, dedupeId, requestId }: EmitOptions,
   dedupeWindowMs: number,
-  cause?: Envelope,
-): Envelope {
-  const { delayMs = 0, priority = 0, dedupeId, requestId = cause?.requestId ?? id } = options ?? {};
-  const depth = cause === undefined ? 0 : cause.depth + 1;
+  cause: Cause | undefined,
+): NewDraft {
   const dedupe = dedupeId === undefined ? undefined : { id: dedupeId, windowMs: dedupeWindowMs };
-  const trace = cause?.trace;
-  return { id, type, body, requestId, depth, delayMs, priority, replays: 0, dedupe, trace, key };
+  return {
+    type,
+    body,
+    requestId: requestId ?? cause?.requestId ?? '',
+    depth: cause === undefined ? 0 : cause.depth + 1,
+    delayMs,
+    priority,
+    replays: 0,
+    dedupe,
+    trace: cause?.trace,
+    causeId: cause?.id,
+    key: undefined,
+  };
+}
+
+function causeOf({ cause }: EmitOptions): Cause | undefined {
+  return cause && { id: cause.eventId, requestId: cause.requestId, depth: cause.depth };
 }
 
 function* cutBatches(envelopes: readonly Envelope[]): Iterable<readonly Envelope[]> {

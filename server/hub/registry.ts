@@ -6,13 +6,14 @@ import type { EventRef } from './events/event-ref.js';
 import { type HandlerInfo, handlerInfo } from './introspection/handler-info.js';
 import { agentsRevision, describeHub, type HubDescription } from './introspection/hub-description.js';
 import { nearestNames } from './nearest-names.js';
-import type { HubWorkflow } from './runs/workflow.js';
+import type { AnyWorkflow } from './runs/workflow.js';
+import type { WorkflowRef } from './runs/workflow-ref.js';
 import type { RegisteredSchedule } from './schedules/schedule.js';
 
 /** Events and workflows that are registered on one hub. */
 export class Registry {
   readonly #events = new Map<string, RegisteredEvent>();
-  readonly #workflows = new Map<string, HubWorkflow>();
+  readonly #workflows = new Map<string, AnyWorkflow>();
   readonly #schedules = new Map<string, RegisteredSchedule>();
   // Stored separately: each poll of the dashboard reads it, and thousands of types may have no agent.
   readonly #handlerInfos: HandlerInfo[] = [];
@@ -25,7 +26,7 @@ export class Registry {
     return this.#events.values();
   }
 
-  get workflows(): Iterable<HubWorkflow> {
+  get workflows(): Iterable<AnyWorkflow> {
     return this.#workflows.values();
   }
 
@@ -47,14 +48,14 @@ export class Registry {
   }
 
   /** @throws {DuplicateNameError} */
-  addWorkflow(workflow: HubWorkflow): void {
+  addWorkflow(workflow: AnyWorkflow): void {
     if (this.#workflows.has(workflow.name)) throw new DuplicateNameError('workflow', workflow.name);
     this.#workflows.set(workflow.name, workflow);
     for (const { handler } of workflow.steps) this.#addInfo(handler);
   }
 
   /** Returns the event or the workflow of a schedule. @throws {UnknownEventError | UnknownWorkflowError} */
-  targetOf({ name, emit, start }: RegisteredSchedule): RegisteredEvent | HubWorkflow {
+  targetOf({ name, emit, start }: RegisteredSchedule): RegisteredEvent | AnyWorkflow {
     if (start !== undefined) return this.workflow(start);
     const event = this.#events.get(emit ?? '');
     const usedBy = `schedule ${quote(name)}`;
@@ -72,7 +73,7 @@ export class Registry {
   }
 
   /** Returns a registered event. @throws {UnknownEventError | InvalidOptionError} */
-  event(target: EventRef | string): RegisteredEvent {
+  event(target: EventRef<never, unknown> | string): RegisteredEvent {
     return this.eventOfType(typeof target === 'string' ? target : target?.type);
   }
 
@@ -87,7 +88,7 @@ export class Registry {
   }
 
   /** Returns a registered workflow. @throws {UnknownWorkflowError | InvalidOptionError} */
-  workflow(target: HubWorkflow | string): HubWorkflow {
+  workflow(target: WorkflowRef<never> | string): AnyWorkflow {
     const name = typeof target === 'string' ? target : target?.name;
     if (typeof name !== 'string') {
       throw new InvalidOptionError('workflow', 'a name or the result of createWorkflow', target);

@@ -4,7 +4,7 @@ import { Attempt, type HandledEvent } from './events/attempt.js';
 import type { RegisteredEvent } from './events/event.js';
 import type { HandlerHost } from './events/outcome-recorder.js';
 import { observeDelivery } from './observability/observe-delivery.js';
-import type { HubWorkflow } from './runs/workflow.js';
+import type { AnyWorkflow } from './runs/workflow.js';
 import { runWorkflow } from './runs/workflow-run.js';
 
 /** Subscriptions of a hub, and the consumer of their deliveries. */
@@ -17,7 +17,7 @@ export interface Subscriptions {
 /** Definitions to subscribe to. Events without a handler are skipped. */
 export interface Definitions {
   readonly events: Iterable<RegisteredEvent>;
-  readonly workflows: Iterable<HubWorkflow>;
+  readonly workflows: Iterable<AnyWorkflow>;
 }
 
 /** Creates the subscriptions for all handled events and all workflows. */
@@ -38,12 +38,13 @@ export function createSubscriptions({ events, workflows }: Definitions, host: Ha
     });
   }
   for (const workflow of workflows) {
-    const { name, trigger } = workflow;
+    const { name, trigger, retain } = workflow;
     const type = workflowType(name);
     handlers.set(type, (delivery) => runWorkflow(workflow, delivery, host));
     subscriptions.push({
       type,
       keepsRuns: true,
+      retain,
       ...(trigger !== undefined && { trigger: { type: trigger, idSuffix: idSuffixOf(name) } }),
     });
   }

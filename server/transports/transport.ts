@@ -43,7 +43,7 @@ export interface Subscription {
    * its payload and counts as deduplicated.
    */
   readonly debounce?: { readonly ms: number; readonly maxMs?: number };
-  /** Retain a {@link RunRecord} of each pending event and of the last 50 that ended. */
+  /** Retain a {@link RunRecord} of each pending event, and of ended ones as `retain` says. */
   readonly keepsRuns?: boolean;
   /** Ended runs to keep. @default 50 completed and 200 failed, of any age */
   readonly retain?: RunRetention;
@@ -80,10 +80,18 @@ export interface RunWait {
 
 /** Recorded value of a resolved {@link RunWait}, as JSON. `payload` and `result` are embedded as JSON, not as text. */
 export type WaitResolution =
-  | { readonly by: 'time' }
-  | { readonly by: 'event'; readonly id: string; readonly payload: unknown }
-  | { readonly by: 'run'; readonly status: 'completed'; readonly result: unknown }
-  | { readonly by: 'run'; readonly status: 'failed'; readonly error: ErrorInfo };
+  | ({ readonly by: 'time' } & WaitTimes)
+  | ({ readonly by: 'event'; readonly id: string; readonly payload: unknown } & WaitTimes)
+  | ({ readonly by: 'run'; readonly id: string; readonly status: 'completed'; readonly result: unknown } & WaitTimes)
+  | ({ readonly by: 'run'; readonly id: string; readonly status: 'failed'; readonly error: ErrorInfo } & WaitTimes);
+
+/** Times of a resolved wait in epoch milliseconds. */
+export interface WaitTimes {
+  /** Time at which the wait was stored. */
+  readonly since: number;
+  /** Time at which it was resolved. */
+  readonly at: number;
+}
 
 /** Outcome of an attempt. The transport publishes `followUps` in the same step that records the outcome. */
 export type Outcome =
@@ -260,7 +268,10 @@ export interface Overview {
   readonly registered: readonly string[];
   /** Counts of `types`, in the same order. */
   readonly counts: readonly TypeCounts[];
-  /** Runs of `runTypes`, in the same order: of all services, newest first. */
+  /**
+   * Runs of `runTypes`, in the same order: of all services, newest first. A transport may leave out payloads, results
+   * and what follows `,"output":` in a checkpoint.
+   */
   readonly runs: readonly (readonly RunRecord[])[];
   /** Schedules of all services. */
   readonly schedules: readonly ScheduleRecord[];
@@ -305,12 +316,16 @@ export interface TransportManager extends ScheduleStore {
   overview(query: OverviewQuery): Promise<Overview>;
   /** Returns a run of this service; `undefined` if it is unknown or evicted. */
   run(type: string, id: string): Promise<RunRecord | undefined>;
-  /** Resolves when a run of this service has ended; with `undefined` if the run is unknown. Rejects with the signal's reason. */
+  /**
+   * Resolves when a run of this service has ended; with `undefined` if the run is unknown. A caller that waits before
+   * the end receives it, whatever is retained. A transport may leave out the payload, and what follows `,"output":` in a
+   * checkpoint. Rejects with the signal's reason.
+   */
   runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined>;
   /**
    * Ends a run of this service from outside, without a dead letter: revokes its lease with `reason` if it is running,
-   * and records the outcome. Its unresolved child runs end
-   * too, recursively, each with the error of `outcome` and the {@link RunWait.onCancel} of its wait. Returns `already` if the run has ended, `fenced` if it is unknown.
+   * and records the outcome. Its unresolved child runs end too, recursively, each with the error of `outcome` and the
+   * {@link RunWait.onCancel} of its wait. Returns `already` if the run has ended, `fenced` if it is unknown.
    */
   endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult>;
   /**

@@ -50,6 +50,17 @@ export class ContentFilterError extends ProviderError {
   }
 }
 
+/** A model call exceeded its `timeoutMs`. Reason of the call's signal. */
+export class ModelTimeoutError extends ProviderError {
+  constructor(provider: string, timeoutMs: number) {
+    super(
+      `${provider} did not answer within timeoutMs of the model (${timeoutMs} ms)`,
+      { provider, retryable: true },
+      'ERR_MODEL_TIMEOUT',
+    );
+  }
+}
+
 /** A streamed answer ended without a finish reason. */
 export class CutStreamError extends ProviderError {
   constructor(provider: string, usage?: TokenUsage) {

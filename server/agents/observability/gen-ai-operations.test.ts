@@ -205,9 +205,9 @@ it('a pipeline on a hub is one trace, events emitted by tools included', async (
       '      invoke_agent triage',
       '        chat m',
       '        execute_tool tell',
-      '          send told',
-      '            process told',
       '        chat m',
+      '    send told',
+      '      process told',
       '    step review',
       '      invoke_agent review',
       '        chat m',
@@ -239,4 +239,14 @@ it('reported tokens and durations are metrics; estimated tokens are not', async 
     ['chat', { count: 2, sum: expect.any(Number) }],
     ['invoke_agent', { count: 2, sum: expect.any(Number) }],
   ]);
+});
+
+it('a tool name that the model invents is cut to 64 characters', async () => {
+  const telemetry = recordTelemetry();
+  const name = 'x'.repeat(20_000);
+  const { agent } = agentOf([{ toolCalls: [{ name, id: name }] }, 'I cannot.']);
+  await agent.run('1 + 2');
+  const span = telemetry.span(`execute_tool ${'x'.repeat(64)}`);
+  for (const value of Object.values(span.attributes)) expect(String(value).length).toBeLessThanOrEqual(64);
+  expect(JSON.stringify(span.events).length).toBeLessThan(5_000);
 });

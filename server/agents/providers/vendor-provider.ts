@@ -16,7 +16,7 @@ export class VendorProvider implements ModelProvider {
   constructor(name: string, { apiKey, baseUrl }: Required<VendorProviderOptions>, load: LoadModel) {
     this.name = name;
     const settings = { apiKey: checkApiKey(apiKey, new.target.name), baseURL: checkBaseUrl(baseUrl, new.target.name) };
-    this.#provider = languageModelProvider(name, (modelId) => load(modelId, settings), apiKey);
+    this.#provider = languageModelProvider(name, (modelId) => load(modelId, settings), [apiKey]);
   }
 
   /** Rejects with {@link ProviderError}, and with the signal's reason if the call is aborted. */

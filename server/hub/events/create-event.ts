@@ -1,11 +1,15 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { type EventConfig, resolveEvent } from './event.js';
+import { quote } from '../../errors.js';
+import { OptionChecker } from '../../options.js';
+import { type EventConfig, needHandler, resolveEvent } from './event.js';
 import type { EventRef } from './event-ref.js';
 import type { JsonSchema } from './schema.js';
 
 const config: unique symbol = Symbol.for('hubline.event-definition');
 
-type DefinitionOptions = 'type' | 'description' | 'schema' | 'key' | 'dedupeWindowMs';
+const definitionOptions = ['type', 'description', 'schema', 'key', 'dedupeWindowMs'] as const;
+
+type DefinitionOptions = (typeof definitionOptions)[number];
 
 /** Options of `createEvent`: those of `hub.event` that say what an event is, and not how it is handled. */
 export type EventDefinitionConfig<TPayload = unknown> = Pick<EventConfig<TPayload>, DefinitionOptions>;
@@ -19,7 +23,7 @@ export type EventSettings<TPayload = unknown> = Omit<EventConfig<TPayload>, Defi
  * @typeParam TInput payload that `emit` accepts
  * @typeParam TPayload payload that handlers receive
  */
-export interface EventDefinition<TInput = unknown, TPayload = TInput> extends EventRef<TInput> {
+export interface EventDefinition<TInput = unknown, TPayload = TInput> extends EventRef<TInput, TPayload> {
   readonly [config]: EventDefinitionConfig<TPayload>;
 }
 
@@ -48,6 +52,7 @@ export function createEvent<TPayload = unknown>(
 ): EventDefinition<TPayload>;
 export function createEvent(options: EventDefinitionConfig): EventDefinition {
   const { type } = resolveEvent(options);
+  new OptionChecker(options, definitionOptions, `the definition of event ${quote(type)}`);
   return Object.freeze({ type, [config]: options });
 }
 
@@ -56,4 +61,9 @@ export function definitionConfig(value: unknown): EventDefinitionConfig | undefi
   const isDefinition = typeof value === 'object' && value !== null && config in value;
   // Only `createEvent` sets this key.
   return isDefinition ? (value as EventDefinition)[config] : undefined;
+}
+
+/** Checks that settings contain only options that a definition does not. @throws {InvalidOptionError} */
+export function checkSettings(type: string, settings: object = {}): void {
+  new OptionChecker(settings, ['handler', ...needHandler], `the settings of event ${quote(type)}`);
 }

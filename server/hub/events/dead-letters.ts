@@ -3,7 +3,7 @@ import { OptionChecker } from '../../options.js';
 import type { FailureRecord } from '../../transports/stats.js';
 import type { DeadLetterRecord, TransportManager } from '../../transports/transport.js';
 import { workflowType } from '../../transports/workflow-type.js';
-import type { HubWorkflow } from '../runs/workflow.js';
+import type { AnyWorkflow } from '../runs/workflow.js';
 import type { EventRef } from './event-ref.js';
 
 /** Dead letter: an event or a workflow run that failed terminally. `hub.replay` takes its `id`. */
@@ -20,7 +20,7 @@ export interface DeadLetterOptions {
 }
 
 /** Event type, workflow, or a name. A name matches the event type and the workflow of that name. */
-export type DeadLetterSource<TPayload = unknown> = EventRef<TPayload> | HubWorkflow | string;
+export type DeadLetterSource<TPayload = unknown> = EventRef<TPayload> | AnyWorkflow | string;
 
 /** Reads dead letters, newest first. @throws {InvalidOptionError} */
 export async function readDeadLetters<TPayload>(

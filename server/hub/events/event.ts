@@ -2,8 +2,9 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { quote } from '../../errors.js';
 import { checkName, OptionChecker } from '../../options.js';
 import type { RateLimit } from '../../transports/transport.js';
+import type { Recorded } from '../runs/recorded-type.js';
 import type { HandlerFunction } from './context.js';
-import { type FollowUpNames, followUpKeys, resolveFollowUpNames } from './follow-ups.js';
+import { type FollowUpNames, type FollowUps, followUpKeys, resolveFollowUpNames } from './follow-ups.js';
 import { type ResolvedRetry, type RetryConfig, resolveRetry } from './retry-policy.js';
 import { type JsonSchema, type PayloadSchema, resolveSchema } from './schema.js';
 
@@ -16,7 +17,8 @@ export interface EventRate extends RateLimit {
 /**
  * Options of `hub.event`. All except `type`, `description`, `schema`, `key` and `dedupeWindowMs` require a `handler`.
  */
-export interface EventConfig<TPayload = unknown> extends FollowUpNames {
+export interface EventConfig<TPayload = unknown, TResult = unknown>
+  extends FollowUps<Recorded<Awaited<TResult>>, TPayload> {
   /** 1 to 512 characters without control characters and unpaired surrogates. */
   type: string;
   /** Text that the dashboard shows. */
@@ -38,7 +40,7 @@ export interface EventConfig<TPayload = unknown> extends FollowUpNames {
    */
   subscribers?: readonly string[];
   /** Function that handles the event. Without one the type is only declared: it can be emitted. */
-  handler?: HandlerFunction<TPayload>;
+  handler?: HandlerFunction<TPayload, TResult>;
   /** Retry policy. @default one attempt */
   retry?: RetryConfig;
   /** Maximum duration of one attempt, in milliseconds. @default no limit */
@@ -91,7 +93,8 @@ export const defaultDedupeWindowMs = 300_000;
 
 const maxRate = 1_000_000;
 
-const needHandler = [
+/** Options that require a handler. */
+export const needHandler = [
   ...followUpKeys,
   'retry',
   'timeoutMs',

@@ -1,24 +1,29 @@
-import { errorInfo, HubError } from '../../errors.js';
+import { type ErrorInfo, errorInfo, HubError } from '../../errors.js';
 import type { Logger } from '../../transports/logger.js';
 import type { Delivery, Envelope, Outcome, TransportManager } from '../../transports/transport.js';
 import { DepthLimitError } from '../errors.js';
-import type { Emit } from './emit.js';
+import type { AnyWorkflow } from '../runs/workflow.js';
+import type { WorkflowRef } from '../runs/workflow-ref.js';
+import type { DraftSource } from './attempt-emitter.js';
+import type { EventRef } from './event-ref.js';
 import { createFollowUps, type FollowUpNames, type TerminalOutcome } from './follow-ups.js';
 import { nextDelayMs, type ResolvedRetry } from './retry-policy.js';
 
 /** The part of the hub that handling a delivery needs. */
-export interface HandlerHost {
+export interface HandlerHost extends DraftSource {
   readonly transport: TransportManager;
   readonly logger: Logger;
   readonly maxPayloadBytes: number;
-  /** Returns an `emit` whose events are caused by `cause`. */
-  emitFrom(cause: Envelope): Emit;
+  /** Returns the type of a registered event. @throws {UnknownEventError} */
+  eventType(event: EventRef<never, unknown> | string): string;
+  /** Returns a registered workflow. @throws {UnknownWorkflowError} */
+  findWorkflow(workflow: WorkflowRef<never> | string): AnyWorkflow;
   /** Adds the keys of their types to follow-up events. */
   prepareFollowUps(envelopes: readonly Envelope[]): readonly Envelope[] | Promise<readonly Envelope[]>;
 }
 
 /** Maximum depth of a causal chain of events. */
-const maxDepth = 64;
+export const maxDepth = 64;
 
 /** Returns the error of a delivery that must fail without a call of its handler, such as a poison event. */
 export function preflightError(name: string, { refusal, envelope: { depth } }: Delivery): Error | undefined {
@@ -50,9 +55,19 @@ export class OutcomeRecorder {
     this.#startedAt = host.transport.clock.monotonic();
   }
 
-  /** Records success. @param result JSON */
-  complete(result: string): void {
-    this.#end({ status: 'completed', result });
+  /** Records success. @param result JSON @param emits events accepted with the outcome */
+  complete(result: string, emits: readonly Envelope[] = []): void {
+    this.#end({ status: 'completed', result }, undefined, emits);
+  }
+
+  /** Suspends a run that knows `seen` recorded entries. */
+  suspend(seen: number): void {
+    this.#commit({ status: 'suspended', durationMs: this.#durationMs(), seen });
+  }
+
+  /** Returns a run to the transport without spending an attempt. */
+  release(delayMs: number): void {
+    this.#commit({ status: 'released', durationMs: this.#durationMs(), delayMs });
   }
 
   /**
@@ -81,9 +96,9 @@ export class OutcomeRecorder {
     this.#host.logger.warn({ ...this.#logFields(error), delayMs }, 'attempt failed');
   }
 
-  /** Records terminal failure. */
-  fail(error: unknown): void {
-    this.#end({ status: 'failed', error: errorInfo(error) }, error);
+  /** Records terminal failure. @param info recorded error, if it differs from the thrown one */
+  fail(error: unknown, info: ErrorInfo = errorInfo(error)): void {
+    this.#end({ status: 'failed', error: info }, error);
     this.#host.logger.error(this.#logFields(error), `${this.#kind} failed`);
   }
 
@@ -99,14 +114,16 @@ export class OutcomeRecorder {
     }
   }
 
-  #end(end: TerminalOutcome, thrown?: unknown): void {
+  #end(end: TerminalOutcome, thrown?: unknown, emits: readonly Envelope[] = []): void {
     const { envelope } = this.#delivery;
     // Follow-ups of an event over the depth limit would be over it too.
-    const created = envelope.depth > maxDepth ? [] : createFollowUps(this.#followUps, envelope, end);
+    const ending = envelope.depth > maxDepth ? [] : createFollowUps(this.#followUps, envelope, end);
     const durationMs = this.#durationMs();
-    const followUps = this.#host.prepareFollowUps(created);
-    if (!(followUps instanceof Promise)) this.#commitEnd(end, durationMs, followUps, thrown);
-    else void followUps.then((prepared) => this.#commitEnd(end, durationMs, prepared, thrown));
+    const commit = (followUps: readonly Envelope[]): void =>
+      this.#commitEnd(end, durationMs, emits.length === 0 ? followUps : [...emits, ...followUps], thrown);
+    const followUps = this.#host.prepareFollowUps(ending);
+    if (followUps instanceof Promise) void followUps.then(commit);
+    else commit(followUps);
   }
 
   #commitEnd(end: TerminalOutcome, durationMs: number, followUps: readonly Envelope[], thrown: unknown): void {

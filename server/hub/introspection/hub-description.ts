@@ -1,6 +1,7 @@
 import type { HandlerFunction } from '../events/context.js';
 import type { RegisteredEvent } from '../events/event.js';
-import type { HubWorkflow, ResolvedStep } from '../runs/workflow.js';
+import type { ResolvedStep } from '../runs/step-list.js';
+import type { AnyWorkflow } from '../runs/workflow.js';
 import type { RegisteredSchedule } from '../schedules/schedule.js';
 import { describeSchedule, type ScheduleDescription } from '../schedules/schedule-introspection.js';
 import { type HandlerInfo, handlerInfo } from './handler-info.js';
@@ -25,7 +26,7 @@ export interface HubDescription {
 export function describeHub(
   service: string,
   events: readonly RegisteredEvent[],
-  workflows: readonly HubWorkflow[],
+  workflows: readonly AnyWorkflow[],
   schedules: readonly RegisteredSchedule[],
   handlerInfos: readonly HandlerInfo[],
 ): HubDescription {
@@ -74,7 +75,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-function describeWorkflow({ name, description, trigger, steps, followUps }: HubWorkflow): WorkflowDescription {
+function describeWorkflow({ name, description, trigger, steps, followUps }: AnyWorkflow): WorkflowDescription {
   return {
     name,
     ...(description !== undefined && { description }),

@@ -19,6 +19,9 @@ import { introspectRun } from './run-introspection.js';
 
 const runsShown = 10;
 
+/** Number of steps per run that an introspection contains, the latest ones. `hub.run` returns all. */
+const shownSteps = 100;
+
 /** Reads the registrations and counts of all hubs of a transport. */
 export class Introspector {
   readonly #transport: TransportManager;
@@ -140,7 +143,10 @@ function introspectWorkflow(
     ...description,
     processes: sum(processes.values()),
     metrics: total,
-    runs: runs.map((run) => introspectRun(description.steps, run)),
+    runs: runs.map((run) => {
+      const { steps, ...rest } = introspectRun(description.steps, run);
+      return { ...rest, steps: steps.slice(-shownSteps) };
+    }),
   };
 }
 

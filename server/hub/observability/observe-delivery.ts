@@ -70,7 +70,13 @@ class ObservedDelivery implements Delivery {
   }
 
   checkpoint(key: string, value: string, emits?: readonly Envelope[]): Promise<CommitResult> {
-    return this.#delivery.checkpoint(key, value, emits);
+    if (emits === undefined || emits.length === 0) return this.#delivery.checkpoint(key, value);
+    return observeSends(
+      emits,
+      (sent) => this.#delivery.checkpoint(key, value, sent),
+      (result) => result === 'ok',
+      this.#operation.context,
+    );
   }
 
   wait(waits: readonly RunWait[]): Promise<CommitResult> {

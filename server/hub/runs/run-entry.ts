@@ -19,7 +19,10 @@ export interface EntryName {
   readonly attempt: number;
 }
 
-/** Step result or failed attempt, as the engine records it. */
+/**
+ * Step result or failed attempt, as the engine records it. Resolutions of waits are recorded by the transport; an entry
+ * of role `patches` holds a list of names, one of role `ended` the slot of the step whose failure ended the run.
+ */
 export interface StepEntry {
   /** Version of the workflow that recorded the entry. */
   readonly version: number;
@@ -30,14 +33,10 @@ export interface StepEntry {
   /** Epoch milliseconds at which the attempt started. */
   readonly startedAt: number;
   readonly durationMs: number;
-  /** Patches that the function asked for since the entry before. */
-  readonly patches?: readonly string[];
   /** Failure of the step, or of the attempt. */
   readonly error?: ErrorInfo;
   /** Epoch milliseconds of the next attempt, in an entry of role `attempt`. */
   readonly retryAt?: number;
-  /** Slot of the step whose failure ended the run, in an entry of role `ended`. */
-  readonly slot?: string;
 }
 
 const outputKey = ',"output":';

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { DuplicateNameError, InvalidOptionError } from '../../errors.js';
 import { EventCycleError, HubStartedError, UnknownEventError } from '../errors.js';
 import { testHub } from '../hub.fixture.js';
-import { createWorkflow, type StepCtx, type WorkflowStep } from './workflow.js';
+import type { StepCtx } from './step.js';
+import { createWorkflow, type WorkflowStep } from './workflow.js';
 
 const pass = ({ payload }: StepCtx): unknown => payload;
 

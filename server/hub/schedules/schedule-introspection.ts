@@ -1,12 +1,22 @@
 import type { ScheduleRecord } from '../../transports/schedules.js';
 import { cronDueTimes, everyDueTimes } from './due-times.js';
-import type { RegisteredSchedule } from './schedule.js';
+import type { CatchUp, RegisteredSchedule } from './schedule.js';
 
 /** Schedule as the hub that registered it describes it. */
-export type ScheduleDescription = Pick<
-  RegisteredSchedule,
-  'name' | 'description' | 'cron' | 'timeZone' | 'everyMs' | 'emit' | 'start' | 'catchUp'
->;
+export interface ScheduleDescription {
+  readonly name: string;
+  readonly description?: string;
+  /** Cron expression; absent if the schedule has a period. */
+  readonly cron?: string;
+  readonly timeZone?: string;
+  /** Period in milliseconds. */
+  readonly everyMs?: number;
+  /** Type of the event that it emits. */
+  readonly emit?: string;
+  /** Name of the workflow that it starts. */
+  readonly start?: string;
+  readonly catchUp: CatchUp;
+}
 
 /** Schedule of a service, with its last and its next due time. */
 export interface ScheduleIntrospection extends ScheduleDescription {

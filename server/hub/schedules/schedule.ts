@@ -3,7 +3,8 @@ import { InvalidOptionError, messageOf, quote } from '../../errors.js';
 import { checkName, OptionChecker } from '../../options.js';
 import type { EventRef } from '../events/event-ref.js';
 
-import { type HubWorkflow, isWorkflow } from '../runs/workflow.js';
+import { isWorkflow } from '../runs/workflow.js';
+import type { WorkflowRef } from '../runs/workflow-ref.js';
 import { cronDueTimes, type DueTimes, everyDueTimes } from './due-times.js';
 
 /** Treatment of due times that passed while no process of the service ran. */
@@ -31,8 +32,8 @@ export type ScheduleTimes =
 
 /** Effect of a schedule: an event to emit, or a workflow to start. */
 export type ScheduleTarget<TPayload> =
-  | { emit: EventRef<TPayload> | string; start?: never }
-  | { start: HubWorkflow | string; emit?: never };
+  | { emit: EventRef<TPayload, unknown> | string; start?: never }
+  | { start: WorkflowRef<TPayload> | string; emit?: never };
 
 /** Options of `hub.schedule`. */
 export type ScheduleConfig<TPayload = unknown> = ScheduleTimes &

@@ -11,6 +11,7 @@ import type { Entry } from './entry.js';
 import { PendingLimits, type PendingMaximum } from './pending-limits.js';
 import { RevisionCounter } from './revision-counter.js';
 import { Routes } from './routes.js';
+import { RunWaits } from './run-waits.js';
 import { ScheduleTable } from './schedule-table.js';
 import { TurnBudget } from './turn-budget.js';
 import { latestFailures, minuteOf, sumMetrics, type TypeStats } from './type-stats.js';
@@ -22,6 +23,7 @@ export class Broker implements GroupHost {
   readonly clock: Clock;
   readonly maxDeadLetters: number;
   readonly revision: RevisionCounter = new RevisionCounter();
+  readonly waits: RunWaits;
   /** Makes publishers yield. */
   readonly turns: TurnBudget;
   readonly #pending: PendingLimits;
@@ -34,6 +36,7 @@ export class Broker implements GroupHost {
 
   constructor(clock: Clock, maximum: PendingMaximum & { readonly maxDeadLetters: number }) {
     this.clock = clock;
+    this.waits = new RunWaits(clock);
     this.turns = new TurnBudget(clock);
     this.#pending = new PendingLimits(maximum);
     this.maxDeadLetters = maximum.maxDeadLetters;
@@ -88,8 +91,19 @@ export class Broker implements GroupHost {
   recordEnd({ bytes, remembered }: Entry, followUps: readonly Envelope[], from: ConsumerGroup): void {
     this.#pending.remove(bytes);
     remembered?.release();
+    this.acceptEmits(followUps, from);
+  }
+
+  acceptEmits(envelopes: readonly Envelope[], from: ConsumerGroup): void {
+    if (envelopes.length === 0) return;
     const now = this.clock.now();
-    for (const envelope of followUps) this.#accept(envelope, from, now);
+    for (const envelope of envelopes) this.#publishOne(envelope, from, now);
+  }
+
+  acceptChild(envelope: Envelope, group: ConsumerGroup): void {
+    const bytes = sizeOf(envelope);
+    this.#pending.add(bytes);
+    group.accept(envelope, bytes, this.clock.now());
   }
 
   recordResize(addedBytes: number): void {
@@ -201,6 +215,7 @@ export class Broker implements GroupHost {
       stats.countReceived(now);
       stats.countCompleted(now);
     }
+    this.waits.resolveByEvent(envelope);
     if (route === undefined) return undefined;
     const bytes = sizeOf(envelope);
     let isAccepted = route.triggers.size > 0;
@@ -217,8 +232,9 @@ export class Broker implements GroupHost {
     }
     for (const { group, type, idSuffix } of route.triggers.values()) {
       const { id, depth } = envelope;
+      const triggered = { id: id + idSuffix, type, depth: depth + 1, dedupe: undefined, key: undefined, causeId: id };
       this.#pending.add(bytes);
-      group.accept({ ...envelope, id: id + idSuffix, type, depth: depth + 1, dedupe: undefined }, bytes, now);
+      group.accept({ ...envelope, ...triggered }, bytes, now);
     }
     return isAccepted ? undefined : waitingId;
   }

@@ -1,12 +1,13 @@
 import type { Clock } from '../clock.js';
 import { ShutdownError } from '../errors.js';
-import type { CloseResult, ConsumeOptions, Envelope, Outcome, Subscription } from '../transport.js';
+import type { CloseResult, ConsumeOptions, Envelope, Outcome, RunWait, Subscription } from '../transport.js';
 import type { RememberedId } from './dedupe-window.js';
 import { Dispatcher } from './dispatcher.js';
-import type { Entry } from './entry.js';
+import type { Entry, StoredWait, WaitOwner } from './entry.js';
 import { GroupConsumer } from './group-consumer.js';
 import type { MemoryDelivery, OutcomeSink } from './memory-delivery.js';
 import type { RevisionCounter } from './revision-counter.js';
+import type { RunWaits } from './run-waits.js';
 import { TypeQueue } from './type-queue.js';
 
 /** The part of the broker that a consumer group uses. */
@@ -14,8 +15,13 @@ export interface GroupHost {
   readonly clock: Clock;
   readonly maxDeadLetters: number;
   readonly revision: RevisionCounter;
+  readonly waits: RunWaits;
   /** Counts one event as no longer pending and accepts its follow-ups. */
   recordEnd(entry: Entry, followUps: readonly Envelope[], from: ConsumerGroup): void;
+  /** Accepts the events that a step emitted. */
+  acceptEmits(envelopes: readonly Envelope[], from: ConsumerGroup): void;
+  /** Accepts a child run for the group alone. */
+  acceptChild(envelope: Envelope, group: ConsumerGroup): void;
   /** Counts a pending payload that was replaced by a larger or smaller one. */
   recordResize(addedBytes: number): void;
   /** Sets the trigger of a subscription in place of the former one of its type. */
@@ -23,7 +29,7 @@ export interface GroupHost {
 }
 
 /** All hubs of one service: accepts events for them and records the outcomes. */
-export class ConsumerGroup implements OutcomeSink {
+export class ConsumerGroup implements OutcomeSink, WaitOwner {
   readonly service: string;
   readonly #host: GroupHost;
   readonly #queues = new Map<string, TypeQueue>();
@@ -40,7 +46,9 @@ export class ConsumerGroup implements OutcomeSink {
   queue(type: string): TypeQueue {
     let queue = this.#queues.get(type);
     if (queue === undefined) {
-      queue = new TypeQueue(type, this.#host.maxDeadLetters, this.#host.revision);
+      queue = new TypeQueue(type, this.#host.maxDeadLetters, this.#host.revision, (wait) =>
+        this.#host.waits.resolveByTime(wait),
+      );
       this.#queues.set(type, queue);
     }
     return queue;
@@ -132,23 +140,86 @@ export class ConsumerGroup implements OutcomeSink {
     this.#conclude(queue, entry, outcome);
   }
 
-  /** Ends a waiting or running run of the type without a dead letter. */
+  emit(envelopes: readonly Envelope[]): void {
+    this.#host.acceptEmits(envelopes, this);
+  }
+
+  wait({ queue, entry }: MemoryDelivery, waits: readonly RunWait[]): void {
+    for (const wait of waits) {
+      const stored = this.#host.waits.add(wait, this, entry);
+      if (stored === undefined) continue;
+      if (wait.isRetry === true) queue.stats.countRetried();
+      if (wait.delayMs !== undefined) {
+        const dueAt = this.#host.clock.monotonic() + wait.delayMs;
+        stored.timer = queue.addTimer(stored, dueAt);
+        this.#dispatcher.serveAt(queue, dueAt);
+      }
+      if (wait.run !== undefined) this.#host.acceptChild(wait.run, this);
+    }
+    queue.stats.markChanged();
+  }
+
+  recorded(entry: Entry, key: string, value: string): void {
+    const queue = this.queue(entry.envelope.type);
+    queue.stats.markChanged();
+    if (entry.lease !== undefined) entry.lease.recorded(key, value);
+    else if (entry.isSuspended) this.#resume(queue, entry);
+  }
+
+  cancelTimer({ entry, timer }: StoredWait): void {
+    if (timer !== undefined) this.queue(entry.envelope.type).removeTimer(timer);
+  }
+
+  /** Ends a waiting, suspended or running run of the type, and its child runs, without a dead letter. */
   endRun(type: string, entry: Entry, outcome: Outcome, reason: Error): void {
     const queue = this.queue(type);
     const { lease } = entry;
-    if (lease === undefined) {
-      queue.remove(entry, this.#host.clock.monotonic());
-    } else {
+    if (lease !== undefined) {
       lease.release();
       lease.revoke(reason);
+    } else if (entry.isSuspended) {
+      entry.isSuspended = false;
+      queue.stats.countSuspended(-1);
+    } else {
+      queue.remove(entry, this.#host.clock.monotonic());
     }
+    const waits = this.#host.waits.drop(entry);
     this.#conclude(queue, entry, outcome);
+    if (outcome.status === 'failed') for (const wait of waits) this.#endChild(wait, outcome, reason);
+  }
+
+  #endChild({ wait }: StoredWait, { error }: Extract<Outcome, { status: 'failed' }>, reason: Error): void {
+    if (wait.run === undefined) return;
+    const { type, id } = wait.run;
+    const entry = this.#queues.get(type)?.runs?.entry(id);
+    if (entry === undefined || entry.ended) return;
+    this.endRun(
+      type,
+      entry,
+      { status: 'failed', cancelled: true, durationMs: 0, error, followUps: wait.onCancel ?? [] },
+      reason,
+    );
+  }
+
+  #resume(queue: TypeQueue, entry: Entry): void {
+    entry.isSuspended = false;
+    queue.stats.countSuspended(-1);
+    this.#enqueue(queue, entry);
+  }
+
+  #suspend(queue: TypeQueue, entry: Entry, seen: number): void {
+    if ((entry.checkpoints?.size ?? 0) > seen) {
+      this.#enqueue(queue, entry);
+      return;
+    }
+    entry.isSuspended = true;
+    queue.stats.countSuspended(1);
   }
 
   /** Ends an event that waits; `false` if no event with this id does. */
   cancel(id: string, conclude: (envelope: Envelope) => Outcome): boolean {
     const entry = this.#pendingById().get(id);
-    if (entry === undefined || entry.lease !== undefined) return false;
+    if (entry === undefined || entry.lease !== undefined || entry.isSuspended) return false;
     const queue = this.queue(entry.envelope.type);
     queue.remove(entry, this.#host.clock.monotonic());
     this.#conclude(queue, entry, conclude(entry.envelope));
@@ -173,23 +244,45 @@ export class ConsumerGroup implements OutcomeSink {
     const { envelope, attempt } = entry;
     const { stats } = queue;
     const now = this.#host.clock.now();
+    if (outcome.status === 'suspended') {
+      this.#suspend(queue, entry, outcome.seen);
+      this.#dispatcher.serve(queue);
+      return;
+    }
+    if (outcome.status === 'released') {
+      this.#enqueueDelayed(queue, entry, outcome.delayMs);
+      this.#dispatcher.serve(queue);
+      return;
+    }
     const isCancelled = outcome.status === 'failed' && outcome.cancelled === true;
     if (!isCancelled) stats.durations.add(outcome.durationMs);
     if (outcome.status === 'retry') {
       entry.attempt += 1;
       stats.countRetried();
       this.#enqueueDelayed(queue, entry, outcome.delayMs);
-    } else if (outcome.status === 'completed' || outcome.status === 'failed') {
+    } else {
       entry.ended = true;
       this.#byId?.delete(envelope.id);
       queue.releaseKey(entry, this.#host.clock.monotonic());
       if (isCancelled) stats.countCancelled();
       else if (outcome.status === 'completed') stats.countCompleted(now);
       else stats.countFailed(now, envelope, attempt, outcome);
+      this.#host.waits.drop(entry);
       queue.runs?.end(envelope.id, outcome, now);
       this.#host.recordEnd(entry, outcome.followUps, this);
+      this.#resolveParent(envelope, outcome);
     }
     this.#dispatcher.serve(queue);
+  }
+
+  #resolveParent({ id, parent }: Envelope, outcome: Extract<Outcome, { status: 'completed' | 'failed' }>): void {
+    if (parent === undefined) return;
+    const end =
+      outcome.status === 'completed'
+        ? `"status":"completed","result":${outcome.result ?? 'null'}`
+        : `"status":"failed","error":${JSON.stringify(outcome.error)}`;
+    const entry = this.#queues.get(parent.type)?.runs?.entry(parent.id);
+    this.#host.waits.resolveByRun(entry, parent.wait, id, end);
   }
 
   /** Takes the slots of a delivery with an outcome until its handler returns. */
@@ -258,6 +351,8 @@ export class ConsumerGroup implements OutcomeSink {
       ended: false,
       lease: undefined,
       keyHolder: undefined,
+      waits: undefined,
+      isSuspended: false,
     };
     this.#byId?.set(envelope.id, entry);
     queue.runs?.accept(entry, now);

@@ -14,6 +14,9 @@ export interface DeliverySlots {
 /** Records the outcomes of deliveries. */
 export interface OutcomeSink {
   record(delivery: MemoryDelivery, outcome: Outcome, handlerEnd: Promise<void> | undefined): void;
+  /** Accepts the events that a step emitted. */
+  emit(envelopes: readonly Envelope[]): void;
+  wait(delivery: MemoryDelivery, waits: readonly RunWait[]): void;
 }
 
 /** One attempt, leased to a consumer until it commits or the lease is revoked. */
@@ -33,6 +36,8 @@ export class MemoryDelivery implements Delivery, Lease {
   readonly #slots: DeliverySlots;
   readonly #outcomes: OutcomeSink;
   #leased = true;
+  /** Keys that this delivery recorded. */
+  #recorded: Set<string> | undefined;
 
   constructor(queue: TypeQueue, entry: Entry, order: number, slots: DeliverySlots, outcomes: OutcomeSink) {
     this.queue = queue;
@@ -60,17 +65,27 @@ export class MemoryDelivery implements Delivery, Lease {
     return this.entry.checkpoints ?? noCheckpoints;
   }
 
-  async checkpoint(key: string, value: string): Promise<CommitResult> {
+  async checkpoint(key: string, value: string, emits: readonly Envelope[] = []): Promise<CommitResult> {
     const { checkpoints, ended } = this.entry;
-    if (checkpoints?.has(key) === true) return 'already';
-    if (ended || !this.#leased) return 'fenced';
+    if (this.#recorded?.has(key) === true) return 'already';
+    if (ended || !this.#leased || checkpoints?.has(key) === true) return 'fenced';
     checkpoints?.set(key, value);
-    this.queue.stats.markChanged();
+    this.#recorded ??= new Set();
+    this.#recorded.add(key);
+    this.recorded(key, value);
+    this.#outcomes.emit(emits);
     return 'ok';
   }
 
-  async wait(_waits: readonly RunWait[]): Promise<CommitResult> {
-    throw new Error('waits are not recorded yet');
+  async wait(waits: readonly RunWait[]): Promise<CommitResult> {
+    if (this.entry.ended || !this.#leased) return 'fenced';
+    this.#outcomes.wait(this, waits);
+    return 'ok';
+  }
+
+  recorded(key: string, value: string): void {
+    this.queue.stats.markChanged();
+    this.onRecorded?.(key, value);
   }
 
   release(): void {

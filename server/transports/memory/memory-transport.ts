@@ -124,7 +124,9 @@ class MemoryTransportManager implements TransportManager {
   }
 
   async run(type: string, id: string): Promise<RunRecord | undefined> {
-    return this.#runLog(type)?.record(id, this.service);
+    const log = this.#runLog(type);
+    log?.evict(this.clock.now());
+    return log?.record(id, this.service);
   }
 
   async runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined> {

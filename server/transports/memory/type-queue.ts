@@ -1,8 +1,8 @@
 import type { Envelope, Subscription } from '../transport.js';
 import { DeadLetters } from './dead-letters.js';
-import type { Entry } from './entry.js';
+import type { Entry, StoredWait } from './entry.js';
 import { DebounceWindows } from './queues/debounce-windows.js';
-import { DelayQueue } from './queues/delay-queue.js';
+import { type DelayedItem, DelayQueue } from './queues/delay-queue.js';
 import { KeyedList } from './queues/keyed-list.js';
 import { RateWindow } from './queues/rate-window.js';
 import { WaitingList } from './queues/waiting-list.js';
@@ -22,6 +22,8 @@ export class TypeQueue {
   #keyed: KeyedList<Entry> | undefined;
   #windows: DebounceWindows<Entry> | undefined;
   readonly #delayed = new DelayQueue<Entry>();
+  readonly #timers = new DelayQueue<StoredWait>();
+  readonly #onDue: (wait: StoredWait) => void;
   #concurrency = Number.POSITIVE_INFINITY;
   #rate: RateWindow | undefined;
   /** Handlers that outlive their attempt. */
@@ -35,10 +37,17 @@ export class TypeQueue {
   /** Time of the dispatcher's next timer for the queue. */
   wakeAt: number = Number.POSITIVE_INFINITY;
 
-  constructor(type: string, maxDeadLetters: number, transportRevision: RevisionCounter) {
+  /** @param onDue resolves a wait by time */
+  constructor(
+    type: string,
+    maxDeadLetters: number,
+    transportRevision: RevisionCounter,
+    onDue: (wait: StoredWait) => void,
+  ) {
     this.type = type;
     this.stats = new TypeStats(transportRevision);
     this.deadLetters = new DeadLetters(maxDeadLetters);
+    this.#onDue = onDue;
   }
 
   /**
@@ -47,9 +56,12 @@ export class TypeQueue {
    * @param running entries of the type that are running
    */
   subscribe(subscription: Subscription, running: () => readonly Entry[]): void {
-    const { concurrency, rate, keepsRuns, perKey, debounce } = subscription;
+    const { concurrency, rate, keepsRuns, retain, perKey, debounce } = subscription;
     this.subscription = subscription;
-    if (keepsRuns === true) this.runs ??= new RunLog();
+    if (keepsRuns === true) {
+      this.runs ??= new RunLog();
+      if (retain !== undefined) this.runs.retention = retain;
+    }
     this.hasOwnLimits = concurrency !== undefined || rate !== undefined;
     this.#concurrency = concurrency ?? Number.POSITIVE_INFINITY;
     // An unchanged rate continues its window: a restart must not allow a second burst.
@@ -96,17 +108,16 @@ export class TypeQueue {
     return this.#rate === undefined ? Number.NEGATIVE_INFINITY : this.#rate.openAt;
   }
 
-  /** Due time of the first delayed entry; `undefined` if no entry is delayed. */
+  /** Due time of the first delayed entry or of the first wait by time; `undefined` if there is neither. */
   get nextDueAt(): number | undefined {
-    return this.#delayed.nextDueAt;
+    const delayed = this.#delayed.nextDueAt ?? Number.POSITIVE_INFINITY;
+    const dueAt = Math.min(delayed, this.#timers.nextDueAt ?? Number.POSITIVE_INFINITY);
+    return dueAt === Number.POSITIVE_INFINITY ? undefined : dueAt;
   }
 
   /** Time at which the dispatcher has to look at the queue again; infinite if only an event of the hub changes it. */
   get nextWakeAt(): number {
-    return Math.min(
-      this.#delayed.nextDueAt ?? Number.POSITIVE_INFINITY,
-      this.#keyed?.nextDueAt ?? Number.POSITIVE_INFINITY,
-    );
+    return Math.min(this.nextDueAt ?? Number.POSITIVE_INFINITY, this.#keyed?.nextDueAt ?? Number.POSITIVE_INFINITY);
   }
 
   push(entry: Entry): void {
@@ -117,6 +128,14 @@ export class TypeQueue {
   pushDelayed(entry: Entry, dueAt: number): void {
     this.#delayed.push(entry, dueAt);
     this.stats.delayed += 1;
+  }
+
+  addTimer(wait: StoredWait, dueAt: number): DelayedItem<StoredWait> {
+    return this.#timers.push(wait, dueAt);
+  }
+
+  removeTimer(timer: DelayedItem<StoredWait>): void {
+    this.#timers.delete(timer);
   }
 
   /** Opens the debounce window of a new entry. Returns its end; `undefined` if the type is not debounced. */
@@ -144,8 +163,9 @@ export class TypeQueue {
     return { entry, dueAt };
   }
 
-  /** Moves the delayed entries that are due to the waiting ones. */
+  /** Moves the delayed entries that are due to the waiting ones, and resolves the waits that are due. */
   promoteDue(now: number): void {
+    for (let wait = this.#timers.shift(now); wait !== undefined; wait = this.#timers.shift(now)) this.#onDue(wait);
     for (let entry = this.#delayed.shift(now); entry !== undefined; entry = this.#delayed.shift(now)) {
       this.#windows?.close(entry);
       this.#countUndelayed();

@@ -60,6 +60,12 @@ export class TypeStats {
     this.markChanged();
   }
 
+  /** Counts a run as suspended (1) or no longer so (-1). */
+  countSuspended(change: 1 | -1): void {
+    this.suspended += change;
+    this.markChanged();
+  }
+
   countRetried(): void {
     this.retried += 1;
     this.markChanged();

@@ -1,16 +1,17 @@
-interface Delayed<T> {
+/** Place of an item in a {@link DelayQueue}, by which it is removed. */
+export interface DelayedItem<T> {
   readonly dueAt: number;
   readonly order: number;
   readonly item: T;
-  /** Position in the heap. */
+  /** Position in the heap; -1 after the item was removed. */
   index: number;
 }
 
 /** Items by due time, first in first out among equal times: a binary heap. An item is in the queue at most once. */
 export class DelayQueue<T> {
-  readonly #heap: Delayed<T>[] = [];
-  // Built by the first removal: most queues never remove an item before its time.
-  #byItem: Map<T, Delayed<T>> | undefined;
+  readonly #heap: DelayedItem<T>[] = [];
+  // Built by the first removal by item: most queues never remove one so.
+  #byItem: Map<T, DelayedItem<T>> | undefined;
   #order = 0;
 
   /** Due time of the first item; `undefined` if the queue is empty. */
@@ -18,17 +19,18 @@ export class DelayQueue<T> {
     return this.#heap[0]?.dueAt;
   }
 
-  push(item: T, dueAt: number): void {
-    const delayed: Delayed<T> = { dueAt, order: this.#order++, item, index: this.#heap.length };
+  push(item: T, dueAt: number): DelayedItem<T> {
+    const delayed = { dueAt, order: this.#order++, item, index: this.#heap.length };
     this.#byItem?.set(item, delayed);
-    this.#rise(delayed, this.#heap.length);
+    this.#rise(delayed, delayed.index);
+    return delayed;
   }
 
   /** Removes and returns the first item if it is due at `now`. */
   shift(now: number): T | undefined {
     const first = this.#heap[0];
     if (first === undefined || first.dueAt > now) return undefined;
-    this.#removeAt(first);
+    this.delete(first);
     return first.item;
   }
 
@@ -36,7 +38,7 @@ export class DelayQueue<T> {
   remove(item: T): boolean {
     this.#byItem ??= new Map(this.#heap.map((delayed) => [delayed.item, delayed]));
     const delayed = this.#byItem.get(item);
-    if (delayed !== undefined) this.#removeAt(delayed);
+    if (delayed !== undefined) this.delete(delayed);
     return delayed !== undefined;
   }
 
@@ -45,51 +47,52 @@ export class DelayQueue<T> {
     for (const { item } of this.#heap) yield item;
   }
 
-  #removeAt(removed: Delayed<T>): void {
-    this.#byItem?.delete(removed.item);
-    const last = this.#heap.pop();
-    if (last === undefined || last === removed) return;
-    const { index } = removed;
+  /** Removes an item by its place, in O(log n). */
+  delete(delayed: DelayedItem<T>): void {
+    const { index } = delayed;
+    this.#byItem?.delete(delayed.item);
+    const last = index === -1 ? undefined : this.#heap.pop();
+    delayed.index = -1;
+    if (last === undefined || last === delayed) return;
     if (index > 0 && isBefore(last, this.#at((index - 1) >> 1))) this.#rise(last, index);
     else this.#sink(last, index);
   }
 
-  #rise(delayed: Delayed<T>, from: number): void {
+  #rise(entry: DelayedItem<T>, from: number): void {
     let index = from;
     while (index > 0) {
       const parent = this.#at((index - 1) >> 1);
-      if (!isBefore(delayed, parent)) break;
-      this.#set(index, parent);
+      if (!isBefore(entry, parent)) break;
+      this.#put(parent, index);
       index = (index - 1) >> 1;
     }
-    this.#set(index, delayed);
+    this.#put(entry, index);
   }
 
-  #sink(delayed: Delayed<T>, from: number): void {
+  #sink(entry: DelayedItem<T>, from: number): void {
     const size = this.#heap.length;
     let index = from;
     for (;;) {
       let child = 2 * index + 1;
       if (child >= size) break;
       if (child + 1 < size && isBefore(this.#at(child + 1), this.#at(child))) child += 1;
-      if (isBefore(delayed, this.#at(child))) break;
-      this.#set(index, this.#at(child));
+      if (isBefore(entry, this.#at(child))) break;
+      this.#put(this.#at(child), index);
       index = child;
     }
-    this.#set(index, delayed);
+    this.#put(entry, index);
   }
 
-  #set(index: number, delayed: Delayed<T>): void {
-    this.#heap[index] = delayed;
-    delayed.index = index;
+  #put(entry: DelayedItem<T>, index: number): void {
+    this.#heap[index] = entry;
+    entry.index = index;
   }
 
-  #at(index: number): Delayed<T> {
-    // Callers pass an index below the heap's length.
-    return this.#heap[index] as Delayed<T>;
+  #at(index: number): DelayedItem<T> {
+    return this.#heap[index] as DelayedItem<T>; // callers stay below the heap's length
   }
 }
 
-function isBefore<T>(a: Delayed<T>, b: Delayed<T>): boolean {
+function isBefore<T>(a: DelayedItem<T>, b: DelayedItem<T>): boolean {
   return a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.order < b.order);
 }

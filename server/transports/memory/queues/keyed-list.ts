@@ -21,11 +21,12 @@ export interface Keyed {
 // Starts of one key that are counted before those out of the window are dropped.
 const minPruneAt = 16;
 
+// Taken items that an array keeps room for before it is copied.
+const maxHead = 1_000;
+
 /** Items of one key. */
 class Line<T extends Keyed> {
   readonly key: string | undefined;
-  /** Items that hold the key and wait again: they go first and need no slot. */
-  readonly resumed: T[] = [];
   held = 0;
   /** Items of `held` that neither were released nor wait again. */
   running = 0;
@@ -39,7 +40,9 @@ class Line<T extends Keyed> {
   #waiting: T[] = [];
   #head = 0;
   /** Times of the last starts, oldest first. */
-  #starts: number[] = [];
+  #starts: number[] | undefined;
+  // Items that hold the key and wait again: they go first and need no slot.
+  #resumed: T[] | undefined;
   #pruneAt = minPruneAt;
 
   constructor(key: string | undefined) {
@@ -47,7 +50,7 @@ class Line<T extends Keyed> {
   }
 
   get isEmpty(): boolean {
-    return this.held + this.overdue === 0 && this.resumed.length === 0 && this.#head === this.#waiting.length;
+    return this.held + this.overdue === 0 && this.#resumed === undefined && this.#head === this.#waiting.length;
   }
 
   push(item: T): void {
@@ -65,35 +68,50 @@ class Line<T extends Keyed> {
 
   hasNext(concurrency: number): boolean {
     // Of items that hold the key, more than the limit may wait again: the limit may have been lowered.
-    if (this.resumed.length > 0) return this.running + this.overdue < concurrency;
+    if (this.#resumed !== undefined) return this.running + this.overdue < concurrency;
     return this.#head < this.#waiting.length && this.held + this.overdue < concurrency;
   }
 
   shift(): T | undefined {
-    const resumed = this.resumed.shift();
-    if (resumed !== undefined) return resumed;
+    if (this.#resumed !== undefined) {
+      const resumed = this.#resumed.shift();
+      if (this.#resumed.length === 0) this.#resumed = undefined;
+      return resumed;
+    }
     const item = this.#waiting[this.#head];
     if (item === undefined) return undefined;
     this.#head += 1;
-    if (this.#head === this.#waiting.length || this.#head > 1_000) {
+    if (this.#head === this.#waiting.length) {
+      this.#waiting = [];
+      this.#head = 0;
+    } else if (this.#head > maxHead) {
       this.#waiting = this.#waiting.slice(this.#head);
       this.#head = 0;
     }
     return item;
   }
 
+  /** Adds an item that holds the key behind the others that do, or before them. */
+  resume(item: T, isFirst: boolean): void {
+    this.#resumed ??= [];
+    if (isFirst) this.#resumed.unshift(item);
+    else this.#resumed.push(item);
+  }
+
   remove(item: T): void {
     const index = this.#waiting.indexOf(item, this.#head);
     if (index !== -1) this.#waiting.splice(index, 1);
-    else if (this.resumed.includes(item)) this.resumed.splice(this.resumed.indexOf(item), 1);
+    else this.#resumed = this.#resumed?.filter((other) => other !== item);
+    if (this.#resumed?.length === 0) this.#resumed = undefined;
   }
 
   *items(): Iterable<T> {
-    yield* this.resumed;
+    yield* this.#resumed ?? [];
     yield* this.#waiting.slice(this.#head);
   }
 
   countStart(now: number, { max, perMs }: RateLimit): void {
+    this.#starts ??= [];
     this.#starts.push(now);
     if (this.#starts.length < this.#pruneAt) return;
     this.#starts = this.#starts.slice(-max).filter((start) => start + perMs > now);
@@ -102,12 +120,12 @@ class Line<T extends Keyed> {
 
   /** Time from which the rate allows the next start; may be in the past. */
   openAt({ max, perMs }: RateLimit): number {
-    return (this.#starts.at(-max) ?? Number.NEGATIVE_INFINITY) + perMs;
+    return (this.#starts?.at(-max) ?? Number.NEGATIVE_INFINITY) + perMs;
   }
 
   /** Time from which the rate no longer depends on earlier starts. */
   forgetAt({ perMs }: RateLimit): number {
-    return (this.#starts.at(-1) ?? Number.NEGATIVE_INFINITY) + perMs;
+    return (this.#starts?.at(-1) ?? Number.NEGATIVE_INFINITY) + perMs;
   }
 }
 
@@ -156,7 +174,7 @@ export class KeyedList<T extends Keyed> {
 
   push(item: T): void {
     const line = this.#line(item.envelope.key);
-    if (item.keyHolder === this) line.resumed.push(item);
+    if (item.keyHolder === this) line.resume(item, false);
     else line.push(item);
     this.#list(line);
   }
@@ -164,7 +182,7 @@ export class KeyedList<T extends Keyed> {
   /** Adds a released item, before all others of the key if it holds the key. */
   unshift(item: T): void {
     const line = this.#line(item.envelope.key);
-    if (item.keyHolder === this) line.resumed.unshift(item);
+    if (item.keyHolder === this) line.resume(item, true);
     else line.push(item);
     this.#list(line);
   }

@@ -1,3 +1,4 @@
+import { dedupe } from '../publishing/dedupe.js';
 import { maxEvictedDeadLetters } from '../scripts/limits.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
@@ -10,7 +11,7 @@ local function deadLetterKey(serviceType, id)
 end
 local function deleteDeadLetter(serviceType, id)
   local deadLetter = deadLetterKey(serviceType, id)
-  call('DEL', deadLetter, deadLetter .. ':checkpoints')
+  call('DEL', deadLetter, deadLetter .. ':checkpoints', deadLetter .. ':outputs')
   call('ZREM', key('dead-letters', serviceType), id)
 end
 `,
@@ -24,9 +25,13 @@ local function addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters)
   local deadLetters = key('dead-letters', serviceType)
   if maxDeadLetters > 0 then
     local deadLetter = deadLetterKey(serviceType, id)
+    endDedupe(queue .. id)
     call('RENAME', queue .. id, deadLetter)
+    call('HDEL', deadLetter, 'dedupe', 'order')
     call('HSET', deadLetter, 'at', now, 'attempt', outcome.attempt, 'error', outcome.value)
-    call('COPY', key('run', serviceType, id, 'checkpoints'), deadLetter .. ':checkpoints')
+    for _, part in ipairs({ 'checkpoints', 'outputs' }) do
+      call('COPY', key('run', serviceType, id, part), deadLetter .. ':' .. part)
+    end
     call('ZADD', deadLetters, call('INCR', key('sequence')), id)
   end
   local excess = call('ZCARD', deadLetters) - maxDeadLetters
@@ -37,5 +42,5 @@ local function addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters)
   end
 end
 `,
-  [deadLetters],
+  [deadLetters, dedupe],
 );

@@ -1,11 +1,13 @@
 import { keptFailures, keptRuns } from '../../limits.js';
 import { acceptance } from '../publishing/acceptance.js';
+import { dedupe } from '../publishing/dedupe.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { leases } from '../scripts/queue-moves.js';
+import { runRetention } from './run-fragments.js';
 
 /**
  * Ends of attempts: `takeOutcome()` reads what `outcomeArguments` writes, `endAttempt(...)` records an outcome with its
- * follow-ups, `endJob(...)` only ends the event, `announceEnd(...)` wakes those who wait for the end of a run.
+ * follow-ups, `withdraw(...)` takes the job from where it stands, `endJob(...)` only ends the event.
  */
 export const attemptEnds: LuaFragment = new LuaFragment(
   `
@@ -26,21 +28,14 @@ local function endRun(serviceType, id, outcome)
   call('HSET', key('run', serviceType, id), 'status', outcome.status, 'endedAt', now, 'value', outcome.value)
   local ended = key('ended', serviceType)
   call('LPUSH', ended, id)
-  for _, oldest in ipairs(call('LRANGE', ended, keptRuns, -1)) do
-    call('DEL', key('run', serviceType, oldest), key('run', serviceType, oldest, 'checkpoints'))
-    call('ZREM', key('runs', serviceType), oldest)
-  end
+  for _, oldest in ipairs(call('LRANGE', ended, keptRuns, -1)) do evictRun(serviceType, oldest) end
   call('LTRIM', ended, 0, keptRuns - 1)
-end
-
-local function announceEnd(serviceType, id, reason)
-  call('PUBLISH', key('run-ends'), cjson.encode({ serviceType = serviceType, id = id, reason = reason }))
+  wakeWaiters(serviceType, id)
 end
 
 local function endJob(queue, id, serviceType, keepsRuns, outcome)
+  endDedupe(queue .. id)
   call('DEL', queue .. id)
-  call('ZREM', queue .. 'delayed', id)
-  call('ZREM', queue .. 'prioritized', id)
   local changed = changesOf(serviceType)
   changed[outcome.status] = changed[outcome.status] + 1
   if outcome.status == 'failed' then
@@ -51,8 +46,13 @@ local function endJob(queue, id, serviceType, keepsRuns, outcome)
   if keepsRuns then endRun(serviceType, id, outcome) end
 end
 
+-- Ends the lease of a job, or takes it out of the place where it waits.
+local function withdraw(queue, id, serviceType)
+  if leaveGate(serviceType, id) then return end
+  if endLease(queue, id) + call('LREM', queue .. 'wait', 1, id) > 0 then countReturned(serviceType) end
+end
+
 local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
-  endLease(queue, id)
   local changed = changesOf(serviceType)
   changed.buckets[outcome.bucket] = (changed.buckets[outcome.bucket] or 0) + 1
   changed.longest = math.max(changed.longest, outcome.durationMs)
@@ -61,14 +61,12 @@ local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
     call('HINCRBY', queue .. id, 'atm', 1)
     clearCrashes(queue, id)
     if keepsRuns then call('HINCRBY', key('run', serviceType, id), 'attempt', 1) end
-    enqueueLater(queue, id, outcome.delayMs)
+    enterLater(serviceType, id, outcome.delayMs)
   else
     endJob(queue, id, serviceType, keepsRuns, outcome)
     for _, envelope in ipairs(outcome.followUps) do accept(envelope) end
   end
-  -- A worker that found the queue at its concurrency limit waits for this slot.
-  if call('HEXISTS', queue .. 'meta', 'concurrency') == 1 then wakeWorker(queue) end
 end
 `,
-  [acceptance, leases],
+  [acceptance, dedupe, leases, runRetention],
 );
