@@ -101,11 +101,7 @@ export class RedisManager implements TransportManager {
     await this.#commands.run((client) => checkServer(client, this.#logger), { isRepeatable: true });
     const membership = new Membership(parts, options);
     this.#membership = membership;
-    if (subscriptions.length === 0) {
-      await membership.join();
-      await this.#epoch.open(() => membership.rejoin());
-      return;
-    }
+    if (subscriptions.length === 0) return this.#join(membership);
     const connection = await connectConsumer(this.#settings, this.#logger);
     this.#recorder.use(connection);
     const consumer = new JobConsumer(
@@ -126,8 +122,7 @@ export class RedisManager implements TransportManager {
     // Listens before it joins, so that it does not miss a settlement in between.
     await this.#settlements.start(this.#settings.prefix, service, serveLater);
     membership.onHeartbeat(serveLater);
-    await membership.join();
-    await this.#epoch.open(() => membership.rejoin());
+    await this.#join(membership);
     await serve.run();
     if (subscriptions.some(({ keepsRuns }) => keepsRuns === true)) await this.#listening();
   }
@@ -233,6 +228,11 @@ export class RedisManager implements TransportManager {
       throw error;
     });
     return this.#runEnds;
+  }
+
+  async #join(membership: Membership): Promise<void> {
+    await membership.join();
+    await this.#epoch.open(() => membership.rejoin());
   }
 
   async #listen(): Promise<RunEnds> {

@@ -59,6 +59,7 @@ export class JobConsumer {
     this.#slots = new SharedSlots(options.concurrency);
     this.#renewal = new LeaseRenewal(parts.connection, parts.settings, parts.logger);
     this.#subscriptions = new Map(options.subscriptions.map((subscription) => [subscription.type, subscription]));
+    this.#renewal.start();
   }
 
   /**
@@ -73,7 +74,6 @@ export class JobConsumer {
   }
 
   async #serve(served: readonly ServedQueue[]): Promise<void> {
-    this.#renewal.start();
     const names = new Set(served.map(({ name }) => name));
     const ends = [...this.#queues.values()].filter(({ name }) => !names.has(name)).map((queue) => this.#end(queue));
     const starts = served.map((queue) => this.#begin(queue));

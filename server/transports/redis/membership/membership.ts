@@ -75,6 +75,7 @@ export class Membership {
   /** Registers the process again if Redis has lost its registration. */
   async rejoin(): Promise<void> {
     await this.#beat();
+    this.#onHeartbeat();
   }
 
   async leave(): Promise<void> {
