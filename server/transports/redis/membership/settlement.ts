@@ -1,4 +1,5 @@
 import { gates } from '../gate/gates.js';
+import { overdueSlots } from '../outcomes/overdue-slots.js';
 import { keptQueueEvents, maxTypesPerScript } from '../scripts/limits.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
@@ -65,7 +66,7 @@ local function countTakenJobs(serviceType)
       end
     end
   end
-  return takenByType[serviceType] or 0
+  return (takenByType[serviceType] or 0) + call('SCARD', key('overdue', serviceType))
 end
 
 local function latestHandler(serviceType)
@@ -78,6 +79,7 @@ local function latestHandler(serviceType)
       if order > latest then latest, json = order, handlers[index + 1] end
     elseif not isLive(process) then
       call('HDEL', key('handlers', serviceType), process)
+      dropSlots(serviceType, process)
     end
   end
   return json, count
@@ -121,7 +123,7 @@ local function settle(serviceType)
   arrange(serviceType)
 end
 `,
-  [gates, liveHandlers, settings],
+  [gates, liveHandlers, overdueSlots, settings],
 );
 
 export const settleScript: Script = new Script({
