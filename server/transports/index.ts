@@ -46,4 +46,5 @@ export type {
   Transport,
   TransportManager,
   TypeCounts,
+  WaitResolution,
 } from './transport.js';
