@@ -23,15 +23,21 @@ end
 
 local function takeEnvelope()
   return {
-    id = take(), type = take(), sender = take(), head = take(),
+    id = take(), type = take(), sender = take(), key = take(), links = take(), parent = take(), head = take(),
     depth = takeNumber(), priority = takeNumber(), delayMs = takeNumber(),
   }
+end
+
+-- A copy of an event has the event as its cause, and neither key nor parent.
+local function triggeredLinks(envelope)
+  local id = string.gsub(string.sub(envelope.id, 3), '%%(%x%x)', function(hex) return string.char(tonumber(hex, 16)) end)
+  return ',"causeId":' .. cjson.encode(id)
 end
 
 local function queueJob(route, envelope, id, depth)
   local serviceType = route.serviceType
   local queue = queueKey(stateOf(serviceType).queue)
-  local tail = ',"depth":' .. depth .. ',"replays":' .. (envelope.replays or 0) .. '}'
+  local tail = (route.idSuffix and triggeredLinks(envelope) or envelope.links or '') .. ',"depth":' .. depth .. ',"replays":' .. (envelope.replays or 0) .. '}'
   local data = envelope.head .. tail
   local sequence = call('INCR', key('sequence'))
   local order = envelope.priority * ${orderSpan} + sequence
