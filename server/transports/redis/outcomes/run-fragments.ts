@@ -14,7 +14,7 @@ export const runRetention: LuaFragment = new LuaFragment(
   `
 local function runKeys(serviceType, id)
   local run = key('run', serviceType, id)
-  return { run, run .. ':checkpoints', run .. ':outputs', run .. ':waiters' }
+  return { run, run .. ':order', run .. ':checkpoints', run .. ':outputs', run .. ':waiters' }
 end
 
 local function expireRun(serviceType, id, ms)

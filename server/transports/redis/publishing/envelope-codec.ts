@@ -32,6 +32,13 @@ export function envelopeArguments(envelope: Envelope, sender: string): ScriptArg
   ];
 }
 
+/** Returns an envelope and its deduplication as the arguments that `takeEmit` reads. */
+export function emitArguments(envelope: Envelope, sender: string): ScriptArgument[] {
+  const { dedupe } = envelope;
+  const window = dedupe === undefined ? ['', 0] : [encodeName(dedupe.id), checkedMs(dedupe.windowMs, 'dedupeWindowMs')];
+  return [...envelopeArguments(envelope, sender), ...window];
+}
+
 /** Returns the key of an event as a part of Redis keys; `''` if it has none. The empty key differs from it. */
 export function keyArgument(key: string | undefined): string {
   return key === undefined ? '' : `=${encodeName(key)}`;
