@@ -1,4 +1,4 @@
-import { keptFailures, keptRuns } from '../../limits.js';
+import { keptFailures } from '../../limits.js';
 import { acceptance } from '../publishing/acceptance.js';
 import { dedupe } from '../publishing/dedupe.js';
 import { runWaits } from '../runs/run-waits.js';
@@ -29,15 +29,11 @@ local function takeOutcome()
   return outcome
 end
 
-local keptRuns = ${keptRuns}
 local function endRun(serviceType, id, outcome)
   local parent = call('HGET', key('run', serviceType, id), 'parent')
   dropWaits(serviceType, id)
   call('HSET', key('run', serviceType, id), 'status', outcome.status, 'endedAt', now, 'value', outcome.value)
-  local ended = key('ended', serviceType)
-  call('LPUSH', ended, id)
-  for _, oldest in ipairs(call('LRANGE', ended, keptRuns, -1)) do evictRun(serviceType, oldest) end
-  call('LTRIM', ended, 0, keptRuns - 1)
+  retainRun(serviceType, id, outcome.status)
   wakeWaiters(serviceType, id)
   if parent then resolveByRun(parent, id, outcome) end
 end

@@ -1,6 +1,7 @@
 import type { RunRecord } from '../../transport.js';
 import { serviceOf, typeOf } from '../names.js';
 import { decodeError } from '../outcomes/outcome-codec.js';
+import { runRetention } from '../outcomes/run-fragments.js';
 import { decodeEnvelope } from '../publishing/envelope-codec.js';
 import { readCheckpoints } from '../runs/checkpoint-codec.js';
 import { readWaits } from '../runs/wait-codec.js';
@@ -43,7 +44,8 @@ local function readRuns()
     local runs = {}
     for _, serviceType in ipairs(call('SMEMBERS', key('service-types', type))) do
       for _, id in ipairs(call('ZREVRANGE', key('runs', serviceType), 0, limit - 1)) do
-        runs[#runs + 1] = readRun(serviceType, id, 'shown')
+        local run = not isExpired(serviceType, id) and readRun(serviceType, id, 'shown')
+        if run then runs[#runs + 1] = run end
       end
     end
     reply[#reply + 1] = runs
@@ -51,16 +53,17 @@ local function readRuns()
   return reply
 end
 `,
-  [prelude, oneRun],
+  [prelude, oneRun, runRetention],
 );
 
 export const runScript: Script = new Script({
   purpose: 'Reads a run.',
   argv: 'service type, job id',
   reply: 'service type, job id and fields of the run; nothing if it is unknown',
-  includes: [prelude, oneRun],
+  includes: [prelude, oneRun, runRetention],
   lua: `
-return readRun(take(), take(), 'all')
+local serviceType, id = take(), take()
+return not isExpired(serviceType, id) and readRun(serviceType, id, 'all')
 `,
 });
 
