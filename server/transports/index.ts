@@ -14,7 +14,6 @@ export {
   defaultMaxDeadLetters,
   keptFailures,
   keptMinutes,
-  keptRuns,
   maxAppendValues,
   maxListLength,
   minuteMs,

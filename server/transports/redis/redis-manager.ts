@@ -247,7 +247,11 @@ export class RedisManager implements TransportManager {
     };
     const runEnds = new RunEnds(await connectConsumer(this.#settings, this.#logger), parts);
     try {
-      await runEnds.start((serviceType, jobId, reason) => this.#consumer?.find(serviceType, jobId)?.revoke(reason));
+      await runEnds.start({
+        onEnd: (serviceType, jobId, reason) => this.#consumer?.find(serviceType, jobId)?.revoke(reason),
+        onRecorded: (serviceType, jobId) => this.#consumer?.readNewEntries(serviceType, jobId),
+        onReconnected: () => this.#consumer?.readAllNewEntries(),
+      });
     } catch (error) {
       runEnds.close();
       throw error;

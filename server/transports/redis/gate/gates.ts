@@ -8,7 +8,8 @@ import { typeStates } from './type-states.js';
  *
  * A queue has two sorted sets of service types. `turns` holds those with an event that may start now. They take turns
  * by start-time fair queueing (Goyal, Vin, Cheng 1996): the next turn of a type comes one after its last one, and not
- * before the last turn that the queue gave. `due` holds the times at which delays end and rates open.
+ * before the last turn that the queue gave. `due` holds the times at which delays end,
+ * rates open and waits of runs end.
  *
  * - `enterGate(serviceType, id, order)`, `enterLater(serviceType, id, delayMs)` add a waiting or delayed event
  * - `leaveGate(serviceType, id)` removes one
@@ -96,6 +97,10 @@ end
 local function arrange(serviceType)
   local state = stateOf(serviceType)
   local wakeAt = tonumber(call('ZRANGE', key('delayed', serviceType), 0, 0, 'WITHSCORES')[2])
+  if state.hasTimers then
+    local timer = tonumber(call('ZRANGE', key('timers', serviceType), 0, 0, 'WITHSCORES')[2])
+    wakeAt = timer and math.min(wakeAt or timer, timer) or wakeAt
+  end
   local isReady = state.isOpen
     and not (state.concurrency and state.taken >= state.concurrency)
     and call('ZCARD', key('gate', serviceType)) > 0

@@ -26,9 +26,8 @@ local function putIntoEffect(serviceType, json)
     call('HSET', key('routes', trigger), field, cjson.encode(route))
   end
 
-  call('HDEL', dispatch, 'concurrency', 'max', 'perMs')
-  for _, limit in ipairs({ 'concurrency', 'max', 'perMs' }) do
-    if wanted[limit] then call('HSET', dispatch, limit, wanted[limit]) end
+  for _, limit in ipairs({ 'concurrency', 'max', 'perMs', 'keepCompleted', 'keepFailed', 'keepMs' }) do
+    if wanted[limit] then call('HSET', dispatch, limit, wanted[limit]) else call('HDEL', dispatch, limit) end
   end
   call('HSET', dispatch, 'settings', json)
 end

@@ -9,13 +9,16 @@ export interface TypeSettings {
 
 /** Returns the settings of a subscription. Equal settings have equal JSON. */
 export function typeSettings(service: string, subscription: Subscription): TypeSettings {
-  const { type, concurrency, rate, keepsRuns, trigger } = subscription;
+  const { type, concurrency, rate, keepsRuns, retain, trigger } = subscription;
   const settings = {
     type,
     concurrency,
     max: rate?.max,
     perMs: rate === undefined ? undefined : Math.ceil(rate.perMs),
     keepsRuns: keepsRuns === true ? true : undefined,
+    keepCompleted: retain?.completed,
+    keepFailed: retain?.failed,
+    keepMs: retain?.ageMs === undefined ? undefined : Math.ceil(retain.ageMs),
     trigger:
       trigger === undefined
         ? undefined

@@ -1,6 +1,7 @@
-import { keptFailures, keptRuns } from '../../limits.js';
+import { keptFailures } from '../../limits.js';
 import { acceptance } from '../publishing/acceptance.js';
 import { dedupe } from '../publishing/dedupe.js';
+import { runWaits } from '../runs/run-waits.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { leases } from '../scripts/queue-moves.js';
 import { runRetention } from './run-fragments.js';
@@ -13,25 +14,28 @@ export const attemptEnds: LuaFragment = new LuaFragment(
   `
 local function takeOutcome()
   local outcome = { status = take(), attempt = takeNumber(), bucket = take(), durationMs = takeNumber() }
-  if outcome.status == 'retry' then
+  if outcome.status == 'retry' or outcome.status == 'released' then
     outcome.delayMs = takeNumber()
+    return outcome
+  end
+  if outcome.status == 'suspended' then
+    outcome.seen = takeNumber()
     return outcome
   end
   outcome.value = take()
   if outcome.status == 'failed' then outcome.step = take() end
   outcome.followUps = {}
-  for index = 1, takeNumber() do outcome.followUps[index] = takeEnvelope() end
+  for index = 1, takeNumber() do outcome.followUps[index] = takeEmit() end
   return outcome
 end
 
-local keptRuns = ${keptRuns}
 local function endRun(serviceType, id, outcome)
+  local parent = call('HGET', key('run', serviceType, id), 'parent')
+  dropWaits(serviceType, id)
   call('HSET', key('run', serviceType, id), 'status', outcome.status, 'endedAt', now, 'value', outcome.value)
-  local ended = key('ended', serviceType)
-  call('LPUSH', ended, id)
-  for _, oldest in ipairs(call('LRANGE', ended, keptRuns, -1)) do evictRun(serviceType, oldest) end
-  call('LTRIM', ended, 0, keptRuns - 1)
+  retainRun(serviceType, id, outcome.status)
   wakeWaiters(serviceType, id)
+  if parent then resolveByRun(parent, id, outcome) end
 end
 
 -- As JSON: Lua does not decode every string that JavaScript encodes.
@@ -59,12 +63,23 @@ end
 
 -- Ends the lease of a job, or takes it out of the place where it waits.
 local function withdraw(queue, id, serviceType)
-  if leaveGate(serviceType, id) then return end
+  if leaveGate(serviceType, id) or call('SREM', key('suspended', serviceType), id) == 1 then return end
   if endLease(queue, id) + call('LREM', queue .. 'wait', 1, id) > 0 then countReturned(serviceType) end
 end
 
 local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
   local changed = changesOf(serviceType)
+  if outcome.status == 'suspended' then
+    clearCrashes(queue, id)
+    call('SADD', key('suspended', serviceType), id)
+    if call('LLEN', key('run', serviceType, id, 'order')) > outcome.seen then resumeRun(serviceType, id) end
+    return
+  end
+  if outcome.status == 'released' then
+    clearCrashes(queue, id)
+    enterLater(serviceType, id, outcome.delayMs)
+    return
+  end
   changed.buckets[outcome.bucket] = (changed.buckets[outcome.bucket] or 0) + 1
   changed.longest = math.max(changed.longest, outcome.durationMs)
   if outcome.status == 'retry' then
@@ -75,9 +90,9 @@ local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
     enterLater(serviceType, id, outcome.delayMs)
   else
     endJob(queue, id, serviceType, keepsRuns, outcome)
-    for _, envelope in ipairs(outcome.followUps) do accept(envelope) end
+    for _, envelope in ipairs(outcome.followUps) do acceptEmit(envelope) end
   end
 end
 `,
-  [acceptance, dedupe, leases, runRetention],
+  [acceptance, dedupe, leases, runRetention, runWaits],
 );

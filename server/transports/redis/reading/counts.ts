@@ -10,7 +10,7 @@ import { Script } from '../scripts/script.js';
 
 /**
  * `readCounts()` takes a list of types and returns text: a line per type, in it the service types separated by commas,
- * each as `serviceType active delayed received ...`. Redis and its client take longer for nested arrays than for this text.
+ * each as `serviceType active delayed suspended received ...`. Redis and its client take longer for nested arrays than for this text.
  */
 export const counts: LuaFragment = new LuaFragment(
   `
@@ -23,7 +23,8 @@ local function readCounts()
       local stats = call('HMGET', key('stats', serviceType),
         'received', 'completed', 'failed', 'retried', 'lastReceivedAt', 'lastFailedAt')
       for field = 1, #stats do stats[field] = stats[field] or '' end
-      serviceTypes[index] = table.concat({ serviceType, active[serviceType] or 0, delayedJobs(serviceType), unpack(stats) }, ' ')
+      serviceTypes[index] = table.concat({ serviceType, active[serviceType] or 0, delayedJobs(serviceType),
+        call('SCARD', key('suspended', serviceType)), unpack(stats) }, ' ')
     end
     lines[#lines + 1] = table.concat(serviceTypes, ',') .. '\\n'
   end
@@ -56,14 +57,14 @@ export function readCounts(reply: unknown): TypeCounts[] {
 }
 
 function readServiceType(text: string): { readonly service: string; readonly counts: ServiceTypeCounts } {
-  const [serviceType, active, delayed, received, completed, failed, retried, lastReceivedAt, lastFailedAt] =
+  const [serviceType, active, delayed, suspended, received, completed, failed, retried, lastReceivedAt, lastFailedAt] =
     text.split(' ');
   return {
     service: serviceOf(readString(serviceType)),
     counts: {
       active: readNumber(active),
       delayed: readNumber(delayed),
-      suspended: 0,
+      suspended: readNumber(suspended),
       cancelled: 0,
       received: readNumber(received),
       completed: readNumber(completed),

@@ -11,7 +11,8 @@ import { Script } from '../scripts/script.js';
 export const metricsScript: Script = new Script({
   purpose: 'Reads all counters of a type.',
   argv: 'type',
-  reply: 'the time, then for each service type: numbers of active and of delayed jobs, counters, counters per minute',
+  reply:
+    'the time, then for each service type: numbers of active, delayed and suspended jobs, counters, counters per minute',
   includes: [prelude, activeJobs, delayedJobs],
   lua: `
 local active = activeJobs()
@@ -20,6 +21,7 @@ for _, serviceType in ipairs(call('SMEMBERS', key('service-types', take()))) do
   reply[#reply + 1] = {
     active[serviceType] or 0,
     delayedJobs(serviceType),
+    call('SCARD', key('suspended', serviceType)),
     call('HGETALL', key('stats', serviceType)),
     call('HGETALL', key('minutes', serviceType)),
   }
@@ -36,7 +38,7 @@ export function readMetrics(type: string, reply: unknown): EventMetrics {
   const minutes = new Map<string, number>();
   let deduplicated = 0;
   for (const row of rows) {
-    const [active, delayed, stats, minuteCounters] = readArray(row);
+    const [active, delayed, suspended, stats, minuteCounters] = readArray(row);
     const fields = readHash(stats);
     const count = (field: string): number => Number(fields.get(field) ?? 0);
     const at = (field: string): number | undefined => readOptional(fields.get(field), readNumber);
@@ -46,7 +48,7 @@ export function readMetrics(type: string, reply: unknown): EventMetrics {
       failed: count('failed'),
       active: readNumber(active),
       delayed: readNumber(delayed),
-      suspended: 0,
+      suspended: readNumber(suspended),
       cancelled: 0,
       retried: count('retried'),
       lastReceivedAt: at('lastReceivedAt'),
