@@ -5,3 +5,22 @@ export function formatPathSegment(key: PropertyKey): string {
   if (/^\d+$/.test(name)) return `[${name}]`;
   return /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
 }
+
+/** Segments of a formatted path: `.name`, or `["any name"]`. */
+const namedSegment = /\.([^.[\]]+)|\[("(?:[^"\\]|\\.)*")\]/g;
+
+/**
+ * Returns a path without the keys that may be data, such as an address as the key of a record: each is replaced by `*`.
+ *
+ * @param isDeclared returns `true` for a key that the code declares; by default, for one that looks like an identifier
+ */
+export function publicPath(path: string, isDeclared: (key: string) => boolean = looksDeclared): string {
+  return path.replace(namedSegment, (segment, plain: string | undefined, quoted: string | undefined) => {
+    const key: unknown = plain ?? (quoted === undefined ? undefined : JSON.parse(quoted));
+    return typeof key === 'string' && isDeclared(key) ? segment : '.*';
+  });
+}
+
+function looksDeclared(key: string): boolean {
+  return /^[A-Za-z_$][\w$]{0,39}$/.test(key);
+}

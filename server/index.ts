@@ -150,6 +150,7 @@ export type {
 export { createWorkflow } from './hub/runs/workflow.js';
 export type { WorkflowHandle } from './hub/runs/workflow-handle.js';
 export type { JsonSchema } from './json-schema.js';
+export type { Redact } from './redactor.js';
 export type { Clock, Timer } from './transports/clock.js';
 export {
   BackpressureError,

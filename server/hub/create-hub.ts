@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { InvalidOptionError, quote } from '../errors.js';
 import { loadOpenTelemetry } from '../telemetry/open-telemetry.js';
+import type { Redactor } from '../redactor.js';
 import type { Logger } from '../transports/logger.js';
 import type { EventMetrics, FailureRecord } from '../transports/stats.js';
 import type { Envelope, TransportManager } from '../transports/transport.js';
@@ -51,6 +52,7 @@ class HubRuntime implements Hub, HandlerHost {
   readonly transport: TransportManager;
   readonly logger: Logger;
   readonly maxPayloadBytes: number;
+  readonly redactor: Redactor;
   readonly #registry = new Registry();
   readonly #introspector: Introspector;
   readonly #publisher: Publisher;
@@ -68,8 +70,9 @@ class HubRuntime implements Hub, HandlerHost {
     this.transport = transport;
     this.logger = settings.logger;
     this.maxPayloadBytes = settings.maxPayloadBytes;
-    this.#introspector = new Introspector(transport);
-    this.#publisher = new Publisher(transport, settings.maxPayloadBytes);
+    this.redactor = settings.redactor;
+    this.#introspector = new Introspector(transport, settings.redactor);
+    this.#publisher = new Publisher(transport, settings.maxPayloadBytes, settings.redactor);
     this.#allowCycles = settings.allowCycles;
     this.#lifecycle = new Lifecycle(settings.observer);
     this.#concurrency = settings.concurrency;
@@ -140,7 +143,7 @@ class HubRuntime implements Hub, HandlerHost {
     this.#lifecycle.checkEmitting('startWorkflow');
     const workflow = this.#registry.workflow(target);
     const { id } = await this.#publisher.publishRun(workflow, payload, options);
-    return createWorkflowHandle(workflow, id, this.transport, this.#stopped.signal);
+    return createWorkflowHandle(workflow, id, this, this.#stopped.signal);
   }
 
   async metrics(type: string): Promise<EventMetrics> {
@@ -150,14 +153,14 @@ class HubRuntime implements Hub, HandlerHost {
 
   async failures(type: string): Promise<readonly FailureRecord[]> {
     await this.#checkEvent(type);
-    return this.transport.failures(type);
+    return (await this.transport.failures(type)).map(this.redactor.recorded);
   }
 
   async deadLetters<TPayload>(
     source: DeadLetterSource<TPayload>,
     options: DeadLetterOptions = {},
   ): Promise<readonly DeadLetter<TPayload>[]> {
-    const deadLetters = await readDeadLetters(source, options, this.transport);
+    const deadLetters = await readDeadLetters(source, options, this.transport, this.redactor);
     // Checked only if there are none: dead letters may exist for a name that is no longer registered.
     if (deadLetters.length === 0 && typeof source === 'string') await this.#checkName(source);
     return deadLetters;

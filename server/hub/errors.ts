@@ -4,6 +4,7 @@
  * @module
  */
 import { type ErrorInfo, HubError, quote, type SchemaIssue } from '../errors.js';
+import { publicPath } from '../format-path.js';
 
 /** The event type is not registered on the hub. */
 export class UnknownEventError extends HubError {
@@ -72,10 +73,15 @@ export class PayloadNotJsonError extends HubError {
     super(
       'ERR_PAYLOAD_NOT_JSON',
       `${path} is ${found}, which JSON cannot represent; send plain objects, arrays, strings, finite numbers, booleans or null`,
-      options,
+      { ...options, publicMessage: `${publicPath(path)} is ${kindOf(found)}, which JSON cannot represent` },
     );
     this.path = path;
   }
+}
+
+/** Returns a description without the value that it quotes. */
+function kindOf(found: string): string {
+  return found.startsWith('the bigint ') ? 'a bigint' : found.replace(/^not readable .*$/s, 'not readable');
 }
 
 /** The payload's JSON is larger than `maxPayloadBytes`. */
@@ -98,10 +104,14 @@ export class SchemaValidationError extends HubError {
   /** Issues of the payload, at most 100. */
   readonly issues: readonly SchemaIssue[];
 
-  constructor(type: string, issues: readonly SchemaIssue[]) {
+  /** @param publicPaths paths of the issues without keys that come from the payload */
+  constructor(type: string, issues: readonly SchemaIssue[], publicPaths: readonly string[] = []) {
     const shown = issues.slice(0, 5).map((issue) => `${issue.path} ${issue.message}`);
     const more = issues.length > 5 ? ' and more' : '';
-    super('ERR_SCHEMA_VALIDATION', `payload of ${quote(type)} does not match its schema: ${shown.join('; ')}${more}`);
+    const subject = `payload of ${quote(type)} does not match its schema`;
+    const paths = [...new Set(publicPaths)].slice(0, 5);
+    const publicMessage = paths.length === 0 ? subject : `${subject} at ${paths.join(', ')}`;
+    super('ERR_SCHEMA_VALIDATION', `${subject}: ${shown.join('; ')}${more}`, { publicMessage });
     this.issues = issues;
   }
 }

@@ -1,13 +1,16 @@
 import { OptionChecker } from '../options.js';
+import { createRedactor, type Redactor } from '../redactor.js';
 import { silentLogger } from '../transports/logger.js';
 import { memoryTransport } from '../transports/memory/memory-transport.js';
 import { guardLogger } from './guard-logger.js';
 import type { HubOptions } from './hub.js';
 
 /** Checked {@link HubOptions} with defaults. */
-export type HubSettings = Readonly<Required<HubOptions>>;
+export interface HubSettings extends Readonly<Required<Omit<HubOptions, 'redact'>>> {
+  readonly redactor: Redactor;
+}
 
-const names = ['service', 'transport', 'logger', 'concurrency', 'maxPayloadBytes', 'allowCycles', 'observer'];
+const names = ['service', 'transport', 'logger', 'concurrency', 'maxPayloadBytes', 'allowCycles', 'observer', 'redact'];
 
 /** Checks the options of a hub and fills in defaults. @throws {InvalidOptionError} */
 export function resolveHubOptions(options: HubOptions): HubSettings {
@@ -21,5 +24,8 @@ export function resolveHubOptions(options: HubOptions): HubSettings {
   check.count('maxPayloadBytes', maxPayloadBytes);
   check.boolean('allowCycles', allowCycles);
   check.boolean('observer', observer);
-  return { service, transport, logger: guardLogger(logger), concurrency, maxPayloadBytes, allowCycles, observer };
+  check.function('redact', options.redact);
+  const redactor = createRedactor(options.redact);
+  const shared = { service, transport, concurrency, maxPayloadBytes, allowCycles, observer };
+  return { ...shared, logger: guardLogger(logger, redactor), redactor };
 }

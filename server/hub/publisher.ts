@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Redactor } from '../redactor.js';
 import type { Envelope, Receipt, TransportManager } from '../transports/transport.js';
 import { workflowType } from '../transports/workflow-type.js';
 import { SchemaValidationError } from './errors.js';
@@ -11,10 +12,12 @@ import type { HubWorkflow } from './runs/workflow.js';
 /** Validates payloads and publishes events and workflow runs on a transport. */
 export class Publisher {
   readonly #transport: TransportManager;
+  readonly #redactor: Redactor;
   readonly #maxPayloadBytes: number;
 
-  constructor(transport: TransportManager, maxPayloadBytes: number) {
+  constructor(transport: TransportManager, maxPayloadBytes: number, redactor: Redactor) {
     this.#transport = transport;
+    this.#redactor = redactor;
     this.#maxPayloadBytes = maxPayloadBytes;
   }
 
@@ -37,7 +40,9 @@ export class Publisher {
     if (schema !== undefined) {
       // The handler receives the payload after JSON, so that is the value to validate.
       const result = await schema.validate(JSON.parse(body));
-      if (result.issues !== undefined) throw new SchemaValidationError(type, result.issues);
+      if (result.issues !== undefined) {
+        throw new SchemaValidationError(type, result.issues, schema.publicPaths(result.issues));
+      }
       checkOpen();
     }
     return this.#send(type, body, options, dedupeWindowMs, cause);
@@ -63,9 +68,9 @@ export class Publisher {
     const dedupe = dedupeId === undefined ? undefined : { id: dedupeId, windowMs: dedupeWindowMs };
     const trace = cause?.trace;
     const envelope: Envelope = { id, type, body, requestId, depth, delayMs, priority, replays: 0, dedupe, trace };
-    const [receipt = { id, deduplicated: false }] = await observeSends([envelope], (sent) =>
-      this.#transport.publish(sent),
-    );
+    const publish = (sent: readonly Envelope[]): Promise<readonly Receipt[]> => this.#transport.publish(sent);
+    const { info: errorInfo } = this.#redactor;
+    const [receipt = { id, deduplicated: false }] = await observeSends([envelope], publish, { errorInfo });
     return receipt;
   }
 }

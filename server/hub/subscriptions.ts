@@ -43,10 +43,9 @@ export function createSubscriptions({ events, workflows }: Definitions, host: Ha
       ...(trigger !== undefined && { trigger: { type: trigger, idSuffix: idSuffixOf(name) } }),
     });
   }
-  const { service } = host.transport;
   // Transports deliver only subscribed types, so every type has a consumer.
   const consume = (delivery: Delivery): void => handlers.get(delivery.envelope.type)?.(delivery);
-  return { subscriptions, onDelivery: (delivery) => observeDelivery(delivery, service, consume) };
+  return { subscriptions, onDelivery: (delivery) => observeDelivery(delivery, host, consume) };
 }
 
 function isHandled(event: RegisteredEvent): event is HandledEvent {

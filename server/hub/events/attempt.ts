@@ -45,7 +45,7 @@ export class Attempt implements CallCallbacks {
       () => schema.validate(payload),
       (result) => {
         if (result.issues === undefined) this.#invoke(result.value);
-        else this.#reject(new SchemaValidationError(type, result.issues));
+        else this.#reject(new SchemaValidationError(type, result.issues, schema.publicPaths(result.issues)));
       },
     );
   }

@@ -1,5 +1,6 @@
 import { InvalidOptionError } from '../../errors.js';
 import { OptionChecker } from '../../options.js';
+import type { Redactor } from '../../redactor.js';
 import type { FailureRecord } from '../../transports/stats.js';
 import type { DeadLetterRecord, TransportManager } from '../../transports/transport.js';
 import { workflowType } from '../../transports/workflow-type.js';
@@ -27,6 +28,7 @@ export async function readDeadLetters<TPayload>(
   source: DeadLetterSource<TPayload>,
   options: DeadLetterOptions,
   transport: TransportManager,
+  redactor: Redactor,
 ): Promise<readonly DeadLetter<TPayload>[]> {
   const check = new OptionChecker(options, ['limit'], 'deadLetters');
   const { limit = 100 } = options;
@@ -36,7 +38,7 @@ export async function readDeadLetters<TPayload>(
     .flat()
     .sort((a, b) => b.at - a.at)
     .slice(0, limit)
-    .map((record) => toDeadLetter<TPayload>(record));
+    .map((record) => toDeadLetter<TPayload>({ ...record, error: redactor.recorded(record.error) }));
 }
 
 function typesOf<TPayload>(source: DeadLetterSource<TPayload>): string[] {

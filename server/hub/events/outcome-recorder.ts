@@ -1,4 +1,4 @@
-import { errorInfo } from '../../errors.js';
+import type { Redactor } from '../../redactor.js';
 import type { Logger } from '../../transports/logger.js';
 import type { Delivery, Envelope, Outcome, TransportManager } from '../../transports/transport.js';
 import { DepthLimitError } from '../errors.js';
@@ -11,6 +11,7 @@ export interface HandlerHost {
   readonly transport: TransportManager;
   readonly logger: Logger;
   readonly maxPayloadBytes: number;
+  readonly redactor: Redactor;
   /** Returns an `emit` whose events are caused by `cause`. */
   emitFrom(cause: Envelope): Emit;
 }
@@ -65,7 +66,7 @@ export class OutcomeRecorder {
 
   /** Records terminal failure. */
   fail(error: unknown): void {
-    this.#end({ status: 'failed', error: errorInfo(error) }, error);
+    this.#end({ status: 'failed', error: this.#host.redactor.info(error) }, error);
     this.#host.logger.error(this.#logFields(error), `${this.#kind} failed`);
   }
 

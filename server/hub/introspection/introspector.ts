@@ -1,3 +1,4 @@
+import type { Redactor } from '../../redactor.js';
 import type { RunRecord, TransportManager, TypeCounts } from '../../transports/transport.js';
 import { workflowType } from '../../transports/workflow-type.js';
 import { version } from '../../version.js';
@@ -16,13 +17,15 @@ const runsShown = 10;
 /** Reads the registrations and counts of all hubs of a transport. */
 export class Introspector {
   readonly #transport: TransportManager;
+  readonly #redactor: Redactor;
   /** Running hubs at the last read. Lets the next read request all counts in one round trip. */
   #running: readonly HubDescription[] = [];
   /** Parsed descriptions by their text. Processes of one service send the same text, and send it repeatedly. */
   #parsed: ReadonlyMap<string, HubDescription> = new Map();
 
-  constructor(transport: TransportManager) {
+  constructor(transport: TransportManager, redactor: Redactor) {
     this.#transport = transport;
+    this.#redactor = redactor;
   }
 
   /** Reads all registrations with their counts. */
@@ -38,7 +41,7 @@ export class Introspector {
       workflows: cluster.workflows.flatMap((workflow) => {
         const type = workflowType(workflow.description.name);
         const typeCounts = counts.get(type);
-        return typeCounts === undefined ? [] : [introspectWorkflow(workflow, typeCounts, runs.get(type) ?? [])];
+        return typeCounts === undefined ? [] : [introspectWorkflow(workflow, typeCounts, runs.get(type) ?? [], this.#redactor)];
       }),
       agents: cluster.agents,
     };
@@ -118,12 +121,13 @@ function introspectWorkflow(
   { description, processes }: Served<WorkflowDescription>,
   { total }: TypeCounts,
   runs: readonly RunRecord[],
+  redactor: Redactor,
 ): WorkflowIntrospection {
   return {
     ...description,
     processes: sum(processes.values()),
     metrics: total,
-    runs: runs.map((run) => introspectRun(description.steps, run)),
+    runs: runs.map((run) => introspectRun(description.steps, run, redactor)),
   };
 }
 

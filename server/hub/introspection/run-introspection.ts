@@ -1,3 +1,4 @@
+import type { Redactor } from '../../redactor.js';
 import type { RunRecord, RunStatus } from '../../transports/transport.js';
 import { firstAttempt, readCheckpoint } from '../runs/step-checkpoint.js';
 
@@ -30,8 +31,13 @@ export interface RunIntrospection {
 }
 
 /** Returns the public part of a run. */
-export function introspectRun(steps: readonly { readonly name: string }[], record: RunRecord): RunIntrospection {
-  const { id, service, envelope, status, acceptedAt, endedAt, error, checkpoints } = record;
+export function introspectRun(
+  steps: readonly { readonly name: string }[],
+  record: RunRecord,
+  redactor: Redactor,
+): RunIntrospection {
+  const { id, service, envelope, status, acceptedAt, endedAt, checkpoints } = record;
+  const error = record.error && redactor.recorded(record.error);
   const current = steps.find(({ name }) => !checkpoints.has(name));
   const attempt = record.attempt - firstAttempt(checkpoints, envelope.replays) + 1;
   return {

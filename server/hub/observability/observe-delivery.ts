@@ -1,21 +1,32 @@
 import type { Context } from '@opentelemetry/api';
+import type { Redactor } from '../../redactor.js';
 import { instruments } from '../../telemetry/instruments.js';
 import { type OpenTelemetryApi, openTelemetry } from '../../telemetry/open-telemetry.js';
 import { Operation } from '../../telemetry/operation.js';
 import type { CommitResult, Delivery, Envelope, Outcome } from '../../transports/transport.js';
+import type { HandlerHost } from '../events/outcome-recorder.js';
 import { countOutcome } from './count-outcome.js';
 import { observeSends } from './observe-sends.js';
 import { destinationName, telemetryAttributes } from './telemetry-attributes.js';
 
 /** Consumes a delivery inside a span. The span belongs to the trace in the envelope and ends with the outcome. */
-export function observeDelivery(delivery: Delivery, service: string, consume: (delivery: Delivery) => void): void {
+export function observeDelivery(
+  delivery: Delivery,
+  { transport: { service }, redactor }: Pick<HandlerHost, 'transport' | 'redactor'>,
+  consume: (delivery: Delivery) => void,
+): void {
   const api = openTelemetry();
-  const operation = api === undefined ? undefined : startProcess(api, delivery, service);
+  const operation = api === undefined ? undefined : startProcess(api, delivery, service, redactor);
   if (operation === undefined) consume(delivery);
   else operation.run(() => consume(new ObservedDelivery(delivery, service, operation)));
 }
 
-function startProcess(api: OpenTelemetryApi, delivery: Delivery, service: string): Operation | undefined {
+function startProcess(
+  api: OpenTelemetryApi,
+  delivery: Delivery,
+  service: string,
+  redactor: Redactor,
+): Operation | undefined {
   const { id, type, requestId, trace } = delivery.envelope;
   const { consumed, processDuration } = instruments(api);
   const dimensions = {
@@ -39,6 +50,7 @@ function startProcess(api: OpenTelemetryApi, delivery: Delivery, service: string
     parent,
     ...(creation !== undefined && { links: [{ context: creation }] }),
     histogram: processDuration,
+    errorInfo: redactor.info,
   });
 }
 
@@ -87,8 +99,7 @@ class ObservedDelivery implements Delivery {
     return observeSends(
       outcome.followUps,
       (followUps) => this.#delivery.commit({ ...outcome, followUps }),
-      (result) => result === 'ok',
-      cause,
+      { areSent: (result) => result === 'ok', cause },
     );
   }
 }

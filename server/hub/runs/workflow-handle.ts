@@ -1,8 +1,8 @@
-import { errorInfo } from '../../errors.js';
-import type { RunRecord, TransportManager } from '../../transports/transport.js';
+import type { RunRecord } from '../../transports/transport.js';
 import { workflowType } from '../../transports/workflow-type.js';
 import { UnknownRunError, WorkflowCancelledError, WorkflowFailedError } from '../errors.js';
 import { createFollowUps } from '../events/follow-ups.js';
+import type { HandlerHost } from '../events/outcome-recorder.js';
 import { introspectRun, type RunIntrospection } from '../introspection/run-introspection.js';
 import { countOutcome } from '../observability/count-outcome.js';
 import type { HubWorkflow } from './workflow.js';
@@ -31,7 +31,7 @@ export interface WorkflowHandle {
 export function createWorkflowHandle(
   workflow: HubWorkflow,
   runId: string,
-  transport: TransportManager,
+  { transport, redactor }: Pick<HandlerHost, 'transport' | 'redactor'>,
   stopped: AbortSignal,
 ): WorkflowHandle {
   const type = workflowType(workflow.name);
@@ -45,16 +45,16 @@ export function createWorkflowHandle(
     runId,
     async result() {
       const { error, result = 'null' } = known(await transport.runEnded(type, runId, stopped));
-      if (error !== undefined) throw new WorkflowFailedError(workflow.name, runId, error);
+      if (error !== undefined) throw new WorkflowFailedError(workflow.name, runId, redactor.recorded(error));
       return JSON.parse(result);
     },
     async status() {
-      return introspectRun(workflow.steps, known(await transport.run(type, runId)));
+      return introspectRun(workflow.steps, known(await transport.run(type, runId)), redactor);
     },
     async cancel() {
       const { envelope } = known(await transport.run(type, runId));
       const reason = new WorkflowCancelledError(workflow.name, runId);
-      const error = errorInfo(reason);
+      const error = redactor.info(reason);
       const followUps = createFollowUps(workflow.followUps, envelope, { status: 'failed', error });
       const outcome = { status: 'failed', error, durationMs: 0, followUps } as const;
       const isEnded = (await transport.endRun(type, runId, outcome, reason)) === 'ok';
