@@ -90,7 +90,6 @@ export type {
   EventBody,
   IntrospectionBody,
   ProtocolVersion,
-  ShownError,
 } from './dashboard/index.js';
 export { createDashboardHandler, dashboardCspHashes, getDashboardHtml } from './dashboard/index.js';
 export type { ErrorInfo, SchemaIssue } from './errors.js';
