@@ -113,6 +113,7 @@ export {
   PayloadNotJsonError,
   PayloadTooLargeError,
   SchemaValidationError,
+  StoredPayloadError,
   UnknownDeadLetterError,
   UnknownEventError,
   UnknownRunError,

@@ -1,8 +1,9 @@
 import type { Delivery, DeliveryHandler, Subscription } from '../transports/transport.js';
 import { workflowType } from '../transports/workflow-type.js';
+import { StoredPayloadError } from './errors.js';
 import { Attempt, type HandledEvent } from './events/attempt.js';
 import type { RegisteredEvent } from './events/event.js';
-import type { HandlerHost } from './events/outcome-recorder.js';
+import { type HandlerHost, OutcomeRecorder } from './events/outcome-recorder.js';
 import { observeDelivery } from './observability/observe-delivery.js';
 import type { HubWorkflow } from './runs/workflow.js';
 import { runWorkflow } from './runs/workflow-run.js';
@@ -36,7 +37,7 @@ export function createSubscriptions({ events, workflows }: Definitions, host: Ha
   for (const workflow of workflows) {
     const { name, trigger } = workflow;
     const type = workflowType(name);
-    handlers.set(type, (delivery) => runWorkflow(workflow, delivery, host));
+    handlers.set(type, (delivery) => runReadable(workflow, delivery, host));
     subscriptions.push({
       type,
       keepsRuns: true,
@@ -58,4 +59,16 @@ function isHandled(event: RegisteredEvent): event is HandledEvent {
  */
 function idSuffixOf(workflow: string): string {
   return `/${workflow.replace(/[%./]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)}`;
+}
+
+/** Runs a workflow unless its stored input was changed. */
+function runReadable(workflow: HubWorkflow, delivery: Delivery, host: HandlerHost): void {
+  try {
+    JSON.parse(delivery.envelope.body);
+  } catch (error) {
+    const recorder = new OutcomeRecorder('workflow', workflow.name, workflow.followUps, delivery, host);
+    recorder.failUnreadable(new StoredPayloadError(workflow.name, error));
+    return;
+  }
+  runWorkflow(workflow, delivery, host);
 }

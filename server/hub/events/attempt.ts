@@ -1,5 +1,5 @@
 import type { Delivery } from '../../transports/transport.js';
-import { SchemaValidationError } from '../errors.js';
+import { SchemaValidationError, StoredPayloadError } from '../errors.js';
 import type { HandlerFunction } from './context.js';
 import type { RegisteredEvent } from './event.js';
 import { type CallCallbacks, HandlerCall } from './handler-call.js';
@@ -36,7 +36,14 @@ export class Attempt implements CallCallbacks {
       this.#reject(error);
       return;
     }
-    const payload: unknown = JSON.parse(envelope.body);
+    let payload: unknown;
+    try {
+      payload = JSON.parse(envelope.body);
+    } catch (cause) {
+      this.#call.cancel();
+      this.#recorder.failUnreadable(new StoredPayloadError(type, cause));
+      return;
+    }
     if (schema === undefined) {
       this.#invoke(payload);
       return;

@@ -54,5 +54,14 @@ function toDeadLetter<TPayload>({ envelope, at, attempt, error }: DeadLetterReco
   const { id, requestId, body } = envelope;
   const { name, message } = error;
   // `emit` checked the payload against the schema; without a schema the type is the caller's claim.
-  return { id, at, attempt, name, message, requestId, payload: JSON.parse(body) as TPayload };
+  return { id, at, attempt, name, message, requestId, payload: readPayload(body) as TPayload };
+}
+
+/** Returns `undefined` for a payload that was changed in the store: it must not hide the dead letters beside it. */
+function readPayload(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
 }

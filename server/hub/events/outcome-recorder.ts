@@ -70,6 +70,12 @@ export class OutcomeRecorder {
     this.#host.logger.error(this.#logFields(error), `${this.#kind} failed`);
   }
 
+  /** Records terminal failure of an event whose stored payload cannot be read. Its follow-ups get `null` instead. */
+  failUnreadable(error: unknown): void {
+    this.#end({ status: 'failed', error: this.#host.redactor.info(error) }, error, 'null');
+    this.#host.logger.error(this.#logFields(error), `${this.#kind} failed`);
+  }
+
   #nextDelayMs(error: unknown, retry: ResolvedRetry | undefined, attempt: number): number | undefined {
     try {
       return nextDelayMs(retry, attempt, error);
@@ -79,10 +85,10 @@ export class OutcomeRecorder {
     }
   }
 
-  #end(end: TerminalOutcome, thrown?: unknown): void {
+  #end(end: TerminalOutcome, thrown?: unknown, body: string = this.#delivery.envelope.body): void {
     const { envelope } = this.#delivery;
     // Follow-ups of an event over the depth limit would be over it too.
-    const followUps = envelope.depth > maxDepth ? [] : createFollowUps(this.#followUps, envelope, end);
+    const followUps = envelope.depth > maxDepth ? [] : createFollowUps(this.#followUps, body === envelope.body ? envelope : { ...envelope, body }, end);
     const durationMs = this.#durationMs();
     if (end.status === 'failed') {
       this.#commit({ status: 'failed', error: end.error, durationMs, followUps, thrown });

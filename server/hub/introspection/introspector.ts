@@ -14,6 +14,9 @@ import { introspectRun } from './run-introspection.js';
 
 const runsShown = 10;
 
+// Types are registered at starts. Descriptions that name others at every read come from no hub.
+const maxReads = 3;
+
 /** Reads the registrations and counts of all hubs of a transport. */
 export class Introspector {
   readonly #transport: TransportManager;
@@ -59,7 +62,7 @@ export class Introspector {
 
   /** Takes one round trip, and another one if a type was registered since the last read. */
   async #overview(own: HubDescription): Promise<ClusterOverview> {
-    for (;;) {
+    for (let read = 1; ; read += 1) {
       const known = this.#running;
       const cluster = mergeDescriptions(own, known);
       const { types, runTypes } = typesOf(cluster);
@@ -68,7 +71,7 @@ export class Introspector {
       const isSame = running.length === known.length && running.every((hub, index) => hub === known[index]);
       const found = isSame ? cluster : mergeDescriptions(own, running);
       const byType = new Map(counts.map((typeCounts, index) => [types[index] ?? '', typeCounts]));
-      if (typesOf(found).types.some((type) => !byType.has(type))) continue;
+      if (typesOf(found).types.some((type) => !byType.has(type)) && read < maxReads) continue;
       const runsByType = new Map(runs.map((latest, index) => [runTypes[index] ?? '', latest]));
       return { cluster: found, counts: byType, runs: runsByType };
     }

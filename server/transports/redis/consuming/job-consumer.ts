@@ -8,7 +8,7 @@ import { consumedQueues } from '../membership/subscription-table.js';
 import { serviceTypeOf } from '../names.js';
 import type { Lease } from '../outcomes/lease.js';
 import type { LeaseRecorder } from '../outcomes/lease-recorder.js';
-import { decodeEnvelope } from '../publishing/envelope-codec.js';
+import { decodeAnyEnvelope } from '../publishing/envelope-codec.js';
 import { readCheckpoints } from '../reading/runs.js';
 import type { RedisSettings } from '../redis-options.js';
 import { redisKey } from '../scripts/keys.js';
@@ -147,13 +147,14 @@ export class JobConsumer {
     queue: WorkerQueue,
     job: Job,
     { type, keepsRuns = false }: Subscription,
-    refusal?: CrashLoopError,
+    crashLoop?: CrashLoopError,
   ): Promise<void> {
     const { service, recorder } = this.#parts;
     const serviceType = serviceTypeOf(service, type);
     const lease: Lease = { queue: queue.key, jobId: job.id, token: job.token, serviceType, keepsRuns };
+    const { envelope, refusal = crashLoop } = decodeAnyEnvelope(job.id, type, job.data);
     const delivery = new RedisDelivery(lease, recorder, {
-      envelope: decodeEnvelope(job.id, type, job.data),
+      envelope,
       attempt: job.attemptsMade + 1,
       checkpoints: keepsRuns ? await this.#checkpoints(serviceType, job.id) : new Map(),
       refusal,

@@ -1,7 +1,7 @@
 import type { RunRecord } from '../../transport.js';
 import { serviceOf, typeOf } from '../names.js';
 import { decodeError } from '../outcomes/outcome-codec.js';
-import { decodeEnvelope } from '../publishing/envelope-codec.js';
+import { decodeAnyEnvelope } from '../publishing/envelope-codec.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
 import { readArray, readHash, readNumber, readOptional, readString, unexpected } from '../scripts/reply.js';
@@ -57,7 +57,7 @@ export function readRun(reply: unknown): RunRecord {
   const [serviceTypeValue, idValue, fields] = readArray(reply);
   const [serviceType, jobId] = [readString(serviceTypeValue), readString(idValue)];
   const [data, acceptedAt, attempt, statusValue, endedAt, outcomeValue, checkpoints] = readArray(fields);
-  const envelope = decodeEnvelope(jobId, typeOf(serviceType), JSON.parse(readString(data)));
+  const { envelope } = decodeAnyEnvelope(jobId, typeOf(serviceType), readString(data));
   const status = readStatus(statusValue);
   const value = readOptional(outcomeValue, readString);
   return {
