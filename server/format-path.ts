@@ -1,9 +1,16 @@
 /** Formats one segment of a path such as `payload.items[2]["a b"]`, including its separator. */
 export function formatPathSegment(key: PropertyKey): string {
   if (typeof key === 'symbol') return `[${String(key)}]`;
-  const name = String(key);
+  // A key of the payload may be as long as the payload, and is repeated in every issue below it.
+  const name = cutKey(String(key));
   if (/^\d+$/.test(name)) return `[${name}]`;
   return /^[\p{ID_Start}_$][\p{ID_Continue}$]*$/u.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
+}
+
+const maxKeyLength = 80;
+
+function cutKey(key: string): string {
+  return key.length > maxKeyLength ? `${key.slice(0, maxKeyLength - 1)}…` : key;
 }
 
 /** Segments of a formatted path: `.name`, or `["any name"]`. */

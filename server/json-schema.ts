@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Ajv, ErrorObject, Options } from 'ajv';
-import { InvalidSchemaError, type SchemaIssue } from './errors.js';
+import { InvalidSchemaError, quote, type SchemaIssue } from './errors.js';
 import { formatPathSegment } from './format-path.js';
 import { BudgetExceeded, instrument, SchemaBudget } from './schema-budget.js';
 import { installUniqueItems } from './unique-items.js';
@@ -133,6 +133,6 @@ function explain({ keyword, message = 'is not valid', params }: ErrorObject): st
   if (keyword === 'enum') return `must be one of ${JSON.stringify(params['allowedValues'])}`;
   if (keyword === 'const') return `must be ${JSON.stringify(params['allowedValue'])}`;
   if (keyword === 'additionalProperties')
-    return `must not have the property ${JSON.stringify(params['additionalProperty'])}`;
+    return `must not have the property ${quote(String(params['additionalProperty']))}`;
   return message;
 }

@@ -6,7 +6,7 @@ import type { Redactor } from '../redactor.js';
 import type { Logger } from '../transports/logger.js';
 import type { EventMetrics, FailureRecord } from '../transports/stats.js';
 import type { Envelope, TransportManager } from '../transports/transport.js';
-import { HubStoppedError, UnknownDeadLetterError } from './errors.js';
+import { HubStoppedError, UnknownDeadLetterError, UnknownEventError } from './errors.js';
 import {
   type DeadLetter,
   type DeadLetterOptions,
@@ -178,7 +178,8 @@ class HubRuntime implements Hub, HandlerHost {
   }
 
   async revision(type?: string): Promise<string> {
-    if (type !== undefined) await this.#checkEvent(type);
+    // Without near names: the dashboard asks for any type that a request names.
+    if (type !== undefined && !(await this.#isEvent(type))) throw new UnknownEventError(type, []);
     const revision = await this.transport.revision(type);
     // Registrations change only before start, the usage of agents at any time.
     const registered = this.#startedAt === null ? this.#registry.size : 'started';
@@ -193,7 +194,7 @@ class HubRuntime implements Hub, HandlerHost {
       concurrency: this.#concurrency,
       subscriptions,
       onDelivery,
-      describe: () => JSON.stringify(this.#registry.describe(this.service)),
+      describe: () => this.#registry.descriptionOf(this.service),
     });
     this.#stopObserving = observeCounts(
       this.transport,
@@ -213,10 +214,13 @@ class HubRuntime implements Hub, HandlerHost {
     }
   }
 
+  async #isEvent(type: string): Promise<boolean> {
+    return this.#registry.hasEvent(type) || (await this.#introspector.hasEvent(type));
+  }
+
   /** @throws {UnknownEventError} unless this or another running hub of the transport registered the type */
   async #checkEvent(type: string): Promise<void> {
-    if (this.#registry.hasEvent(type) || (await this.#introspector.hasEvent(type))) return;
-    this.#registry.eventOfType(type);
+    if (!(await this.#isEvent(type))) this.#registry.eventOfType(type);
   }
 
   /** @throws {UnknownEventError} unless this or another running hub registered an event or a workflow of this name */

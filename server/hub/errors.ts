@@ -86,13 +86,14 @@ function kindOf(found: string): string {
 
 /** The payload's JSON is larger than `maxPayloadBytes`. */
 export class PayloadTooLargeError extends HubError {
+  /** Size of the payload, at least: one that is far too large is not measured to its end. */
   readonly bytes: number;
   readonly maxPayloadBytes: number;
 
-  constructor(subject: string, type: string, bytes: number, maxPayloadBytes: number) {
+  constructor(subject: string, type: string, bytes: number, maxPayloadBytes: number, isAtLeast = false) {
     super(
       'ERR_PAYLOAD_TOO_LARGE',
-      `${subject} of ${quote(type)} is ${bytes} bytes of JSON, over maxPayloadBytes (${maxPayloadBytes}); store it elsewhere and send a reference`,
+      `${subject} of ${quote(type)} is ${isAtLeast ? 'at least ' : ''}${bytes} bytes of JSON, over maxPayloadBytes (${maxPayloadBytes}); store it elsewhere and send a reference`,
     );
     this.bytes = bytes;
     this.maxPayloadBytes = maxPayloadBytes;
@@ -113,6 +114,17 @@ export class SchemaValidationError extends HubError {
     const publicMessage = paths.length === 0 ? subject : `${subject} at ${paths.join(', ')}`;
     super('ERR_SCHEMA_VALIDATION', `${subject}: ${shown.join('; ')}${more}`, { publicMessage });
     this.issues = issues;
+  }
+}
+
+/** The stored payload of an event is not what the hub stored: other software changed it. */
+export class StoredPayloadError extends HubError {
+  constructor(type: string, cause: unknown) {
+    super(
+      'ERR_STORED_PAYLOAD',
+      `the stored payload of ${quote(type)} is not JSON; its handler did not run. Only hubs may write to the store`,
+      { cause },
+    );
   }
 }
 

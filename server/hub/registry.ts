@@ -15,6 +15,8 @@ export class Registry {
   // Stored separately: each poll of the dashboard reads it, and thousands of types may have no agent.
   readonly #handlerInfos: HandlerInfo[] = [];
 
+  #description: { readonly state: string; readonly text: string } | undefined;
+
   get size(): number {
     return this.#events.size + this.#workflows.size;
   }
@@ -83,6 +85,15 @@ export class Registry {
   /** Returns the description that other hubs on the transport read. */
   describe(service: string): HubDescription {
     return describeHub(service, [...this.#events.values()], [...this.#workflows.values()], this.#handlerInfos);
+  }
+
+  /** Returns the description as JSON. The text is the same object until the usage of an agent changes. */
+  descriptionOf(service: string): string {
+    const state = `${this.size} ${this.agentsRevision()} ${service}`;
+    if (this.#description?.state !== state) {
+      this.#description = { state, text: JSON.stringify(this.describe(service)) };
+    }
+    return this.#description.text;
   }
 
   /** Returns a number that grows with each agent run and each token. */

@@ -82,10 +82,13 @@ export class Operation {
     }
   }
 
-  /** Returns the trace context in the format of the application's propagator, for another process. */
+  /**
+   * Returns the trace context in the format of the application's propagator, for another process. Without baggage: it
+   * may contain personal data, and a transport would store it.
+   */
   carrier(): Record<string, string> {
     const carrier: Record<string, string> = {};
-    guarded(() => this.#api.propagation.inject(this.context, carrier));
+    guarded(() => this.#api.propagation.inject(this.#api.propagation.deleteBaggage(this.context), carrier));
     return carrier;
   }
 

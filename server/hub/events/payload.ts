@@ -1,6 +1,10 @@
-import { messageOf } from '../../errors.js';
+import { HubError, messageOf } from '../../errors.js';
 import { formatPathSegment } from '../../format-path.js';
+import { isPrototypeKey } from '../../prototype-keys.js';
 import { PayloadNotJsonError, PayloadTooLargeError } from '../errors.js';
+
+/** Maximum number of levels of a payload: validators and handlers recurse over it. */
+const maxDepth = 100;
 
 /**
  * Encodes a payload as JSON. As with `JSON.stringify`, values with a `toJSON` method (such as a `Date`) are replaced by
@@ -13,13 +17,15 @@ import { PayloadNotJsonError, PayloadTooLargeError } from '../errors.js';
 export function encodePayload(payload: unknown, type: string, maxPayloadBytes: number, root = 'payload'): string {
   let json: string;
   try {
-    const flaw = findFlaw(payload, '', []);
+    const walk: Walk = { ancestors: [], size: 0, maxSize: maxPayloadBytes };
+    const flaw = findFlaw(payload, '', walk);
+    if (walk.size > maxPayloadBytes) throw new PayloadTooLargeError(root, type, walk.size, maxPayloadBytes, true);
     if (flaw !== undefined) throw new PayloadNotJsonError(root + flaw.path, flaw.found);
     json = JSON.stringify(payload);
   } catch (error) {
-    // Stack overflow: the payload has thousands of levels.
-    if (error instanceof RangeError) throw new PayloadNotJsonError(root, 'nested too deeply');
-    if (error instanceof PayloadNotJsonError) throw error;
+    // Stack overflow, in a toJSON that returns ever deeper values.
+    if (error instanceof RangeError) throw new PayloadNotJsonError(root, tooDeep.found);
+    if (error instanceof HubError) throw error;
     // A getter or toJSON of the payload threw.
     throw new PayloadNotJsonError(root, `not readable (${messageOf(error)})`, { cause: error });
   }
@@ -31,21 +37,38 @@ export function encodePayload(payload: unknown, type: string, maxPayloadBytes: n
   return json;
 }
 
+/** State of the search for a flaw. */
+interface Walk {
+  readonly ancestors: object[];
+  /** Bytes of JSON so far, at least: a payload that is far too large is not read to its end. */
+  size: number;
+  readonly maxSize: number;
+}
+
 interface Flaw {
   /** Path below the inspected value. */
   readonly path: string;
   readonly found: string;
 }
 
-function findFlaw(value: unknown, key: string, ancestors: object[]): Flaw | undefined {
+const tooDeep: Flaw = { path: '', found: `nested more than ${maxDepth} levels deep` };
+
+// Ends the walk. The size tells the caller why.
+const tooLarge: Flaw = { path: '', found: '' };
+
+function findFlaw(value: unknown, key: string, walk: Walk): Flaw | undefined {
+  walk.size += 1;
+  if (walk.size > walk.maxSize) return tooLarge;
   switch (typeof value) {
     case 'string':
+      walk.size += value.length + 1;
+      return undefined;
     case 'boolean':
       return undefined;
     case 'number':
       return Number.isFinite(value) ? undefined : { path: '', found: String(value) };
     case 'object':
-      return value === null ? undefined : findFlawInObject(value, key, ancestors);
+      return value === null ? undefined : findFlawInObject(value, key, walk);
     case 'bigint':
       return { path: '', found: `the bigint ${value}n` };
     case 'undefined':
@@ -55,28 +78,30 @@ function findFlaw(value: unknown, key: string, ancestors: object[]): Flaw | unde
   }
 }
 
-function findFlawInObject(value: object, key: string, ancestors: object[]): Flaw | undefined {
+function findFlawInObject(value: object, key: string, walk: Walk): Flaw | undefined {
   if ('toJSON' in value && typeof value.toJSON === 'function') {
     if (value instanceof Date && Number.isNaN(value.getTime())) return { path: '', found: 'an invalid Date' };
     const json: unknown = value.toJSON(key);
-    if (json !== value) return findFlaw(json, key, ancestors);
+    if (json !== value) return findFlaw(json, key, walk);
   }
+  const { ancestors } = walk;
   if (ancestors.includes(value)) return { path: '', found: 'a circular reference' };
+  if (ancestors.length === maxDepth) return tooDeep;
   ancestors.push(value);
-  const flaw = Array.isArray(value) ? findFlawInItems(value, ancestors) : findFlawInFields(value, ancestors);
+  const flaw = Array.isArray(value) ? findFlawInItems(value, walk) : findFlawInFields(value, walk);
   ancestors.pop();
   return flaw;
 }
 
-function findFlawInItems(items: readonly unknown[], ancestors: object[]): Flaw | undefined {
+function findFlawInItems(items: readonly unknown[], walk: Walk): Flaw | undefined {
   for (let i = 0; i < items.length; i += 1) {
-    const flaw = findFlaw(items[i], String(i), ancestors);
+    const flaw = findFlaw(items[i], String(i), walk);
     if (flaw !== undefined) return { path: `[${i}]${flaw.path}`, found: flaw.found };
   }
   return undefined;
 }
 
-function findFlawInFields(value: object, ancestors: object[]): Flaw | undefined {
+function findFlawInFields(value: object, walk: Walk): Flaw | undefined {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) {
     // JSON would lose the content of a Map, Set, Error, RegExp or typed array: it is not in their properties.
@@ -86,7 +111,9 @@ function findFlawInFields(value: object, ancestors: object[]): Flaw | undefined 
   for (const name of Object.keys(value)) {
     const field: unknown = Reflect.get(value, name);
     if (field === undefined) continue;
-    const flaw = findFlaw(field, name, ancestors);
+    if (isPrototypeKey(name, field)) return { path: formatPathSegment(name), found: 'a prototype' };
+    walk.size += name.length + 3;
+    const flaw = findFlaw(field, name, walk);
     if (flaw === undefined) continue;
     return { path: formatPathSegment(name) + flaw.path, found: flaw.found };
   }
