@@ -6,6 +6,7 @@ import type { EventMetrics, FailureRecord } from '../stats.js';
 import { sumCounts } from '../sum-counts.js';
 import type { Envelope, Receipt, RunRecord, Subscription, TypeCounts } from '../transport.js';
 import { ConsumerGroup, type GroupHost } from './consumer-group.js';
+import type { DeadLetterLimits } from './dead-letters.js';
 import { DedupeWindow } from './dedupe-window.js';
 import { RevisionCounter } from './revision-counter.js';
 import { latestFailures, minuteOf, sumMetrics, type TypeStats } from './type-stats.js';
@@ -21,7 +22,7 @@ interface Route {
 /** Shared state of all connections to one memory transport. */
 export class Broker implements GroupHost {
   readonly clock: Clock;
-  readonly maxDeadLetters: number;
+  readonly deadLetterLimits: DeadLetterLimits;
   readonly revision: RevisionCounter = new RevisionCounter();
   readonly #maxPending: number;
   readonly #id = randomUUID().slice(0, 8);
@@ -31,10 +32,10 @@ export class Broker implements GroupHost {
   readonly #descriptions = new Map<object, () => string>();
   #pending = 0;
 
-  constructor(clock: Clock, { maxPending, maxDeadLetters }: { maxPending: number; maxDeadLetters: number }) {
+  constructor(clock: Clock, { maxPending, ...deadLetterLimits }: { readonly maxPending: number } & DeadLetterLimits) {
     this.clock = clock;
     this.#maxPending = maxPending;
-    this.maxDeadLetters = maxDeadLetters;
+    this.deadLetterLimits = deadLetterLimits;
   }
 
   group(service: string): ConsumerGroup {

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js';
 import { ShutdownError } from '../errors.js';
 import type { ConsumeOptions, Envelope, Outcome } from '../transport.js';
+import { type DeadLetterLimits, DeadLetters } from './dead-letters.js';
 import { Dispatcher } from './dispatcher.js';
 import type { Entry } from './entry.js';
 import { GroupConsumer } from './group-consumer.js';
@@ -11,7 +12,7 @@ import { TypeQueue } from './type-queue.js';
 /** The part of the broker that a consumer group uses. */
 export interface GroupHost {
   readonly clock: Clock;
-  readonly maxDeadLetters: number;
+  readonly deadLetterLimits: DeadLetterLimits;
   readonly revision: RevisionCounter;
   /** Counts one event as no longer pending and accepts its follow-ups. */
   recordEnd(followUps: readonly Envelope[], from: ConsumerGroup): void;
@@ -33,7 +34,7 @@ export class ConsumerGroup implements OutcomeSink {
   queue(type: string): TypeQueue {
     let queue = this.#queues.get(type);
     if (queue === undefined) {
-      queue = new TypeQueue(type, this.#host.maxDeadLetters, this.#host.revision);
+      queue = new TypeQueue(type, new DeadLetters(this.#host.deadLetterLimits, this.#host.clock), this.#host.revision);
       this.#queues.set(type, queue);
     }
     return queue;

@@ -213,3 +213,27 @@ it('holds a million keys, and evicts expired ones on writes', async () => {
   for (let i = 0; i < 10; i += 1) await kv.set(`new-${i}`, 'x');
   expect(await kv.get('new-9')).toBe('x');
 });
+
+it('evicts dead letters at maxDeadLetterAgeMs', async () => {
+  const { clock, transport, deliveries } = await started({ maxDeadLetterAgeMs: 60_000 }, ['a']);
+  const failed = { status: 'failed', durationMs: 1, followUps: [], error: { name: 'Error', message: 'x' } } as const;
+  const fail = async (): Promise<string> => {
+    const sent = envelope('a');
+    await transport.publish([sent]);
+    await clock.settle();
+    await deliveries.at(-1)?.commit(failed);
+    return sent.id;
+  };
+  const first = await fail();
+  await clock.advance(30_000);
+  const second = await fail();
+  expect(await transport.deadLetters('a', 10)).toHaveLength(2);
+  await clock.advance(30_000);
+  expect((await transport.deadLetters('a', 10)).map((letter) => letter.envelope.id)).toEqual([second]);
+  expect(await transport.replay(first)).toBe(false);
+  expect(await transport.replay(second)).toBe(true);
+});
+
+it.each([0, -1, Number.POSITIVE_INFINITY])('refuses maxDeadLetterAgeMs %j', (age) => {
+  expect(() => memoryTransport({ maxDeadLetterAgeMs: age })).toThrow(InvalidOptionError);
+});

@@ -2,6 +2,8 @@ import { OptionChecker } from '../../options.js';
 import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import { type Clock, systemClock } from '../clock.js';
 import type { KeyValueStore } from '../key-value-store.js';
+import { type Codec, resolveCodec } from '../codec/codec.js';
+import { CodedTransport } from '../codec/coded-transport.js';
 import { defaultMaxDeadLetters } from '../limits.js';
 import type { EventMetrics, FailureRecord } from '../stats.js';
 import type {
@@ -31,6 +33,10 @@ export interface MemoryTransportOptions {
   maxPending?: number;
   /** Maximum number of dead letters per service and type, retained with their payloads for `hub.replay`. @default 1_000 */
   maxDeadLetters?: number;
+  /** Age at which a dead letter is evicted with its payload, in milliseconds. @default no limit */
+  maxDeadLetterAgeMs?: number;
+  /** Encodes the stored payloads, results, checkpoints and key-values. @default stored as JSON text */
+  codec?: Codec;
   /** Source of time; a fake clock in tests. @default the system clock */
   clock?: Clock;
 }
@@ -43,13 +49,21 @@ export interface MemoryTransportOptions {
  * @throws {InvalidOptionError}
  */
 export function memoryTransport(options: MemoryTransportOptions = {}): Transport {
-  const check = new OptionChecker(options, ['maxPending', 'maxDeadLetters', 'clock'], 'memoryTransport');
+  const check = new OptionChecker(options, ['maxPending', 'maxDeadLetters', 'maxDeadLetterAgeMs', 'codec', 'clock'], 'memoryTransport');
   check.count('maxPending', options.maxPending);
   check.count('maxDeadLetters', options.maxDeadLetters, { min: 0 });
+  check.durationMs('maxDeadLetterAgeMs', options.maxDeadLetterAgeMs, { min: 1 });
+  const codec = resolveCodec(options.codec, check);
   const { maxPending = 1_000_000, maxDeadLetters = defaultMaxDeadLetters, clock = systemClock } = options;
-  const broker = new Broker(clock, { maxPending, maxDeadLetters });
+  const { maxDeadLetterAgeMs = Number.POSITIVE_INFINITY } = options;
+  const broker = new Broker(clock, { maxPending, maxDeadLetters, maxDeadLetterAgeMs });
   const kv = new CheckedKeyValueStore(new MemoryKeyValueStore(clock));
-  return { connect: ({ service }) => new MemoryTransportManager(broker, kv, broker.group(service)) };
+  return {
+    connect: ({ service }) => {
+      const manager = new MemoryTransportManager(broker, kv, broker.group(service));
+      return codec === undefined ? manager : new CodedTransport(manager, codec);
+    },
+  };
 }
 
 class MemoryTransportManager implements TransportManager {

@@ -1,5 +1,5 @@
 import type { Subscription } from '../transport.js';
-import { DeadLetters } from './dead-letters.js';
+import type { DeadLetters } from './dead-letters.js';
 import type { Entry } from './entry.js';
 import { DelayQueue } from './queues/delay-queue.js';
 import { RateWindow } from './queues/rate-window.js';
@@ -26,10 +26,10 @@ export class TypeQueue {
   /** Time of the dispatcher's next timer for the queue. */
   wakeAt: number = Number.POSITIVE_INFINITY;
 
-  constructor(type: string, maxDeadLetters: number, transportRevision: RevisionCounter) {
+  constructor(type: string, deadLetters: DeadLetters, transportRevision: RevisionCounter) {
     this.type = type;
     this.stats = new TypeStats(transportRevision);
-    this.deadLetters = new DeadLetters(maxDeadLetters);
+    this.deadLetters = deadLetters;
   }
 
   subscribe({ concurrency, rate, keepsRuns }: Subscription): void {
