@@ -1,4 +1,11 @@
-import { type Agent, createAgent, createAgentRegistry, createTool, type ModelProvider, type Tool } from 'hubline/agents';
+import {
+  type Agent,
+  createAgent,
+  createAgentRegistry,
+  createTool,
+  type ModelProvider,
+  type Tool,
+} from 'hubline/agents';
 
 /** Creates the tool. It fetches pages of these origins only. */
 function createSummarise(origins: readonly string[]): Tool {

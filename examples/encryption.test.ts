@@ -92,7 +92,10 @@ test('an event whose key is missing fails once with a typed error, and can be re
   const { id } = await first.emit('paid', payload, { delayMs: 300 });
   await first.stop();
   const blind = await use(connect(oldKey), { now: false });
-  await vi.waitFor(async () => expect(await blind.failures('paid')).toMatchObject([{ id, name: 'CodecError' }]), 20_000);
+  await vi.waitFor(
+    async () => expect(await blind.failures('paid')).toMatchObject([{ id, name: 'CodecError' }]),
+    20_000,
+  );
   expect(await blind.deadLetters('paid')).toMatchObject([{ id, payload: undefined }]);
   await blind.stop();
   const seeing = await use(connect(newKey, oldKey), { now: false });

@@ -151,8 +151,8 @@ export { createWorkflow } from './hub/runs/workflow.js';
 export type { WorkflowHandle } from './hub/runs/workflow-handle.js';
 export type { JsonSchema } from './json-schema.js';
 export type { Redact } from './redactor.js';
-export { type Codec, CodecError } from './transports/codec/codec.js';
 export type { Clock, Timer } from './transports/clock.js';
+export { type Codec, CodecError } from './transports/codec/codec.js';
 export {
   BackpressureError,
   CrashLoopError,

@@ -152,6 +152,10 @@ describe('a hostile value', () => {
     ]);
   });
 
+  it.each(['{"valueOf":1}', '{"toString":1}'])('%s is refused by an enum of objects', (json) => {
+    expect(issuesInTime({ enum: [{ a: 1 }] }, JSON.parse(json))).toHaveLength(1);
+  });
+
   it('is refused if it is deeper than the stack', () => {
     let value: unknown[] = [];
     for (let depth = 0; depth < 100_000; depth += 1) value = [value];

@@ -46,6 +46,8 @@ export function compileJsonSchema(schema: JsonSchema, subject: string, root: str
         collect ??= compile(schema, true);
         return (collectIssues(collect, value) ?? first).slice(0, maxIssues).map((error) => toIssue(error, root));
       } catch (error) {
+        // ajv calls `valueOf` and `toString` of a value that `enum` or `const` compares, which may have such properties.
+        if (error instanceof TypeError) return [{ path: root, message: 'cannot be compared with its schema' }];
         if (!isExhausted(error)) throw error;
         return [{ path: root, message: `needs more than ${maxSteps} steps to be checked; send less at once` }];
       }

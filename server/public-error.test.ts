@@ -32,23 +32,59 @@ describe('publicErrorInfo', () => {
   });
 
   it.each([
-    ['zod', thrownBy(() => z.strictObject({ a: z.string() }).parse({ a: 1, [secret]: 1 })), '2 schema issues at .a (messages withheld)'],
-    ['zod, in a record', thrownBy(() => z.record(z.string(), z.number()).parse({ [secret]: 'x' })), '1 schema issues at .* (messages withheld)'],
-    ['a validator with details', Object.assign(new Error(secret), { name: 'ValidationError', details: [{ path: ['a', 0] }] }), '1 schema issues at .a[0] (messages withheld)'],
+    [
+      'zod',
+      thrownBy(() => z.strictObject({ a: z.string() }).parse({ a: 1, [secret]: 1 })),
+      '2 schema issues at .a (messages withheld)',
+    ],
+    [
+      'zod, in a record',
+      thrownBy(() => z.record(z.string(), z.number()).parse({ [secret]: 'x' })),
+      '1 schema issues at .* (messages withheld)',
+    ],
+    [
+      'a validator with details',
+      Object.assign(new Error(secret), { name: 'ValidationError', details: [{ path: ['a', 0] }] }),
+      '1 schema issues at .a[0] (messages withheld)',
+    ],
     ['JSON.parse', thrownBy(() => JSON.parse(secret)), 'a text could not be parsed (message withheld)'],
     ['Node', thrownBy(() => Buffer.from([]).readInt8(secret as never)), 'The "offset" argument must be of type number'],
-    ['the file system', Object.assign(new Error(`ENOENT: ${secret}`), { code: 'ENOENT', syscall: 'open' }), 'open ENOENT'],
-    ['ioredis', Object.assign(new Error(`WRONGPASS ${secret}`), { name: 'ReplyError', command: { args: [secret] } }), 'WRONGPASS (message withheld)'],
-    ['axios', Object.assign(new Error(secret), { config: {}, response: { status: 404 } }), 'status 404 (message withheld)'],
-    ['the AI SDK', Object.assign(new Error(secret), { name: 'AI_APICallError', statusCode: 400 }), 'status 400 (message withheld)'],
+    [
+      'the file system',
+      Object.assign(new Error(`ENOENT: ${secret}`), { code: 'ENOENT', syscall: 'open' }),
+      'open ENOENT',
+    ],
+    [
+      'ioredis',
+      Object.assign(new Error(`WRONGPASS ${secret}`), { name: 'ReplyError', command: { args: [secret] } }),
+      'WRONGPASS (message withheld)',
+    ],
+    [
+      'axios',
+      Object.assign(new Error(secret), { config: {}, response: { status: 404 } }),
+      'status 404 (message withheld)',
+    ],
+    [
+      'the AI SDK',
+      Object.assign(new Error(secret), { name: 'AI_APICallError', statusCode: 400 }),
+      'status 400 (message withheld)',
+    ],
     ['AWS', Object.assign(new Error(secret), { $metadata: { httpStatusCode: 403 } }), 'status 403 (message withheld)'],
     ['pg', Object.assign(new Error(secret), { severity: 'ERROR', code: '23505' }), '23505 (message withheld)'],
     ['an option', new InvalidOptionError('requestId', 'a string', secret), 'requestId must be a string'],
-    ['a payload', new PayloadNotJsonError(`payload["${secret}"].total`, 'the bigint 10n'), 'payload.*.total is a bigint, which JSON cannot represent'],
+    [
+      'a payload',
+      new PayloadNotJsonError(`payload["${secret}"].total`, 'the bigint 10n'),
+      'payload.*.total is a bigint, which JSON cannot represent',
+    ],
     ['a key', new KeyTypeError(secret, 'a list'), 'a key does not hold a list'],
     [
       'a transport',
-      new TransportUnavailableError('redis', 100, Object.assign(new Error(secret), { code: 'ECONNREFUSED', syscall: 'connect' })),
+      new TransportUnavailableError(
+        'redis',
+        100,
+        Object.assign(new Error(secret), { code: 'ECONNREFUSED', syscall: 'connect' }),
+      ),
       'redis did not answer within 100 ms: connect ECONNREFUSED; retry with the same dedupeId to avoid a duplicate',
     ],
   ])('withholds the message of %s', (_, thrown, message) => {

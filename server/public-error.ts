@@ -66,7 +66,8 @@ function foreignMessage(error: Error, { name, code, message }: ErrorInfo): strin
   if ('syscall' in error) return `${String(error.syscall)} ${code ?? 'failed'}`;
   // Node appends the value, as in `Received 'text'`.
   if (code?.startsWith('ERR_')) return message.split(/[.,;]? Received /)[0];
-  if (name === 'ReplyError' || 'command' in error) return `${/^[A-Z]+/.exec(message)?.[0] ?? 'error'} (message withheld)`;
+  if (name === 'ReplyError' || 'command' in error)
+    return `${/^[A-Z]+/.exec(message)?.[0] ?? 'error'} (message withheld)`;
   const status = statusOf(error);
   if (/^(AI_|Mongo|Prisma|Sqlite)/.test(name) || clientProperties.some((property) => property in error)) {
     return `${status === undefined ? (code ?? 'no code') : `status ${status}`} (message withheld)`;
@@ -77,7 +78,9 @@ function foreignMessage(error: Error, { name, code, message }: ErrorInfo): strin
 function statusOf(error: Error): number | undefined {
   const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> => Object(value);
   const { statusCode, status, response, $metadata } = fieldsOf(error);
-  return [statusCode, status, fieldsOf(response)['status'], fieldsOf($metadata)['httpStatusCode']].find((value) => typeof value === 'number');
+  return [statusCode, status, fieldsOf(response)['status'], fieldsOf($metadata)['httpStatusCode']].find(
+    (value) => typeof value === 'number',
+  );
 }
 
 /** Lists of issues in the errors of zod, valibot and Standard Schema; of joi; of ajv and yup. */

@@ -29,7 +29,11 @@ it('passes the default redaction and the thrown value to the hook', () => {
 
 it('redacts a recorded failure and leaves its other fields', () => {
   const { recorded } = createRedactor(({ name, message }) => ({ name, message: message.replace(/\d/g, 'x') }));
-  expect(recorded({ id: 'a1', name: 'Error', message: 'card 42' })).toEqual({ id: 'a1', name: 'Error', message: 'card xx' });
+  expect(recorded({ id: 'a1', name: 'Error', message: 'card 42' })).toEqual({
+    id: 'a1',
+    name: 'Error',
+    message: 'card xx',
+  });
 });
 
 it.each([

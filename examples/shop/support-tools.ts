@@ -43,7 +43,8 @@ export const refund = createTool({
   async execute({ orderId }: OrderInput, { emit, idempotencyKey, payload }) {
     // The customer comes from the ticket, never from an argument: a text can make the model name any order.
     const { customer } = payload as Ticket;
-    if (customer === undefined || customerOf(orderId) !== customer) throw new Error('this order is not of the customer');
+    if (customer === undefined || customerOf(orderId) !== customer)
+      throw new Error('this order is not of the customer');
     // A retried ticket must not refund twice.
     await emit('refund.requested', { orderId }, { dedupeId: `${idempotencyKey}:${orderId}` });
     return `The refund of ${orderId} is on its way.`;

@@ -3,7 +3,13 @@ import type { Clock } from '../transports/clock.js';
 import type { Logger } from '../transports/logger.js';
 import type { ResolvedDashboardOptions } from './dashboard-options.js';
 import { createRefusalLog } from './http/refusal-log.js';
-import { authorizeTimeout, type DashboardResponse, forbiddenHost, internalError, unauthorized } from './http/response.js';
+import {
+  authorizeTimeout,
+  type DashboardResponse,
+  forbiddenHost,
+  internalError,
+  unauthorized,
+} from './http/response.js';
 
 /** Time within which `authorize` must settle. */
 const authorizeTimeoutMs = 10_000;

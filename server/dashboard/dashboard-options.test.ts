@@ -228,8 +228,14 @@ describe('invalid arguments', () => {
     [{ basePath: 7 }, 'basePath must be a path such as "/dash", percent-encoded, without "?" or "#", got 7'],
     [{ basePath: 'https://example.com/dash' }, 'got "https://example.com/dash"'],
     [{ authorize: 'admin' }, 'authorize of createDashboardHandler must be a function, got "admin"'],
-    [{ authorise: () => true }, 'one of basePath, authorize, onUnauthorized, allowedHosts, frameAncestors, got "authorise"'],
-    [{ authorize: () => true, onUnauthorized: '/login' }, 'onUnauthorized of createDashboardHandler must be a function'],
+    [
+      { authorise: () => true },
+      'one of basePath, authorize, onUnauthorized, allowedHosts, frameAncestors, got "authorise"',
+    ],
+    [
+      { authorize: () => true, onUnauthorized: '/login' },
+      'onUnauthorized of createDashboardHandler must be a function',
+    ],
     [{ onUnauthorized: () => {} }, 'onUnauthorized of createDashboardHandler must be left out without authorize'],
     [{ allowedHosts: 'localhost' }, 'allowedHosts must be hosts such as'],
     [{ allowedHosts: [] }, 'allowedHosts must be hosts such as'],

@@ -61,9 +61,7 @@ export class TransportUnavailableError extends HubError {
     super(
       'ERR_TRANSPORT_UNAVAILABLE',
       messageWith(cause === undefined ? '' : `: ${messageOf(cause)}`),
-      cause === undefined
-        ? undefined
-        : { cause, publicMessage: messageWith(`: ${publicErrorInfo(cause).message}`) },
+      cause === undefined ? undefined : { cause, publicMessage: messageWith(`: ${publicErrorInfo(cause).message}`) },
     );
   }
 }

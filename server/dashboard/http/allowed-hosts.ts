@@ -16,7 +16,11 @@ export function createHostCheck(allowedHosts: unknown): HostCheck {
   const valid = Array.isArray(allowedHosts) && allowedHosts.length > 0 && allowedHosts.every(isHost);
   if (!valid) {
     const got = Array.isArray(allowedHosts) ? JSON.stringify(allowedHosts) : allowedHosts;
-    throw new InvalidOptionError('allowedHosts', 'hosts such as ["localhost", "127.0.0.1", "ops.example.com:8443"]', got);
+    throw new InvalidOptionError(
+      'allowedHosts',
+      'hosts such as ["localhost", "127.0.0.1", "ops.example.com:8443"]',
+      got,
+    );
   }
   const allowed = new Set(allowedHosts.map((host: string) => host.toLowerCase()));
   return (host) => {

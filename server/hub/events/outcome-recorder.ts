@@ -88,7 +88,10 @@ export class OutcomeRecorder {
   #end(end: TerminalOutcome, thrown?: unknown, body: string = this.#delivery.envelope.body): void {
     const { envelope } = this.#delivery;
     // Follow-ups of an event over the depth limit would be over it too.
-    const followUps = envelope.depth > maxDepth ? [] : createFollowUps(this.#followUps, body === envelope.body ? envelope : { ...envelope, body }, end);
+    const followUps =
+      envelope.depth > maxDepth
+        ? []
+        : createFollowUps(this.#followUps, body === envelope.body ? envelope : { ...envelope, body }, end);
     const durationMs = this.#durationMs();
     if (end.status === 'failed') {
       this.#commit({ status: 'failed', error: end.error, durationMs, followUps, thrown });

@@ -97,6 +97,8 @@ it('rejects a payload that is far too large without reading all of it', () => {
 });
 
 it('rejects a payload that is too large', () => {
-  expect(() => encodePayload('text', 'a', 5)).toThrow('payload of "a" is at least 6 bytes of JSON, over maxPayloadBytes (5)');
+  expect(() => encodePayload('text', 'a', 5)).toThrow(
+    'payload of "a" is at least 6 bytes of JSON, over maxPayloadBytes (5)',
+  );
   expect(() => encodePayload('text', 'a', 5, 'result')).toThrow('result of "a" is at least 6 bytes');
 });

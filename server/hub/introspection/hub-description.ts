@@ -60,7 +60,9 @@ export function parseDescription(json: string): HubDescription {
 
 function listOf<T>(value: unknown, isValid: (item: Record<string, unknown>) => boolean): T[] {
   // `isValid` checks the fields of T that the hub reads.
-  return Array.isArray(value) ? value.slice(0, maxDescribed).filter((item): item is T => isObject(item) && isValid(item)) : [];
+  return Array.isArray(value)
+    ? value.slice(0, maxDescribed).filter((item): item is T => isObject(item) && isValid(item))
+    : [];
 }
 
 function parseJson(json: string): unknown {

@@ -44,7 +44,9 @@ export class Introspector {
       workflows: cluster.workflows.flatMap((workflow) => {
         const type = workflowType(workflow.description.name);
         const typeCounts = counts.get(type);
-        return typeCounts === undefined ? [] : [introspectWorkflow(workflow, typeCounts, runs.get(type) ?? [], this.#redactor)];
+        return typeCounts === undefined
+          ? []
+          : [introspectWorkflow(workflow, typeCounts, runs.get(type) ?? [], this.#redactor)];
       }),
       agents: cluster.agents,
     };

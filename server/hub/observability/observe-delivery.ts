@@ -96,10 +96,9 @@ class ObservedDelivery implements Delivery {
 
   #commit(outcome: Outcome, cause: Context): Promise<CommitResult> {
     if (outcome.status === 'retry' || outcome.followUps.length === 0) return this.#delivery.commit(outcome);
-    return observeSends(
-      outcome.followUps,
-      (followUps) => this.#delivery.commit({ ...outcome, followUps }),
-      { areSent: (result) => result === 'ok', cause },
-    );
+    return observeSends(outcome.followUps, (followUps) => this.#delivery.commit({ ...outcome, followUps }), {
+      areSent: (result) => result === 'ok',
+      cause,
+    });
   }
 }

@@ -3,8 +3,8 @@ import { AlwaysOffSampler } from '@opentelemetry/sdk-trace-base';
 import { describe, expect, it, vi } from 'vitest';
 import { FatalError } from '../../errors.js';
 import { kindOf, recordTelemetry } from '../../telemetry/record-telemetry.fixture.js';
-import { createWorkflow } from '../runs/workflow.js';
 import { deferred, testHub } from '../hub.fixture.js';
+import { createWorkflow } from '../runs/workflow.js';
 
 const contextOf = (): SpanContext | undefined => trace.getActiveSpan()?.spanContext();
 
@@ -130,9 +130,7 @@ describe('spans', () => {
     hub.workflow(
       createWorkflow({
         name: 'pay',
-        steps: [
-          { name: 'parse', handler: () => JSON.parse('{"card":"4242"'), retry: { maxAttempts: 1 } },
-        ],
+        steps: [{ name: 'parse', handler: () => JSON.parse('{"card":"4242"'), retry: { maxAttempts: 1 } }],
       }),
     );
     hub.event({

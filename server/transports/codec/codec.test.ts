@@ -33,7 +33,10 @@ it.each([
   ['encode', { ...reversing, encode: () => JSON.parse('7') }],
 ])('rejects with a typed error if %s fails', async (operation, codec) => {
   const { kv } = memoryTransport({ codec }).connect({ service: 'shop', logger: silentLogger });
-  await expect(kv.set('k', 'v')).rejects.toMatchObject({ code: 'ERR_CODEC', message: expect.stringContaining(operation) });
+  await expect(kv.set('k', 'v')).rejects.toMatchObject({
+    code: 'ERR_CODEC',
+    message: expect.stringContaining(operation),
+  });
   await expect(kv.set('k', 'v')).rejects.not.toMatchObject({ message: expect.stringContaining('secret') });
 });
 

@@ -1,5 +1,5 @@
 import { HubError } from '../../errors.js';
-import { OptionChecker } from '../../options.js';
+import type { OptionChecker } from '../../options.js';
 import { publicErrorInfo } from '../../public-error.js';
 
 /**

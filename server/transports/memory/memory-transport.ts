@@ -1,9 +1,9 @@
 import { OptionChecker } from '../../options.js';
 import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import { type Clock, systemClock } from '../clock.js';
-import type { KeyValueStore } from '../key-value-store.js';
 import { type Codec, resolveCodec } from '../codec/codec.js';
 import { CodedTransport } from '../codec/coded-transport.js';
+import type { KeyValueStore } from '../key-value-store.js';
 import { defaultMaxDeadLetters } from '../limits.js';
 import type { EventMetrics, FailureRecord } from '../stats.js';
 import type {
@@ -49,7 +49,11 @@ export interface MemoryTransportOptions {
  * @throws {InvalidOptionError}
  */
 export function memoryTransport(options: MemoryTransportOptions = {}): Transport {
-  const check = new OptionChecker(options, ['maxPending', 'maxDeadLetters', 'maxDeadLetterAgeMs', 'codec', 'clock'], 'memoryTransport');
+  const check = new OptionChecker(
+    options,
+    ['maxPending', 'maxDeadLetters', 'maxDeadLetterAgeMs', 'codec', 'clock'],
+    'memoryTransport',
+  );
   check.count('maxPending', options.maxPending);
   check.count('maxDeadLetters', options.maxDeadLetters, { min: 0 });
   check.durationMs('maxDeadLetterAgeMs', options.maxDeadLetterAgeMs, { min: 1 });

@@ -26,7 +26,9 @@ function setUp() {
     const hub = createHub({ service: 'shop', transport });
     hub.event({ type: 'ordered', handler: ({ payload }) => ran.push(payload), onFailure: 'refused' });
     hub.event({ type: 'refused', handler: ({ payload }) => ran.push(payload) });
-    hub.workflow(createWorkflow({ name: 'ship', steps: [{ name: 'pack', handler: ({ payload }) => ran.push(payload) }] }));
+    hub.workflow(
+      createWorkflow({ name: 'ship', steps: [{ name: 'pack', handler: ({ payload }) => ran.push(payload) }] }),
+    );
     onTestFinished(async () => {
       await hub.stop({ drainMs: 0 });
     });
