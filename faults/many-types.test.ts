@@ -25,7 +25,7 @@ it(`${types} types: three connections and one per worker queue, and introspectio
   const admin = new Redis(server.url);
   onTestFinished(() => admin.disconnect());
   const connections = (await clients(admin)).length - 1;
-  expect(connections).toBeLessThanOrEqual(3 + 2);
+  expect(connections).toBeLessThanOrEqual(4 + 2);
   await until('all are handled', async () =>
     (await hub.introspect()).events.every(({ metrics }) => metrics.pending === 0),
   );

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createWorkflow, FatalError, type Hub, UnknownDeadLetterError } from 'hubline';
+import { createWorkflow, FatalError, type Hub, type StepCtx, UnknownDeadLetterError } from 'hubline';
 import { writeLedger } from './ledger.js';
 
 /** Registers the events of a scenario on a worker's hub. */
@@ -32,6 +32,7 @@ export const scenarios: ReadonlyMap<string, Scenario> = new Map<string, Scenario
   ['long', long],
   ['poison', poison],
   ['replay', replay],
+  ['deploy', deploy],
 ]);
 
 /** Registers short handlers, some of which fail; `settled` follows each outcome. */
@@ -66,7 +67,7 @@ function flow(hub: Hub, ledger: string, variant: string): void {
       steps: names.map((name) => ({
         name,
         retry: { maxAttempts: 3, initialDelayMs: 20 },
-        async handler({ attempt, workflow }) {
+        async handler({ attempt, workflow }: StepCtx) {
           // The trigger emits `Work`.
           const { n } = workflow.input as Work;
           writeLedger(ledger, `start ${name}`, String(n), attempt);
@@ -124,6 +125,38 @@ function poison(hub: Hub, ledger: string): void {
     },
   });
   hub.event({ type: 'escalated', handler: ({ eventId }) => writeLedger(ledger, 'escalated', eventId) });
+}
+
+/** Number of events that run at once, per type, in the variant `limited` of the `deploy` scenario. */
+export const deployedConcurrency = 3;
+
+/**
+ * Versions of one service: `stable`; `limited`, which adds limits and another trigger; `wider`, which handles one more
+ * type and not the type `b`.
+ */
+function deploy(hub: Hub, ledger: string, variant: string): void {
+  const isLimited = variant === 'limited';
+  const types = variant === 'wider' ? ['a', 'c'] : ['a', 'b'];
+  for (const type of types) {
+    hub.event<Work>({
+      type,
+      retry: { maxAttempts: 2, initialDelayMs: 30 },
+      ...(isLimited && (type === 'a' ? { concurrency: deployedConcurrency } : { rate: { max: 20, perMs: 1_000 } })),
+      async handler({ payload: { n }, attempt }) {
+        writeLedger(ledger, `start ${type}`, String(n), attempt);
+        await delay(Math.random() * 30);
+        if (failsAtFirst(n) && attempt === 1) throw new Error('flaky');
+        writeLedger(ledger, `end ${type}`, String(n), attempt);
+      },
+    });
+  }
+  hub.workflow(
+    createWorkflow({
+      name: 'deployed',
+      trigger: isLimited ? 'b' : 'a',
+      steps: [{ name: 'only', handler: () => variant }],
+    }),
+  );
 }
 
 const healed = (ledger: string): string => join(ledger, 'healed');

@@ -3,7 +3,7 @@ import { EventCycleError, UnknownEventError } from './errors.js';
 import type { RegisteredEvent } from './events/event.js';
 import { type FollowUpNames, followUpKeys } from './events/follow-ups.js';
 import { nearestNames } from './nearest-names.js';
-import type { HubWorkflow } from './runs/workflow.js';
+import type { AnyWorkflow } from './runs/workflow.js';
 
 /**
  * Checks that every follow-up and trigger is a registered event, and that follow-ups and triggers form no cycle.
@@ -12,7 +12,7 @@ import type { HubWorkflow } from './runs/workflow.js';
  */
 export function checkChains(
   events: ReadonlyMap<string, RegisteredEvent>,
-  workflows: ReadonlyMap<string, HubWorkflow>,
+  workflows: ReadonlyMap<string, AnyWorkflow>,
   allowCycles: boolean,
 ): void {
   const check = (target: string | undefined, usedBy: string): void => {
@@ -35,7 +35,7 @@ export function checkChains(
 /** Returns the types and workflows that each event and workflow causes. */
 function causalGraph(
   events: ReadonlyMap<string, RegisteredEvent>,
-  workflows: ReadonlyMap<string, HubWorkflow>,
+  workflows: ReadonlyMap<string, AnyWorkflow>,
 ): ReadonlyMap<string, readonly string[]> {
   const targets = (names: FollowUpNames): string[] => followUpKeys.flatMap((key) => names[key] ?? []);
   // Event types contain no control characters, so this key cannot be one.

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { InvalidOptionError } from '../errors.js';
 import { createHub } from './create-hub.js';
-import { HubStoppedError } from './errors.js';
+import { AttemptEndedError, HubStoppedError } from './errors.js';
 import { deferred, testHub } from './hub.fixture.js';
 
 describe('stop', () => {
@@ -17,9 +17,9 @@ describe('stop', () => {
     await hub.start();
     for (let i = 0; i < 3; i += 1) await hub.emit('a', i);
     const stopped = hub.stop();
-    await expect(hub.emit('a', 1)).rejects.toThrow(HubStoppedError);
     await clock.advance(300);
-    expect(await stopped).toEqual({ released: 0 });
+    await expect(hub.emit('a', 1)).rejects.toThrow(HubStoppedError);
+    expect(await stopped).toEqual({ released: 0, overdue: 0 });
     expect(await hub.metrics('a')).toMatchObject({ received: 3, completed: 3, pending: 0 });
     expect(await hub.metrics('b')).toMatchObject({ received: 3, completed: 3, pending: 0 });
     expect(clock.pendingTimers).toBe(0);
@@ -46,7 +46,7 @@ describe('stop', () => {
     await clock.settle();
     const stopped = hub.stop({ drainMs: 1_000 });
     await clock.advance(1_000);
-    expect(await stopped).toEqual({ released: 1 });
+    expect(await stopped).toEqual({ released: 1, overdue: 0 });
     expect(reasons).toMatchObject([{ code: 'ERR_SHUTDOWN', message: expect.stringMatching(/^shutdown/) }]);
     expect(await hub.metrics('a')).toMatchObject({ received: 1, pending: 1, active: 0, retried: 0, failed: 0 });
 
@@ -86,18 +86,18 @@ describe('stop', () => {
     const stopped = hub.stop({ drainMs: 100 });
     gate.resolve();
     await clock.advance(100);
-    expect(await stopped).toEqual({ released: 1 });
+    expect(await stopped).toEqual({ released: 1, overdue: 0 });
     expect(await hub.metrics('b')).toMatchObject({ received: 1, completed: 1 });
     late.resolve();
     await clock.settle();
-    await expect(lateEmit).rejects.toThrow(HubStoppedError);
+    await expect(lateEmit).rejects.toThrow(AttemptEndedError);
   });
 
   it('resolves before start, and returns the same result twice', async () => {
     const { hub } = testHub();
     const first = hub.stop();
     expect(await hub.stop()).toBe(await first);
-    expect(await first).toEqual({ released: 0 });
+    expect(await first).toEqual({ released: 0, overdue: 0 });
     await expect(hub.start()).rejects.toThrow(HubStoppedError);
   });
 
@@ -106,7 +106,7 @@ describe('stop', () => {
     await expect(hub.stop({ drainMs: -1 })).rejects.toThrow(InvalidOptionError);
     // The compiler would reject it.
     await expect(hub.stop({ drainMS: 5 } as object)).rejects.toThrow(InvalidOptionError);
-    expect(await hub.stop()).toEqual({ released: 0 });
+    expect(await hub.stop()).toEqual({ released: 0, overdue: 0 });
   });
 });
 

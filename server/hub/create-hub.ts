@@ -1,33 +1,44 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { InvalidOptionError, quote } from '../errors.js';
+import { checkName, OptionChecker } from '../options.js';
 import type { Redactor } from '../redactor.js';
 import { loadOpenTelemetry } from '../telemetry/open-telemetry.js';
 import type { Logger } from '../transports/logger.js';
 import type { EventMetrics, FailureRecord } from '../transports/stats.js';
 import type { Envelope, TransportManager } from '../transports/transport.js';
-import { HubStoppedError, UnknownDeadLetterError, UnknownEventError } from './errors.js';
+import { workflowType } from '../transports/workflow-type.js';
+import { cancelEvent } from './cancel-event.js';
+import { checkEventName } from './check-event-name.js';
+import { HubStoppedError, UnknownDeadLetterError, UnknownEventError, UnknownRunError } from './errors.js';
+import type { Cause, Draft } from './events/attempt-emitter.js';
+import { checkSettings, definitionConfig } from './events/create-event.js';
 import {
   type DeadLetter,
   type DeadLetterOptions,
   type DeadLetterSource,
   readDeadLetters,
 } from './events/dead-letters.js';
-import type { Emit, EmitOptions } from './events/emit.js';
-import { type EventConfig, resolveEvent } from './events/event.js';
+import type { Emit, EmitMany, EmitManyOptions, EmitOptions } from './events/emit.js';
+import { type EventConfig, type RegisteredEvent, resolveEvent } from './events/event.js';
 import type { EventRef } from './events/event-ref.js';
 import type { HandlerHost } from './events/outcome-recorder.js';
+import { type FollowUpHost, prepareFollowUps } from './events/prepare-follow-ups.js';
 import type { Hub, HubOptions, StopResult } from './hub.js';
 import { type HubSettings, resolveHubOptions } from './hub-options.js';
 import { warnOfDifferingSettings } from './introspection/differing-settings.js';
 import type { HubIntrospection } from './introspection/introspection.js';
 import { Introspector } from './introspection/introspector.js';
+import { introspectRun, type RunIntrospection, type RunQuery } from './introspection/run-introspection.js';
 import { Lifecycle, resolveDrainMs } from './lifecycle.js';
 import { observeCounts } from './observability/observe-counts.js';
 import { Publisher } from './publisher.js';
 import { Registry } from './registry.js';
-import { type HubWorkflow, isWorkflow } from './runs/workflow.js';
+import { type AnyWorkflow, isWorkflow } from './runs/workflow.js';
 import { createWorkflowHandle, type WorkflowHandle } from './runs/workflow-handle.js';
+import type { WorkflowRef } from './runs/workflow-ref.js';
+import { type RegisteredSchedule, resolveSchedule, type ScheduleConfig } from './schedules/schedule.js';
+import { type ScheduleHost, Scheduler } from './schedules/scheduler.js';
 import { createSubscriptions } from './subscriptions.js';
 
 /**
@@ -48,7 +59,7 @@ export function createHub(options: HubOptions = {}): Hub {
   return new HubRuntime(transport.connect({ service, logger: settings.logger }), settings);
 }
 
-class HubRuntime implements Hub, HandlerHost {
+class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
   readonly transport: TransportManager;
   readonly logger: Logger;
   readonly maxPayloadBytes: number;
@@ -64,6 +75,7 @@ class HubRuntime implements Hub, HandlerHost {
   #startedAt: number | null = null;
   #starting: Promise<void> | undefined;
   #stopping: Promise<StopResult> | undefined;
+  #scheduler: Scheduler | undefined;
   #stopObserving = (): void => {};
 
   constructor(transport: TransportManager, settings: Omit<HubSettings, 'service' | 'transport'>) {
@@ -72,9 +84,9 @@ class HubRuntime implements Hub, HandlerHost {
     this.maxPayloadBytes = settings.maxPayloadBytes;
     this.redactor = settings.redactor;
     this.#introspector = new Introspector(transport, settings.redactor);
-    this.#publisher = new Publisher(transport, settings.maxPayloadBytes, settings.redactor);
+    this.#publisher = new Publisher(transport, settings);
     this.#allowCycles = settings.allowCycles;
-    this.#lifecycle = new Lifecycle(settings.observer);
+    this.#lifecycle = new Lifecycle(settings);
     this.#concurrency = settings.concurrency;
     // Each pending result() adds a listener.
     setMaxListeners(0, this.#stopped.signal);
@@ -84,15 +96,24 @@ class HubRuntime implements Hub, HandlerHost {
     return this.transport.service;
   }
 
-  event<TPayload>(config: EventConfig<TPayload>): EventRef<TPayload> {
-    // The schema ensures that the payload has the handler's type; without one the type is the caller's claim.
-    const event = resolveEvent(config as EventConfig);
+  // The overloads of Hub.event ensure that a payload has the type that handler and key declare.
+  event(config: object, settings?: object): never {
+    const definition = definitionConfig(config);
+    if (definition !== undefined) checkSettings(definition.type, settings);
+    const event = resolveEvent((definition === undefined ? config : { ...settings, ...definition }) as EventConfig);
     this.#lifecycle.checkRegistering(`event ${quote(event.type)} registered`);
     this.#registry.addEvent(event);
-    return { type: event.type };
+    return (definition === undefined ? { type: event.type } : config) as never;
   }
 
-  workflow(workflow: HubWorkflow): HubWorkflow {
+  schedule<TPayload>(config: ScheduleConfig<TPayload>): void {
+    // The target's type and the payload's type agree by ScheduleConfig.
+    const schedule = resolveSchedule(config as ScheduleConfig);
+    this.#lifecycle.checkRegistering(`schedule ${quote(schedule.name)} registered`);
+    this.#registry.addSchedule(schedule);
+  }
+
+  workflow<TWorkflow extends AnyWorkflow>(workflow: TWorkflow): TWorkflow {
     if (!isWorkflow(workflow)) throw new InvalidOptionError('hub.workflow', 'the result of createWorkflow', workflow);
     this.#lifecycle.checkRegistering(`workflow ${quote(workflow.name)} registered`);
     this.#registry.addWorkflow(workflow);
@@ -102,6 +123,7 @@ class HubRuntime implements Hub, HandlerHost {
   async start(): Promise<void> {
     this.#lifecycle.checkStart();
     this.#registry.checkChains(this.#allowCycles);
+    for (const schedule of this.#registry.schedules) this.#registry.targetOf(schedule);
     this.#lifecycle.state = 'starting';
     this.#starting = this.#consume();
     try {
@@ -121,29 +143,94 @@ class HubRuntime implements Hub, HandlerHost {
     return this.#stopping;
   }
 
-  readonly emit: Emit = async (target: EventRef | string, payload: unknown, options?: EmitOptions) => {
-    const checkOpen = (): void => this.#lifecycle.checkEmitting('emit');
-    checkOpen();
-    return this.#publisher.publish(this.#registry.event(target), payload, options, checkOpen, undefined);
+  readonly emit: Emit = async (target: EventRef<never, unknown> | string, payload: unknown, options?: EmitOptions) => {
+    this.#checkAccepting('emit', options);
+    const draft = await this.#publisher.draft(this.#registry.event(target), payload, options);
+    // An asynchronous schema may have taken its time.
+    this.#checkAccepting('emit', options);
+    return this.#publisher.send(draft);
   };
 
-  emitFrom(cause: Envelope): Emit {
-    return async (target: EventRef | string, payload: unknown, options?: EmitOptions) => {
-      const checkOpen = (): void => this.#lifecycle.checkNotStopped('ctx.emit');
-      checkOpen();
-      return this.#publisher.publish(this.#registry.event(target), payload, options, checkOpen, cause);
-    };
+  readonly emitMany: EmitMany = async (
+    target: EventRef<never, unknown> | string,
+    payloads: readonly unknown[],
+    options: EmitManyOptions = {},
+  ) => {
+    const checkOpen = (): void => this.#checkAccepting('emitMany', options);
+    checkOpen();
+    return this.#publisher.publishMany(this.#registry.event(target), payloads, options, checkOpen);
+  };
+
+  async cancel(id: string): Promise<boolean> {
+    this.#lifecycle.checkEmitting('cancel');
+    checkName(id, 'id of cancel');
+    return cancelEvent(id, this.#registry, this, (followUps) => {
+      const prepared = this.prepareFollowUps(followUps);
+      // The transport waits for no schema while it cancels.
+      return prepared instanceof Promise ? followUps : prepared;
+    });
   }
 
-  async startWorkflow(
-    target: HubWorkflow | string,
+  prepareScheduled(schedule: RegisteredSchedule, dueAt: number): Promise<Envelope> {
+    const { name, payload } = schedule;
+    const target = this.#registry.targetOf(schedule);
+    const value: unknown = typeof payload === 'function' ? payload(new Date(dueAt)) : payload;
+    return this.#publisher.prepareScheduled(name, dueAt, target, value);
+  }
+
+  prepareFollowUps(envelopes: readonly Envelope[]): readonly Envelope[] | Promise<readonly Envelope[]> {
+    return prepareFollowUps(envelopes, this);
+  }
+
+  findEvent(type: string): RegisteredEvent | undefined {
+    return this.#registry.findEvent(type);
+  }
+
+  draftEvent(
+    cause: Cause,
+    target: EventRef<never, unknown> | string,
     payload: unknown,
+    options?: EmitOptions,
+  ): Draft | Promise<Draft> {
+    return this.#publisher.draft(this.#registry.event(target), payload, options, cause);
+  }
+
+  draftRun(
+    cause: Cause,
+    target: WorkflowRef<never> | string,
+    input: unknown,
+    options?: EmitOptions,
+  ): Draft | Promise<Draft> {
+    return this.#publisher.draftRun(this.#registry.workflow(target), input, options, cause);
+  }
+
+  eventType(event: EventRef<never, unknown> | string): string {
+    return this.#registry.event(event).type;
+  }
+
+  findWorkflow(workflow: WorkflowRef<never> | string): AnyWorkflow {
+    return this.#registry.workflow(workflow);
+  }
+
+  async startWorkflow<TInput, TResult>(
+    target: WorkflowRef<TInput, TResult> | string,
+    input: unknown,
     options: EmitOptions = {},
-  ): Promise<WorkflowHandle> {
-    this.#lifecycle.checkEmitting('startWorkflow');
+  ): Promise<WorkflowHandle<TResult>> {
+    this.#checkAccepting('startWorkflow', options);
     const workflow = this.#registry.workflow(target);
-    const { id } = await this.#publisher.publishRun(workflow, payload, options);
+    const draft = await this.#publisher.draftRun(workflow, input, options);
+    this.#checkAccepting('startWorkflow', options);
+    const { id } = await this.#publisher.send(draft);
     return createWorkflowHandle(workflow, id, this, this.#stopped.signal);
+  }
+
+  async run(target: WorkflowRef<never> | string, id: string, options: RunQuery = {}): Promise<RunIntrospection> {
+    new OptionChecker(options, ['outputs'], 'run').boolean('outputs', options.outputs);
+    const workflow = this.#registry.workflow(target);
+    const record = await this.transport.run(workflowType(workflow.name), id);
+    if (record === undefined) throw new UnknownRunError(workflow.name, id);
+    return introspectRun(workflow.steps, record, this.redactor, options);
   }
 
   async metrics(type: string): Promise<EventMetrics> {
@@ -163,12 +250,13 @@ class HubRuntime implements Hub, HandlerHost {
     const deadLetters = await readDeadLetters(source, options, this.transport, this.redactor);
     // Checked only if there are none: dead letters may exist for a name that is no longer registered.
     if (deadLetters.length === 0 && typeof source === 'string') await this.#checkName(source);
+    if (deadLetters.length === 0) this.#lifecycle.checkService('deadLetters');
     return deadLetters;
   }
 
   async replay(id: string): Promise<{ readonly id: string }> {
     this.#lifecycle.checkRunning('replay');
-    if (typeof id !== 'string') throw new InvalidOptionError('id of replay', 'the id of a dead letter', id);
+    checkName(id, 'id of replay');
     if (!(await this.transport.replay(id))) throw new UnknownDeadLetterError(id, this.service);
     return { id };
   }
@@ -187,24 +275,45 @@ class HubRuntime implements Hub, HandlerHost {
     return `${this.#id}.${registered}.${agents}.${revision}`;
   }
 
+  /** A handler that still runs may emit while the hub drains. */
+  #checkAccepting(operation: string, { cause }: Pick<EmitOptions, 'cause'> = {}): void {
+    if (cause === undefined) this.#lifecycle.checkEmitting(operation);
+    else this.#lifecycle.checkNotStopped(operation);
+  }
+
   async #consume(): Promise<void> {
     await loadOpenTelemetry();
-    const { subscriptions, onDelivery } = createSubscriptions(this.#registry, this);
+    const scheduler = new Scheduler(this.#registry.schedules, this);
+    await scheduler.check();
+    const { subscriptions, declared, onDelivery } = createSubscriptions(this.#registry, this);
     await this.transport.start({
       concurrency: this.#concurrency,
       subscriptions,
-      onDelivery,
+      declared,
+      onDelivery: (delivery) => {
+        this.#lifecycle.markConsuming();
+        onDelivery(delivery);
+      },
       describe: () => this.#registry.descriptionOf(this.service),
     });
     this.#stopObserving = observeCounts(
       this.transport,
       subscriptions.map(({ type }) => type),
     );
+    this.#scheduler = scheduler;
+    try {
+      await scheduler.open();
+    } catch (error) {
+      this.#stopObserving();
+      await this.transport.close({ drainMs: 0 });
+      throw error;
+    }
   }
 
   async #stop(drainMs: number): Promise<StopResult> {
-    if (this.#lifecycle.state === 'starting') await this.#starting?.catch(() => {}); // the caller of `start` receives it
+    if (this.#lifecycle.isStarting) await this.#starting?.catch(() => {}); // the caller of `start` receives it
     this.#lifecycle.state = 'stopping';
+    this.#scheduler?.stop();
     this.#stopObserving();
     try {
       return await this.transport.close({ drainMs });
@@ -215,17 +324,18 @@ class HubRuntime implements Hub, HandlerHost {
   }
 
   async #isEvent(type: string): Promise<boolean> {
-    return this.#registry.hasEvent(type) || (await this.#introspector.hasEvent(type));
+    return this.#registry.hasEvent(type) || (await this.#introspector.names()).events.has(type);
   }
 
   /** @throws {UnknownEventError} unless this or another running hub of the transport registered the type */
   async #checkEvent(type: string): Promise<void> {
-    if (!(await this.#isEvent(type))) this.#registry.eventOfType(type);
+    if (this.#registry.hasEvent(type)) return;
+    checkEventName(type, this.#registry, await this.#introspector.names());
   }
 
   /** @throws {UnknownEventError} unless this or another running hub registered an event or a workflow of this name */
   async #checkName(name: string): Promise<void> {
-    if (this.#registry.hasWorkflow(name) || (await this.#introspector.hasWorkflow(name))) return;
+    if (this.#registry.hasWorkflow(name) || (await this.#introspector.names()).workflows.has(name)) return;
     await this.#checkEvent(name);
   }
 }

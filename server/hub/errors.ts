@@ -3,20 +3,24 @@
  *
  * @module
  */
-import { type ErrorInfo, HubError, quote, type SchemaIssue } from '../errors.js';
+import { type ErrorInfo, HubError, messageOf, quote, type SchemaIssue } from '../errors.js';
 import { publicPath } from '../format-path.js';
+import { publicErrorInfo } from '../public-error.js';
 
 /** The event type is not registered on the hub. */
 export class UnknownEventError extends HubError {
   /** Registered types with similar names, nearest first. */
   readonly nearest: readonly string[];
 
-  constructor(type: string, nearest: readonly string[], usedBy?: string) {
+  /** @param hintOtherwise way out if no registered type is near */
+  constructor(
+    type: string,
+    nearest: readonly string[],
+    usedBy?: string,
+    hintOtherwise: string = 'register it with hub.event({ type })',
+  ) {
     const used = usedBy === undefined ? '' : `, the ${usedBy},`;
-    const hint =
-      nearest.length === 0
-        ? 'register it with hub.event({ type })'
-        : `did you mean ${nearest.map(quote).join(' or ')}?`;
+    const hint = nearest.length === 0 ? hintOtherwise : `did you mean ${nearest.map(quote).join(' or ')}?`;
     super('ERR_UNKNOWN_EVENT', `event type ${quote(type)}${used} is not registered: ${hint}`);
     this.nearest = nearest;
   }
@@ -117,6 +121,40 @@ export class SchemaValidationError extends HubError {
   }
 }
 
+/** The event's `key` function threw, or its return value is not a key. */
+export class InvalidKeyError extends HubError {
+  constructor(type: string, cause: unknown) {
+    const messageWith = (why: string): string => `key of ${quote(type)} is not valid: ${why}`;
+    super('ERR_INVALID_KEY', messageWith(messageOf(cause)), {
+      cause,
+      publicMessage: messageWith(publicErrorInfo(cause).message),
+    });
+  }
+}
+
+/** `emitMany` was rejected after a part of its events was accepted. */
+export class PartialEmitError extends HubError {
+  /** Number of events that were accepted, from the first one on. */
+  readonly accepted: number;
+
+  constructor(type: string, accepted: number, total: number, cause: unknown) {
+    const messageWith = (why: string): string =>
+      `emitMany accepted the first ${accepted} of ${total} events of ${quote(type)}: ${why}; emit the others again`;
+    super('ERR_PARTIAL_EMIT', messageWith(messageOf(cause)), {
+      cause,
+      publicMessage: messageWith(publicErrorInfo(cause).message),
+    });
+    this.accepted = accepted;
+  }
+}
+
+/** The event was cancelled with `hub.cancel`. */
+export class CancelledError extends HubError {
+  constructor(type: string) {
+    super('ERR_CANCELLED', `event of type ${quote(type)} was cancelled before it started`);
+  }
+}
+
 /** The stored payload of an event is not what the hub stored: other software changed it. */
 export class StoredPayloadError extends HubError {
   constructor(type: string, cause: unknown) {
@@ -145,6 +183,23 @@ export class HandlerTimeoutError extends HubError {
   }
 }
 
+/** An attempt emits more than its outcome may carry. */
+export class EmitLimitError extends HubError {
+  constructor(event: string, limit: string) {
+    super(
+      'ERR_EMIT_LIMIT',
+      `emit of ${event} exceeds the limit of ${limit} per outcome or step; emit from several steps, or with hub.emit(..., { cause: ctx })`,
+    );
+  }
+}
+
+/** `ctx.emit` or `ctx.startWorkflow` was called after its attempt had ended. */
+export class AttemptEndedError extends HubError {
+  constructor(operation: string) {
+    super('ERR_ATTEMPT_ENDED', `${operation} after the attempt ended: await it in the handler, or use hub.emit`);
+  }
+}
+
 /** The workflow is not registered on the hub. */
 export class UnknownWorkflowError extends HubError {
   /** Registered workflows with similar names, nearest first. */
@@ -160,20 +215,22 @@ export class UnknownWorkflowError extends HubError {
   }
 }
 
-/** The steps of a workflow changed while one of its runs was pending. */
+/** The code of a workflow changed in a way that does not fit the recorded steps of a run. */
 export class WorkflowVersionError extends HubError {
-  constructor(workflow: string, started: string, current: string) {
+  /** @param recorded step that the run recorded, or the version that did @param current step that the code asks for */
+  constructor(workflow: string, recorded: string, current: string) {
     super(
       'ERR_WORKFLOW_VERSION',
-      `a run of workflow ${quote(workflow)} started with the steps ${started} and cannot resume with ${current}; register the changed workflow under a new name until the runs of the old one have ended`,
+      `a run of workflow ${quote(workflow)} recorded ${recorded}, but the code now asks for ${current}; branch with step.patched(), or register the changed workflow under a new name`,
     );
   }
 }
 
 /** The workflow run was cancelled. Error of the run and reason of `ctx.signal`. */
 export class WorkflowCancelledError extends HubError {
-  constructor(workflow: string, runId: string) {
-    super('ERR_WORKFLOW_CANCELLED', `run ${quote(runId)} of workflow ${quote(workflow)} was cancelled`);
+  constructor(workflow: string, runId: string, reason?: string) {
+    const because = reason === undefined ? '' : `: ${reason}`;
+    super('ERR_WORKFLOW_CANCELLED', `run ${quote(runId)} of workflow ${quote(workflow)} was cancelled${because}`);
   }
 }
 

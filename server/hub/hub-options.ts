@@ -6,9 +6,11 @@ import { guardLogger } from './guard-logger.js';
 import type { HubOptions } from './hub.js';
 
 /** Checked {@link HubOptions} with defaults. */
-export interface HubSettings extends Readonly<Required<Omit<HubOptions, 'redact'>>> {
+export type HubSettings = Readonly<Required<Omit<HubOptions, 'redact'>>> & {
   readonly redactor: Redactor;
-}
+  /** The caller did not name the service. */
+  readonly isDefaultService: boolean;
+};
 
 const names = ['service', 'transport', 'logger', 'concurrency', 'maxPayloadBytes', 'allowCycles', 'observer', 'redact'];
 
@@ -26,6 +28,13 @@ export function resolveHubOptions(options: HubOptions): HubSettings {
   check.boolean('observer', observer);
   check.function('redact', options.redact);
   const redactor = createRedactor(options.redact);
-  const shared = { service, transport, concurrency, maxPayloadBytes, allowCycles, observer };
-  return { ...shared, logger: guardLogger(logger, redactor), redactor };
+  const settings = { concurrency, maxPayloadBytes, allowCycles, observer };
+  return {
+    service,
+    isDefaultService: options.service === undefined,
+    transport,
+    logger: guardLogger(logger, redactor),
+    redactor,
+    ...settings,
+  };
 }

@@ -3,14 +3,18 @@ import type { Redact } from '../redactor.js';
 import type { Logger } from '../transports/logger.js';
 import type { EventMetrics, FailureRecord } from '../transports/stats.js';
 import type { Transport, TransportManager } from '../transports/transport.js';
+import type { EventDefinition, EventSettings } from './events/create-event.js';
 import type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './events/dead-letters.js';
-import type { Emit, EmitOptions } from './events/emit.js';
+import type { Emit, EmitMany, EmitOptions } from './events/emit.js';
 import type { EventConfig } from './events/event.js';
 import type { EventRef } from './events/event-ref.js';
 import type { JsonSchema } from './events/schema.js';
 import type { HubIntrospection } from './introspection/introspection.js';
-import type { HubWorkflow } from './runs/workflow.js';
+import type { RunIntrospection, RunQuery } from './introspection/run-introspection.js';
+import type { AnyWorkflow } from './runs/workflow.js';
 import type { WorkflowHandle } from './runs/workflow-handle.js';
+import type { WorkflowRef } from './runs/workflow-ref.js';
+import type { ScheduleConfig } from './schedules/schedule.js';
 
 /** Options of `createHub`. */
 export interface HubOptions {
@@ -64,32 +68,72 @@ export interface Hub {
   readonly logger: Logger;
   readonly transport: TransportManager;
   /**
-   * Registers an event type. Call it before `start`.
+   * Registers an event type, here one that `createEvent` defined. Call it before `start`.
    *
    * @throws {InvalidOptionError | DuplicateNameError | InvalidSchemaError | HubStartedError}
    */
-  event<TSchema extends StandardSchemaV1>(
-    config: Omit<EventConfig<StandardSchemaV1.InferOutput<TSchema>>, 'schema'> & { schema: TSchema },
+  event<TInput, TPayload>(
+    definition: EventDefinition<TInput, TPayload>,
+    settings?: EventSettings<TPayload>,
+  ): EventDefinition<TInput, TPayload>;
+  /** Registers an event type whose payload has the type of its schema. Throws the same errors. */
+  event<TSchema extends StandardSchemaV1, TResult>(
+    config: Omit<EventConfig<StandardSchemaV1.InferOutput<TSchema>, TResult>, 'schema'> & { schema: TSchema },
   ): EventRef<StandardSchemaV1.InferInput<TSchema>>;
   /** Registers an event type. The type argument is the type of its payload. Throws the same errors. */
-  event<TPayload = unknown>(
-    config: Omit<EventConfig<TPayload>, 'schema'> & { schema?: JsonSchema },
+  event<TPayload = unknown, TResult = unknown>(
+    config: Omit<EventConfig<TPayload, TResult>, 'schema'> & { schema?: JsonSchema },
   ): EventRef<TPayload>;
   /** Registers a workflow. Call it before `start`. @throws {DuplicateNameError | HubStartedError} */
-  workflow(workflow: HubWorkflow): HubWorkflow;
+  workflow<TWorkflow extends AnyWorkflow>(workflow: TWorkflow): TWorkflow;
   /**
-   * Checks follow-ups and triggers, then starts to consume events.
+   * Registers a schedule, which emits an event or starts a workflow at each of its due times: exactly one per due time
+   * over all processes of the service. Call it before `start`, in every process that may run it. A due time waits up to
+   * a minute for a process to claim it; then it is missed, see `catchUp`. Of processes with different definitions the
+   * one that started last holds.
+   *
+   * @example
+   * ```ts
+   * hub.schedule({ name: 'nightly-report', cron: '0 2 * * *', timeZone: 'Europe/Oslo', emit: reportDue, payload: {} });
+   * hub.schedule({ name: 'poll', everyMs: 60_000, start: fulfil, payload: (dueAt) => ({ until: dueAt.toISOString() }) });
+   * ```
+   * @throws {InvalidOptionError | DuplicateNameError | HubStartedError}
+   */
+  schedule<TPayload>(config: ScheduleConfig<TPayload>): void;
+  /**
+   * Checks follow-ups, triggers and schedules, then starts to consume events.
    *
    * @throws {UnknownEventError | EventCycleError | HubStartedError | HubStoppedError}
    */
   start(): Promise<void>;
   emit: Emit;
+  emitMany: EmitMany;
+  /**
+   * Ends an event of this hub's service that has not started or waits for a retry. It fails with {@link CancelledError},
+   * leaves no dead letter, and emits `onFailure` and `onComplete`. Returns `false` if the event runs, has ended or is
+   * unknown. A run that started is cancelled with `run.cancel`.
+   *
+   * @throws {InvalidOptionError | HubNotStartedError | HubStoppedError | HubObserverError}
+   */
+  cancel(id: string): Promise<boolean>;
   /**
    * Starts a run of a workflow. Resolves when the run is accepted.
    *
    * @throws {UnknownWorkflowError} and the errors of `emit`
    */
-  startWorkflow(workflow: HubWorkflow | string, payload: unknown, options?: EmitOptions): Promise<WorkflowHandle>;
+  startWorkflow<TInput, TResult>(
+    workflow: WorkflowRef<TInput, TResult>,
+    input: NoInfer<TInput>,
+    options?: EmitOptions,
+  ): Promise<WorkflowHandle<TResult>>;
+  startWorkflow(workflow: string, input: unknown, options?: EmitOptions): Promise<WorkflowHandle>;
+  /**
+   * Returns the state of a run of this hub's service: the attempts, times and errors of its steps, and what it waits
+   * for. Contains the recorded results only with `outputs: true`.
+   *
+   * @throws {UnknownWorkflowError | UnknownRunError | InvalidOptionError}
+   */
+  run(workflow: WorkflowRef<never> | string, id: string, options?: RunQuery): Promise<RunIntrospection>;
   /** Returns counts, durations and history of one event type. @throws {UnknownEventError} */
   metrics(type: string): Promise<EventMetrics>;
   /** Returns the last 20 terminal failures of one event type, newest first. @throws {UnknownEventError} */
@@ -138,4 +182,6 @@ export interface Hub {
 export interface StopResult {
   /** Number of events that were still running at the deadline and were released. */
   readonly released: number;
+  /** Number of handlers that ignored their `timeoutMs` and were still running at the deadline. Their outcome is recorded. */
+  readonly overdue: number;
 }

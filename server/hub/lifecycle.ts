@@ -1,14 +1,24 @@
+import { InvalidOptionError } from '../errors.js';
 import { OptionChecker } from '../options.js';
 import { HubNotStartedError, HubObserverError, HubStartedError, HubStoppedError } from './errors.js';
+import type { HubSettings } from './hub-options.js';
 
 /** State of a hub. Checks if an operation is allowed in it. */
 export class Lifecycle {
-  state: 'new' | 'starting' | 'running' | 'stopping' | 'stopped' = 'new';
+  /** `consuming`: deliveries arrive although `start` has not resolved yet. */
+  state: 'new' | 'starting' | 'consuming' | 'running' | 'stopping' | 'stopped' = 'new';
   readonly #isObserver: boolean;
+  readonly #hasService: boolean;
 
-  /** @param isObserver `true` for a read-only hub */
-  constructor(isObserver: boolean) {
-    this.#isObserver = isObserver;
+  constructor({ observer, isDefaultService }: Pick<HubSettings, 'observer' | 'isDefaultService'>) {
+    this.#isObserver = observer;
+    this.#hasService = !isDefaultService;
+  }
+
+  /** @throws {InvalidOptionError} if the hub is read-only and was created without the service that it needs */
+  checkService(operation: string): void {
+    if (!this.#isObserver || this.#hasService) return;
+    throw new InvalidOptionError('service of createHub', `set for ${operation} of a read-only hub`, undefined);
   }
 
   /** @throws {HubStartedError | HubObserverError} unless the hub has not started and is not read-only */
@@ -19,16 +29,29 @@ export class Lifecycle {
 
   /** @throws {HubStartedError | HubStoppedError} unless the hub has not started */
   checkStart(): void {
-    if (this.state === 'starting' || this.state === 'running') {
+    if (this.isStarting || this.state === 'running') {
       throw new HubStartedError('start() called', 'a hub starts once');
     }
     if (this.state !== 'new') throw new HubStoppedError('start() called');
   }
 
-  /** @throws {HubNotStartedError | HubStoppedError} unless the hub runs */
+  get isStarting(): boolean {
+    return this.state === 'starting' || this.state === 'consuming';
+  }
+
+  /** Called for each delivery: from the first one on, handlers run and may emit. */
+  markConsuming(): void {
+    if (this.state === 'starting') this.state = 'consuming';
+  }
+
+  /**
+   * Allows handlers to emit from the first delivery until the last handler has ended in the drain.
+   *
+   * @throws {HubNotStartedError | HubStoppedError} before the first delivery or `start`, and after the drain
+   */
   checkRunning(operation: string): void {
     if (this.state === 'new' || this.state === 'starting') throw new HubNotStartedError(operation);
-    if (this.state !== 'running') throw new HubStoppedError(operation);
+    if (this.state === 'stopped') throw new HubStoppedError(operation);
   }
 
   /** @throws {HubNotStartedError | HubStoppedError | HubObserverError} unless the hub runs and is not read-only */

@@ -1,4 +1,4 @@
-import { DuplicateNameError, InvalidOptionError } from '../errors.js';
+import { DuplicateNameError, InvalidOptionError, quote } from '../errors.js';
 import { checkChains } from './check-chains.js';
 import { UnknownEventError, UnknownWorkflowError } from './errors.js';
 import type { RegisteredEvent } from './events/event.js';
@@ -6,27 +6,40 @@ import type { EventRef } from './events/event-ref.js';
 import { type HandlerInfo, handlerInfo } from './introspection/handler-info.js';
 import { agentsRevision, describeHub, type HubDescription } from './introspection/hub-description.js';
 import { nearestNames } from './nearest-names.js';
-import type { HubWorkflow } from './runs/workflow.js';
+import type { AnyWorkflow } from './runs/workflow.js';
+import type { WorkflowRef } from './runs/workflow-ref.js';
+import type { RegisteredSchedule } from './schedules/schedule.js';
 
 /** Events and workflows that are registered on one hub. */
 export class Registry {
   readonly #events = new Map<string, RegisteredEvent>();
-  readonly #workflows = new Map<string, HubWorkflow>();
+  readonly #workflows = new Map<string, AnyWorkflow>();
+  readonly #schedules = new Map<string, RegisteredSchedule>();
   // Stored separately: each poll of the dashboard reads it, and thousands of types may have no agent.
   readonly #handlerInfos: HandlerInfo[] = [];
 
   #description: { readonly state: string; readonly text: string } | undefined;
 
   get size(): number {
-    return this.#events.size + this.#workflows.size;
+    return this.#events.size + this.#workflows.size + this.#schedules.size;
   }
 
   get events(): Iterable<RegisteredEvent> {
     return this.#events.values();
   }
 
-  get workflows(): Iterable<HubWorkflow> {
+  get workflows(): Iterable<AnyWorkflow> {
     return this.#workflows.values();
+  }
+
+  get schedules(): readonly RegisteredSchedule[] {
+    return [...this.#schedules.values()];
+  }
+
+  /** @throws {DuplicateNameError} */
+  addSchedule(schedule: RegisteredSchedule): void {
+    if (this.#schedules.has(schedule.name)) throw new DuplicateNameError('schedule', schedule.name);
+    this.#schedules.set(schedule.name, schedule);
   }
 
   /** @throws {DuplicateNameError} */
@@ -37,10 +50,20 @@ export class Registry {
   }
 
   /** @throws {DuplicateNameError} */
-  addWorkflow(workflow: HubWorkflow): void {
+  addWorkflow(workflow: AnyWorkflow): void {
     if (this.#workflows.has(workflow.name)) throw new DuplicateNameError('workflow', workflow.name);
     this.#workflows.set(workflow.name, workflow);
     for (const { handler } of workflow.steps) this.#addInfo(handler);
+  }
+
+  /** Returns the event or the workflow of a schedule. @throws {UnknownEventError | UnknownWorkflowError} */
+  targetOf({ name, emit, start }: RegisteredSchedule): RegisteredEvent | AnyWorkflow {
+    if (start !== undefined) return this.workflow(start);
+    const event = this.#events.get(emit ?? '');
+    const usedBy = `schedule ${quote(name)}`;
+    if (event === undefined)
+      throw new UnknownEventError(emit ?? '', nearestNames(emit ?? '', this.#events.keys()), usedBy);
+    return event;
   }
 
   hasEvent(type: string): boolean {
@@ -52,7 +75,7 @@ export class Registry {
   }
 
   /** Returns a registered event. @throws {UnknownEventError | InvalidOptionError} */
-  event(target: EventRef | string): RegisteredEvent {
+  event(target: EventRef<never, unknown> | string): RegisteredEvent {
     return this.eventOfType(typeof target === 'string' ? target : target?.type);
   }
 
@@ -67,7 +90,7 @@ export class Registry {
   }
 
   /** Returns a registered workflow. @throws {UnknownWorkflowError | InvalidOptionError} */
-  workflow(target: HubWorkflow | string): HubWorkflow {
+  workflow(target: WorkflowRef<never> | string): AnyWorkflow {
     const name = typeof target === 'string' ? target : target?.name;
     if (typeof name !== 'string') {
       throw new InvalidOptionError('workflow', 'a name or the result of createWorkflow', target);
@@ -77,6 +100,9 @@ export class Registry {
     return workflow;
   }
 
+  findEvent(type: string): RegisteredEvent | undefined {
+    return this.#events.get(type);
+  }
   /** @throws {UnknownEventError | EventCycleError} */
   checkChains(allowCycles: boolean): void {
     checkChains(this.#events, this.#workflows, allowCycles);
@@ -84,7 +110,13 @@ export class Registry {
 
   /** Returns the description that other hubs on the transport read. */
   describe(service: string): HubDescription {
-    return describeHub(service, [...this.#events.values()], [...this.#workflows.values()], this.#handlerInfos);
+    return describeHub(
+      service,
+      [...this.#events.values()],
+      [...this.#workflows.values()],
+      this.schedules,
+      this.#handlerInfos,
+    );
   }
 
   /** Returns the description as JSON. The text is the same object until the usage of an agent changes. */

@@ -1,52 +1,75 @@
-import type { Delivery, DeliveryHandler, Subscription } from '../transports/transport.js';
+import type { DeclaredEvent, Delivery, DeliveryHandler, Subscription } from '../transports/transport.js';
 import { workflowType } from '../transports/workflow-type.js';
-import { StoredPayloadError } from './errors.js';
 import { Attempt, type HandledEvent } from './events/attempt.js';
 import type { RegisteredEvent } from './events/event.js';
-import { type HandlerHost, OutcomeRecorder } from './events/outcome-recorder.js';
+import type { HandlerHost } from './events/outcome-recorder.js';
 import { observeDelivery } from './observability/observe-delivery.js';
-import type { HubWorkflow } from './runs/workflow.js';
+import type { AnyWorkflow } from './runs/workflow.js';
 import { runWorkflow } from './runs/workflow-run.js';
 
-/** Subscriptions of a hub, and the handler of their deliveries. */
+/** Subscriptions of a hub, and the consumer of their deliveries. */
 export interface Subscriptions {
   readonly subscriptions: readonly Subscription[];
+  readonly declared: readonly DeclaredEvent[];
   readonly onDelivery: DeliveryHandler;
 }
 
 /** Definitions to subscribe to. Events without a handler are skipped. */
 export interface Definitions {
   readonly events: Iterable<RegisteredEvent>;
-  readonly workflows: Iterable<HubWorkflow>;
+  readonly workflows: Iterable<AnyWorkflow>;
 }
 
 /** Creates the subscriptions for all handled events and all workflows. */
 export function createSubscriptions({ events, workflows }: Definitions, host: HandlerHost): Subscriptions {
   const handlers = new Map<string, DeliveryHandler>();
   const subscriptions: Subscription[] = [];
+  const declared: DeclaredEvent[] = [];
   for (const event of events) {
+    const { subscribers } = event;
+    if (subscribers.length > 0) declared.push({ type: event.type, subscribers });
     if (!isHandled(event)) continue;
-    const { type, concurrency, rate } = event;
+    const { type, concurrency } = event;
     handlers.set(type, (delivery) => new Attempt(event, delivery, host).run());
     subscriptions.push({
       type,
       ...(concurrency !== undefined && { concurrency }),
-      ...(rate !== undefined && { rate }),
+      ...createLimits(event),
     });
   }
   for (const workflow of workflows) {
-    const { name, trigger } = workflow;
+    const { name, trigger, retain } = workflow;
     const type = workflowType(name);
-    handlers.set(type, (delivery) => runReadable(workflow, delivery, host));
+    handlers.set(type, (delivery) => runWorkflow(workflow, delivery, host));
     subscriptions.push({
       type,
       keepsRuns: true,
+      retain,
       ...(trigger !== undefined && { trigger: { type: trigger, idSuffix: idSuffixOf(name) } }),
     });
   }
-  // Transports deliver only subscribed types, so every type has a consumer.
+  // Transports deliver only subscribed types, so every type has a handler.
   const consume = (delivery: Delivery): void => handlers.get(delivery.envelope.type)?.(delivery);
-  return { subscriptions, onDelivery: (delivery) => observeDelivery(delivery, host, consume) };
+  return { subscriptions, declared, onDelivery: (delivery) => observeDelivery(delivery, host, consume) };
+}
+
+/** Creates the limits on starts of an event type and of its keys. */
+function createLimits(event: RegisteredEvent): Pick<Subscription, 'rate' | 'perKey' | 'debounce'> {
+  const { key, concurrencyPerKey, rate, debounceMs, debounceMaxMs } = event;
+  const limit = rate && { max: rate.max, perMs: rate.perMs };
+  const isPerKey = rate?.perKey === true;
+  return {
+    ...(limit !== undefined && !isPerKey && { rate: limit }),
+    ...(key !== undefined && {
+      perKey: {
+        ...(concurrencyPerKey !== undefined && { concurrency: concurrencyPerKey }),
+        ...(limit !== undefined && isPerKey && { rate: limit }),
+      },
+    }),
+    ...(debounceMs !== undefined && {
+      debounce: { ms: debounceMs, ...(debounceMaxMs !== undefined && { maxMs: debounceMaxMs }) },
+    }),
+  };
 }
 
 function isHandled(event: RegisteredEvent): event is HandledEvent {
@@ -59,16 +82,4 @@ function isHandled(event: RegisteredEvent): event is HandledEvent {
  */
 function idSuffixOf(workflow: string): string {
   return `/${workflow.replace(/[%./]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)}`;
-}
-
-/** Runs a workflow unless its stored input was changed. */
-function runReadable(workflow: HubWorkflow, delivery: Delivery, host: HandlerHost): void {
-  try {
-    JSON.parse(delivery.envelope.body);
-  } catch (error) {
-    const recorder = new OutcomeRecorder('workflow', workflow.name, workflow.followUps, delivery, host);
-    recorder.failUnreadable(new StoredPayloadError(workflow.name, error));
-    return;
-  }
-  runWorkflow(workflow, delivery, host);
 }

@@ -42,8 +42,10 @@ const countFields = {
   received: number,
   completed: number,
   failed: number,
+  cancelled: number,
   pending: number,
   active: number,
+  suspended: number,
   retried: number,
   lastReceivedAt: optional(number),
   lastFailedAt: optional(number),
@@ -69,8 +71,14 @@ const event = object<EventIntrospection>({
   ),
   timeoutMs: optional(number),
   concurrency: optional(number),
+  hasKey: optional(boolean),
+  concurrencyPerKey: optional(number),
+  debounceMs: optional(number),
+  debounceMaxMs: optional(number),
   processes: optional(number),
-  rate: optional(object<NonNullable<EventIntrospection['rate']>>({ max: number, perMs: number })),
+  rate: optional(
+    object<NonNullable<EventIntrospection['rate']>>({ max: number, perMs: number, perKey: optional(boolean) }),
+  ),
   onSuccess: optional(string),
   onFailure: optional(string),
   onComplete: optional(string),
@@ -87,11 +95,20 @@ const event = object<EventIntrospection>({
   ),
 });
 
+const stepWait = object<NonNullable<StepIntrospection['waitsFor']>>({
+  since: number,
+  dueAt: optional(number),
+  event: optional(
+    object<NonNullable<NonNullable<StepIntrospection['waitsFor']>['event']>>({ type: string, key: optional(string) }),
+  ),
+  runId: optional(string),
+});
+
 const run = object<RunIntrospection>({
   id: string,
   service: string,
   requestId: string,
-  status: oneOf<RunIntrospection['status']>(['waiting', 'active', 'completed', 'failed']),
+  status: oneOf<RunIntrospection['status']>(['waiting', 'active', 'suspended', 'completed', 'failed']),
   attempt: number,
   acceptedAt: number,
   endedAt: optional(number),
@@ -99,8 +116,18 @@ const run = object<RunIntrospection>({
   steps: array(
     object<StepIntrospection>({
       name: string,
+      kind: oneOf<StepIntrospection['kind']>(['run', 'emit', 'sleep', 'event', 'invoke']),
       status: oneOf<StepStatus>(['waiting', 'active', 'retrying', 'completed', 'failed']),
+      attempt: optional(number),
+      startedAt: optional(number),
+      endedAt: optional(number),
       durationMs: optional(number),
+      error: optional(
+        object<NonNullable<StepIntrospection['error']>>({ name: string, message: string, code: optional(string) }),
+      ),
+      waitsFor: optional(stepWait),
+      // The dashboard never receives outputs.
+      output: () => undefined,
     }),
   ),
 });

@@ -21,7 +21,17 @@ export function momentAt(at: number): Moment {
 /** Returns counts with `received = completed + failed + pending`. */
 export function countsOf(completed = 0, failed = 0, rest: Partial<Counts> = {}): Counts {
   const pending = rest.pending ?? 0;
-  return { received: completed + failed + pending, completed, failed, pending, active: 0, retried: 0, ...rest };
+  return {
+    received: completed + failed + pending,
+    completed,
+    failed,
+    cancelled: 0,
+    pending,
+    active: 0,
+    suspended: 0,
+    retried: 0,
+    ...rest,
+  };
 }
 
 /** Returns a registered event type. */
@@ -79,6 +89,7 @@ export function runOf(
     acceptedAt: SERVER_NOW - 5_000,
     steps: steps.map(([name, state, durationMs]) => ({
       name,
+      kind: 'run',
       status: state,
       ...(durationMs !== undefined && { durationMs }),
     })),

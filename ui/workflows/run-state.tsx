@@ -1,25 +1,29 @@
 import type { JSX } from 'preact';
-import type { StepStatus } from '../../server/dashboard/protocol.js';
+import type { RunIntrospection, StepStatus } from '../../server/dashboard/protocol.js';
 import { Icon, type IconName } from '../shared/icon.js';
 
-export const STATE_LABEL: Record<StepStatus, string> = {
+type State = StepStatus | RunIntrospection['status'];
+
+export const STATE_LABEL: Record<State, string> = {
   waiting: 'Waiting',
   active: 'Running',
   retrying: 'Retrying',
+  suspended: 'Suspended',
   completed: 'Completed',
   failed: 'Failed',
 };
 
-export const STATE_ICON: Record<StepStatus, IconName> = {
+export const STATE_ICON: Record<State, IconName> = {
   waiting: 'dashes',
   active: 'running',
   retrying: 'refresh',
+  suspended: 'dashes',
   completed: 'check',
   failed: 'triangle',
 };
 
 /** Status of a run or of a step, with its icon. */
-export function RunState({ status }: { status: StepStatus }): JSX.Element {
+export function RunState({ status }: { status: State }): JSX.Element {
   return (
     <span class={`state is-${status}`}>
       <Icon name={STATE_ICON[status]} />

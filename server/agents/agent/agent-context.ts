@@ -1,5 +1,4 @@
 import type { HandlerCtx } from '../../hub/events/context.js';
-import type { Emit } from '../../hub/events/emit.js';
 import { silentLogger } from '../../transports/logger.js';
 import { EmitOutsideHubError } from '../errors.js';
 import type { TokenLedger } from '../model/token-ledger.js';
@@ -69,7 +68,8 @@ export function createAgentContext(parts: AgentContextParts): AgentContext {
     attempt: hubCtx?.attempt ?? 1,
     depth: hubCtx?.depth ?? 0,
     idempotencyKey: hubCtx?.idempotencyKey ?? runId,
-    emit: hubCtx?.emit ?? emitOutsideHub,
+    emit: hubCtx?.emit ?? rejectOutsideHub,
+    startWorkflow: hubCtx?.startWorkflow ?? rejectOutsideHub,
     // The hub creates its logger on first use as well.
     get logger() {
       return hubCtx?.logger ?? silentLogger;
@@ -104,4 +104,4 @@ export function withSignal(ctx: AgentContext, signal: AbortSignal): AgentContext
   return own;
 }
 
-const emitOutsideHub: Emit = () => Promise.reject(new EmitOutsideHubError());
+const rejectOutsideHub = (): Promise<never> => Promise.reject(new EmitOutsideHubError());

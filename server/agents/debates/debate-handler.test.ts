@@ -99,7 +99,7 @@ test('stopping the hub aborts the debate', async () => {
   const { hub, clock, speakers } = await started([{ delayMs: 60_000 }], ['b1']);
   await hub.emit('plan.proposed', 'Tea?');
   await clock.settle();
-  expect(await hub.stop({ drainMs: 0 })).toEqual({ released: 1 });
+  expect(await hub.stop({ drainMs: 0 })).toEqual({ released: 1, overdue: 0 });
   expect(speakers[0]?.provider.calls[0]?.options.signal?.reason).toMatchObject({ code: 'ERR_SHUTDOWN' });
 });
 

@@ -214,7 +214,7 @@ test('an interrupted run resumes at its agent, and repeats no earlier one', asyn
   });
   await first.hub.startWorkflow(first.pipeline, 'x');
   await first.clock.settle();
-  expect(await first.hub.stop({ drainMs: 0 })).toEqual({ released: 1 });
+  expect(await first.hub.stop({ drainMs: 0 })).toEqual({ released: 1, overdue: 0 });
 
   const draft = member('draft', ['Dear customer']);
   const { hub, clock } = testHub({ transport: first.transport });

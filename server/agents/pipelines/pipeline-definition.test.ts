@@ -45,7 +45,7 @@ describe('createPipeline refuses', () => {
     ['option of pipeline "p" must be one of name, description,', { ...named, agents: registry }],
     ['option of step "a" of pipeline "p" must be one of agent, inputMapper,', { steps: [{ agent, name: 'a' }] }],
     ['steps of pipeline "p" must be an array with at least one step, got undefined', { steps: undefined }],
-    ['steps of pipeline "p" must be an array with at least one step, got an array', { steps: [] }],
+    ['steps of pipeline "p" must be an array with at least one step, got an empty array', { steps: [] }],
     ['a step of pipeline "p" must be an object, got "a"', { steps: ['a'] }],
     ['agent of a step of pipeline "p" must be an agent from createAgent, or the name of one', { steps: [{}] }],
     ['agent of a step of pipeline "p" must be an agent from createAgent', { steps: [{ agent: '' }] }],

@@ -63,7 +63,7 @@ export class ModelCaller {
       const outcome = await this.#attempt(attempt, messages, tools, shown);
       if (outcome === undefined || !('error' in outcome)) return outcome;
       // Streamed text cannot be withdrawn, and a retry would stream it again.
-      const delayMs = shown.length > 0 ? undefined : retryDelayMs(retry, attempt, outcome.error);
+      const delayMs = shown.length > 0 ? undefined : await retryDelayMs(retry, attempt, outcome.error);
       if (delayMs === undefined || this.#signal?.aborted) throw outcome.error;
       await delay(clock, delayMs, this.#signal);
     }
@@ -187,8 +187,12 @@ function isRejection(error: unknown): boolean {
   return error instanceof ProviderError && (error.statusCode === 400 || error.statusCode === 422);
 }
 
-function retryDelayMs(retry: ResolvedRetry | undefined, attempt: number, error: unknown): number | undefined {
+async function retryDelayMs(
+  retry: ResolvedRetry | undefined,
+  attempt: number,
+  error: unknown,
+): Promise<number | undefined> {
   if (!(error instanceof ProviderError)) return nextDelayMs(retry, attempt, error);
-  const delayMs = error.retryable ? nextDelayMs(retry, attempt, error) : undefined;
+  const delayMs = error.retryable ? await nextDelayMs(retry, attempt, error) : undefined;
   return delayMs === undefined ? undefined : (error.retryAfterMs ?? delayMs);
 }

@@ -88,6 +88,22 @@ describe('retry', () => {
     ]);
   });
 
+  it('awaits an asynchronous retryIf, and fails the event if it rejects', async () => {
+    const { hub, clock, log } = testHub();
+    const retry = { maxAttempts: 5, initialDelayMs: 1, jitter: false };
+    const handler = () => Promise.reject(new Error('no'));
+    hub.event({ type: 'a', retry: { ...retry, retryIf: async (_, attempt) => attempt < 3 }, handler });
+    hub.event({ type: 'b', retry: { ...retry, retryIf: () => Promise.reject(new Error('retryIf')) }, handler });
+    await hub.start();
+    await hub.emit('a', 1);
+    await hub.emit('b', 1);
+    await clock.advance(100);
+    expect(await hub.metrics('a')).toMatchObject({ failed: 1, retried: 2, pending: 0 });
+    expect(await hub.metrics('b')).toMatchObject({ failed: 1, retried: 0, pending: 0 });
+    const line = log.find(({ message }) => message.startsWith('retryIf threw'));
+    expect(line?.fields).toMatchObject({ err: { message: 'retryIf' }, eventType: 'b' });
+  });
+
   it('fails the event after maxAttempts and records the last failure without the payload', async () => {
     const { hub, clock, log } = testHub();
     hub.event({
@@ -100,7 +116,7 @@ describe('retry', () => {
     await clock.advance(1);
     expect(await hub.metrics('a')).toMatchObject({ received: 1, completed: 0, failed: 1, pending: 0, retried: 1 });
     expect(await hub.failures('a')).toEqual([
-      { id, at: clock.now() - 1, attempt: 2, name: 'TypeError', message: 'no 2' },
+      { id, at: clock.now() - 1, attempt: 2, requestId: id, name: 'TypeError', message: 'no 2' },
     ]);
     expect(log.at(-1)).toMatchObject({ level: 'error', message: 'event failed', fields: { eventId: id, attempt: 2 } });
   });

@@ -1,5 +1,6 @@
 import type { Delivery } from '../../transports/transport.js';
 import { SchemaValidationError, StoredPayloadError } from '../errors.js';
+import { AttemptEmitter } from './attempt-emitter.js';
 import type { HandlerFunction } from './context.js';
 import type { RegisteredEvent } from './event.js';
 import { type CallCallbacks, HandlerCall } from './handler-call.js';
@@ -17,6 +18,7 @@ export class Attempt implements CallCallbacks {
   readonly #host: HandlerHost;
   readonly #recorder: OutcomeRecorder;
   readonly #call: HandlerCall;
+  readonly #emitter: AttemptEmitter;
 
   constructor(event: HandledEvent, delivery: Delivery, host: HandlerHost) {
     const { type, followUps, timeoutMs } = event;
@@ -25,12 +27,16 @@ export class Attempt implements CallCallbacks {
     this.#host = host;
     this.#recorder = new OutcomeRecorder('event', type, followUps, delivery, host);
     this.#call = new HandlerCall(type, timeoutMs, host.transport.clock, this);
+    this.#emitter = new AttemptEmitter(host, delivery.envelope, 'emit:');
   }
 
   run(): void {
     const { type, schema } = this.#event;
     const { envelope } = this.#delivery;
-    this.#delivery.onRevoked = (reason) => this.#call.cancel(reason);
+    this.#delivery.onRevoked = (reason) => {
+      this.#emitter.close();
+      this.#call.cancel(reason);
+    };
     const error = preflightError(type, this.#delivery);
     if (error !== undefined) {
       this.#reject(error);
@@ -40,6 +46,7 @@ export class Attempt implements CallCallbacks {
     try {
       payload = JSON.parse(envelope.body);
     } catch (cause) {
+      this.#emitter.close();
       this.#call.cancel();
       this.#recorder.failUnreadable(new StoredPayloadError(type, cause));
       return;
@@ -51,7 +58,7 @@ export class Attempt implements CallCallbacks {
     this.#call.runStage(
       () => schema.validate(payload),
       (result) => {
-        if (result.issues === undefined) this.#invoke(result.value);
+        if (result.issues === undefined) this.#invoke(payload);
         else this.#reject(new SchemaValidationError(type, result.issues, schema.publicPaths(result.issues)));
       },
     );
@@ -59,6 +66,7 @@ export class Attempt implements CallCallbacks {
 
   onReturn(value: unknown): void {
     const { type, followUps } = this.#event;
+    const emits = this.#emitter.close();
     let result = 'null';
     if (value !== undefined && (followUps.onSuccess !== undefined || followUps.onComplete !== undefined)) {
       try {
@@ -69,11 +77,12 @@ export class Attempt implements CallCallbacks {
         return;
       }
     }
-    this.#recorder.complete(result);
+    this.#recorder.complete(result, emits);
   }
 
   onThrow(error: unknown): void {
-    this.#recorder.retryOrFail(error, this.#event.retry, this.#delivery.attempt);
+    this.#emitter.close();
+    this.#recorder.retryOrFail(error, this.#event.retry, this.#delivery.attempt, this.#call.unfinished);
   }
 
   #invoke(payload: unknown): void {
@@ -81,7 +90,7 @@ export class Attempt implements CallCallbacks {
     const { id, type, requestId, depth } = envelope;
     const idempotencyKey = `${this.#host.transport.service}:${id}`;
     const fields = { requestId, eventType: type, eventId: id, payload, attempt, depth, idempotencyKey };
-    const context = new HandlerContext(fields, this.#host.emitFrom(envelope), this.#host.logger);
+    const context = new HandlerContext(fields, this.#emitter, this.#host.logger);
     this.#call.invoke(this.#event.handler, context);
   }
 

@@ -1,5 +1,6 @@
 import type { Logger } from '../../transports/logger.js';
-import type { Emit } from './emit.js';
+import type { WorkflowRef } from '../runs/workflow-ref.js';
+import type { CtxEmit, EmitOptions } from './emit.js';
 
 /**
  * Context of one attempt to handle an event. `signal` and `logger` are created on first access and are not own
@@ -16,12 +17,14 @@ export interface HandlerCtx<TPayload = unknown> {
   readonly attempt: number;
   /** Aborts at `timeoutMs`, and when the hub stops and releases the event. */
   readonly signal: AbortSignal;
-  /** Emits an event caused by this one: with the same `requestId` and a `depth` one greater. */
-  readonly emit: Emit;
   /**
-   * Logger of the hub. Adds `requestId`, `eventType`, `eventId` and `attempt` to each line if the hub's logger has
-   * `child`.
+   * Emits an event caused by this one, with the same `requestId` and a `depth` one greater. The event is accepted
+   * together with the outcome of the attempt: never wait in a handler for what it emits.
    */
+  readonly emit: CtxEmit;
+  /** Starts a run caused by this event, which is accepted together with the outcome of the attempt. */
+  readonly startWorkflow: CtxStartWorkflow;
+  /** Logger of the hub. Adds `requestId`, `eventType`, `eventId` and `attempt` to each line if the hub's logger has `child`. */
   readonly logger: Logger;
   /** Number of events in the causal chain before this one; 0 for an event that no other event caused. */
   readonly depth: number;
@@ -29,8 +32,23 @@ export interface HandlerCtx<TPayload = unknown> {
   readonly idempotencyKey: string;
 }
 
+/**
+ * Starts a workflow run together with the outcome of the attempt, or with the result of the step. Resolves with the
+ * run's id after the input is validated.
+ *
+ * @throws {UnknownWorkflowError} and all that {@link CtxEmit} throws
+ */
+export interface CtxStartWorkflow {
+  <TInput>(
+    workflow: WorkflowRef<TInput>,
+    input: NoInfer<TInput>,
+    options?: EmitOptions,
+  ): Promise<{ readonly runId: string }>;
+  (workflow: string, input: unknown, options?: EmitOptions): Promise<{ readonly runId: string }>;
+}
+
 /** Alias of {@link HandlerCtx}. */
 export type HubCtx<TPayload = unknown> = HandlerCtx<TPayload>;
 
 /** Handles one attempt. Its return value is the payload of `onSuccess`. Throwing fails the attempt. */
-export type HandlerFunction<TPayload = unknown> = (ctx: HandlerCtx<TPayload>) => unknown;
+export type HandlerFunction<TPayload = unknown, TResult = unknown> = (ctx: HandlerCtx<TPayload>) => TResult;

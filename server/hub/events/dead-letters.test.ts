@@ -3,7 +3,8 @@ import { FatalError, InvalidOptionError } from '../../errors.js';
 import { BackpressureError } from '../../transports/errors.js';
 import { HubNotStartedError, HubStoppedError, UnknownDeadLetterError, UnknownEventError } from '../errors.js';
 import { deferred, type TestHub, testHub } from '../hub.fixture.js';
-import { createWorkflow, type HubWorkflow, type StepCtx } from '../runs/workflow.js';
+import type { StepCtx } from '../runs/step.js';
+import { createWorkflow, type HubWorkflow } from '../runs/workflow.js';
 import type { HandlerCtx } from './context.js';
 
 /** Starts a hub with a type whose handler fails until `heal` is called. Records the handler's contexts. */
@@ -183,7 +184,7 @@ describe('dead letter of a workflow run', () => {
 
   it('resumes at the failed step after a replay, and its handle resolves with the result', async () => {
     const { hub, clock, id, steps, result, heal } = await failedRun();
-    expect(await hub.deadLetters('fulfil')).toMatchObject([{ id, attempt: 2, payload: { order: 1 } }]);
+    expect(await hub.deadLetters('fulfil')).toMatchObject([{ id, payload: { order: 1 } }]);
     heal();
     await hub.replay(id);
     const ended = result();
@@ -201,7 +202,7 @@ describe('dead letter of a workflow run', () => {
     await clock.settle();
     heal();
     const waiting = (await hub.introspect()).workflows[0]?.runs;
-    expect(waiting).toMatchObject([{ status: 'waiting', attempt: 2, steps: [{}, { status: 'retrying' }] }]);
+    expect(waiting).toMatchObject([{ status: 'suspended', attempt: 2, steps: [{}, { status: 'retrying' }] }]);
     await clock.advance(20);
     expect(steps.slice(3)).toEqual(['ship 1 ship', 'ship 2 ship']);
     expect((await hub.introspect()).workflows[0]?.runs).toMatchObject([{ status: 'completed' }]);

@@ -4,7 +4,7 @@ import type { Redactor } from '../../redactor.js';
 import type { FailureRecord } from '../../transports/stats.js';
 import type { DeadLetterRecord, TransportManager } from '../../transports/transport.js';
 import { workflowType } from '../../transports/workflow-type.js';
-import type { HubWorkflow } from '../runs/workflow.js';
+import type { AnyWorkflow } from '../runs/workflow.js';
 import type { EventRef } from './event-ref.js';
 
 /** Dead letter: an event or a workflow run that failed terminally. `hub.replay` takes its `id`. */
@@ -21,7 +21,7 @@ export interface DeadLetterOptions {
 }
 
 /** Event type, workflow, or a name. A name matches the event type and the workflow of that name. */
-export type DeadLetterSource<TPayload = unknown> = EventRef<TPayload> | HubWorkflow | string;
+export type DeadLetterSource<TPayload = unknown> = EventRef<TPayload> | AnyWorkflow | string;
 
 /** Reads dead letters, newest first. @throws {InvalidOptionError} */
 export async function readDeadLetters<TPayload>(
@@ -50,11 +50,12 @@ function typesOf<TPayload>(source: DeadLetterSource<TPayload>): string[] {
   throw new InvalidOptionError('deadLetters', 'a name or the result of hub.event or createWorkflow', source);
 }
 
-function toDeadLetter<TPayload>({ envelope, at, attempt, error }: DeadLetterRecord): DeadLetter<TPayload> {
+function toDeadLetter<TPayload>({ envelope, at, attempt, error, step }: DeadLetterRecord): DeadLetter<TPayload> {
   const { id, requestId, body } = envelope;
   const { name, message } = error;
   // `emit` checked the payload against the schema; without a schema the type is the caller's claim.
-  return { id, at, attempt, name, message, requestId, payload: readPayload(body) as TPayload };
+  const payload = readPayload(body) as TPayload;
+  return { id, at, attempt, name, message, requestId, ...(step !== undefined && { step }), payload };
 }
 
 /** Returns `undefined` for a payload that was changed in the store: it must not hide the dead letters beside it. */

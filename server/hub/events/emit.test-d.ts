@@ -2,7 +2,7 @@ import { expectTypeOf } from 'vitest';
 import { z } from 'zod';
 import type { Receipt } from '../../transports/transport.js';
 import type { Hub } from '../hub.js';
-import type { EmitOptions } from './emit.js';
+import type { EmitCause, EmitOptions } from './emit.js';
 import type { EventRef } from './event-ref.js';
 
 declare const hub: Hub;
@@ -46,4 +46,5 @@ expectTypeOf<EmitOptions>().toEqualTypeOf<{
   delayMs?: number;
   dedupeId?: string;
   priority?: number;
+  cause?: EmitCause;
 }>();

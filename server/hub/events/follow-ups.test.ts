@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { FatalError } from '../../errors.js';
+import { deriveId } from '../../transports/derive-id.js';
 import { EventCycleError, HubNotStartedError } from '../errors.js';
 import { testHub } from '../hub.fixture.js';
 import type { HandlerCtx } from './context.js';
@@ -43,7 +44,7 @@ describe('follow-ups', () => {
     await hub.start();
     const { id } = await hub.emit('a', 1, { requestId: 'r-1' });
     await clock.settle();
-    expect(seen).toMatchObject([{ eventId: `${id}.success`, requestId: 'r-1', depth: 1, payload: null }]);
+    expect(seen).toMatchObject([{ eventId: deriveId(id, 'success'), requestId: 'r-1', depth: 1, payload: null }]);
   });
 
   it('fail the event without a retry if its result is not JSON', async () => {

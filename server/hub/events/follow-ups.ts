@@ -1,29 +1,65 @@
 import type { ErrorInfo } from '../../errors.js';
 import { checkName } from '../../options.js';
+import { deriveId } from '../../transports/derive-id.js';
 import type { Envelope } from '../../transports/transport.js';
+import type { EventRef } from './event-ref.js';
 
-/** Types of the events that follow the end of an event or a workflow run. */
+/** Payload of `onFailure`. */
+export interface FailurePayload<TPayload = unknown> {
+  readonly error: ErrorInfo;
+  /** Payload of the failed event, or input of the failed run. */
+  readonly payload: TPayload;
+}
+
+/** Payload of `onComplete`. */
+export type CompletionPayload<TResult = unknown, TPayload = unknown> =
+  | { readonly status: 'completed'; readonly result: TResult; readonly payload: TPayload }
+  | ({ readonly status: 'failed' } & FailurePayload<TPayload>);
+
+/**
+ * Reference to an event that accepts a payload of type `TPayload`. If a part of that type is unknown, every event is
+ * accepted: TypeScript checks references before it infers what functions without annotations return.
+ */
+type TargetOf<TPart, TPayload> = unknown extends TPart ? EventRef<never, unknown> : EventRef<TPayload, unknown>;
+
+/** Events that follow the end of an event or a workflow run. A reference must accept the payload that it is emitted with. */
+export interface FollowUps<TResult = never, TPayload = never> {
+  /** Event emitted after success. Its payload is the return value (`null` for `undefined`). */
+  onSuccess?: TargetOf<TResult, TResult> | string;
+  /** Event emitted after terminal failure, with `{ error: { name, message, code? }, payload }`. */
+  onFailure?: TargetOf<TPayload, FailurePayload<TPayload>> | string;
+  /** Event emitted after either, with `{ status, result?, error?, payload }`. */
+  onComplete?: TargetOf<TResult | TPayload, CompletionPayload<TResult, TPayload>> | string;
+}
+
+/** Checked {@link FollowUps}: types of events. */
 export interface FollowUpNames {
-  /** Type emitted after success. Its payload is the handler's return value (`null` for `undefined`). */
-  onSuccess?: string;
-  /** Type emitted after terminal failure, with `{ error: { name, message, code? }, payload }`. */
-  onFailure?: string;
-  /** Type emitted after either, with `{ status, result?, error?, payload }`. */
-  onComplete?: string;
+  readonly onSuccess?: string;
+  readonly onFailure?: string;
+  readonly onComplete?: string;
 }
 
 export const followUpKeys: readonly (keyof FollowUpNames)[] = ['onSuccess', 'onFailure', 'onComplete'];
 
-/** Checks the follow-up names among the options of `owner`. @throws {InvalidOptionError} */
-export function resolveFollowUpNames(config: FollowUpNames, owner: string): FollowUpNames {
-  const names: FollowUpNames = {};
+/** Checks the follow-ups among the options of `owner`. @throws {InvalidOptionError} */
+export function resolveFollowUpNames(
+  config: { readonly [K in keyof FollowUps]?: unknown },
+  owner: string,
+): FollowUpNames {
+  const names: { -readonly [K in keyof FollowUpNames]: string } = {};
   for (const key of followUpKeys) {
-    const name = config[key];
-    if (name === undefined) continue;
-    checkName(name, `${key} of ${owner}`);
-    names[key] = name;
+    const name = resolveEventName(config[key], `${key} of ${owner}`);
+    if (name !== undefined) names[key] = name;
   }
   return names;
+}
+
+/** Returns the type of an event that an option names or refers to. @throws {InvalidOptionError} */
+export function resolveEventName(event: unknown, option: string): string | undefined {
+  if (event === undefined) return undefined;
+  const type: unknown = typeof event === 'object' && event !== null && 'type' in event ? event.type : event;
+  checkName(type, option);
+  return String(type);
 }
 
 /** Terminal status of an event or a run. `result` is JSON. */
@@ -60,10 +96,10 @@ export function createFollowUps(names: FollowUpNames, cause: Envelope, outcome: 
 function createFollowUp(
   { id, replays, requestId, depth, trace }: Envelope,
   type: string,
-  suffix: string,
+  place: string,
   body: string,
 ): Envelope {
   const settings = { delayMs: 0, priority: 0, replays: 0, dedupe: undefined };
-  const origin = replays === 0 ? id : `${id}.${replays}`;
-  return { id: `${origin}.${suffix}`, type, body, requestId, depth: depth + 1, ...settings, trace };
+  const derived = deriveId(id, replays === 0 ? place : `${place}.${replays}`);
+  return { id: derived, type, body, requestId, depth: depth + 1, ...settings, trace, causeId: id };
 }

@@ -15,6 +15,9 @@ export class HandlerCall {
   readonly #timeout: Timer | undefined;
   readonly #operation: Operation | undefined;
   #hasEnded = false;
+  #hasTimedOut = false;
+  /** Promise of the current stage. */
+  #running: Promise<unknown> | undefined;
   #context: HandlerContext | undefined;
 
   /** @param operation ends with the call */
@@ -30,6 +33,7 @@ export class HandlerCall {
     if (timeoutMs === undefined) return;
     this.#timeout = clock.after(timeoutMs, () => {
       const error = new HandlerTimeoutError(owner, timeoutMs);
+      this.#hasTimedOut = true;
       this.#context?.abort(error);
       this.#fail(error);
     });
@@ -45,9 +49,14 @@ export class HandlerCall {
     };
     try {
       const value = stage();
-      if (!isThenable(value)) proceed(value);
+      if (!isThenable(value)) {
+        proceed(value);
+        return;
+      }
       // A thenable may throw or settle twice. A promise of it does neither.
-      else Promise.resolve(value).then(proceed, (error: unknown) => this.#fail(error));
+      const running = Promise.resolve(value);
+      this.#running = running;
+      running.then(proceed, (error: unknown) => this.#fail(error));
     } catch (error) {
       this.#fail(error);
     }
@@ -64,6 +73,11 @@ export class HandlerCall {
         this.#callbacks.onReturn(value);
       },
     );
+  }
+
+  /** Resolves when a handler that exceeded its timeout returns; `undefined` if the call did not time out. */
+  get unfinished(): Promise<void> | undefined {
+    return this.#hasTimedOut ? this.#running?.then(ignore, ignore) : undefined;
   }
 
   /** Ends the call without a callback. `reason` aborts the handler, if it runs. */
@@ -86,6 +100,8 @@ export class HandlerCall {
     this.#operation?.end();
   }
 }
+
+function ignore(): void {}
 
 function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';

@@ -1,23 +1,31 @@
+import { type ErrorInfo, HubError } from '../../errors.js';
 import type { Redactor } from '../../redactor.js';
 import type { Logger } from '../../transports/logger.js';
 import type { Delivery, Envelope, Outcome, TransportManager } from '../../transports/transport.js';
 import { DepthLimitError } from '../errors.js';
-import type { Emit } from './emit.js';
+import type { AnyWorkflow } from '../runs/workflow.js';
+import type { WorkflowRef } from '../runs/workflow-ref.js';
+import type { DraftSource } from './attempt-emitter.js';
+import type { EventRef } from './event-ref.js';
 import { createFollowUps, type FollowUpNames, type TerminalOutcome } from './follow-ups.js';
 import { nextDelayMs, type ResolvedRetry } from './retry-policy.js';
 
 /** The part of the hub that handling a delivery needs. */
-export interface HandlerHost {
+export interface HandlerHost extends DraftSource {
   readonly transport: TransportManager;
   readonly logger: Logger;
   readonly maxPayloadBytes: number;
   readonly redactor: Redactor;
-  /** Returns an `emit` whose events are caused by `cause`. */
-  emitFrom(cause: Envelope): Emit;
+  /** Returns the type of a registered event. @throws {UnknownEventError} */
+  eventType(event: EventRef<never, unknown> | string): string;
+  /** Returns a registered workflow. @throws {UnknownWorkflowError} */
+  findWorkflow(workflow: WorkflowRef<never> | string): AnyWorkflow;
+  /** Adds the keys of their types to follow-up events. */
+  prepareFollowUps(envelopes: readonly Envelope[]): readonly Envelope[] | Promise<readonly Envelope[]>;
 }
 
 /** Maximum depth of a causal chain of events. */
-const maxDepth = 64;
+export const maxDepth = 64;
 
 /** Returns the error of a delivery that must fail without a call of its handler, such as a poison event. */
 export function preflightError(name: string, { refusal, envelope: { depth } }: Delivery): Error | undefined {
@@ -32,6 +40,7 @@ export class OutcomeRecorder {
   readonly #delivery: Delivery;
   readonly #host: HandlerHost;
   readonly #startedAt: number;
+  #handlerEnd: Promise<void> | undefined;
 
   constructor(
     kind: 'event' | 'workflow',
@@ -48,14 +57,39 @@ export class OutcomeRecorder {
     this.#startedAt = host.transport.clock.monotonic();
   }
 
-  /** Records success. @param result JSON */
-  complete(result: string): void {
-    this.#end({ status: 'completed', result });
+  /** Records success. @param result JSON @param emits events accepted with the outcome */
+  complete(result: string, emits: readonly Envelope[] = []): void {
+    this.#end({ status: 'completed', result }, undefined, emits);
   }
 
-  /** Schedules a retry if the policy allows one, otherwise records terminal failure. */
-  retryOrFail(error: unknown, retry: ResolvedRetry | undefined, attempt: number): void {
+  /** Suspends a run that knows `seen` recorded entries. */
+  suspend(seen: number): void {
+    this.#commit({ status: 'suspended', durationMs: this.#durationMs(), seen });
+  }
+
+  /** Returns a run to the transport without spending an attempt. */
+  release(delayMs: number): void {
+    this.#commit({ status: 'released', durationMs: this.#durationMs(), delayMs });
+  }
+
+  /**
+   * Schedules a retry if the policy allows one, otherwise records terminal failure.
+   *
+   * @param handlerEnd promise of a handler that ignored its timeout and still runs
+   */
+  retryOrFail(
+    error: unknown,
+    retry: ResolvedRetry | undefined,
+    attempt: number,
+    handlerEnd?: Promise<void> | undefined,
+  ): void {
+    this.#handlerEnd = handlerEnd;
     const delayMs = this.#nextDelayMs(error, retry, attempt);
+    if (delayMs instanceof Promise) void delayMs.then((ms) => this.#retryAfter(ms, error));
+    else this.#retryAfter(delayMs, error);
+  }
+
+  #retryAfter(delayMs: number | undefined, error: unknown): void {
     if (delayMs === undefined) {
       this.fail(error);
       return;
@@ -64,37 +98,51 @@ export class OutcomeRecorder {
     this.#host.logger.warn({ ...this.#logFields(error), delayMs }, 'attempt failed');
   }
 
-  /** Records terminal failure. */
-  fail(error: unknown): void {
-    this.#end({ status: 'failed', error: this.#host.redactor.info(error) }, error);
+  /** Records terminal failure. @param info recorded error, if it differs from the thrown one */
+  fail(error: unknown, info: ErrorInfo = this.#host.redactor.info(error)): void {
+    this.#end({ status: 'failed', error: info }, error);
     this.#host.logger.error(this.#logFields(error), `${this.#kind} failed`);
   }
 
   /** Records terminal failure of an event whose stored payload cannot be read. Its follow-ups get `null` instead. */
   failUnreadable(error: unknown): void {
-    this.#end({ status: 'failed', error: this.#host.redactor.info(error) }, error, 'null');
+    this.#end({ status: 'failed', error: this.#host.redactor.info(error) }, error, [], 'null');
     this.#host.logger.error(this.#logFields(error), `${this.#kind} failed`);
   }
 
-  #nextDelayMs(error: unknown, retry: ResolvedRetry | undefined, attempt: number): number | undefined {
-    try {
-      return nextDelayMs(retry, attempt, error);
-    } catch (retryIfError) {
+  #nextDelayMs(error: unknown, retry: ResolvedRetry | undefined, attempt: number): ReturnType<typeof nextDelayMs> {
+    const logAndFail = (retryIfError: unknown): undefined => {
       this.#host.logger.error(this.#logFields(retryIfError), 'retryIf threw, so the failure is terminal');
-      return undefined;
+    };
+    try {
+      const delayMs = nextDelayMs(retry, attempt, error);
+      return delayMs instanceof Promise ? delayMs.catch(logAndFail) : delayMs;
+    } catch (retryIfError) {
+      return logAndFail(retryIfError);
     }
   }
 
-  #end(end: TerminalOutcome, thrown?: unknown, body: string = this.#delivery.envelope.body): void {
-    const { envelope } = this.#delivery;
+  #end(
+    end: TerminalOutcome,
+    thrown?: unknown,
+    emits: readonly Envelope[] = [],
+    body: string = this.#delivery.envelope.body,
+  ): void {
+    const { envelope: delivered } = this.#delivery;
+    const envelope = body === delivered.body ? delivered : { ...delivered, body };
     // Follow-ups of an event over the depth limit would be over it too.
-    const followUps =
-      envelope.depth > maxDepth
-        ? []
-        : createFollowUps(this.#followUps, body === envelope.body ? envelope : { ...envelope, body }, end);
+    const ending = envelope.depth > maxDepth ? [] : createFollowUps(this.#followUps, envelope, end);
     const durationMs = this.#durationMs();
+    const commit = (followUps: readonly Envelope[]): void =>
+      this.#commitEnd(end, durationMs, emits.length === 0 ? followUps : [...emits, ...followUps], thrown);
+    const followUps = this.#host.prepareFollowUps(ending);
+    if (followUps instanceof Promise) void followUps.then(commit);
+    else commit(followUps);
+  }
+
+  #commitEnd(end: TerminalOutcome, durationMs: number, followUps: readonly Envelope[], thrown: unknown): void {
     if (end.status === 'failed') {
-      this.#commit({ status: 'failed', error: end.error, durationMs, followUps, thrown });
+      this.#commit({ status: 'failed', error: end.error, durationMs, followUps, thrown, ...stepOf(thrown) });
     } else {
       this.#commit({ status: 'completed', result: end.result, durationMs, followUps });
     }
@@ -105,7 +153,7 @@ export class OutcomeRecorder {
   }
 
   #commit(outcome: Outcome): void {
-    this.#delivery.commit(outcome).catch((error: unknown) => {
+    this.#delivery.commit(outcome, this.#handlerEnd).catch((error: unknown) => {
       this.#host.logger.error(this.#logFields(error), 'outcome could not be recorded');
     });
   }
@@ -113,7 +161,12 @@ export class OutcomeRecorder {
   #logFields(err: unknown): object {
     const { envelope, attempt } = this.#delivery;
     return this.#kind === 'event'
-      ? { err, eventType: this.#name, eventId: envelope.id, attempt }
-      : { err, workflow: this.#name, runId: envelope.id, attempt };
+      ? { err, requestId: envelope.requestId, eventType: this.#name, eventId: envelope.id, attempt }
+      : { err, requestId: envelope.requestId, workflow: this.#name, runId: envelope.id, attempt, ...stepOf(err) };
   }
+}
+
+/** Returns the step that a failed run's error names. */
+function stepOf(thrown: unknown): { readonly step?: string } {
+  return HubError.is(thrown) && 'step' in thrown && typeof thrown.step === 'string' ? { step: thrown.step } : {};
 }

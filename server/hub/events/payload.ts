@@ -12,14 +12,23 @@ const maxDepth = 100;
  * is an error.
  *
  * @param root name of the value in errors, such as `payload`
+ * @param isStrict `true` makes a value with a `toJSON` method an error too
  * @throws {PayloadNotJsonError | PayloadTooLargeError}
  */
-export function encodePayload(payload: unknown, type: string, maxPayloadBytes: number, root = 'payload'): string {
+export function encodePayload(
+  payload: unknown,
+  type: string,
+  maxPayloadBytes: number,
+  root = 'payload',
+  isStrict = false,
+): string {
   let json: string;
   try {
-    const walk: Walk = { ancestors: [], size: 0, maxSize: maxPayloadBytes };
-    const flaw = findFlaw(payload, '', walk);
-    if (walk.size > maxPayloadBytes) throw new PayloadTooLargeError(root, type, walk.size, maxPayloadBytes, true);
+    const inspection: Inspection = { ancestors: [], isStrict, size: 0, maxSize: maxPayloadBytes };
+    const flaw = findFlaw(payload, '', inspection);
+    if (inspection.size > maxPayloadBytes) {
+      throw new PayloadTooLargeError(root, type, inspection.size, maxPayloadBytes, true);
+    }
     if (flaw !== undefined) throw new PayloadNotJsonError(root + flaw.path, flaw.found);
     json = JSON.stringify(payload);
   } catch (error) {
@@ -37,9 +46,28 @@ export function encodePayload(payload: unknown, type: string, maxPayloadBytes: n
   return json;
 }
 
-/** State of the search for a flaw. */
-interface Walk {
+/** Returns the paths of all values that JSON replaces by the result of their `toJSON` method, with their class. */
+export function findConversions(value: unknown, path: string): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  const search = (inner: unknown, innerPath: string): void => {
+    if (typeof inner !== 'object' || inner === null) return;
+    if ('toJSON' in inner && typeof inner.toJSON === 'function') found.set(innerPath, classNameOf(inner));
+    else if (Array.isArray(inner)) for (const [index, item] of inner.entries()) search(item, `${innerPath}[${index}]`);
+    else for (const [name, field] of Object.entries(inner)) search(field, innerPath + formatPathSegment(name));
+  };
+  search(value, path);
+  return found;
+}
+
+function classNameOf(value: object): string {
+  return `a ${value.constructor?.name || 'value with toJSON'}`;
+}
+
+interface Inspection {
+  /** Objects that contain the inspected value. */
   readonly ancestors: object[];
+  /** A value with a `toJSON` method is a flaw. */
+  readonly isStrict: boolean;
   /** Bytes of JSON so far, at least: a payload that is far too large is not read to its end. */
   size: number;
   readonly maxSize: number;
@@ -53,22 +81,22 @@ interface Flaw {
 
 const tooDeep: Flaw = { path: '', found: `nested more than ${maxDepth} levels deep` };
 
-// Ends the walk. The size tells the caller why.
+// Ends the inspection. The size tells the caller why.
 const tooLarge: Flaw = { path: '', found: '' };
 
-function findFlaw(value: unknown, key: string, walk: Walk): Flaw | undefined {
-  walk.size += 1;
-  if (walk.size > walk.maxSize) return tooLarge;
+function findFlaw(value: unknown, key: string, inspection: Inspection): Flaw | undefined {
+  inspection.size += 1;
+  if (inspection.size > inspection.maxSize) return tooLarge;
   switch (typeof value) {
     case 'string':
-      walk.size += value.length + 1;
+      inspection.size += value.length + 1;
       return undefined;
     case 'boolean':
       return undefined;
     case 'number':
       return Number.isFinite(value) ? undefined : { path: '', found: String(value) };
     case 'object':
-      return value === null ? undefined : findFlawInObject(value, key, walk);
+      return value === null ? undefined : findFlawInObject(value, key, inspection);
     case 'bigint':
       return { path: '', found: `the bigint ${value}n` };
     case 'undefined':
@@ -78,30 +106,31 @@ function findFlaw(value: unknown, key: string, walk: Walk): Flaw | undefined {
   }
 }
 
-function findFlawInObject(value: object, key: string, walk: Walk): Flaw | undefined {
+function findFlawInObject(value: object, key: string, inspection: Inspection): Flaw | undefined {
   if ('toJSON' in value && typeof value.toJSON === 'function') {
     if (value instanceof Date && Number.isNaN(value.getTime())) return { path: '', found: 'an invalid Date' };
+    if (inspection.isStrict) return { path: '', found: classNameOf(value) };
     const json: unknown = value.toJSON(key);
-    if (json !== value) return findFlaw(json, key, walk);
+    if (json !== value) return findFlaw(json, key, inspection);
   }
-  const { ancestors } = walk;
+  const { ancestors } = inspection;
   if (ancestors.includes(value)) return { path: '', found: 'a circular reference' };
   if (ancestors.length === maxDepth) return tooDeep;
   ancestors.push(value);
-  const flaw = Array.isArray(value) ? findFlawInItems(value, walk) : findFlawInFields(value, walk);
+  const flaw = Array.isArray(value) ? findFlawInItems(value, inspection) : findFlawInFields(value, inspection);
   ancestors.pop();
   return flaw;
 }
 
-function findFlawInItems(items: readonly unknown[], walk: Walk): Flaw | undefined {
+function findFlawInItems(items: readonly unknown[], inspection: Inspection): Flaw | undefined {
   for (let i = 0; i < items.length; i += 1) {
-    const flaw = findFlaw(items[i], String(i), walk);
+    const flaw = findFlaw(items[i], String(i), inspection);
     if (flaw !== undefined) return { path: `[${i}]${flaw.path}`, found: flaw.found };
   }
   return undefined;
 }
 
-function findFlawInFields(value: object, walk: Walk): Flaw | undefined {
+function findFlawInFields(value: object, inspection: Inspection): Flaw | undefined {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) {
     // JSON would lose the content of a Map, Set, Error, RegExp or typed array: it is not in their properties.
@@ -112,8 +141,8 @@ function findFlawInFields(value: object, walk: Walk): Flaw | undefined {
     const field: unknown = Reflect.get(value, name);
     if (field === undefined) continue;
     if (isPrototypeKey(name, field)) return { path: formatPathSegment(name), found: 'a prototype' };
-    walk.size += name.length + 3;
-    const flaw = findFlaw(field, name, walk);
+    inspection.size += name.length + 3;
+    const flaw = findFlaw(field, name, inspection);
     if (flaw === undefined) continue;
     return { path: formatPathSegment(name) + flaw.path, found: flaw.found };
   }

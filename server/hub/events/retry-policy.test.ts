@@ -46,7 +46,7 @@ describe('nextDelayMs', () => {
       fc.property(policy, fc.integer({ min: 1, max: 10_000 }), (config, attempt) => {
         const delayMs = nextDelayMs(resolveRetry(config, 'a'), attempt, error);
         if (attempt >= config.maxAttempts) return delayMs === undefined;
-        return delayMs !== undefined && delayMs >= 0 && delayMs <= config.maxDelayMs;
+        return typeof delayMs === 'number' && delayMs >= 0 && delayMs <= config.maxDelayMs;
       }),
     );
   });

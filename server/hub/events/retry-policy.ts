@@ -19,10 +19,10 @@ export interface RetryConfig {
    */
   jitter?: boolean;
   /**
-   * Predicate that makes a failure terminal by returning `false`. Not called for a fatal error, which is always
-   * terminal.
+   * Predicate that makes a failure terminal by returning `false`, or a promise of it. Not called for a fatal error,
+   * which is always terminal. If it throws or rejects, the failure is terminal and the error is logged.
    */
-  retryIf?: (error: unknown, attempt: number) => boolean;
+  retryIf?: (error: unknown, attempt: number) => boolean | PromiseLike<boolean>;
 }
 
 /** {@link RetryConfig} with defaults. */
@@ -33,7 +33,7 @@ export interface ResolvedRetry {
   readonly factor: number;
   readonly jitter: boolean;
   /** If absent, every failure except a fatal one is retried. */
-  readonly retryIf?: (error: unknown, attempt: number) => boolean;
+  readonly retryIf?: (error: unknown, attempt: number) => boolean | PromiseLike<boolean>;
 }
 
 const retryOptions = ['maxAttempts', 'initialDelayMs', 'maxDelayMs', 'factor', 'jitter', 'retryIf'];
@@ -53,6 +53,7 @@ export function resolveRetry(config: RetryConfig, owner: string): ResolvedRetry 
 
 /**
  * Returns the delay in milliseconds after failed attempt number `attempt`, or `undefined` if the failure is terminal.
+ * Returns a promise if `retryIf` does.
  *
  * @param random source of numbers in [0, 1); called only if the policy has jitter
  */
@@ -61,9 +62,15 @@ export function nextDelayMs(
   attempt: number,
   error: unknown,
   random: () => number = Math.random,
-): number | undefined {
+): number | undefined | Promise<number | undefined> {
   if (retry === undefined || attempt >= retry.maxAttempts || isFatal(error)) return undefined;
-  if (retry.retryIf !== undefined && !retry.retryIf(error, attempt)) return undefined;
+  const delayIf = (isRetried: boolean): number | undefined =>
+    isRetried ? delayAfter(retry, attempt, error, random) : undefined;
+  const answer = retry.retryIf === undefined || retry.retryIf(error, attempt);
+  return typeof answer === 'object' ? Promise.resolve(answer).then(delayIf) : delayIf(answer);
+}
+
+function delayAfter(retry: ResolvedRetry, attempt: number, error: unknown, random: () => number): number {
   if (RetryAfterError.is(error)) return error.retryAfterMs;
   const delayMs = Math.min(
     retry.maxDelayMs,

@@ -3,7 +3,16 @@ import type { Logger } from '../../transports/logger.js';
 import type { TransportManager } from '../../transports/transport.js';
 import { type EventDescription, type HubDescription, parseDescription } from './hub-description.js';
 
-const settings = ['concurrency', 'rate', 'retry', 'timeoutMs'] as const;
+const settings = [
+  'hasKey',
+  'concurrency',
+  'concurrencyPerKey',
+  'rate',
+  'debounceMs',
+  'debounceMaxMs',
+  'retry',
+  'timeoutMs',
+] as const;
 
 type Settings = Pick<EventDescription, (typeof settings)[number]>;
 

@@ -1,7 +1,10 @@
 import { isName } from '../../options.js';
 import type { HandlerFunction } from '../events/context.js';
 import type { RegisteredEvent } from '../events/event.js';
-import type { HubWorkflow, ResolvedStep } from '../runs/workflow.js';
+import type { ResolvedStep } from '../runs/step-list.js';
+import type { AnyWorkflow } from '../runs/workflow.js';
+import type { RegisteredSchedule } from '../schedules/schedule.js';
+import { describeSchedule, type ScheduleDescription } from '../schedules/schedule-introspection.js';
 import { type HandlerInfo, handlerInfo } from './handler-info.js';
 import type { AgentIntrospection, EventIntrospection, WorkflowIntrospection } from './introspection.js';
 
@@ -17,13 +20,15 @@ export interface HubDescription {
   readonly events: readonly EventDescription[];
   readonly workflows: readonly WorkflowDescription[];
   readonly agents: readonly AgentIntrospection[];
+  readonly schedules: readonly ScheduleDescription[];
 }
 
 /** Describes the registrations of a hub. */
 export function describeHub(
   service: string,
   events: readonly RegisteredEvent[],
-  workflows: readonly HubWorkflow[],
+  workflows: readonly AnyWorkflow[],
+  schedules: readonly RegisteredSchedule[],
   handlerInfos: readonly HandlerInfo[],
 ): HubDescription {
   return {
@@ -31,6 +36,7 @@ export function describeHub(
     events: events.map(describeEvent),
     workflows: workflows.map(describeWorkflow),
     agents: describeAgents(handlerInfos),
+    schedules: schedules.map(describeSchedule),
   };
 }
 
@@ -42,7 +48,7 @@ const maxDescribed = 100_000;
  * so is all of a text that is not JSON.
  */
 export function parseDescription(json: string): HubDescription {
-  const { service, events, workflows, agents } = Object(parseJson(json)) as Record<string, unknown>;
+  const { service, events, workflows, agents, schedules } = Object(parseJson(json)) as Record<string, unknown>;
   // Only the fields that the hub reads are checked. The others are displayed as they are.
   return {
     service: String(service),
@@ -54,6 +60,11 @@ export function parseDescription(json: string): HubDescription {
     agents: listOf<AgentIntrospection>(
       agents,
       ({ name, runs, tokenUsage }) => typeof name === 'string' && isObject(runs) && isObject(tokenUsage),
+    ),
+    schedules: listOf<ScheduleDescription>(
+      schedules,
+      ({ name, cron = '', timeZone = '', everyMs = 1 }) =>
+        typeof name === 'string' && typeof cron === 'string' && typeof timeZone === 'string' && Number(everyMs) > 0,
     ),
   };
 }
@@ -81,7 +92,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-function describeWorkflow({ name, description, trigger, steps, followUps }: HubWorkflow): WorkflowDescription {
+function describeWorkflow({ name, description, trigger, steps, followUps }: AnyWorkflow): WorkflowDescription {
   return {
     name,
     ...(description !== undefined && { description }),
@@ -123,7 +134,8 @@ export function agentsRevision(handlerInfos: readonly HandlerInfo[]): number {
 }
 
 function describeEvent(event: RegisteredEvent): EventDescription {
-  const { type, description, handler, retry, timeoutMs, concurrency, rate, followUps, schema } = event;
+  const { type, description, key, handler, retry, timeoutMs, concurrency, rate, followUps, schema } = event;
+  const { concurrencyPerKey, debounceMs, debounceMaxMs } = event;
   return {
     type,
     ...describeHandler(handler),
@@ -139,7 +151,11 @@ function describeEvent(event: RegisteredEvent): EventDescription {
     }),
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(concurrency !== undefined && { concurrency }),
+    ...(key !== undefined && { hasKey: true }),
+    ...(concurrencyPerKey !== undefined && { concurrencyPerKey }),
     ...(rate !== undefined && { rate }),
+    ...(debounceMs !== undefined && { debounceMs }),
+    ...(debounceMaxMs !== undefined && { debounceMaxMs }),
     ...followUps,
     ...(schema?.jsonSchema !== undefined && { schema: schema.jsonSchema }),
   };

@@ -47,9 +47,12 @@ describe('introspection', () => {
             received: 1,
             completed: 1,
             failed: 0,
+            cancelled: 0,
+            delayed: 0,
             pending: 0,
             active: 0,
             retried: 0,
+            suspended: 0,
             lastReceivedAt: clock.now(),
           },
         },
@@ -62,6 +65,7 @@ describe('introspection', () => {
       ],
       workflows: [],
       agents: [],
+      schedules: [],
     });
   });
 

@@ -1,6 +1,7 @@
 import type { Counts } from '../../transports/stats.js';
-import type { RateLimit } from '../../transports/transport.js';
+import type { EventRate } from '../events/event.js';
 import type { ResolvedRetry } from '../events/retry-policy.js';
+import type { ScheduleIntrospection } from '../schedules/schedule-introspection.js';
 import type { RunIntrospection } from './run-introspection.js';
 
 /** Kind of the handler of an event type. `declared`: no running hub has a handler. */
@@ -23,7 +24,12 @@ export interface EventIntrospection {
   readonly retry?: Omit<ResolvedRetry, 'retryIf'>;
   readonly timeoutMs?: number;
   readonly concurrency?: number;
-  readonly rate?: RateLimit;
+  /** Events are ordered and limited by a key. */
+  readonly hasKey?: boolean;
+  readonly concurrencyPerKey?: number;
+  readonly rate?: EventRate;
+  readonly debounceMs?: number;
+  readonly debounceMaxMs?: number;
   readonly onSuccess?: string;
   readonly onFailure?: string;
   readonly onComplete?: string;
@@ -83,4 +89,6 @@ export interface HubIntrospection {
   readonly events: readonly EventIntrospection[];
   readonly workflows: readonly WorkflowIntrospection[];
   readonly agents: readonly AgentIntrospection[];
+  /** Schedules of all services, by service and name. */
+  readonly schedules: readonly ScheduleIntrospection[];
 }

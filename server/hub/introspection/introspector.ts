@@ -1,7 +1,13 @@
 import type { Redactor } from '../../redactor.js';
+import type { ScheduleRecord } from '../../transports/schedules.js';
 import type { RunRecord, TransportManager, TypeCounts } from '../../transports/transport.js';
 import { workflowType } from '../../transports/workflow-type.js';
 import { version } from '../../version.js';
+import {
+  introspectSchedule,
+  type ScheduleDescription,
+  type ScheduleIntrospection,
+} from '../schedules/schedule-introspection.js';
 import {
   type EventDescription,
   type HubDescription,
@@ -16,6 +22,9 @@ const runsShown = 10;
 
 // Types are registered at starts. Descriptions that name others at every read come from no hub.
 const maxReads = 3;
+
+/** Number of steps per run that an introspection contains, the latest ones. `hub.run` returns all. */
+const shownSteps = 100;
 
 /** Reads the registrations and counts of all hubs of a transport. */
 export class Introspector {
@@ -33,7 +42,7 @@ export class Introspector {
 
   /** Reads all registrations with their counts. */
   async read(own: HubDescription, startedAt: number | null): Promise<HubIntrospection> {
-    const { cluster, counts, runs } = await this.#overview(own);
+    const { cluster, counts, runs, schedules } = await this.#overview(own);
     const { service, name, clock } = this.#transport;
     return {
       hub: { service, transport: name, version, startedAt, now: clock.now() },
@@ -49,17 +58,17 @@ export class Introspector {
           : [introspectWorkflow(workflow, typeCounts, runs.get(type) ?? [], this.#redactor)];
       }),
       agents: cluster.agents,
+      schedules: introspectSchedules(own, this.#running, schedules, clock.now()),
     };
   }
 
-  /** Returns `true` if a running hub registered the event type. */
-  async hasEvent(type: string): Promise<boolean> {
-    return (await this.#registered()).some(({ events }) => events.some((event) => event.type === type));
-  }
-
-  /** Returns `true` if a running hub registered the workflow. */
-  async hasWorkflow(name: string): Promise<boolean> {
-    return (await this.#registered()).some(({ workflows }) => workflows.some((workflow) => workflow.name === name));
+  /** Returns the names that running hubs registered. */
+  async names(): Promise<RegisteredNames> {
+    const hubs = await this.#registered();
+    return {
+      events: new Set(hubs.flatMap(({ events }) => events.map(({ type }) => type))),
+      workflows: new Set(hubs.flatMap(({ workflows }) => workflows.map(({ name }) => name))),
+    };
   }
 
   /** Takes one round trip, and another one if a type was registered since the last read. */
@@ -68,14 +77,18 @@ export class Introspector {
       const known = this.#running;
       const cluster = mergeDescriptions(own, known);
       const { types, runTypes } = typesOf(cluster);
-      const { registered, counts, runs } = await this.#transport.overview({ types, runTypes, runLimit: runsShown });
+      const { registered, counts, runs, schedules } = await this.#transport.overview({
+        types,
+        runTypes,
+        runLimit: runsShown,
+      });
       const running = this.#parse(registered);
       const isSame = running.length === known.length && running.every((hub, index) => hub === known[index]);
       const found = isSame ? cluster : mergeDescriptions(own, running);
       const byType = new Map(counts.map((typeCounts, index) => [types[index] ?? '', typeCounts]));
       if (typesOf(found).types.some((type) => !byType.has(type)) && read < maxReads) continue;
       const runsByType = new Map(runs.map((latest, index) => [runTypes[index] ?? '', latest]));
-      return { cluster: found, counts: byType, runs: runsByType };
+      return { cluster: found, counts: byType, runs: runsByType, schedules };
     }
   }
 
@@ -91,10 +104,17 @@ export class Introspector {
   }
 }
 
+/** Names of events and workflows. */
+export interface RegisteredNames {
+  readonly events: ReadonlySet<string>;
+  readonly workflows: ReadonlySet<string>;
+}
+
 interface ClusterOverview {
   readonly cluster: Cluster;
   readonly counts: ReadonlyMap<string, TypeCounts>;
   readonly runs: ReadonlyMap<string, readonly RunRecord[]>;
+  readonly schedules: readonly ScheduleRecord[];
 }
 
 /** Returns the types with counts in a cluster, and those with runs. */
@@ -132,8 +152,31 @@ function introspectWorkflow(
     ...description,
     processes: sum(processes.values()),
     metrics: total,
-    runs: runs.map((run) => introspectRun(description.steps, run, redactor)),
+    runs: runs.map((run) => {
+      const { steps, ...rest } = introspectRun(description.steps, run, redactor);
+      return { ...rest, steps: steps.slice(-shownSteps) };
+    }),
   };
+}
+
+/** Returns the schedules of the requesting hub, which may not run, and of all running hubs. */
+function introspectSchedules(
+  own: HubDescription,
+  running: readonly HubDescription[],
+  records: readonly ScheduleRecord[],
+  now: number,
+): readonly ScheduleIntrospection[] {
+  const all = [own, ...running].flatMap(({ service, schedules }) => schedules.map(({ name }) => ({ service, name })));
+  const names = new Map(all.map((schedule) => [JSON.stringify([schedule.service, schedule.name]), schedule]));
+  const ordered = [...names.entries()].sort(([a], [b]) => (a < b ? -1 : 1));
+  return ordered.flatMap(([, { service, name }]) => {
+    const having = (hubs: readonly HubDescription[]): readonly ScheduleDescription[] =>
+      hubs.filter((hub) => hub.service === service).flatMap((hub) => hub.schedules.filter((one) => one.name === name));
+    const description = having([own, ...running])[0];
+    const record = records.find((one) => one.service === service && one.name === name);
+    if (description === undefined) return [];
+    return [introspectSchedule(description, service, having(running).length, record, now)];
+  });
 }
 
 function sum(numbers: Iterable<number>): number {

@@ -3,7 +3,7 @@ import { type HubDescription, parseDescription } from './hub-description.js';
 import type { AgentIntrospection } from './introspection.js';
 import { mergeDescriptions } from './merge-descriptions.js';
 
-const none: HubDescription = { service: 'shop', events: [], workflows: [], agents: [] };
+const none: HubDescription = { service: 'shop', events: [], workflows: [], agents: [], schedules: [] };
 
 function agent(fields: Partial<AgentIntrospection>): AgentIntrospection {
   const tokenUsage = { promptTokens: 1, completionTokens: 2, totalTokens: 3 };

@@ -8,6 +8,6 @@ export function countOutcome(status: Outcome['status'], type: string, service: s
   const api = openTelemetry();
   if (api === undefined) return;
   const { completed, failed, retried } = instruments(api);
-  const counter = { completed, failed, retry: retried }[status];
-  counter.add(1, telemetryAttributes(type, service));
+  const counters: Partial<Record<Outcome['status'], typeof completed>> = { completed, failed, retry: retried };
+  counters[status]?.add(1, telemetryAttributes(type, service));
 }

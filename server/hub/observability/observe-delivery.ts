@@ -3,7 +3,7 @@ import type { Redactor } from '../../redactor.js';
 import { instruments } from '../../telemetry/instruments.js';
 import { type OpenTelemetryApi, openTelemetry } from '../../telemetry/open-telemetry.js';
 import { Operation } from '../../telemetry/operation.js';
-import type { CommitResult, Delivery, Envelope, Outcome } from '../../transports/transport.js';
+import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../../transports/transport.js';
 import type { HandlerHost } from '../events/outcome-recorder.js';
 import { countOutcome } from './count-outcome.js';
 import { observeSends } from './observe-sends.js';
@@ -81,13 +81,29 @@ class ObservedDelivery implements Delivery {
     return this.#delivery.checkpoints;
   }
 
-  checkpoint(key: string, value: string): Promise<CommitResult> {
-    return this.#delivery.checkpoint(key, value);
+  checkpoint(key: string, value: string, emits?: readonly Envelope[]): Promise<CommitResult> {
+    if (emits === undefined || emits.length === 0) return this.#delivery.checkpoint(key, value);
+    return observeSends(emits, (sent) => this.#delivery.checkpoint(key, value, sent), {
+      areSent: (result) => result === 'ok',
+      cause: this.#operation.context,
+    });
+  }
+
+  wait(waits: readonly RunWait[]): Promise<CommitResult> {
+    return this.#delivery.wait(waits);
+  }
+
+  get onRecorded(): Delivery['onRecorded'] {
+    return this.#delivery.onRecorded;
+  }
+
+  set onRecorded(listener: Delivery['onRecorded']) {
+    this.#delivery.onRecorded = listener;
   }
 
   async commit(outcome: Outcome): Promise<CommitResult> {
     this.#operation.set({ 'hubline.outcome': outcome.status });
-    if (outcome.status !== 'completed') this.#operation.fail(outcome.thrown);
+    if (outcome.status === 'failed' || outcome.status === 'retry') this.#operation.fail(outcome.thrown);
     this.#operation.end();
     const result = await this.#commit(outcome, this.#operation.context);
     if (result === 'ok') countOutcome(outcome.status, this.envelope.type, this.#service);
@@ -95,7 +111,7 @@ class ObservedDelivery implements Delivery {
   }
 
   #commit(outcome: Outcome, cause: Context): Promise<CommitResult> {
-    if (outcome.status === 'retry' || outcome.followUps.length === 0) return this.#delivery.commit(outcome);
+    if (!('followUps' in outcome) || outcome.followUps.length === 0) return this.#delivery.commit(outcome);
     return observeSends(outcome.followUps, (followUps) => this.#delivery.commit({ ...outcome, followUps }), {
       areSent: (result) => result === 'ok',
       cause,

@@ -8,7 +8,8 @@ import {
   UnknownWorkflowError,
 } from '../errors.js';
 import { testHub } from '../hub.fixture.js';
-import { createWorkflow, type StepCtx, type WorkflowStep } from './workflow.js';
+import type { StepCtx } from './step.js';
+import { createWorkflow, type WorkflowStep } from './workflow.js';
 
 const pass = ({ payload }: StepCtx): unknown => payload;
 

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { FatalError } from '../../errors.js';
+import { deriveId } from '../../transports/derive-id.js';
 import { HubStoppedError, WorkflowFailedError } from '../errors.js';
 import type { HandlerCtx } from '../events/context.js';
 import { deferred, testHub } from '../hub.fixture.js';
-import { createWorkflow, type StepCtx, type WorkflowConfig, type WorkflowStep } from './workflow.js';
+import type { StepCtx } from './step.js';
+import { createWorkflow, type UntypedWorkflowConfig, type WorkflowStep } from './workflow.js';
 
 const pass = ({ payload }: StepCtx): unknown => payload;
 
@@ -161,10 +163,10 @@ describe('workflow run', () => {
     await clock.settle();
     const error = { name: 'Error', message: 'no' };
     expect(seen.map(({ eventType, eventId, payload, depth }) => [eventType, eventId, payload, depth])).toEqual([
-      ['ok', `${good.runId}.success`, { fine: true }, 1],
-      ['done', `${good.runId}.complete`, { status: 'completed', result: { fine: true }, payload: 'good' }, 1],
-      ['bad', `${bad.runId}.failure`, { error, payload: 'bad' }, 1],
-      ['done', `${bad.runId}.complete`, { status: 'failed', error, payload: 'bad' }, 1],
+      ['ok', deriveId(good.runId, 'success'), { fine: true }, 1],
+      ['done', deriveId(good.runId, 'complete'), { status: 'completed', result: { fine: true }, payload: 'good' }, 1],
+      ['bad', deriveId(bad.runId, 'failure'), { error, payload: 'bad' }, 1],
+      ['done', deriveId(bad.runId, 'complete'), { status: 'failed', error, payload: 'bad' }, 1],
     ]);
   });
 
@@ -193,7 +195,7 @@ describe('workflow run', () => {
     const note = (ctx: StepCtx): void => {
       ran.push([ctx.workflow.step, ctx.idempotencyKey, ctx.attempt]);
     };
-    const define = (hang: boolean): WorkflowConfig => ({
+    const define = (hang: boolean): UntypedWorkflowConfig => ({
       name: 'w',
       steps: [
         { name: 'a', handler: (ctx) => note(ctx) },
@@ -211,7 +213,7 @@ describe('workflow run', () => {
     const run = await hub.startWorkflow('w', 1);
     await clock.settle();
     const waiting = run.result();
-    expect(await hub.stop({ drainMs: 0 })).toEqual({ released: 1 });
+    expect(await hub.stop({ drainMs: 0 })).toEqual({ released: 1, overdue: 0 });
     await expect(waiting).rejects.toThrow(HubStoppedError);
     const again = testHub({ transport });
     again.hub.workflow(createWorkflow(define(false)));
@@ -231,20 +233,24 @@ describe('workflow run', () => {
   });
 
   it('fails with WorkflowVersionError after a checkpoint if the steps changed, and runs if it had not started', async () => {
-    const { hub, transport } = testHub();
+    const { hub, clock, transport } = testHub();
     hub.workflow(createWorkflow({ name: 'w', steps: steps('a', { name: 'b', handler: () => new Promise(() => {}) }) }));
     await hub.start();
     const between = await hub.startWorkflow('w', 1);
     await hub.startWorkflow('w', 2, { delayMs: 10 });
+    await clock.settle();
     await hub.stop({ drainMs: 0 });
     const again = testHub({ transport });
-    again.hub.workflow(createWorkflow({ name: 'w', steps: steps('a', 'renamed') }));
+    again.hub.workflow(createWorkflow({ name: 'w', steps: steps('renamed', 'b') }));
     await again.hub.start();
     await again.clock.settle();
     const [workflow] = (await again.hub.introspect()).workflows;
     expect(workflow?.runs.find(({ id }) => id === between.runId)).toMatchObject({
       status: 'failed',
-      error: { name: 'WorkflowVersionError', message: expect.stringContaining('started with the steps ["a","b"]') },
+      error: {
+        name: 'WorkflowVersionError',
+        message: expect.stringContaining('recorded the step run:a, but the code now asks for run:renamed'),
+      },
     });
     expect(workflow?.metrics).toMatchObject({ received: 2, failed: 1 });
   });

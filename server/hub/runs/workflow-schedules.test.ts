@@ -1,12 +1,14 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createFakeClock, type FakeClock } from '../../testing/fake-clock.js';
+import { deriveId } from '../../transports/derive-id.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
 import type { Transport } from '../../transports/transport.js';
 import { createHub } from '../create-hub.js';
 import type { HandlerCtx } from '../events/context.js';
 import type { Hub } from '../hub.js';
-import { createWorkflow, type StepCtx } from './workflow.js';
+import type { StepCtx } from './step.js';
+import { createWorkflow } from './workflow.js';
 
 /** Behaviour of one attempt at a step. An `effect` must not happen under two idempotency keys. */
 type Behaviour = 'succeed' | 'fail' | 'effect and fail' | 'hang' | 'effect and hang' | 'effect and take 30 ms';
@@ -62,7 +64,7 @@ async function startHub(transport: Transport, clock: FakeClock, script: Script, 
         name,
         timeoutMs: 100,
         retry: { maxAttempts, initialDelayMs: 20, jitter: false },
-        handler: (ctx) => perform(ctx, script[index] ?? [], journal, clock),
+        handler: (ctx: StepCtx) => perform(ctx, script[index] ?? [], journal, clock),
       })),
     }),
   );
@@ -123,9 +125,10 @@ it('ends every run once and in order, for any failures, timeouts, crashes and ca
           if (index > 0) expect(journal.payloads.get(name)).toBe(stepNames[index - 1]);
           expect(journal.effects.get(name)?.size ?? 1).toBe(1);
         }
-        const mine = journal.followUps.filter((id) => id.startsWith(run.id)).sort();
-        expect(mine).toEqual([`${run.id}.complete`, `${run.id}.${isCompleted ? 'success' : 'failure'}`].sort());
+        const expected = ['complete', isCompleted ? 'success' : 'failure'].map((place) => deriveId(run.id, place));
+        for (const id of expected) expect(journal.followUps.filter((other) => other === id)).toHaveLength(1);
       }
+      expect(journal.followUps).toHaveLength(6);
       await hub.stop();
       expect(clock.pendingTimers).toBe(0);
     }),

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { DuplicateNameError, InvalidOptionError } from '../../errors.js';
 import { EventCycleError, HubStartedError, UnknownEventError } from '../errors.js';
 import { testHub } from '../hub.fixture.js';
-import { createWorkflow, type StepCtx, type WorkflowStep } from './workflow.js';
+import type { StepCtx } from './step.js';
+import { createWorkflow, type WorkflowStep } from './workflow.js';
 
 const pass = ({ payload }: StepCtx): unknown => payload;
 
@@ -14,7 +15,7 @@ describe('createWorkflow', () => {
   it.each([
     [undefined, 'name of a workflow must be'],
     [{ name: '', steps: steps('a') }, 'name of a workflow'],
-    [{ name: 'w', steps: [] }, 'steps of workflow "w" must be an array of one or more steps'],
+    [{ name: 'w', steps: [] }, 'steps of workflow "w" must be an array of one or more steps, got an empty array'],
     [{ name: 'w', steps: [{ name: 'a' }] }, 'handler of step "a" of workflow "w" must be set'],
     [{ name: 'w', steps: [null] }, 'name of a step of workflow "w"'],
     [{ name: 'w', steps: steps({ name: 'a', handler: pass, timeoutMs: 0 }) }, 'timeoutMs of step "a"'],

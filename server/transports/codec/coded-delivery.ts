@@ -1,23 +1,15 @@
-import type { CommitResult, Delivery, Envelope, Outcome } from '../transport.js';
-import type { Codec } from './codec.js';
-
-/** Returns the envelope with its payload encoded. */
-export function encodeEnvelope(envelope: Envelope, codec: Codec): Envelope {
-  return { ...envelope, body: codec.encode(envelope.body) };
-}
-
-/** Returns the outcome with its result and the payloads of its follow-ups encoded. */
-export function encodeOutcome(outcome: Outcome, codec: Codec): Outcome {
-  if (outcome.status === 'retry') return outcome;
-  const followUps = outcome.followUps.map((envelope) => encodeEnvelope(envelope, codec));
-  if (outcome.status === 'failed' || outcome.result === undefined) return { ...outcome, followUps };
-  return { ...outcome, followUps, result: codec.encode(outcome.result) };
-}
-
-/** Returns the checkpoints with their values decoded. */
-export function decodeCheckpoints(checkpoints: ReadonlyMap<string, string>, codec: Codec): ReadonlyMap<string, string> {
-  return new Map([...checkpoints].map(([key, value]) => [key, codec.decode(value)]));
-}
+import { HubError } from '../../errors.js';
+import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../transport.js';
+import { type Codec, CodecError } from './codec.js';
+import {
+  decodeEntries,
+  decodeEntry,
+  decodeJson,
+  encodeEnvelope,
+  encodeJson,
+  encodeOutcome,
+  encodeWait,
+} from './coded-values.js';
 
 /** Delivery with decoded contents. If they cannot be decoded, the event fails with the error, and stays as it is. */
 export class CodedDelivery implements Delivery {
@@ -28,6 +20,7 @@ export class CodedDelivery implements Delivery {
   onRevoked: ((reason: Error) => void) | undefined;
   readonly #delivery: Delivery;
   readonly #codec: Codec;
+  #onRecorded: Delivery['onRecorded'];
 
   constructor(delivery: Delivery, codec: Codec) {
     this.#delivery = delivery;
@@ -40,12 +33,26 @@ export class CodedDelivery implements Delivery {
     delivery.onRevoked = (reason) => this.onRevoked?.(reason);
   }
 
-  async commit(outcome: Outcome): Promise<CommitResult> {
-    return this.#delivery.commit(encodeOutcome(outcome, this.#codec));
+  get onRecorded(): Delivery['onRecorded'] {
+    return this.#onRecorded;
   }
 
-  async checkpoint(key: string, value: string): Promise<CommitResult> {
-    return this.#delivery.checkpoint(key, this.#codec.encode(value));
+  set onRecorded(listener: Delivery['onRecorded']) {
+    this.#onRecorded = listener;
+    this.#delivery.onRecorded = listener && ((key, value) => listener(key, decodeEntry(value, this.#codec)));
+  }
+
+  async commit(outcome: Outcome, handlerEnd?: Promise<void>): Promise<CommitResult> {
+    return this.#delivery.commit(encodeOutcome(outcome, this.#codec), handlerEnd);
+  }
+
+  async checkpoint(key: string, value: string, emits?: readonly Envelope[]): Promise<CommitResult> {
+    const encoded = emits?.map((envelope) => encodeEnvelope(envelope, this.#codec));
+    return this.#delivery.checkpoint(key, encodeJson(value, this.#codec), encoded);
+  }
+
+  async wait(waits: readonly RunWait[]): Promise<CommitResult> {
+    return this.#delivery.wait(waits.map((wait) => encodeWait(wait, this.#codec)));
   }
 }
 
@@ -55,12 +62,11 @@ function decodeContents(delivery: Delivery, codec: Codec): Pick<Delivery, 'envel
   if (refusal !== undefined) return { ...unreadable, refusal };
   try {
     return {
-      envelope: { ...envelope, body: codec.decode(envelope.body) },
-      checkpoints: decodeCheckpoints(delivery.checkpoints, codec),
+      envelope: { ...envelope, body: decodeJson(envelope.body, codec) },
+      checkpoints: decodeEntries(delivery.checkpoints, codec),
       refusal,
     };
   } catch (error) {
-    // `resolveCodec` wraps everything that is thrown.
-    return { ...unreadable, refusal: error as Error };
+    return { ...unreadable, refusal: HubError.is(error) ? error : new CodecError('decode', error) };
   }
 }

@@ -1,6 +1,7 @@
 import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import type { Clock } from '../clock.js';
 import type { KeyValueStore } from '../key-value-store.js';
+import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
 import type { EventMetrics, FailureRecord } from '../stats.js';
 import type {
   CloseResult,
@@ -17,8 +18,9 @@ import type {
   TypeCounts,
 } from '../transport.js';
 import type { Codec } from './codec.js';
-import { CodedDelivery, decodeCheckpoints, encodeEnvelope, encodeOutcome } from './coded-delivery.js';
+import { CodedDelivery } from './coded-delivery.js';
 import { CodedKeyValueStore } from './coded-key-value-store.js';
+import { decodeEntries, decodeJson, encodeEnvelope, encodeOutcome } from './coded-values.js';
 
 /** Connection that encodes what another connection stores, and decodes what it reads. */
 export class CodedTransport implements TransportManager {
@@ -98,6 +100,22 @@ export class CodedTransport implements TransportManager {
     return this.#inner.endRun(type, id, encodeOutcome(outcome, this.#codec), reason);
   }
 
+  cancel(id: string, conclude: (envelope: Envelope) => Outcome): Promise<boolean> {
+    return this.#inner.cancel(id, (envelope) => encodeOutcome(conclude(this.#decodeEnvelope(envelope)), this.#codec));
+  }
+
+  schedules(): Promise<readonly ScheduleRecord[]> {
+    return this.#inner.schedules();
+  }
+
+  openSchedules(openings: readonly ScheduleOpening[]): Promise<boolean> {
+    return this.#inner.openSchedules(openings);
+  }
+
+  async claim(claim: ScheduleClaim): Promise<ClaimResult> {
+    return this.#inner.claim({ ...claim, events: claim.events.map((event) => encodeEnvelope(event, this.#codec)) });
+  }
+
   registered(): Promise<readonly string[]> {
     return this.#inner.registered();
   }
@@ -110,10 +128,10 @@ export class CodedTransport implements TransportManager {
     return this.#inner.close(options);
   }
 
-  /** An entry that cannot be decoded has an empty payload: it must not hide the entries beside it. */
+  /** An entry that cannot be decoded has an unreadable payload: it must not hide the entries beside it. */
   #decodeEnvelope(envelope: Envelope): Envelope {
     try {
-      return { ...envelope, body: this.#codec.decode(envelope.body) };
+      return { ...envelope, body: decodeJson(envelope.body, this.#codec) };
     } catch {
       return { ...envelope, body: '' };
     }
@@ -122,8 +140,8 @@ export class CodedTransport implements TransportManager {
   #decodeRun(run: RunRecord): RunRecord {
     const envelope = this.#decodeEnvelope(run.envelope);
     try {
-      const result = run.result === undefined ? undefined : this.#codec.decode(run.result);
-      return { ...run, envelope, result, checkpoints: decodeCheckpoints(run.checkpoints, this.#codec) };
+      const result = run.result === undefined ? undefined : decodeJson(run.result, this.#codec);
+      return { ...run, envelope, result, checkpoints: decodeEntries(run.checkpoints, this.#codec) };
     } catch {
       return { ...run, envelope, result: undefined, checkpoints: new Map() };
     }

@@ -1,12 +1,13 @@
 import type { ErrorInfo } from '../../errors.js';
 import type { Clock } from '../clock.js';
-import type { DeadLetterRecord } from '../transport.js';
+import type { DeadLetterRecord, Outcome } from '../transport.js';
 import type { Entry } from './entry.js';
 
 interface DeadLetter {
   readonly entry: Entry;
   readonly at: number;
   readonly error: ErrorInfo;
+  readonly step: string | undefined;
 }
 
 /** Limits of {@link DeadLetters}. */
@@ -28,11 +29,11 @@ export class DeadLetters {
     this.#clock = clock;
   }
 
-  add(entry: Entry, error: ErrorInfo, now: number): void {
+  add(entry: Entry, { error, step }: Extract<Outcome, { status: 'failed' }>, now: number): void {
     const { maxDeadLetters } = this.#limits;
     if (maxDeadLetters === 0) return;
     this.#evictOld();
-    this.#byId.set(entry.envelope.id, { entry, at: now, error });
+    this.#byId.set(entry.envelope.id, { entry, at: now, error, step });
     if (this.#byId.size <= maxDeadLetters) return;
     for (const oldestId of this.#byId.keys()) {
       this.#byId.delete(oldestId);
@@ -40,9 +41,9 @@ export class DeadLetters {
     }
   }
 
-  has(id: string): boolean {
+  find(id: string): Entry | undefined {
     this.#evictOld();
-    return this.#byId.has(id);
+    return this.#byId.get(id)?.entry;
   }
 
   /** Removes a dead letter and returns its entry; `undefined` if there is none. */
@@ -58,7 +59,7 @@ export class DeadLetters {
     return [...this.#byId.values()]
       .slice(-limit)
       .reverse()
-      .map(({ entry: { envelope, attempt }, at, error }) => ({ envelope, at, attempt, error }));
+      .map(({ entry: { envelope, attempt }, at, error, step }) => ({ envelope, at, attempt, error, step }));
   }
 
   #evictOld(): void {

@@ -2,6 +2,7 @@ import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import { type Clock, systemClock } from '../clock.js';
 import type { KeyValueStore } from '../key-value-store.js';
 import type { Logger } from '../logger.js';
+import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
 import type { EventMetrics, FailureRecord } from '../stats.js';
 import type {
   CloseResult,
@@ -17,6 +18,7 @@ import type {
   TransportManager,
   TypeCounts,
 } from '../transport.js';
+import { CoalescedTask } from './coalesced-task.js';
 import { CommandClient } from './connection/command-client.js';
 import { connectConsumer } from './connection/consumer-connection.js';
 import { warnOfEviction } from './connection/server-checks.js';
@@ -24,8 +26,10 @@ import { JobConsumer } from './consuming/job-consumer.js';
 import { deadLettersScript, readDeadLetters } from './dead-letters/read-dead-letters.js';
 import { replay } from './dead-letters/replay.js';
 import { RedisKeyValueStore } from './key-values/redis-key-value-store.js';
+import { checkKeysSupported, keysUnsupported } from './keys-unsupported.js';
 import { descriptionsScript, Fleet } from './membership/fleet.js';
 import { Membership } from './membership/membership.js';
+import { SettlementListener } from './membership/settlement-listener.js';
 import { jobIdOf, serviceTypeOf, typeList } from './names.js';
 import { readCommitResult } from './outcomes/commit-result.js';
 import { endRunScript } from './outcomes/end-run-script.js';
@@ -59,6 +63,7 @@ export class RedisManager implements TransportManager {
   readonly #fleet = new Fleet();
   #membership: Membership | undefined;
   #consumer: JobConsumer | undefined;
+  #settlements: SettlementListener | undefined;
   #runEnds: Promise<RunEndListener> | undefined;
 
   constructor(service: string, settings: RedisSettings, logger: Logger) {
@@ -82,18 +87,30 @@ export class RedisManager implements TransportManager {
   }
 
   async #start(options: ConsumeOptions): Promise<void> {
-    const { subscriptions, describe = () => '{}' } = options;
+    const { subscriptions } = options;
+    checkKeysSupported(subscriptions);
     const { service } = this;
     const parts = { service, settings: this.#settings, logger: this.#logger, commands: this.#commands };
     await this.#commands.run((client) => warnOfEviction(client, this.#logger), { isRepeatable: true });
-    const membership = new Membership(parts, subscriptions, describe);
+    const membership = new Membership(parts, options);
     this.#membership = membership;
-    const filledQueues = await membership.join();
-    if (subscriptions.length === 0) return;
+    if (subscriptions.length === 0) return membership.join();
     const connection = await connectConsumer(this.#settings, this.#logger);
     this.#recorder.use(connection);
-    this.#consumer = new JobConsumer({ ...parts, connection, recorder: this.#recorder }, options);
-    await this.#consumer.start(filledQueues);
+    const consumer = new JobConsumer({ ...parts, connection, recorder: this.#recorder }, options);
+    this.#consumer = consumer;
+    this.#settlements = new SettlementListener(await connectConsumer(this.#settings, this.#logger), this.#logger);
+    const serve = new CoalescedTask(async () => consumer.serve(await membership.servedQueues()));
+    const serveLater = (): void => {
+      serve.run().catch((error: unknown) => {
+        this.#logger.warn({ err: error }, 'could not serve the queues of the service; the next heartbeat repeats it');
+      });
+    };
+    // Listens before it joins, so that it does not miss a settlement in between.
+    await this.#settlements.start(this.#settings.prefix, service, serveLater);
+    membership.onHeartbeat(serveLater);
+    await membership.join();
+    await serve.run();
     if (subscriptions.some(({ keepsRuns }) => keepsRuns === true)) await this.#listening();
   }
 
@@ -158,6 +175,23 @@ export class RedisManager implements TransportManager {
     );
   }
 
+  async cancel(_id: string): Promise<boolean> {
+    throw keysUnsupported('hub.cancel');
+  }
+
+  async schedules(): Promise<readonly ScheduleRecord[]> {
+    return [];
+  }
+
+  async openSchedules(openings: readonly ScheduleOpening[]): Promise<boolean> {
+    if (openings.length > 0) throw keysUnsupported('hub.schedule');
+    return true;
+  }
+
+  async claim(_claim: ScheduleClaim): Promise<ClaimResult> {
+    throw keysUnsupported('hub.schedule');
+  }
+
   async registered(): Promise<readonly string[]> {
     const { args, read } = this.#fleet.query();
     return read(await this.#commands.runScript(descriptionsScript, args));
@@ -170,16 +204,21 @@ export class RedisManager implements TransportManager {
   }
 
   async close({ drainMs }: { drainMs: number }): Promise<CloseResult> {
+    this.#settlements?.close();
+    this.#settlements = undefined;
     const consumer = this.#consumer;
     this.#consumer = undefined;
     const released = (await consumer?.close(drainMs)) ?? 0;
     this.#recorder.use(undefined);
     await this.#membership?.leave();
     this.#membership = undefined;
-    (await this.#runEnds)?.close();
+    await this.#runEnds?.then(
+      (runEnds) => runEnds.close(),
+      () => {},
+    );
     this.#runEnds = undefined;
     await this.#commands.close();
-    return { released };
+    return { released, overdue: 0 };
   }
 
   #listening(): Promise<RunEndListener> {
@@ -189,9 +228,16 @@ export class RedisManager implements TransportManager {
 
   async #listen(): Promise<RunEndListener> {
     const listener = new RunEndListener(await connectConsumer(this.#settings, this.#logger));
-    await listener.start(this.#settings.prefix, (serviceType, jobId, reason) =>
-      this.#consumer?.find(serviceType, jobId)?.revoke(reason),
-    );
+    try {
+      await listener.start(this.#settings.prefix, (serviceType, jobId, reason) =>
+        this.#consumer?.find(serviceType, jobId)?.revoke(reason),
+      );
+    } catch (error) {
+      // A permission that is missing may be granted later.
+      listener.close();
+      this.#runEnds = undefined;
+      throw error;
+    }
     return listener;
   }
 }

@@ -4,7 +4,7 @@ import type { Logger } from '../../logger.js';
 import type { ConsumeOptions, Subscription } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { loadBullmq } from '../connection/optional-dependencies.js';
-import { consumedQueues } from '../membership/subscription-table.js';
+import type { ServedQueue } from '../membership/served-queue.js';
 import { serviceTypeOf } from '../names.js';
 import type { Lease } from '../outcomes/lease.js';
 import type { LeaseRecorder } from '../outcomes/lease-recorder.js';
@@ -17,9 +17,10 @@ import { countCrashScript, noteStartScript } from './crash-scripts.js';
 import { RedisDelivery } from './redis-delivery.js';
 import { releaseJobsScript } from './release-jobs-script.js';
 import { requeueJobScript } from './requeue-job-script.js';
-import { type Job, WorkerQueue } from './worker-queue.js';
+import { SharedSlots } from './shared-slots.js';
+import { type Job, type QueueSettings, WorkerQueue } from './worker-queue.js';
 
-// A job whose type this process does not handle waits for another process of the service to take it.
+// A process that the service has lost sight of may take jobs of types that it does not handle, until its next heartbeat.
 const requeueDelayMs = 50;
 // A job on its last attempt before the crash limit waits for another such job to end.
 const lastChanceDelayMs = 200;
@@ -40,41 +41,73 @@ export class JobConsumer {
   readonly #parts: JobConsumerParts;
   readonly #options: ConsumeOptions;
   readonly #subscriptions: ReadonlyMap<string, Subscription>;
-  #queues: readonly WorkerQueue[] = [];
+  readonly #slots: SharedSlots;
+  readonly #queues = new Map<string, WorkerQueue>();
+  /** Queues that this process no longer serves, until their last job has ended. */
+  readonly #ending = new Set<WorkerQueue>();
+  #serving: Promise<void> = Promise.resolve();
   #isClosing = false;
   #isLastChanceRunning = false;
 
   constructor(parts: JobConsumerParts, options: ConsumeOptions) {
     this.#parts = parts;
     this.#options = options;
+    this.#slots = new SharedSlots(options.concurrency);
     this.#subscriptions = new Map(options.subscriptions.map((subscription) => [subscription.type, subscription]));
   }
 
   /**
-   * @param filledQueues queues of the service that hold jobs: a type may have had another queue before
+   * Starts and stops workers, so that this process serves these queues and no others.
+   *
    * @throws {UnsupportedVersionError | MissingPackageError}
    */
-  async start(filledQueues: readonly string[]): Promise<void> {
-    const { service, settings, connection, logger } = this.#parts;
+  serve(served: readonly ServedQueue[]): Promise<void> {
+    const serving = this.#serving.then(() => this.#serve(served));
+    this.#serving = serving.catch(() => {});
+    return serving;
+  }
+
+  async #serve(served: readonly ServedQueue[]): Promise<void> {
+    const names = new Set(served.map(({ name }) => name));
+    const ends = [...this.#queues.values()].filter(({ name }) => !names.has(name)).map((queue) => this.#end(queue));
+    const starts = served.map((queue) => this.#begin(queue));
+    await Promise.all([...ends, ...starts]);
+  }
+
+  async #begin({ name, slots }: ServedQueue): Promise<void> {
+    if (this.#isClosing) return;
+    const { settings, connection, logger } = this.#parts;
+    const isShared = slots === 'shared';
+    const concurrency = typeof slots === 'number' ? slots : this.#options.concurrency;
+    const queueSettings: QueueSettings = { name, concurrency, slots: isShared ? this.#slots : undefined };
+    const current = this.#queues.get(name);
+    if (current !== undefined) return current.change(queueSettings);
     const bullmq = await loadBullmq();
-    this.#queues = consumedQueues(service, this.#options, filledQueues).map((queueSettings) => {
-      const queue = new WorkerQueue(queueSettings, bullmq, connection, settings, (from, job) =>
-        this.#handle(from, job),
-      );
-      queue.onError((error) =>
-        logger.warn({ err: error, queue: queueSettings.name }, 'worker error; the worker retries'),
-      );
-      queue.onLeasesLost((jobIds) => {
-        for (const jobId of jobIds) queue.deliveries.get(jobId)?.revoke(new LeaseLostError());
-      });
-      return queue;
+    const queue = new WorkerQueue(queueSettings, bullmq, connection, settings, (from, job) => this.#handle(from, job));
+    this.#queues.set(name, queue);
+    queue.onError((error) => logger.warn({ err: error, queue: name }, 'worker error; the worker retries'));
+    queue.onLeasesLost((jobIds) => {
+      for (const jobId of jobIds) queue.deliveries.get(jobId)?.revoke(new LeaseLostError());
     });
-    await Promise.all(this.#queues.map((queue) => queue.start()));
+    await queue.start();
+  }
+
+  async #end(queue: WorkerQueue): Promise<void> {
+    if (queue.deliveries.size > 0 || this.#isClosing) return;
+    this.#queues.delete(queue.name);
+    this.#ending.add(queue);
+    await queue.pause();
+    const { logger } = this.#parts;
+    void queue
+      .close()
+      .then(() => this.#release(queue, []))
+      .catch((error: unknown) => logger.warn({ err: error, queue: queue.name }, 'a worker did not close cleanly'))
+      .finally(() => this.#ending.delete(queue));
   }
 
   /** Returns the delivery of a job that runs in this process. */
   find(serviceType: string, jobId: string): RedisDelivery | undefined {
-    for (const { deliveries } of this.#queues) {
+    for (const { deliveries } of this.#all()) {
       const delivery = deliveries.get(jobId);
       if (delivery?.lease.serviceType === serviceType) return delivery;
     }
@@ -84,12 +117,14 @@ export class JobConsumer {
   /** Waits for running deliveries, then releases the rest; returns the number of released ones. */
   async close(drainMs: number): Promise<number> {
     this.#isClosing = true;
-    await Promise.all(this.#queues.map((queue) => queue.pause()));
+    await this.#serving;
+    const queues = this.#all();
+    await Promise.all(queues.map((queue) => queue.pause()));
     await this.#drained(drainMs);
-    const released = await Promise.all(this.#queues.map((queue) => this.#interrupt(queue)));
+    const released = await Promise.all(queues.map((queue) => this.#interrupt(queue)));
     const { settings, connection, logger } = this.#parts;
     // A queue closes when Redis has replied to its last commands, commits included: without Redis, never.
-    const ends = [...this.#queues.map((queue) => queue.close()), ...this.#running().map(({ finished }) => finished)];
+    const ends = [...queues.map((queue) => queue.close()), ...this.#running().map(({ finished }) => finished)];
     await within(
       settings.emitTimeoutMs,
       Promise.all(ends).catch((error: unknown) => {
@@ -98,7 +133,7 @@ export class JobConsumer {
     );
     connection.disconnect();
     // A worker that was about to take a job may have consumed the marker that wakes other workers.
-    await Promise.all(this.#queues.map((queue) => this.#release(queue, [])));
+    await Promise.all(queues.map((queue) => this.#release(queue, [])));
     return released.reduce((sum, count) => sum + count, 0);
   }
 
@@ -186,8 +221,12 @@ export class JobConsumer {
     if (drainMs > 0) await within(drainMs, Promise.all(this.#running().map(({ finished }) => finished)));
   }
 
+  #all(): readonly WorkerQueue[] {
+    return [...this.#queues.values(), ...this.#ending];
+  }
+
   #running(): readonly RedisDelivery[] {
-    return this.#queues.flatMap(({ deliveries }) => [...deliveries.values()]);
+    return this.#all().flatMap(({ deliveries }) => [...deliveries.values()]);
   }
 
   async #interrupt(queue: WorkerQueue): Promise<number> {

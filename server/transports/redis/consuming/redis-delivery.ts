@@ -1,6 +1,7 @@
-import type { CommitResult, Delivery, Envelope, Outcome } from '../../transport.js';
+import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../../transport.js';
 import type { Lease } from '../outcomes/lease.js';
 import type { LeaseRecorder } from '../outcomes/lease-recorder.js';
+import { suspensionUnsupported } from '../suspension-unsupported.js';
 
 /** Attempt that is leased to this process until it commits or the lease is lost. */
 export class RedisDelivery implements Delivery {
@@ -9,6 +10,7 @@ export class RedisDelivery implements Delivery {
   readonly checkpoints: ReadonlyMap<string, string>;
   readonly refusal: Error | undefined;
   onRevoked: ((reason: Error) => void) | undefined;
+  onRecorded: Delivery['onRecorded'];
   readonly #recorder: LeaseRecorder;
   #lease: Lease;
   #freeSlot = (): void => {};
@@ -49,8 +51,15 @@ export class RedisDelivery implements Delivery {
     }
   }
 
-  checkpoint(key: string, value: string): Promise<CommitResult> {
-    return this.#recorder.checkpoint(this.#lease, key, value);
+  async checkpoint(key: string, value: string, emits: readonly Envelope[] = []): Promise<CommitResult> {
+    if (emits.length > 0) throw suspensionUnsupported();
+    const result = await this.#recorder.checkpoint(this.#lease, key, value);
+    if (result !== 'fenced') this.onRecorded?.(key, value);
+    return result;
+  }
+
+  async wait(_waits: readonly RunWait[]): Promise<CommitResult> {
+    throw suspensionUnsupported();
   }
 
   /** Ends the lease: a later commit changes nothing. */

@@ -16,7 +16,13 @@ it('does not start with a version of BullMQ that it does not know', async () => 
     const define = connection.defineCommand.bind(connection);
     connection.defineCommand = (name, { lua, ...rest }) => define(name, { ...rest, lua: `${lua}\n-- changed` });
     const bullmq = await loadBullmq();
-    const queue = new WorkerQueue({ name: 'shop', concurrency: 1 }, bullmq, connection, settings, async () => {});
+    const queue = new WorkerQueue(
+      { name: 'shop', concurrency: 1, slots: undefined },
+      bullmq,
+      connection,
+      settings,
+      async () => {},
+    );
     queue.onError(() => {});
     await expect(queue.start()).rejects.toThrow(UnsupportedVersionError);
   } finally {

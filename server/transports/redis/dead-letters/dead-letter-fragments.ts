@@ -1,3 +1,4 @@
+import { dedupe } from '../publishing/dedupe.js';
 import { maxEvictedDeadLetters } from '../scripts/limits.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
@@ -24,7 +25,9 @@ local function addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters)
   local deadLetters = key('dead-letters', serviceType)
   if maxDeadLetters > 0 then
     local deadLetter = deadLetterKey(serviceType, id)
+    endDedupe(queue .. id)
     call('RENAME', queue .. id, deadLetter)
+    call('HDEL', deadLetter, 'dedupe', 'order')
     call('HSET', deadLetter, 'at', now, 'attempt', outcome.attempt, 'error', outcome.value)
     call('COPY', key('run', serviceType, id, 'checkpoints'), deadLetter .. ':checkpoints')
     call('ZADD', deadLetters, call('INCR', key('sequence')), id)
@@ -37,5 +40,5 @@ local function addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters)
   end
 end
 `,
-  [deadLetters],
+  [deadLetters, dedupe],
 );

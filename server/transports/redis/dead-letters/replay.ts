@@ -35,6 +35,7 @@ if call('EXISTS', deadLetter .. ':checkpoints') == 1 then
   call('RENAME', deadLetter .. ':checkpoints', key('run', serviceType, id, 'checkpoints'))
 end
 queueJob(cjson.decode(route), { head = head, priority = priority, delayMs = 0, replays = replays + 1 }, id, depth)
+arrangeTypes()
 writeChanges()
 call('SET', executed, '', 'PX', rememberMs)
 return 1

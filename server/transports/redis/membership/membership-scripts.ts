@@ -1,74 +1,103 @@
-import { keptQueueEvents, maxUnparked } from '../scripts/limits.js';
+import { counters } from '../scripts/counters.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
-import { queueMoves } from '../scripts/queue-moves.js';
 import { Script } from '../scripts/script.js';
-import { subscribed } from './subscription-fragments.js';
+import { liveHandlers, subscribed } from './subscription-fragments.js';
 
 // Processes with the same description share one copy of it, stored under its hash.
 const heartbeat = new LuaFragment(
   `
-local process, ttlMs, hash = take(), take(), take()
-local knownHash = call('GET', key('process', process))
-local function heartbeat()
-  if knownHash ~= hash then call('INCR', key('revision')) end
+local function registerProcess(process, ttlMs, hash)
+  if call('GET', key('process', process)) ~= hash then call('INCR', key('revision')) end
   call('SET', key('process', process), hash, 'PX', ttlMs)
   call('SADD', key('processes'), process)
   return call('PEXPIRE', key('description', hash), ttlMs)
+end
+
+-- Returns the number of changes of the service's members, and the last one that is settled.
+local function changesOfMembers(service)
+  local changes, settled = unpack(call('HMGET', key('settlement', service), 'changes', 'settled'))
+  return changes or '0', settled or '0'
 end
 `,
   [prelude],
 );
 
-export const joinScript: Script = new Script({
-  purpose:
-    'Registers a process and its subscriptions: which types its service handles, in which queue, under which limits. A process that registers again leaves recorded subscriptions as they are: a process of its service that started later may have set them.',
-  argv: 'process id, lifetime in ms, hash of the description, 1 at the start of the process, subscription table',
-  reply: '0 if the description has yet to be stored, else 1',
-  includes: [prelude, subscribed, heartbeat],
+export const startOrderScript: Script = new Script({
+  purpose: 'Returns the place of a process in the order of starts.',
+  argv: 'nothing',
+  reply: 'a number that grows with each call',
+  includes: [prelude],
   lua: `
-local isStart = take() == '1'
-local limits = { 'concurrency', 'max', 'duration' }
-local records, rows = {}, {}
-for _ = 1, takeNumber() do
-  local source, field, route, serviceType, queueName = take(), take(), take(), take(), take()
-  local values = { take(), take(), take() }
-  call('SADD', key('handlers', serviceType), process)
-  if records[serviceType] == nil then records[serviceType] = isStart or not isSubscribed(serviceType) end
-  if records[serviceType] then
-    call('HSET', key('routes', source), field, route)
-    rows[source .. ' ' .. field] = true
-    call('SADD', key('queues'), queueName)
-    local meta = queueKey(queueName) .. 'meta'
-    call('HSET', meta, 'opts.maxLenEvents', ${keptQueueEvents})
-    -- BullMQ applies these limits to all workers. They must not stay on a separate queue that the type had before.
-    call('HDEL', queueKey(serviceType) .. 'meta', unpack(limits))
-    for index, limit in ipairs(limits) do
-      if values[index] ~= '' then call('HSET', meta, limit, values[index]) end
-    end
+return call('INCR', key('sequence'))
+`,
+});
+
+export const registerScript: Script = new Script({
+  purpose: 'Registers a process and the settings of some of the types that it handles. They have no effect yet.',
+  argv: 'process id, lifetime in ms, hash of the description, (service type, settings as JSON)...',
+  reply: '0 if the description has yet to be stored, else 1',
+  includes: [prelude, heartbeat],
+  lua: `
+local process = take()
+local isDescribed = registerProcess(process, take(), take())
+while position < #ARGV do
+  local serviceType, settings = take(), take()
+  call('HSET', key('handlers', serviceType), process, settings)
+  call('SADD', key('subscribed', serviceOf(serviceType)), serviceType)
+end
+return isDescribed
+`,
+});
+
+export const declareScript: Script = new Script({
+  purpose: 'Keeps events of declared types for services that have not started yet.',
+  argv: '(service type, type)...',
+  reply: 'nothing',
+  includes: [prelude, counters, subscribed],
+  lua: `
+while position < #ARGV do
+  local serviceType, type = take(), take()
+  if not isSubscribed(serviceType) then
+    subscribe(serviceType, { serviceType = serviceType, type = type })
+    touch(serviceType)
   end
 end
--- Removes triggers of earlier versions of a workflow.
-for _, row in ipairs(call('SMEMBERS', key('subscriptions'))) do
-  local source, field, serviceType = string.match(row, '^(%S+) ((%S+) triggered)$')
-  if records[serviceType] and not rows[row] then
-    call('HDEL', key('routes', source), field)
-    call('SREM', key('subscriptions'), row)
-  end
-end
-for row in pairs(rows) do call('SADD', key('subscriptions'), row) end
 call('INCR', key('revision'))
-return heartbeat()
+`,
+});
+
+export const enterScript: Script = new Script({
+  purpose: 'Makes a registered process a member of its service, which is to be settled anew.',
+  argv: 'service, process id, place in the order of starts',
+  reply: 'number of membership changes',
+  includes: [prelude],
+  lua: `
+local service, process, order = take(), take(), take()
+call('ZADD', key('members', service), order, process)
+return call('HINCRBY', key('settlement', service), 'changes', 1)
 `,
 });
 
 export const heartbeatScript: Script = new Script({
-  purpose: 'Extends the registration of a process.',
-  argv: 'process id, lifetime in ms, hash of the description',
-  reply: 'as joinScript; nothing if the process is not registered, or its registration has expired',
-  includes: [prelude, heartbeat],
+  purpose: 'Extends the registration of a process, and removes dead members of its service.',
+  argv: 'process id, lifetime in ms, hash of the description, service, 1 if the process consumes',
+  reply:
+    'nothing if the process is not registered; else 0 if the description has yet to be stored or 1, number of membership changes, the last one that is settled',
+  includes: [prelude, heartbeat, liveHandlers],
   lua: `
-return knownHash and heartbeat()
+local process, ttlMs, hash, service, isConsumer = take(), take(), take(), take(), take() == '1'
+local members = key('members', service)
+if not isLive(process) or isConsumer and not call('ZSCORE', members, process) then return nil end
+for _, member in ipairs(call('ZRANGE', members, 0, -1)) do
+  if not isLive(member) then
+    call('ZREM', members, member)
+    call('SREM', key('processes'), member)
+    call('HINCRBY', key('settlement', service), 'changes', 1)
+    call('INCR', key('revision'))
+  end
+end
+return { registerProcess(process, ttlMs, hash), changesOfMembers(service) }
 `,
 });
 
@@ -85,56 +114,16 @@ call('INCR', key('revision'))
 });
 
 export const leaveScript: Script = new Script({
-  purpose: 'Removes the registration of a process.',
-  argv: 'process id, service type...',
-  reply: 'nothing',
+  purpose: 'Removes the registration of a process. Its settings are forgotten by the next settlement.',
+  argv: 'process id, service',
+  reply: 'number of membership changes; nothing if the process was no member',
   includes: [prelude],
   lua: `
-local process = take()
+local process, service = take(), take()
 call('DEL', key('process', process))
 call('SREM', key('processes'), process)
-while position < #ARGV do call('SREM', key('handlers', take()), process) end
 call('INCR', key('revision'))
-`,
-});
-
-export const unparkScript: Script = new Script({
-  purpose: `Returns parked jobs of service types to their queues, at most ${maxUnparked} per call.`,
-  argv: 'service type...',
-  reply: 'the number of jobs',
-  includes: [prelude, queueMoves],
-  lua: `
-local moved = 0
-while position < #ARGV do
-  local parked = key('parked', take())
-  while moved < ${maxUnparked} do
-    local entry = call('RPOP', parked)
-    if not entry then break end
-    local queue, id = string.match(entry, '^(.*)\\n(.*)$')
-    call('LPUSH', queue .. 'wait', id)
-    wakeWorker(queue)
-    moved = moved + 1
-  end
-end
-return moved
-`,
-});
-
-export const filledQueuesScript: Script = new Script({
-  purpose: 'Lists the worker queues of a service that hold jobs.',
-  argv: 'service',
-  reply: 'the names of the queues',
-  includes: [prelude],
-  lua: `
-local service = take()
-local filled = {}
-for _, name in ipairs(call('SMEMBERS', key('queues'))) do
-  local queue = queueKey(name)
-  local isOfService = serviceOf(name) == service
-  if isOfService and call('EXISTS', queue .. 'wait', queue .. 'active', queue .. 'prioritized', queue .. 'delayed') > 0 then
-    filled[#filled + 1] = name
-  end
-end
-return filled
+if call('ZREM', key('members', service), process) == 0 then return nil end
+return call('HINCRBY', key('settlement', service), 'changes', 1)
 `,
 });

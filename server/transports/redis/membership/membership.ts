@@ -1,19 +1,23 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Logger } from '../../logger.js';
-import type { Subscription } from '../../transport.js';
+import type { ConsumeOptions } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { serviceTypeOf, sharedQueue } from '../names.js';
+import { maxTypesPerScript } from '../scripts/limits.js';
 import { readArray, readNumber, readString } from '../scripts/reply.js';
-import type { ScriptArgument } from '../scripts/script.js';
+import type { Script, ScriptArgument } from '../scripts/script.js';
 import {
+  declareScript,
   describeScript,
-  filledQueuesScript,
+  enterScript,
   heartbeatScript,
-  joinScript,
   leaveScript,
-  unparkScript,
+  registerScript,
+  startOrderScript,
 } from './membership-scripts.js';
-import { subscriptionTable } from './subscription-table.js';
+import { readServedQueues, type ServedQueue } from './served-queue.js';
+import { announceSettlementScript, servedQueuesScript, settleScript } from './settlement.js';
+import { typeSettings } from './type-settings.js';
 
 const heartbeatIntervalMs = 5_000;
 // A process may miss three heartbeats.
@@ -25,50 +29,66 @@ export interface MembershipParts {
   readonly logger: Logger;
 }
 
-/** Registration of this process on Redis: its subscriptions, its description and its heartbeat. */
+/**
+ * Registration of this process on Redis: its subscriptions, its description and its heartbeat. Whenever a process of
+ * the service joins, leaves or is found dead, one of its processes settles the service.
+ */
 export class Membership {
   readonly #parts: MembershipParts;
-  readonly #subscriptions: readonly Subscription[];
-  readonly #describe: () => string;
+  readonly #options: Pick<ConsumeOptions, 'subscriptions' | 'declared' | 'describe'>;
+  readonly #service: string;
   readonly #id = randomUUID();
+  #startOrder: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #heartbeat: Promise<void> | undefined;
+  #onHeartbeat = (): void => {};
 
-  /** @param describe returns the current description of this process */
-  constructor(parts: MembershipParts, subscriptions: readonly Subscription[], describe: () => string) {
+  constructor(parts: MembershipParts, options: Pick<ConsumeOptions, 'subscriptions' | 'declared' | 'describe'>) {
     this.#parts = parts;
-    this.#subscriptions = subscriptions;
-    this.#describe = describe;
+    this.#options = options;
+    this.#service = sharedQueue(parts.service);
   }
 
   /**
-   * Registers the process. From now on events of its subscriptions are queued for the service, with or without a
-   * running process.
-   *
-   * @returns the queues of the service that hold jobs, some perhaps of subscriptions that it no longer has
+   * Registers the process. From now on events of its subscriptions are kept for the service, with or without a running
+   * process.
    */
-  async join(): Promise<readonly string[]> {
-    await this.#register({ isStart: true });
+  async join(): Promise<void> {
+    this.#startOrder = readNumber(await this.#run(startOrderScript, []));
+    await this.#register();
     this.#timer = setInterval(() => {
       this.#heartbeat ??= this.#keepAlive();
     }, heartbeatIntervalMs);
-    const service = sharedQueue(this.#parts.service);
-    return readArray(await this.#parts.commands.runScript(filledQueuesScript, [service])).map(readString);
+  }
+
+  /** @param listener called after each heartbeat */
+  onHeartbeat(listener: () => void): void {
+    this.#onHeartbeat = listener;
+  }
+
+  /** Returns the worker queues that this process has to serve by now. */
+  async servedQueues(): Promise<readonly ServedQueue[]> {
+    return readServedQueues(await this.#run(servedQueuesScript, [this.#service, this.#id]));
   }
 
   async leave(): Promise<void> {
     clearInterval(this.#timer);
+    this.#onHeartbeat = () => {};
     // A heartbeat in flight could register the process again after it has left.
     await this.#heartbeat;
-    await this.#parts.commands.runScript(leaveScript, [this.#id, ...this.#serviceTypes()]).catch((error: unknown) => {
+    try {
+      const change = await this.#run(leaveScript, [this.#id, this.#service]);
+      if (change !== null) await this.#settle(String(readNumber(change)));
+    } catch (error) {
       const seconds = lifetimeMs / 1_000;
       this.#parts.logger.warn({ err: error }, `could not deregister this process; it expires within ${seconds} s`);
-    });
+    }
   }
 
   async #keepAlive(): Promise<void> {
     try {
-      await this.#register({ isStart: false });
+      await this.#beat();
+      this.#onHeartbeat();
     } catch (error) {
       this.#parts.logger.debug({ err: error }, 'heartbeat failed; the next one follows');
     } finally {
@@ -76,24 +96,67 @@ export class Membership {
     }
   }
 
-  async #register({ isStart }: { isStart: boolean }): Promise<void> {
-    const { commands } = this.#parts;
-    const description = this.#describe();
-    const hash = createHash('sha1').update(description).digest('hex');
-    const head = [this.#id, lifetimeMs, hash];
+  async #beat(): Promise<void> {
+    const { description, head } = this.#description();
+    const reply = await this.#run(heartbeatScript, [...head, this.#service, this.#isConsumer ? '1' : '']);
     // If the registration has expired, the service may have been retired since: it subscribes again.
-    const isDescribed = (await commands.runScript(heartbeatScript, head)) ?? (await this.#join(head, isStart));
-    if (isDescribed === 0) await commands.runScript(describeScript, [hash, description, lifetimeMs]);
-    // Other processes park jobs of this one's types while its registration has expired.
-    while (readNumber(await commands.runScript(unparkScript, this.#serviceTypes())) > 0);
+    if (reply === null) return this.#register();
+    const [isDescribed, changes, settled] = readArray(reply);
+    if (isDescribed === 0) await this.#describe(description);
+    // Also if the process that began the settlement has died.
+    if (changes !== settled) await this.#settle(readString(changes));
   }
 
-  #join(head: readonly ScriptArgument[], isStart: boolean): Promise<unknown> {
-    const table = subscriptionTable(this.#parts.service, this.#subscriptions);
-    return this.#parts.commands.runScript(joinScript, [...head, isStart ? '1' : '', ...table]);
+  async #register(): Promise<void> {
+    const { subscriptions, declared = [] } = this.#options;
+    const { description, head } = this.#description();
+    const rows = subscriptions.map((subscription) => {
+      const { serviceType, json } = typeSettings(this.#parts.service, subscription);
+      return [serviceType, json];
+    });
+    for (const portion of portions(rows)) {
+      if ((await this.#run(registerScript, [...head, ...portion])) === 0) await this.#describe(description);
+    }
+    const kept = declared.flatMap(({ type, subscribers }) =>
+      subscribers.map((service) => [serviceTypeOf(service, type), type]),
+    );
+    if (kept.length > 0) for (const portion of portions(kept)) await this.#run(declareScript, portion);
+    if (!this.#isConsumer) return;
+    const entry = [this.#service, this.#id, this.#startOrder ?? 0];
+    await this.#settle(String(readNumber(await this.#run(enterScript, entry))));
   }
 
-  #serviceTypes(): string[] {
-    return this.#subscriptions.map(({ type }) => serviceTypeOf(this.#parts.service, type));
+  async #settle(change: string): Promise<void> {
+    let cursor = '0';
+    do cursor = readString(await this.#run(settleScript, [this.#service, cursor]));
+    while (cursor !== '0');
+    await this.#run(announceSettlementScript, [this.#service, change]);
   }
+
+  get #isConsumer(): boolean {
+    return this.#options.subscriptions.length > 0;
+  }
+
+  #description(): { readonly description: string; readonly head: readonly ScriptArgument[] } {
+    const description = this.#options.describe?.() ?? '{}';
+    const hash = createHash('sha1').update(description).digest('hex');
+    return { description, head: [this.#id, lifetimeMs, hash] };
+  }
+
+  async #describe(description: string): Promise<void> {
+    const hash = createHash('sha1').update(description).digest('hex');
+    await this.#run(describeScript, [hash, description, lifetimeMs]);
+  }
+
+  #run(script: Script, args: readonly ScriptArgument[]): Promise<unknown> {
+    return this.#parts.commands.runScript(script, args);
+  }
+}
+
+/** Returns the arguments of one script each: one list at least. */
+function portions(rows: readonly (readonly string[])[]): string[][] {
+  const count = Math.max(1, Math.ceil(rows.length / maxTypesPerScript));
+  return Array.from({ length: count }, (_, index) =>
+    rows.slice(index * maxTypesPerScript, (index + 1) * maxTypesPerScript).flat(),
+  );
 }

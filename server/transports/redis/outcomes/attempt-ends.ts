@@ -1,11 +1,13 @@
 import { keptFailures, keptRuns } from '../../limits.js';
 import { acceptance } from '../publishing/acceptance.js';
+import { dedupe } from '../publishing/dedupe.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { leases } from '../scripts/queue-moves.js';
 
 /**
  * Ends of attempts: `takeOutcome()` reads what `outcomeArguments` writes, `endAttempt(...)` records an outcome with its
- * follow-ups, `endJob(...)` only ends the event, `announceEnd(...)` wakes those who wait for the end of a run.
+ * follow-ups, `withdraw(...)` takes the job from where it stands, `endJob(...)` only ends the event, `announceEnd(...)`
+ * wakes those who wait for the end of a run.
  */
 export const attemptEnds: LuaFragment = new LuaFragment(
   `
@@ -38,9 +40,8 @@ local function announceEnd(serviceType, id, reason)
 end
 
 local function endJob(queue, id, serviceType, keepsRuns, outcome)
+  endDedupe(queue .. id)
   call('DEL', queue .. id)
-  call('ZREM', queue .. 'delayed', id)
-  call('ZREM', queue .. 'prioritized', id)
   local changed = changesOf(serviceType)
   changed[outcome.status] = changed[outcome.status] + 1
   if outcome.status == 'failed' then
@@ -51,8 +52,16 @@ local function endJob(queue, id, serviceType, keepsRuns, outcome)
   if keepsRuns then endRun(serviceType, id, outcome) end
 end
 
+-- Ends the lease of a job, or takes it out of the place where it waits.
+local function withdraw(queue, id, serviceType)
+  if endLease(queue, id) + call('LREM', queue .. 'wait', 1, id) > 0 then
+    countReturned(serviceType)
+  else
+    leaveGate(serviceType, id)
+  end
+end
+
 local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
-  endLease(queue, id)
   local changed = changesOf(serviceType)
   changed.buckets[outcome.bucket] = (changed.buckets[outcome.bucket] or 0) + 1
   changed.longest = math.max(changed.longest, outcome.durationMs)
@@ -61,14 +70,12 @@ local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
     call('HINCRBY', queue .. id, 'atm', 1)
     clearCrashes(queue, id)
     if keepsRuns then call('HINCRBY', key('run', serviceType, id), 'attempt', 1) end
-    enqueueLater(queue, id, outcome.delayMs)
+    enterLater(serviceType, id, outcome.delayMs)
   else
     endJob(queue, id, serviceType, keepsRuns, outcome)
     for _, envelope in ipairs(outcome.followUps) do accept(envelope) end
   end
-  -- A worker that found the queue at its concurrency limit waits for this slot.
-  if call('HEXISTS', queue .. 'meta', 'concurrency') == 1 then wakeWorker(queue) end
 end
 `,
-  [acceptance, leases],
+  [acceptance, dedupe, leases],
 );

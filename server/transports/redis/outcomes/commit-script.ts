@@ -20,6 +20,8 @@ for index = 1, takeNumber() do
   local result = leaseOf(queue, id, token)
   if result == 'ok' then
     if outcome.status == 'failed' then addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters) end
+    endLease(queue, id)
+    countReturned(serviceType)
     endAttempt(queue, id, serviceType, keepsRuns, outcome)
     queues[queue] = true
     if keepsRuns and outcome.status ~= 'retry' then announceEnd(serviceType, id, nil) end
@@ -27,6 +29,7 @@ for index = 1, takeNumber() do
   results[index] = result
 end
 for queue in pairs(queues) do call('XTRIM', queue .. 'events', 'MAXLEN', '~', ${keptQueueEvents}) end
+arrangeTypes()
 writeChanges()
 return results
 `,

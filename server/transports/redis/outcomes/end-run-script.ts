@@ -15,10 +15,10 @@ local queue, status, attempt = unpack(call('HMGET', key('run', serviceType, id),
 if not queue then return 'fenced' end
 if status then return 'already' end
 outcome.attempt = tonumber(attempt)
-call('LREM', queue .. 'wait', 1, id)
-call('LREM', key('parked', serviceType), 1, queue .. '\\n' .. id)
+withdraw(queue, id, serviceType)
 endAttempt(queue, id, serviceType, true, outcome)
 announceEnd(serviceType, id, reason)
+arrangeTypes()
 writeChanges()
 return 'ok'
 `,

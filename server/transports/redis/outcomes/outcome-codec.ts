@@ -3,12 +3,15 @@ import { durationBucket } from '../../duration-sketch.js';
 import type { Outcome } from '../../transport.js';
 import { envelopeArguments } from '../publishing/envelope-codec.js';
 import type { ScriptArgument } from '../scripts/script.js';
+import { suspensionUnsupported } from '../suspension-unsupported.js';
 
 /** Returns an outcome as the arguments that `takeOutcome` reads. */
 export function outcomeArguments(outcome: Outcome, attempt: number, sender: string): ScriptArgument[] {
   const { status, durationMs } = outcome;
   const head = [status, attempt, durationBucket(durationMs), durationMs];
   if (outcome.status === 'retry') return [...head, outcome.delayMs];
+  if (outcome.status === 'released') return ['retry', ...head.slice(1), outcome.delayMs];
+  if (outcome.status === 'suspended') throw suspensionUnsupported();
   const value = outcome.status === 'completed' ? (outcome.result ?? '') : JSON.stringify(outcome.error);
   const { followUps } = outcome;
   return [...head, value, followUps.length, ...followUps.flatMap((envelope) => envelopeArguments(envelope, sender))];

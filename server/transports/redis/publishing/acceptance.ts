@@ -1,10 +1,13 @@
+import { gates } from '../gate/gates.js';
 import { counters } from '../scripts/counters.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
-import { queueMoves } from '../scripts/queue-moves.js';
+
+// Events of one priority stand in order of acceptance: the sum of both is exact up to 2^53.
+const orderSpan = 2 ** 44;
 
 /**
- * Acceptance of events: `takeEnvelope()` reads what `envelopeArguments` writes, `accept(envelope)` queues it for every
- * service that subscribes to its type, `queueJob(route, envelope, id, depth)` for one of them.
+ * Acceptance of events: `takeEnvelope()` reads what `envelopeArguments` writes, `accept(envelope)` passes it to the
+ * gate of every service that subscribes to its type, `queueJob(route, envelope, id, depth)` to one of them.
  */
 export const acceptance: LuaFragment = new LuaFragment(
   `
@@ -26,17 +29,24 @@ local function takeEnvelope()
 end
 
 local function queueJob(route, envelope, id, depth)
-  local queue = queueKey(route.queue)
+  local serviceType = route.serviceType
+  local queue = queueKey(stateOf(serviceType).queue)
   local data = envelope.head .. ',"depth":' .. depth .. ',"replays":' .. (envelope.replays or 0) .. '}'
+  local sequence = call('INCR', key('sequence'))
+  local order = envelope.priority * ${orderSpan} + sequence
   call('HSET', queue .. id, 'name', route.type, 'data', data, 'opts', '{}', 'timestamp', now,
-    'delay', envelope.delayMs, 'priority', envelope.priority, 'serviceType', route.serviceType)
-  local changed = changesOf(route.serviceType)
+    'priority', envelope.priority, 'serviceType', serviceType, 'order', string.format('%.0f', order))
+  if envelope.dedupe and not route.idSuffix then
+    call('HSET', queue .. id, 'dedupe', envelope.dedupe)
+    call('HINCRBY', envelope.dedupe, 'pending', 1)
+  end
+  local changed = changesOf(serviceType)
   changed.received = changed.received + 1
   if route.keepsRuns then
-    call('HSET', key('run', route.serviceType, id), 'data', data, 'acceptedAt', now, 'attempt', 1, 'queue', queue)
-    call('ZADD', key('runs', route.serviceType), call('INCR', key('sequence')), id)
+    call('HSET', key('run', serviceType, id), 'data', data, 'acceptedAt', now, 'attempt', 1, 'queue', queue)
+    call('ZADD', key('runs', serviceType), sequence, id)
   end
-  if envelope.delayMs > 0 then enqueueLater(queue, id, envelope.delayMs) else enqueue(queue, id, envelope.priority) end
+  if envelope.delayMs > 0 then enterLater(serviceType, id, envelope.delayMs) else enterGate(serviceType, id, order) end
 end
 
 local function accept(envelope)
@@ -49,11 +59,12 @@ local function accept(envelope)
       queueJob(route, envelope, envelope.id, envelope.depth)
     end
   end
-  if isHandled then return end
+  if isHandled then return true end
   local changed = changesOf(envelope.sender)
   changed.received = changed.received + 1
   changed.completed = changed.completed + 1
+  return #routesOf(envelope.type) > 0
 end
 `,
-  [counters, queueMoves],
+  [counters, gates],
 );

@@ -31,5 +31,6 @@ export function publishBatch(commands: CommandClient, service: string): PublishB
 }
 
 function receipt(id: string, earlierId: string): Receipt {
+  if (earlierId === '-') return { id, deduplicated: false, unsubscribed: true };
   return earlierId === '' ? { id, deduplicated: false } : { id: eventIdOf(earlierId), deduplicated: true };
 }

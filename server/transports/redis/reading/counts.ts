@@ -60,6 +60,9 @@ function readServiceType(text: string): { readonly service: string; readonly cou
     service: serviceOf(readString(serviceType)),
     counts: {
       active: readNumber(active),
+      suspended: 0,
+      cancelled: 0,
+      delayed: 0,
       received: readNumber(received),
       completed: readNumber(completed),
       failed: readNumber(failed),

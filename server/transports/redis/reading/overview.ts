@@ -31,5 +31,6 @@ export async function readOverview(
     registered: query.read(registered),
     counts: readCounts(typeCounts),
     runs: readRuns(latestRuns, runLimit),
+    schedules: [],
   };
 }

@@ -68,6 +68,7 @@ export function readRun(reply: unknown): RunRecord {
     attempt: readNumber(attempt),
     status,
     checkpoints: readCheckpoints(readHash(checkpoints)),
+    waits: [],
     endedAt: readOptional(endedAt, readNumber),
     // Redis stores '' for a run that completed without a result.
     result: status === 'completed' && value !== '' ? value : undefined,

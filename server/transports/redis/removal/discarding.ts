@@ -10,7 +10,7 @@ export const discarding: LuaFragment = new LuaFragment(
   `
 local function discard(queue, id)
   local serviceType, attempts = unpack(call('HMGET', queue .. id, 'serviceType', 'atm'))
-  endLease(queue, id)
+  withdraw(queue, id, serviceType)
   local keepsRuns = call('EXISTS', key('run', serviceType, id)) == 1
   local outcome = { status = 'failed', attempt = (attempts or 0) + 1, value = [=[${JSON.stringify(failure)}]=] }
   endJob(queue, id, serviceType, keepsRuns, outcome)

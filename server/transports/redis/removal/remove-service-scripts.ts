@@ -1,4 +1,5 @@
 import { deadLetters } from '../dead-letters/dead-letter-fragments.js';
+import { typeStates } from '../gate/type-states.js';
 import { liveHandlers, subscribed } from '../membership/subscription-fragments.js';
 import { counters } from '../scripts/counters.js';
 import { maxDiscarded } from '../scripts/limits.js';
@@ -21,21 +22,11 @@ while position < #ARGV do
   only[take()] = true
 end
 
-local rows, found, services = {}, {}, {}
-for _, row in ipairs(call('SMEMBERS', key('subscriptions'))) do
-  local source, field, serviceType = string.match(row, '^(%S+) ((%S+).*)$')
-  local owner = serviceOf(serviceType)
-  services[owner] = true
-  if owner == service and (not only or only[serviceType]) then
-    rows[#rows + 1] = { source, field }
-    found[serviceType] = true
-  end
+local found = {}
+for _, serviceType in ipairs(call('SMEMBERS', key('subscribed', service))) do
+  if not only or only[serviceType] then found[serviceType] = true end
 end
-if next(found) == nil then
-  local reply = { 'none' }
-  for name in pairs(services) do reply[#reply + 1] = name end
-  return reply
-end
+if next(found) == nil then return { 'none', unpack(call('SMEMBERS', key('services'))) } end
 
 local serviceTypes, pending, deadLetters = {}, 0, 0
 for serviceType in pairs(found) do
@@ -47,7 +38,12 @@ for serviceType in pairs(found) do
 end
 if pending + deadLetters > 0 and not mayDiscard then return { 'pending', pending, deadLetters } end
 
-for _, row in ipairs(rows) do call('HDEL', key('routes', row[1]), row[2]) end
+for serviceType in pairs(found) do
+  call('HDEL', key('routes', typeOf(serviceType)), serviceType)
+  local trigger = call('HGET', key('dispatch', serviceType), 'trigger')
+  if trigger then call('HDEL', key('routes', trigger), serviceType .. ' triggered') end
+  call('HDEL', key('dispatch', serviceType), 'settings', 'trigger')
+end
 local queues = {}
 for _, name in ipairs(call('SMEMBERS', key('queues'))) do
   if serviceOf(name) == service then queues[#queues + 1] = name end
@@ -57,49 +53,45 @@ return { 'done', queues, serviceTypes, pending, deadLetters }
 });
 
 export const clearQueueScript: Script = new Script({
-  purpose: `Discards jobs of retired service types from one set or list of a queue, at most ${maxDiscarded} per call.`,
-  argv: 'queue name, set or list, cursor',
-  reply: 'the next cursor as a string, "0" at the end',
+  purpose: `Discards jobs of retired service types from one list of a queue, at most ${maxDiscarded} per call.`,
+  argv: 'queue name, list, position',
+  reply: 'the next position, 0 at the end',
   includes: [prelude, counters, subscribed, discarding],
   lua: `
-local queue, set, cursor = queueKey(take()), take(), take()
+local queue, list, from = queueKey(take()), take(), takeNumber()
 local portion = ${maxDiscarded}
-local ids, isList = {}, set == 'wait' or set == 'active'
-if isList then
-  ids = call('LRANGE', queue .. set, cursor, cursor + portion - 1)
-else
-  local scanned = call('ZSCAN', queue .. set, cursor, 'COUNT', portion)
-  cursor = scanned[1]
-  for index = 1, #scanned[2], 2 do ids[#ids + 1] = scanned[2][index] end
-end
+local ids = call('LRANGE', queue .. list, from, from + portion - 1)
 local discarded = 0
 for _, id in ipairs(ids) do
   local serviceType = call('HGET', queue .. id, 'serviceType')
   if serviceType and not isSubscribed(serviceType) then
     discard(queue, id)
-    if set == 'wait' then call('LREM', queue .. set, 1, id) end
     discarded = discarded + 1
   end
 end
-if isList then cursor = #ids == portion and cursor + portion - discarded or 0 end
+arrangeTypes()
 writeChanges()
-return tostring(cursor)
+return #ids == portion and from + portion - discarded or 0
 `,
 });
 
-export const clearParkedScript: Script = new Script({
-  purpose: `Discards parked jobs of a retired service type, at most ${maxDiscarded} per call.`,
+export const clearGateScript: Script = new Script({
+  purpose: `Discards waiting and delayed events of a retired service type, at most ${maxDiscarded} per call.`,
   argv: 'service type',
-  reply: 'the number of discarded jobs',
+  reply: 'the number of discarded events',
   includes: [prelude, counters, subscribed, discarding],
   lua: `
 local serviceType = take()
 if isSubscribed(serviceType) then return 0 end
-local entries = call('LPOP', key('parked', serviceType), ${maxDiscarded})
-if not entries then return 0 end
-for _, entry in ipairs(entries) do discard(string.match(entry, '^(.*)\\n(.*)$')) end
+local ids = call('ZRANGE', key('gate', serviceType), 0, ${maxDiscarded - 1})
+if #ids == 0 then ids = call('ZRANGE', key('delayed', serviceType), 0, ${maxDiscarded - 1}) end
+for _, id in ipairs(ids) do
+  local queue = jobQueue(serviceType, id)
+  if queue then discard(queue, id) else leaveGate(serviceType, id) end
+end
+arrangeTypes()
 writeChanges()
-return #entries
+return #ids
 `,
 });
 
@@ -122,36 +114,34 @@ export const forgetScript: Script = new Script({
     'Deletes what is left of retired service types, and their queues if those are empty. The queue that the types of a service share is deleted with the last of them.',
   argv: 'service, service type...',
   reply: 'nothing',
-  includes: [prelude, subscribed],
+  includes: [prelude, subscribed, typeStates],
   lua: `
 local service = take()
 local function forgetQueue(name)
   local queue = queueKey(name)
-  if call('EXISTS', queue .. 'wait', queue .. 'active', queue .. 'prioritized', queue .. 'delayed') > 0 then return end
+  if call('EXISTS', queue .. 'wait', queue .. 'active') > 0 then return end
   call('SREM', key('queues'), name)
-  for _, part in ipairs({ 'meta', 'pc', 'events', 'marker', 'stalled', 'stalled-check', 'limiter' }) do
-    call('DEL', queue .. part)
-  end
+  for _, part in ipairs({ 'meta', 'events', 'marker', 'stalled', 'stalled-check' }) do call('DEL', queue .. part) end
+  call('DEL', key('turn', name))
 end
 
-local forgotten, isSharedQueueInUse = {}, false
 while position < #ARGV do
   local serviceType = take()
   if not isSubscribed(serviceType) then
-    forgotten[serviceType] = true
-    call('DEL', key('handlers', serviceType))
+    local queue = stateOf(serviceType).queue
+    if queue == service then call('HINCRBY', key('settlement', service), 'shared', -1) end
+    call('ZREM', key('turns', queue), serviceType)
+    call('ZREM', key('due', queue), serviceType)
+    call('SREM', key('subscribed', service), serviceType)
+    call('DEL', key('handlers', serviceType), key('dispatch', serviceType), key('starts', serviceType))
     forgetQueue(serviceType)
   end
 end
-for _, row in ipairs(call('SMEMBERS', key('subscriptions'))) do
-  local serviceType = string.match(row, '^%S+ (%S+)')
-  if forgotten[serviceType] then
-    call('SREM', key('subscriptions'), row)
-  elseif serviceOf(serviceType) == service then
-    isSharedQueueInUse = true
-  end
+if call('EXISTS', key('subscribed', service)) == 0 then
+  forgetQueue(service)
+  call('SREM', key('services'), service)
+  call('DEL', key('members', service), key('settlement', service))
 end
-if not isSharedQueueInUse then forgetQueue(service) end
 call('INCR', key('revision'))
 `,
 });

@@ -8,7 +8,7 @@ import { readArray, readNumber, readString, unexpected } from '../scripts/reply.
 import type { Script } from '../scripts/script.js';
 import {
   clearDeadLettersScript,
-  clearParkedScript,
+  clearGateScript,
   clearQueueScript,
   forgetScript,
   unsubscribeScript,
@@ -42,7 +42,7 @@ interface Unsubscribed {
   readonly discarded: RetireResult;
 }
 
-const queueParts = ['delayed', 'prioritized', 'wait', 'active'];
+const queueLists = ['wait', 'active'];
 
 /**
  * Ends subscriptions of a service and clears what they leave behind. If a call is interrupted, the next one completes
@@ -57,10 +57,10 @@ export async function removeService(
 ): Promise<RetireResult> {
   const { queues, serviceTypes, discarded } = await unsubscribe(commands, service, options);
   for (const queue of queues) {
-    for (const part of queueParts) await clearQueue(commands, queue, part);
+    for (const list of queueLists) await clearQueue(commands, queue, list);
   }
   for (const serviceType of serviceTypes) {
-    await clear(commands, clearParkedScript, serviceType);
+    await clear(commands, clearGateScript, serviceType);
     await clear(commands, clearDeadLettersScript, serviceType);
   }
   await commands.runScript(forgetScript, [encodeURIComponent(service), ...serviceTypes]);
@@ -95,10 +95,10 @@ async function unsubscribe(
   };
 }
 
-async function clearQueue(commands: CommandClient, queue: string, part: string): Promise<void> {
-  let cursor = '0';
-  do cursor = readString(await commands.runScript(clearQueueScript, [queue, part, cursor]));
-  while (cursor !== '0');
+async function clearQueue(commands: CommandClient, queue: string, list: string): Promise<void> {
+  let position = 0;
+  do position = readNumber(await commands.runScript(clearQueueScript, [queue, list, position]));
+  while (position > 0);
 }
 
 async function clear(commands: CommandClient, script: Script, serviceType: string): Promise<void> {

@@ -5,11 +5,22 @@ import { LuaFragment } from './lua-fragment.js';
  * percent-encoded; names and ids are percent-encoded too.
  *
  * - `queue:<name>:*` keys of a worker queue, as BullMQ 6 writes them, its jobs included; `name` is a service, or a
- *   service type that has limits
+ *   service type with a queue of its own
  * - `queues` set of the names of all worker queues
- * - `routes:<type>` hash of the routes of a type's events: the queues that receive an accepted event
- * - `subscriptions` set of `type field` for each field of each `routes` hash
- * - `handlers:<serviceType>` set of the ids of processes that handle a service type
+ * - `turns:<name>`, `due:<name>` sorted sets of the service types of a worker queue: those with an event that may
+ *   start, by turn, and those with a delay that ends or a rate that opens, by time
+ * - `turn:<name>` last turn that a worker queue gave
+ * - `dispatch:<serviceType>` hash with the settings in effect, the worker queue and the state of a service type
+ * - `gate:<serviceType>`, `delayed:<serviceType>` sorted sets of the ids of waiting jobs, by priority and acceptance,
+ *   and of delayed ones, by due time
+ * - `starts:<serviceType>` list of the times of the last starts of a type with a rate, newest first
+ * - `routes:<type>` hash of the routes of a type's events: the service types that receive an accepted event
+ * - `handlers:<serviceType>` hash of the settings of each process that handles a service type, by process id
+ * - `services`, `subscribed:<service>` sets of the services with subscriptions, and of the service types of one
+ * - `members:<service>` sorted set of the ids of the consuming processes of a service, in the order of their start
+ * - `settlement:<service>` hash: number of membership changes, the last one that is settled, and the number of service
+ *   types on the queue that the service shares
+ * - `settled` channel that announces the services with new settlements
  * - `processes`, `process:<id>` set of process ids; hash value of a process's description, which expires without heartbeats
  * - `description:<hash>` description that all processes with this hash share
  * - `service-types:<type>` set of the service types for which something of a type was counted
@@ -20,8 +31,8 @@ import { LuaFragment } from './lua-fragment.js';
  * - `dead-letters:<serviceType>` sorted set of event ids in order of failure
  * - `dead-letter:<service>:<id>`, `dead-letter:<service>:<id>:checkpoints` the job of a failed event, and its
  *   checkpoints
- * - `parked:<serviceType>` list of `queue key\nid` of jobs that no process handles
- * - `dedupe:<type>:<dedupeId>` id of the event that was accepted
+ * - `dedupe:<type>:<dedupeId>` hash: id of the event that was accepted, end of the window, number of services in which
+ *   the event is pending
  * - `executed:<token>` reply of a script that must not run twice
  * - `sequence`, `revision` counters: order of acceptance, number of changes
  * - `run-ends` channel that announces ends of runs
@@ -30,9 +41,20 @@ import { LuaFragment } from './lua-fragment.js';
 export const keyKinds = [
   'queue',
   'queues',
+  'turns',
+  'due',
+  'turn',
+  'dispatch',
+  'gate',
+  'delayed',
+  'starts',
   'routes',
-  'subscriptions',
   'handlers',
+  'services',
+  'subscribed',
+  'members',
+  'settlement',
+  'settled',
   'processes',
   'process',
   'description',
@@ -45,7 +67,6 @@ export const keyKinds = [
   'ended',
   'dead-letters',
   'dead-letter',
-  'parked',
   'dedupe',
   'executed',
   'sequence',

@@ -6,5 +6,7 @@ export const maxBatch = 250;
 export const maxDiscarded = 500;
 /** Maximum number of dead letters that one commit evicts; more are left only if the limit was lowered. */
 export const maxEvictedDeadLetters = 100;
-/** Maximum number of parked jobs that one call of a script returns to their queues. */
-export const maxUnparked = 1_000;
+/** Maximum number of delayed events that one fetch of a job moves into their gates. */
+export const maxDuePerFetch = 100;
+/** Maximum number of service types that one script registers or settles. */
+export const maxTypesPerScript = 250;

@@ -3,32 +3,22 @@ import { prelude } from './prelude.js';
 
 /**
  * Moves of a job between the sets and lists of its worker queue, which are laid out as BullMQ 6 expects them. `queue`
- * is the prefix of the queue's keys.
+ * is the prefix of the queue's keys. `endLease(queue, id)` returns 1 if the job was leased.
  */
 export const queueMoves: LuaFragment = new LuaFragment(
   `
+local woken = {}
 local function wakeWorker(queue)
+  if woken[queue] then return end
+  woken[queue] = true
   call('ZADD', queue .. 'marker', 0, '0')
-end
-
-local function enqueue(queue, id, priority)
-  local order = call('INCR', queue .. 'pc')
-  call('ZADD', queue .. 'prioritized', priority * 4294967296 + order % 4294967296, id)
-  wakeWorker(queue)
-end
-
-local function enqueueLater(queue, id, delayMs)
-  local order = call('INCR', queue .. 'pc')
-  call('ZADD', queue .. 'delayed', (now + math.ceil(delayMs)) * 4096 + order % 4096, id)
-  local first = call('ZRANGE', queue .. 'delayed', 0, 0, 'WITHSCORES')
-  call('ZADD', queue .. 'marker', math.floor(first[2] / 4096), '1')
 end
 
 -- The DEL comes first: Redis lets a script that has freed memory continue when memory is used up.
 local function endLease(queue, id)
   call('DEL', queue .. id .. ':lock')
   call('SREM', queue .. 'stalled', id)
-  call('LREM', queue .. 'active', -1, id)
+  return call('LREM', queue .. 'active', -1, id)
 end
 `,
   [prelude],
