@@ -11,7 +11,7 @@ export function createChat(hub: Hub, provider: ModelProvider): (visitor: string,
     memory: new ConversationMemory({ transport: hub.transport, maxMessages: 40, ttlSeconds: 7 * 86_400 }),
   });
   return async (visitor, text) => {
-    const { output, error } = await agent.run(text, { requestId: visitor });
+    const { output, error } = await agent.run(text, { conversationId: visitor });
     if (error !== undefined) throw error;
     return output;
   };

@@ -1,5 +1,5 @@
 import { createHub, type Hub } from 'hubline';
-import { type Agent, type AgentRunResult, createAgent, createPipeline, type ModelProvider } from 'hubline/agents';
+import { type Agent, type AgentHandlerResult, createAgent, createPipeline, type ModelProvider } from 'hubline/agents';
 
 /** Creates a hub on which three agents answer each ticket in sequence. */
 export function createTicketHub(provider: ModelProvider, onAnswer: (answer: string) => void): Hub {
@@ -7,7 +7,7 @@ export function createTicketHub(provider: ModelProvider, onAnswer: (answer: stri
     createAgent({ name, systemPrompt, provider, model: { model: 'gpt-4o-mini' }, tokenBudget: 20_000 });
   const hub = createHub({ service: 'support' });
   hub.event<{ input: string }>({ type: 'ticket.opened' });
-  hub.event<AgentRunResult>({ type: 'ticket.answered', handler: ({ payload }) => onAnswer(payload.output) });
+  hub.event<AgentHandlerResult>({ type: 'ticket.answered', handler: ({ payload }) => onAnswer(payload.output) });
   hub.workflow(
     createPipeline({
       name: 'answer-ticket',

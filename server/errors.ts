@@ -72,8 +72,8 @@ export class HubError extends Error {
 /** An option has the wrong type or range. Thrown by the call that receives the option. */
 export class InvalidOptionError extends HubError {
   constructor(option: string, expected: string, got: unknown) {
-    const publicMessage = `${option} must be ${expected}`;
-    super('ERR_INVALID_OPTION', `${publicMessage}, got ${describe(got)}`, { publicMessage });
+    const message = `${option} must be ${expected}, got`;
+    super('ERR_INVALID_OPTION', `${message} ${describe(got)}`, { publicMessage: `${message} ${describeType(got)}` });
   }
 }
 
@@ -140,6 +140,11 @@ export function describe(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array';
   if (typeof value === 'object' && value !== null) return 'an object';
   return String(value);
+}
+
+/** Describes a value without showing it. */
+function describeType(value: unknown): string {
+  return ['string', 'number', 'bigint', 'symbol'].includes(typeof value) ? `a ${typeof value}` : describe(value);
 }
 
 /** Formats a name for an error message: quoted, escaped, cut to 80 characters. */

@@ -71,7 +71,7 @@ describe('publicErrorInfo', () => {
     ],
     ['AWS', Object.assign(new Error(secret), { $metadata: { httpStatusCode: 403 } }), 'status 403 (message withheld)'],
     ['pg', Object.assign(new Error(secret), { severity: 'ERROR', code: '23505' }), '23505 (message withheld)'],
-    ['an option', new InvalidOptionError('requestId', 'a string', secret), 'requestId must be a string'],
+    ['an option', new InvalidOptionError('requestId', 'a string', secret), 'requestId must be a string, got a string'],
     [
       'a payload',
       new PayloadNotJsonError(`payload["${secret}"].total`, 'the bigint 10n'),

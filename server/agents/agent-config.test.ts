@@ -22,6 +22,10 @@ describe('createAgent refuses', () => {
     ['model.model of agent "a" must be a non-empty string', { model: { model: '' } }],
     ['model.maxTokens of agent "a" must be a whole number, 1 or more, got 0', { model: { model: 'm', maxTokens: 0 } }],
     ['model.temperature of agent "a" must be a number', { model: { model: 'm', temperature: 'hot' } }],
+    [
+      'option of model of agent "a" must be one of model, temperature, maxTokens, timeoutMs, tools, signal, got "max_tokens"',
+      { model: { model: 'm', max_tokens: 5 } },
+    ],
     ['model.tools of agent "a" must be omitted: ', { model: { model: 'm', tools: [] } }],
     ['model.signal of agent "a" must be omitted: ', { model: { model: 'm', signal: AbortSignal.abort() } }],
     ['tools of agent "a" must be an array', { tools: {} }],

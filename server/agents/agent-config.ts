@@ -1,11 +1,13 @@
 import { describe, InvalidOptionError } from '../errors.js';
 import { type RetryConfig, resolveRetry } from '../hub/events/retry-policy.js';
+import { guardLogger } from '../hub/guard-logger.js';
 import { OptionChecker } from '../options.js';
 import { type Clock, systemClock } from '../transports/clock.js';
+import type { Logger } from '../transports/logger.js';
 import { AgentRegistry } from './delegation/agent-registry.js';
 import { createToolSource } from './delegation/delegate-tool.js';
 import type { AgentMemory } from './memory/agent-memory.js';
-import type { ModelOptions, ModelProvider } from './model/model-provider.js';
+import { checkModelOptionNames, type ModelOptions, type ModelProvider } from './model/model-provider.js';
 import type { TokenUsage } from './model/token-usage.js';
 import { type AgentSpec, createTotals } from './run/agent-spec.js';
 import { MaxTokensLimit } from './run/max-tokens-limit.js';
@@ -25,7 +27,7 @@ export interface AgentConfig {
   model: ModelOptions;
   /** Tools that the model can call. @default none */
   tools?: Tool[];
-  /** Memory that stores conversations. A run continues the conversation of its `requestId`. @default none */
+  /** Memory that stores conversations. A run continues the conversation of its `conversationId`. @default none */
   memory?: AgentMemory;
   /** Maximum number of model turns per run. A turn is one model call and the tool calls it requested. @default 10 */
   maxIterations?: number;
@@ -40,19 +42,37 @@ export interface AgentConfig {
   tokenBudget?: number;
   /** Retry policy for failed model calls that {@link ProviderError.retryable} allows to retry. @default one attempt */
   retry?: RetryConfig;
-  /** Called with the token usage after each model call, delegates and failed calls included. */
+  /** Maximum delay that a vendor's `Retry-After` can cause. @default 60_000 in `run`; 3_600_000 for a retried event */
+  maxRetryAfterMs?: number;
+  /**
+   * Maximum number of tokens per model call, estimated as one per four bytes of text. What does not fit is not sent:
+   * earlier exchanges first, then the oldest turns of the run. @default no limit
+   */
+  contextTokens?: number;
+  /**
+   * Called with the token usage after each model call, delegates and failed calls included. May be async. Its errors
+   * are logged and change nothing.
+   */
   onTokenUsage?: (usage: TokenUsage) => void;
   /** Registry of agents it may delegate to. @default none */
   registry?: AgentRegistry;
-  /** Maximum number of delegations in a chain that starts at this agent. @default 8 */
+  /** Maximum number of delegations in a chain that starts at this agent. Applies to the first delegator. @default 8 */
   maxDelegationDepth?: number;
-  /** Maximum number of tool calls of one turn that run at the same time. @default no limit */
+  /** Maximum number of delegated runs that one run starts, directly or through its delegates. @default 100 */
+  maxDelegations?: number;
+  /** Maximum number of tool calls of one turn that run at the same time. @default 16 */
   maxParallelToolCalls?: number;
+  /** Maximum number of tool calls per run. Further calls are refused, and the model is informed. @default 1_000 */
+  maxToolCalls?: number;
+  /** Maximum number of characters of a tool result that the model receives. @default 20_000 */
+  maxToolResultChars?: number;
   /**
-   * Number of consecutive turns with the same call and arguments that ends the run. The third such turn adds a note
-   * for the model. @default 5
+   * Number of turns with the same call and arguments that ends the run, if they are consecutive or part of a cycle of
+   * up to four turns. The third such turn adds a note for the model. @default 5
    */
   maxRepeats?: number;
+  /** Receives errors that no caller receives, such as the error of a tool. @default the logger of the event, else none */
+  logger?: Logger;
   /** Clock for time-outs, retry delays and durations. @default the system clock */
   clock?: Clock;
 }
@@ -69,11 +89,17 @@ const optionNames: readonly string[] = [
   'finalAnswerTurn',
   'tokenBudget',
   'retry',
+  'maxRetryAfterMs',
+  'contextTokens',
   'onTokenUsage',
   'registry',
   'maxDelegationDepth',
+  'maxDelegations',
   'maxParallelToolCalls',
+  'maxToolCalls',
+  'maxToolResultChars',
   'maxRepeats',
+  'logger',
   'clock',
 ];
 
@@ -83,14 +109,15 @@ export function resolveAgentConfig(config: AgentConfig): AgentSpec {
   const { name, description, systemPrompt, provider, model, tools = [], memory, tokenBudget, retry } = config;
   const { onTokenUsage, registry, finalAnswerTurn = false, clock = systemClock } = config;
   const { maxIterations = 10, maxDelegationDepth = 8, maxRepeats = 5 } = config;
-  const { maxParallelToolCalls = Number.POSITIVE_INFINITY } = config;
+  const { maxParallelToolCalls = 16, maxToolCalls = 1_000, maxToolResultChars = 20_000, maxDelegations = 100 } = config;
+  const { maxRetryAfterMs, contextTokens, logger } = config;
   const owner = `agent ${describe(name)}`;
   const check = new OptionChecker(config, optionNames, owner);
   check.that(typeof name === 'string' && name !== '', 'name', 'a non-empty string', name);
   check.string('description', description);
   check.that(typeof systemPrompt === 'string', 'systemPrompt', 'a string', systemPrompt);
   check.that(typeof provider?.chat === 'function', 'provider', 'an object with a chat method', provider);
-  checkModel(model, check);
+  checkModel(model, check, owner);
   check.that(Array.isArray(tools), 'tools', 'an array', tools);
   check.that(memory === undefined || isMemory(memory), 'memory', 'an AgentMemory', memory);
   check.count('maxIterations', maxIterations);
@@ -99,8 +126,14 @@ export function resolveAgentConfig(config: AgentConfig): AgentSpec {
   check.function('onTokenUsage', onTokenUsage);
   check.that(registry === undefined || registry instanceof AgentRegistry, 'registry', 'an AgentRegistry', registry);
   check.count('maxDelegationDepth', maxDelegationDepth, { min: 0 });
-  if (maxParallelToolCalls !== Number.POSITIVE_INFINITY) check.count('maxParallelToolCalls', maxParallelToolCalls);
+  const limits = { maxDelegations, maxParallelToolCalls, maxToolCalls, maxToolResultChars };
+  for (const [option, limit] of Object.entries(limits)) {
+    if (limit !== Number.POSITIVE_INFINITY) check.count(option, limit, { min: option === 'maxDelegations' ? 0 : 1 });
+  }
   if (maxRepeats !== Number.POSITIVE_INFINITY) check.count('maxRepeats', maxRepeats, { min: 2 });
+  check.durationMs('maxRetryAfterMs', maxRetryAfterMs);
+  check.count('contextTokens', contextTokens);
+  check.that(logger === undefined || typeof logger?.error === 'function', 'logger', 'a Logger', logger);
   return {
     name,
     description,
@@ -117,19 +150,24 @@ export function resolveAgentConfig(config: AgentConfig): AgentSpec {
     onTokenUsage,
     registry,
     maxDelegationDepth,
-    maxParallelToolCalls,
+    ...limits,
     maxRepeats,
+    contextTokens,
+    maxRetryAfterMs: { inProcess: maxRetryAfterMs ?? 60_000, ofEvent: maxRetryAfterMs ?? 3_600_000 },
+    logger: logger && guardLogger(logger),
     clock,
     totals: createTotals(),
   };
 }
 
-function checkModel(model: ModelOptions, check: OptionChecker): void {
+function checkModel(model: ModelOptions, check: OptionChecker, owner: string): void {
   check.that(typeof model === 'object' && model !== null, 'model', 'an object such as { model: "..." }', model);
-  const { model: id, temperature, maxTokens, tools, signal } = model;
+  checkModelOptionNames(model, `model of ${owner}`);
+  const { model: id, temperature, maxTokens, timeoutMs, tools, signal } = model;
   check.that(typeof id === 'string' && id !== '', 'model.model', 'a non-empty string', id);
   check.that(temperature === undefined || Number.isFinite(temperature), 'model.temperature', 'a number', temperature);
   check.count('model.maxTokens', maxTokens);
+  check.durationMs('model.timeoutMs', timeoutMs, { min: 1 });
   check.that(tools === undefined, 'model.tools', 'omitted: pass tools as "tools" of the agent', tools);
   check.that(signal === undefined, 'model.signal', 'omitted: pass the signal as run(input, { signal })', signal);
 }

@@ -1,6 +1,7 @@
 import { InvalidOptionError } from '../errors.js';
 import { either } from './abortable.js';
 import type { Agent } from './agent/agent.js';
+import { lineageOf, signalOf } from './agent/agent-context.js';
 import { type AgentRunOptions, checkRunOptions } from './agent/agent-run-options.js';
 import { createAgentStream } from './agent/agent-stream.js';
 import { type AgentConfig, resolveAgentConfig } from './agent-config.js';
@@ -42,22 +43,29 @@ export function createAgent(config: AgentConfig): Agent {
         ),
       );
     },
-    asHandler: () => toHandler(agent),
+    asHandler: (options = {}) => toHandler(agent, options),
   };
   return introspectable(agent, spec);
+}
+
+/** Returns a conversation that only attempts with the same key share. No option can name it. */
+function conversationOfAttempts(idempotencyKey: string | undefined): string | undefined {
+  return idempotencyKey === undefined ? undefined : `\u0000${idempotencyKey}`;
 }
 
 function toRequest(name: string, input: string, options: AgentRunOptions): RunRequest {
   if (typeof input !== 'string') throw new InvalidOptionError(`input of agent "${name}"`, 'a string', input);
   checkRunOptions(options);
-  const { requestId, idempotencyKey, payload, hubCtx, signal, onTokenUsage } = options;
+  const { requestId, conversationId, idempotencyKey, payload, hubCtx, signal, onTokenUsage } = options;
+  const isDelegated = lineageOf(hubCtx) !== undefined;
   return {
     input,
-    runId: requestId ?? crypto.randomUUID(),
+    runId: requestId ?? (isDelegated ? undefined : hubCtx?.eventId) ?? crypto.randomUUID(),
+    conversationId: conversationId ?? requestId ?? conversationOfAttempts(idempotencyKey),
     idempotencyKey,
     payload,
     hubCtx,
-    signal: either(signal, hubCtx?.signal),
+    signal: either(signal, signalOf(hubCtx)),
     onTokenUsage,
   };
 }

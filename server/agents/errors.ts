@@ -3,16 +3,16 @@
  *
  * @module
  */
-import { describe, HubError, quote } from '../errors.js';
+import { HubError, quote } from '../errors.js';
 
-/** The model requested the same call with the same arguments in `maxRepeats` consecutive turns. */
+/** The model requested the same call with the same arguments `maxRepeats` times, in consecutive turns or in a cycle. */
 export class StuckLoopError extends HubError {
   readonly toolName: string;
 
   constructor(toolName: string, repeats: number) {
     super(
       'ERR_STUCK_LOOP',
-      `the model called ${quote(toolName)} with the same arguments in ${repeats} consecutive turns; improve the tool's result, or raise maxRepeats`,
+      `the model called ${quote(toolName)} with the same arguments in ${repeats} turns; improve the tool's result, or raise maxRepeats`,
     );
     this.toolName = toolName;
   }
@@ -28,8 +28,15 @@ export class EmptyAnswerError extends HubError {
 /** A custom provider returned a value that is not a {@link ModelResponse}. */
 export class InvalidAnswerError extends HubError {
   constructor(expected: string, got: unknown) {
-    super('ERR_INVALID_ANSWER', `the model provider must return ${expected}, got ${describe(got)}`);
+    super('ERR_INVALID_ANSWER', `the model provider must return ${expected}, got ${kindOf(got)}`);
   }
+}
+
+// Not the value: a model or a user may have written it.
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return 'an array';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
 /** A tool exceeded its `timeoutMs`. Reason of `ctx.signal`, and the error that the model receives. */
@@ -39,10 +46,14 @@ export class ToolTimeoutError extends HubError {
   }
 }
 
-/** A tool call cannot be executed: the tool does not exist, or the arguments are not valid. The model receives it. */
+/** A tool call cannot be executed: the tool does not exist, or the arguments are not valid. */
 export class InvalidToolCallError extends HubError {
-  constructor(message: string, cause?: unknown) {
-    super('ERR_INVALID_TOOL_CALL', message, cause === undefined ? undefined : { cause });
+  /** Message for the model. Not enumerable and not in `message`, because it quotes what the model wrote. */
+  declare readonly forModel: string;
+
+  constructor(message: string, forModel: string) {
+    super('ERR_INVALID_TOOL_CALL', message);
+    Object.defineProperty(this, 'forModel', { value: forModel });
   }
 }
 
@@ -51,6 +62,7 @@ export class ToolResultNotJsonError extends HubError {
   constructor(toolName: string, reason: string, cause: unknown) {
     super('ERR_TOOL_RESULT_NOT_JSON', `the result of ${quote(toolName)} cannot be converted to JSON: ${reason}`, {
       cause,
+      publicMessage: `the result of ${quote(toolName)} cannot be converted to JSON`,
     });
   }
 }
@@ -110,6 +122,16 @@ export class DelegationDepthError extends HubError {
   }
 }
 
+/** The delegations that start at one run would exceed its `maxDelegations`. */
+export class DelegationLimitError extends HubError {
+  constructor(name: string, maxDelegations: number) {
+    super(
+      'ERR_DELEGATION_LIMIT',
+      `delegation to ${quote(name)} exceeds maxDelegations (${maxDelegations}); answer without this delegation`,
+    );
+  }
+}
+
 /** `ctx.emit` was called in a run that was not started by an event. */
 export class EmitOutsideHubError extends HubError {
   constructor() {
@@ -136,11 +158,14 @@ export class OrphanToolMessageError extends HubError {
 
 /** A stored entry of a conversation is not a message. */
 export class MemoryEntryError extends HubError {
-  constructor(agentId: string, runId: string, cause?: unknown) {
+  /** Id of the conversation. Not enumerable and not in the message, because it gives access to the conversation. */
+  declare readonly conversationId: string;
+
+  constructor(agentId: string, conversationId: string) {
     super(
       'ERR_MEMORY_ENTRY',
-      `conversation ${quote(runId)} of agent ${quote(agentId)} contains an entry that is not a message; clear the conversation, and make sure that nothing else writes to its key`,
-      cause === undefined ? undefined : { cause },
+      `a conversation of agent ${quote(agentId)} contains an entry that is not a message; clear the conversation of conversationId, and make sure that nothing else writes to its key`,
     );
+    Object.defineProperty(this, 'conversationId', { value: conversationId });
   }
 }

@@ -8,7 +8,7 @@ export type { RetryConfig } from '../hub/events/retry-policy.js';
 export type { HubWorkflow, WorkflowConfig, WorkflowStep } from '../hub/runs/workflow.js';
 export type { Clock } from '../transports/clock.js';
 export type { TransportManager } from '../transports/transport.js';
-export type { Agent } from './agent/agent.js';
+export type { Agent, AgentHandlerOptions, AgentHandlerResult } from './agent/agent.js';
 export type { AgentContext } from './agent/agent-context.js';
 export { AgentRunError } from './agent/agent-run-error.js';
 export type { AgentRunOptions } from './agent/agent-run-options.js';
@@ -23,6 +23,7 @@ export { AgentRegistry, createAgentRegistry } from './delegation/agent-registry.
 export {
   DelegationCycleError,
   DelegationDepthError,
+  DelegationLimitError,
   DuplicateAgentError,
   DuplicateToolError,
   EmitOutsideHubError,
@@ -40,7 +41,7 @@ export {
 } from './errors.js';
 export type { AgentMemory } from './memory/agent-memory.js';
 export { ConversationMemory, type ConversationMemoryOptions } from './memory/conversation-memory.js';
-export type { Message, MessageRole, ToolCall, ToolDefinition, ToolResult } from './model/message.js';
+export type { ExchangeMark, Message, MessageRole, ToolCall, ToolDefinition, ToolResult } from './model/message.js';
 export type {
   FinishReason,
   ModelOptions,
@@ -52,6 +53,7 @@ export {
   ContentFilterError,
   CutStreamError,
   InvalidApiKeyError,
+  ModelTimeoutError,
   ProviderError,
   type ProviderErrorDetails,
 } from './model/provider-error.js';
@@ -73,7 +75,11 @@ export {
   /** The same options as `GeminiProviderOptions`, under the name of the specification. */
   type GeminiProviderOptions as GammaProviderOptions,
 } from './providers/gemini-provider.js';
-export { fromLanguageModel, type LanguageModel } from './providers/language-model.js';
+export {
+  fromLanguageModel,
+  type LanguageModel,
+  type LanguageModelProviderOptions,
+} from './providers/language-model.js';
 export {
   OpenAIProvider,
   /** The same class as `OpenAIProvider`, under the name of the specification. */

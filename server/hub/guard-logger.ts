@@ -1,11 +1,11 @@
-import type { Redactor } from '../redactor.js';
+import { createRedactor, type Redactor } from '../redactor.js';
 import type { Logger } from '../transports/logger.js';
 
 /**
  * Wraps a logger. Errors among the fields are redacted. If the logger throws, the error becomes a process warning and no
  * event fails.
  */
-export function guardLogger(logger: Logger, redactor: Redactor): Logger {
+export function guardLogger(logger: Logger, redactor: Redactor = createRedactor()): Logger {
   const guarded =
     (level: Exclude<keyof Logger, 'child'>) =>
     (fields: object, message: string): void => {

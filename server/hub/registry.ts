@@ -121,7 +121,9 @@ export class Registry {
 
   /** Returns the description as JSON. The text is the same object until the usage of an agent changes. */
   descriptionOf(service: string): string {
-    const state = `${this.size} ${this.agentsRevision()} ${service}`;
+    // A registry of agents may grow at any time.
+    const agents = this.#handlerInfos.reduce((sum, info) => sum + info.agents().length, 0);
+    const state = `${this.size} ${agents} ${this.agentsRevision()} ${service}`;
     if (this.#description?.state !== state) {
       this.#description = { state, text: JSON.stringify(this.describe(service)) };
     }

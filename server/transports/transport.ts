@@ -268,7 +268,10 @@ export interface Overview {
   readonly registered: readonly string[];
   /** Counts of `types`, in the same order. */
   readonly counts: readonly TypeCounts[];
-  /** Runs of `runTypes`, in the same order: of all services, newest first. */
+  /**
+   * Runs of `runTypes`, in the same order: of all services, newest first. A transport may leave out payloads, results
+   * and what follows `,"output":` in a checkpoint.
+   */
   readonly runs: readonly (readonly RunRecord[])[];
   /** Schedules of all services. */
   readonly schedules: readonly ScheduleRecord[];
@@ -313,7 +316,11 @@ export interface TransportManager extends ScheduleStore {
   overview(query: OverviewQuery): Promise<Overview>;
   /** Returns a run of this service; `undefined` if it is unknown or evicted. */
   run(type: string, id: string): Promise<RunRecord | undefined>;
-  /** Resolves when a run of this service has ended; with `undefined` if the run is unknown. Rejects with the signal's reason. */
+  /**
+   * Resolves when a run of this service has ended; with `undefined` if the run is unknown. A caller that waits before
+   * the end receives it, whatever is retained. A transport may leave out the payload, and what follows `,"output":` in a
+   * checkpoint. Rejects with the signal's reason.
+   */
   runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined>;
   /**
    * Ends a run of this service from outside, without a dead letter: revokes its lease with `reason` if it is running,

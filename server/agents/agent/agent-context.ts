@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import type { HandlerCtx } from '../../hub/events/context.js';
-import { silentLogger } from '../../transports/logger.js';
+import { type Logger, silentLogger } from '../../transports/logger.js';
 import { EmitOutsideHubError } from '../errors.js';
 import type { TokenLedger } from '../model/token-ledger.js';
 import type { TokenUsage } from '../model/token-usage.js';
@@ -10,40 +11,66 @@ import type { AgentRunResult } from './agent-run-result.js';
  * `hubCtx` to another agent's `run` to make that run a delegate: it shares budget and signal, and the limits of
  * delegation apply.
  *
+ * `signal`, `logger`, `callKey` and `tokenUsage` are created on first access and are not own properties: pass the context
+ * itself, because a spread copy lacks them.
+ *
  * Outside a hub `eventType` is `'agent.run'`, `eventId` and `idempotencyKey` are the run's id, `logger` is silent, and
  * `emit` rejects with {@link EmitOutsideHubError}.
  */
 export interface AgentContext extends HandlerCtx {
   readonly agentName: string;
   readonly runId: string;
+  /**
+   * Key of this tool call, the same for every execution of the call: pass it to other systems as their idempotency key.
+   * 43 characters.
+   */
+  readonly callKey: string;
   /** Tokens of the run so far, delegates included. A copy: read the property again for later values. */
   readonly tokenUsage: Readonly<TokenUsage>;
   /**
    * Runs a registered agent on `input`, and resolves with its result, whatever its status.
    *
-   * Rejects with {@link NoRegistryError}, {@link UnknownAgentError}, {@link DelegationCycleError} or
-   * {@link DelegationDepthError}, and with the signal's reason if the run is aborted.
+   * Rejects with {@link NoRegistryError}, {@link UnknownAgentError}, {@link DelegationCycleError},
+   * {@link DelegationDepthError} or {@link DelegationLimitError}, and with the signal's reason if the run is aborted.
    */
   readonly delegate: (agentName: string, input: string) => Promise<AgentRunResult>;
+}
+
+/** Limits of all runs that one run starts, directly or through its delegates. */
+export interface DelegationLimits {
+  /** Maximum length of a chain. */
+  readonly maxDepth: number;
+  /** Maximum number of delegated runs. */
+  readonly maxRuns: number;
+  /** Number of delegated runs so far. */
+  runs: number;
 }
 
 /** Position of a run in a chain of delegations. */
 export interface Lineage {
   /** Agents from the first delegator to the agent of this context. */
   readonly chain: readonly string[];
-  /** Maximum length of the chain: `maxDelegationDepth` of the agent of this context. */
-  readonly maxDepth: number;
+  /** Limits of the first delegator. Absent in a debate that no agent started: each participant is then a first one. */
+  readonly limits: DelegationLimits | undefined;
   readonly ledger: TokenLedger;
   readonly delegate: (ctx: AgentContext, agentName: string, input: string) => Promise<AgentRunResult>;
+  /** Id of the run's exchange: with the call's id it identifies a call. */
+  readonly exchangeId: string;
+  /** Present in a debate: start of the ids of its exchanges, whose content the prompts repeat. */
+  readonly debateId?: string;
 }
 
 // Own and enumerable, so that it survives `{ ...ctx }`; private to this module, so that nothing else can set it.
-const lineageKey: unique symbol = Symbol('hubline.lineage');
+const partsKey: unique symbol = Symbol('hubline.agent-context');
 
 /** Returns the lineage of a context, or `undefined` if the context is not that of an agent's run. */
 export function lineageOf(ctx: HandlerCtx | undefined): Lineage | undefined {
+  return partsOf(ctx)?.lineage;
+}
+
+function partsOf(ctx: HandlerCtx | undefined): AgentContextParts | undefined {
   // Only `createAgentContext` sets the key.
-  return (ctx as { [lineageKey]?: Lineage } | undefined)?.[lineageKey];
+  return (ctx as { [partsKey]?: AgentContextParts } | undefined)?.[partsKey];
 }
 
 /** Parts of the context of one run. */
@@ -54,54 +81,108 @@ export interface AgentContextParts {
   readonly payload: unknown;
   readonly signal: AbortSignal | undefined;
   readonly hubCtx: HandlerCtx | undefined;
+  /** Receives log lines. @default the logger of `hubCtx` */
+  readonly logger?: Logger | undefined;
+  /** Present in the context of one call. */
+  readonly call?: { readonly id: string; readonly name: string };
 }
 
-/** Creates the context that all tools of one run share. */
+/** Creates the context of a run, or of one of its tool calls. */
 export function createAgentContext(parts: AgentContextParts): AgentContext {
-  const { agentName, runId, lineage, payload, hubCtx } = parts;
-  let signal = parts.signal;
-  const ctx: AgentContext & { [lineageKey]: Lineage } = {
-    requestId: hubCtx?.requestId ?? runId,
-    eventType: hubCtx?.eventType ?? 'agent.run',
-    eventId: hubCtx?.eventId ?? runId,
-    payload: payload === undefined ? hubCtx?.payload : payload,
-    attempt: hubCtx?.attempt ?? 1,
-    depth: hubCtx?.depth ?? 0,
-    idempotencyKey: hubCtx?.idempotencyKey ?? runId,
-    emit: hubCtx?.emit ?? rejectOutsideHub,
-    startWorkflow: hubCtx?.startWorkflow ?? rejectOutsideHub,
-    // The hub creates its logger on first use as well.
-    get logger() {
-      return hubCtx?.logger ?? silentLogger;
-    },
-    // Created on first use: few tools need it, and an AbortController costs more than a turn.
-    get signal() {
-      signal ??= new AbortController().signal;
-      return signal;
-    },
-    agentName,
-    runId,
-    get tokenUsage() {
-      return { ...lineage.ledger.usage };
-    },
-    delegate: (name, input) => lineage.delegate(ctx, name, input),
-    [lineageKey]: lineage,
-  };
-  return ctx;
+  return new RunContext(parts, parts.call, parts.signal);
 }
 
-/** Returns a copy of the context for one tool call with its own signal, which also aborts delegates of that call. */
-export function withSignal(ctx: AgentContext, signal: AbortSignal): AgentContext {
-  const lineage = lineageOf(ctx);
-  const own: AgentContext = {
-    ...ctx,
-    get tokenUsage() {
-      return ctx.tokenUsage;
-    },
-    signal,
-    ...(lineage && { delegate: (name, input) => lineage.delegate(own, name, input) }),
-  };
-  return own;
+/** Returns the signal of a context, also of a spread copy. Never creates one. */
+export function signalOf(ctx: HandlerCtx | undefined): AbortSignal | undefined {
+  const parts = partsOf(ctx);
+  return parts === undefined || (ctx !== undefined && Object.hasOwn(ctx, 'signal')) ? ctx?.signal : parts.signal;
+}
+
+// A class, because each tool call has a context: an object literal with getters takes several times longer.
+class RunContext implements AgentContext {
+  readonly requestId: string;
+  readonly eventType: string;
+  readonly eventId: string;
+  readonly payload: unknown;
+  readonly attempt: number;
+  readonly depth: number;
+  readonly idempotencyKey: string;
+  readonly emit: AgentContext['emit'];
+  readonly startWorkflow: AgentContext['startWorkflow'];
+  readonly agentName: string;
+  readonly runId: string;
+  readonly delegate: AgentContext['delegate'];
+  readonly [partsKey]: AgentContextParts;
+  readonly #call: AgentContextParts['call'];
+  #signal: AbortSignal | undefined;
+  #logger: Logger | undefined;
+  #callKey: string | undefined;
+
+  constructor(parts: AgentContextParts, call: AgentContextParts['call'], signal: AbortSignal | undefined) {
+    const { agentName, runId, lineage, payload, hubCtx } = parts;
+    this.requestId = hubCtx?.requestId ?? runId;
+    this.eventType = hubCtx?.eventType ?? 'agent.run';
+    this.eventId = hubCtx?.eventId ?? runId;
+    this.payload = payload === undefined ? hubCtx?.payload : payload;
+    this.attempt = hubCtx?.attempt ?? 1;
+    this.depth = hubCtx?.depth ?? 0;
+    this.idempotencyKey = hubCtx?.idempotencyKey ?? runId;
+    this.emit = hubCtx?.emit ?? rejectOutsideHub;
+    this.startWorkflow = hubCtx?.startWorkflow ?? rejectOutsideHub;
+    this.agentName = agentName;
+    this.runId = runId;
+    this.delegate = (name, input) => lineage.delegate(this, name, input);
+    this[partsKey] = signal === parts.signal ? parts : { ...parts, signal };
+    this.#call = call;
+    this.#signal = signal;
+  }
+
+  // The hub creates its logger on first use as well.
+  get logger(): Logger {
+    this.#logger ??= childLogger(this[partsKey], this.#call);
+    return this.#logger;
+  }
+
+  // Created on first use: few tools need it, and an AbortController costs more than a turn.
+  get signal(): AbortSignal {
+    this.#signal ??= new AbortController().signal;
+    return this.#signal;
+  }
+
+  // Few tools need it, and a hash takes longer than the rest of the context.
+  get callKey(): string {
+    const { lineage, agentName } = this[partsKey];
+    this.#callKey ??= createHash('sha256')
+      .update(JSON.stringify([lineage.exchangeId, agentName, this.#call?.id]))
+      .digest('base64url');
+    return this.#callKey;
+  }
+
+  get tokenUsage(): TokenUsage {
+    return { ...this[partsKey].lineage.ledger.usage };
+  }
+}
+
+/**
+ * Returns the context of one tool call.
+ *
+ * @param signal the call's own signal, which also aborts delegates of the call @default the run's signal
+ */
+export function contextOfCall(
+  ctx: AgentContext,
+  call: { readonly id: string; readonly name: string },
+  signal?: AbortSignal,
+): AgentContext {
+  const parts = partsOf(ctx);
+  if (parts === undefined) return { ...ctx, ...(signal && { signal }) };
+  return new RunContext(parts, call, signal ?? parts.signal);
+}
+
+function childLogger(parts: AgentContextParts, call: AgentContextParts['call']): Logger {
+  const { agentName, runId, hubCtx } = parts;
+  const logger = parts.logger ?? hubCtx?.logger ?? silentLogger;
+  const requestId = hubCtx?.requestId ?? runId;
+  return logger.child?.({ requestId, runId, agent: agentName, ...(call && { tool: call.name }) }) ?? logger;
 }
 
 const rejectOutsideHub = (): Promise<never> => Promise.reject(new EmitOutsideHubError());

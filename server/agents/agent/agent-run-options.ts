@@ -4,15 +4,19 @@ import type { TokenUsage } from '../model/token-usage.js';
 
 /** Options of one run. */
 export interface AgentRunOptions {
-  /**
-   * Id of the run. With a memory it also selects the conversation: memory is stored under the agent's name and this
-   * id. @default a random UUID
-   */
+  /** Id of the run, and its correlation id in logs and traces. @default the id of the event, else a random UUID */
   requestId?: string;
+  /**
+   * Conversation that the run continues: memory is stored under the agent's name and this id. Whoever knows it can
+   * continue the conversation. Runs of one conversation run one after another.
+   * @default `requestId`, else a new conversation
+   */
+  conversationId?: string;
   /**
    * Key that is the same for all attempts, such as the `idempotencyKey` of an event. With a memory, an attempt
    * resumes where the previous attempt stopped: the input is stored once, executed calls are not repeated, and a
-   * stored answer is returned unchanged. Tokens and tool calls of the result are those of this attempt.
+   * stored answer is returned unchanged. `maxIterations`, `tokenBudget` and `maxToolCalls` apply to all attempts
+   * together. Tokens and tool calls of the result are those of this attempt.
    * @default none: every run starts anew
    */
   idempotencyKey?: string;
@@ -25,17 +29,26 @@ export interface AgentRunOptions {
   hubCtx?: HandlerCtx;
   /** Aborts the run: provider, tools and delegates. `run` then rejects with the signal's reason. */
   signal?: AbortSignal;
-  /** Called with the token usage after each model call, in addition to the agent's own `onTokenUsage`. */
+  /** Called like the agent's own `onTokenUsage`, and in addition to it. */
   onTokenUsage?: (usage: TokenUsage) => void;
 }
 
-const names: readonly string[] = ['requestId', 'idempotencyKey', 'payload', 'hubCtx', 'signal', 'onTokenUsage'];
+const names: readonly string[] = [
+  'requestId',
+  'conversationId',
+  'idempotencyKey',
+  'payload',
+  'hubCtx',
+  'signal',
+  'onTokenUsage',
+];
 
 /** Checks the options of a run. @throws {InvalidOptionError} */
 export function checkRunOptions(options: AgentRunOptions): void {
   const check = new OptionChecker(options, names, 'run');
-  const { requestId, idempotencyKey, hubCtx, signal, onTokenUsage } = options;
+  const { requestId, conversationId, idempotencyKey, hubCtx, signal, onTokenUsage } = options;
   check.that(requestId === undefined || isId(requestId), 'requestId', 'a non-empty string', requestId);
+  checkConversationId(check, conversationId ?? requestId);
   check.that(
     idempotencyKey === undefined || isId(idempotencyKey),
     'idempotencyKey',
@@ -48,6 +61,15 @@ export function checkRunOptions(options: AgentRunOptions): void {
   const isSignal = signal === undefined || typeof signal?.throwIfAborted === 'function';
   check.that(isSignal, 'signal', 'an AbortSignal', signal);
   check.function('onTokenUsage', onTokenUsage);
+}
+
+/**
+ * Refuses control characters: the conversation of an event without one starts with such a character, so that nobody can
+ * open it by an id that the dashboard shows.
+ */
+function checkConversationId(check: OptionChecker, id: unknown): void {
+  const isValid = id === undefined || (isId(id) && !/\p{Cc}/u.test(String(id)));
+  check.that(isValid, 'conversationId', 'a non-empty string without control characters', id);
 }
 
 function isId(value: unknown): boolean {

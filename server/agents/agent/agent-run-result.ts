@@ -22,6 +22,8 @@ export interface AgentRunResult {
   /** Tokens of all model calls, delegates included. */
   tokenUsage: TokenUsage;
   status: AgentRunStatus;
+  /** `true` if the final answer reached the token limit, so that its end is missing. */
+  truncated?: true;
   /** Reason of the failure. Present only if the status is `failed`. */
   error?: Error;
 }

@@ -1,4 +1,5 @@
 import type { HandlerFunction } from '../../hub/events/context.js';
+import type { TokenUsage } from '../model/token-usage.js';
 import type { AgentRunOptions } from './agent-run-options.js';
 import type { AgentRunResult } from './agent-run-result.js';
 import type { AgentStream } from './agent-stream.js';
@@ -19,14 +20,44 @@ export interface Agent {
   /** Runs the agent, and streams the run's events. */
   stream(input: string, options?: AgentRunOptions): AgentStream;
   /**
-   * Returns the agent as an event handler. The input is the payload if it is a string, else `payload.input` if that
-   * is a string, else the payload's JSON. Events with the same `requestId` share a conversation. A retry resumes
-   * the conversation, see {@link AgentRunOptions.idempotencyKey}.
+   * Returns the agent as an event handler. With a memory, a retry resumes the run of the failed attempt.
    *
-   * The handler returns the result, with the values of tools as JSON. It throws {@link AgentRunError} if the run does
-   * not complete. An event that used up its turns or tokens is not retried.
+   * The handler returns an {@link AgentHandlerResult}. It throws {@link AgentRunError} if the run does not complete,
+   * and {@link RetryAfterError} with that error as its cause if the vendor requests a delay. An event is not retried if
+   * the same input fails again: all turns or tokens are used up, the model repeats itself, or the vendor refuses the
+   * call.
+   *
+   * @throws {InvalidOptionError}
    */
-  asHandler(): HandlerFunction;
+  asHandler(options?: AgentHandlerOptions): HandlerFunction;
+}
+
+/** Options of {@link Agent.asHandler}. */
+export interface AgentHandlerOptions {
+  /**
+   * Returns the id of the conversation that the event continues, see {@link AgentRunOptions.conversationId}.
+   * @default a new conversation per event
+   */
+  conversation?: (payload: unknown) => string;
+  /**
+   * Returns the input. @default the payload if it is a string, else `payload.input` if that is a string, else the
+   * payload's JSON
+   */
+  input?: (payload: unknown) => string;
+}
+
+/** Value that a handler of {@link Agent.asHandler} returns: the payload of `onSuccess`. */
+export interface AgentHandlerResult {
+  agentName: string;
+  runId: string;
+  /** The final answer. */
+  output: string;
+  status: 'completed';
+  /** `true` if the answer reached the token limit, so that its end is missing. */
+  truncated?: true;
+  tokenUsage: TokenUsage;
+  /** The last 200 tool calls, without arguments and results. Errors are cut to 200 characters. */
+  toolCalls: { name: string; error?: string; durationMs: number }[];
 }
 
 /** Returns `true` if `value` is an agent. Untyped code may pass anything. */

@@ -5,6 +5,7 @@ import { OptionChecker } from '../../options.js';
 import { type Agent, isAgent } from '../agent/agent.js';
 import { type AgentRunOptions, checkRunOptions } from '../agent/agent-run-options.js';
 import { introspectAgents } from '../handlers/agent-introspection.js';
+import { delayed } from '../handlers/as-handler.js';
 import { inputOf } from '../handlers/payload-input.js';
 import type { TokenUsage } from '../model/token-usage.js';
 import { observeDebate } from '../observability/gen-ai-operations.js';
@@ -32,8 +33,8 @@ export interface DebateConfig {
 export interface Debate {
   /**
    * Debates `topic`. Each round runs all participants in parallel, with the topic and all earlier rounds as their
-   * input. The options apply to every agent; with a `requestId`, agents that have a memory continue the conversation
-   * of that id.
+   * input. The options apply to every agent; with a `conversationId`, agents that have a memory continue that
+   * conversation.
    *
    * Resolves with the result, whatever the agents do: see its `status`. A participant whose run does not complete
    * takes part in no later round, and the debate continues while two or more are left. Rejects with
@@ -69,9 +70,9 @@ export function createDebate(config: DebateConfig): Debate {
     run,
     asHandler() {
       const handler: HandlerFunction = async (ctx) => {
-        const { requestId, idempotencyKey } = ctx;
-        const result = await run(inputOf(ctx.payload, ['input']), { requestId, idempotencyKey, hubCtx: ctx });
-        if (result.status === 'failed') throw new DebateError(name, result);
+        const { idempotencyKey } = ctx;
+        const result = await run(inputOf(ctx.payload, ['input']), { idempotencyKey, hubCtx: ctx });
+        if (result.status === 'failed') throw delayed(new DebateError(name, result));
         return result;
       };
       const agents = moderator === undefined ? participants : [...participants, moderator];

@@ -37,9 +37,9 @@ async function started(a: readonly ScriptEntry[], b: readonly ScriptEntry[], con
 }
 
 test.each([
-  ['a string payload', 'Tea?', 'Topic: Tea?\n'],
-  ['payload.input', { input: 'Tea?', output: 'no' }, 'Topic: Tea?\n'],
-  ['the JSON of any other payload', { output: 'Tea?' }, 'Topic: {"output":"Tea?"}\n'],
+  ['a string payload', 'Tea?', 'Topic:\n> Tea?\n'],
+  ['payload.input', { input: 'Tea?', output: 'no' }, 'Topic:\n> Tea?\n'],
+  ['the JSON of any other payload', { output: 'Tea?' }, 'Topic:\n> {"output":"Tea?"}\n'],
 ])('the topic is %s', async (_, payload, topic) => {
   const { propose, speakers } = await started(['a1'], ['b1']);
   await propose(payload);

@@ -20,7 +20,7 @@ export function speakerPrompt({ topic, speaker, speakers, earlier, maxRounds }: 
     : 'Respond to the other participants: where they are right, where they are wrong, and what your position is now.';
   return sections(
     `You are ${speaker} in a debate with ${others.join(', ')}. This is round ${earlier.length + 1} of at most ${maxRounds}.`,
-    `Topic: ${topic}`,
+    topicText(topic),
     ...earlier.map(roundText),
     task,
   );
@@ -30,7 +30,7 @@ export function speakerPrompt({ topic, speaker, speakers, earlier, maxRounds }: 
 export function moderatorPrompt(topic: string, rounds: readonly DebateRound[]): string {
   return sections(
     'You are the moderator of a debate that has ended.',
-    `Topic: ${topic}`,
+    topicText(topic),
     ...rounds.map(roundText),
     'Write the synthesis: points of agreement, open points, and the conclusion.',
   );
@@ -41,12 +41,24 @@ export function contributionsText({ contributions }: DebateRound): string {
   return sections(
     ...contributions
       .filter(({ error }) => error === undefined)
-      .map(({ agentName, output }) => `${agentName}:\n${output}`),
+      .map(({ agentName, output }) => `${agentName}:\n${quoted(output)}`),
   );
+}
+
+function topicText(topic: string): string {
+  return `Topic:\n${quoted(topic)}`;
 }
 
 function roundText(round: DebateRound): string {
   return sections(`Round ${round.roundNumber}`, contributionsText(round));
+}
+
+/** Quotes every line, so that no text can pretend to be another participant's section. */
+function quoted(text: string): string {
+  return text
+    .split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/)
+    .map((line) => `> ${line}`)
+    .join('\n');
 }
 
 function sections(...texts: readonly string[]): string {

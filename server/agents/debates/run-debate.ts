@@ -1,7 +1,7 @@
-import { messageOf } from '../../errors.js';
+import { messageOf, quote } from '../../errors.js';
 import { abortable, either } from '../abortable.js';
 import type { Agent } from '../agent/agent.js';
-import { createAgentContext, lineageOf } from '../agent/agent-context.js';
+import { createAgentContext, lineageOf, signalOf } from '../agent/agent-context.js';
 import { AgentRunError } from '../agent/agent-run-error.js';
 import type { AgentRunOptions } from '../agent/agent-run-options.js';
 import { checkDescent } from '../delegation/delegate.js';
@@ -96,25 +96,30 @@ function prepareDebate(
   { name, participants, moderator, onTokenUsage }: DebateSpec,
   options: AgentRunOptions,
 ): PreparedDebate {
-  const { requestId, idempotencyKey, payload, hubCtx } = options;
+  const { requestId, conversationId, idempotencyKey, payload, hubCtx } = options;
   const parent = lineageOf(hubCtx);
   // Before the first call, so that no answer is paid for if another participant is refused.
   for (const agent of participants) checkDescent(parent, agent.name);
   if (moderator !== undefined) checkDescent(parent, moderator.name);
   const listeners = [onTokenUsage, options.onTokenUsage].filter((listener) => listener !== undefined);
-  const ledger = new TokenLedger(undefined, parent?.ledger, listeners);
+  const ledger = new TokenLedger(undefined, parent?.ledger, listeners, (err) => {
+    ctx.logger.error({ err }, `onTokenUsage of debate ${quote(name)} failed`);
+  });
+  const debateId = `${idempotencyKey ?? crypto.randomUUID()}:${name}:`;
   const ctx = createAgentContext({
     agentName: name,
-    runId: requestId ?? crypto.randomUUID(),
+    runId: requestId ?? hubCtx?.eventId ?? crypto.randomUUID(),
     // Each participant delegates through its own registry.
     lineage: {
       chain: parent?.chain ?? [],
-      maxDepth: parent?.maxDepth ?? Number.POSITIVE_INFINITY,
+      limits: parent?.limits,
       ledger,
+      exchangeId: debateId,
+      debateId,
       delegate: () => Promise.reject(new NoRegistryError(name)),
     },
     payload,
-    signal: either(options.signal, hubCtx?.signal),
+    signal: either(options.signal, signalOf(hubCtx)),
     hubCtx,
   });
   return {
@@ -123,8 +128,9 @@ function prepareDebate(
     async ask(agent, input, part) {
       const result = await agent.run(input, {
         hubCtx: ctx,
+        idempotencyKey: `${debateId}${part}`,
         ...(requestId !== undefined && { requestId }),
-        ...(idempotencyKey !== undefined && { idempotencyKey: `${idempotencyKey}:${name}:${part}` }),
+        ...(conversationId !== undefined && { conversationId }),
       });
       return result.status === 'completed' ? result.output : new AgentRunError(result);
     },

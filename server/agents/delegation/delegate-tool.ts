@@ -1,6 +1,6 @@
+import { messageOf } from '../../errors.js';
 import type { Agent } from '../agent/agent.js';
 import type { AgentContext } from '../agent/agent-context.js';
-import { AgentRunError } from '../agent/agent-run-error.js';
 import { DuplicateToolError } from '../errors.js';
 import type { Tool } from '../tools/tool.js';
 import { ToolRegistry } from '../tools/tool-registry.js';
@@ -48,7 +48,7 @@ interface DelegateInput {
 
 function delegateTool(others: readonly Agent[]): Tool {
   const who = others.map(({ name, description }) => `- ${name}${description === undefined ? '' : `: ${description}`}`);
-  const tool: Tool<DelegateInput, string> = {
+  const tool: Tool<DelegateInput, unknown> = {
     name: toolName,
     description: 'Delegates a task to another agent and returns its answer. The other agent sees only the input.',
     parameters: {
@@ -69,8 +69,9 @@ function delegateTool(others: readonly Agent[]): Tool {
   return tool;
 }
 
-async function delegate({ agentName, input }: DelegateInput, ctx: AgentContext): Promise<string> {
-  const result = await ctx.delegate(agentName, input);
-  if (result.status !== 'completed') throw new AgentRunError(result);
-  return result.output;
+/** Returns the answer, or the status, the error and the text so far of an agent that did not complete. */
+async function delegate({ agentName, input }: DelegateInput, ctx: AgentContext): Promise<unknown> {
+  const { status, output, error } = await ctx.delegate(agentName, input);
+  if (status === 'completed') return output;
+  return { agentName, status, ...(error && { error: messageOf(error) }), partialOutput: output };
 }

@@ -6,6 +6,7 @@ import type { AgentConfig } from '../agent-config.js';
 import { createAgent } from '../create-agent.js';
 import { createDebate } from '../debates/create-debate.js';
 import { DelegationCycleError, DelegationDepthError, NoRegistryError, UnknownAgentError } from '../errors.js';
+import type { Message } from '../model/message.js';
 import { createTool } from '../tools/tool.js';
 import { createAgentRegistry } from './agent-registry.js';
 
@@ -77,14 +78,16 @@ describe('the delegate tool', () => {
     expect(provider('researcher').calls[0]?.messages).toEqual([{ role: 'user', content: 'find it' }]);
   });
 
-  test('returns the error of an agent that does not complete', async () => {
+  test('returns the status, the error and the text so far of an agent that does not complete', async () => {
     const { agent } = team({
       editor: { script: [handTo('researcher'), 'sorry'] },
-      researcher: { script: [new Error('library closed')] },
+      researcher: { script: [{ content: 'Half of it', toolCalls: [{ name: 'none' }] }, new Error('library closed')] },
     });
     const { toolCalls, status } = await agent('editor').run('x');
     expect(status).toBe('completed');
-    expect(toolCalls[0]?.error).toBe('agent "researcher" ended with status failed: library closed');
+    expect(toolCalls[0]).toMatchObject({
+      result: { agentName: 'researcher', status: 'failed', error: 'library closed', partialOutput: 'Half of it' },
+    });
   });
 
   test('refuses an unknown name', async () => {
@@ -278,4 +281,40 @@ test('eight levels of delegation work, the ninth does not', async () => {
   expect((await agent('a').run('x')).output).toBe('a done');
   expect(provider('i').calls[1]?.messages.at(-1)?.content).toContain('exceeds maxDelegationDepth (8)');
   expect(provider('j').calls).toHaveLength(0);
+});
+
+test('maxDelegationDepth of the first delegator applies to the whole chain', async () => {
+  const { agent, provider } = team({
+    a: { script: [handTo('b'), 'a done'], maxDelegationDepth: 1 },
+    b: { script: [handTo('c'), 'b done'] },
+    c: { script: [] },
+  });
+  expect((await agent('a').run('x')).output).toBe('a done');
+  expect(provider('b').calls[1]?.messages.at(-1)?.content).toContain('exceeds maxDelegationDepth (1)');
+});
+
+test.each([
+  [100, {}],
+  [7, { maxDelegations: 7 }],
+])('one run starts at most %i delegated runs, however the agents delegate', async (limit, config) => {
+  const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+  let calls = 0;
+  const registry = createAgentRegistry();
+  const provider = {
+    chat: async (messages: Message[]) => {
+      calls++;
+      const usage = { promptTokens: 1, completionTokens: 1, totalTokens: 2 };
+      if (messages.some(({ role }) => role === 'tool'))
+        return { content: 'done', usage, finishReason: 'stop' as const };
+      const toolCalls = names.map((agentName) => {
+        return { id: agentName, name: 'delegate', arguments: JSON.stringify({ agentName, input: 'x' }) };
+      });
+      return { content: '', toolCalls, usage, finishReason: 'tool_calls' as const };
+    },
+  };
+  for (const name of names) {
+    registry.register(createAgent({ name, systemPrompt: '', provider, model: { model: 'm' }, registry, ...config }));
+  }
+  expect((await registry.get('a')?.run('x'))?.status).toBe('completed');
+  expect(calls).toBe(2 * (limit + 1));
 });

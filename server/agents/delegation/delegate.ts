@@ -1,6 +1,12 @@
 import type { AgentContext, Lineage } from '../agent/agent-context.js';
 import type { AgentRunResult } from '../agent/agent-run-result.js';
-import { DelegationCycleError, DelegationDepthError, NoRegistryError, UnknownAgentError } from '../errors.js';
+import {
+  DelegationCycleError,
+  DelegationDepthError,
+  DelegationLimitError,
+  NoRegistryError,
+  UnknownAgentError,
+} from '../errors.js';
 import type { AgentRegistry } from './agent-registry.js';
 
 /** Agent that delegates. */
@@ -34,11 +40,23 @@ export async function delegateFrom(
 /**
  * Checks that an agent may run as part of another agent's run, started by `delegate` or with the `hubCtx` of a tool.
  *
- * @throws {DelegationCycleError | DelegationDepthError}
+ * @throws {DelegationCycleError | DelegationDepthError | DelegationLimitError}
  */
 export function checkDescent(parent: Lineage | undefined, agentName: string): void {
   if (parent === undefined) return;
-  const { chain, maxDepth } = parent;
+  const { chain, limits } = parent;
   if (chain.includes(agentName)) throw new DelegationCycleError([...chain, agentName]);
-  if (chain.length > maxDepth) throw new DelegationDepthError(agentName, maxDepth);
+  if (limits === undefined) return;
+  if (chain.length > limits.maxDepth) throw new DelegationDepthError(agentName, limits.maxDepth);
+  if (limits.runs >= limits.maxRuns) throw new DelegationLimitError(agentName, limits.maxRuns);
+}
+
+/**
+ * Checks that an agent may run as part of another agent's run, and counts its run.
+ *
+ * @throws {DelegationCycleError | DelegationDepthError | DelegationLimitError}
+ */
+export function startDescent(parent: Lineage | undefined, agentName: string): void {
+  checkDescent(parent, agentName);
+  if (parent?.limits !== undefined) parent.limits.runs++;
 }

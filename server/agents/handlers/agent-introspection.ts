@@ -10,6 +10,11 @@ export function introspectable(agent: Agent, spec: AgentSpec): Agent {
   return agent;
 }
 
+/** Returns the spec of an agent from `createAgent`. */
+export function specOf(agent: Agent): AgentSpec | undefined {
+  return specs.get(agent);
+}
+
 /** Describes agents and all agents they can delegate to, each after its delegator, without keys and prompts. */
 export function introspectAgents(agents: readonly Agent[]): AgentIntrospection[] {
   const found = new Map<Agent, AgentIntrospection>();

@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { createHub } from '../../hub/create-hub.js';
 import { handlerInfo } from '../../hub/introspection/handler-info.js';
 import { type ScriptEntry, scriptedProvider } from '../../testing/scripted-provider.js';
+import type { AgentHandlerOptions } from '../agent/agent.js';
 import type { AgentContext } from '../agent/agent-context.js';
 import type { AgentConfig } from '../agent-config.js';
 import { createAgent } from '../create-agent.js';
@@ -54,7 +55,7 @@ describe('the input', () => {
   });
 });
 
-test('the result is the payload of onSuccess, with the values of tools as JSON', async () => {
+test('the payload of onSuccess is a small result, without transcript, arguments and values of tools', async () => {
   const odd = { name: 'odd', description: '', parameters: {}, execute: async () => ({ n: 10n, at: new Date(0) }) };
   const nothing = { ...odd, name: 'nothing', execute: async () => undefined };
   const circle: { around?: unknown } = {};
@@ -62,20 +63,20 @@ test('the result is the payload of onSuccess, with the values of tools as JSON',
   const circular = { ...odd, name: 'circular', execute: async () => circle };
   const tools = [odd, nothing, circular];
   const { agent } = agentOf([{ toolCalls: tools.map(({ name }) => ({ name })) }, 'ok'], { tools });
-  expect(await handle(agent, 'x')).toMatchObject({
-    type: 'done',
-    payload: {
-      agentName: 'a',
-      runId: 'req',
-      status: 'completed',
-      output: 'ok',
-      toolCalls: [
-        { result: { n: '10', at: '1970-01-01T00:00:00.000Z' } },
-        { result: null },
-        { result: null, error: expect.stringContaining('circular') },
-      ],
-    },
-    metrics: { completed: 1, failed: 0 },
+  const durationMs = expect.any(Number);
+  expect(await handle(agent, 'x')).toMatchObject({ type: 'done', metrics: { completed: 1, failed: 0 } });
+  const again = agentOf([{ toolCalls: tools.map(({ name }) => ({ name })) }, 'ok'], { tools });
+  expect((await handle(again.agent, 'x')).payload).toEqual({
+    agentName: 'a',
+    runId: expect.any(String),
+    status: 'completed',
+    output: 'ok',
+    tokenUsage: { promptTokens: 20, completionTokens: 10, totalTokens: 30 },
+    toolCalls: [
+      { name: 'odd', durationMs },
+      { name: 'nothing', durationMs },
+      { name: 'circular', error: expect.stringContaining('circular'), durationMs },
+    ],
   });
 });
 
@@ -119,7 +120,7 @@ test('tools receive the context of the event, and can emit', async () => {
   expect(seen).toMatchObject({
     eventType: 'ask',
     requestId: 'req',
-    runId: 'req',
+    runId: seen?.eventId,
     agentName: 'a',
     payload: { input: 'x' },
     attempt: 1,
@@ -148,18 +149,40 @@ test('outside a hub, tools receive a context with the fields of the run', async 
   expect(seen).toMatchObject({ eventType: 'agent.run', eventId: runId, requestId: runId, payload: { order: 7 } });
 });
 
-test('events of one request share a conversation', async () => {
-  const hub = createHub();
-  const memory = new ConversationMemory({ transport: hub.transport });
-  const { agent, provider } = agentOf(['Hello Ada', 'Ada'], { memory });
-  hub.event({ type: 'ask', handler: agent.asHandler() });
-  await hub.start();
-  await hub.emit('ask', 'I am Ada', { requestId: 'chat' });
-  await vi.waitFor(async () => expect(await hub.metrics('ask')).toMatchObject({ completed: 1 }));
-  await hub.emit('ask', 'Who am I?', { requestId: 'chat' });
-  await vi.waitFor(async () => expect(await hub.metrics('ask')).toMatchObject({ completed: 2 }));
-  await hub.stop();
-  expect(provider.calls[1]?.messages.map(({ content }) => content)).toEqual(['I am Ada', 'Hello Ada', 'Who am I?']);
+describe('the conversation', () => {
+  async function conversationsOf(options: AgentHandlerOptions): Promise<string[][]> {
+    const hub = createHub();
+    const memory = new ConversationMemory({ transport: hub.transport });
+    const { agent, provider } = agentOf(['Hello Ada', 'Ada'], { memory });
+    hub.event({ type: 'ask', handler: agent.asHandler(options) });
+    await hub.start();
+    for (const [index, text] of ['I am Ada', 'Who am I?'].entries()) {
+      await hub.emit('ask', { chat: 'chat-7', text }, { requestId: 'log-id' });
+      await vi.waitFor(async () => expect(await hub.metrics('ask')).toMatchObject({ completed: index + 1 }));
+    }
+    await hub.stop();
+    return provider.calls.map(({ messages }) => messages.map(({ content }) => content));
+  }
+  const text = (payload: unknown): string => (payload as { text: string }).text;
+
+  test('is new for each event, also for events of one request', async () => {
+    expect(await conversationsOf({ input: text })).toEqual([['I am Ada'], ['Who am I?']]);
+  });
+
+  test('is chosen by conversation, from the payload', async () => {
+    const conversation = (payload: unknown): string => (payload as { chat: string }).chat;
+    const [, second] = await conversationsOf({ input: text, conversation });
+    expect(second).toEqual(['I am Ada', 'Hello Ada', 'Who am I?']);
+  });
+
+  test.each([
+    ['input of asHandler of agent "a" must be a function', { input: 'text' }],
+    ['option of asHandler of agent "a" must be one of conversation, input', { conversationId: 'x' }],
+  ])('refuses wrong options: %s', (message, options) => {
+    const { agent } = agentOf([]);
+    // Wrong on purpose: the compiler rejects it.
+    expect(() => agent.asHandler(options as unknown as AgentHandlerOptions)).toThrow(message);
+  });
 });
 
 test('stopping the hub aborts the run', async () => {

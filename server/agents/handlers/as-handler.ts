@@ -1,39 +1,86 @@
+import { InvalidOptionError, isFatal, quote, RetryAfterError } from '../../errors.js';
 import type { HandlerCtx, HandlerFunction } from '../../hub/events/context.js';
 import { withHandlerInfo } from '../../hub/introspection/handler-info.js';
-import type { Agent } from '../agent/agent.js';
+import { OptionChecker } from '../../options.js';
+import type { Agent, AgentHandlerOptions, AgentHandlerResult } from '../agent/agent.js';
 import { AgentRunError } from '../agent/agent-run-error.js';
 import type { AgentRunResult } from '../agent/agent-run-result.js';
-import type { ToolResult } from '../model/message.js';
-import { toResultContent } from '../tools/tool-content.js';
-import { introspectAgents } from './agent-introspection.js';
+import { introspectAgents, specOf } from './agent-introspection.js';
 import { inputOf } from './payload-input.js';
 
-/** Implements {@link Agent.asHandler}. */
-export function toHandler(agent: Agent): HandlerFunction {
-  return withHandlerInfo((ctx) => handleWith(agent, inputOf(ctx.payload, ['input']), ctx), {
-    kind: 'agent',
-    name: agent.name,
-    agents: () => introspectAgents([agent]),
-  });
+const maxReportedCalls = 200;
+const maxReportedChars = 200;
+
+/** Implements {@link Agent.asHandler}. @throws {InvalidOptionError} */
+export function toHandler(agent: Agent, options: AgentHandlerOptions): HandlerFunction {
+  const owner = `asHandler of agent ${quote(agent.name)}`;
+  const check = new OptionChecker(options, ['conversation', 'input'], owner);
+  const { conversation, input = (payload: unknown) => inputOf(payload, ['input']) } = options;
+  check.function('conversation', conversation);
+  check.function('input', input);
+  const textOf = (read: (payload: unknown) => string, name: string, payload: unknown): string => {
+    const text: unknown = read(payload);
+    if (typeof text !== 'string')
+      throw new InvalidOptionError(`the result of ${name} of ${owner}`, 'a string', typeof text);
+    return text;
+  };
+  const handler: HandlerFunction = (ctx) => {
+    const conversationId = conversation && textOf(conversation, 'conversation', ctx.payload);
+    return handleWith(agent, textOf(input, 'input', ctx.payload), ctx, conversationId);
+  };
+  return withHandlerInfo(handler, { kind: 'agent', name: agent.name, agents: () => introspectAgents([agent]) });
 }
 
 /**
- * Runs an agent on `input` for an event or step, and returns the part of its result that has a JSON form.
+ * Runs an agent on `input` for an event or step. The result is small, so that it fits into a payload whatever the tools
+ * return.
  *
  * @throws {AgentRunError} if the run does not complete
+ * @throws {RetryAfterError} if the run fails and the vendor requests a delay before the next call
  */
-export async function handleWith(agent: Agent, input: string, ctx: HandlerCtx): Promise<AgentRunResult> {
-  const { requestId, idempotencyKey } = ctx;
-  const result = await agent.run(input, { requestId, idempotencyKey, hubCtx: ctx });
-  if (result.status !== 'completed') throw new AgentRunError(result);
-  return {
-    ...result,
-    toolCalls: result.toolCalls.map((call) => ({ ...call, result: jsonValue(call) })),
-  };
+export async function handleWith(
+  agent: Agent,
+  input: string,
+  ctx: HandlerCtx,
+  conversationId?: string,
+): Promise<AgentHandlerResult> {
+  const { idempotencyKey } = ctx;
+  const result = await agent.run(input, {
+    idempotencyKey,
+    hubCtx: ctx,
+    ...(conversationId !== undefined && { conversationId }),
+  });
+  if (result.status !== 'completed') {
+    throw delayed(new AgentRunError(result), specOf(agent)?.maxRetryAfterMs.ofEvent);
+  }
+  return toHandlerResult(result);
 }
 
-/** Returns a tool's value as JSON carries it. A value without a JSON form has an error that says so. */
-function jsonValue({ name, result, error }: ToolResult): unknown {
-  if (error !== undefined) return null;
-  return typeof result === 'string' ? result : JSON.parse(toResultContent(result, name));
+/** Returns a {@link RetryAfterError} for an error whose vendor requests a delay, and any other error unchanged. */
+export function delayed(error: Error & { readonly retryAfterMs?: number }, maxRetryAfterMs = 3_600_000): Error {
+  if (error.retryAfterMs === undefined || isFatal(error)) return error;
+  return new RetryAfterError(Math.min(error.retryAfterMs, maxRetryAfterMs), error.message, { cause: error });
+}
+
+function toHandlerResult({
+  agentName,
+  runId,
+  output,
+  truncated,
+  tokenUsage,
+  toolCalls,
+}: AgentRunResult): AgentHandlerResult {
+  return {
+    agentName,
+    runId,
+    output,
+    status: 'completed',
+    ...(truncated && { truncated }),
+    tokenUsage,
+    toolCalls: toolCalls.slice(-maxReportedCalls).map(({ name, error, durationMs }) => ({
+      name: name.slice(0, maxReportedChars),
+      ...(error !== undefined && { error: error.slice(0, maxReportedChars) }),
+      durationMs,
+    })),
+  };
 }

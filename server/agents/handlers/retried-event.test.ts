@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../../scripts/redis-server.js';
 import { createHub } from '../../hub/create-hub.js';
+import type { HandlerFunction } from '../../hub/events/context.js';
 import type { Hub } from '../../hub/hub.js';
 import { type ScriptEntry, scriptedProvider } from '../../testing/scripted-provider.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
@@ -30,7 +31,8 @@ describe.each([
   async function converse(
     script: readonly ScriptEntry[],
     questions: readonly string[],
-    handlerOf: (agent: Agent) => ReturnType<Agent['asHandler']> = (agent) => agent.asHandler(),
+    handlerOf: (agent: Agent) => ReturnType<Agent['asHandler']> = (agent) =>
+      agent.asHandler({ conversation: () => 'chat' }),
   ) {
     book.mockClear();
     const hub = createHub({ transport: transportOf() });
@@ -72,8 +74,9 @@ describe.each([
   test('returns an answer that is stored already', async () => {
     const outputs: string[] = [];
     const { remembered } = await converse(['Done'], ['Do it'], (agent) => async (ctx) => {
-      const { requestId, idempotencyKey, payload } = ctx;
-      const { output } = await agent.run(String(payload), { requestId, idempotencyKey, hubCtx: ctx });
+      const { idempotencyKey, payload } = ctx;
+      const options = { conversationId: 'chat', idempotencyKey, hubCtx: ctx };
+      const { output } = await agent.run(String(payload), options);
       outputs.push(output);
       if (outputs.length === 1) throw new Error('could not pass it on');
     });
@@ -91,7 +94,12 @@ describe.each([
     const a = speaker('a', ['a1', 'a2']);
     const b = speaker('b', ['b1', down, 'b2']);
     const debate = createDebate({ name: 'd', participants: [a.agent, b.agent], maxRounds: 2 });
-    hub.event({ type: 'asked', handler: debate.asHandler(), retry: { maxAttempts: 2, initialDelayMs: 0 } });
+    const handler: HandlerFunction = async (ctx) => {
+      const options = { conversationId: 'chat', idempotencyKey: ctx.idempotencyKey, hubCtx: ctx };
+      const { error } = await debate.run('free delivery?', options);
+      if (error !== undefined) throw error;
+    };
+    hub.event({ type: 'asked', handler, retry: { maxAttempts: 2, initialDelayMs: 0 } });
     await hub.start();
     await hub.emit('asked', 'free delivery?', { requestId: 'chat' });
     await completed(hub, 1);

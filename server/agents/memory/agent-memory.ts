@@ -1,13 +1,22 @@
 import type { Message } from '../model/message.js';
 
-/** Store of conversations. A conversation is identified by an agent's name and a run's id. */
+/** Store of conversations. A conversation is identified by an agent's name and a conversation's id. */
 export interface AgentMemory {
-  /** Appends a message with all its fields: `providerMetadata` and `idempotencyKey` are required later. */
+  /** Appends a message with all its fields: `exchange` and `providerMetadata` are required later. */
   addMessage(agentId: string, runId: string, message: Message): Promise<void>;
   /** Appends the results of one turn, all or none. Without this method they are appended one by one. */
   addMessages?(agentId: string, runId: string, messages: readonly Message[]): Promise<void>;
-  /** Returns the conversation, oldest message first, each call followed by its result. */
-  getMessages(agentId: string, runId: string): Promise<Message[]>;
+  /**
+   * Returns the conversation, oldest message first, each call followed by its result.
+   *
+   * @param exchangeId exchange that a run resumes: return it whole, whatever else is trimmed
+   */
+  getMessages(agentId: string, runId: string, exchangeId?: string): Promise<Message[]>;
   /** Deletes the conversation. */
   clear(agentId: string, runId: string): Promise<void>;
+  /**
+   * Waits until no other run uses the conversation, and returns a function that releases it. Without this method, runs
+   * of one process wait for each other, and runs of different processes do not.
+   */
+  lock?(agentId: string, runId: string, signal?: AbortSignal): Promise<() => Promise<void>>;
 }

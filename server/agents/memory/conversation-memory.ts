@@ -3,10 +3,15 @@ import { OptionChecker } from '../../options.js';
 import type { KeyValueStore } from '../../transports/key-value-store.js';
 import type { TransportManager } from '../../transports/transport.js';
 import { MemoryEntryError } from '../errors.js';
-import type { Message, ToolCall } from '../model/message.js';
+import { estimateMessageTokens } from '../model/estimate-tokens.js';
+import type { Message } from '../model/message.js';
 import type { AgentMemory } from './agent-memory.js';
-import { repairPairs } from './repair-pairs.js';
-import { dropHeadless, trimExchanges } from './trim-exchanges.js';
+import { acquireLease } from './conversation-lease.js';
+import { ConversationList } from './conversation-list.js';
+import { type Exchange, groupExchanges, isHeadless, repairPairs } from './exchanges.js';
+import { RunQueue } from './run-queue.js';
+import { parseMessage } from './stored-message.js';
+import { type ConversationLimits, newestThatFit, trimExchanges } from './trim-exchanges.js';
 
 /** Options of a {@link ConversationMemory}. */
 export interface ConversationMemoryOptions {
@@ -14,44 +19,52 @@ export interface ConversationMemoryOptions {
   transport: TransportManager;
   /** Maximum number of messages that `getMessages` returns. @default 100 */
   maxMessages?: number;
+  /** Maximum number of tokens that `getMessages` returns, estimated as one per four bytes of text. @default no limit */
+  maxTokens?: number;
   /** Seconds after its last message until a conversation is deleted. @default 86_400 (a day) */
   ttlSeconds?: number;
 }
 
-// Leaves room for the start of an exchange whose end is among the newest messages.
+const optionNames = ['transport', 'maxMessages', 'maxTokens', 'ttlSeconds'];
+
+// Leaves room for messages of another run between those of one exchange.
 const storedPerMessage = 2;
+
+// Runs of several memories over one store wait for each other too.
+const queues = new WeakMap<KeyValueStore, RunQueue>();
 
 /**
  * Memory in the hub's transport, so that every process of the hub can continue a conversation. A conversation is
- * identified by an agent's name and a run's id: runs with the same `requestId` share one.
+ * identified by an agent's name and a conversation's id. Its runs run one after another, over all processes.
  *
- * A message, or all results of a turn, is one atomic append, so concurrent runs lose no message. The store contains at
- * most twice `maxMessages` messages per conversation.
+ * A message, or all results of a turn, is one atomic append. The newest exchange is always stored whole, so that a
+ * retry resumes it. The store contains at most twice `maxMessages` messages of older exchanges.
  *
  * @example
  * const memory = new ConversationMemory({ transport: hub.transport, maxMessages: 40 });
  * const agent = createAgent({ name: 'support', systemPrompt, provider, model, memory });
- * await agent.run('My name is Ada.', { requestId: 'chat-7' });
- * await agent.run('What is my name?', { requestId: 'chat-7' });
+ * await agent.run('My name is Ada.', { conversationId: 'chat-7' });
+ * await agent.run('What is my name?', { conversationId: 'chat-7' });
  */
 export class ConversationMemory implements AgentMemory {
-  readonly #kv: KeyValueStore;
-  readonly #maxMessages: number;
-  readonly #keepLast: number;
+  readonly #transport: TransportManager;
+  readonly #limits: ConversationLimits;
   readonly #ttlMs: number;
+  readonly #list: ConversationList;
 
   /** @throws {InvalidOptionError} */
   constructor(options: ConversationMemoryOptions) {
-    const check = new OptionChecker(options, ['transport', 'maxMessages', 'ttlSeconds'], 'ConversationMemory');
-    const { transport, maxMessages = 100, ttlSeconds = 86_400 } = options;
+    const check = new OptionChecker(options, optionNames, 'ConversationMemory');
+    const { transport, maxMessages = 100, maxTokens = Number.POSITIVE_INFINITY, ttlSeconds = 86_400 } = options;
     check.that(typeof transport?.kv === 'object', 'transport', 'a hub.transport', transport);
     check.count('maxMessages', maxMessages);
+    if (maxTokens !== Number.POSITIVE_INFINITY) check.count('maxTokens', maxTokens);
     const isDuration = Number.isFinite(ttlSeconds) && ttlSeconds > 0 && ttlSeconds <= maxDurationMs / 1000;
     check.that(isDuration, 'ttlSeconds', `seconds above 0, at most ${maxDurationMs / 1000}`, ttlSeconds);
-    this.#kv = transport.kv;
-    this.#maxMessages = maxMessages;
-    this.#keepLast = maxMessages * storedPerMessage;
+    this.#transport = transport;
+    this.#limits = { maxMessages, maxTokens };
     this.#ttlMs = ttlSeconds * 1000;
+    this.#list = new ConversationList(transport, this.#ttlMs);
   }
 
   /** Appends a message and restarts `ttlSeconds`. @throws {TransportUnavailableError | BackpressureError} */
@@ -62,62 +75,101 @@ export class ConversationMemory implements AgentMemory {
   /** Appends several messages, all or none, and restarts `ttlSeconds`. @throws {TransportUnavailableError | BackpressureError} */
   async addMessages(agentId: string, runId: string, messages: readonly Message[]): Promise<void> {
     const entries = messages.map((message) => JSON.stringify(message));
-    await this.#kv.append(keyOf(agentId, runId), entries, { keepLast: this.#keepLast, ttlMs: this.#ttlMs });
+    const newest = messages.at(-1)?.exchange?.index ?? 0;
+    const keepLast = Math.max(this.#limits.maxMessages, newest + 1) * storedPerMessage;
+    const length = await this.#transport.kv.append(keyOf(agentId, runId), entries, { keepLast, ttlMs: this.#ttlMs });
+    await this.#list.add(agentId, runId, length === entries.length);
   }
 
   /**
-   * Returns the newest complete exchanges, at most `maxMessages` messages, each call with its result.
+   * Returns the newest exchanges within the limits, each call with its result.
    *
+   * @param exchangeId exchange to return last and whole, so that a run resumes it
    * @throws {MemoryEntryError} if the conversation's key contains an entry that is not a message
    * @throws {TransportUnavailableError}
    */
-  async getMessages(agentId: string, runId: string): Promise<Message[]> {
-    const entries = await this.#kv.range(keyOf(agentId, runId), 0, -1);
-    const messages = repairPairs(entries.map((entry) => parseMessage(entry, agentId, runId)));
-    const mayBeCut = entries.length === this.#keepLast;
-    return trimExchanges(mayBeCut ? dropHeadless(messages) : messages, this.#maxMessages);
+  async getMessages(agentId: string, runId: string, exchangeId?: string): Promise<Message[]> {
+    const entries = await this.#transport.kv.range(keyOf(agentId, runId), 0, -1);
+    const messages = entries.map((entry) => {
+      const message = parseMessage(entry);
+      if (message === undefined) throw new MemoryEntryError(agentId, runId);
+      return message;
+    });
+    const mayBeCut = entries.length >= this.#limits.maxMessages * storedPerMessage;
+    const exchanges = groupExchanges(messages)
+      .filter((exchange) => !isHeadless(exchange) || (exchange.id === undefined && !mayBeCut))
+      .map(({ id, messages: own }): Exchange => ({ id, messages: repairPairs(own) }));
+    const own = exchangeId === undefined ? undefined : exchanges.find(({ id }) => id === exchangeId);
+    if (own === undefined) return trimExchanges(exchanges, this.#limits);
+    const others = exchanges.filter((exchange) => exchange !== own);
+    const kept = newestThatFit(
+      others.map((exchange) => exchange.messages),
+      this.#without(own),
+    );
+    const distance = messages.length - 1 - messages.findIndex(({ exchange }) => exchange?.id === exchangeId);
+    return [...kept.flat(), ...withDistance(own.messages, distance)];
   }
 
-  /** Deletes the conversation of an agent's name and a `requestId`. @throws {TransportUnavailableError} */
-  async clear(agentId: string, runId: string): Promise<void> {
-    await this.#kv.delete(keyOf(agentId, runId));
+  #without({ messages }: Exchange): ConversationLimits {
+    const { maxMessages, maxTokens } = this.#limits;
+    return { maxMessages: maxMessages - messages.length, maxTokens: maxTokens - estimateMessageTokens(messages) };
   }
+
+  /** Deletes the conversation of an agent's name and a conversation's id. @throws {TransportUnavailableError} */
+  async clear(agentId: string, runId: string): Promise<void> {
+    await this.#transport.kv.delete(keyOf(agentId, runId));
+  }
+
+  /**
+   * Returns the ids of an agent's conversations, at most the 10,000 that started last, oldest first.
+   *
+   * @throws {TransportUnavailableError}
+   */
+  async list(agentId: string): Promise<string[]> {
+    return this.#list.read(agentId, (runId) => keyOf(agentId, runId));
+  }
+
+  /**
+   * Waits until no other run of any process uses the conversation, and returns a function that releases it. The lease
+   * of a crashed process expires after 30 seconds. Rejects with the signal's reason.
+   *
+   * @throws {TransportUnavailableError}
+   */
+  async lock(agentId: string, runId: string, signal?: AbortSignal): Promise<() => Promise<void>> {
+    const { kv, clock } = this.#transport;
+    const key = `agent-lease:${JSON.stringify([agentId, runId])}`;
+    const leave = await queueOf(kv).enter(key, signal);
+    try {
+      const release = await acquireLease(kv, clock, key, signal);
+      return () => release().finally(leave);
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+}
+
+/**
+ * Sets the distance between the input and the end of the store, which other exchanges in between increase, so that the
+ * next write keeps the input.
+ */
+function withDistance(messages: readonly Message[], distance: number): Message[] {
+  const last = messages.findLastIndex(({ exchange }) => exchange !== undefined);
+  return messages.map((message, index) =>
+    index === last && message.exchange ? { ...message, exchange: { ...message.exchange, index: distance } } : message,
+  );
+}
+
+function queueOf(kv: KeyValueStore): RunQueue {
+  let queue = queues.get(kv);
+  if (queue === undefined) {
+    queue = new RunQueue();
+    queues.set(kv, queue);
+  }
+  return queue;
 }
 
 // JSON separates the two, whatever characters they contain.
 function keyOf(agentId: string, runId: string): string {
   return `agent-memory:${JSON.stringify([agentId, runId])}`;
-}
-
-function parseMessage(entry: string, agentId: string, runId: string): Message {
-  let message: unknown;
-  try {
-    message = JSON.parse(entry);
-  } catch (cause) {
-    throw new MemoryEntryError(agentId, runId, cause);
-  }
-  if (!isMessage(message)) throw new MemoryEntryError(agentId, runId);
-  return message;
-}
-
-const roles: readonly unknown[] = ['system', 'user', 'assistant', 'tool'];
-
-function isMessage(value: unknown): value is Message {
-  if (typeof value !== 'object' || value === null) return false;
-  const fields: { [Key in keyof Message]?: unknown } = value;
-  const { role, content, toolCallId, toolCalls, idempotencyKey, providerMetadata } = fields;
-  return (
-    roles.includes(role) &&
-    typeof content === 'string' &&
-    (toolCallId === undefined || typeof toolCallId === 'string') &&
-    (idempotencyKey === undefined || typeof idempotencyKey === 'string') &&
-    (toolCalls === undefined || (Array.isArray(toolCalls) && toolCalls.every(isToolCall))) &&
-    (providerMetadata === undefined || (typeof providerMetadata === 'object' && providerMetadata !== null))
-  );
-}
-
-function isToolCall(value: unknown): value is ToolCall {
-  if (typeof value !== 'object' || value === null) return false;
-  const { id, name, arguments: text }: { [Key in keyof ToolCall]?: unknown } = value;
-  return typeof id === 'string' && typeof name === 'string' && typeof text === 'string';
 }

@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Message } from '../model/message.js';
-import { repairPairs } from './repair-pairs.js';
-import { dropHeadless, trimExchanges } from './trim-exchanges.js';
+import { estimateMessageTokens } from '../model/estimate-tokens.js';
+import type { ExchangeMark, Message } from '../model/message.js';
+import { noUsage } from '../model/token-usage.js';
+import { groupExchanges, repairPairs } from './exchanges.js';
+import { trimExchanges } from './trim-exchanges.js';
 import { expectWellPaired } from './well-paired.fixture.js';
 
 const user = (content: string): Message => ({ role: 'user', content });
@@ -21,6 +23,11 @@ const anyMessage = fc.oneof(
   fc.constantFrom('a', 'b', 'c', 'd').map(result),
 );
 
+const trim = (messages: readonly Message[], maxMessages: number, maxTokens = Number.POSITIVE_INFINITY): Message[] => {
+  const exchanges = groupExchanges(messages).map(({ id, messages: own }) => ({ id, messages: repairPairs(own) }));
+  return trimExchanges(exchanges, { maxMessages, maxTokens });
+};
+
 describe('repairPairs', () => {
   test('does not change a well-paired transcript', () => {
     const sound = [user('x'), calls('a', 'b'), result('a'), result('b'), says('y')];
@@ -35,15 +42,6 @@ describe('repairPairs', () => {
 
   test('drops a result without its call', () => {
     expect(repairPairs([result('a'), user('x')])).toEqual([user('x')]);
-  });
-
-  test('moves a result to its call, past another run’s messages', () => {
-    expect(repairPairs([calls('a'), user('other'), says('other'), result('a')])).toEqual([
-      calls('a'),
-      result('a'),
-      user('other'),
-      says('other'),
-    ]);
   });
 
   test('pairs a reused id with the call before it', () => {
@@ -64,45 +62,89 @@ describe('repairPairs', () => {
   });
 });
 
+describe('groupExchanges', () => {
+  const mark = (id: string, index: number): ExchangeMark => ({ id, index, turns: 0, toolCalls: 0, usage: noUsage() });
+  const inExchange = (id: string, messages: Message[]): Message[] =>
+    messages.map((message, index) => ({ ...message, exchange: mark(id, index) }));
+
+  test('assigns a result without an exchange to the latest one with its call', () => {
+    const messages = [user('x'), calls('a'), user('other'), says('other'), result('a')];
+    expect(groupExchanges(messages).map((exchange) => exchange.messages)).toEqual([
+      [user('x'), calls('a'), result('a')],
+      [user('other'), says('other')],
+    ]);
+  });
+
+  test('separates any interleaving of exchanges, also with equal call ids', () => {
+    const exchange = fc
+      .nat(4)
+      .map((turns) => [
+        user('q'),
+        ...Array.from({ length: turns }, () => [calls('a', 'b'), result('b'), result('a')]).flat(),
+        says('end'),
+      ]);
+    const interleaved = fc.tuple(fc.array(exchange, { minLength: 1, maxLength: 4 }), fc.infiniteStream(fc.nat()));
+    fc.assert(
+      fc.property(interleaved, ([exchanges, picks]) => {
+        const queues = exchanges.map((messages, index) => inExchange(`e${index}`, messages));
+        const expected = new Map(queues.map((messages) => [messages[0]?.exchange?.id, [...messages]]));
+        const stored: Message[] = [];
+        while (queues.some((queue) => queue.length > 0)) {
+          const waiting = queues.filter((queue) => queue.length > 0);
+          const next = waiting[(picks.next().value ?? 0) % waiting.length]?.shift();
+          if (next !== undefined) stored.push(next);
+        }
+        const grouped = groupExchanges(stored);
+        expect(new Map(grouped.map(({ id, messages }) => [id, messages]))).toEqual(expected);
+        for (const { messages } of grouped) expectWellPaired(repairPairs(messages));
+      }),
+    );
+  });
+});
+
 describe('trimExchanges', () => {
   const first = [user('1'), calls('a'), result('a'), says('one')];
   const second = [user('2'), says('two')];
 
   test.each<[string, number, Message[]]>([
-    ['all that fits', 6, [...first, ...second]],
-    ['no part of the oldest exchange, which goes whole', 5, second],
+    ['everything that fits', 6, [...first, ...second]],
+    ['no part of the oldest exchange, which is dropped whole', 5, second],
     ['the newest exchange', 2, second],
   ])('keeps %s', (_, maxMessages, kept) => {
-    expect(trimExchanges([...first, ...second], maxMessages)).toEqual(kept);
+    expect(trim([...first, ...second], maxMessages)).toEqual(kept);
   });
 
   test('keeps the question and the newest turns of a too long exchange', () => {
     const long = [user('q'), calls('a'), result('a'), calls('b', 'c'), result('b'), result('c'), says('end')];
-    expect(trimExchanges(long, 5)).toEqual([user('q'), calls('b', 'c'), result('b'), result('c'), says('end')]);
-    expect(trimExchanges(long, 4)).toEqual([user('q'), says('end')]);
-    expect(trimExchanges(long, 1)).toEqual([user('q')]);
+    expect(trim(long, 5)).toEqual([user('q'), calls('b', 'c'), result('b'), result('c'), says('end')]);
+    expect(trim(long, 4)).toEqual([user('q'), says('end')]);
+    expect(trim(long, 1)).toEqual([user('q')]);
   });
 
-  test('never orphans a result, never exceeds the limit, keeps the newest, and starts with a user message if there is one', () => {
-    fc.assert(
-      fc.property(fc.array(anyMessage, { maxLength: 40 }), fc.integer({ min: 1, max: 20 }), (messages, maxMessages) => {
-        const sound = dropHeadless(repairPairs(messages));
-        const trimmed = trimExchanges(sound, maxMessages);
-        expectWellPaired(trimmed);
-        expect(trimmed.length).toBeLessThanOrEqual(maxMessages);
-        if (sound.length > 0) expect(trimmed[0]?.role).toBe('user');
-        if (sound.length <= maxMessages) expect(trimmed).toEqual(sound);
-      }),
-    );
+  test('applies a limit in tokens in the same way', () => {
+    const long = [user('q'), says('x'.repeat(400)), says('end')];
+    expect(trim([...first, ...long], 100, 50)).toEqual([user('q'), says('end')]);
+    expect(trim([...long, ...second], 100, 50)).toEqual(second);
   });
 
-  test('never orphans a result if there is no user message', () => {
+  test('never orphans a result, never exceeds a limit, and keeps the newest question and what fits', () => {
     fc.assert(
-      fc.property(fc.array(anyMessage), fc.integer({ min: 1, max: 9 }), (messages, maxMessages) => {
-        const trimmed = trimExchanges(repairPairs(messages.filter(({ role }) => role !== 'user')), maxMessages);
-        expectWellPaired(trimmed);
-        expect(trimmed.length).toBeLessThanOrEqual(maxMessages);
-      }),
+      fc.property(
+        fc.array(anyMessage, { maxLength: 40 }).map((messages) => [user('first'), ...messages]),
+        fc.integer({ min: 1, max: 20 }),
+        fc.integer({ min: 10, max: 200 }),
+        (messages, maxMessages, maxTokens) => {
+          const trimmed = trim(messages, maxMessages, maxTokens);
+          expectWellPaired(trimmed);
+          expect(trimmed.length).toBeLessThanOrEqual(maxMessages);
+          expect(trimmed).toContainEqual(messages.findLast(({ role }) => role === 'user'));
+          if (trimmed.length > 1) expect(estimateMessageTokens(trimmed)).toBeLessThanOrEqual(maxTokens);
+          expect(trimmed[0]?.role).toBe('user');
+          const everything = trim(messages, Number.POSITIVE_INFINITY);
+          const fits = everything.length <= maxMessages && estimateMessageTokens(everything) <= maxTokens;
+          if (fits) expect(trimmed).toEqual(everything);
+        },
+      ),
     );
   });
 });

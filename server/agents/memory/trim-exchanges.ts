@@ -1,42 +1,53 @@
+import { estimateMessageTokens } from '../model/estimate-tokens.js';
 import type { Message } from '../model/message.js';
+import type { Exchange } from './exchanges.js';
+
+/** Bounds of a conversation. */
+export interface ConversationLimits {
+  readonly maxMessages: number;
+  /** Estimated: one token per four bytes of text. */
+  readonly maxTokens: number;
+}
 
 /**
- * Returns the newest messages of a well-paired transcript, at most `maxMessages`. Whole exchanges are dropped, oldest
- * first. If the newest exchange is too long by itself, its user message and its newest turns that fit remain.
+ * Returns the newest exchanges that fit the limits. Whole exchanges are dropped, oldest first. If the newest one is too
+ * long by itself, its input and its newest turns that fit remain. Its input remains in any case.
  */
-export function trimExchanges(messages: readonly Message[], maxMessages: number): Message[] {
-  if (messages.length <= maxMessages) return [...messages];
-  const exchanges = splitBefore(messages, (message) => message.role === 'user');
-  const kept = newestThatFit(exchanges, maxMessages);
+export function trimExchanges(exchanges: readonly Exchange[], limits: ConversationLimits): Message[] {
+  const kept = newestThatFit(
+    exchanges.map(({ messages }) => messages),
+    limits,
+  );
   if (kept.length > 0) return kept.flat();
-  const newest = exchanges.at(-1) ?? [];
-  const question = newest.slice(0, newest[0]?.role === 'user' ? 1 : 0);
-  const turns = splitBefore(newest.slice(question.length), (message) => message.role !== 'tool');
-  return [...question, ...newestThatFit(turns, maxMessages - question.length).flat()];
+  const newest = exchanges.at(-1)?.messages ?? [];
+  const input = newest.slice(0, newest[0]?.role === 'user' ? 1 : 0);
+  const left = {
+    maxMessages: limits.maxMessages - input.length,
+    maxTokens: limits.maxTokens - estimateMessageTokens(input),
+  };
+  return [...input, ...newestThatFit(splitTurns(newest.slice(input.length)), left).flat()];
 }
 
-/** Drops the rest of an exchange whose start was cut: vendors require a user message first. */
-export function dropHeadless(messages: readonly Message[]): Message[] {
-  const start = messages.findIndex((message) => message.role === 'user');
-  return start === -1 ? [] : messages.slice(start);
-}
-
-function splitBefore(messages: readonly Message[], begins: (message: Message) => boolean): Message[][] {
-  const groups: Message[][] = [];
+/** Splits the messages of an exchange after its input into turns: an answer with the results of its calls. */
+export function splitTurns(messages: readonly Message[]): Message[][] {
+  const turns: Message[][] = [];
   for (const message of messages) {
-    const last = groups.at(-1);
-    if (last === undefined || begins(message)) groups.push([message]);
+    const last = turns.at(-1);
+    if (last === undefined || message.role === 'assistant') turns.push([message]);
     else last.push(message);
   }
-  return groups;
+  return turns;
 }
 
-function newestThatFit(groups: readonly Message[][], maxMessages: number): Message[][] {
-  let left = maxMessages;
+/** Returns the newest groups whose messages fit the limits together. */
+export function newestThatFit(groups: readonly Message[][], limits: ConversationLimits): Message[][] {
+  let { maxMessages, maxTokens } = limits;
   let from = groups.length;
   for (let i = groups.length - 1; i >= 0; i--) {
-    left -= groups[i]?.length ?? 0;
-    if (left < 0) break;
+    const group = groups[i] ?? [];
+    maxMessages -= group.length;
+    if (maxTokens !== Number.POSITIVE_INFINITY) maxTokens -= estimateMessageTokens(group);
+    if (maxMessages < 0 || maxTokens < 0) break;
     from = i;
   }
   return groups.slice(from);

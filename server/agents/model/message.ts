@@ -1,3 +1,5 @@
+import type { TokenUsage } from './token-usage.js';
+
 /** Author of a message. `tool` carries the result of one tool call. */
 export type MessageRole = 'system' | 'user' | 'assistant' | 'tool';
 
@@ -8,6 +10,27 @@ export interface ToolCall {
   name: string;
   /** Arguments as the model wrote them: JSON, unless the model made a mistake. Empty means `{}`. */
   arguments: string;
+}
+
+/**
+ * Position of a stored message in its exchange, and state of the exchange after it. An exchange is one input with every
+ * message that it led to.
+ */
+export interface ExchangeMark {
+  /** Id of the exchange: the run's `idempotencyKey`, or a random UUID. */
+  id: string;
+  /** Number of messages stored since the input, 0 for the input. */
+  index: number;
+  /** Number of model turns so far. */
+  turns: number;
+  /** Number of requested tool calls so far. */
+  toolCalls: number;
+  /** Tokens spent so far, delegates included. */
+  usage: TokenUsage;
+  /** Status of the exchange. Present on its final answer. */
+  status?: 'completed' | 'max_iterations' | 'token_budget_exceeded';
+  /** `true` on a final answer that reached the token limit. */
+  truncated?: true;
 }
 
 /** One entry of a transcript. */
@@ -21,8 +44,8 @@ export interface Message {
   toolCallId?: string;
   /** On an `assistant` message: calls that the model requests. */
   toolCalls?: ToolCall[];
-  /** On a stored `user` message: key of the run that it is the input of, see {@link AgentRunOptions.idempotencyKey}. */
-  idempotencyKey?: string;
+  /** On a stored message: the exchange that it belongs to. */
+  exchange?: ExchangeMark;
   /** JSON that the vendor expects back unchanged with this message, such as a thought signature. */
   providerMetadata?: Record<string, unknown>;
 }

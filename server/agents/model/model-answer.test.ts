@@ -35,7 +35,7 @@ test.each([
   ['toolCalls that are an array, got an object', { ...good, toolCalls: {} }],
   ['a tool call with JSON text for its arguments', { ...good, toolCalls: [{ id: '1', name: 't', arguments: {} }] }],
   ['an unreadableCall that is a string, got an object', { ...good, unreadableCall: {} }],
-  ['providerMetadata that is an object, got "signature"', { ...good, providerMetadata: 'signature' }],
+  ['providerMetadata that is an object, got a string', { ...good, providerMetadata: 'signature' }],
 ])(
   'a run whose provider returns no %s fails with that message, and its conversation continues',
   async (expected, answer) => {

@@ -1,5 +1,20 @@
+import { InvalidOptionError } from '../../errors.js';
 import type { Message, ToolCall, ToolDefinition } from './message.js';
 import type { TokenUsage } from './token-usage.js';
+
+const modelOptionNames: readonly string[] = ['model', 'temperature', 'maxTokens', 'timeoutMs', 'tools', 'signal'];
+
+/**
+ * Refuses options that no model reads: a misspelt `max_tokens` must not be ignored.
+ *
+ * @throws {InvalidOptionError}
+ */
+export function checkModelOptionNames(options: ModelOptions, owner = 'the model call'): void {
+  const unknown = Object.keys(options).find((name) => !modelOptionNames.includes(name));
+  if (unknown !== undefined) {
+    throw new InvalidOptionError(`option of ${owner}`, `one of ${modelOptionNames.join(', ')}`, unknown);
+  }
+}
 
 /** Reason why a model stopped. `length`: it reached the token limit, so the end of its answer may be missing. */
 export type FinishReason = 'stop' | 'tool_calls' | 'length';
@@ -14,6 +29,8 @@ export interface ModelOptions {
   maxTokens?: number;
   /** Tools that the model can call. An agent sets this from its own `tools`. */
   tools?: ToolDefinition[];
+  /** Milliseconds until a model call fails with {@link ModelTimeoutError}. Enforced by the agent. @default 600_000 */
+  timeoutMs?: number;
   /** Aborts the call. An agent sets this from the signal of its run. */
   signal?: AbortSignal;
 }

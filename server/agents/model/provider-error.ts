@@ -28,7 +28,10 @@ export class ProviderError extends HubError {
   declare readonly usage?: TokenUsage;
 
   constructor(message: string, details: ProviderErrorDetails, code = 'ERR_PROVIDER') {
-    super(code, message, details.cause === undefined ? undefined : { cause: details.cause });
+    super(code, message, {
+      ...(details.cause !== undefined && { cause: details.cause }),
+      publicMessage: publicMessageOf(message, details, code),
+    });
     const { provider, statusCode, retryable, retryAfterMs, requestId, usage } = details;
     this.provider = provider;
     this.retryable = retryable;
@@ -39,6 +42,13 @@ export class ProviderError extends HubError {
   }
 }
 
+// A vendor's text may quote the prompt.
+function publicMessageOf(message: string, { provider, statusCode }: ProviderErrorDetails, code: string): string {
+  if (code === 'ERR_CONTENT_FILTER') return `${provider} withheld the answer`;
+  if (code !== 'ERR_PROVIDER') return message;
+  return statusCode === undefined ? `the call of ${provider} failed` : `${provider} answered ${statusCode}`;
+}
+
 /** The vendor's content filter withheld the answer. */
 export class ContentFilterError extends ProviderError {
   constructor(provider: string, why: string, usage?: TokenUsage) {
@@ -46,6 +56,17 @@ export class ContentFilterError extends ProviderError {
       `${provider} withheld the answer: ${why}`,
       { provider, retryable: false, ...(usage !== undefined && { usage }) },
       'ERR_CONTENT_FILTER',
+    );
+  }
+}
+
+/** A model call exceeded its `timeoutMs`. Reason of the call's signal. */
+export class ModelTimeoutError extends ProviderError {
+  constructor(provider: string, timeoutMs: number) {
+    super(
+      `${provider} did not answer within timeoutMs of the model (${timeoutMs} ms)`,
+      { provider, retryable: true },
+      'ERR_MODEL_TIMEOUT',
     );
   }
 }

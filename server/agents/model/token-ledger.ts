@@ -1,7 +1,7 @@
 import { addUsage, noUsage, type TokenUsage } from './token-usage.js';
 
 /** Receives the token usage of each model call. */
-export type UsageListener = (usage: TokenUsage) => void;
+export type UsageListener = (usage: TokenUsage) => unknown;
 
 /**
  * Counts the tokens of one run and of everything that the run starts. A delegate's ledger has the delegating run's
@@ -10,22 +10,47 @@ export type UsageListener = (usage: TokenUsage) => void;
 export class TokenLedger {
   /** Tokens spent so far, delegates included. */
   readonly usage: TokenUsage = noUsage();
+  /** Tokens spent by earlier attempts. */
+  readonly #before: TokenUsage = noUsage();
   readonly #budget: number | undefined;
+  readonly #onListenerError: (error: unknown) => void;
   readonly #parent: TokenLedger | undefined;
   /** Listeners of the whole chain, each once: agents of one application often share a listener. */
   readonly #listeners: readonly UsageListener[];
   #lastInLine: Promise<void> = Promise.resolve();
 
-  constructor(budget?: number, parent?: TokenLedger, listeners: readonly UsageListener[] = []) {
+  /** @param onListenerError receives the errors of listeners, which change nothing else */
+  constructor(
+    budget?: number,
+    parent?: TokenLedger,
+    listeners: readonly UsageListener[] = [],
+    onListenerError: (error: unknown) => void = () => {},
+  ) {
     this.#budget = budget;
+    this.#onListenerError = onListenerError;
     this.#parent = parent;
     this.#listeners = parent === undefined ? listeners : [...new Set([...parent.#listeners, ...listeners])];
   }
 
   /** Tokens left to spend. Negative after an overrun, `Infinity` without a budget. */
   get left(): number {
-    const own = this.#budget === undefined ? Number.POSITIVE_INFINITY : this.#budget - this.usage.totalTokens;
+    const own =
+      this.#budget === undefined
+        ? Number.POSITIVE_INFINITY
+        : this.#budget - this.#before.totalTokens - this.usage.totalTokens;
     return this.#parent === undefined ? own : Math.min(own, this.#parent.left);
+  }
+
+  /** Tokens of all attempts. */
+  get usageOfAttempts(): TokenUsage {
+    const sum = { ...this.usage };
+    addUsage(sum, this.#before);
+    return sum;
+  }
+
+  /** Counts the tokens of earlier attempts in the budget, and not in the usage. */
+  resume(usage: TokenUsage): void {
+    addUsage(this.#before, usage);
   }
 
   /** Counts a call in this ledger and in all its ancestors, and calls each listener of the chain once. */
@@ -33,7 +58,16 @@ export class TokenLedger {
     for (let ledger: TokenLedger | undefined = this; ledger !== undefined; ledger = ledger.#parent) {
       addUsage(ledger.usage, usage);
     }
-    for (const listener of this.#listeners) listener({ ...usage });
+    for (const listener of this.#listeners) this.#notify(listener, usage);
+  }
+
+  #notify(listener: UsageListener, usage: TokenUsage): void {
+    try {
+      const returned = listener({ ...usage });
+      if (returned instanceof Promise) returned.catch(this.#onListenerError);
+    } catch (error) {
+      this.#onListenerError(error);
+    }
   }
 
   /**

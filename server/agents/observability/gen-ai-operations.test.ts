@@ -240,3 +240,13 @@ it('reported tokens and durations are metrics; estimated tokens are not', async 
     ['invoke_agent', { count: 2, sum: expect.any(Number) }],
   ]);
 });
+
+it('a tool name that the model invents is cut to 64 characters', async () => {
+  const telemetry = recordTelemetry();
+  const name = 'x'.repeat(20_000);
+  const { agent } = agentOf([{ toolCalls: [{ name, id: name }] }, 'I cannot.']);
+  await agent.run('1 + 2');
+  const span = telemetry.span(`execute_tool ${'x'.repeat(64)}`);
+  for (const value of Object.values(span.attributes)) expect(String(value).length).toBeLessThanOrEqual(64);
+  expect(JSON.stringify(span.events).length).toBeLessThan(5_000);
+});

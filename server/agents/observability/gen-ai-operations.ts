@@ -82,6 +82,9 @@ export function observeChat(
   });
 }
 
+// A model can invent a name of any length; vendors accept 64 characters.
+const maxNameLength = 64;
+
 /** Observes a tool call. A call that cannot be executed is recorded as failed as well. */
 export function observeTool(
   { id, name }: ToolCall,
@@ -91,13 +94,13 @@ export function observeTool(
   const api = openTelemetry();
   if (api === undefined) return execute();
   const attributes = {
-    'gen_ai.tool.name': name,
-    'gen_ai.tool.call.id': id,
+    'gen_ai.tool.name': name.slice(0, maxNameLength),
+    'gen_ai.tool.call.id': id.slice(0, maxNameLength),
     'gen_ai.tool.type': 'function',
     'gen_ai.agent.name': agentName,
     'gen_ai.conversation.id': runId,
   };
-  const operation = start(api, 'execute_tool', name, {}, attributes);
+  const operation = start(api, 'execute_tool', name.slice(0, maxNameLength), {}, attributes);
   return operation === undefined ? execute() : operation.measure(execute);
 }
 

@@ -108,7 +108,7 @@ describe('fromLanguageModel', () => {
 
 test('a key is removed from an error message, also at the point where a long message is truncated', () => {
   for (let before = 900; before < 1100; before++) {
-    const { message } = toProviderError(new Error(`${'x'.repeat(before)}sk-very-secret`), 'p', 'sk-very-secret');
+    const { message } = toProviderError(new Error(`${'x'.repeat(before)}sk-very-secret`), 'p', ['sk-very-secret']);
     expect(message).not.toContain('sk-');
     expect(message.length).toBeLessThanOrEqual(1024);
   }
@@ -132,12 +132,12 @@ describe('a call without a response', () => {
     const cause = Object.assign(new Error('no'), { code });
     // Vendor packages wrap it like this, and mark all of these as retryable.
     const thrown = Object.assign(new Error('Cannot connect to API'), { cause, isRetryable: true });
-    expect(toProviderError(thrown, 'p', undefined)).toMatchObject({ retryable, cause });
+    expect(toProviderError(thrown, 'p', [])).toMatchObject({ retryable, cause });
   });
 
   test('is retryable if its package says so and there is no code', () => {
     const thrown = Object.assign(new Error('fetch failed'), { isRetryable: true });
-    expect(toProviderError(thrown, 'p', undefined)).toMatchObject({ retryable: true });
+    expect(toProviderError(thrown, 'p', [])).toMatchObject({ retryable: true });
   });
 });
 
@@ -243,5 +243,73 @@ describe('retryAfterMsOf', () => {
     [{}, undefined, undefined],
   ])('%j %j is %j', (headers, details, expected) => {
     expect(retryAfterMsOf(headers, { details }, now)).toBe(expected);
+  });
+});
+
+describe('a key in a vendor’s message', () => {
+  const failing = (message: string): LanguageModelV3 => ({
+    ...modelOf({}),
+    doGenerate: () => Promise.reject(new Error(message)),
+  });
+
+  test.each([
+    'sk-proj-abcdefgh12345678',
+    'AIzaSyA1234567890abcdefghij',
+    'Bearer eyJhbGciOi.abc_def-ghi',
+    'gsk_abcdefgh12345678',
+  ])('is removed: %s', async (key) => {
+    const failure = fromLanguageModel(failing(`Incorrect API key provided: ${key}.`)).chat([user('x')], { model: 'm' });
+    await expect(failure).rejects.toMatchObject({ message: expect.not.stringContaining(key) });
+    await expect(failure).rejects.toThrow('[apiKey]');
+  });
+
+  test('is removed if it is one of the secrets, whatever its form', async () => {
+    const provider = fromLanguageModel(failing('key hunter2 is wrong'), { secrets: ['hunter2'] });
+    await expect(provider.chat([user('x')], { model: 'm' })).rejects.toThrow('key [apiKey] is wrong');
+  });
+
+  test('secrets are validated without being shown', () => {
+    const options = { secrets: 'hunter2' as unknown as string[] };
+    expect(() => fromLanguageModel(modelOf({}), options)).toThrow(
+      'must be an array of non-empty strings, got "string"',
+    );
+  });
+});
+
+test('an unknown option of a call is refused', async () => {
+  const options = { model: 'm', max_tokens: 5 };
+  const failure = fromLanguageModel(modelOf({})).chat([user('x')], options);
+  await expect(failure).rejects.toThrow('option of the model call must be one of model, temperature,');
+});
+
+test('streamed parts keep the order in which they start', async () => {
+  const google = (thoughtSignature: string) => ({ google: { thoughtSignature } });
+  const finish = { type: 'finish', finishReason: { unified: 'tool-calls', raw: 'STOP' }, usage };
+  const parts = [
+    { type: 'reasoning-start', id: '0' },
+    { type: 'reasoning-delta', id: '0', delta: 'first a thought' },
+    { type: 'tool-call', toolCallId: 'c', toolName: 't', input: '{}', providerMetadata: google('s') },
+    { type: 'text-start', id: '1' },
+    { type: 'reasoning-end', id: '0' },
+    { type: 'text-delta', id: '1', delta: 'then text' },
+    { type: 'text-end', id: '1' },
+    finish,
+  ];
+  const stream = new ReadableStream({
+    start(controller) {
+      for (const part of parts) controller.enqueue(part);
+      controller.close();
+    },
+  });
+  // Typed loosely: only the fields that matter here are given.
+  const model = { ...modelOf({}), doStream: async () => ({ stream }) } as unknown as LanguageModelV3;
+  const chunks = [];
+  for await (const chunk of fromLanguageModel(model).chatStream([user('x')], { model: 'm' })) chunks.push(chunk);
+  expect(chunks.at(-1)?.providerMetadata).toMatchObject({
+    'test.chat': [
+      { type: 'reasoning', text: 'first a thought' },
+      { type: 'call' },
+      { type: 'text', text: 'then text' },
+    ],
   });
 });

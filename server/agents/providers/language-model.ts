@@ -1,7 +1,14 @@
 import type { LanguageModelV3, LanguageModelV3StreamPart } from '@ai-sdk/provider';
 import { InvalidOptionError } from '../../errors.js';
+import { OptionChecker } from '../../options.js';
 import type { Message } from '../model/message.js';
-import type { ModelOptions, ModelProvider, ModelResponse, ModelStreamChunk } from '../model/model-provider.js';
+import {
+  checkModelOptionNames,
+  type ModelOptions,
+  type ModelProvider,
+  type ModelResponse,
+  type ModelStreamChunk,
+} from '../model/model-provider.js';
 import { CutStreamError } from '../model/provider-error.js';
 import { noUsage } from '../model/token-usage.js';
 import { AnswerBuilder } from './adapter/answer-builder.js';
@@ -35,10 +42,27 @@ export interface LanguageModel {
  */
 export function fromLanguageModel(
   model: LanguageModel | ((modelId: string) => LanguageModel),
+  options: LanguageModelProviderOptions = {},
 ): Required<ModelProvider> {
-  if (typeof model === 'function') return languageModelProvider('unknown', async (id) => assertModel(model(id)));
+  const check = new OptionChecker(options, ['secrets'], 'fromLanguageModel');
+  const { secrets = [] } = options;
+  const isList = Array.isArray(secrets) && secrets.every((secret) => typeof secret === 'string' && secret !== '');
+  // The value is not shown: it may be a secret.
+  check.that(isList, 'secrets', 'an array of non-empty strings', typeof secrets);
+  if (typeof model === 'function') {
+    return languageModelProvider('unknown', async (id) => assertModel(model(id)), secrets);
+  }
   assertModel(model);
-  return languageModelProvider(telemetryProviderName(model.provider), async () => model);
+  return languageModelProvider(telemetryProviderName(model.provider), async () => model, secrets);
+}
+
+/** Options of {@link fromLanguageModel}. */
+export interface LanguageModelProviderOptions {
+  /**
+   * Texts that must not appear in an error, such as the model's API key. Texts with the usual form of a key are removed
+   * in any case. @default none
+   */
+  secrets?: readonly string[];
 }
 
 function assertModel(model: LanguageModel): LanguageModel {
@@ -52,23 +76,24 @@ function assertModel(model: LanguageModel): LanguageModel {
  * Adapts AI SDK models to the interface of a provider.
  *
  * @param load returns the model with a given id
- * @param secret text that must not appear in an error
+ * @param secrets texts that must not appear in an error
  */
 export function languageModelProvider(
   name: string,
   load: (modelId: string) => Promise<LanguageModel>,
-  secret?: string,
+  secrets: readonly string[] = [],
 ): Required<ModelProvider> {
   // The additions of v4 to v3 are neither sent nor read.
   const modelOf = async (id: string): Promise<LanguageModelV3> => (await load(id)) as LanguageModelV3;
 
   const failure = (error: unknown, provider: string, { signal }: ModelOptions): unknown =>
-    signal?.aborted ? signal.reason : toProviderError(error, provider, secret);
+    signal?.aborted ? signal.reason : toProviderError(error, provider, secrets);
 
   return {
     name,
 
     async chat(messages: Message[], options: ModelOptions): Promise<ModelResponse> {
+      checkModelOptionNames(options);
       const model = await modelOf(options.model);
       const call = toCall(messages, options, model.provider);
       try {
@@ -82,6 +107,7 @@ export function languageModelProvider(
     },
 
     async *chatStream(messages: Message[], options: ModelOptions): AsyncGenerator<ModelStreamChunk> {
+      checkModelOptionNames(options);
       const model = await modelOf(options.model);
       const call = toCall(messages, options, model.provider);
       try {

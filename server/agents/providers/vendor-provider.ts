@@ -24,7 +24,7 @@ export class VendorProvider implements ModelProvider {
       baseURL: checkBaseUrl(baseUrl, new.target.name),
       fetch: sameOriginFetch(name),
     };
-    this.#provider = languageModelProvider(name, (modelId) => load(modelId, settings), apiKey);
+    this.#provider = languageModelProvider(name, (modelId) => load(modelId, settings), [apiKey]);
   }
 
   /** Rejects with {@link ProviderError}, and with the signal's reason if the call is aborted. */

@@ -124,8 +124,9 @@ describe.each(vendors)('$name', (vendor) => {
         { error: { message: 'slow down', type: 'rate_limit_error' }, status: 429, retryAfter: 7 },
       );
       mock.on({ userMessage: 'hello', sequenceIndex: 1 }, { content: 'Hi', usage });
+      const after = vi.spyOn(clock, 'after');
       const result = run(how, 'hello', { clock, retry: { initialDelayMs: 1 } });
-      await vi.waitFor(() => expect(clock.pendingTimers).toBe(1));
+      await vi.waitFor(() => expect(after).toHaveBeenCalledWith(7_000, expect.any(Function)));
       await clock.advance(6999);
       expect(wire.requests).toHaveLength(1);
       await clock.advance(1);

@@ -1,5 +1,6 @@
 import type { ResolvedRetry } from '../../hub/events/retry-policy.js';
 import type { Clock } from '../../transports/clock.js';
+import type { Logger } from '../../transports/logger.js';
 import type { AgentRunStatus } from '../agent/agent-run-result.js';
 import type { AgentRegistry } from '../delegation/agent-registry.js';
 import type { AgentMemory } from '../memory/agent-memory.js';
@@ -26,7 +27,14 @@ export interface AgentSpec {
   readonly onTokenUsage: ((usage: TokenUsage) => void) | undefined;
   readonly registry: AgentRegistry | undefined;
   readonly maxDelegationDepth: number;
+  readonly maxDelegations: number;
   readonly maxParallelToolCalls: number;
+  readonly maxToolCalls: number;
+  readonly maxToolResultChars: number;
+  readonly contextTokens: number | undefined;
+  /** Longest delay that a vendor can request: in `agent.run`, and before the next attempt at an event. */
+  readonly maxRetryAfterMs: { readonly inProcess: number; readonly ofEvent: number };
+  readonly logger: Logger | undefined;
   readonly maxRepeats: number;
   readonly clock: Clock;
   readonly totals: AgentTotals;

@@ -1,20 +1,19 @@
 import { nextDelayMs, type ResolvedRetry } from '../../hub/events/retry-policy.js';
 import { abortable, delay } from '../abortable.js';
 import { InvalidAnswerError } from '../errors.js';
+import { estimateMessageTokens, estimateTokens, estimateUsage } from '../model/estimate-tokens.js';
 import type { Message, ToolDefinition } from '../model/message.js';
 import { collectAnswer, type ModelAnswer, readAnswer, textsOf } from '../model/model-answer.js';
 import type { ModelOptions } from '../model/model-provider.js';
-import { CutStreamError, ProviderError } from '../model/provider-error.js';
+import { CutStreamError, ModelTimeoutError, ProviderError } from '../model/provider-error.js';
 import type { TokenLedger } from '../model/token-ledger.js';
-import {
-  addUsage,
-  estimateMessageTokens,
-  estimateTokens,
-  estimateUsage,
-  type TokenUsage,
-} from '../model/token-usage.js';
+import { addUsage, type TokenUsage } from '../model/token-usage.js';
 import { observeChat } from '../observability/gen-ai-operations.js';
 import type { AgentSpec } from './agent-spec.js';
+import { CallDeadline } from './call-deadline.js';
+import { fitContext } from './fit-context.js';
+
+const defaultTimeoutMs = 600_000;
 
 /** Attempt that ended with an error. */
 interface FailedAttempt {
@@ -30,6 +29,7 @@ export class ModelCaller {
   readonly #runId: string;
   readonly #ledger: TokenLedger;
   readonly #signal: AbortSignal | undefined;
+  readonly #deadline: CallDeadline;
   /** Receives streamed text. Absent if the run is not streamed. */
   readonly #onText: ((text: string) => void) | undefined;
   /** Last reported prompt: more precise than an estimate for the messages that it covers. */
@@ -49,27 +49,45 @@ export class ModelCaller {
     this.#ledger = ledger;
     this.#signal = signal;
     this.#onText = onText;
+    const { clock, provider, model } = agent;
+    const { timeoutMs = defaultTimeoutMs } = model;
+    const timeout = (): Error => new ModelTimeoutError(provider.name ?? 'the model provider', timeoutMs);
+    this.#deadline = new CallDeadline(clock, timeoutMs, signal, timeout);
   }
 
   /**
    * Resolves with the answer, or with `undefined` if the call does not fit into the budget.
    *
    * Rejects with the error of the last attempt, or with the signal's reason.
+   *
+   * @param inputIndex index of the run's input in the messages
    */
-  async call(messages: Message[], tools: ToolDefinition[]): Promise<PaidAnswer | undefined> {
-    const { retry, clock } = this.#agent;
+  async call(transcript: Message[], inputIndex: number, tools: ToolDefinition[]): Promise<PaidAnswer | undefined> {
+    const { retry, clock, maxRetryAfterMs } = this.#agent;
+    const messages = this.#fit(transcript, inputIndex, tools);
     for (let attempt = 1; ; attempt++) {
       const shown: string[] = [];
       const outcome = await this.#attempt(attempt, messages, tools, shown);
       if (outcome === undefined || !('error' in outcome)) return outcome;
       // Streamed text cannot be withdrawn, and a retry would stream it again.
-      const delayMs = shown.length > 0 ? undefined : await retryDelayMs(retry, attempt, outcome.error);
+      const delayMs =
+        shown.length > 0 ? undefined : await retryDelayMs(retry, attempt, outcome.error, maxRetryAfterMs.inProcess);
       if (delayMs === undefined || this.#signal?.aborted) throw outcome.error;
       await delay(clock, delayMs, this.#signal);
     }
   }
 
-  /** Rejects only with errors that a retry cannot resolve: an abort, or the error of a listener. */
+  #fit(messages: Message[], inputIndex: number, tools: ToolDefinition[]): Message[] {
+    const { contextTokens } = this.#agent;
+    if (contextTokens === undefined) return messages;
+    const toolTokens = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools));
+    const fitting = fitContext(messages, inputIndex, contextTokens - toolTokens);
+    // The report of the last call does not cover the same messages.
+    if (fitting !== messages) this.#measured = { messages: 0, tokens: 0 };
+    return fitting;
+  }
+
+  /** Rejects only with errors that a retry cannot resolve, such as an abort. */
   async #attempt(
     attempt: number,
     messages: Message[],
@@ -84,7 +102,7 @@ export class ModelCaller {
       let answer: ModelAnswer;
       try {
         answer = await observeChat(this.#agent, this.#runId, attempt, options, () =>
-          abortable(this.#callWithin(messages, options, shown), this.#signal),
+          this.#deadline.run(() => this.#callWithin(messages, options, shown)),
         );
       } catch (error) {
         const usage = this.#usageOfFailure(error, messages, tools, shown);
@@ -107,7 +125,11 @@ export class ModelCaller {
     shown: string[],
   ): TokenUsage | undefined {
     if (error instanceof ProviderError && error.usage !== undefined) return error.usage;
-    const hasAnswered = error instanceof CutStreamError || error instanceof InvalidAnswerError || shown.length > 0;
+    const hasAnswered =
+      error instanceof CutStreamError ||
+      error instanceof ModelTimeoutError ||
+      error instanceof InvalidAnswerError ||
+      shown.length > 0;
     // An aborted call was sent, and its answer is not awaited.
     return hasAnswered || this.#signal?.aborted
       ? estimateUsage(this.#estimatePrompt(messages, tools), shown)
@@ -147,7 +169,7 @@ export class ModelCaller {
     if (provider.chatStream !== undefined) {
       return collectAnswer(provider.chatStream(messages, options), (text) => {
         // Ends a stream that ignores the signal.
-        this.#signal?.throwIfAborted();
+        options.signal?.throwIfAborted();
         shown.push(text);
         onText(text);
       });
@@ -160,8 +182,16 @@ export class ModelCaller {
   #optionsWithin(left: number, messages: Message[], tools: ToolDefinition[]): ModelOptions | undefined {
     const { model, maxTokensLimit } = this.#agent;
     if (this.#last?.tools !== tools) {
-      const signal = this.#signal;
-      this.#last = { tools, options: { ...model, ...(tools.length > 0 && { tools }), ...(signal && { signal }) } };
+      const { timeoutMs: _enforcedHere, ...settings } = model;
+      const deadline = this.#deadline;
+      const options: ModelOptions = {
+        ...settings,
+        ...(tools.length > 0 && { tools }),
+        get signal() {
+          return deadline.signal;
+        },
+      };
+      this.#last = { tools, options };
     }
     const { options } = this.#last;
     if (left === Number.POSITIVE_INFINITY) return options;
@@ -191,8 +221,9 @@ async function retryDelayMs(
   retry: ResolvedRetry | undefined,
   attempt: number,
   error: unknown,
+  maxRetryAfterMs: number,
 ): Promise<number | undefined> {
   if (!(error instanceof ProviderError)) return nextDelayMs(retry, attempt, error);
   const delayMs = error.retryable ? await nextDelayMs(retry, attempt, error) : undefined;
-  return delayMs === undefined ? undefined : (error.retryAfterMs ?? delayMs);
+  return delayMs === undefined ? undefined : Math.min(error.retryAfterMs ?? delayMs, maxRetryAfterMs);
 }

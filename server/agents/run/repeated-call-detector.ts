@@ -1,22 +1,71 @@
 import type { ToolCall } from '../model/message.js';
 
+/** Longest cycle of turns that is detected. */
+const maxPeriod = 4;
+
 /**
- * Counts in how many consecutive turns a model requests the same call. Two equal calls in one turn count once: the
- * model has not seen the first result yet.
+ * Counts how often a model requests the same call in consecutive turns, or in a short cycle of turns such as A, B, A, B.
+ * Calls are equal if their arguments are the same JSON value. Two equal calls in one turn count once: the model has not
+ * seen the first result yet.
  */
 export class RepeatedCallDetector {
   #counts = new Map<string, number>();
+  /** Last turns, newest first. */
+  readonly #turns: string[] = [];
+  /** Number of consecutive turns that equal the turn one period before, by period. */
+  readonly #matches: number[] = [];
 
-  /** Records the calls of one turn, and returns for each call the number of consecutive turns that requested it. */
+  /** Records the calls of one turn, and returns for each call how often it was requested. */
   count(calls: readonly ToolCall[]): number[] {
+    const keys = calls.map(keyOf);
+    const inCycle = this.#countCycle(keys.length === 1 ? (keys[0] ?? '') : [...new Set(keys)].sort().join('\n'));
     const counts = new Map<string, number>();
-    const result = calls.map((call) => {
-      const key = `${call.name}\n${call.arguments}`;
-      const turns = (this.#counts.get(key) ?? 0) + 1;
-      counts.set(key, turns);
-      return turns;
-    });
+    for (const key of keys) counts.set(key, (this.#counts.get(key) ?? 0) + 1);
     this.#counts = counts;
-    return result;
+    return keys.map((key) => Math.max(counts.get(key) ?? 1, inCycle));
   }
+
+  #countCycle(turn: string): number {
+    let count = 1;
+    for (let period = 2; period <= maxPeriod; period++) {
+      const matches = this.#turns[period - 1] === turn ? (this.#matches[period] ?? 0) + 1 : 0;
+      this.#matches[period] = matches;
+      if (matches > 0) count = Math.max(count, Math.floor((matches + period - 1) / period) + 1);
+    }
+    if (this.#turns.unshift(turn) > maxPeriod) this.#turns.pop();
+    return count;
+  }
+}
+
+function keyOf({ name, arguments: text }: ToolCall): string {
+  return `${name} ${canonicalJson(text)}`;
+}
+
+/** Returns the same text for the same JSON value, whatever its spacing and order of keys. */
+function canonicalJson(text: string): string {
+  if (text.trim() === '') return '{}';
+  try {
+    const value: unknown = JSON.parse(text);
+    // A replacer is slow, and most arguments are flat.
+    return isFlatAndSorted(value) ? JSON.stringify(value) : JSON.stringify(value, sortKeys);
+  } catch {
+    return text.trim();
+  }
+}
+
+function isFlatAndSorted(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  let previous = '';
+  for (const [key, field] of Object.entries(value)) {
+    if (key < previous || (typeof field === 'object' && field !== null)) return false;
+    previous = key;
+  }
+  return true;
+}
+
+function sortKeys(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const entries = Object.entries(value);
+  if (entries.length < 2) return value;
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
 }

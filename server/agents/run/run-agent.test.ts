@@ -90,6 +90,7 @@ describe('turns', () => {
       temperature: 0.2,
       maxTokens: 7,
       tools: [{ name, description, parameters }],
+      signal: expect.any(AbortSignal),
     });
   });
 

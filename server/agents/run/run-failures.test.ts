@@ -61,8 +61,8 @@ describe('a run that does not complete', () => {
     expect(result.error).toBeInstanceOf(StuckLoopError);
     expect(execute).toHaveBeenCalledTimes(4);
     const contents = result.messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
-    expect(contents.map((content) => content.includes('consecutive turns'))).toEqual([false, false, true, true, true]);
-    expect(result.toolCalls.at(-1)?.error).toContain('too many consecutive turns');
+    expect(contents.map((content) => content.includes('same arguments in'))).toEqual([false, false, true, true, true]);
+    expect(result.toolCalls.at(-1)?.error).toContain('too many turns');
   });
 
   test.each([
@@ -72,7 +72,7 @@ describe('a run that does not complete', () => {
     const { agent } = agentOf(script);
     const { messages, status } = await agent.run('x');
     expect(status).toBe('completed');
-    expect(messages.some(({ content }) => content.includes('consecutive turns'))).toBe(false);
+    expect(messages.some(({ content }) => content.includes('same arguments in'))).toBe(false);
   });
 
   test('executes the same call several times in one turn, because that is no loop', async () => {
@@ -81,7 +81,7 @@ describe('a run that does not complete', () => {
     const { status, toolCalls, messages } = await agent.run('x');
     expect(status).toBe('completed');
     expect(toolCalls.map(({ result }) => result)).toEqual([3, 3, 3, 3, 3, 3]);
-    expect(messages.some(({ content }) => content.includes('consecutive turns'))).toBe(false);
+    expect(messages.some(({ content }) => content.includes('same arguments in'))).toBe(false);
   });
 
   test('ends at maxRepeats', async () => {
@@ -126,15 +126,5 @@ describe('a run that does not complete', () => {
     const { status, error } = await agent.run('x');
     expect(status).toBe('failed');
     expect(error).toBeInstanceOf(Error);
-  });
-
-  test('fails if a callback of the application throws', async () => {
-    const onTokenUsage = (): void => {
-      throw new Error('meter');
-    };
-    // A second call would cost tokens and throw again.
-    const { agent, provider } = agentOf(['ok'], { onTokenUsage, retry: { initialDelayMs: 0 } });
-    expect(await agent.run('x')).toMatchObject({ status: 'failed', error: new Error('meter') });
-    provider.assertDone();
   });
 });

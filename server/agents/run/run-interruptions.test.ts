@@ -3,6 +3,7 @@ import { testHub } from '../../hub/hub.fixture.js';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import { expectWellPaired } from '../memory/well-paired.fixture.js';
 import type { Message } from '../model/message.js';
+import type { ModelProvider } from '../model/model-provider.js';
 import { ProviderError } from '../model/provider-error.js';
 import { add, agentOf, callAdd, memoryOf, usageOf } from '../scripted-agent.fixture.js';
 import { createTool } from '../tools/tool.js';
@@ -156,13 +157,14 @@ describe('abort', () => {
 
   test('rejects while a provider hangs that receives the signal and ignores it', async () => {
     const controller = new AbortController();
-    const chat = vi.fn(() => new Promise<never>(() => {}));
+    const chat = vi.fn<ModelProvider['chat']>(() => new Promise<never>(() => {}));
     const { agent } = agentOf([], { provider: { chat } });
     const run = agent.run('x', { signal: controller.signal });
     await vi.waitFor(() => expect(chat).toHaveBeenCalled());
     controller.abort('enough');
     await expect(run).rejects.toBe('enough');
-    expect(chat.mock.lastCall).toMatchObject([expect.anything(), { signal: controller.signal }]);
+    const [, options] = chat.mock.lastCall ?? [];
+    expect(options?.signal).toMatchObject({ aborted: true, reason: 'enough' });
   });
 
   test('rejects while a retry waits, and leaves no timer', async () => {
@@ -210,9 +212,10 @@ describe('abort', () => {
     await expect(run).rejects.toThrow('enough');
     expect(seen.every(({ aborted }) => aborted)).toBe(true);
     const stored = memory.addMessage.mock.calls.map(([, , message]) => message);
-    expect(stored.slice(2)).toEqual([
-      { role: 'tool', toolCallId: 'call_1', content: 'Error: enough' },
-      { role: 'tool', toolCallId: 'call_2', content: 'Error: enough' },
+    const content = 'Error: interrupted: enough; the call may or may not have been executed';
+    expect(stored.slice(2)).toMatchObject([
+      { role: 'tool', toolCallId: 'call_1', content },
+      { role: 'tool', toolCallId: 'call_2', content },
     ]);
   });
 });

@@ -1,10 +1,17 @@
 import { abortable } from '../abortable.js';
-import type { AgentMemory } from '../memory/agent-memory.js';
-import { MemoryWriter } from '../memory/memory-writer.js';
-import { repairPairs } from '../memory/repair-pairs.js';
-import { resumeExchange } from '../memory/resume-exchange.js';
-import type { Message, ToolCall } from '../model/message.js';
+import type { ExchangeMark, Message, ToolCall } from '../model/message.js';
+import type { TokenUsage } from '../model/token-usage.js';
 import { toErrorContent } from '../tools/tool-content.js';
+import { newCallId, type ResumedExchange, type StoredExchange } from './stored-exchange.js';
+
+/** Content of a tool message. */
+export interface CallContent {
+  readonly content: string;
+  /** Note for the model in this run only, not stored. */
+  readonly note?: string;
+  /** `true` if the call was interrupted, so that a resumed run executes it again. */
+  readonly isInterrupted?: boolean;
+}
 
 /**
  * Messages of one run. At the end of the run every call has exactly one tool message. With a memory each message is
@@ -13,78 +20,128 @@ import { toErrorContent } from '../tools/tool-content.js';
 export class Transcript {
   /** Messages that the model receives. */
   readonly messages: Message[] = [];
+  /** Index of the run's input in the messages. */
+  inputIndex = 0;
   /** Last text of the model, `''` before the first. */
   lastText = '';
-  /** `true` if an earlier attempt stored the answer: it is `lastText`. */
-  isAnswered = false;
-  readonly #memory: AgentMemory | undefined;
-  readonly #writer: MemoryWriter | undefined;
-  readonly #agentName: string;
-  readonly #runId: string;
+  /** Model turns, those of earlier attempts included. */
+  turns = 0;
+  /** Requested tool calls, those of earlier attempts included. */
+  toolCalls = 0;
+  readonly #isResumable: boolean;
+  readonly #usage: () => TokenUsage;
   readonly #signal: AbortSignal | undefined;
+  #store: StoredExchange | undefined;
   #openCalls: readonly ToolCall[] = [];
+  #recorded: ReadonlyMap<string, Message> = new Map();
   #callIds: Set<string> | undefined;
 
-  constructor(agentName: string, runId: string, memory: AgentMemory | undefined, signal: AbortSignal | undefined) {
-    this.#agentName = agentName;
-    this.#runId = runId;
-    this.#memory = memory;
-    this.#writer = memory && new MemoryWriter(memory, agentName, runId);
+  /**
+   * @param isResumable whether another attempt can resume the exchange
+   * @param usage returns the tokens of all attempts so far
+   */
+  constructor(isResumable: boolean, usage: () => TokenUsage, signal: AbortSignal | undefined) {
+    this.#isResumable = isResumable;
+    this.#usage = usage;
     this.#signal = signal;
   }
 
   /**
    * Collects the first messages for the model: the system prompt, which is not stored, the conversation, and the input.
-   *
-   * @param idempotencyKey resumes the attempt that stored its input under this key, if there is one
+   * Returns the exchange of an earlier attempt, if there is one.
    */
-  async begin(systemPrompt: string, input: string, idempotencyKey: string | undefined): Promise<void> {
+  async begin(
+    systemPrompt: string,
+    input: string,
+    store: StoredExchange | undefined,
+  ): Promise<ResumedExchange | undefined> {
     if (systemPrompt !== '') this.messages.push({ role: 'system', content: systemPrompt });
-    if (this.#memory === undefined) {
+    this.#store = store;
+    this.messages.push(...(store?.earlier ?? []));
+    this.inputIndex = this.messages.length;
+    const resumed = store?.resumed;
+    if (resumed === undefined) {
       await this.add({ role: 'user', content: input });
-      return;
+      return undefined;
     }
-    const stored = repairPairs(await abortable(this.#memory.getMessages(this.#agentName, this.#runId), this.#signal));
-    const resumed = idempotencyKey === undefined ? undefined : resumeExchange(stored, idempotencyKey);
-    this.messages.push(...(resumed ?? stored));
-    const last = resumed?.at(-1);
-    if (last === undefined) {
-      await this.add({ role: 'user', content: input, ...(idempotencyKey !== undefined && { idempotencyKey }) });
-    } else if (last.role === 'assistant') {
-      this.isAnswered = true;
-      this.lastText = last.content;
+    this.messages.push(...resumed.messages);
+    this.lastText =
+      resumed.messages.findLast(({ role, content }) => role === 'assistant' && content !== '')?.content ?? '';
+    this.turns = resumed.mark.turns;
+    this.toolCalls = resumed.mark.toolCalls;
+    if (resumed.openCalls.length > 0) {
+      this.#openCalls = resumed.messages.at(-1)?.toolCalls ?? [];
+      this.#recorded = resumed.recorded;
+    } else if (resumed.mark.status === undefined && resumed.messages.at(-1)?.role === 'assistant') {
+      this.addNote('Your last answer was interrupted. Continue with it.');
     }
+    return resumed;
   }
 
   // Not async, like `answerCalls`: without a memory there is nothing to wait for, and a turn takes microseconds.
-  add(message: Message): PromiseLike<void> | undefined {
+  add(message: Message, end?: Pick<ExchangeMark, 'status' | 'truncated'>): PromiseLike<void> | undefined {
     this.messages.push(message);
     if (message.role === 'assistant') {
       this.#openCalls = message.toolCalls ?? [];
+      this.toolCalls += this.#openCalls.length;
       if (message.content !== '') this.lastText = message.content;
     }
-    return this.#writer && abortable(this.#writer.write([message]), this.#signal);
+    return this.#write([message], end);
+  }
+
+  /** Adds a note for the model that is not part of the conversation. */
+  addNote(content: string): void {
+    this.messages.push({ role: 'user', content });
   }
 
   /** Adds a tool message per open call. @param contents the contents by call id */
-  answerCalls(contents: ReadonlyMap<string, string>): PromiseLike<void> | undefined {
-    const answers = this.#answer(({ id }) => contents.get(id));
-    return this.#writer && abortable(this.#writer.write(answers), this.#signal);
+  answerCalls(contents: ReadonlyMap<string, CallContent>): PromiseLike<void> | undefined {
+    const answers = this.#answer(contents, toErrorContent('no result'));
+    return answers.length === 0 ? undefined : this.#write(answers);
   }
 
   /** Answers the calls that are open after a failure, so that none stays without a result. Waits for the memory. */
   async close(reason: string): Promise<void> {
-    const answers = this.#answer(() => toErrorContent(reason));
-    await this.#writer?.write(answers);
+    const answers = this.#answer(new Map(), toErrorContent(reason));
+    await (answers.length > 0 ? this.#store?.write(answers, this.#state()) : this.#store?.written);
   }
 
-  #answer(contentOf: (call: ToolCall) => string | undefined): Message[] {
-    const answers = this.#openCalls.map((call): Message => {
-      return { role: 'tool', toolCallId: call.id, content: contentOf(call) ?? toErrorContent('no result') };
-    });
+  /** Lets other runs of the conversation start. */
+  async release(): Promise<void> {
+    await this.#store?.release();
+  }
+
+  /** Adds the tool messages, and returns those to store. */
+  #answer(contents: ReadonlyMap<string, CallContent>, missing: string): Message[] {
+    const answers: Message[] = [];
+    for (const { id } of this.#openCalls) {
+      const recorded = this.#recorded.get(id);
+      if (recorded !== undefined) {
+        this.messages.push({ role: 'tool', toolCallId: id, content: recorded.content });
+        continue;
+      }
+      const {
+        content,
+        note = '',
+        isInterrupted = false,
+      } = contents.get(id) ?? { content: missing, isInterrupted: true };
+      this.messages.push({ role: 'tool', toolCallId: id, content: content + note });
+      if (!(isInterrupted && this.#isResumable)) answers.push({ role: 'tool', toolCallId: id, content });
+    }
     this.#openCalls = [];
-    this.messages.push(...answers);
+    this.#recorded = new Map();
     return answers;
+  }
+
+  #write(
+    messages: readonly Message[],
+    end?: Pick<ExchangeMark, 'status' | 'truncated'>,
+  ): PromiseLike<void> | undefined {
+    return this.#store && abortable(this.#store.write(messages, { ...this.#state(), ...end }), this.#signal);
+  }
+
+  #state(): { turns: number; toolCalls: number; usage: TokenUsage } {
+    return { turns: this.turns, toolCalls: this.toolCalls, usage: this.#usage() };
   }
 
   /**
@@ -106,9 +163,4 @@ export class Transcript {
     }
     return distinct;
   }
-}
-
-/** Returns an id of less than 40 characters, the limit of OpenAI: a UUID with hyphens and prefix has 41. */
-function newCallId(): string {
-  return `call_${crypto.randomUUID().replaceAll('-', '')}`;
 }

@@ -17,6 +17,17 @@ export function toResultContent(value: unknown, toolName: string): string {
   }
 }
 
+/**
+ * Cuts the content of a tool message to `maxChars`, and adds a note about the missing part for the model. Never splits a
+ * surrogate pair.
+ */
+export function cutContent(content: string, maxChars: number): string {
+  if (content.length <= maxChars) return content;
+  const isPair = /[\uD800-\uDBFF]/.test(content[maxChars - 1] ?? '');
+  const kept = content.slice(0, isPair ? maxChars - 1 : maxChars);
+  return `${kept}\n\n[The result is cut: ${content.length - kept.length} of ${content.length} characters are missing.]`;
+}
+
 /** Converts the error of a failed call into the content of its tool message. */
 export function toErrorContent(error: string): string {
   return `Error: ${error}`;

@@ -14,7 +14,8 @@ const ctx = createAgentContext({
   runId: 'r',
   lineage: {
     chain: ['a'],
-    maxDepth: 8,
+    limits: undefined,
+    exchangeId: 'e',
     ledger: new TokenLedger(),
     delegate: () => Promise.reject(new Error('unused')),
   },
@@ -43,12 +44,10 @@ function executorOf(tools: readonly Tool[], options?: ConstructorParameters<type
 
 async function executeOne(execute: Tool['execute'], text: string, name = 'paint') {
   const contents: string[] = [];
-  const [result] = await executorOf([tool(execute)]).executeAll(
-    [{ id: '1', name, arguments: text }],
-    ctx,
-    undefined,
-    (_, content) => contents.push(content),
-  );
+  const [result] = await executorOf([tool(execute)]).executeAll([{ id: '1', name, arguments: text }], ctx, undefined, {
+    turn: 1,
+    onExecuted: ({ content }) => contents.push(content),
+  });
   return { result, content: contents[0] };
 }
 
@@ -61,7 +60,7 @@ describe('arguments', () => {
   ])('%j reach the tool as %j', async (text, input) => {
     const execute = vi.fn(async () => 'done');
     await executeOne(execute, text);
-    expect(execute).toHaveBeenCalledWith(input, ctx);
+    expect(execute).toHaveBeenCalledWith(input, expect.objectContaining({ agentName: 'a', runId: 'r' }));
   });
 
   test.each([
@@ -176,9 +175,10 @@ describe('calls of one turn', () => {
   test('run in parallel, with their results in the order of the calls', async () => {
     const { execute, release, most } = gated();
     const order: string[] = [];
-    const results = executorOf([tool(execute)]).executeAll(calls, ctx, undefined, ({ toolCallId }) =>
-      order.push(toolCallId),
-    );
+    const results = executorOf([tool(execute)]).executeAll(calls, ctx, undefined, {
+      turn: 1,
+      onExecuted: ({ result }) => order.push(result.toolCallId),
+    });
     await vi.waitFor(() => expect(release).toHaveLength(3));
     for (const index of [2, 0, 1]) release[index]?.();
     expect((await results).map(({ toolCallId }) => toolCallId)).toEqual(['a', 'b', 'c']);
@@ -233,7 +233,7 @@ describe('timeoutMs', () => {
     expect(signal?.aborted).toBe(false);
     await clock.advance(1);
     expect(await results).toMatchObject([
-      { result: null, error: 'tool "paint" took longer than its timeoutMs (50 ms)', durationMs: 50 },
+      { result: null, error: expect.stringContaining('took longer than its timeoutMs (50 ms)'), durationMs: 50 },
     ]);
     expect(signal?.reason).toBeInstanceOf(ToolTimeoutError);
   });
@@ -257,6 +257,6 @@ describe('timeoutMs', () => {
       controller.signal,
     );
     controller.abort(new Error('enough'));
-    expect(await results).toMatchObject([{ error: 'enough' }]);
+    expect(await results).toMatchObject([{ error: 'interrupted: enough; the call may or may not have been executed' }]);
   });
 });

@@ -2,39 +2,60 @@ import { messageOf, quote } from '../../errors.js';
 import { parseWithoutPrototypes } from '../../prototype-keys.js';
 import { type Clock, systemClock } from '../../transports/clock.js';
 import { abortable } from '../abortable.js';
-import { type AgentContext, withSignal } from '../agent/agent-context.js';
+import { type AgentContext, contextOfCall } from '../agent/agent-context.js';
 import { InvalidToolCallError, ToolTimeoutError } from '../errors.js';
 import type { ToolCall, ToolResult } from '../model/message.js';
 import { observeTool } from '../observability/gen-ai-operations.js';
 import type { Tool } from './tool.js';
-import { toErrorContent, toResultContent } from './tool-content.js';
+import { cutContent, toErrorContent, toResultContent } from './tool-content.js';
 import type { ToolRegistry } from './tool-registry.js';
 
 /** Options of a {@link ToolExecutor}. */
 export interface ToolExecutorOptions {
   /** Maximum number of calls that run at the same time. @default no limit */
   maxParallel?: number;
+  /** Maximum number of characters of a result that the model receives. @default no limit */
+  maxResultChars?: number;
   /** @default systemClock */
   clock?: Clock;
 }
 
-interface Executed {
+/** Executed tool call. */
+export interface ExecutedCall {
   readonly result: ToolResult;
+  /** Content of the tool message. */
   readonly content: string;
+  /** `true` if the signal aborted before the call ended, so that its effect is unknown. */
+  readonly isInterrupted: boolean;
 }
+
+/** Observer of the calls of one turn. */
+export interface ExecutionProgress {
+  /** Number of the turn, for log lines. */
+  readonly turn: number;
+  readonly onExecuted: (call: ExecutedCall) => void;
+}
+
+const unknownEffect = 'the call may or may not have been executed';
 
 /** Executes the tool calls of a model. Never rejects: the error of a call becomes the `error` of its result. */
 export class ToolExecutor {
   readonly #registry: ToolRegistry;
   readonly #maxParallel: number;
+  readonly #maxResultChars: number;
   readonly #clock: Clock;
 
   constructor(
     registry: ToolRegistry,
-    { maxParallel = Number.POSITIVE_INFINITY, clock = systemClock }: ToolExecutorOptions = {},
+    {
+      maxParallel = Number.POSITIVE_INFINITY,
+      maxResultChars = Number.POSITIVE_INFINITY,
+      clock = systemClock,
+    }: ToolExecutorOptions = {},
   ) {
     this.#registry = registry;
     this.#maxParallel = maxParallel;
+    this.#maxResultChars = maxResultChars;
     this.#clock = clock;
   }
 
@@ -42,19 +63,19 @@ export class ToolExecutor {
    * Executes the calls of one turn in parallel, and resolves with one result per call, in the order of the calls.
    *
    * @param signal aborts the calls that are still running
-   * @param onResult called for each result as soon as it is available, with the content of its tool message
+   * @param progress receives each call as soon as its result is available
    */
   async executeAll(
     toolCalls: readonly ToolCall[],
     ctx: AgentContext,
     signal?: AbortSignal,
-    onResult?: (result: ToolResult, content: string) => void,
+    progress?: ExecutionProgress,
   ): Promise<ToolResult[]> {
     const results: ToolResult[] = [];
     const run = async (call: ToolCall, index: number): Promise<void> => {
-      const { result, content } = await this.#execute(call, ctx, signal);
-      results[index] = result;
-      onResult?.(result, content);
+      const executed = await this.#execute(call, ctx, signal, progress?.turn);
+      results[index] = executed.result;
+      progress?.onExecuted(executed);
     };
     if (toolCalls.length <= this.#maxParallel) {
       await Promise.all(toolCalls.map(run));
@@ -69,28 +90,47 @@ export class ToolExecutor {
     return results;
   }
 
-  async #execute(call: ToolCall, ctx: AgentContext, signal: AbortSignal | undefined): Promise<Executed> {
+  async #execute(
+    call: ToolCall,
+    ctx: AgentContext,
+    signal: AbortSignal | undefined,
+    turn: number | undefined,
+  ): Promise<ExecutedCall> {
     const startedAt = this.#clock.monotonic();
     const { id: toolCallId, name } = call;
+    let hasStarted = false;
     // Retained if the conversion to JSON fails.
     let result: unknown = null;
     try {
       signal?.throwIfAborted();
-      result = await observeTool(call, ctx, () => this.#invoke(call, ctx, signal));
-      const content = toResultContent(result, name);
-      return { result: { toolCallId, name, result, durationMs: this.#clock.monotonic() - startedAt }, content };
-    } catch (thrown) {
-      const error = messageOf(thrown);
+      result = await observeTool(call, ctx, () => {
+        const { tool, input } = this.#prepare(call);
+        hasStarted = true;
+        return this.#invoke(call, tool, input, ctx, signal);
+      });
+      const content = cutContent(toResultContent(result, name), this.#maxResultChars);
       const durationMs = this.#clock.monotonic() - startedAt;
-      return { result: { toolCallId, name, result, error, durationMs }, content: toErrorContent(error) };
+      return { result: { toolCallId, name, result, durationMs }, content, isInterrupted: false };
+    } catch (thrown) {
+      const durationMs = this.#clock.monotonic() - startedAt;
+      const isInterrupted = signal?.aborted === true && thrown === signal.reason;
+      if (hasStarted && !isInterrupted) logFailure(thrown, call, ctx, turn);
+      const error = errorText(thrown, hasStarted, isInterrupted);
+      const content = cutContent(toErrorContent(error), this.#maxResultChars);
+      return { result: { toolCallId, name, result, error, durationMs }, content, isInterrupted };
     }
   }
 
-  #invoke(call: ToolCall, ctx: AgentContext, signal: AbortSignal | undefined): PromiseLike<unknown> {
-    const { tool, input } = this.#prepare(call);
+  #invoke(
+    call: ToolCall,
+    tool: Tool,
+    input: unknown,
+    ctx: AgentContext,
+    signal: AbortSignal | undefined,
+  ): PromiseLike<unknown> {
     return tool.timeoutMs === undefined
-      ? abortable(tool.execute(input, ctx), signal)
-      : this.#executeInTime(tool, tool.timeoutMs, input, ctx, signal);
+      ? abortable(tool.execute(input, contextOfCall(ctx, call)), signal)
+      : this.#executeInTime(call, tool, tool.timeoutMs, input, ctx, signal);
   }
 
   #prepare(call: ToolCall): { tool: Tool; input: unknown } {
@@ -98,18 +138,23 @@ export class ToolExecutor {
     if (entry === undefined) {
       const names = this.#registry.getDefinitions().map(({ name }) => name);
       const available = names.length === 0 ? 'there are no tools' : `available: ${names.join(', ')}`;
-      throw new InvalidToolCallError(`there is no tool ${quote(call.name)}; ${available}`);
+      throw new InvalidToolCallError(
+        'the model called a tool that does not exist',
+        `there is no tool ${quote(call.name)}; ${available}`,
+      );
     }
     const input = parseArguments(call);
     const issues = entry.check(input);
     if (issues.length > 0) {
       const listed = issues.map(({ path, message }) => `${path} ${message}`).join('; ');
-      throw new InvalidToolCallError(`the arguments of ${call.name} do not match its parameters: ${listed}`);
+      const message = `the arguments of ${call.name} do not match its parameters`;
+      throw new InvalidToolCallError(message, `${message}: ${listed}`);
     }
     return { tool: entry.tool, input };
   }
 
   async #executeInTime(
+    call: ToolCall,
     tool: Tool,
     timeoutMs: number,
     input: unknown,
@@ -121,12 +166,24 @@ export class ToolExecutor {
     signal?.addEventListener('abort', abort);
     const timer = this.#clock.after(timeoutMs, () => controller.abort(new ToolTimeoutError(tool.name, timeoutMs)));
     try {
-      return await abortable(tool.execute(input, withSignal(ctx, controller.signal)), controller.signal);
+      return await abortable(tool.execute(input, contextOfCall(ctx, call, controller.signal)), controller.signal);
     } finally {
       timer.cancel();
       signal?.removeEventListener('abort', abort);
     }
   }
+}
+
+function errorText(thrown: unknown, hasStarted: boolean, isInterrupted: boolean): string {
+  const message = thrown instanceof InvalidToolCallError ? thrown.forModel : messageOf(thrown);
+  if (!hasStarted) return isInterrupted ? `not executed: ${message}` : message;
+  if (isInterrupted) return `interrupted: ${message}; ${unknownEffect}`;
+  return thrown instanceof ToolTimeoutError ? `${message}; ${unknownEffect}` : message;
+}
+
+/** Logs the error of a tool's own code: only the model receives it otherwise, and without its stack. */
+function logFailure(err: unknown, call: ToolCall, ctx: AgentContext, turn: number | undefined): void {
+  contextOfCall(ctx, call).logger.warn({ err, turn }, `tool ${quote(call.name)} failed`);
 }
 
 function parseArguments({ name, arguments: text }: ToolCall): unknown {
@@ -135,6 +192,7 @@ function parseArguments({ name, arguments: text }: ToolCall): unknown {
     // A tool that copies or merges its input would get a prototype that the model chose.
     return parseWithoutPrototypes(text);
   } catch (cause) {
-    throw new InvalidToolCallError(`the arguments of ${name} are not JSON: ${messageOf(cause)}`, cause);
+    const message = `the arguments of ${name} are not JSON`;
+    throw new InvalidToolCallError(message, `${message}: ${messageOf(cause)}`);
   }
 }

@@ -58,7 +58,7 @@ function checkTool(tool: Tool): void {
   if (typeof tool !== 'object' || tool === null) throw new InvalidOptionError('a tool', 'an object', tool);
   // A tool may have further fields, which `execute` reads through `this`.
   const check = new OptionChecker(tool, Object.keys(tool), `tool ${describe(tool.name)}`);
-  const { name, description, parameters, execute, timeoutMs } = tool;
+  const { name, description, parameters, execute, timeoutMs, retryable } = tool;
   check.that(typeof name === 'string' && /^[\w-]{1,64}$/.test(name), 'name', '1 to 64 letters, digits, _ or -', name);
   check.that(typeof description === 'string', 'description', 'a string', description);
   check.that(
@@ -69,4 +69,5 @@ function checkTool(tool: Tool): void {
   );
   check.that(typeof execute === 'function', 'execute', 'a function', execute);
   check.durationMs('timeoutMs', timeoutMs, { min: 1 });
+  check.boolean('retryable', retryable);
 }

@@ -9,6 +9,12 @@ export interface Tool<TInput = unknown, TOutput = unknown> extends ToolDefinitio
    */
   // A method and not a property, so that a tool with a narrower input type is assignable to `Tool`.
   execute(input: TInput, ctx: AgentContext): Promise<TOutput>;
+  /**
+   * `false` if an interrupted call must not be executed again when a retry resumes its run. The model is then informed
+   * that the call may have been executed. Otherwise the call is executed again with the same `ctx.callKey`.
+   * @default true
+   */
+  retryable?: boolean;
   /** Milliseconds until the call fails and `ctx.signal` aborts. @default no limit */
   timeoutMs?: number;
 }

@@ -67,8 +67,8 @@ export class MemoryDelivery implements Delivery, Lease {
 
   async checkpoint(key: string, value: string, emits: readonly Envelope[] = []): Promise<CommitResult> {
     const { checkpoints, ended } = this.entry;
-    if (this.#recorded?.has(key) === true) return 'already';
-    if (ended || !this.#leased || checkpoints?.has(key) === true) return 'fenced';
+    if (ended || !this.#leased) return 'fenced';
+    if (checkpoints?.has(key) === true) return this.#recorded?.has(key) === true ? 'already' : 'fenced';
     checkpoints?.set(key, value);
     this.#recorded ??= new Set();
     this.#recorded.add(key);

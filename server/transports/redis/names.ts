@@ -4,10 +4,24 @@
  *
  * @module
  */
+import { InvalidOptionError } from '../../errors.js';
+
+/**
+ * Returns a name as a part of a key.
+ *
+ * @throws {InvalidOptionError} if it has an unpaired surrogate, which no store can hold
+ */
+export function encodeName(name: string): string {
+  try {
+    return encodeURIComponent(name);
+  } catch {
+    throw new InvalidOptionError('a name or an id', 'a string without unpaired surrogates', name);
+  }
+}
 
 /** Returns the name of one service's share of one type. */
 export function serviceTypeOf(service: string, type: string): string {
-  return `${encodeURIComponent(service)}/${encodeURIComponent(type)}`;
+  return `${encodeName(service)}/${encodeName(type)}`;
 }
 
 /** Returns the service of a service type. */
@@ -25,7 +39,7 @@ const jobPrefix = 'e-';
 
 /** Returns the id of the job that carries an event. */
 export function jobIdOf(eventId: string): string {
-  return jobPrefix + encodeURIComponent(eventId);
+  return jobPrefix + encodeName(eventId);
 }
 
 /** Returns the id of the event that a job carries. */
@@ -35,10 +49,10 @@ export function eventIdOf(jobId: string): string {
 
 /** Returns types as one argument of a script. */
 export function typeList(types: readonly string[]): string {
-  return types.map(encodeURIComponent).join(',');
+  return types.map(encodeName).join(',');
 }
 
 /** Returns the name of the worker queue that the types of a service share. */
 export function sharedQueue(service: string): string {
-  return encodeURIComponent(service);
+  return encodeName(service);
 }

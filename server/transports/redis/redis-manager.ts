@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import { type Clock, systemClock } from '../clock.js';
 import type { KeyValueStore } from '../key-value-store.js';
@@ -21,28 +22,30 @@ import type {
 import { CoalescedTask } from './coalesced-task.js';
 import { CommandClient } from './connection/command-client.js';
 import { connectConsumer } from './connection/consumer-connection.js';
-import { warnOfEviction } from './connection/server-checks.js';
+import { checkServer } from './connection/server-checks.js';
 import { JobConsumer } from './consuming/job-consumer.js';
 import { deadLettersScript, readDeadLetters } from './dead-letters/read-dead-letters.js';
 import { replay } from './dead-letters/replay.js';
 import { RedisKeyValueStore } from './key-values/redis-key-value-store.js';
 import { checkKeysSupported, keysUnsupported } from './keys-unsupported.js';
+import { DataEpoch } from './membership/data-epoch.js';
 import { descriptionsScript, Fleet } from './membership/fleet.js';
 import { Membership } from './membership/membership.js';
 import { SettlementListener } from './membership/settlement-listener.js';
-import { jobIdOf, serviceTypeOf, typeList } from './names.js';
+import { encodeName, jobIdOf, serviceTypeOf, typeList } from './names.js';
 import { readCommitResult } from './outcomes/commit-result.js';
 import { endRunScript } from './outcomes/end-run-script.js';
 import { LeaseRecorder } from './outcomes/lease-recorder.js';
 import { outcomeArguments } from './outcomes/outcome-codec.js';
-import { encodeReason, RunEndListener } from './outcomes/run-end-listener.js';
-import { type PublishBatch, publishBatch } from './publishing/publish-batch.js';
+import { encodeReason, RunEnds } from './outcomes/run-ends.js';
+import { PublishBatch } from './publishing/publish-batch.js';
 import { countsScript, readCounts } from './reading/counts.js';
 import { failuresScript, readFailures } from './reading/failures.js';
 import { metricsScript, readMetrics } from './reading/metrics.js';
 import { readOverview } from './reading/overview.js';
 import { revisionScript } from './reading/revision-script.js';
 import { readRun, runScript } from './reading/runs.js';
+import { withoutArguments } from './redis-errors.js';
 import type { RedisSettings } from './redis-options.js';
 import { readString } from './scripts/reply.js';
 
@@ -58,20 +61,24 @@ export class RedisManager implements TransportManager {
   readonly #settings: RedisSettings;
   readonly #logger: Logger;
   readonly #commands: CommandClient;
+  readonly #epoch: DataEpoch;
   readonly #publishing: PublishBatch;
   readonly #recorder: LeaseRecorder;
   readonly #fleet = new Fleet();
   #membership: Membership | undefined;
   #consumer: JobConsumer | undefined;
   #settlements: SettlementListener | undefined;
-  #runEnds: Promise<RunEndListener> | undefined;
+  /** Names this process in Redis: in the tokens of its leases, and in the channel of its runs. */
+  readonly #processId = randomUUID();
+  #runEnds: Promise<RunEnds> | undefined;
 
   constructor(service: string, settings: RedisSettings, logger: Logger) {
     this.service = service;
     this.#settings = settings;
     this.#logger = logger;
     this.#commands = new CommandClient(settings, logger);
-    this.#publishing = publishBatch(this.#commands, service);
+    this.#epoch = new DataEpoch(this.#commands, logger);
+    this.#publishing = new PublishBatch(this.#commands, service, this.#epoch, settings.emitTimeoutMs);
     this.#recorder = new LeaseRecorder(this.#commands, service, settings);
     this.kv = new CheckedKeyValueStore(new RedisKeyValueStore(this.#commands, settings.prefix));
   }
@@ -91,31 +98,37 @@ export class RedisManager implements TransportManager {
     checkKeysSupported(subscriptions);
     const { service } = this;
     const parts = { service, settings: this.#settings, logger: this.#logger, commands: this.#commands };
-    await this.#commands.run((client) => warnOfEviction(client, this.#logger), { isRepeatable: true });
+    await this.#commands.run((client) => checkServer(client, this.#logger), { isRepeatable: true });
     const membership = new Membership(parts, options);
     this.#membership = membership;
-    if (subscriptions.length === 0) return membership.join();
+    if (subscriptions.length === 0) return this.#join(membership);
     const connection = await connectConsumer(this.#settings, this.#logger);
     this.#recorder.use(connection);
-    const consumer = new JobConsumer({ ...parts, connection, recorder: this.#recorder }, options);
+    const consumer = new JobConsumer(
+      { ...parts, processId: this.#processId, connection, recorder: this.#recorder },
+      options,
+    );
     this.#consumer = consumer;
     this.#settlements = new SettlementListener(await connectConsumer(this.#settings, this.#logger), this.#logger);
     const serve = new CoalescedTask(async () => consumer.serve(await membership.servedQueues()));
     const serveLater = (): void => {
       serve.run().catch((error: unknown) => {
-        this.#logger.warn({ err: error }, 'could not serve the queues of the service; the next heartbeat repeats it');
+        this.#logger.warn(
+          { err: withoutArguments(error) },
+          'could not serve the queues of the service; the next heartbeat repeats it',
+        );
       });
     };
     // Listens before it joins, so that it does not miss a settlement in between.
     await this.#settlements.start(this.#settings.prefix, service, serveLater);
     membership.onHeartbeat(serveLater);
-    await membership.join();
+    await this.#join(membership);
     await serve.run();
     if (subscriptions.some(({ keepsRuns }) => keepsRuns === true)) await this.#listening();
   }
 
   publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
-    return this.#publishing.add(envelopes).reply;
+    return this.#publishing.publish(envelopes);
   }
 
   async counts(types: readonly string[]): Promise<readonly TypeCounts[]> {
@@ -123,11 +136,11 @@ export class RedisManager implements TransportManager {
   }
 
   async metrics(type: string): Promise<EventMetrics> {
-    return readMetrics(type, await this.#commands.runScript(metricsScript, [encodeURIComponent(type)]));
+    return readMetrics(type, await this.#commands.runScript(metricsScript, [encodeName(type)]));
   }
 
   async failures(type: string): Promise<readonly FailureRecord[]> {
-    return readFailures(await this.#commands.runScript(failuresScript, [encodeURIComponent(type)]));
+    return readFailures(await this.#commands.runScript(failuresScript, [encodeName(type)]));
   }
 
   async deadLetters(type: string, limit: number): Promise<readonly DeadLetterRecord[]> {
@@ -152,18 +165,7 @@ export class RedisManager implements TransportManager {
 
   async runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined> {
     const runEnds = await this.#listening();
-    for (;;) {
-      signal.throwIfAborted();
-      // Listens before it reads, so that it does not miss an end in between.
-      const { mayHaveEnded, cancel } = runEnds.next(serviceTypeOf(this.service, type), jobIdOf(id), signal);
-      mayHaveEnded.catch(() => {});
-      const run = await this.run(type, id);
-      if (run === undefined || run.endedAt !== undefined) {
-        cancel();
-        return run;
-      }
-      await mayHaveEnded;
-    }
+    return runEnds.ended(serviceTypeOf(this.service, type), jobIdOf(id), signal);
   }
 
   async endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult> {
@@ -198,9 +200,7 @@ export class RedisManager implements TransportManager {
   }
 
   async revision(type?: string): Promise<string> {
-    return readString(
-      await this.#commands.runScript(revisionScript, type === undefined ? [] : [encodeURIComponent(type)]),
-    );
+    return readString(await this.#commands.runScript(revisionScript, type === undefined ? [] : [encodeName(type)]));
   }
 
   async close({ drainMs }: { drainMs: number }): Promise<CloseResult> {
@@ -210,6 +210,7 @@ export class RedisManager implements TransportManager {
     this.#consumer = undefined;
     const released = (await consumer?.close(drainMs)) ?? 0;
     this.#recorder.use(undefined);
+    await this.#epoch.close();
     await this.#membership?.leave();
     this.#membership = undefined;
     await this.#runEnds?.then(
@@ -221,23 +222,33 @@ export class RedisManager implements TransportManager {
     return { released, overdue: 0 };
   }
 
-  #listening(): Promise<RunEndListener> {
-    this.#runEnds ??= this.#listen();
+  #listening(): Promise<RunEnds> {
+    this.#runEnds ??= this.#listen().catch((error: unknown) => {
+      this.#runEnds = undefined;
+      throw error;
+    });
     return this.#runEnds;
   }
 
-  async #listen(): Promise<RunEndListener> {
-    const listener = new RunEndListener(await connectConsumer(this.#settings, this.#logger));
+  async #join(membership: Membership): Promise<void> {
+    await membership.join();
+    await this.#epoch.open(() => membership.rejoin());
+  }
+
+  async #listen(): Promise<RunEnds> {
+    const parts = {
+      prefix: this.#settings.prefix,
+      processId: this.#processId,
+      commands: this.#commands,
+      logger: this.#logger,
+    };
+    const runEnds = new RunEnds(await connectConsumer(this.#settings, this.#logger), parts);
     try {
-      await listener.start(this.#settings.prefix, (serviceType, jobId, reason) =>
-        this.#consumer?.find(serviceType, jobId)?.revoke(reason),
-      );
+      await runEnds.start((serviceType, jobId, reason) => this.#consumer?.find(serviceType, jobId)?.revoke(reason));
     } catch (error) {
-      // A permission that is missing may be granted later.
-      listener.close();
-      this.#runEnds = undefined;
+      runEnds.close();
       throw error;
     }
-    return listener;
+    return runEnds;
   }
 }

@@ -62,6 +62,9 @@ export interface RedisSettings {
   readonly codec: Codec | undefined;
 }
 
+// Longest delay of a timer of Node.
+const maxTimerMs = 2 ** 31 - 1;
+
 const optionNames = [
   'url',
   'client',
@@ -90,7 +93,7 @@ export function resolveRedisOptions(options: RedisTransportOptions): RedisSettin
   check.that(isPrefix, 'prefix', '1 to 64 characters without braces, colons and control characters', prefix);
   const times = { lockDurationMs, stalledIntervalMs, emitTimeoutMs };
   for (const [name, ms] of Object.entries(times)) {
-    check.that(Number.isInteger(ms) && ms >= 10, name, 'a whole number of milliseconds, 10 or more', ms);
+    check.count(name, ms, { min: 10, max: maxTimerMs });
   }
   check.count('maxCrashes', maxCrashes);
   check.count('maxDeadLetters', maxDeadLetters, { min: 0 });

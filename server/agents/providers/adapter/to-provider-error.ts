@@ -2,8 +2,8 @@ import { errorInfo } from '../../../errors.js';
 import { ProviderError, type ProviderErrorDetails } from '../../model/provider-error.js';
 import { retryAfterMsOf } from './retry-after.js';
 
-/** Converts any error of a call into a {@link ProviderError}, and removes `secret` from its message. */
-export function toProviderError(thrown: unknown, provider: string, secret: string | undefined): ProviderError {
+/** Converts any error of a call into a {@link ProviderError}, and removes secrets from its message. */
+export function toProviderError(thrown: unknown, provider: string, secrets: readonly string[]): ProviderError {
   if (thrown instanceof ProviderError) return thrown;
   const failure = readFailure(thrown);
   const { statusCode, message, requestId, headers, body } = failure;
@@ -20,7 +20,7 @@ export function toProviderError(thrown: unknown, provider: string, secret: strin
   };
   const what = isAnswer ? `${provider} answered ${statusCode}` : `the call of ${provider} failed`;
   // The secret is removed first: truncation could leave a part of it.
-  return new ProviderError(redact(`${what}: ${message}`, secret).slice(0, maxMessageLength), details);
+  return new ProviderError(redact(`${what}: ${message}`, secrets).slice(0, maxMessageLength), details);
 }
 
 const maxMessageLength = 1024;
@@ -81,8 +81,12 @@ function findSystemError(thrown: unknown): Error | undefined {
   return undefined;
 }
 
-function redact(message: string, secret: string | undefined): string {
-  return secret === undefined ? message : message.replaceAll(secret, '[apiKey]');
+/** Keys of vendors, and values of an Authorization header. */
+const keyForms = /\b(?:sk|pk|rk|gsk|xai|key|api)[-_][\w-]{8,}|\bAIza[\w-]{16,}|\b(?:Bearer|Basic) +[\w.~+/=-]{8,}/g;
+
+function redact(message: string, secrets: readonly string[]): string {
+  const known = secrets.reduce((text, secret) => text.replaceAll(secret, '[apiKey]'), message);
+  return known.replace(keyForms, '[apiKey]');
 }
 
 function parseJson(text: unknown): unknown {

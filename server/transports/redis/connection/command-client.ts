@@ -1,13 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { BackpressureError, TransportUnavailableError } from '../../errors.js';
+import { TransportUnavailableError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
+import { withoutArguments } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
 import type { Script, ScriptArgument } from '../scripts/script.js';
-import { logConnection, reconnectDelayMs } from './connection-log.js';
+import { logConnection } from './connection-log.js';
+import { Deadline } from './deadline.js';
 import { connectRedis } from './optional-dependencies.js';
-
-const retryDelayMs = 10;
+import { isTransient, repeatDelayMs, translateReply, wasNotExecuted } from './rejections.js';
 
 /**
  * Runs commands that a caller waits for: each resolves or rejects within `emitTimeoutMs`. Connects at the first
@@ -17,11 +18,12 @@ export class CommandClient {
   readonly #settings: RedisSettings;
   readonly #logger: Logger;
   #client: Promise<Redis> | undefined;
-  /** Resolves when a lost connection is restored. */
-  #readiness: Promise<void> | undefined;
+  /** Commands that wait for the connection. A promise that they share would keep them in memory during an outage. */
+  readonly #awaitingReady = new Set<() => void>();
   #lastError: unknown;
   #running = 0;
   #isClosed = false;
+  #onReconnected = (): void => {};
 
   constructor(settings: RedisSettings, logger: Logger) {
     this.#settings = settings;
@@ -33,6 +35,11 @@ export class CommandClient {
     return 2 * this.#settings.emitTimeoutMs;
   }
 
+  /** Sets the callback for a connection that is restored. */
+  onReconnected(listener: () => void): void {
+    this.#onReconnected = listener;
+  }
+
   /** Runs a script that may run again if its connection was lost. */
   runScript(script: Script, args: readonly ScriptArgument[]): Promise<unknown> {
     return this.run((client) => script.run(client, this.#settings.prefix, args), { isRepeatable: true });
@@ -40,7 +47,7 @@ export class CommandClient {
 
   /**
    * @param command called again if it `isRepeatable` and its connection was lost
-   * @throws {TransportUnavailableError | BackpressureError}
+   * @throws {TransportUnavailableError | BackpressureError | RedisCommandError | RedisPermissionError}
    */
   async run<T>(
     command: (client: Redis) => Promise<T>,
@@ -50,15 +57,18 @@ export class CommandClient {
     this.#running += 1;
     try {
       const client = await this.#connected();
-      for (;;) {
-        await this.#ready(client, deadline);
+      const { stream } = client;
+      const bytesRead = stream?.bytesRead;
+      for (let attempt = 1; ; attempt += 1) {
         try {
+          await this.#ready(client, deadline);
           return await deadline.race(command(client));
         } catch (error) {
-          if (isFinal(error)) throw translate(error);
-          if (!isRepeatable || deadline.isOver) throw this.#unavailable(error);
-          // A client can report that it is ready for a moment after its connection was lost.
-          await delay(retryDelayMs);
+          // A connection that no longer replies is replaced.
+          if (deadline.isOver && client.stream === stream && stream?.bytesRead === bytesRead) stream?.destroy();
+          if (!isTransient(error)) throw translateReply(error);
+          if (deadline.isOver || !(isRepeatable || wasNotExecuted(error))) throw this.#unavailable(error);
+          await delay(repeatDelayMs(attempt));
         }
       }
     } finally {
@@ -85,36 +95,34 @@ export class CommandClient {
 
   async #connect(): Promise<Redis> {
     const connection = await connectRedis(this.#settings, {
-      enableOfflineQueue: false,
-      autoResendUnfulfilledCommands: false,
-      maxRetriesPerRequest: 0,
-      // Replaces a connection that no longer replies.
-      socketTimeout: this.#settings.emitTimeoutMs,
-      retryStrategy: reconnectDelayMs,
+      resends: false,
+      options: { enableOfflineQueue: false, autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 },
     });
     logConnection(connection, this.#logger);
     connection.on('error', (error: unknown) => {
       this.#lastError = error;
     });
+    let isFirst = true;
+    connection.on('ready', () => {
+      this.#lastError = undefined;
+      for (const proceed of [...this.#awaitingReady]) proceed();
+      if (!isFirst) this.#onReconnected();
+      isFirst = false;
+    });
     return connection;
   }
 
-  async #ready(client: Redis, deadline: Deadline): Promise<void> {
-    if (client.status === 'ready') return;
-    this.#readiness ??= new Promise((resolve) => {
-      client.once('ready', () => {
-        this.#readiness = undefined;
-        resolve();
-      });
+  #ready(client: Redis, deadline: Deadline): Promise<void> | undefined {
+    if (client.status === 'ready') return undefined;
+    return deadline.wait((resolve) => {
+      const proceed = (): void => resolve(undefined);
+      this.#awaitingReady.add(proceed);
+      return () => this.#awaitingReady.delete(proceed);
     });
-    try {
-      await deadline.race(this.#readiness);
-    } catch {
-      throw this.#unavailable(this.#lastError);
-    }
   }
 
-  #unavailable(cause: unknown): TransportUnavailableError {
+  #unavailable(error: unknown): TransportUnavailableError {
+    const cause = withoutArguments(this.#lastError ?? error);
     return new TransportUnavailableError('Redis', this.#settings.emitTimeoutMs, cause);
   }
 
@@ -122,49 +130,6 @@ export class CommandClient {
     if (this.#running > 0 || this.#client === undefined) return;
     const client = this.#client;
     this.#client = undefined;
-    this.#readiness = undefined;
     (await client).disconnect();
   }
-}
-
-/** Time limit of several promises, with one timer for all of them. */
-class Deadline {
-  isOver = false;
-  readonly #over: Promise<never>;
-  readonly #timer: NodeJS.Timeout;
-
-  constructor(ms: number) {
-    let expire = (_error: Error): void => {};
-    this.#over = new Promise((_, reject) => {
-      expire = reject;
-    });
-    // A deadline that nothing races against is no unhandled rejection.
-    this.#over.catch(() => {});
-    this.#timer = setTimeout(() => {
-      this.isOver = true;
-      expire(new Error('no reply in time'));
-    }, ms);
-  }
-
-  race<T>(promise: Promise<T>): Promise<T> {
-    return Promise.race([promise, this.#over]);
-  }
-
-  cancel(): void {
-    clearTimeout(this.#timer);
-  }
-}
-
-/** Returns if Redis rejected the command and would reject it again. */
-function isFinal(error: unknown): error is Error {
-  return (
-    error instanceof Error &&
-    error.name === 'ReplyError' &&
-    !/^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY) /.test(error.message)
-  );
-}
-
-function translate(error: Error): Error {
-  const isFull = error.message.startsWith('OOM') || error.message.includes('-OOM');
-  return isFull ? new BackpressureError('memory of Redis', 'its maxmemory') : error;
 }

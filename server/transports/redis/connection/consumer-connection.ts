@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { Logger } from '../../logger.js';
 import type { RedisSettings } from '../redis-options.js';
 import { adaptScript } from './bullmq-scripts.js';
-import { logConnection, reconnectDelayMs } from './connection-log.js';
+import { logConnection } from './connection-log.js';
 import { connectRedis } from './optional-dependencies.js';
 
 // BullMQ waits for a job up to 10 s per command: a connection that is silent for longer is lost.
@@ -11,9 +11,13 @@ const socketTimeoutMs = 15_000;
 /** Connects for consuming. Commands that are sent while the connection is lost are sent again when it is restored. */
 export async function connectConsumer(settings: RedisSettings, logger: Logger): Promise<Redis> {
   const connection = await connectRedis(settings, {
-    maxRetriesPerRequest: null,
-    socketTimeout: socketTimeoutMs,
-    retryStrategy: reconnectDelayMs,
+    resends: true,
+    options: {
+      maxRetriesPerRequest: null,
+      socketTimeout: socketTimeoutMs,
+      // ioredis would ignore a rejected subscription.
+      autoResubscribe: false,
+    },
   });
   logConnection(connection, logger);
   const define = connection.defineCommand.bind(connection);

@@ -2,14 +2,30 @@ import type { Redis } from 'ioredis';
 import { MissingPackageError } from '../../errors.js';
 import type { ClientOptions, RedisSettings } from '../redis-options.js';
 import { supportedBullmq } from './bullmq-scripts.js';
+import { followPrimary } from './follow-primary.js';
 
 const packages = `bullmq@${supportedBullmq} ioredis@6`;
 
+/** Properties of one kind of connection. */
+export interface ConnectionKind {
+  /** If the client sends a command again that a server rejected because it is not the primary. */
+  readonly resends: boolean;
+  readonly options: ClientOptions;
+}
+
 /** Connects with `ioredis`, an optional dependency that is loaded at first use. @throws {MissingPackageError} */
-export async function connectRedis({ url, client }: RedisSettings, options: ClientOptions): Promise<Redis> {
+export async function connectRedis(
+  { url, client }: RedisSettings,
+  { resends, options }: ConnectionKind,
+): Promise<Redis> {
   const { Redis } = await loadIoredis();
-  const all = { ...client, ...options, replyMapping: 'legacy' } as const;
-  return url === undefined ? new Redis(all) : new Redis(url, all);
+  let configured = {};
+  const following = followPrimary(() => configured, { resends });
+  const all = { ...client, ...options, ...following, replyMapping: 'legacy' } as const;
+  const redis = url === undefined ? new Redis(all) : new Redis(url, all);
+  const { host, port } = redis.options;
+  configured = { host, port };
+  return redis;
 }
 
 async function loadIoredis(): Promise<Pick<typeof import('ioredis'), 'Redis'>> {

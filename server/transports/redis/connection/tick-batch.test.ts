@@ -1,9 +1,13 @@
 import { expect, it } from 'vitest';
-import { TickBatch } from './tick-batch.js';
+import { type BatchLimits, TickBatch } from './tick-batch.js';
+
+function upTo(maxSize: number): BatchLimits<number> {
+  return { maxSize, maxWeight: 100, weigh: (item) => item };
+}
 
 it('sends the items of one turn together, and resolves each with its own reply', async () => {
   const sent: number[][] = [];
-  const batch = new TickBatch<number, string>(3, async (items) => {
+  const batch = new TickBatch<number, string>(upTo(3), async (items) => {
     sent.push([...items]);
     return items.map(String);
   });
@@ -14,7 +18,7 @@ it('sends the items of one turn together, and resolves each with its own reply',
 
 it('resolves sent when all items of the turn were sent, before there is a reply', async () => {
   const log: string[] = [];
-  const batch = new TickBatch<number, number>(2, async (items) => {
+  const batch = new TickBatch<number, number>(upTo(2), async (items) => {
     log.push(`sent ${items.join()}`);
     await new Promise(setImmediate);
     return items;
@@ -30,7 +34,7 @@ it('resolves sent when all items of the turn were sent, before there is a reply'
 });
 
 it('rejects all items of a batch that could not be sent, and no others', async () => {
-  const batch = new TickBatch<number, number>(2, async (items) => {
+  const batch = new TickBatch<number, number>(upTo(2), async (items) => {
     if (items.includes(1)) throw new Error('no');
     return items;
   });
@@ -39,6 +43,16 @@ it('rejects all items of a batch that could not be sent, and no others', async (
 });
 
 it('rejects items without a reply', async () => {
-  const batch = new TickBatch<number, number>(2, async () => []);
+  const batch = new TickBatch<number, number>(upTo(2), async () => []);
   await expect(batch.add(1).reply).rejects.toMatchObject({ code: 'ERR_UNEXPECTED_DATA' });
+});
+
+it('sends at most the maximum weight together, and a heavier item alone', async () => {
+  const sent: number[][] = [];
+  const batch = new TickBatch<number, number>(upTo(9), async (items) => {
+    sent.push([...items]);
+    return items;
+  });
+  await Promise.all([50, 50, 1, 300, 2, 3].map((item) => batch.add(item).reply));
+  expect(sent).toEqual([[50, 50], [1], [300], [2, 3]]);
 });

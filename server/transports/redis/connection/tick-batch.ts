@@ -7,19 +7,23 @@ export interface Submission<TReply> {
   readonly reply: Promise<TReply>;
 }
 
+/** Limits of one call of a batch's `send`. An item over `maxWeight` is sent alone. */
+export interface BatchLimits<TItem> {
+  readonly maxSize: number;
+  readonly maxWeight: number;
+  weigh(item: TItem): number;
+}
+
 /** Collects the items of one turn of the event loop and sends them in one round trip. */
 export class TickBatch<TItem, TReply> {
   readonly #send: (items: readonly TItem[]) => Promise<readonly TReply[]>;
-  readonly #maxSize: number;
+  readonly #limits: BatchLimits<TItem>;
   #pending: Pending<TItem, TReply>[] = [];
   #sent: Promise<void> = Promise.resolve();
 
-  /**
-   * @param maxSize maximum number of items per call of `send`
-   * @param send returns one reply per item, in their order
-   */
-  constructor(maxSize: number, send: (items: readonly TItem[]) => Promise<readonly TReply[]>) {
-    this.#maxSize = maxSize;
+  /** @param send returns one reply per item, in their order */
+  constructor(limits: BatchLimits<TItem>, send: (items: readonly TItem[]) => Promise<readonly TReply[]>) {
+    this.#limits = limits;
     this.#send = send;
   }
 
@@ -36,12 +40,27 @@ export class TickBatch<TItem, TReply> {
       setImmediate(() => {
         const pending = this.#pending;
         this.#pending = [];
-        for (let from = 0; from < pending.length; from += this.#maxSize) {
-          void this.#settle(pending.slice(from, from + this.#maxSize));
-        }
+        for (const batch of this.#portions(pending)) void this.#settle(batch);
         resolve();
       });
     });
+  }
+
+  *#portions(pending: readonly Pending<TItem, TReply>[]): Generator<readonly Pending<TItem, TReply>[]> {
+    const { maxSize, maxWeight } = this.#limits;
+    let portion: Pending<TItem, TReply>[] = [];
+    let weight = 0;
+    for (const entry of pending) {
+      const added = this.#limits.weigh(entry.item);
+      if (portion.length === maxSize || (portion.length > 0 && weight + added > maxWeight)) {
+        yield portion;
+        portion = [];
+        weight = 0;
+      }
+      portion.push(entry);
+      weight += added;
+    }
+    if (portion.length > 0) yield portion;
   }
 
   async #settle(batch: readonly Pending<TItem, TReply>[]): Promise<void> {

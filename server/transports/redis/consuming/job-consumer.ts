@@ -6,14 +6,16 @@ import type { CommandClient } from '../connection/command-client.js';
 import { loadBullmq } from '../connection/optional-dependencies.js';
 import type { ServedQueue } from '../membership/served-queue.js';
 import { serviceTypeOf } from '../names.js';
+import { readCheckpoints } from '../outcomes/checkpoint-codec.js';
 import type { Lease } from '../outcomes/lease.js';
 import type { LeaseRecorder } from '../outcomes/lease-recorder.js';
 import { decodeAnyEnvelope } from '../publishing/envelope-codec.js';
-import { readCheckpoints } from '../reading/runs.js';
+import { withoutArguments } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
 import { redisKey } from '../scripts/keys.js';
 import { readNumber, readOptional } from '../scripts/reply.js';
 import { countCrashScript, noteStartScript } from './crash-scripts.js';
+import { LeaseRenewal } from './lease-renewal.js';
 import { RedisDelivery } from './redis-delivery.js';
 import { releaseJobsScript } from './release-jobs-script.js';
 import { requeueJobScript } from './requeue-job-script.js';
@@ -29,6 +31,7 @@ const maxTimeoutMs = 2 ** 31 - 1;
 /** Parts that a consumer shares with the other parts of its connection. */
 export interface JobConsumerParts {
   readonly service: string;
+  readonly processId: string;
   readonly settings: RedisSettings;
   readonly logger: Logger;
   readonly commands: CommandClient;
@@ -42,6 +45,7 @@ export class JobConsumer {
   readonly #options: ConsumeOptions;
   readonly #subscriptions: ReadonlyMap<string, Subscription>;
   readonly #slots: SharedSlots;
+  readonly #renewal: LeaseRenewal;
   readonly #queues = new Map<string, WorkerQueue>();
   /** Queues that this process no longer serves, until their last job has ended. */
   readonly #ending = new Set<WorkerQueue>();
@@ -53,7 +57,9 @@ export class JobConsumer {
     this.#parts = parts;
     this.#options = options;
     this.#slots = new SharedSlots(options.concurrency);
+    this.#renewal = new LeaseRenewal(parts.connection, parts.settings, parts.logger);
     this.#subscriptions = new Map(options.subscriptions.map((subscription) => [subscription.type, subscription]));
+    this.#renewal.start();
   }
 
   /**
@@ -76,19 +82,20 @@ export class JobConsumer {
 
   async #begin({ name, slots }: ServedQueue): Promise<void> {
     if (this.#isClosing) return;
-    const { settings, connection, logger } = this.#parts;
+    const { processId, settings, connection, logger } = this.#parts;
     const isShared = slots === 'shared';
     const concurrency = typeof slots === 'number' ? slots : this.#options.concurrency;
     const queueSettings: QueueSettings = { name, concurrency, slots: isShared ? this.#slots : undefined };
     const current = this.#queues.get(name);
     if (current !== undefined) return current.change(queueSettings);
     const bullmq = await loadBullmq();
-    const queue = new WorkerQueue(queueSettings, bullmq, connection, settings, (from, job) => this.#handle(from, job));
+    const queue = new WorkerQueue(queueSettings, bullmq, connection, settings, processId, (from, job) =>
+      this.#handle(from, job),
+    );
     this.#queues.set(name, queue);
-    queue.onError((error) => logger.warn({ err: error, queue: name }, 'worker error; the worker retries'));
-    queue.onLeasesLost((jobIds) => {
-      for (const jobId of jobIds) queue.deliveries.get(jobId)?.revoke(new LeaseLostError());
-    });
+    queue.onError((error) =>
+      logger.warn({ err: withoutArguments(error), queue: name }, 'worker error; the worker retries'),
+    );
     await queue.start();
   }
 
@@ -101,7 +108,9 @@ export class JobConsumer {
     void queue
       .close()
       .then(() => this.#release(queue, []))
-      .catch((error: unknown) => logger.warn({ err: error, queue: queue.name }, 'a worker did not close cleanly'))
+      .catch((error: unknown) =>
+        logger.warn({ err: withoutArguments(error), queue: queue.name }, 'a worker did not close cleanly'),
+      )
       .finally(() => this.#ending.delete(queue));
   }
 
@@ -128,9 +137,10 @@ export class JobConsumer {
     await within(
       settings.emitTimeoutMs,
       Promise.all(ends).catch((error: unknown) => {
-        logger.warn({ err: error }, 'a worker did not close cleanly');
+        logger.warn({ err: withoutArguments(error) }, 'a worker did not close cleanly');
       }),
     );
+    this.#renewal.stop();
     connection.disconnect();
     // A worker that was about to take a job may have consumed the marker that wakes other workers.
     await Promise.all(queues.map((queue) => this.#release(queue, [])));
@@ -186,18 +196,27 @@ export class JobConsumer {
   ): Promise<void> {
     const { service, recorder } = this.#parts;
     const serviceType = serviceTypeOf(service, type);
-    const lease: Lease = { queue: queue.key, jobId: job.id, token: job.token, serviceType, keepsRuns };
-    const { envelope, refusal = crashLoop } = decodeAnyEnvelope(job.id, type, job.data);
+    const { id: jobId, token, starts } = job;
+    const lease: Lease = { queue: queue.key, jobId, token, starts, serviceType, keepsRuns };
+    const checkpoints = keepsRuns ? await this.#checkpoints(serviceType, jobId) : new Map();
+    // Closing may have begun since the job arrived. It interrupts deliveries that are registered.
+    if (this.#isClosing) {
+      await this.#release(queue, [jobId, token]);
+      return;
+    }
+    const { envelope, refusal = crashLoop } = decodeAnyEnvelope(jobId, type, job.data);
     const delivery = new RedisDelivery(lease, recorder, {
       envelope,
       attempt: job.attemptsMade + 1,
-      checkpoints: keepsRuns ? await this.#checkpoints(serviceType, job.id) : new Map(),
+      checkpoints,
       refusal,
     });
-    queue.deliveries.set(job.id, delivery);
+    queue.deliveries.set(jobId, delivery);
+    const endRenewal = this.#renewal.hold(lease, () => delivery.revoke(new LeaseLostError()));
     if (job.losses > 0 && refusal === undefined) this.#noteStart(queue, job);
     void delivery.finished.then(() => {
-      if (queue.deliveries.get(job.id) === delivery) queue.deliveries.delete(job.id);
+      endRenewal();
+      if (queue.deliveries.get(jobId) === delivery) queue.deliveries.delete(jobId);
     });
     this.#options.onDelivery(delivery);
     await delivery.slotFree;
@@ -207,14 +226,19 @@ export class JobConsumer {
   #noteStart(queue: WorkerQueue, job: Job): void {
     const { settings, connection, logger } = this.#parts;
     noteStartScript.runInFull(connection, settings.prefix, [queue.key, job.id, job.token]).catch((error: unknown) => {
-      logger.warn({ err: error, eventType: job.type }, 'could not note that a handler starts');
+      logger.warn({ err: withoutArguments(error), eventType: job.type }, 'could not note that a handler starts');
     });
   }
 
   async #checkpoints(serviceType: string, jobId: string): Promise<ReadonlyMap<string, string>> {
     const { settings, connection } = this.#parts;
-    const hash = await connection.hgetall(redisKey(settings.prefix, 'run', serviceType, jobId, 'checkpoints'));
-    return readCheckpoints(new Map(Object.entries(hash)));
+    const [stored, outputs] = await Promise.all(
+      ['checkpoints', 'outputs'].map(async (part) => {
+        const hash = await connection.hgetall(redisKey(settings.prefix, 'run', serviceType, jobId, part));
+        return new Map(Object.entries(hash));
+      }),
+    );
+    return readCheckpoints(stored ?? new Map(), outputs ?? new Map());
   }
 
   async #drained(drainMs: number): Promise<void> {
@@ -244,7 +268,10 @@ export class JobConsumer {
     try {
       return readNumber(await commands.runScript(releaseJobsScript, [queue.key, ...jobsAndTokens]));
     } catch (error) {
-      logger.warn({ err: error }, 'could not release events; other processes take them when their locks expire');
+      logger.warn(
+        { err: withoutArguments(error) },
+        'could not release events; other processes take them when their locks expire',
+      );
       return 0;
     }
   }

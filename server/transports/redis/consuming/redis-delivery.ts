@@ -42,7 +42,8 @@ export class RedisDelivery implements Delivery {
   }
 
   async commit(outcome: Outcome): Promise<CommitResult> {
-    const { sent, reply } = this.#recorder.commit(this.#endLease(), this.attempt, outcome);
+    const { sent, reply } = this.#recorder.commit(this.#lease, this.attempt, outcome);
+    this.#endLease();
     void sent.then(this.#freeSlot);
     try {
       return await reply;
@@ -53,7 +54,7 @@ export class RedisDelivery implements Delivery {
 
   async checkpoint(key: string, value: string, emits: readonly Envelope[] = []): Promise<CommitResult> {
     if (emits.length > 0) throw suspensionUnsupported();
-    const result = await this.#recorder.checkpoint(this.#lease, key, value);
+    const result = await this.#recorder.checkpoint(() => this.#lease, key, value);
     if (result !== 'fenced') this.onRecorded?.(key, value);
     return result;
   }
@@ -71,10 +72,7 @@ export class RedisDelivery implements Delivery {
     this.onRevoked?.(reason);
   }
 
-  /** Drops the token. A worker uses it again, even for the same job, whose later lease this delivery must not use. */
-  #endLease(): Lease {
-    const lease = this.#lease;
-    this.#lease = { ...lease, token: '' };
-    return lease;
+  #endLease(): void {
+    this.#lease = { ...this.#lease, token: '' };
   }
 }

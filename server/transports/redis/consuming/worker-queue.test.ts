@@ -21,6 +21,7 @@ it('does not start with a version of BullMQ that it does not know', async () => 
       bullmq,
       connection,
       settings,
+      'p',
       async () => {},
     );
     queue.onError(() => {});

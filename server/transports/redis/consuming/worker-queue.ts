@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { loadBullmq } from '../connection/optional-dependencies.js';
@@ -15,6 +16,8 @@ export interface Job {
   readonly type: string;
   readonly data: unknown;
   readonly token: string;
+  /** Number of times that the job was started, this time included. */
+  readonly starts: number;
   /** Number of attempts that ended. */
   readonly attemptsMade: number;
   /** Number of times that a process lost the job since its handler last reported. */
@@ -55,6 +58,7 @@ export class WorkerQueue {
     { Worker, WaitingError }: Awaited<ReturnType<typeof loadBullmq>>,
     connection: Redis,
     { prefix, lockDurationMs, stalledIntervalMs }: RedisSettings,
+    processId: string,
     handle: JobHandler,
   ) {
     this.name = name;
@@ -65,9 +69,12 @@ export class WorkerQueue {
     const hasMoved = new WaitingError();
     this.#worker = new Worker(
       name,
-      async ({ id = '', name: type, data, attemptsMade, stalledCounter: losses }, token = '') => {
+      async (
+        { id = '', name: type, data, attemptsMade, attemptsStarted: starts, stalledCounter: losses },
+        token = '',
+      ) => {
         try {
-          await handle(this, { id, type, data, token, attemptsMade, losses });
+          await handle(this, { id, type, data, token, starts, attemptsMade, losses });
         } catch (error) {
           // The lock expires, and the job is delivered again. BullMQ must not fail it.
           this.#worker.emit('error', error instanceof Error ? error : new Error(String(error)));
@@ -82,20 +89,19 @@ export class WorkerQueue {
         autorun: false,
         concurrency,
         lockDuration: lockDurationMs,
+        skipLockRenewal: true,
         stalledInterval: stalledIntervalMs,
         maxStalledCount: neverFailStalled,
         runRetryDelay: 1_000,
       },
     );
     this.#takeSlots();
+    // Tokens start with the id of the worker. BullMQ does not let its users set it.
+    Object.assign(this.#worker, { id: `${processId}.${randomUUID()}` });
   }
 
   onError(listener: (error: Error) => void): void {
     this.#worker.on('error', listener);
-  }
-
-  onLeasesLost(listener: (jobIds: readonly string[]) => void): void {
-    this.#worker.on('lockRenewalFailed', listener);
   }
 
   /** Changes the concurrency and the slots; running jobs keep theirs. */

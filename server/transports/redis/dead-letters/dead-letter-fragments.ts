@@ -11,7 +11,7 @@ local function deadLetterKey(serviceType, id)
 end
 local function deleteDeadLetter(serviceType, id)
   local deadLetter = deadLetterKey(serviceType, id)
-  call('DEL', deadLetter, deadLetter .. ':checkpoints')
+  call('DEL', deadLetter, deadLetter .. ':checkpoints', deadLetter .. ':outputs')
   call('ZREM', key('dead-letters', serviceType), id)
 end
 `,
@@ -29,7 +29,9 @@ local function addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters)
     call('RENAME', queue .. id, deadLetter)
     call('HDEL', deadLetter, 'dedupe', 'order')
     call('HSET', deadLetter, 'at', now, 'attempt', outcome.attempt, 'error', outcome.value)
-    call('COPY', key('run', serviceType, id, 'checkpoints'), deadLetter .. ':checkpoints')
+    for _, part in ipairs({ 'checkpoints', 'outputs' }) do
+      call('COPY', key('run', serviceType, id, part), deadLetter .. ':' .. part)
+    end
     call('ZADD', deadLetters, call('INCR', key('sequence')), id)
   end
   local excess = call('ZCARD', deadLetters) - maxDeadLetters

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { NotSubscribedError } from '../../errors.js';
 import { workflowOf } from '../../workflow-type.js';
 import type { CommandClient } from '../connection/command-client.js';
-import { jobIdOf, typeOf } from '../names.js';
+import { encodeName, jobIdOf, typeOf } from '../names.js';
 import { acceptance } from '../publishing/acceptance.js';
 import { counters } from '../scripts/counters.js';
 import { prelude } from '../scripts/prelude.js';
@@ -21,7 +21,7 @@ local executed, rememberMs = key('executed', take()), take()
 if call('EXISTS', executed) == 1 then return 1 end
 local service, id = take(), take()
 local deadLetter = key('dead-letter', service, id)
-local serviceType, data, priority = unpack(call('HMGET', deadLetter, 'serviceType', 'data', 'priority'))
+local serviceType, data, priority, starts = unpack(call('HMGET', deadLetter, 'serviceType', 'data', 'priority', 'ats'))
 if not serviceType then return 0 end
 local head, depth, replays = string.match(data, '^(.*),"depth":(%d+),"replays":(%d+)}$')
 local route = call('HGET', key('routes', typeOf(serviceType)), serviceType)
@@ -30,11 +30,16 @@ if not route then return serviceType end
 call('DEL', deadLetter)
 call('ZREM', key('dead-letters', serviceType), id)
 call('DEL', key('run', serviceType, id))
+call('PERSIST', key('run', serviceType, id, 'waiters'))
 call('LREM', key('ended', serviceType), 1, id)
-if call('EXISTS', deadLetter .. ':checkpoints') == 1 then
-  call('RENAME', deadLetter .. ':checkpoints', key('run', serviceType, id, 'checkpoints'))
+for _, part in ipairs({ 'checkpoints', 'outputs' }) do
+  if call('EXISTS', deadLetter .. ':' .. part) == 1 then
+    call('RENAME', deadLetter .. ':' .. part, key('run', serviceType, id, part))
+  end
 end
 queueJob(cjson.decode(route), { head = head, priority = priority, delayMs = 0, replays = replays + 1 }, id, depth)
+-- The number of starts tells the leases of an event apart, those before the replay included.
+if starts then call('HSET', jobQueue(serviceType, id) .. id, 'ats', starts) end
 arrangeTypes()
 writeChanges()
 call('SET', executed, '', 'PX', rememberMs)
@@ -49,7 +54,7 @@ return 1
  */
 export async function replay(commands: CommandClient, service: string, id: string): Promise<boolean> {
   // The token makes a repetition harmless if the reply is lost with the connection.
-  const args = [randomUUID(), commands.repeatWithinMs, encodeURIComponent(service), jobIdOf(id)];
+  const args = [randomUUID(), commands.repeatWithinMs, encodeName(service), jobIdOf(id)];
   const reply = await commands.runScript(replayScript, args);
   if (typeof reply === 'string') {
     const type = typeOf(reply);

@@ -3,6 +3,7 @@ import type { Logger } from '../../logger.js';
 import type { ConsumeOptions } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { serviceTypeOf, sharedQueue } from '../names.js';
+import { withoutArguments } from '../redis-errors.js';
 import { maxTypesPerScript } from '../scripts/limits.js';
 import { readArray, readNumber, readString } from '../scripts/reply.js';
 import type { Script, ScriptArgument } from '../scripts/script.js';
@@ -71,6 +72,12 @@ export class Membership {
     return readServedQueues(await this.#run(servedQueuesScript, [this.#service, this.#id]));
   }
 
+  /** Registers the process again if Redis has lost its registration. */
+  async rejoin(): Promise<void> {
+    await this.#beat();
+    this.#onHeartbeat();
+  }
+
   async leave(): Promise<void> {
     clearInterval(this.#timer);
     this.#onHeartbeat = () => {};
@@ -81,7 +88,10 @@ export class Membership {
       if (change !== null) await this.#settle(String(readNumber(change)));
     } catch (error) {
       const seconds = lifetimeMs / 1_000;
-      this.#parts.logger.warn({ err: error }, `could not deregister this process; it expires within ${seconds} s`);
+      this.#parts.logger.warn(
+        { err: withoutArguments(error) },
+        `could not deregister this process; it expires within ${seconds} s`,
+      );
     }
   }
 
@@ -90,7 +100,7 @@ export class Membership {
       await this.#beat();
       this.#onHeartbeat();
     } catch (error) {
-      this.#parts.logger.debug({ err: error }, 'heartbeat failed; the next one follows');
+      this.#parts.logger.debug({ err: withoutArguments(error) }, 'heartbeat failed; the next one follows');
     } finally {
       this.#heartbeat = undefined;
     }

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from '../../logger.js';
+import { withoutArguments } from '../redis-errors.js';
 import { redisKey } from '../scripts/keys.js';
 
 /** Listens for settlements of a service. Without it a process learns of them with its next heartbeat. */
@@ -17,12 +18,19 @@ export class SettlementListener {
     this.#connection.on('message', (from: string, message: string) => {
       if (from === channel && message === service) onSettled();
     });
+    await this.#subscribe(channel);
+    // Announcements are lost while the connection is.
+    this.#connection.on('ready', () => void this.#subscribe(channel).then(onSettled));
+  }
+
+  async #subscribe(channel: string): Promise<void> {
     try {
       await this.#connection.subscribe(channel);
-      // Announcements are lost while the connection is.
-      this.#connection.on('ready', onSettled);
     } catch (error) {
-      this.#logger.warn({ err: error }, 'could not subscribe to settlements; changes of the fleet take up to 5 s');
+      this.#logger.warn(
+        { err: withoutArguments(error) },
+        'could not subscribe to settlements; changes of the fleet take up to 5 s',
+      );
     }
   }
 

@@ -3,11 +3,11 @@ import { acceptance } from '../publishing/acceptance.js';
 import { dedupe } from '../publishing/dedupe.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { leases } from '../scripts/queue-moves.js';
+import { runRetention } from './run-fragments.js';
 
 /**
  * Ends of attempts: `takeOutcome()` reads what `outcomeArguments` writes, `endAttempt(...)` records an outcome with its
- * follow-ups, `withdraw(...)` takes the job from where it stands, `endJob(...)` only ends the event, `announceEnd(...)`
- * wakes those who wait for the end of a run.
+ * follow-ups, `withdraw(...)` takes the job from where it stands, `endJob(...)` only ends the event.
  */
 export const attemptEnds: LuaFragment = new LuaFragment(
   `
@@ -28,15 +28,9 @@ local function endRun(serviceType, id, outcome)
   call('HSET', key('run', serviceType, id), 'status', outcome.status, 'endedAt', now, 'value', outcome.value)
   local ended = key('ended', serviceType)
   call('LPUSH', ended, id)
-  for _, oldest in ipairs(call('LRANGE', ended, keptRuns, -1)) do
-    call('DEL', key('run', serviceType, oldest), key('run', serviceType, oldest, 'checkpoints'))
-    call('ZREM', key('runs', serviceType), oldest)
-  end
+  for _, oldest in ipairs(call('LRANGE', ended, keptRuns, -1)) do evictRun(serviceType, oldest) end
   call('LTRIM', ended, 0, keptRuns - 1)
-end
-
-local function announceEnd(serviceType, id, reason)
-  call('PUBLISH', key('run-ends'), cjson.encode({ serviceType = serviceType, id = id, reason = reason }))
+  wakeWaiters(serviceType, id)
 end
 
 local function endJob(queue, id, serviceType, keepsRuns, outcome)
@@ -54,11 +48,8 @@ end
 
 -- Ends the lease of a job, or takes it out of the place where it waits.
 local function withdraw(queue, id, serviceType)
-  if endLease(queue, id) + call('LREM', queue .. 'wait', 1, id) > 0 then
-    countReturned(serviceType)
-  else
-    leaveGate(serviceType, id)
-  end
+  if leaveGate(serviceType, id) then return end
+  if endLease(queue, id) + call('LREM', queue .. 'wait', 1, id) > 0 then countReturned(serviceType) end
 end
 
 local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
@@ -77,5 +68,5 @@ local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
   end
 end
 `,
-  [acceptance, dedupe, leases],
+  [acceptance, dedupe, leases, runRetention],
 );

@@ -15,16 +15,15 @@ export const commitScript: Script = new Script({
 local maxDeadLetters = takeNumber()
 local results, queues = {}, {}
 for index = 1, takeNumber() do
-  local queue, id, token, serviceType, keepsRuns = take(), take(), take(), take(), take() == '1'
+  local queue, id, token, starts, serviceType, keepsRuns = take(), take(), take(), take(), take(), take() == '1'
   local outcome = takeOutcome()
-  local result = leaseOf(queue, id, token)
+  local result = leaseOf(queue, id, token, starts)
   if result == 'ok' then
     if outcome.status == 'failed' then addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters) end
     endLease(queue, id)
     countReturned(serviceType)
     endAttempt(queue, id, serviceType, keepsRuns, outcome)
     queues[queue] = true
-    if keepsRuns and outcome.status ~= 'retry' then announceEnd(serviceType, id, nil) end
   end
   results[index] = result
 end

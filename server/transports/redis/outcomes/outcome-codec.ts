@@ -2,6 +2,7 @@ import type { ErrorInfo } from '../../../errors.js';
 import { durationBucket } from '../../duration-sketch.js';
 import type { Outcome } from '../../transport.js';
 import { envelopeArguments } from '../publishing/envelope-codec.js';
+import { checkedMs } from '../scripts/checked-ms.js';
 import type { ScriptArgument } from '../scripts/script.js';
 import { suspensionUnsupported } from '../suspension-unsupported.js';
 
@@ -9,8 +10,10 @@ import { suspensionUnsupported } from '../suspension-unsupported.js';
 export function outcomeArguments(outcome: Outcome, attempt: number, sender: string): ScriptArgument[] {
   const { status, durationMs } = outcome;
   const head = [status, attempt, durationBucket(durationMs), durationMs];
-  if (outcome.status === 'retry') return [...head, outcome.delayMs];
-  if (outcome.status === 'released') return ['retry', ...head.slice(1), outcome.delayMs];
+  if (outcome.status === 'retry') return [...head, checkedMs(outcome.delayMs, 'delayMs of a retry')];
+  if (outcome.status === 'released') {
+    return ['retry', ...head.slice(1), checkedMs(outcome.delayMs, 'delayMs of a release')];
+  }
   if (outcome.status === 'suspended') throw suspensionUnsupported();
   const value = outcome.status === 'completed' ? (outcome.result ?? '') : JSON.stringify(outcome.error);
   const { followUps } = outcome;

@@ -31,7 +31,8 @@ end
 local function queueJob(route, envelope, id, depth)
   local serviceType = route.serviceType
   local queue = queueKey(stateOf(serviceType).queue)
-  local data = envelope.head .. ',"depth":' .. depth .. ',"replays":' .. (envelope.replays or 0) .. '}'
+  local tail = ',"depth":' .. depth .. ',"replays":' .. (envelope.replays or 0) .. '}'
+  local data = envelope.head .. tail
   local sequence = call('INCR', key('sequence'))
   local order = envelope.priority * ${orderSpan} + sequence
   call('HSET', queue .. id, 'name', route.type, 'data', data, 'opts', '{}', 'timestamp', now,
@@ -43,7 +44,8 @@ local function queueJob(route, envelope, id, depth)
   local changed = changesOf(serviceType)
   changed.received = changed.received + 1
   if route.keepsRuns then
-    call('HSET', key('run', serviceType, id), 'data', data, 'acceptedAt', now, 'attempt', 1, 'queue', queue)
+    local shown = string.match(envelope.head, '^(.*),"body":"') .. ',"body":"null"' .. tail
+    call('HSET', key('run', serviceType, id), 'data', data, 'shown', shown, 'acceptedAt', now, 'attempt', 1, 'queue', queue)
     call('ZADD', key('runs', serviceType), sequence, id)
   end
   if envelope.delayMs > 0 then enterLater(serviceType, id, envelope.delayMs) else enterGate(serviceType, id, order) end

@@ -1,6 +1,7 @@
 import type { Envelope } from '../../transport.js';
-import { eventIdOf, jobIdOf, serviceTypeOf } from '../names.js';
+import { encodeName, eventIdOf, jobIdOf, serviceTypeOf } from '../names.js';
 import { UnexpectedDataError } from '../redis-errors.js';
+import { checkedMs } from '../scripts/checked-ms.js';
 import type { ScriptArgument } from '../scripts/script.js';
 
 // BullMQ starts the lowest number first, from 1. Hubline starts the highest first, from 100 to -100.
@@ -14,12 +15,13 @@ export function envelopeArguments(envelope: Envelope, sender: string): ScriptArg
   const { id, type, body, requestId, depth, delayMs, priority, trace } = envelope;
   return [
     jobIdOf(id),
-    encodeURIComponent(type),
+    encodeName(type),
     serviceTypeOf(sender, type),
-    JSON.stringify({ requestId, body, delayMs, priority, trace }).slice(0, -1),
+    // The body comes last: `queueJob` cuts it off for readers that do not need it.
+    JSON.stringify({ requestId, delayMs, priority, trace, body }).slice(0, -1),
     depth,
     lowestPriority - priority,
-    delayMs,
+    checkedMs(delayMs, 'delayMs'),
   ];
 }
 

@@ -1,3 +1,4 @@
+import { dataLoss } from '../membership/data-epoch.js';
 import { counters } from '../scripts/counters.js';
 import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';
@@ -7,14 +8,16 @@ import { dedupe } from './dedupe.js';
 export const publishScript: Script = new Script({
   purpose:
     'Accepts envelopes, all of them or none. Repeated with the same token it returns the same and changes nothing.',
-  argv: 'token, milliseconds to remember it, number of envelopes, (envelope, dedupe id or empty, window in ms)...',
+  argv: 'token, milliseconds to remember it, epoch that the caller knows or empty, number of envelopes, (envelope, dedupe id or empty, window in ms)...',
   reply:
-    'for each envelope the id of the earlier event if it is a duplicate, a dash if no service subscribes to its type, else an empty string',
-  includes: [prelude, counters, acceptance, dedupe],
+    'for each envelope the id of the earlier event if it is a duplicate, a dash if no service subscribes to its type, else an empty string; or a result of dataLoss, and nothing is accepted',
+  includes: [prelude, counters, acceptance, dataLoss, dedupe],
   lua: `
 local executed, rememberMs = key('executed', take()), take()
 local earlierReply = call('GET', executed)
 if earlierReply then return cjson.decode(earlierReply) end
+local loss = dataLoss(take())
+if loss then return loss end
 
 local receipts = {}
 for index = 1, takeNumber() do

@@ -1,5 +1,6 @@
 import type { RunRecord } from '../../transport.js';
 import { serviceOf, typeOf } from '../names.js';
+import { readCheckpoints } from '../outcomes/checkpoint-codec.js';
 import { decodeError } from '../outcomes/outcome-codec.js';
 import { decodeAnyEnvelope } from '../publishing/envelope-codec.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
@@ -7,14 +8,22 @@ import { prelude } from '../scripts/prelude.js';
 import { readArray, readHash, readNumber, readOptional, readString, unexpected } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';
 
-const oneRun = new LuaFragment(
+/**
+ * `readRun(serviceType, id, parts)` returns a run: with `'shown'` what observers read, without payload, result and
+ * outputs, which may be large; with `'result'` its result too; with `'all'` everything.
+ */
+export const oneRun: LuaFragment = new LuaFragment(
   `
-local function readRun(serviceType, id)
+local function readRun(serviceType, id, parts)
   local runKey = key('run', serviceType, id)
-  local run = call('HMGET', runKey, 'data', 'acceptedAt', 'attempt', 'status', 'endedAt', 'value', 'queue')
+  local data = parts == 'all' and 'data' or 'shown'
+  local run = call('HMGET', runKey, data, 'acceptedAt', 'attempt', 'status', 'endedAt', 'queue')
   if not run[1] then return false end
-  if not run[4] and call('LPOS', run[7] .. 'active', id) then run[4] = 'active' end
+  local queue = run[6]
+  run[6] = (parts ~= 'shown' or run[4] == 'failed') and call('HGET', runKey, 'value')
+  if not run[4] and call('LPOS', queue .. 'active', id) then run[4] = 'active' end
   run[7] = call('HGETALL', runKey .. ':checkpoints')
+  run[8] = parts == 'all' and call('HGETALL', runKey .. ':outputs') or {}
   return { serviceType, id, run }
 end
 `,
@@ -31,7 +40,7 @@ local function readRuns()
     local runs = {}
     for _, serviceType in ipairs(call('SMEMBERS', key('service-types', type))) do
       for _, id in ipairs(call('ZREVRANGE', key('runs', serviceType), 0, limit - 1)) do
-        runs[#runs + 1] = readRun(serviceType, id)
+        runs[#runs + 1] = readRun(serviceType, id, 'shown')
       end
     end
     reply[#reply + 1] = runs
@@ -48,7 +57,7 @@ export const runScript: Script = new Script({
   reply: 'service type, job id and fields of the run; nothing if it is unknown',
   includes: [prelude, oneRun],
   lua: `
-return readRun(take(), take())
+return readRun(take(), take(), 'all')
 `,
 });
 
@@ -56,7 +65,7 @@ return readRun(take(), take())
 export function readRun(reply: unknown): RunRecord {
   const [serviceTypeValue, idValue, fields] = readArray(reply);
   const [serviceType, jobId] = [readString(serviceTypeValue), readString(idValue)];
-  const [data, acceptedAt, attempt, statusValue, endedAt, outcomeValue, checkpoints] = readArray(fields);
+  const [data, acceptedAt, attempt, statusValue, endedAt, outcomeValue, checkpoints, outputs] = readArray(fields);
   const { envelope } = decodeAnyEnvelope(jobId, typeOf(serviceType), readString(data));
   const status = readStatus(statusValue);
   const value = readOptional(outcomeValue, readString);
@@ -67,7 +76,7 @@ export function readRun(reply: unknown): RunRecord {
     acceptedAt: readNumber(acceptedAt),
     attempt: readNumber(attempt),
     status,
-    checkpoints: readCheckpoints(readHash(checkpoints)),
+    checkpoints: readCheckpoints(readHash(checkpoints), readHash(outputs)),
     waits: [],
     endedAt: readOptional(endedAt, readNumber),
     // Redis stores '' for a run that completed without a result.
@@ -84,15 +93,6 @@ export function readRuns(reply: unknown, limit: number): RunRecord[][] {
       .sort((a, b) => b.acceptedAt - a.acceptedAt)
       .slice(0, limit),
   );
-}
-
-/** Returns checkpoints in the order of their creation, which is stored as a number before each value. */
-export function readCheckpoints(hash: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
-  const numbered = [...hash].map(([key, stored]) => {
-    const space = stored.indexOf(' ');
-    return { key, order: Number(stored.slice(0, space)), value: stored.slice(space + 1) };
-  });
-  return new Map(numbered.sort((a, b) => a.order - b.order).map(({ key, value }) => [key, value]));
 }
 
 function readStatus(status: unknown): RunRecord['status'] {

@@ -14,7 +14,6 @@ local function discard(queue, id)
   local keepsRuns = call('EXISTS', key('run', serviceType, id)) == 1
   local outcome = { status = 'failed', attempt = (attempts or 0) + 1, value = [=[${JSON.stringify(failure)}]=] }
   endJob(queue, id, serviceType, keepsRuns, outcome)
-  if keepsRuns then announceEnd(serviceType, id, nil) end
 end
 `,
   [attemptEnds],

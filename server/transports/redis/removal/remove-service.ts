@@ -3,7 +3,7 @@ import { OptionChecker } from '../../../options.js';
 import { NotSubscribedError, PendingEventsError, ServiceRunningError } from '../../errors.js';
 import { workflowOf, workflowType } from '../../workflow-type.js';
 import type { CommandClient } from '../connection/command-client.js';
-import { serviceTypeOf, typeOf } from '../names.js';
+import { encodeName, serviceTypeOf, typeOf } from '../names.js';
 import { readArray, readNumber, readString, unexpected } from '../scripts/reply.js';
 import type { Script } from '../scripts/script.js';
 import {
@@ -63,7 +63,7 @@ export async function removeService(
     await clear(commands, clearGateScript, serviceType);
     await clear(commands, clearDeadLettersScript, serviceType);
   }
-  await commands.runScript(forgetScript, [encodeURIComponent(service), ...serviceTypes]);
+  await commands.runScript(forgetScript, [encodeName(service), ...serviceTypes]);
   return discarded;
 }
 
@@ -73,7 +73,7 @@ async function unsubscribe(
   { only = [], discard = false }: RetireOptions,
 ): Promise<Unsubscribed> {
   const chosen = only.flatMap((name) => [name, workflowType(name)]).map((type) => serviceTypeOf(service, type));
-  const args = [encodeURIComponent(service), discard ? '1' : '', ...chosen];
+  const args = [encodeName(service), discard ? '1' : '', ...chosen];
   const [result, ...details] = readArray(await commands.runScript(unsubscribeScript, args));
   if (result === 'none') {
     throw new NotSubscribedError(service, only, details.map(readString).map(decodeURIComponent));

@@ -26,16 +26,17 @@ import { LuaFragment } from './lua-fragment.js';
  * - `service-types:<type>` set of the service types for which something of a type was counted
  * - `stats:<serviceType>`, `minutes:<serviceType>`, `failures:<serviceType>` counters, counters per minute, list of
  *   the last failures
- * - `run:<serviceType>:<id>`, `run:<serviceType>:<id>:checkpoints` hashes of a run
+ * - `run:<serviceType>:<id>` hash of a run; after it, `:checkpoints` and `:outputs`, hashes of its steps, and `:waiters`,
+ *   a set of the processes that wait for its end
  * - `runs:<serviceType>`, `ended:<serviceType>` sorted set of run ids in order of acceptance, list of ended ones
  * - `dead-letters:<serviceType>` sorted set of event ids in order of failure
- * - `dead-letter:<service>:<id>`, `dead-letter:<service>:<id>:checkpoints` the job of a failed event, and its
- *   checkpoints
+ * - `dead-letter:<service>:<id>` the job of a failed event; after it, `:checkpoints` and `:outputs`
  * - `dedupe:<type>:<dedupeId>` hash: id of the event that was accepted, end of the window, number of services in which
  *   the event is pending
  * - `executed:<token>` reply of a script that must not run twice
+ * - `epoch`, `recovering` identity of the data, which is gone after a loss; set while services register again
  * - `sequence`, `revision` counters: order of acceptance, number of changes
- * - `run-ends` channel that announces ends of runs
+ * - `run-ends:<process>` channel on which a process hears of the runs that it waits for or runs
  * - `kv:<key>` entry of the key-value store
  */
 export const keyKinds = [
@@ -69,6 +70,8 @@ export const keyKinds = [
   'dead-letter',
   'dedupe',
   'executed',
+  'epoch',
+  'recovering',
   'sequence',
   'revision',
   'run-ends',

@@ -2,6 +2,8 @@
 export const keptQueueEvents = 100;
 /** Maximum number of calls or outcomes per script: Redis runs nothing else while a script runs. */
 export const maxBatch = 250;
+/** Maximum length of the arguments of one script, and of a reply that holds results, unless one call alone exceeds it. */
+export const maxBatchLength = 1_048_576;
 /** Maximum number of jobs or dead letters that one call of a script discards. */
 export const maxDiscarded = 500;
 /** Maximum number of dead letters that one commit evicts; more are left only if the limit was lowered. */

@@ -25,7 +25,7 @@ end
 );
 
 /**
- * `leaseOf(queue, id, token)` returns a commit result; `clearCrashes(queue, id)` resets the crash count of a job whose
+ * `leaseOf(queue, id, token, starts)` returns a commit result; `clearCrashes(queue, id)` resets the crash count of a job whose
  * handler has reported.
  */
 export const leases: LuaFragment = new LuaFragment(
@@ -34,10 +34,12 @@ local function clearCrashes(queue, id)
   call('HDEL', queue .. id, 'stc', 'crashes', 'started')
 end
 
--- The job of an event that has ended is deleted.
-local function leaseOf(queue, id, token)
+-- The job of an event that has ended is deleted. A worker uses a token again for its next lease, even of the same job:
+-- the number of starts, where it is given, tells the leases of a job apart.
+local function leaseOf(queue, id, token, starts)
   if call('EXISTS', queue .. id) == 0 then return 'already' end
   if call('GET', queue .. id .. ':lock') ~= token then return 'fenced' end
+  if starts and call('HGET', queue .. id, 'ats') ~= starts then return 'fenced' end
   return 'ok'
 end
 `,

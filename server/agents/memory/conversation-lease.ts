@@ -1,0 +1,44 @@
+import type { Clock } from '../../transports/clock.js';
+import type { KeyValueStore } from '../../transports/key-value-store.js';
+import { delay } from '../abortable.js';
+
+/** Time after which the lease of a crashed process expires. */
+const leaseMs = 30_000;
+const renewMs = leaseMs / 3;
+const firstPollMs = 25;
+const maxPollMs = 1_000;
+
+/**
+ * Waits for the lease on a key, and returns a function that releases it. The lease is renewed until then.
+ *
+ * A process that is paused for longer than `leaseMs` loses its lease without noticing. The messages of two runs may
+ * then alternate in the store, and their `exchange` still separates them.
+ */
+export async function acquireLease(
+  kv: KeyValueStore,
+  clock: Clock,
+  key: string,
+  signal: AbortSignal | undefined,
+): Promise<() => Promise<void>> {
+  const token = crypto.randomUUID();
+  for (let pollMs = firstPollMs; ; pollMs = Math.min(2 * pollMs, maxPollMs)) {
+    signal?.throwIfAborted();
+    if (await kv.set(key, token, { ttlMs: leaseMs, ifAbsent: true })) break;
+    await delay(clock, pollMs, signal);
+  }
+  let isReleased = false;
+  const renew = async (): Promise<void> => {
+    try {
+      if ((await kv.get(key)) === token && !isReleased) await kv.set(key, token, { ttlMs: leaseMs });
+    } catch {
+      // The store is unavailable: the run's own writes report it, and the next renewal tries again.
+    }
+    if (!isReleased) timer = clock.after(renewMs, () => void renew());
+  };
+  let timer = clock.after(renewMs, () => void renew());
+  return async () => {
+    isReleased = true;
+    timer.cancel();
+    if ((await kv.get(key)) === token) await kv.delete(key);
+  };
+}

@@ -1,0 +1,71 @@
+import type { Message } from '../model/message.js';
+
+/** One input with every message that it led to. */
+export interface Exchange {
+  /** Absent for messages that were stored without an `exchange`. */
+  readonly id: string | undefined;
+  readonly messages: Message[];
+}
+
+const lostResult = 'Error: no result was recorded; the call may or may not have been executed';
+
+/**
+ * Groups messages by exchange, in order of the exchanges' first messages. A message without an `exchange` belongs to
+ * the last user message without one, and a tool result to the latest such exchange with its call.
+ */
+export function groupExchanges(messages: readonly Message[]): Exchange[] {
+  const exchanges: Exchange[] = [];
+  const byId = new Map<string, Exchange>();
+  const unmarked: Exchange[] = [];
+  const start = (id: string | undefined, message: Message): Exchange => {
+    const exchange = { id, messages: [message] };
+    exchanges.push(exchange);
+    return exchange;
+  };
+  for (const message of messages) {
+    const id = message.exchange?.id;
+    if (id !== undefined) {
+      const known = byId.get(id);
+      if (known === undefined) byId.set(id, start(id, message));
+      else known.messages.push(message);
+      continue;
+    }
+    const target = message.role === 'tool' ? unmarked.findLast(waitsFor(message)) : unmarked.at(-1);
+    if (target !== undefined && message.role !== 'user') target.messages.push(message);
+    else if (message.role !== 'tool') unmarked.push(start(undefined, message));
+  }
+  return exchanges;
+}
+
+function waitsFor({ toolCallId }: Message): (exchange: Exchange) => boolean {
+  return ({ messages }) =>
+    messages.some(({ toolCalls = [] }) => toolCalls.some(({ id }) => id === toolCallId)) &&
+    !messages.some((message) => message.role === 'tool' && message.toolCallId === toolCallId);
+}
+
+/**
+ * Places the results of calls right after the message that requests them, in the order of the calls, as vendors
+ * require. A call without a result (the process died, or the run is still active) receives a result that says so and
+ * has no `exchange`. A result without its call is dropped.
+ */
+export function repairPairs(messages: readonly Message[]): Message[] {
+  const results = new Map<string, Message[]>();
+  for (const message of messages) {
+    if (message.role !== 'tool' || message.toolCallId === undefined) continue;
+    const sameId = results.get(message.toolCallId);
+    if (sameId === undefined) results.set(message.toolCallId, [message]);
+    else sameId.push(message);
+  }
+  return messages.flatMap((message): Message[] => {
+    if (message.role === 'tool') return [];
+    const answers = (message.toolCalls ?? []).map(({ id }): Message => {
+      return results.get(id)?.shift() ?? { role: 'tool', toolCallId: id, content: lostResult };
+    });
+    return [message, ...answers];
+  });
+}
+
+/** Returns `true` if the first message of the exchange is missing: vendors require a user message first. */
+export function isHeadless({ messages: [first] }: Exchange): boolean {
+  return first?.exchange === undefined ? first?.role !== 'user' : first.exchange.index > 0;
+}
