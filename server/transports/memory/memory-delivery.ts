@@ -68,7 +68,8 @@ export class MemoryDelivery implements Delivery, Lease {
   async checkpoint(key: string, value: string, emits: readonly Envelope[] = []): Promise<CommitResult> {
     const { checkpoints, ended } = this.entry;
     if (ended || !this.#leased) return 'fenced';
-    if (checkpoints?.has(key) === true) return this.#recorded?.has(key) === true ? 'already' : 'fenced';
+    if (this.#recorded?.has(key) === true) return 'already';
+    if (checkpoints?.has(key) === true) return 'fenced';
     checkpoints?.set(key, value);
     this.#recorded ??= new Set();
     this.#recorded.add(key);
