@@ -27,7 +27,7 @@ import { JobConsumer } from './consuming/job-consumer.js';
 import { deadLettersScript, readDeadLetters } from './dead-letters/read-dead-letters.js';
 import { replay } from './dead-letters/replay.js';
 import { RedisKeyValueStore } from './key-values/redis-key-value-store.js';
-import { checkKeysSupported, keysUnsupported } from './keys-unsupported.js';
+import { keysUnsupported } from './keys-unsupported.js';
 import { DataEpoch } from './membership/data-epoch.js';
 import { descriptionsScript, Fleet } from './membership/fleet.js';
 import { Membership } from './membership/membership.js';
@@ -95,7 +95,6 @@ export class RedisManager implements TransportManager {
 
   async #start(options: ConsumeOptions): Promise<void> {
     const { subscriptions } = options;
-    checkKeysSupported(subscriptions);
     const { service } = this;
     const parts = { service, settings: this.#settings, logger: this.#logger, commands: this.#commands };
     await this.#commands.run((client) => checkServer(client, this.#logger), { isRepeatable: true });

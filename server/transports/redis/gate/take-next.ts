@@ -49,7 +49,7 @@ local function takeTurn(name)
   while true do
     local serviceType, turn = unpack(call('ZRANGE', turns, 0, 0, 'WITHSCORES'))
     if not serviceType then return end
-    local id = call('ZPOPMIN', key('gate', serviceType))[1]
+    local id, lineKey = takeFromGate(serviceType)
     if not id then
       endTurn(serviceType)
       call('ZREM', turns, serviceType)
@@ -58,7 +58,11 @@ local function takeTurn(name)
       call('SET', key('turn', name), turn)
       countTaken(serviceType)
       countStart(serviceType)
-      if state.concurrency or state.max then
+      if lineKey then
+        countKeyStart(serviceType, queueKey(name) .. id, lineKey)
+        arrangeLine(serviceType, lineKey)
+      end
+      if state.concurrency or state.max or state.hadKeys then
         call('ZADD', turns, turn + 1, serviceType)
         arrange(serviceType)
       elseif call('ZCARD', key('gate', serviceType)) > 0 then
@@ -68,6 +72,8 @@ local function takeTurn(name)
         call('ZREM', turns, serviceType)
       end
       return
+    elseif lineKey then
+      arrangeLine(serviceType, lineKey)
     end
   end
 end

@@ -35,6 +35,7 @@ end
 
 local function endJob(queue, id, serviceType, keepsRuns, outcome)
   endDedupe(queue .. id)
+  freeKey(serviceType, queue .. id)
   call('DEL', queue .. id)
   local changed = changesOf(serviceType)
   changed[outcome.status] = changed[outcome.status] + 1

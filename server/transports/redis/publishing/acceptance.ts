@@ -23,7 +23,7 @@ end
 
 local function takeEnvelope()
   return {
-    id = take(), type = take(), sender = take(), head = take(),
+    id = take(), type = take(), sender = take(), head = take(), key = take(),
     depth = takeNumber(), priority = takeNumber(), delayMs = takeNumber(),
   }
 end
@@ -31,12 +31,16 @@ end
 local function queueJob(route, envelope, id, depth)
   local serviceType = route.serviceType
   local queue = queueKey(stateOf(serviceType).queue)
-  local tail = ',"depth":' .. depth .. ',"replays":' .. (envelope.replays or 0) .. '}'
+  -- The copy that a trigger accepts has no key.
+  local lineKey = route.idSuffix and '' or envelope.key
+  local cause = route.idSuffix and ',"key":null,"causeJob":"' .. envelope.id .. '"' or ''
+  local tail = cause .. ',"depth":' .. depth .. ',"replays":' .. (envelope.replays or 0) .. '}'
   local data = envelope.head .. tail
   local sequence = call('INCR', key('sequence'))
   local order = envelope.priority * ${orderSpan} + sequence
   call('HSET', queue .. id, 'name', route.type, 'data', data, 'opts', '{}', 'timestamp', now,
     'priority', envelope.priority, 'serviceType', serviceType, 'order', string.format('%.0f', order))
+  if lineKey ~= '' then call('HSET', queue .. id, 'key', lineKey) end
   if envelope.dedupe and not route.idSuffix then
     call('HSET', queue .. id, 'dedupe', envelope.dedupe)
     call('HINCRBY', envelope.dedupe, 'pending', 1)

@@ -12,13 +12,14 @@ const lowestPriority = 101;
  * replays.
  */
 export function envelopeArguments(envelope: Envelope, sender: string): ScriptArgument[] {
-  const { id, type, body, requestId, depth, delayMs, priority, trace } = envelope;
+  const { id, type, body, requestId, depth, delayMs, priority, trace, key, causeId, parent } = envelope;
   return [
     jobIdOf(id),
     encodeName(type),
     serviceTypeOf(sender, type),
     // The body comes last: `queueJob` cuts it off for readers that do not need it.
-    JSON.stringify({ requestId, delayMs, priority, trace, body }).slice(0, -1),
+    JSON.stringify({ requestId, delayMs, priority, trace, key, causeId, parent, body }).slice(0, -1),
+    key === undefined ? '' : `=${encodeName(key)}`,
     depth,
     lowestPriority - priority,
     checkedMs(delayMs, 'delayMs'),
@@ -27,7 +28,7 @@ export function envelopeArguments(envelope: Envelope, sender: string): ScriptArg
 
 /** Returns the envelope that a job carries. @throws {UnexpectedDataError} if it carries none */
 export function decodeEnvelope(jobId: string, type: string, data: unknown): Envelope {
-  const fields = Object(data) as Partial<Record<keyof Envelope, unknown>>;
+  const fields = Object(data) as Partial<Record<keyof Envelope | 'causeJob', unknown>>;
   const { requestId, body, depth, replays, delayMs, priority } = fields;
   if (
     typeof requestId !== 'string' ||
@@ -40,7 +41,33 @@ export function decodeEnvelope(jobId: string, type: string, data: unknown): Enve
     throw new UnexpectedDataError(`job ${JSON.stringify(jobId)} carries no event`);
   }
   const trace = readTrace(fields.trace);
-  return { id: eventIdOf(jobId), type, body, requestId, depth, delayMs, priority, replays, dedupe: undefined, trace };
+  return {
+    id: eventIdOf(jobId),
+    type,
+    body,
+    requestId,
+    depth,
+    delayMs,
+    priority,
+    replays,
+    dedupe: undefined,
+    trace,
+    key: typeof fields.key === 'string' ? fields.key : undefined,
+    causeId: readCause(fields),
+    parent: readParent(fields.parent),
+  };
+}
+
+/** The copy of an event that a trigger accepts names the job of the event. */
+function readCause({ causeId, causeJob }: { causeId?: unknown; causeJob?: unknown }): string | undefined {
+  if (typeof causeJob === 'string') return eventIdOf(causeJob);
+  return typeof causeId === 'string' ? causeId : undefined;
+}
+
+function readParent(parent: unknown): Envelope['parent'] {
+  const { type, id, wait } = Object(parent) as Partial<Record<'type' | 'id' | 'wait', unknown>>;
+  if (typeof type !== 'string' || typeof id !== 'string' || typeof wait !== 'string') return undefined;
+  return { type, id, wait };
 }
 
 /** Ignores a trace that it cannot read: no behaviour depends on it. */

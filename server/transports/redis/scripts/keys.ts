@@ -13,6 +13,12 @@ import { LuaFragment } from './lua-fragment.js';
  * - `dispatch:<serviceType>` hash with the settings in effect, the worker queue and the state of a service type
  * - `gate:<serviceType>`, `delayed:<serviceType>` sorted sets of the ids of waiting jobs, by priority and acceptance,
  *   and of delayed ones, by due time
+ * - `line:<serviceType>:<key>` sorted set of the ids of the waiting jobs of one key, by priority and acceptance; `key` is
+ *   empty, or an equals sign and the encoded key
+ * - `lines:<serviceType>`, `blocked:<serviceType>` sorted sets of the keys with a line: those with an event that may
+ *   start, by turn, and those that wait, by the time at which their rate opens
+ * - `held:<serviceType>` hash of the number of taken slots per key
+ * - `key-starts:<serviceType>:<key>` list of the times of the last starts of a key with a rate, newest first
  * - `starts:<serviceType>` list of the times of the last starts of a type with a rate, newest first
  * - `routes:<type>` hash of the routes of a type's events: the service types that receive an accepted event
  * - `handlers:<serviceType>` hash of the settings of each process that handles a service type, by process id
@@ -48,6 +54,11 @@ export const keyKinds = [
   'dispatch',
   'gate',
   'delayed',
+  'line',
+  'lines',
+  'blocked',
+  'held',
+  'key-starts',
   'starts',
   'routes',
   'handlers',
