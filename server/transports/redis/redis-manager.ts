@@ -47,6 +47,7 @@ import { revisionScript } from './reading/revision-script.js';
 import { readRun, runScript } from './reading/runs.js';
 import { withoutArguments } from './redis-errors.js';
 import type { RedisSettings } from './redis-options.js';
+import { RedisSchedules } from './schedules/redis-schedules.js';
 import { readString } from './scripts/reply.js';
 
 /**
@@ -63,6 +64,7 @@ export class RedisManager implements TransportManager {
   readonly #commands: CommandClient;
   readonly #epoch: DataEpoch;
   readonly #publishing: PublishBatch;
+  readonly #schedules: RedisSchedules;
   readonly #recorder: LeaseRecorder;
   readonly #fleet = new Fleet();
   #membership: Membership | undefined;
@@ -79,6 +81,13 @@ export class RedisManager implements TransportManager {
     this.#commands = new CommandClient(settings, logger);
     this.#epoch = new DataEpoch(this.#commands, logger);
     this.#publishing = new PublishBatch(this.#commands, service, this.#epoch, settings.emitTimeoutMs);
+    this.#schedules = new RedisSchedules({
+      service,
+      commands: this.#commands,
+      epoch: this.#epoch,
+      timeoutMs: settings.emitTimeoutMs,
+      processId: () => this.#membership?.id ?? '',
+    });
     this.#recorder = new LeaseRecorder(this.#commands, service, settings);
     this.kv = new CheckedKeyValueStore(new RedisKeyValueStore(this.#commands, settings.prefix));
   }
@@ -185,17 +194,16 @@ export class RedisManager implements TransportManager {
     throw keysUnsupported('hub.cancel');
   }
 
-  async schedules(): Promise<readonly ScheduleRecord[]> {
-    return [];
+  schedules(): Promise<readonly ScheduleRecord[]> {
+    return this.#schedules.schedules();
   }
 
-  async openSchedules(openings: readonly ScheduleOpening[]): Promise<boolean> {
-    if (openings.length > 0) throw keysUnsupported('hub.schedule');
-    return true;
+  openSchedules(openings: readonly ScheduleOpening[]): Promise<boolean> {
+    return this.#schedules.openSchedules(openings);
   }
 
-  async claim(_claim: ScheduleClaim): Promise<ClaimResult> {
-    throw keysUnsupported('hub.schedule');
+  claim(claim: ScheduleClaim): Promise<ClaimResult> {
+    return this.#schedules.claim(claim);
   }
 
   async registered(): Promise<readonly string[]> {

@@ -40,6 +40,9 @@ import { LuaFragment } from './lua-fragment.js';
  * - `dedupe:<type>:<dedupeId>` hash: id of the event that was accepted, end of the window, number of services in which
  *   the event is pending
  * - `executed:<token>` reply of a script that must not run twice
+ * - `schedules` set of all schedules, as `service/name`, both percent-encoded
+ * - `schedule:<schedule>` hash: definition, position and state of a schedule, number of changes
+ * - `openers:<schedule>` hash of the definitions of the processes that have a schedule, by process id
  * - `epoch`, `recovering` identity of the data, which is gone after a loss; set while services register again
  * - `sequence`, `revision` counters: order of acceptance, number of changes
  * - `run-ends:<process>` channel on which a process hears of the runs that it waits for or runs
@@ -81,6 +84,9 @@ export const keyKinds = [
   'dead-letter',
   'dedupe',
   'executed',
+  'schedules',
+  'schedule',
+  'openers',
   'epoch',
   'recovering',
   'sequence',
