@@ -45,8 +45,6 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
     describeSubscribers(stage);
     describeKeys(stage);
     describeSchedules(stage);
-    // The redis transport cannot cancel yet.
-    if (name.startsWith('redis')) return;
     describeCancel(stage);
   });
 }

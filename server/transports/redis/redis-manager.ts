@@ -27,12 +27,12 @@ import { JobConsumer } from './consuming/job-consumer.js';
 import { deadLettersScript, readDeadLetters } from './dead-letters/read-dead-letters.js';
 import { replay } from './dead-letters/replay.js';
 import { RedisKeyValueStore } from './key-values/redis-key-value-store.js';
-import { keysUnsupported } from './keys-unsupported.js';
 import { DataEpoch } from './membership/data-epoch.js';
 import { descriptionsScript, Fleet } from './membership/fleet.js';
 import { Membership } from './membership/membership.js';
 import { SettlementListener } from './membership/settlement-listener.js';
 import { encodeName, jobIdOf, serviceTypeOf, typeList } from './names.js';
+import { cancel } from './outcomes/cancel.js';
 import { readCommitResult } from './outcomes/commit-result.js';
 import { endRunScript } from './outcomes/end-run-script.js';
 import { LeaseRecorder } from './outcomes/lease-recorder.js';
@@ -190,8 +190,8 @@ export class RedisManager implements TransportManager {
     );
   }
 
-  async cancel(_id: string): Promise<boolean> {
-    throw keysUnsupported('hub.cancel');
+  cancel(id: string, conclude: (envelope: Envelope) => Outcome): Promise<boolean> {
+    return cancel({ service: this.service, commands: this.#commands, settings: this.#settings }, id, conclude);
   }
 
   schedules(): Promise<readonly ScheduleRecord[]> {

@@ -17,6 +17,7 @@ local function takeOutcome()
     outcome.delayMs = takeNumber()
     return outcome
   end
+  if outcome.status == 'cancelled' then outcome.status, outcome.isCancelled = 'failed', true end
   outcome.value = take()
   outcome.followUps = {}
   for index = 1, takeNumber() do outcome.followUps[index] = takeEnvelope() end
@@ -39,7 +40,9 @@ local function endJob(queue, id, serviceType, keepsRuns, outcome)
   call('DEL', queue .. id)
   local changed = changesOf(serviceType)
   changed[outcome.status] = changed[outcome.status] + 1
-  if outcome.status == 'failed' then
+  if outcome.isCancelled then
+    changed.cancelled = changed.cancelled + 1
+  elseif outcome.status == 'failed' then
     local failures = key('failures', serviceType)
     call('LPUSH', failures, cjson.encode({ id = id, at = now, attempt = outcome.attempt, error = outcome.value }))
     call('LTRIM', failures, 0, ${keptFailures - 1})
@@ -55,8 +58,10 @@ end
 
 local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
   local changed = changesOf(serviceType)
-  changed.buckets[outcome.bucket] = (changed.buckets[outcome.bucket] or 0) + 1
-  changed.longest = math.max(changed.longest, outcome.durationMs)
+  if not outcome.isCancelled then
+    changed.buckets[outcome.bucket] = (changed.buckets[outcome.bucket] or 0) + 1
+    changed.longest = math.max(changed.longest, outcome.durationMs)
+  end
   if outcome.status == 'retry' then
     changed.retried = changed.retried + 1
     call('HINCRBY', queue .. id, 'atm', 1)

@@ -19,7 +19,7 @@ for index = 1, takeNumber() do
   local outcome = takeOutcome()
   local result = leaseOf(queue, id, token, starts)
   if result == 'ok' then
-    if outcome.status == 'failed' then addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters) end
+    if outcome.status == 'failed' and not outcome.isCancelled then addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters) end
     endLease(queue, id)
     countReturned(serviceType)
     endAttempt(queue, id, serviceType, keepsRuns, outcome)

@@ -9,12 +9,13 @@ import { suspensionUnsupported } from '../suspension-unsupported.js';
 /** Returns an outcome as the arguments that `takeOutcome` reads. */
 export function outcomeArguments(outcome: Outcome, attempt: number, sender: string): ScriptArgument[] {
   const { status, durationMs } = outcome;
-  const head = [status, attempt, durationBucket(durationMs), durationMs];
+  const head: ScriptArgument[] = [status, attempt, durationBucket(durationMs), durationMs];
   if (outcome.status === 'retry') return [...head, checkedMs(outcome.delayMs, 'delayMs of a retry')];
   if (outcome.status === 'released') {
     return ['retry', ...head.slice(1), checkedMs(outcome.delayMs, 'delayMs of a release')];
   }
   if (outcome.status === 'suspended') throw suspensionUnsupported();
+  if (outcome.status === 'failed' && outcome.cancelled === true) head[0] = 'cancelled';
   const value = outcome.status === 'completed' ? (outcome.result ?? '') : JSON.stringify(outcome.error);
   const { followUps } = outcome;
   return [...head, value, followUps.length, ...followUps.flatMap((envelope) => envelopeArguments(envelope, sender))];

@@ -20,7 +20,7 @@ local function readCounts()
     local serviceTypes = {}
     for index, serviceType in ipairs(call('SMEMBERS', key('service-types', type))) do
       local stats = call('HMGET', key('stats', serviceType),
-        'received', 'completed', 'failed', 'retried', 'lastReceivedAt', 'lastFailedAt')
+        'received', 'completed', 'failed', 'cancelled', 'retried', 'lastReceivedAt', 'lastFailedAt')
       for field = 1, #stats do stats[field] = stats[field] or '' end
       serviceTypes[index] = serviceType .. ' ' .. (active[serviceType] or 0) .. ' ' .. table.concat(stats, ' ')
     end
@@ -55,13 +55,14 @@ export function readCounts(reply: unknown): TypeCounts[] {
 }
 
 function readServiceType(text: string): { readonly service: string; readonly counts: ServiceTypeCounts } {
-  const [serviceType, active, received, completed, failed, retried, lastReceivedAt, lastFailedAt] = text.split(' ');
+  const [serviceType, active, received, completed, failed, cancelled, retried, lastReceivedAt, lastFailedAt] =
+    text.split(' ');
   return {
     service: serviceOf(readString(serviceType)),
     counts: {
       active: readNumber(active),
       suspended: 0,
-      cancelled: 0,
+      cancelled: readNumber(cancelled),
       delayed: 0,
       received: readNumber(received),
       completed: readNumber(completed),

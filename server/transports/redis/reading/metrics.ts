@@ -44,7 +44,7 @@ export function readMetrics(type: string, reply: unknown): EventMetrics {
       failed: count('failed'),
       active: readNumber(active),
       suspended: 0,
-      cancelled: 0,
+      cancelled: count('cancelled'),
       delayed: 0,
       retried: count('retried'),
       lastReceivedAt: at('lastReceivedAt'),
