@@ -29,6 +29,15 @@ local function wakeAtDueTime(serviceType, at)
   if call('ZRANGE', due, 0, 0)[1] == serviceType then wakeWorker(queueKey(queue)) end
 end
 
+-- A debounce window ends if its event is due or leaves.
+local function closeWindow(serviceType, id)
+  local queue = jobQueue(serviceType, id)
+  local lineKey = queue and call('HGET', queue .. id, 'window')
+  if not lineKey then return end
+  call('HDEL', queue .. id, 'window')
+  call('HDEL', key('windows', serviceType), lineKey)
+end
+
 local function enterGate(serviceType, id, order)
   changedTypes[serviceType] = true
   local gate = key('gate', serviceType)
@@ -52,6 +61,7 @@ local function leaveGate(serviceType, id)
   local left = call('ZREM', key('gate', serviceType), id) + call('ZREM', key('delayed', serviceType), id)
   if left == 0 and not (stateOf(serviceType).hadKeys and leaveLine(serviceType, id)) then return false end
   changedTypes[serviceType] = true
+  closeWindow(serviceType, id)
   return true
 end
 

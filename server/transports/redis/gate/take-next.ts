@@ -22,7 +22,11 @@ local function enterDue(name)
     for _, id in ipairs(ids) do
       local queue = jobQueue(serviceType, id)
       call('ZREM', delayed, id)
-      if queue then enterGate(serviceType, id, call('HGET', queue .. id, 'order')) end
+      if queue then
+        local order, window = unpack(call('HMGET', queue .. id, 'order', 'window'))
+        if window then closeWindow(serviceType, id) end
+        enterGate(serviceType, id, order)
+      end
     end
     if #ids > 0 then changesOf(serviceType) end
     left = left - #ids - 1

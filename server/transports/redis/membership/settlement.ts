@@ -46,7 +46,7 @@ const settings = new LuaFragment(
 local function putIntoEffect(serviceType, json)
   local wanted = cjson.decode(json)
   local dispatch = key('dispatch', serviceType)
-  local route = { serviceType = serviceType, type = wanted.type, keepsRuns = wanted.keepsRuns }
+  local route = { serviceType = serviceType, type = wanted.type, keepsRuns = wanted.keepsRuns, debounce = wanted.debounce }
   subscribe(serviceType, route)
 
   local field = serviceType .. ' triggered'

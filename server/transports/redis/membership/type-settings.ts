@@ -9,12 +9,13 @@ export interface TypeSettings {
 
 /** Returns the settings of a subscription. Equal settings have equal JSON. */
 export function typeSettings(service: string, subscription: Subscription): TypeSettings {
-  const { type, concurrency, rate, keepsRuns, trigger, perKey } = subscription;
+  const { type, concurrency, rate, keepsRuns, trigger, perKey, debounce } = subscription;
   const settings = {
     type,
     concurrency,
     ...limitsOf(rate),
     keys: perKey === undefined ? undefined : { concurrency: perKey.concurrency, ...limitsOf(perKey.rate) },
+    debounce: debounce === undefined ? undefined : { ms: debounce.ms, maxMs: debounce.maxMs },
     keepsRuns: keepsRuns === true ? true : undefined,
     trigger:
       trigger === undefined

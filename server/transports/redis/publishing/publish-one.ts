@@ -5,7 +5,7 @@ import { dedupe } from './dedupe.js';
 
 /**
  * `publishOne()` accepts the event that `publishArguments` wrote, or counts it as deduplicated. Returns the id of the
- * earlier event if it is a duplicate, a dash if no service subscribes to its type, else an empty string.
+ * earlier event if it is a duplicate or was debounced, a dash if no service subscribes to its type, else an empty string.
  */
 export const publishOne: LuaFragment = new LuaFragment(
   `
@@ -36,9 +36,9 @@ local function publishOne()
     envelope.dedupe = dedupe
     call('HSET', dedupe, 'id', envelope.id, 'until', now + math.ceil(windowMs), 'pending', 0)
   end
-  local isSubscribed = accept(envelope)
+  local isSubscribed, waiting = accept(envelope)
   if dedupeId ~= '' and call('HGET', dedupe, 'pending') == '0' then forgetDedupe(dedupe) end
-  return isSubscribed and '' or '-'
+  return waiting or isSubscribed and '' or '-'
 end
 `,
   [acceptance, counters, dedupe],

@@ -135,7 +135,7 @@ while position < #ARGV do
     call('ZREM', key('turns', queue), serviceType)
     call('ZREM', key('due', queue), serviceType)
     call('SREM', key('subscribed', service), serviceType)
-    for _, kind in ipairs({ 'handlers', 'dispatch', 'starts', 'lines', 'blocked', 'held' }) do call('DEL', key(kind, serviceType)) end
+    for _, kind in ipairs({ 'handlers', 'dispatch', 'starts', 'lines', 'blocked', 'held', 'windows' }) do call('DEL', key(kind, serviceType)) end
     forgetQueue(serviceType)
   end
 end

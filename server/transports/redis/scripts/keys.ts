@@ -18,6 +18,7 @@ import { LuaFragment } from './lua-fragment.js';
  * - `lines:<serviceType>`, `blocked:<serviceType>` sorted sets of the keys with a line: those with an event that may
  *   start, by turn, and those that wait, by the time at which their rate opens
  * - `held:<serviceType>` hash of the number of taken slots per key
+ * - `windows:<serviceType>` hash of the open debounce windows per key: time of their opening, a space and the id of a job
  * - `key-starts:<serviceType>:<key>` list of the times of the last starts of a key with a rate, newest first
  * - `starts:<serviceType>` list of the times of the last starts of a type with a rate, newest first
  * - `routes:<type>` hash of the routes of a type's events: the service types that receive an accepted event
@@ -61,6 +62,7 @@ export const keyKinds = [
   'lines',
   'blocked',
   'held',
+  'windows',
   'key-starts',
   'starts',
   'routes',
