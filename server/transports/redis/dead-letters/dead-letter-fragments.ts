@@ -1,3 +1,4 @@
+import { gates } from '../gate/gates.js';
 import { dedupe } from '../publishing/dedupe.js';
 import { maxEvictedDeadLetters } from '../scripts/limits.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
@@ -26,6 +27,7 @@ local function addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters)
   if maxDeadLetters > 0 then
     local deadLetter = deadLetterKey(serviceType, id)
     endDedupe(queue .. id)
+    freeKey(serviceType, queue .. id)
     call('RENAME', queue .. id, deadLetter)
     call('HDEL', deadLetter, 'dedupe', 'order')
     call('HSET', deadLetter, 'at', now, 'attempt', outcome.attempt, 'error', outcome.value)
@@ -43,5 +45,5 @@ local function addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters)
   end
 end
 `,
-  [deadLetters, dedupe],
+  [deadLetters, dedupe, gates],
 );

@@ -23,7 +23,11 @@ local function enterDue(name)
     for _, id in ipairs(ids) do
       local queue = jobQueue(serviceType, id)
       call('ZREM', delayed, id)
-      if queue then enterGate(serviceType, id, call('HGET', queue .. id, 'order')) end
+      if queue then
+        local order, window = unpack(call('HMGET', queue .. id, 'order', 'window'))
+        if window then closeWindow(serviceType, id) end
+        enterGate(serviceType, id, order)
+      end
     end
     if #ids > 0 then changesOf(serviceType) end
     left = left - #ids - 1
@@ -51,7 +55,7 @@ local function takeTurn(name)
   while true do
     local serviceType, turn = unpack(call('ZRANGE', turns, 0, 0, 'WITHSCORES'))
     if not serviceType then return end
-    local id = call('ZPOPMIN', key('gate', serviceType))[1]
+    local id, lineKey = takeFromGate(serviceType)
     if not id then
       endTurn(serviceType)
       call('ZREM', turns, serviceType)
@@ -60,7 +64,11 @@ local function takeTurn(name)
       call('SET', key('turn', name), turn)
       countTaken(serviceType)
       countStart(serviceType)
-      if state.concurrency or state.max then
+      if lineKey then
+        countKeyStart(serviceType, queueKey(name) .. id, lineKey)
+        arrangeLine(serviceType, lineKey)
+      end
+      if state.concurrency or state.max or state.hadKeys then
         call('ZADD', turns, turn + 1, serviceType)
         arrange(serviceType)
       elseif call('ZCARD', key('gate', serviceType)) > 0 then
@@ -70,6 +78,8 @@ local function takeTurn(name)
         call('ZREM', turns, serviceType)
       end
       return
+    elseif lineKey then
+      arrangeLine(serviceType, lineKey)
     end
   end
 end

@@ -22,6 +22,7 @@ local function takeOutcome()
     outcome.seen = takeNumber()
     return outcome
   end
+  if outcome.status == 'cancelled' then outcome.status, outcome.isCancelled = 'failed', true end
   outcome.value = take()
   if outcome.status == 'failed' then outcome.step = take() end
   outcome.followUps = {}
@@ -54,10 +55,12 @@ end
 
 local function endJob(queue, id, serviceType, keepsRuns, outcome)
   endDedupe(queue .. id)
-  if outcome.status == 'failed' then addFailure(queue, id, serviceType, outcome) end
+  if outcome.status == 'failed' and not outcome.isCancelled then addFailure(queue, id, serviceType, outcome) end
+  freeKey(serviceType, queue .. id)
   call('DEL', queue .. id)
   local changed = changesOf(serviceType)
   changed[outcome.status] = changed[outcome.status] + 1
+  if outcome.isCancelled then changed.cancelled = changed.cancelled + 1 end
   if keepsRuns then endRun(serviceType, id, outcome) end
 end
 
@@ -80,8 +83,10 @@ local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
     enterLater(serviceType, id, outcome.delayMs)
     return
   end
-  changed.buckets[outcome.bucket] = (changed.buckets[outcome.bucket] or 0) + 1
-  changed.longest = math.max(changed.longest, outcome.durationMs)
+  if not outcome.isCancelled then
+    changed.buckets[outcome.bucket] = (changed.buckets[outcome.bucket] or 0) + 1
+    changed.longest = math.max(changed.longest, outcome.durationMs)
+  end
   if outcome.status == 'retry' then
     changed.retried = changed.retried + 1
     call('HINCRBY', queue .. id, 'atm', 1)

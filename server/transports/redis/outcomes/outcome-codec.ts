@@ -8,12 +8,13 @@ import type { ScriptArgument } from '../scripts/script.js';
 /** Returns an outcome as the arguments that `takeOutcome` reads. */
 export function outcomeArguments(outcome: Outcome, attempt: number, sender: string): ScriptArgument[] {
   const { status, durationMs } = outcome;
-  const head = [status, attempt, durationBucket(durationMs), durationMs];
+  const head: ScriptArgument[] = [status, attempt, durationBucket(durationMs), durationMs];
   if (outcome.status === 'retry') return [...head, checkedMs(outcome.delayMs, 'delayMs of a retry')];
   if (outcome.status === 'released') {
     return [...head, checkedMs(outcome.delayMs, 'delayMs of a release')];
   }
   if (outcome.status === 'suspended') return [...head, outcome.seen];
+  if (outcome.status === 'failed' && outcome.cancelled === true) head[0] = 'cancelled';
   const value = outcome.status === 'completed' ? (outcome.result ?? '') : JSON.stringify(outcome.error);
   const step = outcome.status === 'failed' ? [outcome.step ?? ''] : [];
   const { followUps } = outcome;

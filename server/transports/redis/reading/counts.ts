@@ -21,7 +21,7 @@ local function readCounts()
     local serviceTypes = {}
     for index, serviceType in ipairs(call('SMEMBERS', key('service-types', type))) do
       local stats = call('HMGET', key('stats', serviceType),
-        'received', 'completed', 'failed', 'retried', 'lastReceivedAt', 'lastFailedAt')
+        'received', 'completed', 'failed', 'cancelled', 'retried', 'lastReceivedAt', 'lastFailedAt')
       for field = 1, #stats do stats[field] = stats[field] or '' end
       serviceTypes[index] = table.concat({ serviceType, active[serviceType] or 0, delayedJobs(serviceType),
         call('SCARD', key('suspended', serviceType)), unpack(stats) }, ' ')
@@ -57,15 +57,15 @@ export function readCounts(reply: unknown): TypeCounts[] {
 }
 
 function readServiceType(text: string): { readonly service: string; readonly counts: ServiceTypeCounts } {
-  const [serviceType, active, delayed, suspended, received, completed, failed, retried, lastReceivedAt, lastFailedAt] =
-    text.split(' ');
+  const [serviceType, active, delayed, suspended, ...stats] = text.split(' ');
+  const [received, completed, failed, cancelled, retried, lastReceivedAt, lastFailedAt] = stats;
   return {
     service: serviceOf(readString(serviceType)),
     counts: {
       active: readNumber(active),
       delayed: readNumber(delayed),
       suspended: readNumber(suspended),
-      cancelled: 0,
+      cancelled: readNumber(cancelled),
       received: readNumber(received),
       completed: readNumber(completed),
       failed: readNumber(failed),

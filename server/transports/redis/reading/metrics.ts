@@ -49,7 +49,7 @@ export function readMetrics(type: string, reply: unknown): EventMetrics {
       active: readNumber(active),
       delayed: readNumber(delayed),
       suspended: readNumber(suspended),
-      cancelled: 0,
+      cancelled: count('cancelled'),
       retried: count('retried'),
       lastReceivedAt: at('lastReceivedAt'),
       lastFailedAt: at('lastFailedAt'),

@@ -2,6 +2,7 @@ import type { Overview, OverviewQuery } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { descriptions, type Fleet } from '../membership/fleet.js';
 import { typeList } from '../names.js';
+import { readSchedules, scheduleRecords } from '../schedules/schedule-records.js';
 import { prelude } from '../scripts/prelude.js';
 import { readArray } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';
@@ -9,12 +10,13 @@ import { counts, readCounts } from './counts.js';
 import { readRuns, runs } from './runs.js';
 
 const overviewScript = new Script({
-  purpose: 'Reads the descriptions of all live processes, the counts of many types and the latest runs of some.',
+  purpose:
+    'Reads the descriptions of all live processes, the counts of many types, the latest runs of some, and all schedules.',
   argv: 'arguments of readDescriptions, of readCounts, of readRuns',
-  reply: 'the results of the three',
-  includes: [prelude, descriptions, counts, runs],
+  reply: 'the results of the three and of readSchedules',
+  includes: [prelude, descriptions, counts, runs, scheduleRecords],
   lua: `
-return { readDescriptions(), readCounts(), readRuns() }
+return { readDescriptions(), readCounts(), readRuns(), readSchedules() }
 `,
 });
 
@@ -26,11 +28,11 @@ export async function readOverview(
 ): Promise<Overview> {
   const query = fleet.query();
   const args = [...query.args, typeList(types), runLimit, typeList(runTypes)];
-  const [registered, typeCounts, latestRuns] = readArray(await commands.runScript(overviewScript, args));
+  const [registered, typeCounts, latestRuns, schedules] = readArray(await commands.runScript(overviewScript, args));
   return {
     registered: query.read(registered),
     counts: readCounts(typeCounts),
     runs: readRuns(latestRuns, runLimit),
-    schedules: [],
+    schedules: readSchedules(schedules),
   };
 }

@@ -12,7 +12,7 @@ local minute = math.floor(now / ${minuteMs})
 local changes = {}
 local function changesOf(serviceType)
   if changes[serviceType] == nil then
-    changes[serviceType] = { received = 0, completed = 0, failed = 0, retried = 0, deduplicated = 0, buckets = {}, longest = 0 }
+    changes[serviceType] = { received = 0, completed = 0, failed = 0, cancelled = 0, retried = 0, deduplicated = 0, buckets = {}, longest = 0 }
   end
   return changes[serviceType]
 end
@@ -33,7 +33,7 @@ local function touch(serviceType)
   end
 end
 
-local counterNames = { 'received', 'completed', 'failed', 'retried', 'deduplicated' }
+local counterNames = { 'received', 'completed', 'failed', 'cancelled', 'retried', 'deduplicated' }
 local function writeChanges()
   if next(changes) == nil then return end
   call('INCR', key('revision'))
@@ -44,12 +44,12 @@ local function writeChanges()
       if changed[name] > 0 then call('HINCRBY', stats, name, changed[name]) end
     end
     if changed.received > 0 then call('HSET', stats, 'lastReceivedAt', now) end
-    if changed.failed > 0 then call('HSET', stats, 'lastFailedAt', now) end
+    if changed.failed > changed.cancelled then call('HSET', stats, 'lastFailedAt', now) end
     for bucket, by in pairs(changed.buckets) do call('HINCRBY', stats, 'd' .. bucket, by) end
     if changed.longest > (tonumber(call('HGET', stats, 'longest')) or 0) then call('HSET', stats, 'longest', changed.longest) end
     countMinute(serviceType, 'r', changed.received)
     countMinute(serviceType, 'c', changed.completed)
-    countMinute(serviceType, 'f', changed.failed)
+    countMinute(serviceType, 'f', changed.failed - changed.cancelled)
   end
 end
 `,

@@ -14,6 +14,13 @@ import { LuaFragment } from './lua-fragment.js';
  * - `gate:<serviceType>`, `delayed:<serviceType>` sorted sets of the ids of waiting jobs, by priority and acceptance,
  *   and of delayed ones, by due time
  * - `overdue:<serviceType>` set of the leases that have ended while their handler runs on, and keeps a slot of the type
+ * - `line:<serviceType>:<key>` sorted set of the ids of the waiting jobs of one key, by priority and acceptance; `key` is
+ *   empty, or an equals sign and the encoded key
+ * - `lines:<serviceType>`, `blocked:<serviceType>` sorted sets of the keys with a line: those with an event that may
+ *   start, by turn, and those that wait, by the time at which their rate opens
+ * - `held:<serviceType>` hash of the number of taken slots per key
+ * - `windows:<serviceType>` hash of the open debounce windows per key: time of their opening, a space and the id of a job
+ * - `key-starts:<serviceType>:<key>` list of the times of the last starts of a key with a rate, newest first
  * - `starts:<serviceType>` list of the times of the last starts of a type with a rate, newest first
  * - `routes:<type>` hash of the routes of a type's events: the service types that receive an accepted event
  * - `handlers:<serviceType>` hash of the settings of each process that handles a service type, by process id
@@ -39,6 +46,9 @@ import { LuaFragment } from './lua-fragment.js';
  * - `dedupe:<type>:<dedupeId>` hash: id of the event that was accepted, end of the window, number of services in which
  *   the event is pending
  * - `executed:<token>` reply of a script that must not run twice
+ * - `schedules` set of all schedules, as `service/name`, both percent-encoded
+ * - `schedule:<schedule>` hash: definition, position and state of a schedule, number of changes
+ * - `openers:<schedule>` hash of the definitions of the processes that have a schedule, by process id
  * - `epoch`, `recovering` identity of the data, which is gone after a loss; set while services register again
  * - `sequence`, `revision` counters: order of acceptance, number of changes
  * - `run-ends:<process>` channel on which a process hears of the runs that it waits for or runs
@@ -54,6 +64,12 @@ export const keyKinds = [
   'gate',
   'delayed',
   'overdue',
+  'line',
+  'lines',
+  'blocked',
+  'held',
+  'windows',
+  'key-starts',
   'starts',
   'routes',
   'handlers',
@@ -80,6 +96,9 @@ export const keyKinds = [
   'dead-letter',
   'dedupe',
   'executed',
+  'schedules',
+  'schedule',
+  'openers',
   'epoch',
   'recovering',
   'sequence',
