@@ -17,7 +17,10 @@ describe.each(everyTransport)('on %s', (_name, options) => {
       ['tell', 'run', 'completed'],
     ]);
     expect(await hub.introspect()).toMatchObject({
-      workflows: [{ name: 'invoice', metrics: { completed: 1 } }, { name: 'close-order', metrics: { completed: 1 } }],
+      workflows: [
+        { name: 'invoice', metrics: { completed: 1 } },
+        { name: 'close-order', metrics: { completed: 1 } },
+      ],
     });
   });
 
