@@ -16,3 +16,17 @@ export function formatTime(epochMs: number): string {
 export function formatDateTime(epochMs: number): string {
   return full.format(epochMs);
 }
+
+const days = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric' });
+
+/** Formats the time of a tick: "14:03", or "Mon 12" at midnight. */
+export function formatTick(epochMs: number): string {
+  const date = new Date(epochMs);
+  return date.getHours() === 0 && date.getMinutes() === 0 ? days.format(epochMs) : minutes.format(epochMs);
+}
+
+/** Formats a period: "14:03–14:04", with the day if it is not the day of `now`. */
+export function formatPeriod(from: number, to: number, now: number): string {
+  const isToday = new Date(from).toDateString() === new Date(now).toDateString();
+  return `${isToday ? '' : `${days.format(from)}, `}${minutes.format(from)}–${minutes.format(to)}`;
+}

@@ -6,6 +6,7 @@ export const STATE_LABEL: Record<StepStatus, string> = {
   waiting: 'Waiting',
   active: 'Running',
   retrying: 'Retrying',
+  suspended: 'Suspended',
   completed: 'Completed',
   failed: 'Failed',
 };
@@ -14,6 +15,7 @@ export const STATE_ICON: Record<StepStatus, IconName> = {
   waiting: 'dashes',
   active: 'running',
   retrying: 'refresh',
+  suspended: 'pause',
   completed: 'check',
   failed: 'triangle',
 };

@@ -16,7 +16,7 @@ export function summarizeSteps({ steps, runs }: WorkflowIntrospection): readonly
   return steps.map(({ name, agent }) => {
     // Newest first. A run of an older definition may lack the step.
     const seen = runs.flatMap((run) => run.steps.find((step) => step.name === name)?.status ?? []);
-    const counts = { waiting: 0, active: 0, retrying: 0, completed: 0, failed: 0 };
+    const counts = { waiting: 0, active: 0, retrying: 0, suspended: 0, completed: 0, failed: 0 };
     for (const status of seen) counts[status]++;
     return { name, agent, status: mostNotable(seen), runs: counts };
   });

@@ -1,0 +1,150 @@
+import type {
+  AgentIntrospection,
+  AgentSummary,
+  EventIntrospection,
+  EventKind,
+  Health,
+  IntrospectionBody,
+  LastFailure,
+  Problem,
+  RunIntrospection,
+  StepIntrospection,
+  StepStatus,
+  WaitIntrospection,
+  WorkflowIntrospection,
+} from '../../server/dashboard/protocol.js';
+import { counts, durations, histories, recentActivity } from './decode-statistics.js';
+import { array, type Decoder, map, nullable, number, object, oneOf, optional, string } from './decoder.js';
+
+/** Parts of the body of `GET /api/introspection` that the page reads. */
+export type Introspection = Omit<IntrospectionBody, 'protocol'>;
+
+/** Description of the hub. `now` is the time at which the body was built. */
+export type HubInfo = IntrospectionBody['hub'];
+
+const agentSummary = { name: string, model: string, tools: array(string), delegates: array(string) };
+
+const event = object<EventIntrospection>({
+  type: string,
+  description: optional(string),
+  kind: oneOf<EventKind>(['handler', 'agent', 'debate', 'declared']),
+  agent: optional(object<AgentSummary>(agentSummary)),
+  onSuccess: optional(string),
+  onFailure: optional(string),
+  onComplete: optional(string),
+  processes: optional(number),
+  services: optional(
+    array(
+      object<NonNullable<EventIntrospection['services']>[number]>({
+        service: string,
+        processes: optional(number),
+        metrics: counts,
+      }),
+    ),
+  ),
+  metrics: counts,
+  recent: recentActivity,
+  lastFailure: optional(object<LastFailure>({ at: number, name: string, message: string })),
+});
+
+const namedError = object<NonNullable<RunIntrospection['error']>>({ name: string, message: string });
+
+const run = object<RunIntrospection>({
+  id: string,
+  service: string,
+  requestId: string,
+  status: oneOf<RunIntrospection['status']>(['waiting', 'active', 'suspended', 'completed', 'failed']),
+  attempt: number,
+  acceptedAt: number,
+  endedAt: optional(number),
+  error: optional(namedError),
+  steps: array(
+    object<StepIntrospection>({
+      name: string,
+      status: oneOf<StepStatus>(['waiting', 'active', 'retrying', 'suspended', 'completed', 'failed']),
+      durationMs: optional(number),
+    }),
+  ),
+  waits: optional(
+    array(
+      object<WaitIntrospection>({
+        since: number,
+        dueAt: optional(number),
+        eventType: optional(string),
+        runId: optional(string),
+      }),
+    ),
+  ),
+});
+
+const workflow = object<WorkflowIntrospection>({
+  name: string,
+  description: optional(string),
+  trigger: optional(string),
+  processes: optional(number),
+  steps: array(
+    object<WorkflowIntrospection['steps'][number]>({
+      name: string,
+      kind: oneOf<WorkflowIntrospection['steps'][number]['kind']>(['step', 'agent']),
+      agent: optional(string),
+    }),
+  ),
+  onSuccess: optional(string),
+  onFailure: optional(string),
+  onComplete: optional(string),
+  metrics: counts,
+  recent: optional(recentActivity),
+  runs: array(run),
+});
+
+const agent = object<AgentIntrospection>({
+  ...agentSummary,
+  description: optional(string),
+  runs: map(number),
+  tokenUsage: object<AgentIntrospection['tokenUsage']>({
+    promptTokens: number,
+    completionTokens: number,
+    totalTokens: number,
+    cachedTokens: optional(number),
+    reasoningTokens: optional(number),
+  }),
+  costUsd: optional(number),
+  durationMs: optional(durations),
+  approvalsWaiting: optional(number),
+});
+
+const problem = object<Problem>({
+  // A newer server may report kinds that this page does not know. It shows them without a rule of their own.
+  kind: string as Decoder<Problem['kind']>,
+  severity: oneOf<Problem['severity']>(['error', 'warning']),
+  eventType: optional(string),
+  workflow: optional(string),
+  service: optional(string),
+  schedule: optional(string),
+  failed: optional(number),
+  ended: optional(number),
+  pending: optional(number),
+  since: optional(number),
+  lastAt: optional(number),
+  lastError: optional(namedError),
+  count: optional(number),
+});
+
+export const introspection: Decoder<Introspection> = object<Introspection>({
+  hub: object<HubInfo>({
+    service: string,
+    transport: string,
+    version: string,
+    startedAt: nullable(number),
+    now: number,
+  }),
+  health: object<Health>({
+    status: oneOf<Health['status']>(['ok', 'degraded', 'failing']),
+    problems: array(problem),
+    problemCount: number,
+  }),
+  totals: object<Introspection['totals']>({ metrics: counts, recent: recentActivity, histories }),
+  events: array(event),
+  workflows: array(workflow),
+  agents: array(agent),
+});
