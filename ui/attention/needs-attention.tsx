@@ -52,7 +52,8 @@ export function NeedsAttention({ monitor, navigation }: NeedsAttentionProps): JS
                   class="attention-more"
                   onClick={() => navigation.go({ view: 'events', name: null, show: 'problems', q: '' })}
                 >
-                  +{more} more
+                  +{more}
+                  <span class="attention-more-word"> more</span>
                 </button>
               )}
             </ProblemLine>

@@ -45,24 +45,33 @@ export function chartShape(points: readonly Point[], width: number, plotHeight: 
   const top = niceCeiling(Math.max(0, ...received) * unit.factor);
   const maxFailed = Math.max(0, ...failed) * unit.factor;
   const failedTop = maxFailed === 0 ? 0 : niceCeiling(maxFailed);
+  const firstKnown = points.findIndex(({ coveredMs }) => coveredMs > 0);
+  const knownFrom = firstKnown === -1 ? width : round(unknownPart(points[firstKnown], firstKnown) * slot);
   let [line, area, failures] = ['', '', ''];
   let start: number | undefined;
-  let last = 0;
+  let [last, lastY] = [0, 0];
   for (const [index, point] of points.entries()) {
     const x = round((index + 0.5) * slot);
     if (point.coveredMs > 0) {
       const y = round(plotHeight - (((received[index] ?? 0) * unit.factor) / top) * plotHeight);
-      line += `${start === undefined ? 'M' : 'L'}${x} ${y}`;
-      start ??= x;
+      if (start === undefined) {
+        start = Math.max(round(index * slot), knownFrom);
+        line += `M${start} ${y}`;
+      }
+      line += `L${Math.max(x, start)} ${y}`;
       last = x;
+      lastY = y;
     }
     const rate = (failed[index] ?? 0) * unit.factor;
     if (rate > 0) failures += failureBar(x, slot, plotHeight, Math.max(FLOOR, (rate / failedTop) * LANE_HEIGHT));
   }
+  // The line covers whole periods, so it reaches both ends of the chart.
+  if (start !== undefined) {
+    last = round(last + slot / 2);
+    line += `L${last} ${lastY}`;
+  }
   if (start !== undefined) area = `${line}L${last} ${plotHeight}L${start} ${plotHeight}Z`;
-  const firstKnown = points.findIndex(({ coveredMs }) => coveredMs > 0);
-  const unknownUntil = firstKnown === -1 ? width : round(unknownPart(points[firstKnown], firstKnown) * slot);
-  return { unit, top, failedTop, line, area, failures, unknownUntil };
+  return { unit, top, failedTop, line, area, failures, unknownUntil: knownFrom };
 }
 
 /** Returns the number of slots before the first known time. */

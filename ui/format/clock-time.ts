@@ -17,16 +17,21 @@ export function formatDateTime(epochMs: number): string {
   return full.format(epochMs);
 }
 
-const days = new Intl.DateTimeFormat(undefined, { weekday: 'short', day: 'numeric' });
+const weekdays = new Intl.DateTimeFormat(undefined, { weekday: 'short' });
+
+/** Formats a day: "Mon 12". */
+function formatDay(epochMs: number): string {
+  return `${weekdays.format(epochMs)} ${new Date(epochMs).getDate()}`;
+}
 
 /** Formats the time of a tick: "14:03", or "Mon 12" at midnight. */
 export function formatTick(epochMs: number): string {
   const date = new Date(epochMs);
-  return date.getHours() === 0 && date.getMinutes() === 0 ? days.format(epochMs) : minutes.format(epochMs);
+  return date.getHours() === 0 && date.getMinutes() === 0 ? formatDay(epochMs) : minutes.format(epochMs);
 }
 
 /** Formats a period: "14:03–14:04", with the day if it is not the day of `now`. */
 export function formatPeriod(from: number, to: number, now: number): string {
   const isToday = new Date(from).toDateString() === new Date(now).toDateString();
-  return `${isToday ? '' : `${days.format(from)}, `}${minutes.format(from)}–${minutes.format(to)}`;
+  return `${isToday ? '' : `${formatDay(from)}, `}${minutes.format(from)}–${minutes.format(to)}`;
 }

@@ -9,9 +9,9 @@ export type Counter = Exclude<keyof Counts, 'oldestPendingAt' | 'lastReceivedAt'
 
 /** Label, icon and colour of each counter. */
 export const COUNTER_LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
-  received: { label: 'Received', icon: 'dot', title: 'Events accepted' },
-  completed: { label: 'Completed', icon: 'check', title: 'Events whose last attempt succeeded' },
-  failed: { label: 'Failed', icon: 'triangle', title: 'Events that ended without success' },
+  received: { label: 'Received', title: 'Events accepted' },
+  completed: { label: 'Completed', title: 'Events whose last attempt succeeded' },
+  failed: { label: 'Failed', title: 'Events that ended without success' },
   pending: { label: 'Pending', title: 'Events that have not ended: waiting, delayed, suspended or running' },
   delayed: { label: 'Delayed', title: 'Events that wait for their time' },
   suspended: { label: 'Suspended', title: 'Workflow runs that wait for a time, an event or another run' },

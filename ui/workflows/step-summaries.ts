@@ -9,21 +9,39 @@ export interface StepSummary {
   readonly status: StepStatus;
   /** Number of runs by their status in the step. */
   readonly runs: Readonly<Record<StepStatus, number>>;
+  /** Median duration of the completed runs; `null` if there are none. */
+  readonly medianMs: number | null;
+  /** Part of the runs that failed in the step, of those that ended it; `null` if there are none. */
+  readonly failureRatio: number | null;
 }
 
 /** Summarizes the recent runs of a workflow by step. */
 export function summarizeSteps({ steps, runs }: WorkflowIntrospection): readonly StepSummary[] {
   return steps.map(({ name, agent }) => {
     // Newest first. A run of an older definition may lack the step.
-    const seen = runs.flatMap((run) => run.steps.find((step) => step.name === name)?.status ?? []);
+    const reached = runs.flatMap((run) => run.steps.find((step) => step.name === name) ?? []);
     const counts = { waiting: 0, active: 0, retrying: 0, suspended: 0, completed: 0, failed: 0 };
-    for (const status of seen) counts[status]++;
-    return { name, agent, status: mostNotable(seen), runs: counts };
+    for (const { status } of reached) counts[status]++;
+    const ended = counts.completed + counts.failed;
+    return {
+      name,
+      agent,
+      status: mostNotable(reached.map(({ status }) => status)),
+      runs: counts,
+      medianMs: median(reached.flatMap(({ durationMs }) => durationMs ?? [])),
+      failureRatio: ended === 0 ? null : counts.failed / ended,
+    };
   });
 }
 
 function mostNotable(newestFirst: readonly StepStatus[]): StepStatus {
-  if (newestFirst.includes('active')) return 'active';
-  if (newestFirst.includes('retrying')) return 'retrying';
-  return newestFirst.find((status) => status !== 'waiting') ?? 'waiting';
+  const present = (['active', 'retrying', 'suspended'] as const).find((status) => newestFirst.includes(status));
+  return present ?? newestFirst.find((status) => status !== 'waiting') ?? 'waiting';
+}
+
+function median(values: readonly number[]): number | null {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted[Math.floor(sorted.length / 2)];
+  if (middle === undefined) return null;
+  return sorted.length % 2 === 1 ? middle : (middle + (sorted[sorted.length / 2 - 1] ?? middle)) / 2;
 }

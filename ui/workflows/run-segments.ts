@@ -1,0 +1,33 @@
+import type { RunIntrospection, StepStatus } from '../../server/dashboard/protocol.js';
+
+/** Part of a run that one step took. */
+export interface RunSegment {
+  readonly name: string;
+  readonly status: StepStatus;
+  /** Duration; of an unfinished step the time since the last finished one. */
+  readonly durationMs: number;
+}
+
+/**
+ * Returns the steps that a run has reached, with their durations. The step in which the run is or failed has the time that
+ * the others leave.
+ *
+ * @param now current time in epoch milliseconds on the server's clock
+ */
+export function runSegments({ steps, acceptedAt, endedAt }: RunIntrospection, now: number): readonly RunSegment[] {
+  const totalMs = Math.max(0, (endedAt ?? now) - acceptedAt);
+  const knownMs = steps.reduce((sum, { durationMs = 0 }) => sum + durationMs, 0);
+  return steps
+    .filter(({ status, durationMs }) => status !== 'waiting' || durationMs !== undefined)
+    .map(({ name, status, durationMs }) => ({
+      name,
+      status,
+      durationMs: durationMs ?? Math.max(0, totalMs - knownMs),
+    }));
+}
+
+/** Sorts runs: failed ones first, then as they are. */
+export function failedFirst(runs: readonly RunIntrospection[]): readonly RunIntrospection[] {
+  const isFailed = ({ status }: RunIntrospection): boolean => status === 'failed';
+  return [...runs.filter(isFailed), ...runs.filter((run) => !isFailed(run))];
+}
