@@ -13,7 +13,7 @@ import type {
   WaitIntrospection,
   WorkflowIntrospection,
 } from '../../server/dashboard/protocol.js';
-import { counts, durations, histories, recentActivity } from './decode-statistics.js';
+import { counts, durations, histories, isCounts, isRecentActivity, recentActivity } from './decode-statistics.js';
 import { array, type Decoder, map, nullable, number, object, oneOf, optional, string } from './decoder.js';
 
 /** Parts of the body of `GET /api/introspection` that the page reads. */
@@ -24,7 +24,7 @@ export type HubInfo = IntrospectionBody['hub'];
 
 const agentSummary = { name: string, model: string, tools: array(string), delegates: array(string) };
 
-const event = object<EventIntrospection>({
+const anyEvent = object<EventIntrospection>({
   type: string,
   description: optional(string),
   kind: oneOf<EventKind>(['handler', 'agent', 'debate', 'declared']),
@@ -46,6 +46,25 @@ const event = object<EventIntrospection>({
   recent: recentActivity,
   lastFailure: optional(object<LastFailure>({ at: number, name: string, message: string })),
 });
+
+/** Decodes an event type. Most have no optional parts, and are recognized without a look at each. */
+const event: Decoder<EventIntrospection> = (value) => (isPlainEvent(value) ? value : anyEvent(value));
+
+function isPlainEvent(value: unknown): value is EventIntrospection {
+  if (typeof value !== 'object' || value === null) return false;
+  const given: Partial<Record<keyof EventIntrospection, unknown>> = value;
+  if (typeof given.type !== 'string' || given.kind !== 'handler') return false;
+  if (given.agent !== undefined || given.services !== undefined || given.lastFailure !== undefined) return false;
+  if (!isText(given.description) || !isText(given.onSuccess) || !isText(given.onFailure) || !isText(given.onComplete)) {
+    return false;
+  }
+  if (given.processes !== undefined && typeof given.processes !== 'number') return false;
+  return isCounts(given.metrics) && isRecentActivity(given.recent);
+}
+
+function isText(value: unknown): value is string | undefined {
+  return value === undefined || typeof value === 'string';
+}
 
 const namedError = object<NonNullable<RunIntrospection['error']>>({ name: string, message: string });
 

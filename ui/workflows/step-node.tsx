@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import type { StepStatus } from '../../server/dashboard/protocol.js';
+import { UNKNOWN } from '../format/count.js';
 import { formatDuration } from '../format/duration.js';
 import { formatPercent } from '../format/ratio.js';
 import { viewPath } from '../routing/route.js';
@@ -27,7 +28,7 @@ export function StepNode({ step, query }: { step: StepSummary; query: string }):
       </span>
       <span class="node-line">
         <span class="muted" title="Median duration in the last runs">
-          {medianMs === null ? 'no run yet' : `median ${formatDuration(medianMs)}`}
+          {medianMs === null ? UNKNOWN : formatDuration(medianMs)}
         </span>
         <span class="node-counts">
           {CURRENT.filter((status) => runs[status] > 0).map((status) => (

@@ -50,7 +50,10 @@ export function WorkflowCard({ workflow, isOpen, monitor, query }: WorkflowCardP
         />
       </dl>
       <h4 class="workflow-period">
-        Steps <span class="panel-period">{runs.length === 0 ? 'no run yet' : last}</span>
+        Steps{' '}
+        <span class="panel-period">
+          {runs.length === 0 ? 'no run yet' : `median duration and failure rate of the ${last}`}
+        </span>
       </h4>
       <WorkflowGraph workflow={workflow} rows={monitor.store.rows.value} query={query} />
       <div class="workflow-runs">
