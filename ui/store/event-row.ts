@@ -55,7 +55,7 @@ export function createEventRow(first: EventIntrospection, now: Reading, readings
   const update = (next: EventIntrospection, reading: Reading): number => {
     const newFailures = Math.max(0, next.metrics.failed - event.metrics.failed);
     event = next;
-    status = eventStatus(next, reading.problems, reading.hubNow);
+    status = eventStatus(next, reading.problems, reading.serverNow);
     return newFailures;
   };
   update(first, now);

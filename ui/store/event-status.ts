@@ -33,7 +33,7 @@ export function problemTypes(problems: readonly Problem[]): ProblemTypes {
  * 4. never: no event was ever received
  * 5. idle: none of the above
  *
- * @param now time at which the counts were read, in epoch milliseconds on the server's clock
+ * @param now current time in epoch milliseconds on the server's clock
  */
 export function eventStatus(event: EventIntrospection, problems: ProblemTypes, now: number): EventStatus {
   const { type, metrics, recent } = event;

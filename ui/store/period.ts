@@ -23,10 +23,9 @@ export function ratePerSecond({ minutes }: RecentActivity, now: number, startedA
   const current = minutes.received.at(-1) ?? 0;
   const previous = minutes.received.at(-2) ?? 0;
   const elapsedMs = now % MINUTE_MS;
-  const sinceStartMs = startedAt === null ? MINUTE_MS : now - startedAt;
-  if (sinceStartMs <= 0) return null;
   // A younger hub has received nothing before its start, unless an older process of its fleet has.
-  if (sinceStartMs < MINUTE_MS && previous === 0)
-    return (current / Math.max(1_000, Math.min(sinceStartMs, MINUTE_MS))) * 1_000;
+  const spanMs = startedAt === null ? MINUTE_MS : Math.min(MINUTE_MS, now - startedAt);
+  if (spanMs <= 0) return null;
+  if (spanMs < MINUTE_MS) return ((current + previous) / Math.max(1_000, spanMs)) * 1_000;
   return (current + previous * (1 - elapsedMs / MINUTE_MS)) / 60;
 }
