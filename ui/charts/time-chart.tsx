@@ -92,7 +92,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
             <path class="chart-area" d={shape.area} />
             <path class="chart-line" d={shape.line} />
             <path class="chart-failed" d={shape.failures} />
-            {marked !== null && (
+            {marked !== null && to > from && (
               <rect
                 class="chart-selection"
                 x={xOf(Math.max(marked.from, from))}
