@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { type Answers, createAnswers } from '../ui/testing/answers.js';
-import type { DashboardSetup, RunningDashboard } from './start-dashboard.js';
+import type { DashboardSetup, Interceptor, RunningDashboard } from './start-dashboard.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -21,8 +21,14 @@ export async function serveAnswers(serve: Serve): Promise<AnsweringDashboard> {
   const dashboard = await serve();
   const now = Date.now();
   const answers = createAnswers(now - 9 * 24 * HOUR_MS, now - BAD_MS);
-  dashboard.intercept = (req, res) => {
-    const url = new URL(req.url ?? '/', dashboard.origin);
+  dashboard.intercept = respondWith(answers);
+  return { dashboard, answers };
+}
+
+/** Returns an interceptor of the JSON routes that responds with these bodies. */
+export function respondWith(answers: Answers): Interceptor {
+  return (req, res) => {
+    const url = new URL(req.url ?? '/', 'http://localhost');
     if (url.pathname === '/api/introspection') {
       const [from, to] = [url.searchParams.get('from'), url.searchParams.get('to')];
       return send(res, from === null ? answers.introspection(Date.now()) : answers.range(Number(from), Number(to)));
@@ -30,7 +36,6 @@ export async function serveAnswers(serve: Serve): Promise<AnsweringDashboard> {
     const type = /^\/api\/events\/(.+)$/.exec(url.pathname)?.[1];
     return type !== undefined && send(res, answers.event(decodeURIComponent(type), Date.now()));
   };
-  return { dashboard, answers };
 }
 
 function send(res: ServerResponse, body: object): true {

@@ -20,7 +20,7 @@ export interface Answers {
 }
 
 /** Activity of one type. */
-interface Load {
+export interface Load {
   readonly type: string;
   /** Events per minute at the mean of the day. */
   readonly perMinute: number;
@@ -62,9 +62,13 @@ const LOADS: readonly Load[] = [
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-const BAD_MS = 8 * MINUTE_MS;
 
-/** Creates the bodies of a hub that started `ageMs` before `badSince + 8 min`. All numbers derive from the time alone. */
+/**
+ * Creates the bodies of a hub. All numbers derive from the time alone.
+ *
+ * @param startedAt time at which the hub started, in epoch milliseconds
+ * @param badSince time since which types fail at their higher rate
+ */
 export function createAnswers(startedAt: number, badSince: number, loads: readonly Load[] = LOADS): Answers {
   const countIn = (load: Load, at: number): { received: number; failed: number } => {
     if (at < startedAt || load.perMinute === 0) return { received: 0, failed: 0 };
@@ -349,6 +353,3 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
     },
   };
 }
-
-/** Time for which the failing types of `createAnswers` have failed at the time of a screenshot. */
-export const BAD_FOR_MS: number = BAD_MS;
