@@ -98,7 +98,7 @@ test('opens in the state of its URL', async ({ page, serve }) => {
   await page.goto(`${origin}/#/?sort=received&dir=asc&q=r&show=active&every=5`);
   await expectTypes(page, ['payment.requested', 'order.created']);
   await page.getByRole('button', { name: /^Live/ }).click();
-  await expect(page.getByRole('button', { name: '5 s' })).toHaveAttribute('aria-pressed', 'true');
+  await expect(page.getByRole('button', { name: '5 s', exact: true })).toHaveAttribute('aria-pressed', 'true');
 });
 
 test('reports an empty search and clears the filters', async ({ page, serve }) => {

@@ -28,11 +28,12 @@ export function ConnectionMenu({ monitor, navigation }: ConnectionMenuProps): JS
   const connection = monitor.connection.value;
   const { every } = navigation.route.value;
   const [icon, label] = LOOK[connection.kind];
+  const fact = factOf(connection, every, monitor);
   const state = (
     <>
       <Icon name={icon} />
       <span>{label}</span>
-      <span class="connection-fact">{factOf(connection, every, monitor)}</span>
+      {fact !== '' && <span class="connection-fact"> {fact}</span>}
     </>
   );
   if (connection.kind === 'snapshot') return <span class="connection is-snapshot">{state}</span>;

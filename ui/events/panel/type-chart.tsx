@@ -18,11 +18,14 @@ export interface TypeChartProps {
 /** Chart of one event type. */
 export function TypeChart({ detail, monitor, navigation }: TypeChartProps): JSX.Element {
   const { hubNow, startedAt } = monitor.store.reading.value;
+  const { kind } = monitor.connection.value;
+  const isLive = kind === 'live' || kind === 'slow';
+  // The details are loaded after the overview, so they have counted for longer.
+  const now = isLive ? Math.max(hubNow, monitor.serverNow.value) : hubNow;
   const { range } = navigation.route.value;
   const histories = detail?.body?.histories;
-  const points = histories === undefined ? [] : historyPoints(historyOfRange(histories, range), hubNow, startedAt);
+  const points = histories === undefined ? [] : historyPoints(historyOfRange(histories, range), now, startedAt);
   const title = `Events per ${points.some((point) => perSecond(point.received, point) >= 1) ? 'second' : 'minute'}`;
-  const { kind } = monitor.connection.value;
   return (
     <section class="panel-section">
       <div class="chart-head">
@@ -32,11 +35,11 @@ export function TypeChart({ detail, monitor, navigation }: TypeChartProps): JSX.
       <TimeChart
         label={`${title} of this type, last ${RANGE_LABEL[range]}`}
         points={points}
-        now={hubNow}
-        isLive={kind === 'live' || kind === 'slow'}
+        now={now}
+        isLive={isLive}
         height={HEIGHT}
       />
-      <ChartTable caption={`Events of this type, last ${RANGE_LABEL[range]}`} points={points} now={hubNow} />
+      <ChartTable caption={`Events of this type, last ${RANGE_LABEL[range]}`} points={points} now={now} />
     </section>
   );
 }
