@@ -12,7 +12,8 @@ import { createDashboardHandler, createHub, type Hub } from 'hubline';
 import { type Browser, chromium, type Page, type Request } from 'playwright';
 import { respondWith } from '../e2e/answering-dashboard.js';
 import type { Interceptor } from '../e2e/start-dashboard.js';
-import { createAnswers, type Load } from '../ui/testing/answers.js';
+import { createAnswers } from '../ui/testing/answers.js';
+import type { Load } from '../ui/testing/loads.js';
 import { findBrowser, launchOptions } from './browser.js';
 import { startGalleryHub } from './gallery-hub.js';
 

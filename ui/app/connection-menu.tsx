@@ -1,12 +1,12 @@
 import type { JSX } from 'preact';
+import { Choices } from '../controls/choices.js';
+import { Menu } from '../controls/menu.js';
 import { formatAge } from '../format/duration.js';
 import type { ConnectionState } from '../polling/connection-state.js';
 import type { Monitor } from '../polling/monitor.js';
 import type { Navigation } from '../routing/navigation.js';
 import { INTERVALS, type Interval } from '../routing/route.js';
-import { Choices } from '../shared/choices.js';
 import { Icon, type IconName } from '../shared/icon.js';
-import { Menu } from '../shared/menu.js';
 
 const LOOK: Record<ConnectionState['kind'], readonly [icon: IconName, label: string]> = {
   connecting: ['dashes', 'Connecting'],

@@ -1,9 +1,9 @@
 import type { Signal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { Select } from '../controls/select.js';
 import type { Monitor } from '../polling/monitor.js';
 import type { Navigation } from '../routing/navigation.js';
 import { VIEW_LABEL, VIEWS } from '../routing/route.js';
-import { Select } from '../shared/select.js';
 import { ConnectionMenu } from './connection-menu.js';
 import { Logo } from './logo.js';
 import { PageMenu } from './page-menu.js';

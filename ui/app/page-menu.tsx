@@ -1,10 +1,10 @@
 import type { Signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { HubInfo } from '../api/decode-introspection.js';
+import { Choices } from '../controls/choices.js';
+import { Menu } from '../controls/menu.js';
 import { formatAge } from '../format/duration.js';
-import { Choices } from '../shared/choices.js';
 import { Icon } from '../shared/icon.js';
-import { Menu } from '../shared/menu.js';
 import { THEMES, type Theme } from './preferences.js';
 
 export interface PageMenuProps {

@@ -1,8 +1,7 @@
 import { type Point, perSecond } from './history-points.js';
 import { niceCeiling } from './nice-ceiling.js';
 
-/** Heights of a chart's parts in pixels. */
-export const PLOT_HEIGHT = 128;
+/** Heights of the failure lane and of the gap above it in pixels. */
 export const LANE_GAP = 10;
 export const LANE_HEIGHT = 24;
 

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
+import { Select } from '../controls/select.js';
 import { formatCount } from '../format/count.js';
 import { FILTERS, type Filter } from '../routing/route.js';
-import { Select } from '../shared/select.js';
 
 const LABEL: Record<Filter, string> = {
   all: 'All',

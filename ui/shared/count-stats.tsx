@@ -8,7 +8,7 @@ import { Stat, type StatProps } from './stat.js';
 export type Counter = Exclude<keyof Counts, 'oldestPendingAt' | 'lastReceivedAt' | 'lastFailedAt'> | 'processes';
 
 /** Label, icon and colour of each counter. */
-export const COUNTER_LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
+const COUNTER_LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
   received: { label: 'Received', title: 'Events accepted' },
   completed: { label: 'Completed', title: 'Events whose last attempt succeeded' },
   failed: { label: 'Failed', title: 'Events that ended without success' },

@@ -9,8 +9,9 @@ import type {
   Problem,
   RangeBody,
   RecentActivity,
-  RunIntrospection,
 } from '../../server/dashboard/protocol.js';
+import { AGENT, workflowAnswer } from './answer-workflows.js';
+import { LOADS, type Load } from './loads.js';
 
 /** Bodies of a hub with a week of history, four failing types and other problems, as the handler would send them. */
 export interface Answers {
@@ -18,47 +19,6 @@ export interface Answers {
   event(type: string, now: number): EventBody;
   range(from: number, to: number): RangeBody;
 }
-
-/** Activity of one type. */
-export interface Load {
-  readonly type: string;
-  /** Events per minute at the mean of the day. */
-  readonly perMinute: number;
-  /** Part of the events that fail: in the last 8 minutes and before. */
-  readonly failing?: readonly [now: number, before: number];
-  readonly retried?: number;
-  readonly pending?: number;
-  readonly message?: string;
-  readonly kind?: EventIntrospection['kind'];
-}
-
-const LOADS: readonly Load[] = [
-  { type: 'audit.recorded', perMinute: 240 },
-  { type: 'cart.updated', perMinute: 520 },
-  { type: 'customer.registered', perMinute: 5.4 },
-  { type: 'email.queued', perMinute: 96, retried: 743, failing: [0.002, 0.001], message: 'mailbox 4711 is full' },
-  { type: 'inventory.reserved', perMinute: 150, pending: 12 },
-  { type: 'invoice.issued', perMinute: 31 },
-  { type: 'mail:digest.sent', perMinute: 0.4 },
-  { type: 'order.cancelled', perMinute: 2.2 },
-  { type: 'order.created', perMinute: 160 },
-  { type: 'order.shipped', perMinute: 58, pending: 139 },
-  { type: 'payment.captured', perMinute: 148 },
-  {
-    type: 'payment.requested',
-    perMinute: 152,
-    failing: [0.05, 0.004],
-    message: 'card declined: order 1048 of 9920',
-    pending: 9,
-    retried: 210,
-  },
-  { type: 'refund.requested', perMinute: 1.1, failing: [1, 0], message: 'gateway timeout after 3000 ms' },
-  { type: 'search.indexed', perMinute: 90, failing: [0.13, 0], message: 'index orders-2026-01 is read-only' },
-  { type: 'shipment.booked.with-the-carrier-that-was-chosen-by-the-customer-at-checkout', perMinute: 44 },
-  { type: 'stock.low', perMinute: 0, kind: 'declared' },
-  { type: 'ticket.created', perMinute: 3, kind: 'agent' },
-  { type: 'webhook.delivered', perMinute: 64, failing: [0.002, 0.002], message: 'HTTP 502 from hooks.example.com' },
-];
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -221,32 +181,6 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
       ),
     ];
   };
-  const run = (
-    id: string,
-    status: RunIntrospection['status'],
-    now: number,
-    durations: readonly number[],
-  ): RunIntrospection => {
-    const names = ['pick', 'pack', 'label the parcel', 'ship'];
-    const last = durations.length;
-    return {
-      id,
-      service: 'shop',
-      requestId: `request-of-${id}`,
-      status,
-      attempt: 1,
-      acceptedAt: now - 90_000,
-      ...((status === 'completed' || status === 'failed') && { endedAt: now - 60_000 }),
-      ...(status === 'failed' && { error: { name: 'FatalError', message: 'the carrier does not know the address' } }),
-      ...(status === 'suspended' && { waits: [{ since: now - 80_000, eventType: 'parcel.scanned' }] }),
-      steps: names.map((name, index) => ({
-        name,
-        status: index < last ? 'completed' : index > last ? 'waiting' : status === 'completed' ? 'completed' : status,
-        ...(index < last && { durationMs: durations[index] ?? 0 }),
-      })),
-    };
-  };
-
   return {
     introspection(now) {
       const events = loads.map((load) => event(load, now));
@@ -277,41 +211,8 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
           histories: histories(loads, now),
         },
         events,
-        workflows: [
-          {
-            name: 'fulfil',
-            description: 'From the payment to the parcel at the door.',
-            trigger: 'payment.captured',
-            onFailure: 'refund.requested',
-            steps: ['pick', 'pack', 'label the parcel', 'ship'].map((name) => ({ name, kind: 'step' })),
-            metrics: metrics({ type: 'fulfil', perMinute: 20, failing: [0.1, 0] }, now),
-            runs: [
-              run('5f0c9e1a-run-1', 'active', now, [1_200, 14_000]),
-              run('6a1d8b22-run-2', 'completed', now, [900, 21_000, 3_100, 4_000]),
-              run('7b2e7c33-run-3', 'failed', now, [1_000, 17_000, 2_900]),
-              run('8c3f6d44-run-4', 'suspended', now, [1_400, 15_500, 3_300]),
-              run('9d405e55-run-5', 'completed', now, [800, 26_000, 2_700, 500]),
-            ],
-          },
-        ],
-        agents: [
-          {
-            name: 'triage',
-            description: 'Sorts tickets by subject and urgency.',
-            model: 'small-1',
-            tools: ['find_order'],
-            delegates: ['drafter'],
-            runs: { completed: 240, failed: 3 },
-            tokenUsage: {
-              promptTokens: 398_000,
-              completionTokens: 51_000,
-              totalTokens: 449_000,
-              cachedTokens: 120_000,
-            },
-            costUsd: 1.42,
-            durationMs: { p50: 900, p95: 3_400, p99: 6_000, max: 9_100 },
-          },
-        ],
+        workflows: [workflowAnswer(metrics({ type: 'fulfil', perMinute: 20, failing: [0.1, 0] }, now), now)],
+        agents: [AGENT],
       };
     },
     event(type, now) {

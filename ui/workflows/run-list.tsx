@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import type { RunIntrospection } from '../../server/dashboard/protocol.js';
+import { ShortId } from '../controls/short-id.js';
 import { formatDateTime } from '../format/clock-time.js';
 import { formatAge, formatAgo, formatDuration } from '../format/duration.js';
-import { ShortId } from '../shared/short-id.js';
 import { runSegments } from './run-segments.js';
 import { RunState, STATE_LABEL } from './run-state.js';
 

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
+import { CopyButton } from '../../controls/copy-button.js';
 import { formatCount } from '../../format/count.js';
-import { CopyButton } from '../../shared/copy-button.js';
 import { PanelSection } from './panel-section.js';
 
 export interface DeadLettersProps {

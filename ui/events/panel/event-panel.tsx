@@ -1,12 +1,12 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
+import { CopyButton } from '../../controls/copy-button.js';
+import { IconButton } from '../../controls/icon-button.js';
 import type { Detail } from '../../polling/event-detail.js';
 import type { Monitor } from '../../polling/monitor.js';
 import type { Navigation } from '../../routing/navigation.js';
-import { CopyButton } from '../../shared/copy-button.js';
 import { CountStats } from '../../shared/count-stats.js';
 import { Icon } from '../../shared/icon.js';
-import { IconButton } from '../../shared/icon-button.js';
 import type { EventRow } from '../../store/event-row.js';
 import { StatusBadge } from '../table/status-badge.js';
 import { DeadLetters } from './dead-letters.js';

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import type { FailureRecord } from '../../../server/dashboard/protocol.js';
+import { ShortId } from '../../controls/short-id.js';
 import { formatDateTime } from '../../format/clock-time.js';
 import { formatAge, formatAgo } from '../../format/duration.js';
-import { ShortId } from '../../shared/short-id.js';
 import { type FailureGroup, groupFailures } from './failure-groups.js';
 import { PanelSection } from './panel-section.js';
 

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
+import { Select } from '../../controls/select.js';
 import type { Navigation } from '../../routing/navigation.js';
 import { firstDirection, SORT_KEYS } from '../../routing/route.js';
-import { Select } from '../../shared/select.js';
 import { COLUMNS } from './columns.js';
 
 /** Sort order of the table as a select box, for widths at which the table has no column headers. */
