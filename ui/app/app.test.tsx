@@ -1,9 +1,10 @@
 import { fireEvent, screen, within } from '@testing-library/preact';
 import { afterEach, expect, test } from 'vitest';
+import type { Problem } from '../../server/dashboard/protocol.js';
 import { RequestError, statusError } from '../api/request-error.js';
 import { createFakeApi, type FakeApi } from '../testing/fake-api.js';
 import { openPage, type Page } from '../testing/open-page.js';
-import { countsOf, detailOf, eventOf, failingOf, SERVER_NOW } from '../testing/test-data.js';
+import { countsOf, detailOf, eventOf, failingOf, periodOf, SERVER_NOW } from '../testing/test-data.js';
 
 let page: Page | undefined;
 
@@ -306,4 +307,60 @@ test('statuses and ages of an idle hub follow the server clock', async () => {
   expect(within(row('order.created')).getByText('Idle')).toBeTruthy();
   await click(screen.getByRole('button', { name: 'Menu' }));
   expect(screen.getByText(/up 2 h$/)).toBeTruthy();
+});
+
+test('the worst problem is first, and "more" shows the types that need attention', async () => {
+  const api = shop();
+  const failing = (eventType: string): Problem => ({
+    kind: 'failing',
+    severity: 'error',
+    eventType,
+    failed: 1,
+    ended: 2,
+  });
+  const problems = ['order.paid', 'a', 'b', 'c'].map(failing);
+  api.health = { status: 'failing', problems, problemCount: 12 };
+  page = await openPage(api);
+  const region = within(screen.getByRole('region', { name: 'Needs attention' }));
+  expect(region.getAllByRole('link').map((link: HTMLElement) => link.textContent)).toEqual(['order.paid', 'a', 'b']);
+  await click(region.getByRole('button', { name: '+9 more' }));
+  expect(location.hash).toBe('#/?show=problems');
+  expect(shownTypes()).toEqual(['order.paid']);
+});
+
+test('problems keep their order for 10 seconds, with new numbers', async () => {
+  const api = shop();
+  const failing = (eventType: string, failed: number): Problem => {
+    return { kind: 'failing', severity: 'error', eventType, failed, ended: 100 };
+  };
+  const links = (): (string | null)[] =>
+    within(screen.getByRole('region', { name: 'Needs attention' }))
+      .getAllByRole('link')
+      .map((link: HTMLElement) => link.textContent);
+  api.health = { status: 'failing', problems: [failing('a', 9), failing('b', 5)], problemCount: 2 };
+  page = await openPage(api);
+  api.health = { status: 'failing', problems: [failing('b', 50), failing('a', 9)], problemCount: 2 };
+  await page.poll();
+  expect(links()).toEqual(['a', 'b']);
+  expect(screen.getByText('50 of 100 failed (50.0%)')).toBeTruthy();
+  await page.pass(10_000);
+  expect(links()).toEqual(['b', 'a']);
+});
+
+test('a healthy hub has one quiet line', async () => {
+  page = await openPage(createFakeApi([eventOf('a')]));
+  expect(screen.getByText('Nothing failed in the last 5 min')).toBeTruthy();
+});
+
+test('a selected range is loaded once it is over, and cleared by its chip', async () => {
+  const api = shop();
+  api.rangeEvents = [{ type: 'order.created', counts: periodOf(7) }];
+  const [from, to] = [SERVER_NOW - 120_000, SERVER_NOW - 60_000];
+  page = await openPage(api, `#/?from=${from}&to=${to}`);
+  expect(row('order.created').querySelector('.col-received')?.textContent).toBe('7');
+  await page.poll();
+  expect(api.requests).toEqual(['introspection', `range ${from} ${to}`, 'introspection']);
+  await click(screen.getByRole('button', { name: /clear the selected period$/ }));
+  expect(row('order.created').querySelector('.col-received')?.textContent).toBe('120');
+  expect(location.hash).toBe('#/');
 });

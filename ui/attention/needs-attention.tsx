@@ -22,7 +22,8 @@ export function NeedsAttention({ monitor, navigation }: NeedsAttentionProps): JS
   const { isActive } = useInteraction(list);
   const health = monitor.store.health.value;
   const problems = useSteadyOrder(health?.problems ?? [], isActive, monitor.store.reading.value.at);
-  const shown = problems.slice(0, SHOWN);
+  const lines = useSteadyCount(Math.min(SHOWN, problems.length));
+  const shown = problems.slice(0, lines);
   const more = (health?.problemCount ?? 0) - shown.length;
   return (
     <section ref={list} class="attention" aria-labelledby="attention-title">
@@ -95,6 +96,17 @@ function ProblemLine({ problem, now, query, children }: ProblemLineProps): JSX.E
       {children}
     </li>
   );
+}
+
+/**
+ * Returns the number of lines. It stays while the pointer or the focus is in the events table, so that the table does not
+ * move. The first problem takes the line that a healthy hub has.
+ */
+function useSteadyCount(fresh: number): number {
+  const last = useRef(fresh);
+  const isTableInUse = document.querySelector('.events-table > tbody:is(:hover, :focus-within)') !== null;
+  last.current = isTableInUse ? Math.min(fresh, Math.max(1, last.current)) : fresh;
+  return last.current;
 }
 
 /** Returns the problems in an order that changes at most every 10 seconds and not while it is held. */

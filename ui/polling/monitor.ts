@@ -45,7 +45,14 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
   const lastGoodAt = signal<number | null>(null);
   const tookMs = signal(0);
   const error = signal<RequestError | null>(null);
-  const selection = computed(() => navigation.route.value.selection);
+  let lastSelection: Selection | null = null;
+  // An equal selection is the same object, so that it is not loaded again.
+  const selection = computed(() => {
+    const next = navigation.route.value.selection;
+    const isSame = next?.from === lastSelection?.from && next?.to === lastSelection?.to;
+    if (!isSame) lastSelection = next;
+    return lastSelection;
+  });
   const interval = computed(() => intervalMs(navigation.route.value.every));
 
   /** Selection whose counts no later event can change. */
