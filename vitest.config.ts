@@ -18,7 +18,11 @@ export default defineConfig({
     // These end what hangs. A machine with more to do than it can is slow, not wrong.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    coverage: { provider: 'v8', include: ['server/**/*.ts', 'ui/**/*.{ts,tsx}'], exclude: ['**/*.generated.ts'] },
+    coverage: {
+      provider: 'v8',
+      include: ['server/**/*.ts', 'ui/**/*.{ts,tsx}'],
+      exclude: ['**/*.generated.ts', '**/*.test-d.ts'],
+    },
     projects: [
       {
         extends: true,

@@ -14,12 +14,12 @@ const description = 'Adds two numbers';
 const numbers = z.object({ a: z.number(), b: z.number() });
 const add = async ({ a, b }: { a: number; b: number }): Promise<{ sum: number }> => ({ sum: a + b });
 
-/** What a turn costs with a model that answers at once: five turns with a tool call each, and an answer. */
+/** Measures a turn of an agent with an instant model: five turns with a tool call each, and an answer. */
 export async function agentTurn(): Promise<Row[]> {
   setTracingDisabled(true);
   return compare({
     scenario: `a turn of an agent: ${toolTurns} with a tool call, then an answer`,
-    unit: 'us a turn',
+    unit: 'us per turn',
     times: 12_000,
     figure: (turnsPerSecond) => 1e6 / turnsPerSecond,
     hubline: hubline(),
@@ -27,12 +27,12 @@ export async function agentTurn(): Promise<Row[]> {
   });
 }
 
-/** What the model says in a turn: a call, or after five of them an answer. */
+/** Returns the tool call of a turn, or `undefined` for the final answer. */
 function callOf(turn: number): { id: string; arguments: string } | undefined {
   return turn < toolTurns ? { id: `call_${turn}`, arguments: `{"a":${turn},"b":2}` } : undefined;
 }
 
-/** So many turns of runs, one after another. */
+/** Returns a function that runs the given number of turns in sequence. */
 function turnsOf(runOnce: () => Promise<string>): Contender['run'] {
   return async (turns) => {
     for (let turn = 0; turn < turns; turn += turnsOfRun) {
@@ -41,7 +41,7 @@ function turnsOf(runOnce: () => Promise<string>): Contender['run'] {
   };
 }
 
-/** The least that a loop can do: no checks, no limits, no usage. */
+/** Bare minimum of a loop: no validation, no limits, no usage. */
 function bareLoop(): Contender {
   const run = turnsOf(async () => {
     const messages: object[] = [];

@@ -1,14 +1,14 @@
-/** How many are begun at once, then the next: what a busy process does in one turn. */
+/** Number of operations that start in one turn of the event loop. */
 export const batch = 100;
 
-/** Does something so many times, a batch at once. */
+/** Calls `act` for each index, one batch at a time. */
 export async function inBatches(times: number, act: (index: number) => Promise<unknown>): Promise<void> {
   for (let from = 0; from < times; from += batch) {
     await Promise.all(Array.from({ length: batch }, (_, index) => act(from + index)));
   }
 }
 
-/** Waits for what is handled after `emit` has resolved. */
+/** Creates a counter that resolves when a number of events has been handled. */
 export function countdown(): { of(count: number): Promise<void>; count(): void } {
   let left = 0;
   let finish = (): void => {};

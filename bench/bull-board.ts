@@ -16,7 +16,7 @@ import type { Row } from './row.js';
 const count = 100;
 const name = (n: number): string => `event ${n}`;
 
-/** What an overview of 100 types costs, on a Redis that both share, beside bull-board with as many queues. */
+/** Measures the overview of 100 types next to bull-board with 100 queues, on the same Redis. */
 export async function bullBoard(): Promise<Row[]> {
   const redis = await startRedisServer();
   const hub = createHub({ service: 'bench', transport: redisTransport({ url: redis.url }) });
@@ -28,7 +28,7 @@ export async function bullBoard(): Promise<Row[]> {
   const queues = Array.from({ length: count }, (_, n) => new Queue(name(n), { connection }));
   const adapter = new ExpressAdapter();
   createBullBoard({ queues: queues.map((queue) => new BullMQAdapter(queue)), serverAdapter: adapter });
-  // Express's own types leave a router out of the listeners that it is one of.
+  // A router is a request listener, although Express's types do not say so.
   const boardPort = await listenLocally(createServer(adapter.getRouter() as RequestListener));
 
   const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n`;

@@ -14,7 +14,7 @@ interface Order {
 
 const order = (id: number): Order => ({ id, customer: 'ada', items: [{ sku: 'tea', quantity: 2 }] });
 
-/** One event to one async handler, in process: from `emit` to the handler's end. */
+/** Measures one event to one async handler in memory, from `emit` to the end of the handler. */
 export async function dispatch(): Promise<Row[]> {
   let sum = 0;
   const handle = async ({ id }: Order): Promise<void> => {
@@ -45,7 +45,7 @@ function emittery(handle: (order: Order) => Promise<void>): Contender {
 }
 
 async function moleculer(handle: (order: Order) => Promise<void>): Promise<Contender> {
-  // Its counters on, as Hubline's always are.
+  // With counters, because Hubline always counts.
   const broker = new ServiceBroker({ logger: false, metrics: true });
   broker.createService({ name: 'shop', events: { 'order.created': (ctx: { params: Order }) => handle(ctx.params) } });
   await broker.start();
@@ -67,7 +67,7 @@ async function hubline(handle: (order: Order) => Promise<void>): Promise<Contend
     },
   });
   await hub.start();
-  // The peers' emit resolves when the handler is done, Hubline's when the event is accepted.
+  // emit of the peers resolves when the handler has ended, emit of Hubline when the event is accepted.
   const emitBatch = async (from: number): Promise<void> => {
     const done = handled.of(batch);
     for (let id = from; id < from + batch; id += 1) void hub.emit(created, order(id));

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 
 const connections = 16;
 
-/** Keeps connections busy with one request, over and over, at the least cost to the processor that they share. */
+/** Load generator that repeats one request on several connections, with little processor time of its own. */
 export interface Load {
   run(times: number): Promise<void>;
   close(): void;
@@ -12,7 +12,7 @@ export interface Load {
 /**
  * Opens the connections.
  *
- * @param request as it is sent, headers included; its answers must say their length
+ * @param request complete HTTP request; its responses must have a Content-Length
  */
 export async function openLoad(port: number, request: string): Promise<Load> {
   const sockets = await Promise.all(
@@ -29,7 +29,7 @@ export async function openLoad(port: number, request: string): Promise<Load> {
     let length: number | undefined;
     await new Promise<void>((resolve) => {
       const receive = (chunk: Buffer): void => {
-        length ??= lengthOfAnswer(chunk);
+        length ??= responseLength(chunk);
         bytes += chunk.length;
         if (bytes < length) return;
         bytes = 0;
@@ -57,13 +57,12 @@ export async function openLoad(port: number, request: string): Promise<Load> {
   };
 }
 
-/** Of head and body, from the first chunk, which has the whole head. */
-function lengthOfAnswer(chunk: Buffer): number {
+/** Returns the length of head and body from the first chunk, which contains the whole head. */
+function responseLength(chunk: Buffer): number {
   const headEnd = chunk.indexOf('\r\n\r\n') + 4;
   const [, status, length = '0'] =
     /^HTTP\/1.1 (200|304) (?:.*\r\n)*?(?:content-length: (\d+)\r\n|\r\n)/i.exec(chunk.toString('latin1', 0, headEnd)) ??
     [];
-  if (headEnd < 4 || status === undefined)
-    throw new Error(`not an answer that was asked for: ${chunk.subarray(0, 200)}`);
+  if (headEnd < 4 || status === undefined) throw new Error(`unexpected response: ${chunk.subarray(0, 200)}`);
   return headEnd + Number(length);
 }

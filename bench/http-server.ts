@@ -1,6 +1,6 @@
 /**
- * Serves, in a process of its own, the dashboard of an idle hub of 1,000 types, and beside it the bare minimum:
- * a `node:http` server that sends bytes which it was told. Tells the port of each to the process that forked it.
+ * Server process of the HTTP suite: the dashboard of an idle hub with 1,000 types, or a bare `node:http` server
+ * that sends fixed bytes. Sends its port to the parent process.
  *
  * @module
  */
@@ -8,10 +8,10 @@ import { createServer, type RequestListener } from 'node:http';
 import { createDashboardHandler, createHub } from '../dist/index.js';
 import { listenLocally } from '../scripts/listen-locally.js';
 
-/** What the bare server answers. */
+/** Response of the bare server. */
 export interface BareAnswer {
   readonly status: number;
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   readonly headers: readonly string[];
   readonly bodyInBase64: string;
 }

@@ -12,7 +12,7 @@ const server = fileURLToPath(new URL('http-server.ts', import.meta.url));
 interface Scenario {
   readonly scenario: string;
   readonly path: string;
-  /** Whether the client has the answer already, and gets a 304. */
+  /** `true` if the client sends the ETag and receives a 304. */
   readonly known: boolean;
   readonly ratio: number;
 }
@@ -23,7 +23,7 @@ const scenarios: readonly Scenario[] = [
   { scenario: 'GET /api/introspection of 1,000 types, unchanged', path: '/api/introspection', known: true, ratio: 0.7 },
 ];
 
-/** Requests to the dashboard, beside a bare server that sends the same bytes. */
+/** Measures requests to the dashboard next to a bare server that sends the same bytes. */
 export async function http(): Promise<Row[]> {
   const dashboard = await startServer('dashboard');
   const rows: Row[] = [];
@@ -66,7 +66,7 @@ async function ask(port: number, path: string, headers: Record<string, string>):
   const sent = httpRequest({ port, path, headers, host: '127.0.0.1', agent: false }).end();
   const [response] = await once(sent, 'response');
   const chunks: Buffer[] = await response.toArray();
-  // What every server adds by itself is not told.
+  // Node adds these headers itself.
   const own = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding']);
   const raw: string[] = response.rawHeaders;
   const kept = raw.filter((_, index) => !own.has((raw[index - (index % 2)] ?? '').toLowerCase()));

@@ -7,7 +7,7 @@ const run = promisify(execFile);
 const rounds = 7;
 
 interface Import {
-  /** Below `dist/`. */
+  /** Path below `dist/`. */
   readonly entry: string;
   readonly as: string;
   readonly peers: readonly string[];
@@ -25,7 +25,7 @@ const imports: readonly Import[] = [
   { entry: 'dashboard/index.js', as: 'hubline/dashboard', peers: ['@bull-board/express'] },
 ];
 
-/** What importing each entry point costs in a new process. */
+/** Measures the import of each entry point in a new process. */
 export async function importTime(): Promise<Row[]> {
   const rows: Row[] = [];
   for (const { entry, as, peers, target } of imports) {
@@ -44,7 +44,7 @@ export async function importTime(): Promise<Row[]> {
   return rows;
 }
 
-/** Processor milliseconds of importing each, the least of several rounds: what else runs only ever adds. */
+/** Returns the minimum processor time of each import over several rounds: other load only adds to it. */
 async function leastOf(specifiers: readonly string[]): Promise<number[]> {
   const least = specifiers.map(() => Number.POSITIVE_INFINITY);
   for (let round = 0; round < rounds; round += 1) {

@@ -13,11 +13,11 @@ const peers = ['moleculer', 'ai', '@openai/agents', '@bull-board/express'];
 
 interface Installed {
   readonly megabytes: number;
-  /** The package itself, and all that it depends on. */
+  /** Number of packages, dependencies included. */
   readonly packages: number;
 }
 
-/** What installing Hubline, with its dashboard and agents, brings into an empty folder, beside peers of each part. */
+/** Measures an install of Hubline into an empty folder next to peers of each part. */
 export async function installSize(): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'hubline-install-'));
   try {

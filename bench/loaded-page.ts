@@ -4,16 +4,16 @@ import { createDashboardHandler, createHub, type Hub } from '../dist/index.js';
 import { findBrowser, launchOptions } from '../scripts/browser.js';
 import { listenLocally } from '../scripts/listen-locally.js';
 
-/** How many event types the hub has. */
+/** Number of event types of the hub. */
 export const types = 5_000;
 
-/** A page, and what its browser tells of it. */
+/** Open page and its DevTools session. */
 export interface OpenPage {
   readonly page: Page;
   readonly session: CDPSession;
 }
 
-/** A hub of many types, and a browser to look at it with. */
+/** Hub with many types, and a browser. */
 export interface Scene {
   readonly hub: Hub;
   readonly browserVersion: string;
@@ -21,7 +21,7 @@ export interface Scene {
   open(route: string): Promise<OpenPage>;
 }
 
-/** Calls `look` with a hub of many types and a browser, and ends both. */
+/** Calls `look` with a hub of many types and a browser, and stops both afterwards. */
 export async function withLoadedPage<T>(look: (scene: Scene) => Promise<T>): Promise<T> {
   const hub = createHub({ service: 'bench' });
   for (let n = 0; n < types; n += 1) hub.event({ type: `service ${n % 50}.event ${n}`, handler: () => {} });
@@ -38,7 +38,7 @@ export async function withLoadedPage<T>(look: (scene: Scene) => Promise<T>): Pro
   }
 }
 
-/** One event of each type. */
+/** Emits one event of each type. */
 export async function emitToAll(hub: Hub): Promise<void> {
   for (let n = 0; n < types; n += 1) await hub.emit(`service ${n % 50}.event ${n}`, null);
 }
@@ -52,7 +52,7 @@ async function open(browser: Browser, url: string): Promise<OpenPage> {
   return { page, session };
 }
 
-/** The sum of some of the browser's own counters. */
+/** Returns the sum of the named performance counters of the browser. */
 export async function readMetric(session: CDPSession, ...wanted: readonly string[]): Promise<number> {
   const { metrics } = await session.send('Performance.getMetrics');
   return metrics.reduce((sum, { name, value }) => sum + (wanted.includes(name) ? value : 0), 0);

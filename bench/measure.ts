@@ -1,21 +1,21 @@
 import type { Row, Target } from './row.js';
 
-/** One way of doing a scenario. */
+/** Implementation of a scenario. */
 export interface Contender {
   readonly name: string;
-  /** Does it so many times, and resolves when all are done. */
+  /** Runs the scenario `times` times and resolves when all have ended. */
   run(times: number): Promise<void>;
-  /** What the row beside this one has to reach. */
+  /** Target of the row that compares Hubline with this contender. */
   readonly target?: Target;
 }
 
-/** A scenario, and who does it. */
+/** Scenario and its contenders. */
 export interface Comparison {
   readonly scenario: string;
   readonly unit: string;
-  /** How often it is done in a round. */
+  /** Number of repetitions per round. */
   readonly times: number;
-  /** What is shown of a rate a second. @default the rate itself */
+  /** Converts a rate per second to the shown figure. @default the rate */
   readonly figure?: (rate: number) => number;
   readonly hubline: Contender['run'];
   readonly peers: readonly Contender[];
@@ -24,8 +24,8 @@ export interface Comparison {
 const rounds = 5;
 
 /**
- * Measures Hubline and its peers, and gives a row for each peer: medians of five rounds. A round goes through
- * all of them in turn, so that a machine that slows down slows all of them down; a first round, not measured,
+ * Measures Hubline and its peers, and returns one row per peer with the medians of five rounds. Each round runs
+ * all contenders in turn, so that a slow phase of the machine affects all of them. A first, unmeasured round
  * warms up.
  */
 export async function compare({ scenario, unit, times, figure, hubline, peers }: Comparison): Promise<Row[]> {
@@ -47,7 +47,7 @@ export async function compare({ scenario, unit, times, figure, hubline, peers }:
   }));
 }
 
-/** The middle value. */
+/** Returns the median. */
 export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }

@@ -6,10 +6,10 @@ const total = 2_000_000;
 const types = 100;
 const settled = 500_000;
 const inFlight = 1_000;
-// It is emitted faster than it is handled.
+// Emitting is faster than handling.
 const perDrain = 100_000;
 
-/** The heap over two million events of a hundred types, some failing, retried, deduplicated or followed by others. */
+/** Measures the heap over two million events of 100 types, some of which fail, retry, deduplicate or cause others. */
 export async function memory(): Promise<Row[]> {
   const collectGarbage = globalThis.gc;
   if (collectGarbage === undefined) throw new Error('run with --expose-gc');
@@ -28,7 +28,7 @@ export async function memory(): Promise<Row[]> {
   }
   hub.event({ type: 'ended' });
   await hub.start();
-  // In MB, when nothing is pending and garbage is collected.
+  // In MB, after all events have ended and a garbage collection.
   const heapInUse = async (): Promise<number> => {
     await idle();
     collectGarbage();

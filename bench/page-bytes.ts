@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { getDashboardHtml } from '../dist/index.js';
 import type { Row } from './row.js';
 
-/** What a browser loads of the dashboard's page: one file, all included. */
+/** Measures the gzipped size of the dashboard's page, which is one file. */
 export function pageBytes(): Row[] {
   const html = Buffer.from(getDashboardHtml());
   return [

@@ -49,7 +49,7 @@ async function measurePoll(hub: Hub, { page, session }: OpenPage): Promise<Cost>
   const layoutBefore = await readLayout(session);
   await session.send('Profiler.start');
   const answer = page.waitForResponse(/introspection$/);
-  // Not by the test runner, whose clicks run scripts of their own in the page.
+  // Not through Playwright, whose clicks run scripts in the page.
   await session.send('Runtime.evaluate', {
     expression: `document.dispatchEvent(new KeyboardEvent('keydown', { key: 'r' }))`,
   });

@@ -3,7 +3,7 @@ import { median } from './measure.js';
 import { measurePolls } from './page-polls.js';
 import type { Row } from './row.js';
 
-/** What a poll costs the open page. `npm run bench:page` has it in full. */
+/** Measures a poll of the open page. `npm run bench:page` measures more. */
 export async function pageTick(): Promise<Row[]> {
   const costs = await withLoadedPage(async ({ hub, open }) =>
     measurePolls(hub, await open('#/?every=off&sort=received')),

@@ -1,7 +1,7 @@
 /**
- * Measures the dashboard's page under load with the browser's own profiler and counters: 5,000 event types, each of which
- * has changed at every poll. With `--minutes 30` it watches the heap for so long in place of that, while the page polls
- * and every type changes once a second.
+ * Measures the dashboard's page under load with the browser's profiler and counters: 5,000 event types, all of which
+ * change between polls. With `--minutes 30` it records the heap for 30 minutes instead, while the page polls and
+ * every type changes once per second.
  *
  * @module
  */
@@ -13,17 +13,17 @@ import { emitToAll, type OpenPage, readMetric, type Scene, types, withLoadedPage
 import { measurePolls } from './page-polls.js';
 
 const scrolls = 8;
-/** Shows what the machine can draw at all. */
+/** Baseline: the frame rate that the machine can reach. */
 const bareTable = 'a bare table';
 const bareRow = '<tr><td>event<td>1<td>2<td>3';
 
-/** Heap in use, garbage collected first, in MB. */
+/** Returns the heap in use after a garbage collection, in MB. */
 async function readHeap(session: CDPSession): Promise<number> {
   await session.send('HeapProfiler.collectGarbage');
   return (await readMetric(session, 'JSHeapUsedSize')) / 2 ** 20;
 }
 
-/** Milliseconds between frames while the table scrolls and is polled. */
+/** Measures the milliseconds between frames while the table scrolls and polls. */
 async function measureScrolling(hub: Hub, { page, session }: OpenPage): Promise<readonly number[]> {
   await page.evaluate(`window.frames = []; (() => {
     let last = performance.now();
@@ -37,7 +37,7 @@ async function measureScrolling(hub: Hub, { page, session }: OpenPage): Promise<
   return page.evaluate<number[]>('frames.slice(1)');
 }
 
-/** Prints the heap ten times over the minutes, which may be parts of one. */
+/** Prints the heap ten times over the given minutes, which may be fractions. */
 async function watchHeap(hub: Hub, { session }: OpenPage, minutes: number): Promise<void> {
   console.log(`\nHeap of the page, in MB, over ${minutes} minutes`);
   const startedAt = performance.now();
@@ -64,7 +64,7 @@ async function measure({ hub, open }: Scene): Promise<void> {
   console.log('\nMilliseconds                                median     p95     max');
   for (const part of ['script', 'garbageCollection', 'layout'] as const) {
     print(
-      `${part} a poll`,
+      `${part} per poll`,
       costs.map((cost) => cost[part]),
     );
   }
@@ -79,7 +79,7 @@ async function measure({ hub, open }: Scene): Promise<void> {
     await opened.page.close();
     print(`between frames, scrolling, ${name}`, frames);
     const average = frames.reduce((sum, ms) => sum + ms, 0) / frames.length;
-    console.log(`  frames a second, scrolling, ${name.padEnd(20)}${(1_000 / average).toFixed(1).padStart(8)}`);
+    console.log(`  frames per second, scrolling, ${name.padEnd(20)}${(1_000 / average).toFixed(1).padStart(8)}`);
   }
 }
 

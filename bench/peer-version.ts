@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 
 const folders = ['node_modules', '../node_modules'].map((path) => fileURLToPath(new URL(path, import.meta.url)));
 
-/** A package's name with the version that is measured, such as `moleculer 0.14.36`. */
+/** Returns a package's name with its installed version, such as `moleculer 0.14.36`. */
 export function withVersion(name: string): string {
   const file = folders.map((folder) => `${folder}/${name}/package.json`).find(existsSync);
   if (file === undefined) throw new Error(`${name} is not installed: npm install --prefix bench`);

@@ -12,7 +12,7 @@ import type { Row } from './row.js';
 const events = 5_000;
 const payload = { id: 1, customer: 'ada', items: [{ sku: 'tea', quantity: 2 }] };
 
-/** One process on a Redis of its own, nothing persisted, beside bare BullMQ: same payload, nothing kept. */
+/** Measures one process on its own Redis without persistence, next to bare BullMQ with the same payload. */
 export async function redis(): Promise<Row[]> {
   const server = await startRedisServer();
   try {
@@ -113,7 +113,7 @@ async function hublineEmitted(url: string): Promise<ClosableContender> {
   };
 }
 
-/** What the dashboard asks for at every poll: all that three processes have registered, each type in use. */
+/** Measures the dashboard's query: everything that three processes registered, with every type in use. */
 async function introspected(url: string): Promise<Row> {
   const prefix = randomUUID();
   const types = Array.from({ length: 1_000 }, (_, n) => `type ${n}`);
@@ -161,7 +161,7 @@ async function bytesAnEvent(url: string): Promise<Row[]> {
   ];
 }
 
-/** A hub that emits to a service whose processes are down. */
+/** Creates a hub that emits to a service whose processes are down. */
 async function hubWithoutWorkers(url: string, prefix: string): Promise<Hub> {
   const worker = createHub({ transport: redisTransport({ url, prefix }), service: 'shop' });
   worker.event({ type: 'order', handler: () => {} });

@@ -1,29 +1,29 @@
-/** One line of the table: what Hubline achieves beside a peer, measured in the same run. */
+/** Row of the table: Hubline and a peer, measured in the same run. */
 export interface Row {
-  /** What was done, with its sizes: `one event to one handler, 100 at once`. */
+  /** Scenario with its sizes: `one event to one handler, 100 at once`. */
   readonly scenario: string;
-  /** What both figures are in: `events/s`, `us a turn`, `MB`. */
+  /** Unit of both figures: `events/s`, `us per turn`, `MB`. */
   readonly unit: string;
   readonly hubline: number;
-  /** Who was measured beside it, with the version where it has one. */
+  /** Peer with its version. */
   readonly peer?: { readonly name: string; readonly figure: number };
   readonly target?: Target;
 }
 
-/** What a row has to reach; the reasons are in README.md. */
+/** Target of a row; README.md has the reasons. */
 export interface Target {
-  /** `figure` is Hubline's own, `ratio` is that by the peer's. */
+  /** `figure` is Hubline's figure, `ratio` is it divided by the peer's. */
   readonly of: 'figure' | 'ratio';
   readonly limit: 'at least' | 'at most';
   readonly value: number;
 }
 
-/** Hubline's figure by the peer's; `undefined` without a peer. */
+/** Returns Hubline's figure divided by the peer's, or `undefined` without a peer. */
 export function ratioOf({ hubline, peer }: Row): number | undefined {
   return peer === undefined ? undefined : hubline / peer.figure;
 }
 
-/** Whether a row reaches its target; `undefined` where it has none. */
+/** Returns `true` if a row reaches its target, `undefined` if it has none. */
 export function isMet(row: Row): boolean | undefined {
   const { target } = row;
   if (target === undefined) return undefined;

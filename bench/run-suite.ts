@@ -1,5 +1,5 @@
 /**
- * Runs one suite and sends its rows to the process that forked this one.
+ * Runs one suite and sends its rows to the parent process.
  *
  * @module
  */

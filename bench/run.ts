@@ -1,6 +1,6 @@
 /**
- * Runs the suites that are named, or all of them, each in a process of its own, and prints one table. The
- * rows, with what they were measured on, are in `results.json` beside this file.
+ * Runs the named suites, or all of them, each in its own process, and prints one table. Writes the rows and a
+ * description of the machine to `results.json`.
  *
  * @module
  */
@@ -20,7 +20,7 @@ async function runSuite(name: string): Promise<readonly Row[]> {
   console.error(`measuring ${name} ...`);
   let rows: readonly Row[] | undefined;
   const child = fork(worker, [name]);
-  // Sent by run-suite.ts, whose rows these are.
+  // run-suite.ts sends nothing but its rows.
   child.on('message', (message) => {
     rows = message as readonly Row[];
   });

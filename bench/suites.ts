@@ -1,8 +1,10 @@
 import type { Row } from './row.js';
 
-/** What can be measured, by the name that `npm run bench -- NAME` takes. Each is loaded in a process of its own. */
+/** Suites by the name that `npm run bench -- NAME` takes. Each is loaded in its own process. */
 export const suites: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   dispatch: async () => (await import('./dispatch.js')).dispatch(),
+  runs: async () => (await import('./runs.js')).runs(),
+  keys: async () => (await import('./keys.js')).keyedEvents(),
   agents: async () => (await import('./agent-turn.js')).agentTurn(),
   http: async () => (await import('./http.js')).http(),
   board: async () => (await import('./bull-board.js')).bullBoard(),

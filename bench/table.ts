@@ -1,9 +1,9 @@
 import { isMet, type Row, ratioOf } from './row.js';
 
-const columns = ['scenario', 'unit', 'hubline', 'beside', 'its figure', 'ratio', 'target', ''] as const;
-const leftAligned = new Set<string>(['scenario', 'unit', 'beside', 'target', '']);
+const columns = ['scenario', 'unit', 'hubline', 'peer', 'peer figure', 'ratio', 'target', ''] as const;
+const leftAligned = new Set<string>(['scenario', 'unit', 'peer', 'target', '']);
 
-/** Lays rows out for a terminal. */
+/** Formats rows as a table for a terminal. */
 export function formatTable(rows: readonly Row[]): string {
   const cells = [[...columns], ...rows.map(cellsOf)];
   const widths = columns.map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)));
@@ -33,7 +33,7 @@ function cellsOf(row: Row): string[] {
   ];
 }
 
-/** Three digits that say something, and all of those before the point. */
+/** Formats a figure with three significant digits, and all digits before the point. */
 function formatFigure(figure: number): string {
   return figure >= 100 ? Math.round(figure).toLocaleString('en') : figure.toPrecision(3);
 }

@@ -2,12 +2,16 @@ import { scriptedProvider } from 'hubline/testing';
 import { expect, test } from 'vitest';
 import { createEditor } from './agent-delegation.js';
 
-test('the editor has others do the work, and pays for all', async () => {
-  const handTo = (agentName: string, input: string) => ({
+test('the editor delegates twice, and its usage includes its delegates', async () => {
+  const delegateTo = (agentName: string, input: string) => ({
     toolCalls: [{ name: 'delegate', arguments: { agentName, input } }],
   });
   const providers = {
-    editor: scriptedProvider([handTo('researcher', 'Tea?'), handTo('critic', 'Tea is a plant.'), 'Tea is a shrub.']),
+    editor: scriptedProvider([
+      delegateTo('researcher', 'Tea?'),
+      delegateTo('critic', 'Tea is a plant.'),
+      'Tea is a shrub.',
+    ]),
     researcher: scriptedProvider(['- Tea is a shrub']),
     critic: scriptedProvider(['A shrub, to be precise.']),
   };

@@ -1,6 +1,6 @@
 import { type Agent, createAgent, createAgentRegistry, type ModelProvider } from 'hubline/agents';
 
-/** An editor that has a researcher and a critic to delegate to. */
+/** Creates an editor that can delegate to a researcher and a critic. */
 export function createEditor(providers: {
   editor: ModelProvider;
   researcher: ModelProvider;
@@ -11,7 +11,7 @@ export function createEditor(providers: {
   registry.register(
     createAgent({
       name: 'researcher',
-      description: 'Finds facts and says where they are from',
+      description: 'Finds facts and names their sources',
       systemPrompt: 'You find facts. Answer in a list.',
       provider: providers.researcher,
       model,
@@ -20,7 +20,7 @@ export function createEditor(providers: {
   registry.register(
     createAgent({
       name: 'critic',
-      description: 'Finds what is wrong or missing in a text',
+      description: 'Finds mistakes and gaps in a text',
       systemPrompt: 'You find mistakes. Be strict.',
       provider: providers.critic,
       model,
@@ -28,11 +28,11 @@ export function createEditor(providers: {
   );
   return createAgent({
     name: 'editor',
-    systemPrompt: 'You write short articles. Have facts found first, and have your text criticised.',
+    systemPrompt: 'You write short articles. Delegate research first, then have your text reviewed.',
     provider: providers.editor,
     model,
     registry,
-    // For all three together.
+    // For all three agents together.
     tokenBudget: 50_000,
   });
 }

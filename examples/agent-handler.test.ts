@@ -2,7 +2,7 @@ import { scriptedProvider } from 'hubline/testing';
 import { expect, test, vi } from 'vitest';
 import { createSupportHub } from './agent-handler.js';
 
-test('a ticket is answered by the agent', async () => {
+test('the agent answers a ticket', async () => {
   const answers: string[] = [];
   const hub = createSupportHub(scriptedProvider(['Turn it off and on again.']), (answer) => answers.push(answer));
   await hub.start();

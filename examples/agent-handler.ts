@@ -1,7 +1,7 @@
 import { createHub, type Hub } from 'hubline';
 import { createAgent, type ModelProvider } from 'hubline/agents';
 
-/** A hub on which an agent answers each ticket, with the answer as an event of its own. */
+/** Creates a hub on which an agent answers each ticket and emits the answer as an event. */
 export function createSupportHub(provider: ModelProvider, onAnswer: (answer: string) => void): Hub {
   const agent = createAgent({
     name: 'support',

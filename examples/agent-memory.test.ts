@@ -3,7 +3,7 @@ import { scriptedProvider } from 'hubline/testing';
 import { expect, test } from 'vitest';
 import { createChat } from './agent-memory.js';
 
-test('each visitor’s conversation goes on where it was', async () => {
+test('each visitor continues their own conversation', async () => {
   const hub = createHub();
   const provider = scriptedProvider(['Welcome, Ada.', 'Welcome, Bob.', 'You are Ada.']);
   const say = createChat(hub, provider);

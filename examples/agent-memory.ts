@@ -1,7 +1,7 @@
 import type { Hub } from 'hubline';
 import { ConversationMemory, createAgent, type ModelProvider } from 'hubline/agents';
 
-/** A chat in which each visitor has a conversation, kept for a week wherever the hub keeps its events. */
+/** Creates a chat with one conversation per visitor. The hub's transport stores it for a week. */
 export function createChat(hub: Hub, provider: ModelProvider): (visitor: string, text: string) => Promise<string> {
   const agent = createAgent({
     name: 'host',

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { answerTo } from './agent-stream.js';
 import { createForecaster } from './agent-tools.js';
 
-test('the answer is written as it comes', async () => {
+test('the answer is written as it arrives', async () => {
   const provider = scriptedProvider([
     { content: 'Let me see.', toolCalls: [{ name: 'weather', arguments: { city: 'Bergen' } }] },
     { content: ['It ', 'rains.'] },

@@ -1,6 +1,6 @@
 import type { Agent } from 'hubline/agents';
 
-/** Writes an agent's answer as it comes, with a line for each tool call, and returns the tokens that it took. */
+/** Writes an agent's answer as it arrives, with a line per tool call, and returns the number of tokens. */
 export async function answerTo(
   terminal: { write(text: string): unknown },
   agent: Agent,

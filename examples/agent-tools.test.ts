@@ -2,7 +2,7 @@ import { scriptedProvider } from 'hubline/testing';
 import { expect, test } from 'vitest';
 import { createForecaster } from './agent-tools.js';
 
-test('the agent looks the weather up, and answers', async () => {
+test('the agent calls the weather tool, and answers', async () => {
   const provider = scriptedProvider([
     { toolCalls: [{ name: 'weather', arguments: { city: 'Bergen', unit: 'kelvin' } }] },
     { toolCalls: [{ name: 'weather', arguments: { city: 'Bergen' } }] },

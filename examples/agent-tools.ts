@@ -11,7 +11,7 @@ const weather = createTool({
   },
   timeoutMs: 5_000,
   execute: async ({ city, unit = 'celsius' }: { city: string; unit?: string }) => {
-    // Where a weather service would be asked.
+    // A real tool calls a weather service here.
     return { city, unit, degrees: unit === 'celsius' ? 12 : 54, sky: 'rain' };
   },
 });

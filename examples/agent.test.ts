@@ -2,7 +2,7 @@ import { LLMock } from '@copilotkit/aimock';
 import { expect, onTestFinished, test } from 'vitest';
 import { startExample } from './testing/start-example.js';
 
-test('asks a server of the Chat Completions format, runs the tool, and prints the answer', async () => {
+test('calls a Chat Completions server, runs the tool, and prints the answer', async () => {
   const mock = await LLMock.create({ port: 0, strict: true });
   onTestFinished(() => mock.stop());
   const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
@@ -15,8 +15,8 @@ test('asks a server of the Chat Completions format, runs the tool, and prints th
   expect(stdout).toBe('completed, 30 tokens: It is late.\n');
 });
 
-test('says which key is missing', async () => {
+test('names the missing API key', async () => {
   const { exitCode, stderr } = await startExample('agent.ts', { env: { OPENAI_API_KEY: '' } }).ended;
   expect(exitCode).not.toBe(0);
-  expect(stderr).toContain('apiKey of AlphaProvider must be a non-empty string');
+  expect(stderr).toContain('apiKey of OpenAIProvider must be a non-empty string');
 });

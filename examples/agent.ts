@@ -1,4 +1,4 @@
-import { AlphaProvider, createAgent, createTool } from 'hubline';
+import { createAgent, createTool, OpenAIProvider } from 'hubline';
 
 const { OPENAI_API_KEY = '', OPENAI_BASE_URL = 'https://api.openai.com/v1', MODEL = 'gpt-4o-mini' } = process.env;
 
@@ -11,7 +11,7 @@ const time = createTool({
 const agent = createAgent({
   name: 'clock',
   systemPrompt: 'You answer in one sentence.',
-  provider: new AlphaProvider({ apiKey: OPENAI_API_KEY, baseUrl: OPENAI_BASE_URL }),
+  provider: new OpenAIProvider({ apiKey: OPENAI_API_KEY, baseUrl: OPENAI_BASE_URL }),
   model: { model: MODEL },
   tools: [time],
   tokenBudget: 5_000,

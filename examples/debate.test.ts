@@ -2,10 +2,10 @@ import { scriptedProvider } from 'hubline/testing';
 import { expect, test } from 'vitest';
 import { createPricingDebate } from './debate.js';
 
-test('they agree in the second round, and the chair sums up', async () => {
+test('the debate ends when all agree, and the chair summarises', async () => {
   const provider = scriptedProvider([
     'Free delivery wins customers.',
-    'It costs 4 euros an order.',
+    'It costs 4 euros per order.',
     'Above 50 euros, then. I agree.',
     'That pays. I agree.',
     'Recommendation: free delivery above 50 euros.',

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { listenLocally } from '../scripts/listen-locally.js';
 import { createReporter } from './delegating-tool.js';
 
-test('each page is read by the summariser, and the reporter gets the summaries', async () => {
+test('the tool delegates each page, and the reporter receives the summaries', async () => {
   const server = createServer((_req, res) => res.end('Tea is a shrub.'));
   onTestFinished(() => void server.close());
 

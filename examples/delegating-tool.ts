@@ -2,7 +2,7 @@ import { type Agent, createAgent, createAgentRegistry, createTool, type ModelPro
 
 const summarise = createTool({
   name: 'summarise',
-  description: 'Summaries of the pages at these addresses',
+  description: 'Summarises the pages at these URLs',
   parameters: {
     type: 'object',
     properties: { urls: { type: 'array', items: { type: 'string' }, maxItems: 10 } },
@@ -18,7 +18,7 @@ const summarise = createTool({
     ),
 });
 
-/** A reporter whose tool has another agent read each page. */
+/** Creates a reporter with a tool that delegates each page to another agent. */
 export function createReporter(provider: ModelProvider): Agent {
   const registry = createAgentRegistry();
   const model = { model: 'gpt-4o-mini' };

@@ -1,7 +1,7 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { documents, read, root } from './testing/documents.js';
+import { brokenLinks, documents, read, root } from './testing/documents.js';
 
 const examples = readdirSync(join(root, 'examples'), { recursive: true, encoding: 'utf8' })
   .filter((file) => /\.tsx?$/.test(file) && !/node_modules|\.next|^testing/.test(file))
@@ -19,12 +19,12 @@ const blocks = documents.flatMap(({ path, fences }) =>
 );
 const blocksIn = (...languages: string[]) => blocks.filter(({ language }) => languages.includes(language));
 
-test('the README begins with all of minimal.ts', () => {
+test('the first TypeScript block of the README is minimal.ts', () => {
   const first = blocksIn('ts').find(({ at }) => at.startsWith('README.md:'));
   expect(first?.code).toBe(read('examples/minimal.ts').trimEnd());
 });
 
-test.each(blocksIn('ts', 'tsx'))('an example has the code at $at', ({ code }) => {
+test.each(blocksIn('ts', 'tsx'))('the code at $at is in an example', ({ code }) => {
   expect(examples.some((example) => example.code.includes(`\n${withoutIndent(code)}\n`))).toBe(true);
 });
 
@@ -35,9 +35,9 @@ test.each(examples.filter(({ file }) => !/\.test\.ts$|\//.test(file)))('a test r
   expect(users).not.toEqual([]);
 });
 
-describe.each(blocksIn('sh'))('at $at', ({ code }) => {
+describe.each(blocksIn('sh'))('commands at $at', ({ code }) => {
   const commands = code.replaceAll(/(^|\s)#.*$/gm, '').split(/\n|&&/);
-  test.each(commands.map((command) => command.trim()).filter(Boolean))('the command is there: %s', (command) => {
+  test.each(commands.map((command) => command.trim()).filter(Boolean))('the command exists: %s', (command) => {
     const words = command.split(/\s+/).filter((word) => !/^[A-Z_]+=/.test(word));
     const [program = '', verb = '', ...names] = words.filter((word) => !word.startsWith('-'));
     if (program === 'npm' && verb === 'install')
@@ -49,16 +49,16 @@ describe.each(blocksIn('sh'))('at $at', ({ code }) => {
   });
 });
 
-test.each(blocksIn('json'))('JSON is at $at', ({ code }) => {
+test.each(blocksIn('json'))('the JSON at $at is valid', ({ code }) => {
   expect(() => JSON.parse(code)).not.toThrow();
 });
 
-test('a block of code says what it is written in, so that a test above looks at it', () => {
+test('every block of code names a language that these tests check', () => {
   const known = blocksIn('ts', 'tsx', 'sh', 'json', 'text');
   expect(blocks.filter((block) => !known.includes(block)).map(({ at }) => at)).toEqual([]);
 });
 
-test('docs/errors.md has every code that an error of the library has, and no other', () => {
+test('docs/errors.md lists exactly the error codes of the library', () => {
   const sources = readdirSync(join(root, 'server'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts') && !/\.(test|fixture)\.ts$|^dashboard/.test(file))
     .map((file) => read(join('server', file)));
@@ -67,22 +67,15 @@ test('docs/errors.md has every code that an error of the library has, and no oth
   );
 });
 
-test.each([...documents])('what $path links to is there', ({ path, links, anchors }) => {
-  for (const link of links.filter((target) => !/^(https?|mailto):/.test(target))) {
-    const [file = '', anchor] = link.split('#');
-    const target = normalize(join(dirname(path), file));
-    expect(existsSync(join(root, target)), link).toBe(true);
-    if (anchor === undefined) continue;
-    const there = file === '' ? anchors : documents.find((document) => document.path === target)?.anchors;
-    expect(there, link).toContain(anchor);
-  }
+test('every relative link of the documents resolves', () => {
+  expect(brokenLinks(root, documents)).toEqual([]);
 });
 
 function codesIn(text: string, pattern: RegExp): string[] {
   return [...new Set([...text.matchAll(pattern)].map(([, code = '']) => code))].sort();
 }
 
-/** `bullmq` of `bullmq@6.7`. */
+/** Returns `bullmq` for `bullmq@6.7`. */
 function withoutVersion(name: string): string {
   return name.replace(/(?<=.)@[^/]*$/, '');
 }

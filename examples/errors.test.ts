@@ -2,7 +2,7 @@ import { createHub, memoryTransport } from 'hubline';
 import { expect, test } from 'vitest';
 import { acceptOrder } from './errors.js';
 
-test('a client learns what was wrong with its order, and when the shop is busy', async () => {
+test('answers 400 with the reason for an invalid order, and 503 while the shop is busy', async () => {
   const hub = createHub({ transport: memoryTransport({ maxPending: 1 }) });
   hub.event({
     type: 'order.created',

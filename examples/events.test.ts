@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startExample } from './testing/start-example.js';
 
-test('handles each order once, and what follows from it', async () => {
+test('handles each order and its follow-up events once', async () => {
   const { exitCode, stdout, stderr } = await startExample('events.ts').ended;
   expect([exitCode, stderr]).toEqual([0, '']);
   expect(stdout.trim().split('\n').sort()).toEqual([

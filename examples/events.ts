@@ -14,7 +14,7 @@ const orderCreated = hub.event({
 });
 hub.event<{ order: string }>({
   type: 'stock.reserved',
-  // One at a time, at most ten a second.
+  // One at a time, and at most ten starts per second.
   concurrency: 1,
   rate: { max: 10, perMs: 1_000 },
   handler: ({ payload, depth }) => console.log(`reserved for ${payload.order}, ${depth} event deep`),

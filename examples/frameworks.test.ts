@@ -5,7 +5,7 @@ import { startExample } from './testing/start-example.js';
 
 const frameworks = ['express.ts', 'fastify.ts', 'hono.ts', 'koa.ts', 'nest.ts'];
 
-test.each(frameworks)('%s serves the dashboard, and ends on SIGTERM', async (file) => {
+test.each(frameworks)('%s serves the dashboard, and exits on SIGTERM', async (file) => {
   const example = startExample(file, { env: { PORT: String(await freePort()) } });
   await expectDashboard(await example.url);
   expect((await example.stop()).exitCode).toBe(0);

@@ -5,7 +5,7 @@ import { startExample } from './testing/start-example.js';
 const basic = (user: string, password: string): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
-test('lets in who has the password, and nobody else', async () => {
+test('only the password grants access', async () => {
   const env = { PORT: String(await freePort()), DASHBOARD_PASSWORD: 'pass: wörd' };
   const example = startExample('guarded-dashboard.ts', { env });
   const url = await example.url;

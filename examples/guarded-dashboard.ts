@@ -3,13 +3,13 @@ import { createServer } from 'node:http';
 import { createDashboardHandler, createHub } from 'hubline';
 
 const { DASHBOARD_PASSWORD: password = '', PORT = '4000' } = process.env;
-if (password === '') throw new Error('set DASHBOARD_PASSWORD: it is what the user "admin" signs in with');
+if (password === '') throw new Error('set DASHBOARD_PASSWORD, the password of the user "admin"');
 
 const hub = createHub();
 hub.event({ type: 'order.created', handler: ({ eventId }) => console.log(eventId) });
 await hub.start();
 
-// Digests are of one length, so that the comparison takes the same time whatever was sent.
+// Digests have equal length, so the comparison takes the same time for every input.
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 const expected = digest(`Basic ${Buffer.from(`admin:${password}`).toString('base64')}`);
 const dashboard = createDashboardHandler(hub, {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startExample } from './testing/start-example.js';
 
-test('goes on at the step where it was interrupted, under the same key', async () => {
+test('resumes at the interrupted step, with the same idempotency key', async () => {
   const { exitCode, stdout, stderr } = await startExample('interrupted-workflow.ts').ended;
   expect([exitCode, stderr]).toEqual([0, '']);
   expect(stdout.trim().split('\n')).toEqual([

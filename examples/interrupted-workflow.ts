@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createHub, createWorkflow, type Hub, memoryTransport, type StepCtx } from 'hubline';
 
-// What both hubs share. With redisTransport they may be two processes, and the first may be killed.
+// Both hubs share the transport. With redisTransport they can be two processes, and the first can be killed.
 const transport = memoryTransport();
 
 function startShop(carrier: (ctx: StepCtx) => unknown): Hub {
@@ -31,7 +31,7 @@ const reached = new EventTarget();
 const first = startShop(({ idempotencyKey }) => {
   calls.push(idempotencyKey);
   reached.dispatchEvent(new Event('carrier'));
-  return new Promise(() => {}); // The carrier does not answer before this hub stops.
+  return new Promise(() => {}); // The carrier does not answer before the hub stops.
 });
 await first.start();
 const atCarrier = once(reached, 'carrier');

@@ -3,7 +3,7 @@ import { type BeforeApplicationShutdown, Module, type OnApplicationBootstrap } f
 import { NestFactory } from '@nestjs/core';
 import { createDashboardHandler, createHub, type Hub } from 'hubline';
 
-/** What others inject the hub by: `@Inject(HUB) hub: Hub`. */
+/** Injection token of the hub: `@Inject(HUB) hub: Hub`. */
 const HUB = Symbol('hub');
 const hub: Hub = createHub();
 hub.event({ type: 'order.created', handler: ({ eventId }) => console.log(eventId) });

@@ -17,19 +17,19 @@ async function startHub(services: Partial<Services>): Promise<{ hub: Hub; told: 
   return { hub, told };
 }
 
-test('an event starts the run, and its end is an event', async () => {
+test('an event starts the run, and its end emits an event', async () => {
   const { hub, told } = await startHub({});
   await hub.emit('order.placed', order);
   await vi.waitFor(() => expect(told).toEqual(['on its way: parcel of teapot']));
 });
 
-test('what cannot be charged is told, with the order', async () => {
+test('a declined charge is reported with the order', async () => {
   const { hub, told } = await startHub({ charge: () => Promise.reject(new FatalError('card declined')) });
   await expect(fulfilWithin(hub, order, 60_000)).resolves.toBe('failed: charge failed, ship waiting');
   await vi.waitFor(() => expect(told).toEqual(['A-1: card declined']));
 });
 
-test('an order that takes too long is given up, and its charge is aborted', async () => {
+test('an order that takes too long is cancelled, and its charge is aborted', async () => {
   const reasons: string[] = [];
   const { hub, told } = await startHub({
     charge: (_order, _key, signal) =>

@@ -5,14 +5,14 @@ interface Order {
   items: string[];
 }
 
-/** What the steps of an order need of the world. */
+/** External services of the steps. */
 export interface Services {
   charge(order: Order, idempotencyKey: string, signal: AbortSignal): Promise<string>;
   ship(items: readonly string[]): Promise<string>;
   tell(message: string): void;
 }
 
-/** A hub on which each placed order is charged and shipped. */
+/** Creates a hub that charges and ships each placed order. */
 export function createOrderHub({ charge, ship, tell }: Services): Hub {
   const hub = createHub({ service: 'shop' });
   hub.event<Order>({ type: 'order.placed' });
@@ -50,11 +50,11 @@ export function createOrderHub({ charge, ship, tell }: Services): Hub {
   return hub;
 }
 
-/** Fulfils an order now, and gives it up where that takes too long. */
+/** Fulfils an order, and cancels the run if it takes longer than `patienceMs`. */
 export async function fulfilWithin(hub: Hub, order: Order, patienceMs: number): Promise<string> {
   const run = await hub.startWorkflow('fulfil', order, { dedupeId: order.id });
   const timer = setTimeout(() => void run.cancel(), patienceMs);
-  await run.result().catch(() => {}); // `order.stuck` tells of it.
+  await run.result().catch(() => {}); // `order.stuck` reports the failure.
   clearTimeout(timer);
   const { status, steps } = await run.status();
   return `${status}: ${steps.map((step) => `${step.name} ${step.status}`).join(', ')}`;

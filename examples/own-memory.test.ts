@@ -3,7 +3,7 @@ import { scriptedProvider } from 'hubline/testing';
 import { expect, test } from 'vitest';
 import { MapMemory } from './own-memory.js';
 
-test('a conversation goes on until it is cleared', async () => {
+test('a conversation continues until it is cleared', async () => {
   const memory = new MapMemory();
   const provider = scriptedProvider(['Welcome.', 'You are Ada.', 'I do not know.']);
   const agent = createAgent({ name: 'host', systemPrompt: 'Be brief.', provider, model: { model: 'any' }, memory });

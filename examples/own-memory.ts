@@ -1,6 +1,6 @@
 import type { AgentMemory, Message } from 'hubline/agents';
 
-/** Conversations in this process, until it ends. */
+/** Memory that stores conversations in the process. */
 export class MapMemory implements AgentMemory {
   readonly #conversations = new Map<string, Message[]>();
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { freePort } from '../scripts/listen-locally.js';
 import { startExample } from './testing/start-example.js';
 
-test('serves the page under a policy of its own, and the dashboard beside it', async () => {
+test('serves the page with its own policy, and the JSON routes', async () => {
   const example = startExample('own-policy.ts', { env: { PORT: String(await freePort()) } });
   const url = await example.url;
   const page = await fetch(url);

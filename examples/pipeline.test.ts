@@ -2,7 +2,7 @@ import { scriptedProvider } from 'hubline/testing';
 import { expect, test, vi } from 'vitest';
 import { createTicketHub } from './pipeline.js';
 
-test('a ticket goes from agent to agent, each with what the one before it answered', async () => {
+test('each agent receives the answer of the previous one', async () => {
   const provider = scriptedProvider(['Wants a refund.', 'We refund you.', 'Dear Ada, we refund you.']);
   const answers: string[] = [];
   const hub = createTicketHub(provider, (answer) => answers.push(answer));

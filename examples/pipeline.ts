@@ -1,7 +1,7 @@
 import { createHub, type Hub } from 'hubline';
 import { type Agent, type AgentRunResult, createAgent, createPipeline, type ModelProvider } from 'hubline/agents';
 
-/** A hub on which three agents answer each ticket, one after another. */
+/** Creates a hub on which three agents answer each ticket in sequence. */
 export function createTicketHub(provider: ModelProvider, onAnswer: (answer: string) => void): Hub {
   const agent = (name: string, systemPrompt: string): Agent =>
     createAgent({ name, systemPrompt, provider, model: { model: 'gpt-4o-mini' }, tokenBudget: 20_000 });

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { freePort } from '../scripts/listen-locally.js';
 import { startExample } from './testing/start-example.js';
 
-test('a scrape reads exact counts, however often it is made', async () => {
+test('every scrape reads exact counts, concurrent ones included', async () => {
   const example = startExample('prometheus.ts', { env: { PORT: String(await freePort()) } });
   const url = await example.url;
   const scrape = async (): Promise<string[]> => {

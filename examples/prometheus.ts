@@ -2,20 +2,20 @@ import { createServer } from 'node:http';
 import { createHub, type Hub } from 'hubline';
 import { Counter, Gauge, Registry } from 'prom-client';
 
-/** What a hub counts, as a Prometheus server reads it: the hub's own numbers, exact, and those of all processes on one Redis. */
+/** Returns a function that writes the hub's counts in the Prometheus text format. On Redis they cover all processes. */
 export function createHubMetrics(hub: Hub): () => Promise<string> {
   const registry = new Registry();
   const of = (name: string, help: string) => ({ name, help, labelNames: ['kind', 'name'], registers: [registry] });
   const received = new Counter(of('hubline_received_total', 'Events and runs accepted'));
   const completed = new Counter(of('hubline_completed_total', 'Events and runs that completed'));
-  const failed = new Counter(of('hubline_failed_total', 'Events and runs that failed for good'));
-  const retried = new Counter(of('hubline_retried_total', 'Attempts that failed and were made again'));
-  const pending = new Gauge(of('hubline_pending', 'Events and runs accepted and not ended'));
-  const active = new Gauge(of('hubline_active', 'Events and runs that are handled now'));
+  const failed = new Counter(of('hubline_failed_total', 'Events and runs that failed'));
+  const retried = new Counter(of('hubline_retried_total', 'Failed attempts that were retried'));
+  const pending = new Gauge(of('hubline_pending', 'Events and runs that are accepted and have not ended'));
+  const active = new Gauge(of('hubline_active', 'Events and runs that run now'));
 
   return async () => {
     const { events, workflows } = await hub.introspect();
-    // Nothing is awaited from here until all is set, so that two scrapes at once do not add up.
+    // No await between reset and the last inc: concurrent scrapes must not add up.
     registry.resetMetrics();
     for (const { kind, name, metrics } of [
       ...events.map(({ type, metrics }) => ({ kind: 'event', name: type, metrics })),

@@ -1,19 +1,19 @@
 import { LLMock } from '@copilotkit/aimock';
-import { AlphaProvider, BetaProvider, createAgent, GammaProvider } from 'hubline/agents';
+import { AnthropicProvider, createAgent, GeminiProvider, OpenAIProvider } from 'hubline/agents';
 import { expect, onTestFinished, test } from 'vitest';
 import { chooseModel, echo, fromPackage } from './providers.js';
 
 const systemPrompt = 'Be brief.';
 
 test.each([
-  [{ OPENAI_API_KEY: 'k' }, AlphaProvider],
-  [{ ANTHROPIC_API_KEY: 'k' }, BetaProvider],
-  [{ GEMINI_API_KEY: 'k' }, GammaProvider],
-])('%j chooses the vendor', (env, provider) => {
+  [{ OPENAI_API_KEY: 'k' }, OpenAIProvider],
+  [{ ANTHROPIC_API_KEY: 'k' }, AnthropicProvider],
+  [{ GEMINI_API_KEY: 'k' }, GeminiProvider],
+])('%j selects the vendor', (env, provider) => {
   expect(chooseModel(env).provider).toBeInstanceOf(provider);
 });
 
-test('without a key the model on this machine answers, through either package', async () => {
+test('without an API key the local model answers, through either package', async () => {
   const mock = await LLMock.create({ port: 0, strict: true });
   onTestFinished(() => mock.stop());
   mock.onMessage('hello', { content: 'Hi there!' });
@@ -26,7 +26,7 @@ test('without a key the model on this machine answers, through either package', 
   ]);
 });
 
-test('the echo answers, and its tokens are an estimate', async () => {
+test('a custom provider answers, and its token usage is estimated', async () => {
   const agent = createAgent({ name: 'echo', systemPrompt, provider: echo, model: { model: 'echo' } });
   expect(await agent.run('hello')).toMatchObject({ output: 'hello', tokenUsage: { estimated: true } });
 });

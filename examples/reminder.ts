@@ -2,7 +2,7 @@ import { createHub, type Hub, type HubOptions } from 'hubline';
 
 const threeDaysMs = 3 * 86_400_000;
 
-/** A hub that writes to who signed up three days ago. */
+/** Creates a hub that sends a reminder three days after each sign-up. */
 export function createReminderHub(send: (email: string) => Promise<void>, options: HubOptions = {}): Hub {
   const hub = createHub(options);
   hub.event<{ email: string }>({

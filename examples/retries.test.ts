@@ -3,7 +3,7 @@ import { memoryTransport } from 'hubline';
 import { createFakeClock } from 'hubline/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { listenLocally } from '../scripts/listen-locally.js';
-import { createWebhookHub, sendAgain } from './retries.js';
+import { createWebhookHub, replayWebhooks } from './retries.js';
 
 async function receiver(
   answer: (res: ServerResponse, call: number) => void,
@@ -30,7 +30,7 @@ async function startHub() {
   return { hub, clock, dead };
 }
 
-test('a receiver that is busy gets the webhook again, when it asks for it and under the same key', async () => {
+test('a busy receiver gets the webhook again after its Retry-After, with the same idempotency key', async () => {
   const { url, calls } = await receiver((res, call) => {
     if (call === 1) res.setHeader('retry-after', '30');
     res.statusCode = call < 3 ? 503 : 200;
@@ -51,7 +51,7 @@ test('a receiver that is busy gets the webhook again, when it asks for it and un
   expect(dead).toEqual([]);
 });
 
-test('a receiver that is gone is not asked again before its webhooks are replayed', async () => {
+test('a fatal failure is not retried, and becomes a dead letter that can be replayed', async () => {
   const { url, calls } = await receiver((res, call) => {
     res.statusCode = call === 1 ? 410 : 200;
   });
@@ -62,8 +62,8 @@ test('a receiver that is gone is not asked again before its webhooks are replaye
   expect(calls).toHaveLength(1);
   expect(await hub.failures('webhook.due')).toMatchObject([{ name: 'FatalError', attempt: 1 }]);
 
-  expect(await sendAgain(hub, new URL('http://elsewhere.example/'))).toBe(0);
-  expect(await sendAgain(hub, new URL(url))).toBe(1);
+  expect(await replayWebhooks(hub, new URL('http://elsewhere.example/'))).toBe(0);
+  expect(await replayWebhooks(hub, new URL(url))).toBe(1);
   await vi.waitFor(async () => expect(await hub.metrics('webhook.due')).toMatchObject({ received: 2, completed: 1 }));
   expect(new Set(calls.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
   expect(await hub.deadLetters('webhook.due')).toEqual([]);

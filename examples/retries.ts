@@ -5,7 +5,7 @@ interface Webhook {
   body: string;
 }
 
-/** A hub that delivers webhooks, and tells what it gave up. */
+/** Creates a hub that delivers webhooks and reports those that failed. */
 export function createWebhookHub(onDead: (webhook: Webhook, error: ErrorInfo) => void, options: HubOptions = {}): Hub {
   const hub = createHub(options);
   hub.event<Webhook>({
@@ -31,8 +31,8 @@ export function createWebhookHub(onDead: (webhook: Webhook, error: ErrorInfo) =>
   return hub;
 }
 
-/** Sends again what was given up, once its receiver is well. Returns how many that are. */
-export async function sendAgain(hub: Hub, receiver: URL): Promise<number> {
+/** Replays the dead letters of one receiver and returns their number. */
+export async function replayWebhooks(hub: Hub, receiver: URL): Promise<number> {
   const dead = await hub.deadLetters<Webhook>('webhook.due', { limit: 1_000 });
   const ready = dead.filter(({ payload }) => new URL(payload.url).host === receiver.host);
   for (const { id } of ready) await hub.replay(id);

@@ -1,4 +1,4 @@
-/** Registers an OpenTelemetry SDK, before anything else runs: `node --import ./telemetry.js app.js`. */
+/** Registers an OpenTelemetry SDK before the application runs: `node --import ./telemetry.js app.js`. */
 import { context, metrics, propagation, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
@@ -14,7 +14,7 @@ metrics.setGlobalMeterProvider(meterProvider);
 context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
 propagation.setGlobalPropagator(new W3CTraceContextPropagator());
 
-/** Sends what was not sent yet. */
+/** Exports all pending spans and metrics. */
 export async function flushTelemetry(): Promise<void> {
   await Promise.all([tracerProvider.shutdown(), meterProvider.shutdown()]);
 }

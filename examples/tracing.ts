@@ -4,7 +4,7 @@ import { flushTelemetry } from './telemetry.js';
 
 const carrier = createTool({
   name: 'ask_carrier',
-  description: 'Where a parcel is',
+  description: 'Returns the location of a parcel',
   parameters: { type: 'object', properties: { parcel: { type: 'string' } }, required: ['parcel'] },
   execute: async ({ parcel }: { parcel: string }) => ({ parcel, at: 'Bergen' }),
 });

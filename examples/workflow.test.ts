@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startExample } from './testing/start-example.js';
 
-test('runs its steps one after another and prints the result', async () => {
+test('runs its steps in sequence and prints the result', async () => {
   const { exitCode, stdout, stderr } = await startExample('workflow.ts').ended;
   expect([exitCode, stderr]).toEqual([0, '']);
   expect(JSON.parse(stdout)).toEqual({

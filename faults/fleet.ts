@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startWorker, type WorkerProcess } from './start-worker.js';
 
-/** Workers of one kind; one that ends is replaced. */
+/** Worker processes of one scenario; a worker that ends is replaced. */
 export interface Fleet {
-  /** How many have been killed. */
+  /** Number of killed workers. */
   readonly kills: number;
-  /** Kills one or the other with `kill -9`, every so often, until told to stop. The last one is left to work. */
+  /** Kills a random worker with `kill -9` about every `ms` milliseconds until the signal aborts. Spares the last one. */
   killEvery(ms: number, signal: AbortSignal): Promise<void>;
   stop(): Promise<void>;
 }

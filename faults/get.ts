@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { DashboardHandler } from 'hubline';
 import { listenLocally } from '../scripts/listen-locally.js';
 
-/** One GET over real HTTP. */
+/** Sends one GET over real HTTP. */
 export async function get(handler: DashboardHandler, path: string): Promise<{ status: number; body: string }> {
   const server = createServer(handler);
   const port = await listenLocally(server);

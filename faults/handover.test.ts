@@ -3,7 +3,7 @@ import { startFleet } from './fleet.js';
 import { setScene, until } from './scene.js';
 import { startWorker } from './start-worker.js';
 
-it('an event loop blocked past its lock: the second worker wins, the first is fenced', async () => {
+it('event loop blocked past the lease: the second worker takes over, the first is fenced', async () => {
   const { hub, workers, ledger } = await setScene(['stuck', 'won']);
   const blocking = await startWorker({ ...workers('stuck'), variant: 'blocking' });
   onTestFinished(() => blocking.kill('SIGKILL'));
@@ -11,9 +11,9 @@ it('an event loop blocked past its lock: the second worker wins, the first is fe
   await until('the first worker has begun', () => ledger().some(({ what }) => what === 'start blocking'));
   const second = await startWorker({ ...workers('stuck'), variant: 'second' });
   onTestFinished(() => second.kill('SIGKILL'));
-  await until('the blocked handler came to its end', () => ledger().some(({ what }) => what === 'end blocking'));
+  await until('the blocked handler has ended', () => ledger().some(({ what }) => what === 'end blocking'));
   await until('the event has an outcome', () => ledger().some(({ what }) => what.startsWith('won')));
-  // What the first worker still does with the event is done before it hands on another.
+  // The first worker finishes with its event before it takes another one.
   await hub.emit('stuck', null);
   await until('both are done', async () => (await hub.metrics('won')).completed === 2);
   expect(await hub.metrics('stuck')).toMatchObject({ received: 2, completed: 2, failed: 0, retried: 0, pending: 0 });
@@ -22,7 +22,7 @@ it('an event loop blocked past its lock: the second worker wins, the first is fe
   expect(ledger().filter(({ what, attempt }) => what === 'start second' && attempt === 1).length).toBeGreaterThan(0);
 });
 
-it('SIGTERM under a handler of a minute: gone in time, and taken over at once with no attempt spent', async () => {
+it('SIGTERM during a long handler: exits in time, and its event is taken over at once with no attempt spent', async () => {
   const { hub, workers, ledger } = await setScene(['long']);
   const first = await startWorker(workers('long'));
   onTestFinished(() => first.kill('SIGKILL'));
@@ -33,7 +33,7 @@ it('SIGTERM under a handler of a minute: gone in time, and taken over at once wi
   const startedAt = performance.now();
   first.kill('SIGTERM');
   await first.ended;
-  // It drains for a second.
+  // The worker drains for one second.
   expect(performance.now() - startedAt).toBeLessThan(3_000);
   await until('the second worker took it over', () => ledger().length === 2, 500);
   expect(ledger()).toMatchObject([
@@ -43,14 +43,14 @@ it('SIGTERM under a handler of a minute: gone in time, and taken over at once wi
   expect(await hub.metrics('long')).toMatchObject({ received: 1, pending: 1, active: 1, retried: 0 });
 });
 
-it('a handler that kills its process: dead after three crashes, and what ran beside it each time is not', async () => {
-  const { hub, workers, ledger } = await setScene(['poison', 'buried']);
+it('poison event: fails after three crashes, and the events next to it complete', async () => {
+  const { hub, workers, ledger } = await setScene(['poison', 'escalated']);
   const fleet = await startFleet(2, workers('poison'));
   onTestFinished(() => fleet.stop());
   const neighbours = 60;
   const emitNeighbours = (count: number): Promise<unknown> =>
     Promise.all(Array.from({ length: count }, () => hub.emit('poison', { deadly: false })));
-  // More than two workers run at once: wherever the deadly one runs, it runs among others.
+  // More events than two workers run at once: the poison event always runs next to others.
   await emitNeighbours(neighbours / 2);
   const { id } = await hub.emit('poison', { deadly: true });
   await emitNeighbours(neighbours / 2);
@@ -59,10 +59,10 @@ it('a handler that kills its process: dead after three crashes, and what ran bes
   const { completed, failed } = await hub.metrics('poison');
   expect({ completed, failed }).toEqual({ completed: neighbours, failed: 1 });
   expect(ledger().filter(({ what }) => what === 'start deadly')).toHaveLength(3);
-  await until('what follows a failure followed', () => ledger().some(({ what }) => what === 'buried'));
+  await until('the follow-up of the failure ran', () => ledger().some(({ what }) => what === 'escalated'));
 });
 
-it('a deploy that drops a type: its events wait for a process that handles it again', async () => {
+it('deploy without a type: its events wait for a process that handles it again', async () => {
   const { hub, workers, ledger } = await setScene(['work', 'settled', 'long']);
   const before = await startWorker(workers('work'));
   before.kill('SIGKILL');
@@ -71,7 +71,7 @@ it('a deploy that drops a type: its events wait for a process that handles it ag
   await Promise.all(Array.from({ length: events }, (_, i) => hub.emit('work', { n: i + 2 })));
   const without = await startWorker(workers('long'));
   onTestFinished(() => without.kill('SIGKILL'));
-  // It comes after them in the queue that they share.
+  // Its event is behind them in their shared queue.
   await hub.emit('long', null);
   await until('the worker has passed them all', () => ledger().length === 1);
   expect(await hub.metrics('work')).toMatchObject({ received: events, pending: events });
@@ -81,7 +81,7 @@ it('a deploy that drops a type: its events wait for a process that handles it ag
   expect(await hub.metrics('work')).toMatchObject({ received: events, completed: events, pending: 0 });
 });
 
-it('a deploy that changes a workflow: runs that were under way fail, and say so', async () => {
+it('deploy with changed steps: interrupted runs fail with WorkflowVersionError', async () => {
   const { hub, workers, ledger } = await setScene(['ordered', 'flow.ended']);
   const before = await startWorker({ ...workers('flow'), variant: 'slow' });
   onTestFinished(() => before.kill('SIGKILL'));
@@ -97,7 +97,7 @@ it('a deploy that changes a workflow: runs that were under way fail, and say so'
   expect(await hub.transport.failures('workflow\u001fflow')).toMatchObject([{ name: 'WorkflowVersionError' }]);
 });
 
-it('clocks a minute apart: all that is due runs, none before its time', async () => {
+it('clocks one minute apart: every delayed event runs, none before its time', async () => {
   const { hub, workers, ledger } = await setScene(['work', 'settled']);
   for (const clockSkewMs of [-60_000, 60_000]) {
     const worker = await startWorker({ ...workers('work'), clockSkewMs });

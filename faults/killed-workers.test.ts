@@ -6,10 +6,10 @@ import { isLong, setScene, until } from './scene.js';
 
 const events = isLong ? 10_000 : 2_000;
 const runs = isLong ? 500 : 100;
-// Of three crashes the first may have come before the handler began; of the others it is known that it had.
+// The first of three crashes may precede the start of the handler; the other two do not.
 const fewestStartsOfACrashLoop = 2;
 
-it(`${events} events end once each while workers are killed at random`, async () => {
+it(`${events} events end exactly once while workers are killed at random`, async () => {
   const { hub, workers, ledger } = await setScene(['work', 'settled']);
   const fleet = await startFleet(4, workers('work'));
   onTestFinished(() => fleet.stop());
@@ -51,7 +51,7 @@ it(`${events} events end once each while workers are killed at random`, async ()
   console.log(`${events} events, ${starts} starts, ${fleet.kills} kills, crash loops: ${crashLoops.length}`);
 });
 
-it(`${runs} workflow runs end once each, and resume at their step, while workers are killed at random`, async () => {
+it(`${runs} workflow runs end exactly once, and resume at the interrupted step, while workers are killed at random`, async () => {
   const { hub, workers, ledger } = await setScene(['ordered', 'flow.ended']);
   const fleet = await startFleet(4, workers('flow'));
   onTestFinished(() => fleet.stop());
@@ -69,7 +69,7 @@ it(`${runs} workflow runs end once each, and resume at their step, while workers
     const [verb, word = ''] = what.split(' ');
     if (verb === 'ended') endings.set(key, word);
     if (verb !== 'start') continue;
-    expect(endings.get(key), `run ${key} went on after its end`).toBeUndefined();
+    expect(endings.get(key), `run ${key} continued after its end`).toBeUndefined();
     const steps = reached.get(key) ?? [];
     const [index, last] = [workflowSteps.indexOf(word), workflowSteps.indexOf(steps.at(-1) ?? '')];
     expect(index, `run ${key} went back from ${steps.at(-1)} to ${word}`).toBeGreaterThanOrEqual(last);
@@ -92,7 +92,7 @@ it(`${runs} workflow runs end once each, and resume at their step, while workers
   console.log(`${runs} runs, ${fleet.kills} kills, crash loops: ${failed}`);
 });
 
-/** Emits a portion at a time, with a kill after each. */
+/** Emits in portions, and waits for a kill after each. */
 async function emitAmongKills(
   count: number,
   portion: number,

@@ -1,11 +1,11 @@
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** What a handler says that it did, beside anything that the hub counts. */
+/** Record of a handler's action, independent of the hub's counts. */
 export interface LedgerEntry {
-  /** What was done, such as `start` or `end`. */
+  /** Action, such as `start` or `end`. */
   readonly what: string;
-  /** To which event or run. */
+  /** Event or run that the action belongs to. */
   readonly key: string;
   readonly attempt: number;
   readonly pid: number;
@@ -13,14 +13,14 @@ export interface LedgerEntry {
   readonly at: number;
 }
 
-/** Writes a line before it returns; what was written outlives a `kill -9`. */
+/** Appends an entry synchronously, so that it survives a `kill -9`. */
 export function writeLedger(folder: string, what: string, key: string, attempt = 1): void {
   const { pid } = process;
   const entry: LedgerEntry = { what, key, attempt, pid, at: Number(process.hrtime.bigint()) / 1e6 };
   appendFileSync(join(folder, `${pid}.ledger`), `${JSON.stringify(entry)}\n`);
 }
 
-/** All that all processes wrote, in the order of time. What a process was killed in the midst of writing is left out. */
+/** Reads the entries of all processes, ordered by time. Skips incomplete last lines of killed processes. */
 export function readLedger(folder: string): LedgerEntry[] {
   return readdirSync(folder)
     .filter((file) => file.endsWith('.ledger'))

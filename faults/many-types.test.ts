@@ -8,7 +8,7 @@ import { until } from './scene.js';
 
 const types = 1_000;
 
-it(`${types} types: three connections and one a lane, everything seen in one round trip`, async () => {
+it(`${types} types: three connections and one per worker queue, and introspection in one round trip`, async () => {
   const server = await startRedisServer();
   onTestFinished(() => server.release());
   const prefix = randomUUID();
@@ -17,7 +17,7 @@ it(`${types} types: three connections and one a lane, everything seen in one rou
     await hub.stop({ drainMs: 0 });
   });
   for (let n = 0; n < types; n += 1) hub.event({ type: `type ${n}`, handler: () => {} });
-  hub.event({ type: 'in a lane of its own', concurrency: 1, handler: () => {} });
+  hub.event({ type: 'with its own worker queue', concurrency: 1, handler: () => {} });
   hub.workflow(createWorkflow({ name: 'flow', steps: [{ name: 'step', handler: () => {} }] }));
   await hub.start();
   await Promise.all(Array.from({ length: types }, (_, n) => hub.emit(`type ${n}`, null)));
@@ -25,19 +25,19 @@ it(`${types} types: three connections and one a lane, everything seen in one rou
   const admin = new Redis(server.url);
   onTestFinished(() => admin.disconnect());
   const connections = (await clients(admin)).length - 1;
-  expect(connections).toBeLessThanOrEqual(3 + 2);
+  expect(connections).toBeLessThanOrEqual(4 + 2);
   await until('all are handled', async () =>
     (await hub.introspect()).events.every(({ metrics }) => metrics.pending === 0),
   );
 
-  const client = { connectionName: 'looks-on' };
-  // It is not started: what it asks is all that it sends.
+  const client = { connectionName: 'observer' };
+  // It is not started, so it sends nothing but its queries.
   const observer = createHub({ transport: redisTransport({ url: server.url, prefix, client }), observer: true });
   onTestFinished(async () => {
     await observer.stop();
   });
   expect((await observer.introspect()).events).toHaveLength(types + 1);
-  const address = /addr=(\S+)/.exec((await clients(admin)).find((line) => line.includes('name=looks-on')) ?? '')?.[1];
+  const address = /addr=(\S+)/.exec((await clients(admin)).find((line) => line.includes('name=observer')) ?? '')?.[1];
   const monitor = await admin.monitor();
   onTestFinished(() => monitor.disconnect());
   const commands: unknown[] = [];
@@ -47,8 +47,8 @@ it(`${types} types: three connections and one a lane, everything seen in one rou
     if (command === 'echo') isAllSeen = true;
   });
   const { events, workflows } = await observer.introspect();
-  await admin.echo('that was all');
-  await until('the monitor has told all', () => isAllSeen);
+  await admin.echo('end');
+  await until('the monitor has reported all commands', () => isAllSeen);
   expect(commands).toEqual(['evalsha']);
   expect(events.filter(({ metrics }) => metrics.completed === 1)).toHaveLength(types);
   expect(workflows).toHaveLength(1);

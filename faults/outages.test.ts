@@ -10,7 +10,7 @@ import { isLong, type Scene, setScene, until } from './scene.js';
 
 const events = isLong ? 5_000 : 1_000;
 
-/** Emits until all are emitted; answers the numbers of those whose fate is not known. */
+/** Emits all events and returns the numbers of those that may or may not have been accepted. */
 async function emitAll(hub: Hub): Promise<Set<number>> {
   const unknown = new Set<number>();
   for (let n = 1; n <= events; n += 20) {
@@ -49,7 +49,7 @@ async function expectExact({ hub, ledger }: Scene, unknown: ReadonlySet<number>)
   }
 }
 
-it('Redis restarted during load: nothing lost, nothing double, workers come back by themselves', async () => {
+it('Redis restarts during load: no event lost or duplicated, and workers reconnect automatically', async () => {
   const scene = await setScene(['work', 'settled'], { settings: ['--appendonly', 'yes', '--appendfsync', 'always'] });
   const fleet = await startFleet(2, scene.workers('work'));
   onTestFinished(() => fleet.stop());
@@ -63,7 +63,7 @@ it('Redis restarted during load: nothing lost, nothing double, workers come back
   await expectExact(scene, await emitting);
 });
 
-it('connections killed during load: nothing lost, nothing double, and no emit that fails', async () => {
+it('connections killed during load: no event lost or duplicated, and no emit fails', async () => {
   const scene = await setScene(['work', 'settled']);
   const fleet = await startFleet(2, scene.workers('work'));
   onTestFinished(() => fleet.stop());
@@ -79,7 +79,7 @@ it('connections killed during load: nothing lost, nothing double, and no emit th
   await expectExact(scene, unknown);
 });
 
-it('scripts flushed during load: unnoticed', async () => {
+it('scripts flushed during load: no event lost or duplicated, and no emit fails', async () => {
   const scene = await setScene(['work', 'settled']);
   const fleet = await startFleet(2, scene.workers('work'));
   onTestFinished(() => fleet.stop());
@@ -95,7 +95,7 @@ it('scripts flushed during load: unnoticed', async () => {
   await expectExact(scene, unknown);
 });
 
-it('memory used up: emit says so, consumers drain, and it goes on when there is memory again', async () => {
+it('memory full: emit rejects, consumers drain, and emit works again when there is memory', async () => {
   const scene = await setScene(['work', 'settled']);
   const { hub, server, workers } = scene;
   const admin = new Redis(server.url);
@@ -115,7 +115,7 @@ it('memory used up: emit says so, consumers drain, and it goes on when there is 
   await expectExact(scene, new Set());
 });
 
-it('a connection that goes silent: emit rejects in time, the dashboard answers 503, and all goes on', async () => {
+it('silent connection: emit rejects in time, the dashboard answers 503, and both recover', async () => {
   const proxies: Awaited<ReturnType<typeof startProxy>>[] = [];
   const scene = await setScene(['work', 'settled'], {
     async url({ port }) {
@@ -154,7 +154,7 @@ it('a connection that goes silent: emit rejects in time, the dashboard answers 5
   );
 });
 
-it('Redis gone: emit and reads reject in time, and work again when it is back', async () => {
+it('Redis down: emit and reads reject in time, and work again after its restart', async () => {
   const { hub, server } = await setScene(['signal'], { settings: ['--appendonly', 'yes'] });
   await hub.emit('signal', 1);
   await server.stop('SIGKILL');

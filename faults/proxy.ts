@@ -1,12 +1,12 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { listenLocally } from '../scripts/listen-locally.js';
 
-/** A TCP proxy whose connections can go silent without being closed. */
+/** TCP proxy whose connections can go silent without closing. */
 export interface Proxy {
   readonly port: number;
-  /** From now on nothing passes, in either direction, on connections old and new. */
+  /** Drops all data in both directions, on existing and new connections. */
   goSilent(): void;
-  /** Lets new connections pass again; the silent ones stay as they are. */
+  /** Forwards data of new connections again; silent ones stay silent. */
   recover(): void;
   close(): void;
 }

@@ -5,9 +5,9 @@ import { isLong, setScene, until } from './scene.js';
 
 const events = isLong ? 1_000 : 500;
 
-it(`${events} dead letters are replayed once each while those who replay and those who run are killed`, async () => {
+it(`${events} dead letters are replayed exactly once while workers are killed`, async () => {
   const { hub, workers, ledger } = await setScene(['ailing', 'treated', 'sweep']);
-  // Here no handler is to blame for what happens to its process.
+  // Kills are not the fault of a handler: they must not count as a crash loop.
   const options = { ...workers('replay'), maxCrashes: 1_000 };
   const fleet = await startFleet(3, options);
   onTestFinished(() => fleet.stop());
@@ -16,7 +16,7 @@ it(`${events} dead letters are replayed once each while those who replay and tho
 
   const done = new AbortController();
   const killing = fleet.killEvery(300, done.signal);
-  // Several at once, so that they meet at the same letters.
+  // Concurrent sweeps compete for the same dead letters.
   const sweep = () => Promise.all([1, 2, 3].map(() => hub.emit('sweep', null)));
   for (let round = 0; round < 4; round += 1) {
     const { kills } = fleet;
@@ -25,14 +25,14 @@ it(`${events} dead letters are replayed once each while those who replay and tho
   }
   heal(options.ledger);
   await until(
-    'all are well',
+    'all have completed',
     async () => {
       await sweep();
       return (await hub.metrics('ailing')).completed === events;
     },
     240_000,
   );
-  await until('all sweeps and what follows have ended', async () => {
+  await until('all sweeps and follow-up events have ended', async () => {
     const pending = await Promise.all(['sweep', 'treated'].map(async (type) => (await hub.metrics(type)).pending));
     return pending.every((count) => count === 0);
   });

@@ -1,18 +1,18 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createWorkflow, FatalError, type Hub, UnknownDeadLetterError } from 'hubline';
+import { createWorkflow, FatalError, type Hub, type StepCtx, UnknownDeadLetterError } from 'hubline';
 import { writeLedger } from './ledger.js';
 
-/** Registers what a worker handles. */
+/** Registers the events of a scenario on a worker's hub. */
 type Scenario = (hub: Hub, ledger: string, variant: string) => void;
 
-/** Payload of the `work` scenario; what becomes of it follows from its number. */
+/** Payload of the `work` scenario; the number determines the outcome. */
 export interface Work {
   readonly n: number;
 }
 
-/** What `onComplete` tells. */
+/** Payload of `onComplete`. */
 interface Ending {
   readonly status: string;
   readonly error?: { readonly code?: string };
@@ -24,7 +24,7 @@ const failsAtFirst = (n: number): boolean => n % 20 === 1;
 
 export const workflowSteps = ['reserve', 'pay', 'pack', 'ship', 'thank'];
 
-/** What worker processes run. */
+/** Scenarios of the worker processes, by name. */
 export const scenarios: ReadonlyMap<string, Scenario> = new Map<string, Scenario>([
   ['work', work],
   ['flow', flow],
@@ -32,9 +32,10 @@ export const scenarios: ReadonlyMap<string, Scenario> = new Map<string, Scenario
   ['long', long],
   ['poison', poison],
   ['replay', replay],
+  ['deploy', deploy],
 ]);
 
-/** Short handlers, some of which fail; `settled` follows each outcome. */
+/** Registers short handlers, some of which fail; `settled` follows each outcome. */
 function work(hub: Hub, ledger: string): void {
   hub.event<Work>({
     type: 'work',
@@ -55,7 +56,7 @@ function work(hub: Hub, ledger: string): void {
   });
 }
 
-/** Five steps, one of which fails at first. The variant `changed` has one more. */
+/** Registers five steps, one of which fails at first. The variant `changed` has one more step. */
 function flow(hub: Hub, ledger: string, variant: string): void {
   const names = variant === 'changed' ? [...workflowSteps, 'audit'] : workflowSteps;
   hub.workflow(
@@ -66,8 +67,8 @@ function flow(hub: Hub, ledger: string, variant: string): void {
       steps: names.map((name) => ({
         name,
         retry: { maxAttempts: 3, initialDelayMs: 20 },
-        async handler({ attempt, workflow }) {
-          // The payload of the trigger.
+        async handler({ attempt, workflow }: StepCtx) {
+          // The trigger emits `Work`.
           const { n } = workflow.input as Work;
           writeLedger(ledger, `start ${name}`, String(n), attempt);
           await delay(variant === 'slow' && name === 'pack' ? 60_000 : Math.random() * 200);
@@ -86,7 +87,7 @@ function flow(hub: Hub, ledger: string, variant: string): void {
   });
 }
 
-/** The variant `blocking` blocks its event loop for three times as long as its lock lasts. */
+/** Registers a handler that, in the variant `blocking`, blocks the event loop for three leases. */
 function stuck(hub: Hub, ledger: string, variant: string): void {
   hub.event({
     type: 'stuck',
@@ -101,7 +102,7 @@ function stuck(hub: Hub, ledger: string, variant: string): void {
   hub.event<string>({ type: 'won', handler: ({ payload, eventId }) => writeLedger(ledger, `won ${payload}`, eventId) });
 }
 
-/** A handler of a minute. */
+/** Registers a handler that takes one minute. */
 function long(hub: Hub, ledger: string): void {
   hub.event({
     type: 'long',
@@ -112,28 +113,60 @@ function long(hub: Hub, ledger: string): void {
   });
 }
 
-/** A handler that kills its process where it is told to, and takes its time where it is not. */
+/** Registers a handler that kills its process if the payload is `deadly`, and else waits. */
 function poison(hub: Hub, ledger: string): void {
   hub.event<{ deadly: boolean }>({
     type: 'poison',
-    onFailure: 'buried',
+    onFailure: 'escalated',
     async handler({ eventId, attempt, payload }) {
       writeLedger(ledger, payload.deadly ? 'start deadly' : 'start', eventId, attempt);
       if (payload.deadly) process.kill(process.pid, 'SIGKILL');
       await delay(500);
     },
   });
-  hub.event({ type: 'buried', handler: ({ eventId }) => writeLedger(ledger, 'buried', eventId) });
+  hub.event({ type: 'escalated', handler: ({ eventId }) => writeLedger(ledger, 'escalated', eventId) });
+}
+
+/** Number of events that run at once, per type, in the variant `limited` of the `deploy` scenario. */
+export const deployedConcurrency = 3;
+
+/**
+ * Versions of one service: `stable`; `limited`, which adds limits and another trigger; `wider`, which handles one more
+ * type and not the type `b`.
+ */
+function deploy(hub: Hub, ledger: string, variant: string): void {
+  const isLimited = variant === 'limited';
+  const types = variant === 'wider' ? ['a', 'c'] : ['a', 'b'];
+  for (const type of types) {
+    hub.event<Work>({
+      type,
+      retry: { maxAttempts: 2, initialDelayMs: 30 },
+      ...(isLimited && (type === 'a' ? { concurrency: deployedConcurrency } : { rate: { max: 20, perMs: 1_000 } })),
+      async handler({ payload: { n }, attempt }) {
+        writeLedger(ledger, `start ${type}`, String(n), attempt);
+        await delay(Math.random() * 30);
+        if (failsAtFirst(n) && attempt === 1) throw new Error('flaky');
+        writeLedger(ledger, `end ${type}`, String(n), attempt);
+      },
+    });
+  }
+  hub.workflow(
+    createWorkflow({
+      name: 'deployed',
+      trigger: isLimited ? 'b' : 'a',
+      steps: [{ name: 'only', handler: () => variant }],
+    }),
+  );
 }
 
 const healed = (ledger: string): string => join(ledger, 'healed');
 
-/** From now on the handler of the `replay` scenario succeeds. */
+/** Makes the handler of the `replay` scenario succeed from now on. */
 export function heal(ledger: string): void {
   writeFileSync(healed(ledger), '');
 }
 
-/** A handler that fails until it is healed; each `sweep` replays all that failed. */
+/** Registers a handler that fails until `heal`; each `sweep` replays the dead letters. */
 function replay(hub: Hub, ledger: string): void {
   hub.event<Work>({
     type: 'ailing',

@@ -10,19 +10,23 @@ import { type RedisServer, startRedisServer } from '../scripts/redis-server.js';
 import { type LedgerEntry, readLedger } from './ledger.js';
 import type { startWorker } from './start-worker.js';
 
-/** A test's Redis, its hub, which handles nothing, and what workers are told. */
+/** Redis, hub and worker options of one test. The hub handles nothing. */
 export interface Scene {
   readonly server: RedisServer;
   readonly hub: Hub;
-  /** What every worker of the test gets. */
+  /** Returns the options of the test's workers. */
   workers(scenario: string): Parameters<typeof startWorker>[0];
   ledger(): LedgerEntry[];
 }
 
-/** How much of a test to run: `npm run test:faults` runs all of it. */
+/** `true` for the long form of the tests: `npm run test:faults`. */
 export const isLong: boolean = process.env['HUBLINE_FAULTS'] === 'long';
 
-/** @param url where the hub and the workers find Redis, where that is not the server's own address */
+/**
+ * Starts a Redis server and a hub that declares `types`.
+ *
+ * @param url returns the URL for the hub and the workers. @default the URL of the server
+ */
 export async function setScene(
   types: readonly string[],
   { settings = [], url }: { settings?: readonly string[]; url?: (server: RedisServer) => Promise<string> } = {},
@@ -47,7 +51,7 @@ export async function setScene(
   };
 }
 
-/** Waits until a condition holds. @throws after `timeoutMs` */
+/** Waits until a condition holds. @throws {Error} after `timeoutMs` */
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,

@@ -4,7 +4,7 @@ import type { WorkerOptions } from './worker-options.js';
 
 const script = new URL('worker.ts', import.meta.url);
 
-/** A worker that runs. */
+/** Running worker process. */
 export interface WorkerProcess {
   readonly pid: number;
   /** Resolves when it has ended. */

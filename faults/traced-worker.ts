@@ -1,4 +1,4 @@
-/** A process with an OpenTelemetry SDK of its own, which sends the spans that end to whoever started it. */
+/** Worker process with its own OpenTelemetry SDK, which sends its ended spans to the parent process. */
 import { context, propagation, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
@@ -6,7 +6,7 @@ import { BasicTracerProvider, type ReadableSpan, SimpleSpanProcessor } from '@op
 import { createHub, createWorkflow } from 'hubline';
 import { redisTransport } from 'hubline/redis';
 
-/** A span as a worker tells of it. */
+/** Span that a worker sends. */
 export interface TracedSpan {
   readonly name: string;
   readonly pid: number;
@@ -34,7 +34,7 @@ async function work(service: 'shop' | 'mail'): Promise<void> {
   trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }));
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
   propagation.setGlobalPropagator(new W3CTraceContextPropagator());
-  // Whoever started this process is gone: nobody would end it.
+  // The parent process is gone, so nothing else would end this one.
   process.on('disconnect', () => process.exit(1));
 
   const hub = createHub({ service, transport: redisTransport({ url, prefix }) });

@@ -4,21 +4,21 @@ import { recordTelemetry } from '../server/telemetry/record-telemetry.fixture.js
 import { setScene, until } from './scene.js';
 import { type TracedSpan, toTracedSpan } from './traced-worker.js';
 
-it('one trace goes through three processes: retries, follow-ups and workflows included', async () => {
+it('one trace covers three processes, with retries, follow-up events and workflows', async () => {
   const telemetry = recordTelemetry();
   const { hub, workers } = await setScene(['ordered']);
   const { url, prefix } = workers('');
-  const told: TracedSpan[] = [];
+  const received: TracedSpan[] = [];
   const pids = await Promise.all(
-    ['mail', 'shop'].map((role) => startTracedWorker([role, url, prefix], (span) => told.push(span))),
+    ['mail', 'shop'].map((role) => startTracedWorker([role, url, prefix], (span) => received.push(span))),
   );
   const [mail, shop] = pids;
   await hub.emit('ordered', null, { delayMs: 10 });
-  await until('the run has ended', () => told.some(({ name }) => name === 'process thank'));
-  await until('both attempts have ended', () => told.filter(({ name }) => name === 'process ordered').length === 2);
-  await until('the send has ended', () => told.some(({ name }) => name === 'send billed'));
+  await until('the run has ended', () => received.some(({ name }) => name === 'process thank'));
+  await until('both attempts have ended', () => received.filter(({ name }) => name === 'process ordered').length === 2);
+  await until('the send has ended', () => received.some(({ name }) => name === 'send billed'));
 
-  const spans = [...telemetry.spans.map(toTracedSpan), ...told];
+  const spans = [...telemetry.spans.map(toTracedSpan), ...received];
   const parentOf = ({ parentId }: TracedSpan) => spans.find(({ spanId }) => spanId === parentId)?.name;
   expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
   expect(spans.map((span) => [span.name, span.pid, parentOf(span)]).sort()).toEqual(
@@ -38,7 +38,7 @@ async function startTracedWorker(args: readonly string[], onSpan: (span: TracedS
   onTestFinished(() => void child.kill('SIGKILL'));
   return new Promise((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`a worker ended with ${code}`)));
-    // It sends nothing else.
+    // A traced worker sends only these two kinds of message.
     child.on('message', (message: 'ready' | TracedSpan) => {
       if (message !== 'ready') onSpan(message);
       else if (child.pid !== undefined) resolve(child.pid);

@@ -1,11 +1,11 @@
-/** What a worker process is told. */
+/** Options of a worker process. */
 export interface WorkerOptions {
   readonly scenario: string;
   readonly url: string;
   readonly prefix: string;
   /** Folder of the ledger. */
   readonly ledger: string;
-  /** Which of a scenario's versions to run. */
+  /** Version of the scenario. */
   readonly variant: string;
   readonly clockSkewMs: number;
   readonly maxCrashes: number;

@@ -1,4 +1,4 @@
-/** A process that handles events, to be killed: started by `startWorker`. */
+/** Worker process of the fault tests, started by `startWorker`. */
 import { createHub } from 'hubline';
 import { redisTransport } from 'hubline/redis';
 import { scenarios } from './scenarios.js';
@@ -18,7 +18,7 @@ register(hub, ledger, variant);
 process.on('SIGTERM', () => {
   void hub.stop({ drainMs: 1_000 }).then(() => process.exit(0));
 });
-// Whoever started this process is gone: nobody would end it.
+// The parent process is gone, so nothing else would end this one.
 process.on('disconnect', () => process.exit(1));
 await hub.start();
 process.send?.('ready');

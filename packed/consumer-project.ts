@@ -9,18 +9,18 @@ import { promisify } from 'node:util';
 const execute = promisify(execFile);
 const root = fileURLToPath(new URL('../', import.meta.url));
 
-/** A project of a user of the package, in a folder of its own. */
+/** A user's project in a temporary folder. */
 export interface ConsumerProject {
   readonly folder: string;
-  /** Runs a command in the folder. @throws with all that it printed where it fails */
+  /** Runs a command in the folder. @throws {Error} with its output if it fails */
   run(command: string, ...args: readonly string[]): Promise<{ readonly stdout: string; readonly stderr: string }>;
-  /** Installs the library as it would be published, and packages beside it. */
+  /** Installs the packed library and other packages. */
   install(...packages: readonly string[]): Promise<void>;
   /** Removes the folder. */
   remove(): Promise<void>;
 }
 
-/** Begins a project with a `package.json` of its own and nothing else. */
+/** Creates a project that contains only a `package.json`. */
 export async function createConsumerProject(): Promise<ConsumerProject> {
   const folder = await mkdtemp(join(isolatedFolder(), 'hubline-consumer-'));
   await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
@@ -36,11 +36,11 @@ export async function createConsumerProject(): Promise<ConsumerProject> {
   };
 }
 
-/** A folder for temporary files from which Node finds no package that the project did not install. */
+/** Returns a folder for temporary files that has no `node_modules` in it or above it. */
 function isolatedFolder(): string {
   const candidates = [tmpdir(), '/var/tmp', homedir()];
   const isolated = candidates.find((folder) => !findsPackages(folder));
-  if (isolated === undefined) throw new Error(`a node_modules stands in or above each of ${candidates.join(', ')}`);
+  if (isolated === undefined) throw new Error(`${candidates.join(', ')}: each has a node_modules in it or above it`);
   return isolated;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What a user's program takes from each entry point of the package. The argument is the URL of a Redis.
+ * A user's program that imports every entry point of the package. Its argument is the URL of a Redis server.
  *
  * @module
  */

@@ -2,6 +2,7 @@ import { cp, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { brokenLinks, readDocuments } from '../examples/testing/documents.js';
 import packageJson from '../package.json' with { type: 'json' };
 import { startRedisServer } from '../scripts/redis-server.js';
 import { type ConsumerProject, createConsumerProject } from './consumer-project.js';
@@ -10,9 +11,9 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 const tsc = here('../node_modules/.bin/tsc');
 
 interface EntryPoint {
-  /** What users import. */
+  /** Specifier in users' imports. */
   readonly specifier: string;
-  /** The names that it exports, in the sources. */
+  /** Names that its source exports. */
   readonly names: readonly string[];
 }
 
@@ -38,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => project.remove());
 
-/** Checks a file against the types in the package, its declarations included, and writes it as JavaScript. */
+/** Type-checks a file against the package, its declarations included, and emits JavaScript. */
 async function compile(file: string, moduleResolution: 'nodenext' | 'bundler'): Promise<void> {
   const module = moduleResolution === 'bundler' ? 'esnext' : moduleResolution;
   const options = { module, moduleResolution, target: 'es2022', types: ['node'], strict: true, skipLibCheck: false };
@@ -47,7 +48,7 @@ async function compile(file: string, moduleResolution: 'nodenext' | 'bundler'): 
   await project.run(tsc, '--project', config);
 }
 
-/** Runs a script that prints JSON. */
+/** Runs a script and parses the JSON that it prints. */
 async function runScript(file: string, source: string): Promise<unknown> {
   await writeFile(join(project.folder, file), source);
   const { stdout, stderr } = await project.run(process.execPath, file);
@@ -60,44 +61,54 @@ const printNames = (load: 'await import' | 'require'): string => {
   return `console.log(JSON.stringify({ ${entries} }))`;
 };
 
-describe('with its dependencies alone', () => {
-  // Linked: each package finds what it depends on and nothing else, as under pnpm.
+describe('with its dependencies only', () => {
+  // Linked, as under pnpm: each package resolves only its own dependencies.
   beforeAll(() => project.install('--install-strategy=linked', '@types/node@20'));
 
-  test('import gives every name of every entry point', async () => {
+  test('import returns every name of every entry point', async () => {
     expect(await runScript('names.js', printNames('await import'))).toEqual(names);
   });
 
-  test('so does require', async () => {
+  test('require returns every name of every entry point', async () => {
     expect(await runScript('names.cjs', printNames('require'))).toEqual(names);
   });
 
-  test('no entry point loads another package before it is used', async () => {
+  test('no entry point loads another package before its first use', async () => {
     const alone = join(project.folder, 'alone/node_modules/hubline');
     await cp(await realpath(join(project.folder, 'node_modules/hubline')), alone, { recursive: true });
     expect(await runScript('alone/names.js', printNames('await import'))).toEqual(names);
   });
 
-  test.each(['nodenext', 'bundler'] as const)('its types stand alone, under %s', async (moduleResolution) => {
-    // Those of hubline/redis name options of ioredis.
+  test.each(['nodenext', 'bundler'] as const)('its types resolve without peers, under %s', async (moduleResolution) => {
+    // The types of hubline/redis refer to ioredis.
     const withoutPeers = entryPoints.filter(({ specifier }) => specifier !== 'hubline/redis');
     const source = withoutPeers.map(({ specifier }, index) => `export * as entry${index} from '${specifier}';`);
     await writeFile(join(project.folder, 'entries.ts'), source.join('\n'));
     await compile('entries.ts', moduleResolution);
   });
 
-  test('its types may be imported into CommonJS', async () => {
+  test('CommonJS can import its types', async () => {
     await writeFile(join(project.folder, 'common.cts'), `import { createHub } from 'hubline';\nvoid createHub;`);
     await compile('common.cts', 'nodenext');
   });
 
-  test('carries no tests', async () => {
+  test('every relative link of its documents resolves inside the package', async () => {
+    const folder = join(project.folder, 'node_modules/hubline');
+    const documents = readDocuments(folder);
+    const paths = documents.map(({ path }) => path);
+    expect(paths).toEqual(
+      expect.arrayContaining(['README.md', 'SECURITY.md', 'CHANGELOG.md', 'docs/events.md', 'examples/next/README.md']),
+    );
+    expect(brokenLinks(folder, documents)).toEqual([]);
+  });
+
+  test('contains no tests', async () => {
     const files = await readdir(join(project.folder, 'node_modules/hubline'), { recursive: true });
     expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'dist/index.js', 'dist/index.d.ts']));
     expect(files.filter((file) => /\.test\.|\.fixture\.|contract/.test(file))).toEqual([]);
   });
 
-  test('says what to install for Redis, when it is used', async () => {
+  test('the Redis transport names its missing packages at the start', async () => {
     const script = `
       import { createHub } from 'hubline';
       import { redisTransport } from 'hubline/redis';
@@ -111,10 +122,10 @@ describe('with its dependencies alone', () => {
   });
 });
 
-describe('with what it says to install for Redis', () => {
+describe('with the peers of the Redis transport', () => {
   beforeAll(() => project.install('--install-strategy=linked', '@types/node@20', ...forRedis));
 
-  test('imports all entry points into a program that works, its types checked', async () => {
+  test('a type-checked program that imports all entry points works', async () => {
     const program = await readFile(here('consumer.ts'), 'utf8');
     const imported = [...program.matchAll(/from '(hubline.*)'/g)].map(([, specifier]) => specifier);
     expect(imported.sort()).toEqual(entryPoints.map(({ specifier }) => specifier).sort());

@@ -1,5 +1,5 @@
 /**
- * For work on the page: the demo shop behind Vite, which reloads what changes in `ui/`.
+ * Development server of the page: Vite with hot reload of `ui/`, in front of a demo shop.
  *
  * @module
  */

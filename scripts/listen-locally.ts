@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 
-/** Lets a server listen on a free port that this machine alone can reach. Resolves with the port. */
+/** Starts a server on a free port of the loopback interface and resolves with the port. */
 export async function listenLocally(server: Server): Promise<number> {
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const address = server.address();
@@ -9,7 +9,7 @@ export async function listenLocally(server: Server): Promise<number> {
   return address.port;
 }
 
-/** A port that nothing listens on. */
+/** Resolves with a port that no server listens on. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   const port = await listenLocally(server);

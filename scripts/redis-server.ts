@@ -6,45 +6,46 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from './listen-locally.js';
+import { mayInstall, optOutHint } from './may-install.js';
 
-/** A Redis of one's own. */
+/** Redis server for tests, in its own process. */
 export interface RedisServer {
   readonly url: string;
   readonly port: number;
-  /** Ends the server; what it has on disk is kept for `start`. */
+  /** Ends the server; its files stay for `start`. */
   stop(signal?: NodeJS.Signals): Promise<void>;
-  /** Starts it again, on the same port and with what it has on disk. */
+  /** Starts the server again, on the same port and with the same files. */
   start(): Promise<void>;
-  /** Ends the server and removes what it has on disk. */
+  /** Ends the server and removes its files. */
   release(): Promise<void>;
 }
 
 const names = ['redis-server', 'valkey-server'];
 
 /**
- * Finds a Redis server (`$REDIS_SERVER_PATH`, then the PATH), or installs one through the system's package manager.
+ * Finds a Redis server (`$REDIS_SERVER_PATH`, then the PATH), or installs one with the system's package manager.
  *
- * @throws where neither can be done
+ * @param env environment variables; `HUBLINE_NO_INSTALL=1` forbids the installation
+ * @throws {Error} if there is no server and none can or may be installed
  */
-export function ensureRedisServer(): string {
-  const found = findRedisServer();
+export function ensureRedisServer(env: NodeJS.ProcessEnv = process.env): string {
+  const found = findRedisServer(env);
   if (found !== undefined) return found;
-  for (const [command, ...args] of installers()) {
-    console.log(`no redis-server found: ${[command, ...args].join(' ')}`);
+  for (const [command, ...args] of mayInstall(env) ? installers() : []) {
+    console.log(`No redis-server found. Installing one with ${[command, ...args].join(' ')}. ${optOutHint}`);
     if (command === undefined || spawnSync(command, args, { stdio: 'inherit' }).status !== 0) continue;
-    const installed = findRedisServer();
+    const installed = findRedisServer(env);
     if (installed !== undefined) return installed;
   }
   throw new Error(
-    'no redis-server: install Redis 7 or Valkey (apt-get install redis-server, brew install redis), or set REDIS_SERVER_PATH',
+    'no redis-server found: install Redis 7 or Valkey (Debian: apt-get install redis-server; macOS: brew install redis), or set REDIS_SERVER_PATH',
   );
 }
 
-function findRedisServer(): string | undefined {
-  const candidates = [process.env['REDIS_SERVER_PATH'], ...names];
-  return candidates.find(
-    (command) => command !== undefined && spawnSync(command, ['--version'], { stdio: 'ignore' }).status === 0,
-  );
+function findRedisServer(env: NodeJS.ProcessEnv): string | undefined {
+  const { REDIS_SERVER_PATH: wanted } = env;
+  const candidates = wanted ? [wanted, ...names] : names;
+  return candidates.find((command) => spawnSync(command, ['--version'], { stdio: 'ignore', env }).status === 0);
 }
 
 function installers(): string[][] {
@@ -52,16 +53,16 @@ function installers(): string[][] {
   if (process.platform !== 'linux') return [];
   const root = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
   const apt = [...root, 'apt-get'];
-  // A package list may be missing or old: the second try is after an update.
+  // The package list may be missing or old: update it and retry.
   const install = [...apt, 'install', '-y', '--no-install-recommends', 'redis-server'];
   return [install, [...apt, 'update'], install];
 }
 
 /**
- * Starts a Redis on a free port, with its files in a temporary folder. It ends with this process, also
- * where that crashes.
+ * Starts a Redis server on a free port, with its files in a temporary folder. The server ends with this process,
+ * even if this process crashes.
  *
- * @param settings such as `['--appendonly', 'yes']`; nothing is persisted unless they say so
+ * @param settings command-line settings such as `['--appendonly', 'yes']`; persistence is off by default
  */
 export async function startRedisServer(settings: readonly string[] = []): Promise<RedisServer> {
   const command = ensureRedisServer();
@@ -71,7 +72,7 @@ export async function startRedisServer(settings: readonly string[] = []): Promis
 
   const start = async (): Promise<void> => {
     const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '', ...settings];
-    // The shell waits for its input to end, which it does with this process however that ends.
+    // The pipe on descriptor 3 closes when this process ends for any reason, kill -9 included; `cat` then returns.
     const script = '"$@" & server=$!; (cat >/dev/null; kill -9 $server 2>/dev/null) <&3 & wait $server';
     const stdio = ['ignore', 'ignore', 'inherit', 'pipe'] as const;
     child = spawn('sh', ['-c', script, 'sh', command, ...args], { stdio: [...stdio], detached: true });
@@ -83,7 +84,7 @@ export async function startRedisServer(settings: readonly string[] = []): Promis
     child = undefined;
     if (running?.pid === undefined || running.exitCode !== null) return;
     const ended = once(running, 'exit');
-    // The group is the shell, the server and what watches them.
+    // The process group holds the shell, the server and the watcher.
     process.kill(-running.pid, signal);
     await ended;
     await untilClosed(port);
@@ -118,7 +119,7 @@ async function untilClosed(port: number): Promise<void> {
 async function answers(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
   return new Promise((resolve) => {
-    // A server that ends just after it has accepted closes without an error; every error closes as well.
+    // A server that ends right after it accepted closes without an error; an error also emits `close`.
     socket.on('error', () => {});
     socket.once('close', () => resolve(false));
     socket.once('connect', () => socket.write('PING\r\n'));

@@ -4,7 +4,7 @@ import { runCommand } from './run-command.js';
 const node = (script: string, timeoutMs = 30_000): ReturnType<typeof runCommand> =>
   runCommand(process.execPath, ['-e', script], timeoutMs);
 
-test('tells success and the last lines of both streams', async () => {
+test('returns success and the last lines of both streams', async () => {
   const { ok, lastLines } = await node('for (let i = 1; i <= 20; i += 1) console.log(i); console.error("warned")');
   expect(ok).toBe(true);
   expect(lastLines).toContain('20');
@@ -12,20 +12,20 @@ test('tells success and the last lines of both streams', async () => {
   expect(lastLines).not.toContain('12\n');
 });
 
-test('tells failure', async () => {
+test('returns failure', async () => {
   expect(await node('console.error("no such package"); process.exit(100)')).toEqual({
     ok: false,
     lastLines: 'no such package',
   });
 });
 
-test('ends what takes too long', async () => {
+test('kills a command that takes too long', async () => {
   const { ok, lastLines } = await node('setInterval(() => {}, 1_000)', 100);
   expect(ok).toBe(false);
-  expect(lastLines).toContain('ended by SIGTERM, after 100 ms at the latest');
+  expect(lastLines).toContain('killed by SIGTERM: time limit 100 ms');
 });
 
-test('tells that there is no such command', async () => {
+test('returns failure for an unknown command', async () => {
   const { ok, lastLines } = await runCommand('no-such-command-here', [], 1_000);
   expect(ok).toBe(false);
   expect(lastLines).toContain('ENOENT');

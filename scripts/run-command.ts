@@ -1,15 +1,15 @@
 import { spawn } from 'node:child_process';
 
-/** How a command ended. */
+/** Result of a command. */
 export interface CommandEnd {
   readonly ok: boolean;
-  /** The last lines that it printed, on either stream. */
+  /** Last lines of both output streams. */
   readonly lastLines: string;
 }
 
 const linesKept = 5;
 
-/** Runs a command without input, quietly. Never rejects: a command that cannot be started has failed. */
+/** Runs a command without input and collects its output. Never rejects: a command that cannot start has failed. */
 export function runCommand(command: string, args: readonly string[], timeoutMs: number): Promise<CommandEnd> {
   return new Promise((resolve) => {
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: timeoutMs });
@@ -24,7 +24,7 @@ export function runCommand(command: string, args: readonly string[], timeoutMs: 
     child.stderr.on('data', collect);
     child.once('error', (error) => resolve({ ok: false, lastLines: error.message }));
     child.once('close', (code, signal) => {
-      const end = signal === null ? '' : `\nended by ${signal}, after ${timeoutMs} ms at the latest`;
+      const end = signal === null ? '' : `\nkilled by ${signal}: time limit ${timeoutMs} ms`;
       resolve({ ok: code === 0, lastLines: output.trim() + end });
     });
   });

@@ -1,5 +1,6 @@
 /**
- * Makes sure of what the tests need and `npm install` does not bring: a browser and a Redis server.
+ * Provides what the tests need and `npm install` does not: a browser and a Redis server. Installs a missing one,
+ * unless `HUBLINE_NO_INSTALL=1` is set: then it prints instructions and exits with 1.
  *
  * @module
  */
@@ -7,6 +8,7 @@ import { chromium } from 'playwright';
 import { launchOptions, recallBrowser, rememberBrowser } from './browser.js';
 import { browserSources } from './browser-sources.js';
 import { ensureBrowser } from './ensure-browser.js';
+import { mayInstall } from './may-install.js';
 import { ensureRedisServer } from './redis-server.js';
 
 const launchTimeoutMs = 30_000;
@@ -14,24 +16,33 @@ const launchTimeoutMs = 30_000;
 async function launch(executablePath: string): Promise<void> {
   const browser = await chromium.launch({ ...launchOptions(executablePath), timeout: launchTimeoutMs });
   try {
-    // Some start and cannot show a page: one without its shared memory, say.
+    // Some browsers start but cannot show a page, for example without shared memory.
     await (await browser.newPage()).setContent('<p>ready</p>');
   } finally {
     await browser.close();
   }
 }
 
-async function main(env: NodeJS.ProcessEnv): Promise<void> {
-  ensureRedisServer();
+async function provideBrowser(env: NodeJS.ProcessEnv): Promise<void> {
   const { CHROME_PATH: wanted } = env;
   const known = recallBrowser();
   if (known !== undefined && (!wanted || wanted === known)) return;
-  const executablePath = await ensureBrowser({ sources: browserSources(env), launch, log: console.log });
+  const executablePath = await ensureBrowser({
+    sources: browserSources(env),
+    launch,
+    log: console.log,
+    mayInstall: mayInstall(env),
+  });
   rememberBrowser(executablePath);
-  console.log(`browser for the tests: ${executablePath}`);
+  console.log(`Browser for the tests: ${executablePath}`);
 }
 
-main(process.env).catch((error: unknown) => {
-  console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
-});
+// Both are attempted, so that one run reports everything that is missing.
+for (const provide of [ensureRedisServer, provideBrowser]) {
+  try {
+    await provide(process.env);
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  }
+}

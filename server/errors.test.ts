@@ -3,14 +3,14 @@ import { errorInfo, FatalError, HubError, quote } from './errors.js';
 import { SchemaValidationError } from './hub/errors.js';
 
 describe('HubError', () => {
-  it('carries its class as name, a code, and its cause', () => {
+  it('has the class name, a code and the cause', () => {
     const cause = new Error('below');
     const error = new FatalError('declined', { cause });
     expect(error).toBeInstanceOf(HubError);
     expect(error).toMatchObject({ name: 'FatalError', code: 'ERR_FATAL', message: 'declined', cause });
   });
 
-  it('shows at most five of many schema issues', () => {
+  it('lists at most five schema issues in its message', () => {
     const issues = Array.from({ length: 8 }, (_, i) => ({ path: `payload[${i}]`, message: 'is wrong' }));
     expect(new SchemaValidationError('a', issues).message).toMatch(/payload\[4\] is wrong and more$/);
   });
@@ -28,7 +28,7 @@ describe('errorInfo', () => {
     expect(errorInfo(thrown)).toEqual(info);
   });
 
-  it('copes with an error whose own getters throw', () => {
+  it('accepts an error whose getters throw', () => {
     const hostile = new Error('x');
     Object.defineProperty(hostile, 'message', {
       get() {
@@ -38,7 +38,7 @@ describe('errorInfo', () => {
     expect(errorInfo(hostile)).toEqual({ name: 'UnreadableError', message: 'the thrown value could not be read' });
   });
 
-  it('cuts a message at 1,024 characters', () => {
+  it('cuts messages to 1,024 characters', () => {
     expect(errorInfo(new Error('x'.repeat(5_000))).message).toHaveLength(1024);
   });
 });

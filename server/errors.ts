@@ -1,12 +1,47 @@
 /**
- * Every failure has its class. `code` is stable and meant for programs; `message` names the value
- * that was wrong and the way out, and is meant for people.
+ * Base errors and the functions that write values into messages. `code` is stable and meant for programs.
+ * `message` is meant for people: it names the wrong value and the way out.
  *
  * @module
  */
+import { maxDurationMs } from './max-duration.js';
+
+// Two copies of the package in one process have different classes but share these symbols.
+const brands = new Map<unknown, symbol>();
+
+function brand(errorClass: { readonly prototype: object }, key: string): void {
+  const symbol = Symbol.for(key);
+  brands.set(errorClass, symbol);
+  Object.defineProperty(errorClass.prototype, symbol, { value: true });
+}
+
+function isInstance<T>(value: unknown, errorClass: abstract new (...args: never) => T): value is T {
+  const symbol = brands.get(errorClass);
+  if (symbol === undefined) return value instanceof errorClass;
+  return typeof value === 'object' && value !== null && symbol in value;
+}
 
 /** Base of every error that Hubline throws or records. */
 export class HubError extends Error {
+  static {
+    brand(HubError, 'hubline.error');
+  }
+
+  /**
+   * Returns `true` for an error of this class. `HubError`, `FatalError` and `RetryAfterError` also recognise the
+   * errors of another copy of the package in the process, for which `instanceof` fails. For other classes
+   * compare `code`.
+   *
+   * @example
+   * ```ts
+   * if (HubError.is(error) && error.code === 'ERR_BACKPRESSURE') await pause();
+   * ```
+   */
+  static is<TError extends HubError>(this: abstract new (...args: never) => TError, value: unknown): value is TError {
+    // biome-ignore lint/complexity/noThisInStatic: subclasses inherit the method and must not recognise their siblings
+    return isInstance(value, this);
+  }
+
   readonly code: string;
 
   constructor(code: string, message: string, options?: ErrorOptions) {
@@ -16,81 +51,90 @@ export class HubError extends Error {
   }
 }
 
-/** An option has the wrong type or range. Thrown where the option is given, never later. */
+/** An option has the wrong type or range. Thrown by the call that receives the option. */
 export class InvalidOptionError extends HubError {
   constructor(option: string, expected: string, got: unknown) {
     super('ERR_INVALID_OPTION', `${option} must be ${expected}, got ${describe(got)}`);
   }
 }
 
-/** Something of this name is registered already. */
+/** An event, workflow or step of this name is already registered. */
 export class DuplicateNameError extends HubError {
   constructor(kind: string, name: string) {
-    super('ERR_DUPLICATE_NAME', `${kind} ${quote(name)} is registered already; names are unique in a hub`);
+    super('ERR_DUPLICATE_NAME', `${kind} ${quote(name)} is already registered; names are unique per hub`);
   }
 }
 
-/** One thing that a schema found wrong. */
+/** One violation of a schema. */
 export interface SchemaIssue {
-  /** Such as `payload.items[2].price`. */
+  /** Path of the value, such as `payload.items[2].price`. */
   readonly path: string;
   readonly message: string;
 }
 
-/** A schema is itself wrong. Thrown where it is given. */
+/** A schema is itself invalid. Thrown by the call that receives the schema. */
 export class InvalidSchemaError extends HubError {
   constructor(subject: string, cause: unknown) {
     super('ERR_INVALID_SCHEMA', `schema of ${subject} is not valid: ${messageOf(cause)}`, { cause });
   }
 }
 
-/** Thrown by a handler: the event fails now, whatever its `retry` says. */
+/** Thrown by a handler to fail the event now, without the retries that its `retry` allows. */
 export class FatalError extends HubError {
+  static {
+    brand(FatalError, 'hubline.error.fatal');
+  }
+
   constructor(message: string, options?: ErrorOptions) {
     super('ERR_FATAL', message, options);
   }
 }
 
-/** Whether a failure is terminal whatever `retry` says: a {@link FatalError}, or an error whose `fatal` is true. */
+/** Returns `true` for an error that is never retried: a {@link FatalError}, or a `HubError` whose `fatal` is `true`. */
 export function isFatal(error: unknown): boolean {
-  return error instanceof FatalError || (error instanceof HubError && 'fatal' in error && error.fatal === true);
+  return FatalError.is(error) || (HubError.is(error) && 'fatal' in error && error.fatal === true);
 }
 
-/** Thrown by a handler: the next attempt starts after `retryAfterMs`, in place of the computed delay. */
+/** Thrown by a handler to set the delay before the next attempt, in place of the computed delay. */
 export class RetryAfterError extends HubError {
+  static {
+    brand(RetryAfterError, 'hubline.error.retry-after');
+  }
+
   readonly retryAfterMs: number;
 
-  /** @param retryAfterMs milliseconds, 0 or more */
+  /** @param retryAfterMs milliseconds, from 0 to 1_000_000_000_000 */
   constructor(retryAfterMs: number, message: string = `retry after ${retryAfterMs} ms`, options?: ErrorOptions) {
     super('ERR_RETRY_AFTER', message, options);
-    if (!(Number.isFinite(retryAfterMs) && retryAfterMs >= 0)) {
-      throw new InvalidOptionError('retryAfterMs', 'a finite number of milliseconds, 0 or more', retryAfterMs);
+    if (!(typeof retryAfterMs === 'number' && retryAfterMs >= 0 && retryAfterMs <= maxDurationMs)) {
+      throw new InvalidOptionError('retryAfterMs', `milliseconds, from 0 to ${maxDurationMs}`, retryAfterMs);
     }
     this.retryAfterMs = retryAfterMs;
   }
 }
 
-/** A value as an error message shows it: short, on one line, and never throwing. */
+/** Formats a value for an error message: short, on one line. Never throws. */
 export function describe(value: unknown): string {
   if (typeof value === 'string') return quote(value);
   if (typeof value === 'function') return 'a function';
   if (typeof value === 'bigint') return `${value}n`;
-  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object';
+  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array';
+  if (typeof value === 'object' && value !== null) return 'an object';
   return String(value);
 }
 
-/** A name as an error message shows it: quoted, escaped, cut to 80 characters. */
+/** Formats a name for an error message: quoted, escaped, cut to 80 characters. */
 export function quote(name: string): string {
   return JSON.stringify(name.length > 80 ? `${name.slice(0, 79)}…` : name);
 }
 
-/** The message of anything thrown, never empty: of an error without one its name. */
+/** Returns the message of a thrown value. Falls back to the error's name, so it is never empty. */
 export function messageOf(thrown: unknown): string {
   const { name, message } = errorInfo(thrown);
   return message || name || 'Error';
 }
 
-/** What is kept and sent of an error: no stack, no cause, no own fields. */
+/** The part of an error that is stored and sent: no stack, no cause, no custom fields. */
 export interface ErrorInfo {
   readonly name: string;
   readonly message: string;
@@ -99,7 +143,7 @@ export interface ErrorInfo {
 
 const maxMessageLength = 1024;
 
-/** Reads name, message and code of anything thrown, even where its own getters throw. */
+/** Reads name, message and code of a thrown value, even if its getters throw. */
 export function errorInfo(thrown: unknown): ErrorInfo {
   try {
     if (!(thrown instanceof Error)) return { name: 'NonError', message: cut(describe(thrown)) };

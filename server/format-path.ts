@@ -1,4 +1,4 @@
-/** Formats one segment of a path such as `payload.items[2]["a b"]`, with the separator before it. */
+/** Formats one segment of a path such as `payload.items[2]["a b"]`, including its separator. */
 export function formatPathSegment(key: PropertyKey): string {
   if (typeof key === 'symbol') return `[${String(key)}]`;
   const name = String(key);

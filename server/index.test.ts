@@ -4,14 +4,17 @@ import * as hubline from './index.js';
 import * as testing from './testing/index.js';
 import { version } from './version.js';
 
-it('exports these names and no others', () => {
+it('exports exactly these names', () => {
   expect(Object.keys(hubline).sort()).toMatchInlineSnapshot(`
     [
       "AgentRegistry",
       "AgentRunError",
       "AlphaProvider",
+      "AnthropicProvider",
+      "AttemptEndedError",
       "BackpressureError",
       "BetaProvider",
+      "CancelledError",
       "ContentFilterError",
       "ConversationMemory",
       "CrashLoopError",
@@ -23,11 +26,13 @@ it('exports these names and no others', () => {
       "DuplicateAgentError",
       "DuplicateNameError",
       "DuplicateToolError",
+      "EmitLimitError",
       "EmitOutsideHubError",
       "EmptyAnswerError",
       "EventCycleError",
       "FatalError",
       "GammaProvider",
+      "GeminiProvider",
       "HandlerTimeoutError",
       "HubError",
       "HubNotStartedError",
@@ -36,27 +41,34 @@ it('exports these names and no others', () => {
       "HubStoppedError",
       "InvalidAnswerError",
       "InvalidApiKeyError",
+      "InvalidKeyError",
       "InvalidOptionError",
       "InvalidSchemaError",
+      "InvalidToolCallError",
       "KeyTypeError",
       "LeaseLostError",
       "MemoryEntryError",
       "MissingPackageError",
       "NoRegistryError",
       "NotSubscribedError",
+      "OpenAIProvider",
       "OrphanToolMessageError",
+      "PartialEmitError",
       "PayloadNotJsonError",
       "PayloadTooLargeError",
       "PendingEventsError",
       "ProviderError",
       "RetiredError",
       "RetryAfterError",
+      "RunLimitError",
       "SchemaValidationError",
       "ServiceRunningError",
       "ShutdownError",
+      "StepFailedError",
       "StreamClosedError",
       "StuckLoopError",
       "TooFewSpeakersError",
+      "ToolResultNotJsonError",
       "ToolTimeoutError",
       "TransportUnavailableError",
       "UnknownAgentError",
@@ -71,6 +83,7 @@ it('exports these names and no others', () => {
       "createAgentRegistry",
       "createDashboardHandler",
       "createDebate",
+      "createEvent",
       "createHub",
       "createPipeline",
       "createTool",
@@ -91,7 +104,7 @@ it('exports these names and no others', () => {
   `);
 });
 
-it('knows its version', () => {
+it('has the version of package.json', () => {
   const file: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
   expect(file).toMatchObject({ version });
 });

@@ -16,6 +16,7 @@ export type {
   AgentStream,
   AgentStreamEvent,
   AlphaProviderOptions,
+  AnthropicProviderOptions,
   BetaProviderOptions,
   ConversationMemoryOptions,
   Debate,
@@ -25,6 +26,7 @@ export type {
   DebateRound,
   FinishReason,
   GammaProviderOptions,
+  GeminiProviderOptions,
   LanguageModel,
   Message,
   MessageRole,
@@ -32,6 +34,7 @@ export type {
   ModelProvider,
   ModelResponse,
   ModelStreamChunk,
+  OpenAIProviderOptions,
   PipelineConfig,
   ProviderErrorDetails,
   TokenUsage,
@@ -45,6 +48,7 @@ export {
   AgentRegistry,
   AgentRunError,
   AlphaProvider,
+  AnthropicProvider,
   BetaProvider,
   ContentFilterError,
   ConversationMemory,
@@ -63,15 +67,19 @@ export {
   EmptyAnswerError,
   fromLanguageModel,
   GammaProvider,
+  GeminiProvider,
   InvalidAnswerError,
   InvalidApiKeyError,
+  InvalidToolCallError,
   MemoryEntryError,
   NoRegistryError,
+  OpenAIProvider,
   OrphanToolMessageError,
   ProviderError,
   StreamClosedError,
   StuckLoopError,
   TooFewSpeakersError,
+  ToolResultNotJsonError,
   ToolTimeoutError,
   UnknownAgentError,
 } from './agents/index.js';
@@ -96,13 +104,18 @@ export {
 } from './errors.js';
 export { createHub } from './hub/create-hub.js';
 export {
+  AttemptEndedError,
+  CancelledError,
   DepthLimitError,
+  EmitLimitError,
   EventCycleError,
   HandlerTimeoutError,
   HubNotStartedError,
   HubObserverError,
   HubStartedError,
   HubStoppedError,
+  InvalidKeyError,
+  PartialEmitError,
   PayloadNotJsonError,
   PayloadTooLargeError,
   SchemaValidationError,
@@ -114,12 +127,14 @@ export {
   WorkflowFailedError,
   WorkflowVersionError,
 } from './hub/errors.js';
-export type { HandlerCtx, HandlerFunction, HubCtx } from './hub/events/context.js';
+export type { CtxStartWorkflow, HandlerCtx, HandlerFunction, HubCtx } from './hub/events/context.js';
+export type { EventDefinition, EventDefinitionConfig, EventSettings } from './hub/events/create-event.js';
+export { createEvent } from './hub/events/create-event.js';
 export type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './hub/events/dead-letters.js';
-export type { Emit, EmitOptions } from './hub/events/emit.js';
-export type { EventConfig } from './hub/events/event.js';
+export type { CtxEmit, Emit, EmitCause, EmitMany, EmitManyOptions, EmitOptions } from './hub/events/emit.js';
+export type { EventConfig, EventRate } from './hub/events/event.js';
 export type { EventRef } from './hub/events/event-ref.js';
-export type { FollowUpNames } from './hub/events/follow-ups.js';
+export type { CompletionPayload, FailurePayload, FollowUpNames, FollowUps } from './hub/events/follow-ups.js';
 export type { ResolvedRetry, RetryConfig } from './hub/events/retry-policy.js';
 export type { Hub, HubOptions, StopResult } from './hub/hub.js';
 export type {
@@ -130,17 +145,40 @@ export type {
   HubIntrospection,
   WorkflowIntrospection,
 } from './hub/introspection/introspection.js';
-export type { RunIntrospection, StepIntrospection, StepStatus } from './hub/introspection/run-introspection.js';
 export type {
-  HubWorkflow,
-  ResolvedStep,
+  RunIntrospection,
+  RunQuery,
+  StepIntrospection,
+  StepStatus,
+  StepWait,
+} from './hub/introspection/run-introspection.js';
+export { RunLimitError, StepFailedError } from './hub/runs/errors.js';
+export type { Recorded } from './hub/runs/recorded-type.js';
+export type { StepKind } from './hub/runs/run-entry.js';
+export type {
+  MapOptions,
+  RunCtx,
+  Step,
   StepCtx,
-  WorkflowConfig,
+  StepOptions,
+  StepRunCtx,
+  WaitOptions,
   WorkflowProgress,
+} from './hub/runs/step.js';
+export type { ResolvedStep } from './hub/runs/step-list.js';
+export type {
+  AnyWorkflow,
+  HubWorkflow,
+  RetainOptions,
+  UntypedWorkflowConfig,
+  WorkflowConfig,
   WorkflowStep,
 } from './hub/runs/workflow.js';
 export { createWorkflow } from './hub/runs/workflow.js';
 export type { WorkflowHandle } from './hub/runs/workflow-handle.js';
+export type { WorkflowRef } from './hub/runs/workflow-ref.js';
+export type { CatchUp, ScheduleConfig, ScheduleTarget, ScheduleTimes } from './hub/schedules/schedule.js';
+export type { ScheduleDescription, ScheduleIntrospection } from './hub/schedules/schedule-introspection.js';
 export type { JsonSchema } from './json-schema.js';
 export type { Clock, Timer } from './transports/clock.js';
 export {
@@ -161,4 +199,11 @@ export type { Logger } from './transports/logger.js';
 export type { MemoryTransportOptions } from './transports/memory/memory-transport.js';
 export { memoryTransport } from './transports/memory/memory-transport.js';
 export type { Counts, Durations, EventMetrics, FailureRecord, MinuteBucket } from './transports/stats.js';
-export type { RateLimit, Receipt, RunStatus, Transport, TransportManager } from './transports/transport.js';
+export type {
+  RateLimit,
+  Receipt,
+  RunRetention,
+  RunStatus,
+  Transport,
+  TransportManager,
+} from './transports/transport.js';

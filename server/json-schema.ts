@@ -3,20 +3,22 @@ import type { Ajv, ErrorObject, Options } from 'ajv';
 import { InvalidSchemaError, type SchemaIssue } from './errors.js';
 import { formatPathSegment } from './format-path.js';
 
-/** A JSON Schema object: draft 2020-12, or draft-07 where its `$schema` says so. `format` is an annotation. */
+/** JSON Schema object: draft 2020-12, or draft-07 if its `$schema` says so. `format` is not validated. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** What is wrong with a value, at most the first 100 issues; empty where it fits. */
+/** Function that returns the issues of a value, at most {@link maxIssues}, or an empty array if it is valid. */
 export type JsonSchemaCheck = (value: unknown) => readonly SchemaIssue[];
 
-/** A hostile value of some megabytes has millions of issues, and to write them all out would take seconds. */
+/**
+ * Maximum number of issues per value: a hostile value of a few megabytes has millions, which take seconds to format.
+ */
 export const maxIssues = 100;
 
 /**
- * Compiles a schema once.
+ * Compiles a schema.
  *
- * @param subject what the schema describes, for the error message
- * @param root how issue paths begin, such as `payload`
+ * @param subject subject of the error message, such as `event "paid"`
+ * @param root first segment of issue paths, such as `payload`
  * @throws {InvalidSchemaError}
  */
 export function compileJsonSchema(schema: JsonSchema, subject: string, root: string): JsonSchemaCheck {
@@ -24,7 +26,7 @@ export function compileJsonSchema(schema: JsonSchema, subject: string, root: str
   try {
     const ajv = ajvFor(schema);
     const validate = ajv.compile(schema);
-    // The validator lives on by itself; ajv would keep every schema, and refuse a second one of the same $id.
+    // ajv would retain every schema and refuse a second one with the same $id. The validator works without it.
     ajv.removeSchema(schema);
     return (value) => {
       if (validate(value)) return [];
@@ -35,14 +37,14 @@ export function compileJsonSchema(schema: JsonSchema, subject: string, root: str
   }
 }
 
-// Loaded when the first JSON Schema is compiled: whoever uses none does not pay for ajv at import.
+// Loaded when the first JSON Schema is compiled: programs without one do not pay for ajv at import.
 const require = createRequire(import.meta.url);
 
 const options: Options = {
   allErrors: true,
   logger: false,
   validateFormats: false,
-  // An unknown keyword is an annotation: OpenAPI and tool schemas are full of them.
+  // OpenAPI and tool schemas have many unknown keywords, which are annotations.
   strictSchema: false,
   strictTypes: false,
   strictTuples: false,
@@ -55,7 +57,7 @@ function ajvFor(schema: JsonSchema): Ajv {
   const module = isDraft7 ? 'ajv' : 'ajv/dist/2020';
   let ajv = instances.get(module);
   if (ajv === undefined) {
-    // The shape that ajv's own types give these two modules.
+    // Matches the types that ajv declares for these two modules.
     const { default: Ajv } = require(module) as { default: new (options: Options) => Ajv };
     ajv = new Ajv(options);
     instances.set(module, ajv);

@@ -1,12 +1,26 @@
 import { InvalidOptionError } from './errors.js';
+import { maxDurationMs } from './max-duration.js';
 
-/** Longest duration that every transport can store, in milliseconds: about 31 years. */
-export const maxDurationMs = 1_000_000_000_000;
-
-/** Narrows an accepted range. */
+/** Bounds of an accepted range, both inclusive. */
 export interface Range {
   readonly min?: number;
   readonly max?: number;
+}
+
+const maxNameLength = 512;
+
+/**
+ * Checks a name or an id that transports store: an event type, a service, a `dedupeId`.
+ *
+ * @param subject the value's name in the error message
+ * @throws {InvalidOptionError}
+ */
+export function checkName(value: unknown, subject: string): void {
+  const isValid =
+    typeof value === 'string' && value.length >= 1 && value.length <= maxNameLength && !/[\p{Cc}\p{Cs}]/u.test(value);
+  if (isValid) return;
+  const expected = `a string of 1 to ${maxNameLength} characters without control characters and unpaired surrogates`;
+  throw new InvalidOptionError(subject, expected, value);
 }
 
 /**
@@ -21,36 +35,44 @@ export interface Range {
  */
 export class OptionChecker {
   readonly #owner: string;
+  readonly #prefix: string;
 
   /**
    * Refuses options that nobody reads: a misspelt `retries` must not pass for a setting.
    *
    * @param names every option that `owner` reads
+   * @param group option of `owner` that holds these options, such as `retry`
    */
-  constructor(options: unknown, names: readonly string[], owner: string) {
+  constructor(options: unknown, names: readonly string[], owner: string, group?: string) {
     this.#owner = owner;
+    this.#prefix = group === undefined ? '' : `${group}.`;
     if (typeof options !== 'object' || options === null) {
-      throw new InvalidOptionError(`options of ${owner}`, 'an object', options);
+      throw new InvalidOptionError(`${group ?? 'options'} of ${owner}`, 'an object', options);
     }
     const unknown = Object.keys(options).find((name) => !names.includes(name));
     if (unknown !== undefined) {
-      throw new InvalidOptionError(`option of ${owner}`, `one of ${names.join(', ')}`, unknown);
+      const subject = group === undefined ? owner : `${group} of ${owner}`;
+      throw new InvalidOptionError(`option of ${subject}`, `one of ${names.join(', ')}`, unknown);
     }
   }
 
   /** Checks a rule that no other method has. */
   that(isValid: boolean, option: string, expected: string, got: unknown): void {
-    if (!isValid) throw new InvalidOptionError(`${option} of ${this.#owner}`, expected, got);
+    if (!isValid) throw new InvalidOptionError(`${this.#prefix}${option} of ${this.#owner}`, expected, got);
   }
 
-  /** A whole number, by default 1 or more. */
+  required(option: string, value: unknown): void {
+    this.that(value !== undefined, option, 'set', value);
+  }
+
+  /** Requires a whole number, by default 1 or more. */
   count(option: string, value: unknown, { min = 1, max = Number.MAX_SAFE_INTEGER }: Range = {}): void {
     const isValid = Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
     const range = max === Number.MAX_SAFE_INTEGER ? `, ${min} or more` : ` from ${min} to ${max}`;
     this.that(value === undefined || isValid, option, `a whole number${range}`, value);
   }
 
-  /** Milliseconds, by default 0 or more, at most {@link maxDurationMs}. */
+  /** Requires milliseconds, by default 0 or more, at most {@link maxDurationMs}. */
   durationMs(option: string, value: unknown, { min = 0, max = maxDurationMs }: Range = {}): void {
     const isValid = typeof value === 'number' && value >= min && value <= max;
     this.that(value === undefined || isValid, option, `milliseconds, from ${min} to ${max}`, value);
@@ -64,7 +86,21 @@ export class OptionChecker {
     this.that(value === undefined || typeof value === 'string', option, 'a string', value);
   }
 
+  /** Requires a name or an id that every transport can store. */
+  name(option: string, value: unknown): void {
+    if (value !== undefined) checkName(value, `${this.#prefix}${option} of ${this.#owner}`);
+  }
+
   function(option: string, value: unknown): void {
     this.that(value === undefined || typeof value === 'function', option, 'a function', value);
+  }
+
+  /** Requires an object that has all of `methods`. */
+  methods(option: string, value: unknown, methods: readonly string[]): void {
+    const isValid =
+      typeof value === 'object' &&
+      value !== null &&
+      methods.every((method) => typeof Reflect.get(value, method) === 'function');
+    this.that(value === undefined || isValid, option, `an object with the methods ${methods.join(', ')}`, value);
   }
 }

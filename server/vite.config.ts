@@ -2,7 +2,10 @@ import { defineConfig } from 'vite';
 
 const root = import.meta.dirname;
 
-/** Bundles the library by entry point: Node loads a few files several times faster than a hundred. Types are tsc's. */
+/**
+ * Bundles the library by entry point, because Node loads a few files much faster than a hundred. `tsc` emits the
+ * types.
+ */
 export default defineConfig({
   root,
   build: {
@@ -21,7 +24,7 @@ export default defineConfig({
         'testing/index': 'testing/index.ts',
       },
       preserveEntrySignatures: 'strict',
-      // Whatever is not a file of the library is installed beside it.
+      // Everything that is not a file of the library is a dependency.
       external: /^[^./]/,
       output: { entryFileNames: '[name].js', chunkFileNames: 'chunks/[name].js' },
     },

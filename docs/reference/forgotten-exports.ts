@@ -1,7 +1,7 @@
 /**
- * Fails if a declaration of an entry point names a type that the entry point does not export, so that nobody has to
- * look for it in another. Declarations from outside the entry point's folder are not checked. `TransportManager`
- * is checked in `hubline/transport` only: users pass it on, and do not call it.
+ * Fails if a declaration of an entry point refers to a type that the entry point does not export. Declarations from
+ * outside the entry point's folder are not checked. `TransportManager` is checked in `hubline/transport` only: users
+ * pass it on and do not call it.
  *
  * @module
  */
@@ -28,7 +28,7 @@ const isDeclaredIn = (folder: string, { declarations = [] }: ts.Symbol): boolean
 function nameIn(node: ts.Node): ts.Node | undefined {
   if (ts.isTypeReferenceNode(node)) return node.typeName;
   if (ts.isTypeQueryNode(node)) return node.exprName;
-  // The base of a class is left out: it need not be public, and what it gives is shown with the class.
+  // The base of a class need not be public: its members are shown with the class.
   const isBase = ts.isExpressionWithTypeArguments(node) && ts.isInterfaceDeclaration(node.parent.parent);
   return isBase ? node.expression : undefined;
 }
@@ -62,7 +62,7 @@ const forgotten = files.flatMap((file) => {
       .flatMap((declaration) => [...namedTypes(declaration)])
       .filter((named) => !(named.flags & ts.SymbolFlags.TypeParameter) && isDeclaredIn(dist, named))
       .filter((named) => !exported.has(named))
-      .map((named) => `${file}: ${symbol.name} names ${named.name}, which is not exported`),
+      .map((named) => `${file}: ${symbol.name} refers to ${named.name}, which it does not export`),
   );
 });
 

@@ -1,15 +1,15 @@
 import { createHub, type Hub } from 'hubline';
 
-// Next bundles each route apart, with a copy of this file: what they share is the process.
+// Next bundles this file into each route. Only the process is shared.
 const shared: { hub?: Hub } = globalThis as object;
 
-/** The one hub of the process. */
+/** Returns the only hub of the process. */
 export function getHub(): Hub {
   shared.hub ??= createShop();
   return shared.hub;
 }
 
-/** Starts it, until the process is asked to end. */
+/** Starts the hub, and stops it on SIGTERM. */
 export async function startHub(): Promise<void> {
   const hub = getHub();
   await hub.start();

@@ -1,6 +1,6 @@
-/** Next calls this once, before it serves. */
+/** Called by Next once, before the first request. */
 export async function register(): Promise<void> {
-  // Built for the edge as well, where there is no process to keep events in.
+  // Next also builds this file for the edge runtime, which has no long-lived process.
   if (process.env.NEXT_RUNTIME === 'nodejs') {
     const { startHub } = await import('./hub');
     await startHub();

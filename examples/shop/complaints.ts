@@ -4,11 +4,11 @@ import type { AgentModels } from './models.js';
 import type { Rule } from './rehearsed-model.js';
 import { simulateWork } from './simulate.js';
 
-/** Complaints, which three agents answer one after another: what is it about, what to say, is that right. */
+/** Registers complaints, which a pipeline of three agents answers: triage, draft and review. */
 export function registerComplaints(hub: Hub, { modelFor }: AgentModels): void {
   const agent = (name: string, systemPrompt: string, rule: Rule): Agent =>
     createAgent({ name, systemPrompt, ...modelFor(rule), tokenBudget: 10_000 });
-  hub.event({ type: 'complaint.received', description: 'A customer is not happy. Three agents write the answer.' });
+  hub.event({ type: 'complaint.received', description: 'A customer complains. Three agents write the answer.' });
   hub.workflow(
     createPipeline({
       name: 'answer-complaint',

@@ -6,7 +6,7 @@ interface Parcel {
   readonly grams: number;
 }
 
-/** From the shelf to the door: what a paid order goes through before the carrier is called. */
+/** Registers the workflow of a paid order, from the shelf to the carrier. */
 export function registerFulfilment(hub: Hub): void {
   hub.workflow(
     createWorkflow({
@@ -18,7 +18,7 @@ export function registerFulfilment(hub: Hub): void {
         {
           name: 'pick',
           retry: { maxAttempts: 3, initialDelayMs: 300 },
-          async handler({ payload, signal }) {
+          async handler({ payload, signal }: StepCtx<{ orderId: string; items: readonly object[] }>) {
             await simulateWork(signal, 80, 500);
             if (oneIn(20)) throw new Error('shelf is blocked by a fork-lift');
             return payload;
@@ -26,7 +26,7 @@ export function registerFulfilment(hub: Hub): void {
         },
         {
           name: 'pack',
-          async handler({ payload, signal }: StepCtx<{ orderId: string; items: readonly object[] }>): Promise<Parcel> {
+          async handler({ payload, signal }): Promise<Parcel> {
             await simulateWork(signal, 100, 400);
             return { orderId: payload.orderId, grams: 400 * payload.items.length };
           },
@@ -35,7 +35,7 @@ export function registerFulfilment(hub: Hub): void {
           name: 'label',
           retry: { maxAttempts: 4, initialDelayMs: 200 },
           timeoutMs: 2_000,
-          async handler({ payload, signal, idempotencyKey }: StepCtx<Parcel>) {
+          async handler({ payload, signal, idempotencyKey }) {
             await simulateWork(signal, 40, 250);
             if (oneIn(7)) throw new Error('label printer: paper jam');
             return { ...payload, label: idempotencyKey };

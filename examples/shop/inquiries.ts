@@ -1,6 +1,5 @@
 import type { Hub } from 'hubline';
-import { pick } from './simulate.js';
-import type { Traffic } from './traffic.js';
+import { pick, type Traffic } from './simulate.js';
 
 const tickets = [
   'Where is my order A-17?',
@@ -19,7 +18,7 @@ const inquiries = [
   { type: 'price.questioned', texts: questions, everyMs: 30_000, firstAfterMs: 1_500 },
 ];
 
-/** Has customers ask something every few seconds, and somebody question a price now and then. */
+/** Emits tickets and complaints every few seconds, and a question about prices twice per minute. */
 export function startInquiries(hub: Hub, onError: (error: unknown) => void): Traffic {
   const timers = inquiries.flatMap(({ type, texts, everyMs, firstAfterMs }) => {
     const send = (): void => {

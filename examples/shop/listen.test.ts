@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { expect, test } from 'vitest';
 import { listenFrom, listenOn } from './listen.js';
 
-test('listens on the next port where the first one is taken', async () => {
+test('listens on the next port if the first one is in use', async () => {
   const taken = createServer();
   const port = Number(new URL(await listenOn(taken, 0)).port);
   const server = createServer((_req, res) => res.end('here'));
@@ -14,7 +14,7 @@ test('listens on the next port where the first one is taken', async () => {
   taken.close();
 });
 
-test('passes on why it cannot listen', async () => {
+test('rejects with the reason if it cannot listen', async () => {
   const server = createServer();
   await expect(listenOn(server, 65_536)).rejects.toThrow(RangeError);
 });

@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 const host = '127.0.0.1';
 const portsTried = 100;
 
-/** Listens on exactly this port, or on any free one for 0, and returns the URL. @throws {Error} where it is taken */
+/** Listens on this port, or on any free one for 0, and returns the URL. @throws {Error} if the port is in use */
 export async function listenOn(server: Server, port: number): Promise<string> {
   server.listen(port, host);
   try {
@@ -16,7 +16,7 @@ export async function listenOn(server: Server, port: number): Promise<string> {
   return `http://${host}:${typeof address === 'object' && address !== null ? address.port : port}/`;
 }
 
-/** Listens on the first free port from `first` on, and returns the URL. @throws {Error} where none is free */
+/** Listens on the first free port from `first` on, and returns the URL. @throws {Error} if none is free */
 export async function listenFrom(server: Server, first: number): Promise<string> {
   for (let port = first; port < first + portsTried; port += 1) {
     try {

@@ -17,7 +17,7 @@ async function run({ port, rate, redis }: Extract<ShopOptions, { help: false }>)
     server.closeAllConnections();
     await stop();
   };
-  // Not `once`: npm and tsx pass on what the terminal sends to all of them, and the second signal would kill.
+  // Not `once`: the terminal, npm and tsx each send the signal, and a second one without a listener would kill.
   process.on('SIGINT', end);
   process.on('SIGTERM', end);
   console.log(`Dashboard: ${url}

@@ -1,34 +1,34 @@
 import { parseArgs } from 'node:util';
 
-/** What the command line asks for. */
+/** Options of the command line. */
 export type ShopOptions =
   | { readonly help: true }
   | {
       readonly help: false;
-      /** `undefined`: {@link firstPort}, or the next one that is free. */
+      /** Port to listen on. @default {@link firstPort}, or the next free one */
       readonly port: number | undefined;
-      /** Orders a second. */
+      /** Orders per second. */
       readonly rate: number;
-      /** Where Redis is; `undefined` for a shop in this process alone. */
+      /** URL of Redis; without it, the shop runs in this process. */
       readonly redis: string | undefined;
     };
 
-/** The port to try first where none was asked for. */
+/** First port to try if none is given. */
 export const firstPort = 4_000;
 
 const defaultRate = 5;
 const maxRate = 10_000;
 
-export const usage: string = `A shop whose orders come by themselves, and its dashboard.
+export const usage: string = `A demo shop with simulated orders, and its dashboard.
 
   npm start -- [options]
 
   --port N   listen on this port, 0 for any free one (default: ${firstPort}, or the next free one)
-  --rate N   orders a second, 0 for nothing at all, at most ${maxRate} (default: ${defaultRate})
+  --rate N   orders per second, 0 for no traffic, at most ${maxRate} (default: ${defaultRate})
   --redis U  run the shop in three worker processes on the Redis at this URL, such as redis://127.0.0.1:6379
-  --help     print this`;
+  --help     print this help`;
 
-/** Reads the arguments. @throws {Error} naming the argument that is wrong */
+/** Parses the arguments. @throws {Error} that names the wrong argument */
 export function readOptions(args: readonly string[]): ShopOptions {
   const { values } = parseArgs({
     args: [...args],

@@ -4,7 +4,7 @@ import type { AgentModels } from './models.js';
 import type { Rule } from './rehearsed-model.js';
 import { simulateWork } from './simulate.js';
 
-/** Questions of price, which two agents debate and a third decides. */
+/** Registers questions about prices, which two agents debate and a moderator answers. */
 export function registerPricing(hub: Hub, { modelFor }: AgentModels): void {
   const agent = (name: string, systemPrompt: string, rule: Rule): Agent =>
     createAgent({ name, systemPrompt, ...modelFor(rule), tokenBudget: 10_000 });
@@ -12,21 +12,21 @@ export function registerPricing(hub: Hub, { modelFor }: AgentModels): void {
     name: 'pricing',
     participants: [
       agent('growth', 'You want more customers. Two sentences. Write "I agree" once you do.', growth),
-      agent('finance', 'You watch the margin. Two sentences. Write "I agree" once you do.', finance),
+      agent('finance', 'You protect the margin. Two sentences. Write "I agree" once you do.', finance),
     ],
-    moderator: agent('chair', 'You sum up in three sentences, the last one a recommendation.', chair),
+    moderator: agent('chair', 'You summarise in three sentences. The last one is a recommendation.', chair),
     stopWhen: ({ contributions }) => contributions.every(({ output }) => output.includes('I agree')),
   });
   hub.event({
     type: 'price.questioned',
-    description: 'Should a price change? Two agents debate, and a third sums up.',
+    description: 'Should a price change? Two agents debate, and a moderator summarises.',
     handler: debate.asHandler(),
     timeoutMs: 120_000,
     onSuccess: 'price.reviewed',
   });
   hub.event<DebateResult>({
     type: 'price.reviewed',
-    description: 'Files what the debate came to.',
+    description: 'Files the result of the debate.',
     handler: ({ signal }) => simulateWork(signal, 5, 30),
   });
 }

@@ -1,30 +1,30 @@
 import type { Message, ModelProvider, ModelResponse } from 'hubline/agents';
 import { simulateWork } from './simulate.js';
 
-/** What an agent was asked: its input, and what the tools that it has called since then returned, in their order. */
+/** Input of an agent, and the results of its tool calls since then, in order. */
 export interface Asked {
   readonly input: string;
   readonly results: readonly string[];
 }
 
-/** A tool call that an agent makes. */
+/** Tool call of a scripted answer. */
 export interface RehearsedCall {
   readonly name: string;
   readonly arguments: object;
 }
 
-/** Decides what an agent answers: a text, or a tool call. */
+/** Returns the answer of an agent: a text, or a tool call. */
 export type Rule = (asked: Asked) => string | RehearsedCall;
 
 const charactersPerToken = 4;
 
-/** Stands in for a model: answers by a rule, in about the time that a model takes. */
+/** Creates a provider that answers by a rule, in about the time that a model takes. */
 export function rehearsedModel(rule: Rule): ModelProvider {
   let calls = 0;
   return {
     async chat(messages, { signal }): Promise<ModelResponse> {
       await simulateWork(signal, 150, 1_200);
-      const answer = rule(whatWasAsked(messages));
+      const answer = rule(readInput(messages));
       const usage = usageOf(JSON.stringify(messages), JSON.stringify(answer));
       if (typeof answer === 'string') return { content: answer, usage, finishReason: 'stop' };
       calls += 1;
@@ -34,7 +34,7 @@ export function rehearsedModel(rule: Rule): ModelProvider {
   };
 }
 
-function whatWasAsked(messages: readonly Message[]): Asked {
+function readInput(messages: readonly Message[]): Asked {
   const inputAt = messages.findLastIndex(({ role }) => role === 'user');
   const results = messages.slice(inputAt + 1).filter(({ role }) => role === 'tool');
   return { input: messages[inputAt]?.content ?? '', results: results.map(({ content }) => content) };

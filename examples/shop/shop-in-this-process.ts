@@ -1,10 +1,11 @@
 import type { Hub } from 'hubline';
 import { createShop } from './shop.js';
-import { startTraffic, type Traffic } from './traffic.js';
+import type { Traffic } from './simulate.js';
+import { startTraffic } from './traffic.js';
 
-/** A shop to look at. */
+/** Shop with a dashboard. */
 export interface RunningShop {
-  /** What the dashboard shows. */
+  /** Hub that the dashboard shows. */
   readonly hub: Hub;
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -12,7 +13,7 @@ export interface RunningShop {
 
 const drainMs = 1_000;
 
-/** @param rate orders a second */
+/** Creates a shop that runs in this process. @param rate orders per second */
 export function shopInThisProcess(rate: number): RunningShop {
   const hub = createShop();
   let traffic: Traffic | undefined;

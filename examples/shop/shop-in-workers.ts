@@ -7,10 +7,10 @@ import type { RunningShop } from './shop-in-this-process.js';
 const workers = 3;
 
 /**
- * The shop in worker processes; this process only shows its dashboard. Kill one with `kill -9`: the others
- * take over what it was doing.
+ * Creates a shop that runs in worker processes; this process only shows the dashboard. Kill a worker with
+ * `kill -9`: the others take over its events.
  *
- * @param rate orders a second, of all workers together
+ * @param rate orders per second, over all workers
  */
 export function shopInWorkers(url: string, rate: number): RunningShop {
   const hub = createHub({ service: 'dashboard', transport: redisTransport({ url, prefix: 'shop' }), observer: true });
@@ -25,7 +25,7 @@ export function shopInWorkers(url: string, rate: number): RunningShop {
         children.add(child);
         child.once('exit', () => {
           children.delete(child);
-          if (!isStopping) console.log(`Worker ${child.pid} is gone; the others go on.`);
+          if (!isStopping) console.log(`Worker ${child.pid} ended; the others continue.`);
         });
         console.log(`Worker ${child.pid}`);
       }

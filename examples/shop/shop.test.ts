@@ -6,19 +6,19 @@ import type { IntrospectionBody } from '../../server/dashboard/protocol-1.js';
 import { type Example, startExample } from '../testing/start-example.js';
 import { listenOn } from './listen.js';
 
-// Whoever has a key set does not pay for running the tests.
+// The tests must not call a paid model, even if an API key is set.
 const env = { OPENAI_API_KEY: '', ANTHROPIC_API_KEY: '', GEMINI_API_KEY: '' };
 const startShop = (...args: string[]): Example => startExample('shop/main.ts', { args, env });
 
 async function introspect(url: string): Promise<IntrospectionBody> {
   const response = await fetch(`${url}api/introspection`);
   expect(response.status).toBe(200);
-  // The handler's own tests hold the body to this type.
+  // The tests of the handler check that the body has this type.
   return (await response.json()) as IntrospectionBody;
 }
 
 describe('the shop', { timeout: 120_000 }, () => {
-  test('prints a URL that answers, has traffic, and exits with 0 on SIGTERM', async () => {
+  test('prints a working URL, has traffic, and exits with 0 on SIGTERM', async () => {
     const shop = startShop('--port', '0', '--rate', '200');
     const url = await shop.url;
     const page = await fetch(url);
@@ -35,11 +35,11 @@ describe('the shop', { timeout: 120_000 }, () => {
     await expect(orders.json()).resolves.toMatchObject({ type: 'order.created', failed: 0 });
     const end = await shop.stop();
     const agents =
-      'Agents give rehearsed answers, offline; one of OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY has them ask a model.';
+      'Agents answer from a script, offline. Set one of OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY to call a model.';
     expect(end).toEqual({ exitCode: 0, stdout: `Dashboard: ${url}\n${agents}\nCtrl+C stops the shop.\n`, stderr: '' });
   });
 
-  test('has agents who answer tickets and complaints and debate a price, and fulfils what was paid', async () => {
+  test('its agents answer tickets and complaints and debate a price, and paid orders are fulfilled', async () => {
     const shop = startShop('--port', '0');
     const url = await shop.url;
     const completed = ({ metrics }: { metrics: { completed: number } }): boolean => metrics.completed > 0;
@@ -62,7 +62,7 @@ describe('the shop', { timeout: 120_000 }, () => {
     expect(await shop.stop()).toMatchObject({ exitCode: 0, stderr: '' });
   });
 
-  test('runs in three processes on Redis, whose dashboard is a process of its own', async () => {
+  test('runs in three worker processes on Redis, with the dashboard in a fourth', async () => {
     const server = await startRedisServer();
     onTestFinished(() => server.release());
     const shop = startShop('--port', '0', '--rate', '60', '--redis', server.url);
@@ -77,7 +77,7 @@ describe('the shop', { timeout: 120_000 }, () => {
     expect(await shop.stop()).toMatchObject({ exitCode: 0, stderr: '' });
   });
 
-  test('sends nothing at --rate 0, and exits with 0 on SIGINT', async () => {
+  test('emits nothing at --rate 0, and exits with 0 on SIGINT', async () => {
     const shop = startShop('--port', '0', '--rate', '0');
     const { events } = await introspect(await shop.url);
     expect(events.length).toBeGreaterThanOrEqual(8);
@@ -86,12 +86,12 @@ describe('the shop', { timeout: 120_000 }, () => {
     expect((await shop.stop('SIGINT')).exitCode).toBe(0);
   });
 
-  test('listens on exactly the port it is given', async () => {
+  test('listens on the given port', async () => {
     const port = await freePort();
     expect(await startShop('--port', String(port)).url).toBe(`http://127.0.0.1:${port}/`);
   });
 
-  test('says which port is taken, and exits with 1', async () => {
+  test('names a port that is in use, and exits with 1', async () => {
     const other = createServer();
     const { port } = new URL(await listenOn(other, 0));
     const end = await startShop('--port', port).ended;
@@ -106,7 +106,7 @@ describe('the shop', { timeout: 120_000 }, () => {
     expect(stdout).toMatch(/--port N[\s\S]*--rate N/);
   });
 
-  test('refuses arguments that it does not know, and exits with 2', async () => {
+  test('refuses unknown arguments, and exits with 2', async () => {
     const { exitCode, stdout, stderr } = await startShop('--prot', '80').ended;
     expect([exitCode, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/--prot[\s\S]*--port N/);

@@ -24,8 +24,8 @@ interface FailedPayment {
 const reviewAfterMs = 30_000;
 
 /**
- * A small shop: what happens from an order to its delivery, each step an event, and agents who answer its
- * customers. Its other systems are simulated.
+ * Creates the hub of a small shop: events from an order to its delivery, and agents that answer customers.
+ * External systems are simulated.
  */
 export function createShop(transport?: Transport, models: AgentModels = chooseModels(process.env)): Hub {
   const hub = createHub({ service: 'shop', ...(transport && { transport }) });
@@ -43,7 +43,7 @@ export function createShop(transport?: Transport, models: AgentModels = chooseMo
 function registerOrders(hub: Hub): void {
   hub.event({
     type: 'order.created',
-    description: 'A customer has ordered. Reserves the goods.',
+    description: 'A customer placed an order. Reserves the goods.',
     schema: order,
     onSuccess: 'payment.requested',
     async handler({ payload, signal, emit }) {
@@ -54,11 +54,11 @@ function registerOrders(hub: Hub): void {
   });
   hub.event({
     type: 'stock.low',
-    description: 'Few are left of an article. A signal: nothing in the shop handles it.',
+    description: 'Few items of an article are left. Declared only: no handler in the shop.',
   });
   hub.event<FailedPayment>({
     type: 'order.failed',
-    description: 'The payment was given up. Releases the goods and tells the customer.',
+    description: 'The payment failed. Releases the goods and notifies the customer.',
     async handler({ payload, signal, emit }) {
       await simulateWork(signal, 10, 40);
       const { customer, orderId } = payload.payload;
@@ -70,7 +70,7 @@ function registerOrders(hub: Hub): void {
 function registerPayments(hub: Hub): void {
   hub.event<Order>({
     type: 'payment.requested',
-    description: 'Charges the card. The gateway declines some, and is not always there.',
+    description: 'Charges the card. The gateway declines some cards, and is sometimes unavailable.',
     retry: { maxAttempts: 4, initialDelayMs: 250, maxDelayMs: 4_000 },
     timeoutMs: 3_000,
     onSuccess: 'payment.captured',
@@ -86,7 +86,7 @@ function registerPayments(hub: Hub): void {
   });
   hub.event<Order>({
     type: 'payment.captured',
-    description: 'The money is there. Asks for the invoice, and starts the fulfilment.',
+    description: 'The payment succeeded. Requests the invoice and starts the fulfilment.',
     async handler({ payload, signal, emit }) {
       await simulateWork(signal, 5, 30);
       await emit('invoice.requested', { orderId: payload.orderId, amountCents: payload.amountCents });
@@ -94,7 +94,7 @@ function registerPayments(hub: Hub): void {
   });
   hub.event<{ status: string }>({
     type: 'audit.recorded',
-    description: 'Writes down how a payment ended, either way.',
+    description: 'Records the outcome of a payment.',
     handler: ({ signal }) => simulateWork(signal, 2, 10),
   });
 }
@@ -117,14 +117,14 @@ function registerDelivery(hub: Hub): void {
   });
   hub.event({
     type: 'refund.requested',
-    description: 'The parcel could not be booked, or support decided so. Pays the money back, one at a time.',
+    description: 'The parcel could not be booked, or support refunds the order. One refund at a time.',
     concurrency: 1,
     retry: { maxAttempts: 5 },
     handler: ({ signal }) => simulateWork(signal, 200, 800),
   });
   hub.event<{ orderId: string; amountCents: number }>({
     type: 'invoice.requested',
-    description: 'Renders the invoice. Slow, and now and then it hangs until its time is up.',
+    description: 'Renders the invoice. Slow, and sometimes hangs until it times out.',
     timeoutMs: 2_000,
     retry: { maxAttempts: 2, initialDelayMs: 1_000 },
     handler: ({ signal }) => (oneIn(50) ? simulateWork(signal, 60_000, 60_000) : simulateWork(signal, 300, 1_800)),
@@ -134,7 +134,7 @@ function registerDelivery(hub: Hub): void {
 function registerMessages(hub: Hub): void {
   hub.event<{ customer: string; text: string }>({
     type: 'notification.sent',
-    description: 'A message to a customer. The mail service takes ten a second.',
+    description: 'Sends a message to a customer. The mail service takes ten per second.',
     rate: { max: 10, perMs: 1_000 },
     retry: { maxAttempts: 3 },
     async handler({ signal }) {
@@ -144,7 +144,7 @@ function registerMessages(hub: Hub): void {
   });
   hub.event<{ customer: string; orderId: string }>({
     type: 'review.reminder',
-    description: `Asks for a review, ${reviewAfterMs / 1_000} seconds after the parcel was booked.`,
+    description: `Asks for a review, ${reviewAfterMs / 1_000} seconds after the parcel is booked.`,
     handler: ({ signal }) => simulateWork(signal, 10, 60),
   });
 }

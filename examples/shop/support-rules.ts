@@ -1,6 +1,6 @@
 import type { Rule } from './rehearsed-model.js';
 
-/** What the support agent does where no model is asked. */
+/** Scripted answers of the support agent. */
 export const answerAsSupport: Rule = ({ input, results }) => {
   const [order, outcome] = results;
   const orderId = orderIdIn(input);
@@ -15,7 +15,7 @@ export const answerAsSupport: Rule = ({ input, results }) => {
   return `Your order ${orderId} has been sent, and everything is in it.`;
 };
 
-/** What the courier desk does where no model is asked. */
+/** Scripted answers of the courier desk. */
 export const answerAsCourierDesk: Rule = ({ input, results }) => {
   const orderId = orderIdIn(input) ?? 'A-0';
   if (results.length === 0) return { name: 'track_parcel', arguments: { orderId } };

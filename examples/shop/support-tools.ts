@@ -14,7 +14,7 @@ interface OrderInput {
 
 export const lookUpOrder = createTool({
   name: 'look_up_order',
-  description: 'What was ordered, for how much, and whether it was sent',
+  description: 'Returns the items, amount and status of an order',
   parameters: orderParameters,
   timeoutMs: 5_000,
   async execute({ orderId }: OrderInput, { signal }) {
@@ -26,10 +26,10 @@ export const lookUpOrder = createTool({
 
 export const refund = createTool({
   name: 'refund',
-  description: 'Pays an order back',
+  description: 'Refunds an order',
   parameters: orderParameters,
   async execute({ orderId }: OrderInput, { emit, idempotencyKey }) {
-    // A ticket that is handled again must not pay twice.
+    // A retried ticket must not refund twice.
     await emit('refund.requested', { orderId }, { dedupeId: `${idempotencyKey}:${orderId}` });
     return `The refund of ${orderId} is on its way.`;
   },
@@ -37,7 +37,7 @@ export const refund = createTool({
 
 export const trackParcel = createTool({
   name: 'track_parcel',
-  description: 'Where the parcel of an order was seen last',
+  description: "Returns the last known location of an order's parcel",
   parameters: orderParameters,
   timeoutMs: 5_000,
   async execute({ orderId }: OrderInput, { signal }) {

@@ -15,7 +15,7 @@ test.each([
   expect([status, output]).toEqual(['completed', expect.stringContaining(answer)]);
 });
 
-test('what arrived broken is refunded, and what nobody can answer escalated', async () => {
+test('a broken item is refunded, and a ticket without an answer is escalated', async () => {
   const hub = createHub();
   const refunds: unknown[] = [];
   hub.event({ type: 'refund.requested', handler: ({ payload }) => refunds.push(payload) });

@@ -5,13 +5,13 @@ import { simulateWork } from './simulate.js';
 import { answerAsCourierDesk, answerAsSupport } from './support-rules.js';
 import { lookUpOrder, refund, trackParcel } from './support-tools.js';
 
-/** An agent that answers tickets; it looks orders up, refunds, and asks the courier desk about parcels. */
+/** Creates an agent that answers tickets: it looks up orders, refunds, and delegates parcels to the courier desk. */
 export function createSupportAgent({ modelFor }: AgentModels): Agent {
   const registry = createAgentRegistry();
   registry.register(
     createAgent({
       name: 'courier-desk',
-      description: 'Knows where parcels are',
+      description: 'Finds parcels',
       systemPrompt: 'You track parcels. Say in one sentence where the parcel is.',
       ...modelFor(answerAsCourierDesk),
       tools: [trackParcel],
@@ -21,7 +21,7 @@ export function createSupportAgent({ modelFor }: AgentModels): Agent {
     name: 'support',
     description: 'Answers customers',
     systemPrompt:
-      'You answer customers of a tea shop, in two sentences at most. Look the order up first. Refund what arrived broken. Have the courier desk find parcels that are late.',
+      'You answer customers of a tea shop, in two sentences at most. Look up the order first. Refund items that arrived broken. Delegate late parcels to the courier desk.',
     ...modelFor(answerAsSupport),
     tools: [lookUpOrder, refund],
     registry,
@@ -29,11 +29,11 @@ export function createSupportAgent({ modelFor }: AgentModels): Agent {
   });
 }
 
-/** Tickets, answered by an agent. */
+/** Registers tickets, which an agent answers. */
 export function registerSupport(hub: Hub, models: AgentModels): void {
   hub.event({
     type: 'ticket.opened',
-    description: 'A customer has asked something. The support agent answers.',
+    description: 'A customer asks a question. The support agent answers.',
     handler: createSupportAgent(models).asHandler(),
     concurrency: 2,
     retry: { maxAttempts: 2 },
@@ -48,6 +48,6 @@ export function registerSupport(hub: Hub, models: AgentModels): void {
   });
   hub.event({
     type: 'ticket.escalated',
-    description: 'The agent could not answer: somebody has to. A signal: nothing in the shop handles it.',
+    description: 'The agent could not answer, a person must. Declared only: no handler in the shop.',
   });
 }

@@ -1,23 +1,18 @@
 import { BackpressureError, type Hub, HubStoppedError, SchemaValidationError } from 'hubline';
 import { startInquiries } from './inquiries.js';
-import { oneIn, pick } from './simulate.js';
-
-/** What comes in by itself, until stopped. */
-export interface Traffic {
-  stop(): void;
-}
+import { oneIn, pick, type Traffic } from './simulate.js';
 
 const tickMs = 100;
 const customers = ['Ada', 'Grace', 'Linus', 'Margaret', 'Barbara', 'Alan', 'Edsger', 'Katherine'];
 const articles = ['teapot', 'kettle', 'cup', 'tray', 'sugar-bowl'];
 
 /**
- * Sends orders to a started shop, and now and then a customer's question. Some orders come twice, as from
- * a second click, and some are not valid.
+ * Emits orders to a started shop, and customers' questions. Some orders arrive twice, as from a double click,
+ * and some are invalid.
  *
- * @param perSecond orders a second, fractions allowed; 0 for none, and no questions either
- * @param onError gets what the shop does not answer for by itself
- * @param series what the order numbers begin with; no two processes at work share one
+ * @param perSecond orders per second, fractions allowed; 0 for no traffic at all
+ * @param onError called with errors that are not a response to the customer
+ * @param series prefix of the order numbers, different in each process
  */
 export function startTraffic(
   hub: Hub,
@@ -56,7 +51,7 @@ async function sendOrder(hub: Hub, orderId: string): Promise<void> {
     await hub.emit('order.created', order, { dedupeId: orderId });
     if (oneIn(20)) await hub.emit('order.created', order, { dedupeId: orderId });
   } catch (error) {
-    // The customer hears "please check your order" or "please come back later": no failure of the shop.
+    // The customer sees "please check your order" or "please come back later": no failure of the shop.
     const isAnswered = [SchemaValidationError, BackpressureError, HubStoppedError].some(
       (kind) => error instanceof kind,
     );

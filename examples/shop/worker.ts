@@ -1,4 +1,4 @@
-/** A worker of the shop: `worker.ts <redis url> <orders a second>`, started by `shopInWorkers`. */
+/** Worker process of the shop: `worker.ts <redis url> <orders per second>`, started by `shopInWorkers`. */
 import { redisTransport } from 'hubline/redis';
 import { createShop } from './shop.js';
 import { startTraffic } from './traffic.js';
@@ -18,5 +18,5 @@ const stop = async (): Promise<void> => {
 };
 process.on('SIGINT', () => void stop());
 process.on('SIGTERM', () => void stop());
-// Without the process that shows them, workers of a demonstration have nothing to do.
+// The demo ends with its parent process.
 process.on('disconnect', () => void stop());

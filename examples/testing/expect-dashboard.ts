@@ -1,7 +1,7 @@
 import { getDashboardHtml } from 'hubline';
 import { expect } from 'vitest';
 
-/** Expects the dashboard of an example's hub below a URL, which ends without a slash, and nothing of it beside. */
+/** Expects the dashboard of an example's hub below a URL without a trailing slash, and 404 elsewhere. */
 export async function expectDashboard(url: string): Promise<void> {
   for (const pageUrl of [url, `${url}/`]) {
     const page = await fetch(pageUrl);

@@ -5,23 +5,25 @@ import { onTestFinished } from 'vitest';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** How a process ended, with all that it printed. */
+/** Exit code and output of a process that ended. */
 export interface ExampleEnd {
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A program that runs in a process of its own. */
+/** A program that runs in its own process. */
 export interface Example {
-  /** Resolves with the first `http` URL that it prints. @throws {Error} where it ends without */
+  /** Resolves with the first `http` URL that the program prints. @throws {Error} if it ends without one */
   readonly url: Promise<string>;
   readonly ended: Promise<ExampleEnd>;
-  /** Asks it to end, and waits. */
+  /** Resolves when standard output contains `text`. @throws {Error} if the program ends without it */
+  printed(text: string): Promise<void>;
+  /** Sends a signal and waits for the end. */
   stop(signal?: 'SIGTERM' | 'SIGINT'): Promise<ExampleEnd>;
 }
 
-/** Runs a file of `examples/` as a user would, through tsx, from the root of the package, until the test ends at the latest. */
+/** Runs a file of `examples/` with tsx from the root of the repository. The end of the test kills it. */
 export function startExample(
   file: string,
   { args = [], env = {} }: { args?: readonly string[]; env?: Readonly<Record<string, string>> } = {},
@@ -29,7 +31,7 @@ export function startExample(
   return startNode(['--import', 'tsx', `examples/${file}`, ...args], { cwd: root, env });
 }
 
-/** Runs Node with these arguments, until the test ends at the latest. */
+/** Runs Node with these arguments. The end of the test kills it. */
 export function startNode(
   args: readonly string[],
   { cwd, env }: { cwd: string; env: Readonly<Record<string, string>> },
@@ -48,22 +50,30 @@ export function startNode(
     child.kill('SIGKILL');
     await ended;
   });
-  const url = new Promise<string>((resolve, reject) => {
-    child.stdout.on('data', () => {
-      const found = /http:\/\/\S+/.exec(stdout.text);
-      if (found !== null) resolve(found[0]);
+  const match = (pattern: RegExp): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        const found = pattern.exec(stdout.text);
+        if (found === null) return;
+        child.stdout.off('data', look);
+        resolve(found[0]);
+      };
+      child.stdout.on('data', look);
+      look();
+      ended.then(
+        (end) => reject(new Error(`${args.join(' ')} ended with ${end.exitCode} before ${pattern}:\n${end.stderr}`)),
+        reject,
+      );
     });
-    ended.then(
-      (end) =>
-        reject(new Error(`${args.join(' ')} ended with ${end.exitCode} before it printed a URL:\n${end.stderr}`)),
-      reject,
-    );
-  });
-  // Whoever expects it to end at once waits for `ended` and never looks here.
+  const url = match(/http:\/\/\S+/);
+  // A test that only awaits `ended` never awaits `url`.
   url.catch(() => {});
   return {
     url,
     ended,
+    async printed(text) {
+      await match(new RegExp(text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')));
+    },
     stop(signal = 'SIGTERM') {
       child.kill(signal);
       return ended;

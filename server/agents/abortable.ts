@@ -1,6 +1,6 @@
 import type { Clock } from '../transports/clock.js';
 
-/** Settles as `work` does, or rejects with the signal's reason as soon as it aborts, whatever `work` goes on to do. */
+/** Settles as `work` does, or rejects with the signal's reason as soon as the signal aborts. */
 export function abortable<T>(work: PromiseLike<T>, signal: AbortSignal | undefined): PromiseLike<T> {
   if (signal === undefined) return work;
   return new Promise<T>((resolve, reject) => {
@@ -21,12 +21,12 @@ export function abortable<T>(work: PromiseLike<T>, signal: AbortSignal | undefin
   });
 }
 
-/** A signal that aborts as soon as one of the two does. */
+/** Returns a signal that aborts as soon as one of the two aborts. */
 export function either(a: AbortSignal | undefined, b: AbortSignal | undefined): AbortSignal | undefined {
   return a !== undefined && b !== undefined ? AbortSignal.any([a, b]) : (a ?? b);
 }
 
-/** Waits; rejects with the signal's reason as soon as it aborts. */
+/** Waits `ms` milliseconds. Rejects with the signal's reason as soon as the signal aborts. */
 export async function delay(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
   let end: () => void = () => {};
   const elapsed = new Promise<void>((resolve) => {

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { DuplicateNameError, HubError, InvalidOptionError, InvalidSchemaError } from '../errors.js';
 import { scriptedProvider } from '../testing/scripted-provider.js';
-import { createAgent } from './agent.js';
 import type { AgentConfig } from './agent-config.js';
-import { createAgentRegistry } from './agent-registry.js';
+import { createAgent } from './create-agent.js';
+import { createAgentRegistry } from './delegation/agent-registry.js';
 import { DuplicateAgentError, DuplicateToolError } from './errors.js';
 
 const tool = { name: 't', description: '', parameters: {}, execute: async () => null };
 const config: AgentConfig = { name: 'a', systemPrompt: '', provider: scriptedProvider([]), model: { model: 'm' } };
 
-// Wrong on purpose: what the compiler would not let through.
+// Wrong on purpose: the compiler rejects it.
 const wrong = (fields: Record<string, unknown>): AgentConfig => ({ ...config, ...fields }) as AgentConfig;
 
 describe('createAgent refuses', () => {
@@ -22,8 +22,8 @@ describe('createAgent refuses', () => {
     ['model.model of agent "a" must be a non-empty string', { model: { model: '' } }],
     ['model.maxTokens of agent "a" must be a whole number, 1 or more, got 0', { model: { model: 'm', maxTokens: 0 } }],
     ['model.temperature of agent "a" must be a number', { model: { model: 'm', temperature: 'hot' } }],
-    ['model.tools of agent "a" must be left out', { model: { model: 'm', tools: [] } }],
-    ['model.signal of agent "a" must be left out', { model: { model: 'm', signal: AbortSignal.abort() } }],
+    ['model.tools of agent "a" must be omitted: ', { model: { model: 'm', tools: [] } }],
+    ['model.signal of agent "a" must be omitted: ', { model: { model: 'm', signal: AbortSignal.abort() } }],
     ['tools of agent "a" must be an array', { tools: {} }],
     ['memory of agent "a" must be an AgentMemory', { memory: {} }],
     ['maxIterations of agent "a" must be a whole number, 1 or more, got 0', { maxIterations: 0 }],
@@ -39,18 +39,18 @@ describe('createAgent refuses', () => {
     ['description of tool "t" must be a string', { tools: [{ ...tool, description: undefined }] }],
     ['parameters of tool "t" must be a JSON Schema object', { tools: [{ ...tool, parameters: [] }] }],
     ['execute of tool "t" must be a function', { tools: [{ ...tool, execute: undefined }] }],
-    ['timeoutMs of tool "t" must be a number of milliseconds above 0', { tools: [{ ...tool, timeoutMs: 0 }] }],
+    ['timeoutMs of tool "t" must be milliseconds, from 1 to 1000000000000', { tools: [{ ...tool, timeoutMs: 0 }] }],
   ])('%s', (message, fields) => {
     expect(() => createAgent(wrong(fields))).toThrow(InvalidOptionError);
     expect(() => createAgent(wrong(fields))).toThrow(message);
   });
 
-  test('a wrong JSON Schema, at once', () => {
+  test('an invalid JSON Schema, at once', () => {
     const tools = [{ ...tool, parameters: { type: 'nonsense' } }];
     expect(() => createAgent({ ...config, tools })).toThrow(InvalidSchemaError);
   });
 
-  test('two tools of one name, and one named as the delegate tool', () => {
+  test('two tools of the same name, and a tool with the name of the delegate tool', () => {
     expect(() => createAgent({ ...config, tools: [tool, tool] })).toThrow(DuplicateToolError);
     const delegate = { ...tool, name: 'delegate' };
     expect(() => createAgent({ ...config, tools: [delegate], registry: createAgentRegistry() })).toThrow(
@@ -60,7 +60,7 @@ describe('createAgent refuses', () => {
   });
 });
 
-test('a registry holds agents by name, each name once', () => {
+test('a registry contains agents with unique names', () => {
   const registry = createAgentRegistry();
   const agent = createAgent(config);
   registry.register(agent);
@@ -70,7 +70,7 @@ test('a registry holds agents by name, each name once', () => {
   expect(registry.has('__proto__')).toBe(false);
   expect(registry.list()).toEqual([agent]);
   expect(() => registry.register(createAgent(config))).toThrow(DuplicateAgentError);
-  expect(() => registry.register({} as typeof agent)).toThrow('agent must be what createAgent returns');
+  expect(() => registry.register({} as typeof agent)).toThrow('agent must be an agent from createAgent');
   expect(new DuplicateAgentError('a')).toBeInstanceOf(HubError);
   expect(new DuplicateAgentError('a')).not.toBeInstanceOf(DuplicateNameError);
 });

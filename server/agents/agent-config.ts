@@ -1,80 +1,60 @@
 import { describe, InvalidOptionError } from '../errors.js';
-import { type ResolvedRetry, type RetryConfig, resolveRetry } from '../hub/events/retry-policy.js';
-import { checkOptionNames } from '../option-names.js';
+import { type RetryConfig, resolveRetry } from '../hub/events/retry-policy.js';
+import { OptionChecker } from '../options.js';
 import { type Clock, systemClock } from '../transports/clock.js';
-import { AgentRegistry } from './agent-registry.js';
-import { type AgentTotals, createTotals } from './agent-totals.js';
-import { AnswerLimit } from './answer-limit.js';
-import { createToolSource } from './delegate-tool.js';
+import { AgentRegistry } from './delegation/agent-registry.js';
+import { createToolSource } from './delegation/delegate-tool.js';
 import type { AgentMemory } from './memory/agent-memory.js';
-import type { ModelOptions, ModelProvider } from './model-provider.js';
-import type { TokenUsage } from './token-usage.js';
-import type { Tool } from './tool.js';
-import type { ToolRegistry } from './tool-registry.js';
+import type { ModelOptions, ModelProvider } from './model/model-provider.js';
+import type { TokenUsage } from './model/token-usage.js';
+import { type AgentSpec, createTotals } from './run/agent-spec.js';
+import { MaxTokensLimit } from './run/max-tokens-limit.js';
+import type { Tool } from './tools/tool.js';
 
-/** What `createAgent` takes. */
+/** Options of `createAgent`. */
 export interface AgentConfig {
-  /** Names the agent in registries, in memory and on the dashboard. */
+  /** Name of the agent in registries, in memory and on the dashboard. */
   name: string;
-  /** What it is good for: other agents read it when they choose whom to delegate to. */
+  /** Purpose of the agent. Other agents read it to choose a delegate. */
   description?: string;
-  /** Sent first in every call, and never stored in memory. */
+  /** First message of every model call. Never stored in memory. */
   systemPrompt: string;
+  /** Provider that makes the model calls. */
   provider: ModelProvider;
-  /** Which model and how. `tools` and `signal` in it are the agent's to fill in. */
+  /** Model and its settings. The agent sets `tools` and `signal` itself. */
   model: ModelOptions;
+  /** Tools that the model can call. @default none */
   tools?: Tool[];
-  /** Keeps conversations; a run continues the one of its `requestId`. @default none */
+  /** Memory that stores conversations. A run continues the conversation of its `requestId`. @default none */
   memory?: AgentMemory;
-  /** Most turns of a run: model calls, each with the tool calls that it asked for. @default 10 */
+  /** Maximum number of model turns per run. A turn is one model call and the tool calls it requested. @default 10 */
   maxIterations?: number;
-  /** After `maxIterations`, spend one more turn without tools to get an answer. @default false */
+  /** Makes one more model call without tools after `maxIterations` turns, to get an answer. @default false */
   finalAnswerTurn?: boolean;
   /**
-   * Tokens that a run may spend, delegates and retries included. Before each call its `maxTokens` is
-   * cut to what is left, so that a run goes over by one call's prompt at most; calls that share a
-   * budget therefore go one after another. Where the vendor rejects so high a `maxTokens` the call is made
-   * without, and the model's own limit, which is lower, takes its place. @default no limit
+   * Maximum number of tokens per run, delegates and retries included. Each call's `maxTokens` is limited to the
+   * remaining budget, so a run exceeds its budget by at most the prompt of one call. Calls that share a budget run one
+   * after another. If the vendor rejects such a `maxTokens` as too high, the call is repeated without it and the
+   * model's own limit applies. @default no limit
    */
   tokenBudget?: number;
-  /** How failed model calls are tried again, where {@link ProviderError.retryable} allows it. @default one attempt */
+  /** Retry policy for failed model calls that {@link ProviderError.retryable} allows to retry. @default one attempt */
   retry?: RetryConfig;
-  /** Told of each model call's tokens, those of delegates and of failed calls that cost something included. */
+  /** Called with the token usage after each model call, delegates and failed calls included. */
   onTokenUsage?: (usage: TokenUsage) => void;
-  /** Whose agents this one may delegate to. @default none */
+  /** Registry of agents it may delegate to. @default none */
   registry?: AgentRegistry;
-  /** How many delegations deep a run may be below the first agent. @default 8 */
+  /** Maximum number of delegations in a chain that starts at this agent. @default 8 */
   maxDelegationDepth?: number;
-  /** Tool calls of one turn that run at once. @default no limit */
+  /** Maximum number of tool calls of one turn that run at the same time. @default no limit */
   maxParallelToolCalls?: number;
-  /** So many turns in a row with the same call and arguments end the run; at the third the model is told. @default 5 */
+  /**
+   * Number of consecutive turns with the same call and arguments that ends the run. The third such turn adds a note
+   * for the model. @default 5
+   */
   maxRepeats?: number;
-  /** Where time-outs, retry delays and durations come from. @default the machine's */
+  /** Clock for time-outs, retry delays and durations. @default the system clock */
   clock?: Clock;
-}
-
-/** An {@link AgentConfig} that was checked, with every default filled in. */
-export interface AgentSpec {
-  readonly name: string;
-  readonly description: string | undefined;
-  readonly systemPrompt: string;
-  readonly provider: ModelProvider;
-  readonly model: ModelOptions;
-  /** The agent's tools, with `delegate` where there is someone to delegate to. */
-  readonly tools: () => ToolRegistry;
-  readonly memory: AgentMemory | undefined;
-  readonly maxIterations: number;
-  readonly finalAnswerTurn: boolean;
-  readonly tokenBudget: number | undefined;
-  readonly answerLimit: AnswerLimit;
-  readonly retry: ResolvedRetry | undefined;
-  readonly onTokenUsage: ((usage: TokenUsage) => void) | undefined;
-  readonly registry: AgentRegistry | undefined;
-  readonly maxDelegationDepth: number;
-  readonly maxParallelToolCalls: number;
-  readonly maxRepeats: number;
-  readonly clock: Clock;
-  readonly totals: AgentTotals;
 }
 
 const optionNames: readonly string[] = [
@@ -97,7 +77,7 @@ const optionNames: readonly string[] = [
   'clock',
 ];
 
-/** Checks a config and fills in defaults. @throws {InvalidOptionError | InvalidSchemaError | DuplicateToolError} */
+/** Validates a config and fills in defaults. @throws {InvalidOptionError | InvalidSchemaError | DuplicateToolError} */
 export function resolveAgentConfig(config: AgentConfig): AgentSpec {
   if (typeof config !== 'object' || config === null) throw new InvalidOptionError('config', 'an object', config);
   const { name, description, systemPrompt, provider, model, tools = [], memory, tokenBudget, retry } = config;
@@ -105,25 +85,22 @@ export function resolveAgentConfig(config: AgentConfig): AgentSpec {
   const { maxIterations = 10, maxDelegationDepth = 8, maxRepeats = 5 } = config;
   const { maxParallelToolCalls = Number.POSITIVE_INFINITY } = config;
   const owner = `agent ${describe(name)}`;
-  const check = (ok: boolean, option: string, expected: string, got: unknown): void => {
-    if (!ok) throw new InvalidOptionError(`${option} of ${owner}`, expected, got);
-  };
-  checkOptionNames(config, optionNames, owner);
-  check(typeof name === 'string' && name !== '', 'name', 'a non-empty string', name);
-  check(description === undefined || typeof description === 'string', 'description', 'a string', description);
-  check(typeof systemPrompt === 'string', 'systemPrompt', 'a string', systemPrompt);
-  check(typeof provider?.chat === 'function', 'provider', 'an object with a chat method', provider);
+  const check = new OptionChecker(config, optionNames, owner);
+  check.that(typeof name === 'string' && name !== '', 'name', 'a non-empty string', name);
+  check.string('description', description);
+  check.that(typeof systemPrompt === 'string', 'systemPrompt', 'a string', systemPrompt);
+  check.that(typeof provider?.chat === 'function', 'provider', 'an object with a chat method', provider);
   checkModel(model, check);
-  check(Array.isArray(tools), 'tools', 'an array', tools);
-  check(memory === undefined || isMemory(memory), 'memory', 'an AgentMemory', memory);
-  check(isWhole(maxIterations, 1), 'maxIterations', 'a whole number, 1 or more', maxIterations);
-  check(typeof finalAnswerTurn === 'boolean', 'finalAnswerTurn', 'true or false', finalAnswerTurn);
-  check(tokenBudget === undefined || isWhole(tokenBudget, 1), 'tokenBudget', 'a whole number, 1 or more', tokenBudget);
-  check(onTokenUsage === undefined || typeof onTokenUsage === 'function', 'onTokenUsage', 'a function', onTokenUsage);
-  check(registry === undefined || registry instanceof AgentRegistry, 'registry', 'an AgentRegistry', registry);
-  check(isWhole(maxDelegationDepth, 0), 'maxDelegationDepth', 'a whole number, 0 or more', maxDelegationDepth);
-  check(isLimit(maxParallelToolCalls, 1), 'maxParallelToolCalls', 'a whole number, 1 or more', maxParallelToolCalls);
-  check(isLimit(maxRepeats, 2), 'maxRepeats', 'a whole number, 2 or more', maxRepeats);
+  check.that(Array.isArray(tools), 'tools', 'an array', tools);
+  check.that(memory === undefined || isMemory(memory), 'memory', 'an AgentMemory', memory);
+  check.count('maxIterations', maxIterations);
+  check.boolean('finalAnswerTurn', finalAnswerTurn);
+  check.count('tokenBudget', tokenBudget);
+  check.function('onTokenUsage', onTokenUsage);
+  check.that(registry === undefined || registry instanceof AgentRegistry, 'registry', 'an AgentRegistry', registry);
+  check.count('maxDelegationDepth', maxDelegationDepth, { min: 0 });
+  if (maxParallelToolCalls !== Number.POSITIVE_INFINITY) check.count('maxParallelToolCalls', maxParallelToolCalls);
+  if (maxRepeats !== Number.POSITIVE_INFINITY) check.count('maxRepeats', maxRepeats, { min: 2 });
   return {
     name,
     description,
@@ -135,7 +112,7 @@ export function resolveAgentConfig(config: AgentConfig): AgentSpec {
     maxIterations,
     finalAnswerTurn,
     tokenBudget,
-    answerLimit: new AnswerLimit(),
+    maxTokensLimit: new MaxTokensLimit(),
     retry: retry === undefined ? undefined : resolveRetry(retry, owner),
     onTokenUsage,
     registry,
@@ -147,26 +124,16 @@ export function resolveAgentConfig(config: AgentConfig): AgentSpec {
   };
 }
 
-type Check = (ok: boolean, option: string, expected: string, got: unknown) => void;
-
-function checkModel(model: ModelOptions, check: Check): void {
-  check(typeof model === 'object' && model !== null, 'model', 'an object such as { model: "..." }', model);
+function checkModel(model: ModelOptions, check: OptionChecker): void {
+  check.that(typeof model === 'object' && model !== null, 'model', 'an object such as { model: "..." }', model);
   const { model: id, temperature, maxTokens, tools, signal } = model;
-  check(typeof id === 'string' && id !== '', 'model.model', 'a non-empty string', id);
-  check(temperature === undefined || Number.isFinite(temperature), 'model.temperature', 'a number', temperature);
-  check(maxTokens === undefined || isWhole(maxTokens, 1), 'model.maxTokens', 'a whole number, 1 or more', maxTokens);
-  check(tools === undefined, 'model.tools', 'left out: give the agent its tools in "tools"', tools);
-  check(signal === undefined, 'model.signal', 'left out: give a run its signal in run(input, { signal })', signal);
+  check.that(typeof id === 'string' && id !== '', 'model.model', 'a non-empty string', id);
+  check.that(temperature === undefined || Number.isFinite(temperature), 'model.temperature', 'a number', temperature);
+  check.count('model.maxTokens', maxTokens);
+  check.that(tools === undefined, 'model.tools', 'omitted: pass tools as "tools" of the agent', tools);
+  check.that(signal === undefined, 'model.signal', 'omitted: pass the signal as run(input, { signal })', signal);
 }
 
 function isMemory(memory: AgentMemory): boolean {
   return typeof memory?.addMessage === 'function' && typeof memory.getMessages === 'function';
-}
-
-function isWhole(value: unknown, min: number): boolean {
-  return Number.isInteger(value) && Number(value) >= min;
-}
-
-function isLimit(value: unknown, min: number): boolean {
-  return value === Number.POSITIVE_INFINITY || isWhole(value, min);
 }

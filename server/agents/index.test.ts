@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const built = `${root}node_modules/.cache/import-test`;
 const run = promisify(execFile);
 
-// What users import is built, and loads in a process that has loaded nothing else.
+// Tests the built files, in a process that has loaded nothing else.
 beforeAll(async () => {
   const options = ['--config', 'server/vite.config.ts', '--outDir', built, '--logLevel', 'warn'];
   await run(process.execPath, ['node_modules/vite/bin/vite.js', 'build', ...options], { cwd: root });
@@ -43,17 +43,17 @@ async function packagesLoadedBy(script: string, entry = 'agents/index.js'): Prom
 test.each([
   ['hubline', 'index.js'],
   ['hubline/agents', 'agents/index.js'],
-])('importing %s, and creating an agent, loads no package', async (_, entry) => {
+])('importing %s and creating an agent loads no package', async (_, entry) => {
   const script = `
-    const provider = new agents.AlphaProvider({ apiKey: 'k' });
+    const provider = new agents.OpenAIProvider({ apiKey: 'k' });
     agents.createAgent({ name: 'a', systemPrompt: '', provider, model: { model: 'm' } });`;
   const created = await packagesLoadedBy(script, entry);
   expect([...created]).toEqual([]);
 });
 
-test('a vendor’s package is loaded by its first call', async () => {
+test('the first call loads the package of its vendor', async () => {
   const called = await packagesLoadedBy(`
-    const provider = new agents.BetaProvider({ apiKey: 'k', baseUrl: 'http://127.0.0.1:1/v1' });
+    const provider = new agents.AnthropicProvider({ apiKey: 'k', baseUrl: 'http://127.0.0.1:1/v1' });
     await provider.chat([{ role: 'user', content: 'x' }], { model: 'm' }).catch(() => {});`);
   expect(called).toContain('@ai-sdk/anthropic');
   expect(called).not.toContain('@ai-sdk/openai');

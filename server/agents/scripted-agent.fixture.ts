@@ -1,12 +1,13 @@
 import { vi } from 'vitest';
 import { type ScriptEntry, type ScriptedProvider, scriptedProvider } from '../testing/scripted-provider.js';
-import { type Agent, createAgent } from './agent.js';
+import type { Agent } from './agent/agent.js';
 import type { AgentConfig } from './agent-config.js';
+import { createAgent } from './create-agent.js';
 import type { AgentMemory } from './memory/agent-memory.js';
-import type { TokenUsage } from './token-usage.js';
-import { createTool } from './tool.js';
+import type { TokenUsage } from './model/token-usage.js';
+import { createTool } from './tools/tool.js';
 
-/** What the tests' model may call. */
+/** Tool that the tests' model calls. */
 export const add = createTool({
   name: 'add',
   description: 'Adds two numbers',
@@ -18,7 +19,7 @@ export const add = createTool({
   execute: async ({ a, b }: { a: number; b: number }) => a + b,
 });
 
-/** An agent with a scripted model. */
+/** Creates an agent with a scripted model. */
 export function agentOf(
   script: readonly ScriptEntry[],
   config: Partial<AgentConfig> = {},
@@ -35,14 +36,14 @@ export function agentOf(
   return { agent, provider };
 }
 
-/** An answer that calls `add`. */
+/** Returns an answer that calls `add`. */
 export const callAdd = (a: number, b: number) => ({ toolCalls: [{ name: 'add', arguments: { a, b } }] });
 
 export function usageOf(total: number): TokenUsage {
   return { promptTokens: total - 1, completionTokens: 1, totalTokens: total };
 }
 
-/** A memory that holds these messages, and shows what it is told to keep. */
+/** Creates a memory with these messages that records its calls. */
 export function memoryOf(messages: Awaited<ReturnType<AgentMemory['getMessages']>>) {
   return {
     addMessage: vi.fn<AgentMemory['addMessage']>(async () => {}),

@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { EventRate } from '../hub/events/event.js';
 import type { ResolvedRetry } from '../hub/events/retry-policy.js';
 import type {
   AgentSummary,
@@ -12,10 +13,9 @@ import type {
   HubIntrospection,
   WorkflowIntrospection as HubWorkflowIntrospection,
 } from '../hub/introspection/introspection.js';
-import type { RunIntrospection as HubRunIntrospection } from '../hub/introspection/run-introspection.js';
 import type { Durations, FailureRecord } from '../transports/stats.js';
-import type { RateLimit } from '../transports/transport.js';
 
+export type { RunIntrospection, StepIntrospection, StepStatus } from '../hub/introspection/run-introspection.js';
 export type { AgentSummary, Durations, EventKind, FailureRecord };
 
 /** Version of the bodies. It rises if a field changes its meaning or is removed, not for a new optional field. */
@@ -163,42 +163,10 @@ export interface Health {
   readonly problemCount: number;
 }
 
-/** Status of a step. `suspended`: it waits for a time, an event or another run. */
-export type StepStatus = 'waiting' | 'active' | 'retrying' | 'suspended' | 'completed' | 'failed';
-
-/** Step of a run. */
-export interface StepIntrospection {
-  readonly name: string;
-  readonly status: StepStatus;
-  /** Duration of the successful attempt. */
-  readonly durationMs?: number;
-}
-
-/** Open wait of a suspended run. */
-export interface WaitIntrospection {
-  /** Epoch milliseconds at which the run began to wait. */
-  readonly since: number;
-  /** Epoch milliseconds at which the wait ends by time. */
-  readonly dueAt?: number;
-  /** Event type that ends the wait. */
-  readonly eventType?: string;
-  /** Run that ends the wait. */
-  readonly runId?: string;
-}
-
-/** Run of a workflow, without its input and the results of its steps. */
-export interface RunIntrospection extends Omit<HubRunIntrospection, 'status' | 'steps'> {
-  readonly status: 'waiting' | 'active' | 'suspended' | 'completed' | 'failed';
-  readonly steps: readonly StepIntrospection[];
-  readonly waits?: readonly WaitIntrospection[];
-}
-
 /** Registered workflow. */
-export interface WorkflowIntrospection extends Omit<HubWorkflowIntrospection, 'metrics' | 'runs'> {
+export interface WorkflowIntrospection extends Omit<HubWorkflowIntrospection, 'metrics'> {
   readonly metrics: Counts;
   readonly recent?: RecentActivity;
-  /** The last 10 accepted runs, newest first. */
-  readonly runs: readonly RunIntrospection[];
 }
 
 /** Agent that a hub runs, with its runs and tokens since the start. */
@@ -246,7 +214,12 @@ export interface EventSettings {
   readonly retry?: Omit<ResolvedRetry, 'retryIf'>;
   readonly timeoutMs?: number;
   readonly concurrency?: number;
-  readonly rate?: RateLimit;
+  /** Events are ordered and limited by a key. */
+  readonly hasKey?: boolean;
+  readonly concurrencyPerKey?: number;
+  readonly rate?: EventRate;
+  readonly debounceMs?: number;
+  readonly debounceMaxMs?: number;
   readonly dedupeWindowMs?: number;
 }
 

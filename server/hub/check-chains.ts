@@ -3,17 +3,16 @@ import { EventCycleError, UnknownEventError } from './errors.js';
 import type { RegisteredEvent } from './events/event.js';
 import { type FollowUpNames, followUpKeys } from './events/follow-ups.js';
 import { nearestNames } from './nearest-names.js';
-import type { HubWorkflow } from './runs/workflow.js';
+import type { AnyWorkflow } from './runs/workflow.js';
 
 /**
- * Checks that every event named as a follow-up or trigger is registered, and that no chain of follow-ups
- * and triggers leads back to where it began.
+ * Checks that every follow-up and trigger is a registered event, and that follow-ups and triggers form no cycle.
  *
  * @throws {UnknownEventError | EventCycleError}
  */
 export function checkChains(
   events: ReadonlyMap<string, RegisteredEvent>,
-  workflows: ReadonlyMap<string, HubWorkflow>,
+  workflows: ReadonlyMap<string, AnyWorkflow>,
   allowCycles: boolean,
 ): void {
   const check = (target: string | undefined, usedBy: string): void => {
@@ -29,17 +28,17 @@ export function checkChains(
     checkAll(followUps, `workflow ${quote(name)}`);
   }
   if (allowCycles) return;
-  const cycle = findCycle(chains(events, workflows));
+  const cycle = findCycle(causalGraph(events, workflows));
   if (cycle !== undefined) throw new EventCycleError(cycle);
 }
 
-/** What each event and workflow leads to. */
-function chains(
+/** Returns the types and workflows that each event and workflow causes. */
+function causalGraph(
   events: ReadonlyMap<string, RegisteredEvent>,
-  workflows: ReadonlyMap<string, HubWorkflow>,
+  workflows: ReadonlyMap<string, AnyWorkflow>,
 ): ReadonlyMap<string, readonly string[]> {
   const targets = (names: FollowUpNames): string[] => followUpKeys.flatMap((key) => names[key] ?? []);
-  // No event has this name: it holds a control character.
+  // Event types contain no control characters, so this key cannot be one.
   const node = (name: string): string => `workflow\t${name}`;
   const all = new Map([...events].map(([type, { followUps }]) => [type, targets(followUps)]));
   for (const { name, trigger, followUps } of workflows.values()) {
@@ -49,7 +48,7 @@ function chains(
   return all;
 }
 
-/** Depth first with a stack of its own: a chain may be longer than the call stack. */
+/** Searches depth first. Does not recurse, because a chain may be longer than the call stack. */
 function findCycle(graph: ReadonlyMap<string, readonly string[]>): string[] | undefined {
   const done = new Set<string>();
   for (const start of graph.keys()) {

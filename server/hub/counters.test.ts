@@ -101,7 +101,7 @@ function handle(ctx: Ctx, ledger: Ledger, clock: FakeClock): unknown {
   const behaviour = behaviours[Math.min(attempt, behaviours.length) - 1] ?? 'return';
   ledger.begin(ctx);
   const fail = (error: Error): Error => {
-    ledger.end(ctx, isLast || error instanceof FatalError ? 'failed' : undefined);
+    ledger.end(ctx, isLast || FatalError.is(error) ? 'failed' : undefined);
     return error;
   };
   switch (behaviour) {
@@ -243,7 +243,7 @@ it('counts exactly at every instant, over any schedule of emits, failures, timeo
       }
       const stopped = hub.stop({ drainMs: 600_000 });
       await clock.advance(600_000);
-      expect(await stopped).toEqual({ released: 0 });
+      expect(await stopped).toEqual({ released: 0, overdue: 0 });
       await check(hub, ledger);
       for (const type of types) expect(await hub.metrics(type)).toMatchObject({ pending: 0, active: 0 });
     }),

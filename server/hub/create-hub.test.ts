@@ -2,11 +2,11 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { InvalidOptionError } from '../errors.js';
 import { createHub } from './create-hub.js';
-import { HubStoppedError } from './errors.js';
+import { AttemptEndedError, HubStoppedError } from './errors.js';
 import { deferred, testHub } from './hub.fixture.js';
 
 describe('stop', () => {
-  it('waits for what runs and what waits, then nothing is pending', async () => {
+  it('waits until all accepted events have ended', async () => {
     const { hub, clock } = testHub({ concurrency: 1 });
     hub.event({
       type: 'a',
@@ -17,15 +17,15 @@ describe('stop', () => {
     await hub.start();
     for (let i = 0; i < 3; i += 1) await hub.emit('a', i);
     const stopped = hub.stop();
-    await expect(hub.emit('a', 1)).rejects.toThrow(HubStoppedError);
     await clock.advance(300);
-    expect(await stopped).toEqual({ released: 0 });
+    await expect(hub.emit('a', 1)).rejects.toThrow(HubStoppedError);
+    expect(await stopped).toEqual({ released: 0, overdue: 0 });
     expect(await hub.metrics('a')).toMatchObject({ received: 3, completed: 3, pending: 0 });
     expect(await hub.metrics('b')).toMatchObject({ received: 3, completed: 3, pending: 0 });
     expect(clock.pendingTimers).toBe(0);
   });
 
-  it('aborts with reason shutdown at drainMs and hands back without an attempt, to the next hub', async () => {
+  it('aborts with reason shutdown at drainMs and releases the event to the next hub without spending an attempt', async () => {
     const { hub, clock, transport } = testHub();
     const reasons: unknown[] = [];
     const attempts: number[] = [];
@@ -46,7 +46,7 @@ describe('stop', () => {
     await clock.settle();
     const stopped = hub.stop({ drainMs: 1_000 });
     await clock.advance(1_000);
-    expect(await stopped).toEqual({ released: 1 });
+    expect(await stopped).toEqual({ released: 1, overdue: 0 });
     expect(reasons).toMatchObject([{ code: 'ERR_SHUTDOWN', message: expect.stringMatching(/^shutdown/) }]);
     expect(await hub.metrics('a')).toMatchObject({ received: 1, pending: 1, active: 0, retried: 0, failed: 0 });
 
@@ -58,7 +58,7 @@ describe('stop', () => {
     expect(await again.hub.metrics('a')).toMatchObject({ received: 1, completed: 1, pending: 0 });
   });
 
-  it('lets handlers that still run emit, until it is done', async () => {
+  it('lets running handlers emit until the hub has stopped', async () => {
     const { hub, clock } = testHub();
     const gate = deferred();
     const late = deferred();
@@ -72,7 +72,7 @@ describe('stop', () => {
     });
     hub.event({ type: 'b', handler: () => {} });
     hub.event({
-      type: 'deaf',
+      type: 'stubborn',
       handler: async ({ emit }) => {
         await late.promise;
         lateEmit = emit('b', 2);
@@ -81,36 +81,36 @@ describe('stop', () => {
     });
     await hub.start();
     await hub.emit('a', 1);
-    await hub.emit('deaf', 1);
+    await hub.emit('stubborn', 1);
     await clock.settle();
     const stopped = hub.stop({ drainMs: 100 });
     gate.resolve();
     await clock.advance(100);
-    expect(await stopped).toEqual({ released: 1 });
+    expect(await stopped).toEqual({ released: 1, overdue: 0 });
     expect(await hub.metrics('b')).toMatchObject({ received: 1, completed: 1 });
     late.resolve();
     await clock.settle();
-    await expect(lateEmit).rejects.toThrow(HubStoppedError);
+    await expect(lateEmit).rejects.toThrow(AttemptEndedError);
   });
 
-  it('resolves before start and twice, with one result', async () => {
+  it('resolves before start, and returns the same result twice', async () => {
     const { hub } = testHub();
     const first = hub.stop();
     expect(await hub.stop()).toBe(await first);
-    expect(await first).toEqual({ released: 0 });
+    expect(await first).toEqual({ released: 0, overdue: 0 });
     await expect(hub.start()).rejects.toThrow(HubStoppedError);
   });
 
-  it('refuses a drainMs that is none, and a misspelt one, and can still be stopped', async () => {
+  it('rejects invalid options without stopping', async () => {
     const { hub } = testHub();
     await expect(hub.stop({ drainMs: -1 })).rejects.toThrow(InvalidOptionError);
-    // Wrong on purpose: what the compiler would not let through.
+    // The compiler would reject it.
     await expect(hub.stop({ drainMS: 5 } as object)).rejects.toThrow(InvalidOptionError);
-    expect(await hub.stop()).toEqual({ released: 0 });
+    expect(await hub.stop()).toEqual({ released: 0, overdue: 0 });
   });
 });
 
-it('accepts nothing once it has stopped, even where a schema takes its time', async () => {
+it('accepts no event after stop, even if its schema was still validating', async () => {
   const { hub } = testHub();
   const gate = deferred();
   hub.event({ type: 'a', schema: z.string().refine(() => gate.promise.then(() => true)), handler: () => {} });
@@ -122,7 +122,7 @@ it('accepts nothing once it has stopped, even where a schema takes its time', as
   expect(await hub.metrics('a')).toMatchObject({ received: 0 });
 });
 
-it('runs on under a logger that throws', async () => {
+it('keeps running with a logger that throws', async () => {
   const warnings: string[] = [];
   const listen = (warning: Error): unknown => warnings.push(warning.message);
   process.on('warning', listen);
@@ -146,7 +146,7 @@ it('runs on under a logger that throws', async () => {
 it.each([
   ['options of createHub must be an object, got null', null],
   ['option of createHub must be one of service, ', { services: 'shop' }],
-])('refuses: %s', (message, options) => {
-  // Wrong on purpose: what the compiler would not let through.
+])('throws: %s', (message, options) => {
+  // The compiler would reject it.
   expect(() => createHub(options as object)).toThrow(message);
 });

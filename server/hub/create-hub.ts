@@ -1,47 +1,47 @@
 import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import { DuplicateNameError, InvalidOptionError, quote } from '../errors.js';
+import { InvalidOptionError, quote } from '../errors.js';
+import { checkName, OptionChecker } from '../options.js';
 import { loadOpenTelemetry } from '../telemetry/open-telemetry.js';
 import type { Logger } from '../transports/logger.js';
 import type { EventMetrics, FailureRecord } from '../transports/stats.js';
-import type { Envelope, Receipt, TransportManager } from '../transports/transport.js';
+import type { Envelope, TransportManager } from '../transports/transport.js';
 import { workflowType } from '../transports/workflow-type.js';
-import { checkChains } from './check-chains.js';
-import {
-  HubStoppedError,
-  SchemaValidationError,
-  UnknownDeadLetterError,
-  UnknownEventError,
-  UnknownWorkflowError,
-} from './errors.js';
+import { cancelEvent } from './cancel-event.js';
+import { checkEventName } from './check-event-name.js';
+import { HubStoppedError, UnknownDeadLetterError, UnknownRunError } from './errors.js';
+import type { Cause, Draft } from './events/attempt-emitter.js';
+import { checkSettings, definitionConfig } from './events/create-event.js';
 import {
   type DeadLetter,
   type DeadLetterOptions,
   type DeadLetterSource,
   readDeadLetters,
 } from './events/dead-letters.js';
-import { checkEmitOptions, type Emit, type EmitOptions } from './events/emit.js';
-import { defaultDedupeWindowMs, type EventConfig, type RegisteredEvent, resolveEvent } from './events/event.js';
+import type { Emit, EmitMany, EmitManyOptions, EmitOptions } from './events/emit.js';
+import { type EventConfig, type RegisteredEvent, resolveEvent } from './events/event.js';
 import type { EventRef } from './events/event-ref.js';
-import type { DeliveryHost } from './events/outcome-recorder.js';
-import { encodePayload } from './events/payload.js';
+import type { HandlerHost } from './events/outcome-recorder.js';
+import { type FollowUpHost, prepareFollowUps } from './events/prepare-follow-ups.js';
 import type { Hub, HubOptions, StopResult } from './hub.js';
 import { type HubSettings, resolveHubOptions } from './hub-options.js';
 import { warnOfDifferingSettings } from './introspection/differing-settings.js';
-import { type HandlerInfo, handlerInfo } from './introspection/handler-info.js';
-import { agentsRevision, describeHub, type HubDescription } from './introspection/hub-description.js';
 import type { HubIntrospection } from './introspection/introspection.js';
 import { Introspector } from './introspection/introspector.js';
-import { drainMsOf, Lifecycle } from './lifecycle.js';
-import { nearestNames } from './nearest-names.js';
+import { introspectRun, type RunIntrospection, type RunQuery } from './introspection/run-introspection.js';
+import { Lifecycle, resolveDrainMs } from './lifecycle.js';
 import { observeCounts } from './observability/observe-counts.js';
-import { observeSends } from './observability/observe-sends.js';
-import { type HubWorkflow, isWorkflow } from './runs/workflow.js';
-import { type WorkflowHandle, workflowHandle } from './runs/workflow-handle.js';
-import { subscribe } from './subscriptions.js';
+import { Publisher } from './publisher.js';
+import { Registry } from './registry.js';
+import { type AnyWorkflow, isWorkflow } from './runs/workflow.js';
+import { createWorkflowHandle, type WorkflowHandle } from './runs/workflow-handle.js';
+import type { WorkflowRef } from './runs/workflow-ref.js';
+import { type RegisteredSchedule, resolveSchedule, type ScheduleConfig } from './schedules/schedule.js';
+import { type ScheduleHost, Scheduler } from './schedules/scheduler.js';
+import { createSubscriptions } from './subscriptions.js';
 
 /**
- * Creates a hub: register events on it, `start` it, `emit`.
+ * Creates a hub. Register events on it, then call `start`, then `emit`.
  *
  * @example
  * ```ts
@@ -58,42 +58,34 @@ export function createHub(options: HubOptions = {}): Hub {
   return new HubRuntime(transport.connect({ service, logger: settings.logger }), settings);
 }
 
-interface Message {
-  readonly type: string;
-  /** JSON */
-  readonly body: string;
-  readonly options: EmitOptions | undefined;
-  readonly dedupeWindowMs: number;
-}
-
-class HubRuntime implements Hub, DeliveryHost {
+class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
   readonly transport: TransportManager;
   readonly logger: Logger;
   readonly maxPayloadBytes: number;
+  readonly #registry = new Registry();
   readonly #introspector: Introspector;
+  readonly #publisher: Publisher;
   readonly #id = randomUUID().slice(0, 8);
   readonly #allowCycles: boolean;
   readonly #concurrency: number;
-  readonly #events = new Map<string, RegisteredEvent>();
-  readonly #workflows = new Map<string, HubWorkflow>();
-  // Kept apart: every poll of the dashboard asks how much they have done, and thousands of types may have no agent.
-  readonly #informed: HandlerInfo[] = [];
   readonly #stopped = new AbortController();
   readonly #lifecycle: Lifecycle;
   #startedAt: number | null = null;
   #starting: Promise<void> | undefined;
   #stopping: Promise<StopResult> | undefined;
+  #scheduler: Scheduler | undefined;
   #stopObserving = (): void => {};
 
   constructor(transport: TransportManager, settings: Omit<HubSettings, 'service' | 'transport'>) {
     this.transport = transport;
-    this.#introspector = new Introspector(transport);
     this.logger = settings.logger;
     this.maxPayloadBytes = settings.maxPayloadBytes;
+    this.#introspector = new Introspector(transport);
+    this.#publisher = new Publisher(transport, settings.maxPayloadBytes, settings.logger);
     this.#allowCycles = settings.allowCycles;
-    this.#lifecycle = new Lifecycle(settings.observer);
+    this.#lifecycle = new Lifecycle(settings);
     this.#concurrency = settings.concurrency;
-    // One listener for each result() that waits.
+    // Each pending result() adds a listener.
     setMaxListeners(0, this.#stopped.signal);
   }
 
@@ -101,203 +93,241 @@ class HubRuntime implements Hub, DeliveryHost {
     return this.transport.service;
   }
 
-  event<TPayload>(config: EventConfig<TPayload>): EventRef<TPayload> {
-    // The schema, or else the caller's word, holds the payload to the handler's type.
-    const event = resolveEvent(config as EventConfig);
-    this.#lifecycle.checkNew(`event ${quote(event.type)} registered`);
-    if (this.#events.has(event.type)) throw new DuplicateNameError('event', event.type);
-    this.#events.set(event.type, event);
-    this.#noteInfo(event.handler);
-    return { type: event.type };
+  // The overloads of Hub.event ensure that a payload has the type that handler and key declare.
+  event(config: object, settings?: object): never {
+    const definition = definitionConfig(config);
+    if (definition !== undefined) checkSettings(definition.type, settings);
+    const event = resolveEvent((definition === undefined ? config : { ...settings, ...definition }) as EventConfig);
+    this.#lifecycle.checkRegistering(`event ${quote(event.type)} registered`);
+    this.#registry.addEvent(event);
+    return (definition === undefined ? { type: event.type } : config) as never;
   }
 
-  workflow(workflow: HubWorkflow): HubWorkflow {
-    if (!isWorkflow(workflow)) throw new InvalidOptionError('hub.workflow', 'what createWorkflow returned', workflow);
-    this.#lifecycle.checkNew(`workflow ${quote(workflow.name)} registered`);
-    if (this.#workflows.has(workflow.name)) throw new DuplicateNameError('workflow', workflow.name);
-    this.#workflows.set(workflow.name, workflow);
-    for (const { handler } of workflow.steps) this.#noteInfo(handler);
+  schedule<TPayload>(config: ScheduleConfig<TPayload>): void {
+    // The target's type and the payload's type agree by ScheduleConfig.
+    const schedule = resolveSchedule(config as ScheduleConfig);
+    this.#lifecycle.checkRegistering(`schedule ${quote(schedule.name)} registered`);
+    this.#registry.addSchedule(schedule);
+  }
+
+  workflow<TWorkflow extends AnyWorkflow>(workflow: TWorkflow): TWorkflow {
+    if (!isWorkflow(workflow)) throw new InvalidOptionError('hub.workflow', 'the result of createWorkflow', workflow);
+    this.#lifecycle.checkRegistering(`workflow ${quote(workflow.name)} registered`);
+    this.#registry.addWorkflow(workflow);
     return workflow;
   }
 
   async start(): Promise<void> {
     this.#lifecycle.checkStart();
-    checkChains(this.#events, this.#workflows, this.#allowCycles);
+    this.#registry.checkChains(this.#allowCycles);
+    for (const schedule of this.#registry.schedules) this.#registry.targetOf(schedule);
     this.#lifecycle.state = 'starting';
     this.#starting = this.#consume();
     try {
       await this.#starting;
       this.#startedAt = this.transport.clock.now();
       this.#lifecycle.state = 'running';
-      void warnOfDifferingSettings(this.#describe(), this.transport, this.logger);
+      void warnOfDifferingSettings(this.#registry.describe(this.service), this.transport, this.logger);
     } catch (error) {
       this.#lifecycle.state = 'new';
       throw error;
     }
   }
 
-  readonly emit: Emit = async (target: EventRef | string, payload: unknown, options?: EmitOptions) => {
-    this.#lifecycle.checkEmitting('emit');
-    return this.#publish(target, payload, options, undefined);
+  async stop(options: { drainMs?: number } = {}): Promise<StopResult> {
+    const drainMs = resolveDrainMs(options);
+    this.#stopping ??= this.#stop(drainMs);
+    return this.#stopping;
+  }
+
+  readonly emit: Emit = async (target: EventRef<never, unknown> | string, payload: unknown, options?: EmitOptions) => {
+    this.#checkAccepting('emit', options);
+    const draft = await this.#publisher.draft(this.#registry.event(target), payload, options);
+    // An asynchronous schema may have taken its time.
+    this.#checkAccepting('emit', options);
+    return this.#publisher.send(draft);
   };
 
-  emitFrom(cause: Envelope): Emit {
-    return async (target: EventRef | string, payload: unknown, options?: EmitOptions) => {
-      this.#lifecycle.checkNotStopped('ctx.emit');
-      return this.#publish(target, payload, options, cause);
-    };
+  readonly emitMany: EmitMany = async (
+    target: EventRef<never, unknown> | string,
+    payloads: readonly unknown[],
+    options: EmitManyOptions = {},
+  ) => {
+    const checkOpen = (): void => this.#checkAccepting('emitMany', options);
+    checkOpen();
+    return this.#publisher.publishMany(this.#registry.event(target), payloads, options, checkOpen);
+  };
+
+  async cancel(id: string): Promise<boolean> {
+    this.#lifecycle.checkEmitting('cancel');
+    checkName(id, 'id of cancel');
+    return cancelEvent(id, this.#registry, this.transport, (followUps) => {
+      const prepared = this.prepareFollowUps(followUps);
+      // The transport waits for no schema while it cancels.
+      return prepared instanceof Promise ? followUps : prepared;
+    });
+  }
+
+  prepareScheduled(schedule: RegisteredSchedule, dueAt: number): Promise<Envelope> {
+    const { name, payload } = schedule;
+    const target = this.#registry.targetOf(schedule);
+    const value: unknown = typeof payload === 'function' ? payload(new Date(dueAt)) : payload;
+    return this.#publisher.prepareScheduled(name, dueAt, target, value);
+  }
+
+  prepareFollowUps(envelopes: readonly Envelope[]): readonly Envelope[] | Promise<readonly Envelope[]> {
+    return prepareFollowUps(envelopes, this);
+  }
+
+  findEvent(type: string): RegisteredEvent | undefined {
+    return this.#registry.findEvent(type);
+  }
+
+  draftEvent(
+    cause: Cause,
+    target: EventRef<never, unknown> | string,
+    payload: unknown,
+    options?: EmitOptions,
+  ): Draft | Promise<Draft> {
+    return this.#publisher.draft(this.#registry.event(target), payload, options, cause);
+  }
+
+  draftRun(
+    cause: Cause,
+    target: WorkflowRef<never> | string,
+    input: unknown,
+    options?: EmitOptions,
+  ): Draft | Promise<Draft> {
+    return this.#publisher.draftRun(this.#registry.workflow(target), input, options, cause);
+  }
+
+  eventType(event: EventRef<never, unknown> | string): string {
+    return this.#registry.event(event).type;
+  }
+
+  findWorkflow(workflow: WorkflowRef<never> | string): AnyWorkflow {
+    return this.#registry.workflow(workflow);
+  }
+
+  async startWorkflow<TInput, TResult>(
+    target: WorkflowRef<TInput, TResult> | string,
+    input: unknown,
+    options: EmitOptions = {},
+  ): Promise<WorkflowHandle<TResult>> {
+    this.#checkAccepting('startWorkflow', options);
+    const workflow = this.#registry.workflow(target);
+    const draft = await this.#publisher.draftRun(workflow, input, options);
+    this.#checkAccepting('startWorkflow', options);
+    const { id } = await this.#publisher.send(draft);
+    return createWorkflowHandle(workflow, id, this.transport, this.#stopped.signal);
+  }
+
+  async run(target: WorkflowRef<never> | string, id: string, options: RunQuery = {}): Promise<RunIntrospection> {
+    new OptionChecker(options, ['outputs'], 'run').boolean('outputs', options.outputs);
+    const workflow = this.#registry.workflow(target);
+    const record = await this.transport.run(workflowType(workflow.name), id);
+    if (record === undefined) throw new UnknownRunError(workflow.name, id);
+    return introspectRun(workflow.steps, record, options);
   }
 
   async metrics(type: string): Promise<EventMetrics> {
-    return this.transport.metrics(await this.#known(type));
+    await this.#checkEvent(type);
+    return this.transport.metrics(type);
   }
 
   async failures(type: string): Promise<readonly FailureRecord[]> {
-    return this.transport.failures(await this.#known(type));
+    await this.#checkEvent(type);
+    return this.transport.failures(type);
   }
 
   async deadLetters<TPayload>(
     source: DeadLetterSource<TPayload>,
     options: DeadLetterOptions = {},
   ): Promise<readonly DeadLetter<TPayload>[]> {
-    const letters = await readDeadLetters(source, options, this.transport);
-    // There may be some of what is registered no more; where there are none the name may be wrong.
-    if (letters.length === 0 && typeof source === 'string') await this.#checkName(source);
-    return letters;
+    const deadLetters = await readDeadLetters(source, options, this.transport);
+    // Checked only if there are none: dead letters may exist for a name that is no longer registered.
+    if (deadLetters.length === 0 && typeof source === 'string') await this.#checkName(source);
+    if (deadLetters.length === 0) this.#lifecycle.checkService('deadLetters');
+    return deadLetters;
   }
 
   async replay(id: string): Promise<{ readonly id: string }> {
     this.#lifecycle.checkRunning('replay');
-    if (typeof id !== 'string') throw new InvalidOptionError('id of replay', 'the id of a dead letter', id);
+    checkName(id, 'id of replay');
     if (!(await this.transport.replay(id))) throw new UnknownDeadLetterError(id, this.service);
     return { id };
   }
 
   async introspect(): Promise<HubIntrospection> {
-    return this.#introspector.read(this.#describe(), this.#startedAt);
+    return this.#introspector.read(this.#registry.describe(this.service), this.#startedAt);
   }
 
   async revision(type?: string): Promise<string> {
-    const revision = await this.transport.revision(type === undefined ? undefined : await this.#known(type));
-    // What is registered can only change before start, what agents spend at any time.
-    const registered = this.#startedAt === null ? this.#events.size + this.#workflows.size : 'started';
-    const agents = type === undefined ? agentsRevision(this.#informed) : 0;
+    if (type !== undefined) await this.#checkEvent(type);
+    const revision = await this.transport.revision(type);
+    // Registrations change only before start, the usage of agents at any time.
+    const registered = this.#startedAt === null ? this.#registry.size : 'started';
+    const agents = type === undefined ? this.#registry.agentsRevision() : 0;
     return `${this.#id}.${registered}.${agents}.${revision}`;
   }
 
-  async stop(options: { drainMs?: number } = {}): Promise<StopResult> {
-    const drainMs = drainMsOf(options);
-    this.#stopping ??= this.#stop(drainMs);
-    return this.#stopping;
-  }
-
-  async #stop(drainMs: number): Promise<StopResult> {
-    if (this.#lifecycle.state === 'starting') await this.#starting?.catch(() => {}); // `start` tells its caller
-    this.#lifecycle.state = 'stopping';
-    this.#stopObserving();
-    try {
-      return await this.transport.close({ drainMs });
-    } finally {
-      this.#lifecycle.state = 'stopped';
-      this.#stopped.abort(new HubStoppedError('result() of a workflow run was waiting'));
-    }
+  /** A handler that still runs may emit while the hub drains. */
+  #checkAccepting(operation: string, { cause }: Pick<EmitOptions, 'cause'> = {}): void {
+    if (cause === undefined) this.#lifecycle.checkEmitting(operation);
+    else this.#lifecycle.checkNotStopped(operation);
   }
 
   async #consume(): Promise<void> {
     await loadOpenTelemetry();
-    const { subscriptions, onDelivery } = subscribe(this.#events.values(), this.#workflows.values(), this);
+    const scheduler = new Scheduler(this.#registry.schedules, this);
+    await scheduler.check();
+    const { subscriptions, declared, onDelivery } = createSubscriptions(this.#registry, this);
     await this.transport.start({
       concurrency: this.#concurrency,
       subscriptions,
-      onDelivery,
-      describe: () => JSON.stringify(this.#describe()),
+      declared,
+      onDelivery: (delivery) => {
+        this.#lifecycle.markConsuming();
+        onDelivery(delivery);
+      },
+      describe: () => JSON.stringify(this.#registry.describe(this.service)),
     });
     this.#stopObserving = observeCounts(
       this.transport,
       subscriptions.map(({ type }) => type),
     );
-  }
-
-  async startWorkflow(
-    target: HubWorkflow | string,
-    payload: unknown,
-    options: EmitOptions = {},
-  ): Promise<WorkflowHandle> {
-    this.#lifecycle.checkEmitting('startWorkflow');
-    const name = typeof target === 'string' ? target : target?.name;
-    if (typeof name !== 'string')
-      throw new InvalidOptionError('workflow', 'a name or what createWorkflow returned', target);
-    const workflow = this.#workflows.get(name);
-    if (workflow === undefined) throw new UnknownWorkflowError(name, nearestNames(name, this.#workflows.keys()));
-    checkEmitOptions(options);
-    const body = encodePayload(payload, name, this.maxPayloadBytes);
-    const message = { type: workflowType(name), body, options, dedupeWindowMs: defaultDedupeWindowMs };
-    const { id } = await this.#send(message, undefined);
-    return workflowHandle(workflow, id, this.transport, this.#stopped.signal);
-  }
-
-  async #publish(
-    target: EventRef | string,
-    payload: unknown,
-    options: EmitOptions | undefined,
-    cause: Envelope | undefined,
-  ): Promise<Receipt> {
-    const event = this.#registered(typeof target === 'string' ? target : target?.type);
-    if (options !== undefined) checkEmitOptions(options);
-    const { type } = event;
-    const body = encodePayload(payload, type, this.maxPayloadBytes);
-    if (event.schema !== undefined) {
-      // What the handler will get is what has to fit: the payload after its way through JSON.
-      const result = await event.schema.validate(JSON.parse(body));
-      if (result.issues !== undefined) throw new SchemaValidationError(type, result.issues);
-      // Validation may have taken its time.
-      if (cause === undefined) this.#lifecycle.checkRunning('emit');
-      else this.#lifecycle.checkNotStopped('ctx.emit');
+    this.#scheduler = scheduler;
+    try {
+      await scheduler.open();
+    } catch (error) {
+      this.#stopObserving();
+      await this.transport.close({ drainMs: 0 });
+      throw error;
     }
-    return this.#send({ type, body, options, dedupeWindowMs: event.dedupeWindowMs }, cause);
   }
 
-  async #send({ type, body, options, dedupeWindowMs }: Message, cause: Envelope | undefined): Promise<Receipt> {
-    const id = randomUUID();
-    const { delayMs = 0, priority = 0, dedupeId, requestId = cause?.requestId ?? id } = options ?? {};
-    const depth = cause === undefined ? 0 : cause.depth + 1;
-    const dedupe = dedupeId === undefined ? undefined : { id: dedupeId, windowMs: dedupeWindowMs };
-    const trace = cause?.trace;
-    const envelope: Envelope = { id, type, body, requestId, depth, delayMs, priority, replays: 0, dedupe, trace };
-    const [receipt = { id, deduplicated: false }] = await observeSends([envelope], (sent) =>
-      this.transport.publish(sent),
-    );
-    return receipt;
+  async #stop(drainMs: number): Promise<StopResult> {
+    if (this.#lifecycle.isStarting) await this.#starting?.catch(() => {}); // the caller of `start` receives it
+    this.#lifecycle.state = 'stopping';
+    this.#scheduler?.stop();
+    this.#stopObserving();
+    try {
+      return await this.transport.close({ drainMs });
+    } finally {
+      this.#lifecycle.state = 'stopped';
+      this.#stopped.abort(new HubStoppedError('result() of a workflow run was pending'));
+    }
   }
 
-  #noteInfo(handler: object | undefined): void {
-    const info = handler && handlerInfo(handler);
-    if (info !== undefined) this.#informed.push(info);
+  /** @throws {UnknownEventError} unless this or another running hub of the transport registered the type */
+  async #checkEvent(type: string): Promise<void> {
+    if (this.#registry.hasEvent(type)) return;
+    checkEventName(type, this.#registry, await this.#introspector.names());
   }
 
-  #describe(): HubDescription {
-    return describeHub(this.service, [...this.#events.values()], [...this.#workflows.values()], this.#informed);
-  }
-
-  /** The type, where it is registered here or on another hub of the transport. */
-  async #known(type: string): Promise<string> {
-    const isKnown = this.#events.has(type) || (await this.#introspector.hasEvent(type));
-    return isKnown ? type : this.#registered(type).type;
-  }
-
-  /** @throws {UnknownEventError} unless an event type or a workflow of this name is registered, here or elsewhere */
+  /** @throws {UnknownEventError} unless this or another running hub registered an event or a workflow of this name */
   async #checkName(name: string): Promise<void> {
-    if (this.#workflows.has(name) || (await this.#introspector.hasWorkflow(name))) return;
-    await this.#known(name);
-  }
-
-  #registered(type: string): RegisteredEvent {
-    const event = this.#events.get(type);
-    if (event === undefined) {
-      if (typeof type !== 'string')
-        throw new InvalidOptionError('event type', 'a string or what hub.event returned', type);
-      throw new UnknownEventError(type, nearestNames(type, this.#events.keys()));
-    }
-    return event;
+    if (this.#registry.hasWorkflow(name) || (await this.#introspector.names()).workflows.has(name)) return;
+    await this.#checkEvent(name);
   }
 }

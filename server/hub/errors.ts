@@ -1,29 +1,32 @@
 /**
- * Failures of events, schemas and workflows, and of a hub that is used at the wrong time.
+ * Errors of events, schemas, workflows, and of operations in the wrong state of the hub.
  *
  * @module
  */
-import { type ErrorInfo, HubError, quote, type SchemaIssue } from '../errors.js';
+import { type ErrorInfo, HubError, messageOf, quote, type SchemaIssue } from '../errors.js';
 
-/** No event type of this name is registered on the hub. */
+/** The event type is not registered on the hub. */
 export class UnknownEventError extends HubError {
-  /** Registered types whose names are closest, nearest first. */
+  /** Registered types with similar names, nearest first. */
   readonly nearest: readonly string[];
 
-  constructor(type: string, nearest: readonly string[], usedBy?: string) {
-    const used = usedBy === undefined ? '' : `, named by ${usedBy},`;
-    const hint =
-      nearest.length === 0
-        ? 'register it with hub.event({ type })'
-        : `did you mean ${nearest.map(quote).join(' or ')}?`;
+  /** @param hintOtherwise way out if no registered type is near */
+  constructor(
+    type: string,
+    nearest: readonly string[],
+    usedBy?: string,
+    hintOtherwise: string = 'register it with hub.event({ type })',
+  ) {
+    const used = usedBy === undefined ? '' : `, the ${usedBy},`;
+    const hint = nearest.length === 0 ? hintOtherwise : `did you mean ${nearest.map(quote).join(' or ')}?`;
     super('ERR_UNKNOWN_EVENT', `event type ${quote(type)}${used} is not registered: ${hint}`);
     this.nearest = nearest;
   }
 }
 
-/** `onSuccess`, `onFailure` and `onComplete` lead back to where they began. */
+/** Follow-ups and triggers form a cycle. */
 export class EventCycleError extends HubError {
-  /** The types of the cycle in order, the first one again at the end. */
+  /** Types of the cycle in order. The first is repeated at the end. */
   readonly cycle: readonly string[];
 
   constructor(cycle: readonly string[]) {
@@ -35,97 +38,143 @@ export class EventCycleError extends HubError {
   }
 }
 
-/** The hub is not running yet. */
+/** The hub has not started. */
 export class HubNotStartedError extends HubError {
   constructor(operation: string) {
     super('ERR_HUB_NOT_STARTED', `${operation} before hub.start(): await hub.start() first`);
   }
 }
 
-/** The hub runs already, so what it registers is settled. */
+/** The hub has already started, so registrations are closed. */
 export class HubStartedError extends HubError {
-  constructor(operation: string, wayOut: string = 'do it before') {
-    super('ERR_HUB_STARTED', `${operation} after hub.start(): ${wayOut}`);
+  constructor(operation: string, remedy: string = 'register before start()') {
+    super('ERR_HUB_STARTED', `${operation} after hub.start(): ${remedy}`);
   }
 }
 
-/** The hub was made to look on. */
+/** The hub is read-only: it was created with `observer: true`. */
 export class HubObserverError extends HubError {
   constructor(operation: string) {
-    super('ERR_HUB_OBSERVER', `${operation} on a hub with observer: true, which only looks on: leave the option out`);
+    super('ERR_HUB_OBSERVER', `${operation} on a read-only hub: create the hub without observer: true`);
   }
 }
 
-/** The hub was stopped and takes nothing new. */
+/** The hub has stopped or is stopping. */
 export class HubStoppedError extends HubError {
   constructor(operation: string) {
-    super('ERR_HUB_STOPPED', `${operation} after hub.stop(): create a new hub on the same transport to go on`);
+    super('ERR_HUB_STOPPED', `${operation} after hub.stop(): create a new hub on the same transport to continue`);
   }
 }
 
-/** The payload has no exact JSON form. */
+/** JSON cannot represent the payload exactly. */
 export class PayloadNotJsonError extends HubError {
-  /** Where in the payload, such as `payload.items[2]`. */
+  /** Path of the value, such as `payload.items[2]`. */
   readonly path: string;
 
   constructor(path: string, found: string, options?: ErrorOptions) {
     super(
       'ERR_PAYLOAD_NOT_JSON',
-      `${path} is ${found}, which JSON cannot carry; send plain objects, arrays, strings, finite numbers, booleans or null`,
+      `${path} is ${found}, which JSON cannot represent; send plain objects, arrays, strings, finite numbers, booleans or null`,
       options,
     );
     this.path = path;
   }
 }
 
-/** The payload's JSON is over `maxPayloadBytes`. */
+/** The payload's JSON is larger than `maxPayloadBytes`. */
 export class PayloadTooLargeError extends HubError {
   readonly bytes: number;
   readonly maxPayloadBytes: number;
 
-  constructor(what: string, type: string, bytes: number, maxPayloadBytes: number) {
+  constructor(subject: string, type: string, bytes: number, maxPayloadBytes: number) {
     super(
       'ERR_PAYLOAD_TOO_LARGE',
-      `${what} of ${quote(type)} is ${bytes} bytes of JSON, over maxPayloadBytes (${maxPayloadBytes}); store it elsewhere and send a reference`,
+      `${subject} of ${quote(type)} is ${bytes} bytes of JSON, over maxPayloadBytes (${maxPayloadBytes}); store it elsewhere and send a reference`,
     );
     this.bytes = bytes;
     this.maxPayloadBytes = maxPayloadBytes;
   }
 }
 
-/** The payload does not fit the schema of its event type. */
+/** The payload does not match the schema of its event type. */
 export class SchemaValidationError extends HubError {
-  /** What is wrong, the first 100 at most. */
+  /** Issues of the payload, at most 100. */
   readonly issues: readonly SchemaIssue[];
 
   constructor(type: string, issues: readonly SchemaIssue[]) {
     const shown = issues.slice(0, 5).map((issue) => `${issue.path} ${issue.message}`);
     const more = issues.length > 5 ? ' and more' : '';
-    super('ERR_SCHEMA_VALIDATION', `payload of ${quote(type)} does not fit its schema: ${shown.join('; ')}${more}`);
+    super('ERR_SCHEMA_VALIDATION', `payload of ${quote(type)} does not match its schema: ${shown.join('; ')}${more}`);
     this.issues = issues;
   }
 }
 
-/** A chain of events that cause events is too long. */
+/** The event's `key` function threw, or its return value is not a key. */
+export class InvalidKeyError extends HubError {
+  constructor(type: string, cause: unknown) {
+    super('ERR_INVALID_KEY', `key of ${quote(type)} is not valid: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/** `emitMany` was rejected after a part of its events was accepted. */
+export class PartialEmitError extends HubError {
+  /** Number of events that were accepted, from the first one on. */
+  readonly accepted: number;
+
+  constructor(type: string, accepted: number, total: number, cause: unknown) {
+    super(
+      'ERR_PARTIAL_EMIT',
+      `emitMany accepted the first ${accepted} of ${total} events of ${quote(type)}: ${messageOf(cause)}; emit the others again`,
+      { cause },
+    );
+    this.accepted = accepted;
+  }
+}
+
+/** The event was cancelled with `hub.cancel`. */
+export class CancelledError extends HubError {
+  constructor(type: string) {
+    super('ERR_CANCELLED', `event of type ${quote(type)} was cancelled before it started`);
+  }
+}
+
+/** The causal chain of events is too long. */
 export class DepthLimitError extends HubError {
   constructor(type: string, depth: number, limit: number) {
     super(
       'ERR_DEPTH_LIMIT',
-      `event ${quote(type)} is ${depth} events deep in a chain, over the limit of ${limit}; its handler did not run`,
+      `event ${quote(type)} has depth ${depth} in its causal chain, over the limit of ${limit}; its handler did not run`,
     );
   }
 }
 
-/** A handler took longer than `timeoutMs`. Reason of `ctx.signal`, and a failed attempt. */
+/** The handler exceeded `timeoutMs`. Fails the attempt and is the reason of `ctx.signal`. */
 export class HandlerTimeoutError extends HubError {
   constructor(type: string, timeoutMs: number) {
-    super('ERR_HANDLER_TIMEOUT', `handler of ${quote(type)} took longer than timeoutMs (${timeoutMs} ms)`);
+    super('ERR_HANDLER_TIMEOUT', `handler of ${quote(type)} exceeded timeoutMs (${timeoutMs} ms)`);
   }
 }
 
-/** No workflow of this name is registered on the hub. */
+/** An attempt emits more than its outcome may carry. */
+export class EmitLimitError extends HubError {
+  constructor(event: string, limit: string) {
+    super(
+      'ERR_EMIT_LIMIT',
+      `emit of ${event} exceeds the limit of ${limit} per outcome or step; emit from several steps, or with hub.emit(..., { cause: ctx })`,
+    );
+  }
+}
+
+/** `ctx.emit` or `ctx.startWorkflow` was called after its attempt had ended. */
+export class AttemptEndedError extends HubError {
+  constructor(operation: string) {
+    super('ERR_ATTEMPT_ENDED', `${operation} after the attempt ended: await it in the handler, or use hub.emit`);
+  }
+}
+
+/** The workflow is not registered on the hub. */
 export class UnknownWorkflowError extends HubError {
-  /** Registered names that are closest, nearest first. */
+  /** Registered workflows with similar names, nearest first. */
   readonly nearest: readonly string[];
 
   constructor(name: string, nearest: readonly string[]) {
@@ -138,27 +187,29 @@ export class UnknownWorkflowError extends HubError {
   }
 }
 
-/** The steps of a workflow changed while a run was between them. */
+/** The code of a workflow changed in a way that does not fit the recorded steps of a run. */
 export class WorkflowVersionError extends HubError {
-  constructor(workflow: string, began: string, now: string) {
+  /** @param recorded step that the run recorded, or the version that did @param current step that the code asks for */
+  constructor(workflow: string, recorded: string, current: string) {
     super(
       'ERR_WORKFLOW_VERSION',
-      `a run of workflow ${quote(workflow)} began with the steps ${began} and cannot go on with ${now}; give a changed workflow a new name until the old one's runs have ended`,
+      `a run of workflow ${quote(workflow)} recorded ${recorded}, but the code now asks for ${current}; branch with step.patched(), or register the changed workflow under a new name`,
     );
   }
 }
 
-/** A workflow run was cancelled. Reason of `ctx.signal`, and the run's failure. */
+/** The workflow run was cancelled. Error of the run and reason of `ctx.signal`. */
 export class WorkflowCancelledError extends HubError {
-  constructor(workflow: string, runId: string) {
-    super('ERR_WORKFLOW_CANCELLED', `run ${quote(runId)} of workflow ${quote(workflow)} was cancelled`);
+  constructor(workflow: string, runId: string, reason?: string) {
+    const because = reason === undefined ? '' : `: ${reason}`;
+    super('ERR_WORKFLOW_CANCELLED', `run ${quote(runId)} of workflow ${quote(workflow)} was cancelled${because}`);
   }
 }
 
-/** A workflow run failed: what `handle.result()` rejects with. */
+/** The workflow run failed. `handle.result()` rejects with it. */
 export class WorkflowFailedError extends HubError {
   readonly runId: string;
-  /** What the run failed with. */
+  /** Error that failed the run. */
   readonly failure: ErrorInfo;
 
   constructor(workflow: string, runId: string, failure: ErrorInfo) {
@@ -171,22 +222,22 @@ export class WorkflowFailedError extends HubError {
   }
 }
 
-/** A run that is not known, or no longer: the last 50 that ended are kept of each workflow. */
+/** The run does not exist, or its record was evicted. Per workflow, the 50 runs that ended last are retained. */
 export class UnknownRunError extends HubError {
   constructor(workflow: string, runId: string) {
     super(
       'ERR_UNKNOWN_RUN',
-      `run ${quote(runId)} of workflow ${quote(workflow)} is not known: of runs that ended only the last 50 are kept`,
+      `run ${quote(runId)} of workflow ${quote(workflow)} is unknown: it never existed, or its record was evicted after newer runs ended`,
     );
   }
 }
 
-/** No dead letter has this id in the hub's service. */
+/** The hub's service has no dead letter with this id. */
 export class UnknownDeadLetterError extends HubError {
   constructor(id: string, service: string) {
     super(
       'ERR_UNKNOWN_DEAD_LETTER',
-      `no dead letter of service ${quote(service)} has the id ${quote(id)}: it was replayed already, newer ones took its place (maxDeadLetters), or it failed in another service; hub.deadLetters(type) lists those there are`,
+      `service ${quote(service)} has no dead letter with the id ${quote(id)}: it was already replayed, was evicted (maxDeadLetters), or failed in another service; hub.deadLetters(type) lists the retained ones`,
     );
   }
 }

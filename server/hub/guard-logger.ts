@@ -1,6 +1,6 @@
 import type { Logger } from '../transports/logger.js';
 
-/** A logger whose failures stay its own: they become warnings of the process and disturb no event. */
+/** Wraps a logger: if it throws, the error becomes a process warning and no event fails. */
 export function guardLogger(logger: Logger): Logger {
   const guarded =
     (level: Exclude<keyof Logger, 'child'>) =>

@@ -6,14 +6,14 @@ import type { Transport } from '../transports/transport.js';
 import { createHub } from './create-hub.js';
 import type { Hub, HubOptions } from './hub.js';
 
-/** A line that the hub logged. */
+/** Line in the log of a {@link TestHub}. */
 export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly fields: Record<string, unknown>;
   readonly message: string;
 }
 
-/** A hub under a fake clock, with what it logged. */
+/** Hub with a fake clock and a recorded log. */
 export interface TestHub {
   readonly hub: Hub;
   readonly clock: FakeClock;
@@ -21,7 +21,7 @@ export interface TestHub {
   readonly log: LogLine[];
 }
 
-/** A hub for one test, stopped at its end. */
+/** Creates a hub for one test and stops it when the test ends. */
 export function testHub(options: HubOptions & { maxPending?: number } = {}): TestHub {
   const { maxPending = 1_000_000, ...hubOptions } = options;
   const clock = createFakeClock();
@@ -49,7 +49,7 @@ function recordingLogger(log: LogLine[], bound: object = {}): Logger {
   };
 }
 
-/** A promise that is settled from outside. */
+/** Creates a promise with functions that settle it. */
 export function deferred<T = void>(): { promise: Promise<T>; resolve(value: T): void; reject(error: unknown): void } {
   let settle: { resolve(value: T): void; reject(error: unknown): void } | undefined;
   const promise = new Promise<T>((resolve, reject) => {

@@ -2,76 +2,131 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Logger } from '../transports/logger.js';
 import type { EventMetrics, FailureRecord } from '../transports/stats.js';
 import type { Transport, TransportManager } from '../transports/transport.js';
+import type { EventDefinition, EventSettings } from './events/create-event.js';
 import type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './events/dead-letters.js';
-import type { Emit, EmitOptions } from './events/emit.js';
+import type { Emit, EmitMany, EmitOptions } from './events/emit.js';
 import type { EventConfig } from './events/event.js';
 import type { EventRef } from './events/event-ref.js';
 import type { JsonSchema } from './events/schema.js';
 import type { HubIntrospection } from './introspection/introspection.js';
-import type { HubWorkflow } from './runs/workflow.js';
+import type { RunIntrospection, RunQuery } from './introspection/run-introspection.js';
+import type { AnyWorkflow } from './runs/workflow.js';
 import type { WorkflowHandle } from './runs/workflow-handle.js';
+import type { WorkflowRef } from './runs/workflow-ref.js';
+import type { ScheduleConfig } from './schedules/schedule.js';
 
-/** What `createHub` takes. */
+/** Options of `createHub`. */
 export interface HubOptions {
-  /** Hubs of one name share the work; hubs of different names each get every event they handle. @default 'hub' */
+  /**
+   * Service (consumer group) of the hub. Hubs of one service share the work; each service receives every event it
+   * handles.
+   * @default 'hub'
+   */
   service?: string;
-  /** @default memoryTransport() */
+  /** Transport that stores and delivers the events. @default memoryTransport() */
   transport?: Transport;
-  /** Any pino-shaped logger. @default silent */
+  /** Logger with the interface of pino. @default no logging */
   logger?: Logger;
-  /** Handlers running at once, those of types with a `concurrency` or `rate` of their own aside. @default 100 */
+  /**
+   * Maximum number of handlers that run at once in this hub, not counting types with their own `concurrency` or
+   * `rate`.
+   * @default 100
+   */
   concurrency?: number;
-  /** Largest JSON of one payload, in bytes of UTF-8. @default 524_288 (512 KiB) */
+  /** Maximum size of one payload as JSON, in bytes of UTF-8. @default 524_288 (512 KiB) */
   maxPayloadBytes?: number;
-  /** Let `onSuccess`, `onFailure` and `onComplete` form cycles; the depth limit still ends each chain. @default false */
+  /**
+   * Allows `onSuccess`, `onFailure` and `onComplete` to form cycles. The depth limit still ends each chain.
+   * @default false
+   */
   allowCycles?: boolean;
   /**
-   * Only look on: register and emit nothing, and show what the other hubs of the transport have registered.
-   * Dead letters of its own `service` it may replay.
+   * Makes the hub read-only. It cannot register or emit, and shows what the other hubs of the transport register.
+   * It can replay dead letters of its own `service`.
    * @default false
    */
   observer?: boolean;
 }
 
-/** An event runtime: takes events, runs handlers, retries, counts. */
+/** Event hub: accepts events, runs their handlers, retries failures and counts outcomes. */
 export interface Hub {
   readonly service: string;
   readonly logger: Logger;
   readonly transport: TransportManager;
   /**
-   * Registers an event type, before `start`.
+   * Registers an event type, here one that `createEvent` defined. Call it before `start`.
    *
    * @throws {InvalidOptionError | DuplicateNameError | InvalidSchemaError | HubStartedError}
    */
-  event<TSchema extends StandardSchemaV1>(
-    config: Omit<EventConfig<StandardSchemaV1.InferOutput<TSchema>>, 'schema'> & { schema: TSchema },
+  event<TInput, TPayload>(
+    definition: EventDefinition<TInput, TPayload>,
+    settings?: EventSettings<TPayload>,
+  ): EventDefinition<TInput, TPayload>;
+  /** Registers an event type whose payload has the type of its schema. Throws the same errors. */
+  event<TSchema extends StandardSchemaV1, TResult>(
+    config: Omit<EventConfig<StandardSchemaV1.InferOutput<TSchema>, TResult>, 'schema'> & { schema: TSchema },
   ): EventRef<StandardSchemaV1.InferInput<TSchema>>;
-  /** Registers an event type whose payload the type argument names, before `start`. Throws as above. */
-  event<TPayload = unknown>(
-    config: Omit<EventConfig<TPayload>, 'schema'> & { schema?: JsonSchema },
+  /** Registers an event type. The type argument is the type of its payload. Throws the same errors. */
+  event<TPayload = unknown, TResult = unknown>(
+    config: Omit<EventConfig<TPayload, TResult>, 'schema'> & { schema?: JsonSchema },
   ): EventRef<TPayload>;
-  /** Registers a workflow, before `start`. @throws {DuplicateNameError | HubStartedError} */
-  workflow(workflow: HubWorkflow): HubWorkflow;
+  /** Registers a workflow. Call it before `start`. @throws {DuplicateNameError | HubStartedError} */
+  workflow<TWorkflow extends AnyWorkflow>(workflow: TWorkflow): TWorkflow;
   /**
-   * Checks follow-up names and begins to run events.
+   * Registers a schedule, which emits an event or starts a workflow at each of its due times: exactly one per due time
+   * over all processes of the service. Call it before `start`, in every process that may run it. A due time waits up to
+   * a minute for a process to claim it; then it is missed, see `catchUp`. Of processes with different definitions the
+   * one that started last holds.
+   *
+   * @example
+   * ```ts
+   * hub.schedule({ name: 'nightly-report', cron: '0 2 * * *', timeZone: 'Europe/Oslo', emit: reportDue, payload: {} });
+   * hub.schedule({ name: 'poll', everyMs: 60_000, start: fulfil, payload: (dueAt) => ({ until: dueAt.toISOString() }) });
+   * ```
+   * @throws {InvalidOptionError | DuplicateNameError | HubStartedError}
+   */
+  schedule<TPayload>(config: ScheduleConfig<TPayload>): void;
+  /**
+   * Checks follow-ups, triggers and schedules, then starts to consume events.
    *
    * @throws {UnknownEventError | EventCycleError | HubStartedError | HubStoppedError}
    */
   start(): Promise<void>;
   emit: Emit;
+  emitMany: EmitMany;
   /**
-   * Starts a run; resolves when it is accepted.
+   * Ends an event of this hub's service that has not started or waits for a retry. It fails with {@link CancelledError},
+   * leaves no dead letter, and emits `onFailure` and `onComplete`. Returns `false` if the event runs, has ended or is
+   * unknown. A run that started is cancelled with `run.cancel`.
    *
-   * @throws {UnknownWorkflowError} and all that `emit` throws
+   * @throws {InvalidOptionError | HubNotStartedError | HubStoppedError | HubObserverError}
    */
-  startWorkflow(workflow: HubWorkflow | string, payload: unknown, options?: EmitOptions): Promise<WorkflowHandle>;
-  /** Counts, durations and minutes of one type. @throws {UnknownEventError} */
+  cancel(id: string): Promise<boolean>;
+  /**
+   * Starts a run of a workflow. Resolves when the run is accepted.
+   *
+   * @throws {UnknownWorkflowError} and the errors of `emit`
+   */
+  startWorkflow<TInput, TResult>(
+    workflow: WorkflowRef<TInput, TResult>,
+    input: NoInfer<TInput>,
+    options?: EmitOptions,
+  ): Promise<WorkflowHandle<TResult>>;
+  startWorkflow(workflow: string, input: unknown, options?: EmitOptions): Promise<WorkflowHandle>;
+  /**
+   * Returns the state of a run of this hub's service: the attempts, times and errors of its steps, and what it waits
+   * for. Contains the recorded results only with `outputs: true`.
+   *
+   * @throws {UnknownWorkflowError | UnknownRunError | InvalidOptionError}
+   */
+  run(workflow: WorkflowRef<never> | string, id: string, options?: RunQuery): Promise<RunIntrospection>;
+  /** Returns counts, durations and history of one event type. @throws {UnknownEventError} */
   metrics(type: string): Promise<EventMetrics>;
-  /** The last 20 terminal failures of one type, newest first. @throws {UnknownEventError} */
+  /** Returns the last 20 terminal failures of one event type, newest first. @throws {UnknownEventError} */
   failures(type: string): Promise<readonly FailureRecord[]>;
   /**
-   * What failed for good of an event type, or of a workflow, in this hub's service, newest first: with its
-   * payload, for `replay`. A name stands for the events and the runs of that name.
+   * Returns the dead letters of an event type or a workflow in this hub's service, newest first, with their payloads.
+   * A name matches the event type and the workflow of that name.
    *
    * @example
    * ```ts
@@ -84,28 +139,35 @@ export interface Hub {
     options?: DeadLetterOptions,
   ): Promise<readonly DeadLetter<TPayload>[]>;
   /**
-   * Takes a dead letter of this hub's service away and accepts its event again in one step, for this service
-   * alone: with the same id, payload, `requestId` and `idempotencyKey`, at its first attempt. It is counted as
-   * received once more. A workflow's run goes on at the step that failed. The hub has to run; one that only
-   * looks on may replay too.
+   * Removes a dead letter of this hub's service and accepts its event again, atomically and for this service only.
+   * The event keeps its id, payload, `requestId` and `idempotencyKey`, restarts at attempt 1, and is counted as
+   * received again. A workflow run resumes at the step that failed. The hub must run; it may be read-only.
    *
-   * @param id of the dead letter, which is the event's, or the run's
+   * @param id id of the dead letter, which is the id of the event or the run
    * @throws {UnknownDeadLetterError | BackpressureError | NotSubscribedError | HubNotStartedError | HubStoppedError}
    */
   replay(id: string): Promise<{ readonly id: string }>;
-  /** Everything registered, with counts. */
+  /** Returns all registered events, workflows and agents with their counts. */
   introspect(): Promise<HubIntrospection>;
-  /** A short string that changes whenever `introspect`, or `metrics` and `failures` of `type`, would. */
+  /**
+   * Returns a short string that changes when the result of `introspect` changes, or of `metrics` and `failures` for
+   * `type`.
+   */
   revision(type?: string): Promise<string>;
   /**
-   * Takes nothing new, waits up to `drainMs` milliseconds, aborts what still runs and hands it back.
-   * Resolves always, the second call with the same result.
+   * Shuts down gracefully. Starts no further handlers and waits up to `drainMs` milliseconds for running ones. Then
+   * aborts those that still run and releases their events, without spending an attempt.
+   * A second call returns the same result.
+   *
+   * @throws {InvalidOptionError}
    */
   stop(options?: { drainMs?: number }): Promise<StopResult>;
 }
 
-/** How a hub stopped. */
+/** Result of `hub.stop`. */
 export interface StopResult {
-  /** Events that were running at the deadline and were handed back. */
+  /** Number of events that were still running at the deadline and were released. */
   readonly released: number;
+  /** Number of handlers that ignored their `timeoutMs` and were still running at the deadline. Their outcome is recorded. */
+  readonly overdue: number;
 }

@@ -12,6 +12,6 @@ it.each([
   ['payment', ['order.created'], []],
   ['x', [], []],
   [`${'x'.repeat(200)}a`, [`${'x'.repeat(200)}b`], [`${'x'.repeat(200)}b`]],
-])('near %j of %j are %j', (name, candidates, expected) => {
+])('for %j among %j returns %j', (name, candidates, expected) => {
   expect(nearestNames(name, candidates)).toEqual(expected);
 });

@@ -1,7 +1,7 @@
-// Names longer than this are told apart by their beginnings: distance costs the product of the lengths.
+// Longer names are compared by this many first characters: the cost is the product of both lengths.
 const comparedLength = 64;
 
-/** Up to three candidates that differ from `name` by a third of its characters or less, nearest first. */
+/** Returns up to three candidates that differ from `name` by at most a third of its characters, nearest first. */
 export function nearestNames(name: string, candidates: Iterable<string>): string[] {
   const wanted = name.slice(0, comparedLength);
   const limit = Math.max(2, Math.floor(wanted.length / 3));
@@ -16,7 +16,7 @@ export function nearestNames(name: string, candidates: Iterable<string>): string
     .map(({ candidate }) => candidate);
 }
 
-/** Levenshtein distance, without regard to case; anything above `limit` once it is sure to be. */
+/** Returns the case-insensitive Levenshtein distance, or some number above `limit` if the distance exceeds it. */
 function editDistance(left: string, right: string, limit: number): number {
   if (Math.abs(left.length - right.length) > limit) return limit + 1;
   const a = left.toLowerCase();

@@ -1,57 +1,86 @@
-import type { Delivery, DeliveryHandler, Subscription } from '../transports/transport.js';
+import type { DeclaredEvent, Delivery, DeliveryHandler, Subscription } from '../transports/transport.js';
 import { workflowType } from '../transports/workflow-type.js';
 import { Attempt, type HandledEvent } from './events/attempt.js';
 import type { RegisteredEvent } from './events/event.js';
-import type { DeliveryHost } from './events/outcome-recorder.js';
+import type { HandlerHost } from './events/outcome-recorder.js';
 import { observeDelivery } from './observability/observe-delivery.js';
-import type { HubWorkflow } from './runs/workflow.js';
+import type { AnyWorkflow } from './runs/workflow.js';
 import { runWorkflow } from './runs/workflow-run.js';
 
-/** What a hub asks its transport for, and what it does with that. */
+/** Subscriptions of a hub, and the consumer of their deliveries. */
 export interface Subscriptions {
   readonly subscriptions: readonly Subscription[];
+  readonly declared: readonly DeclaredEvent[];
   readonly onDelivery: DeliveryHandler;
 }
 
-/** Of all events that have a handler, and of all workflows. */
-export function subscribe(
-  events: Iterable<RegisteredEvent>,
-  workflows: Iterable<HubWorkflow>,
-  host: DeliveryHost,
-): Subscriptions {
+/** Definitions to subscribe to. Events without a handler are skipped. */
+export interface Definitions {
+  readonly events: Iterable<RegisteredEvent>;
+  readonly workflows: Iterable<AnyWorkflow>;
+}
+
+/** Creates the subscriptions for all handled events and all workflows. */
+export function createSubscriptions({ events, workflows }: Definitions, host: HandlerHost): Subscriptions {
   const handlers = new Map<string, DeliveryHandler>();
   const subscriptions: Subscription[] = [];
+  const declared: DeclaredEvent[] = [];
   for (const event of events) {
+    const { subscribers } = event;
+    if (subscribers.length > 0) declared.push({ type: event.type, subscribers });
     if (!isHandled(event)) continue;
-    const { type, concurrency, rate } = event;
+    const { type, concurrency } = event;
     handlers.set(type, (delivery) => new Attempt(event, delivery, host).run());
     subscriptions.push({
       type,
       ...(concurrency !== undefined && { concurrency }),
-      ...(rate !== undefined && { rate }),
+      ...createLimits(event),
     });
   }
   for (const workflow of workflows) {
-    const { name, trigger } = workflow;
+    const { name, trigger, retain } = workflow;
     const type = workflowType(name);
     handlers.set(type, (delivery) => runWorkflow(workflow, delivery, host));
     subscriptions.push({
       type,
       keepsRuns: true,
+      retain,
       ...(trigger !== undefined && { trigger: { type: trigger, idSuffix: idSuffixOf(name) } }),
     });
   }
   const { service } = host.transport;
-  // A transport delivers what was subscribed to, and nothing else.
+  // Transports deliver only subscribed types, so every type has a handler.
   const consume = (delivery: Delivery): void => handlers.get(delivery.envelope.type)?.(delivery);
-  return { subscriptions, onDelivery: (delivery) => observeDelivery(delivery, service, consume) };
+  return { subscriptions, declared, onDelivery: (delivery) => observeDelivery(delivery, service, consume) };
+}
+
+/** Creates the limits on starts of an event type and of its keys. */
+function createLimits(event: RegisteredEvent): Pick<Subscription, 'rate' | 'perKey' | 'debounce'> {
+  const { key, concurrencyPerKey, rate, debounceMs, debounceMaxMs } = event;
+  const limit = rate && { max: rate.max, perMs: rate.perMs };
+  const isPerKey = rate?.perKey === true;
+  return {
+    ...(limit !== undefined && !isPerKey && { rate: limit }),
+    ...(key !== undefined && {
+      perKey: {
+        ...(concurrencyPerKey !== undefined && { concurrency: concurrencyPerKey }),
+        ...(limit !== undefined && isPerKey && { rate: limit }),
+      },
+    }),
+    ...(debounceMs !== undefined && {
+      debounce: { ms: debounceMs, ...(debounceMaxMs !== undefined && { maxMs: debounceMaxMs }) },
+    }),
+  };
 }
 
 function isHandled(event: RegisteredEvent): event is HandledEvent {
   return event.handler !== undefined;
 }
 
-/** Ids of follow-ups end otherwise: `.success`, say. So no two events of one cause have the same, whatever the name. */
+/**
+ * Escapes a name so that no two events with the same cause share an id. Ids of follow-ups end with `.success`, for
+ * example.
+ */
 function idSuffixOf(workflow: string): string {
   return `/${workflow.replace(/[%./]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)}`;
 }

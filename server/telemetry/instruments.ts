@@ -2,7 +2,7 @@ import type { Counter, Histogram, Meter, MeterProvider, ObservableGauge } from '
 import { version } from '../version.js';
 import type { OpenTelemetryApi } from './open-telemetry.js';
 
-/** What is measured, in the units and with the buckets of the semantic conventions where these have a name for it. */
+/** Metric instruments. Names, units and buckets follow the semantic conventions if these define the metric. */
 export interface Instruments {
   readonly meter: Meter;
   readonly sent: Counter;
@@ -23,20 +23,20 @@ const messagingSeconds = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75,
 const genAiSeconds = Array.from({ length: 14 }, (_, index) => 0.01 * 2 ** index);
 const tokenCounts = Array.from({ length: 14 }, (_, index) => 4 ** index);
 
-const made = new WeakMap<MeterProvider, Instruments>();
+const cache = new WeakMap<MeterProvider, Instruments>();
 
-/** The instruments of the application's meter provider, made once. */
+/** Returns the instruments of the application's meter provider. Creates them once per provider. */
 export function instruments({ metrics }: OpenTelemetryApi): Instruments {
   const provider = metrics.getMeterProvider();
-  let found = made.get(provider);
+  let found = cache.get(provider);
   if (found === undefined) {
-    found = makeInstruments(provider.getMeter('hubline', version));
-    made.set(provider, found);
+    found = createInstruments(provider.getMeter('hubline', version));
+    cache.set(provider, found);
   }
   return found;
 }
 
-function makeInstruments(meter: Meter): Instruments {
+function createInstruments(meter: Meter): Instruments {
   const counter = (name: string, unit: string, description: string): Counter =>
     meter.createCounter(name, { unit, description });
   const gauge = (name: string, description: string): ObservableGauge =>
@@ -46,12 +46,12 @@ function makeInstruments(meter: Meter): Instruments {
   return {
     meter,
     sent: counter('messaging.client.sent.messages', '{message}', 'Events sent, follow-ups included'),
-    consumed: counter('messaging.client.consumed.messages', '{message}', 'Attempts begun'),
+    consumed: counter('messaging.client.consumed.messages', '{message}', 'Attempts started'),
     completed: counter('hubline.events.completed', '{event}', 'Events that completed'),
-    failed: counter('hubline.events.failed', '{event}', 'Events that failed for good'),
-    retried: counter('hubline.events.retried', '{event}', 'Attempts that failed and are made again'),
-    pending: gauge('hubline.events.pending', 'Events of the service that were accepted and have not ended'),
-    active: gauge('hubline.events.active', 'Events of the service that are being handled'),
+    failed: counter('hubline.events.failed', '{event}', 'Events that failed terminally'),
+    retried: counter('hubline.events.retried', '{event}', 'Failed attempts that are retried'),
+    pending: gauge('hubline.events.pending', 'Events of the service that have been accepted and have not ended'),
+    active: gauge('hubline.events.active', 'Events of the service whose handler runs'),
     sendDuration: histogram('messaging.client.operation.duration', 's', 'Duration of sending', messagingSeconds),
     processDuration: histogram('messaging.process.duration', 's', 'Duration of attempts', messagingSeconds),
     stepDuration: histogram('hubline.step.duration', 's', 'Duration of attempts at workflow steps', messagingSeconds),

@@ -5,7 +5,7 @@ vi.mock('@opentelemetry/api', () => {
   throw new Error('Cannot find package');
 });
 
-it('an SDK whose API cannot be loaded is a warning, once, and no telemetry', async () => {
+it('warns once if an SDK is registered and the API cannot be loaded', async () => {
   const warn = vi.spyOn(process, 'emitWarning').mockReturnValue();
   expect(loadOpenTelemetry()).toBeUndefined();
   Object.assign(globalThis, { [Symbol.for('opentelemetry.js.api.1')]: { version: '1.9.1' } });

@@ -1,9 +1,9 @@
 import { messageOf } from '../errors.js';
 
-/** All that `@opentelemetry/api` exports. */
+/** Exports of `@opentelemetry/api`. */
 export type OpenTelemetryApi = typeof import('@opentelemetry/api');
 
-// Every copy of the API, of whatever 1.x, keeps here what an application registers.
+// Every 1.x copy of the API stores the application's providers under this symbol.
 const registry = Symbol.for('opentelemetry.js.api.1');
 
 let api: OpenTelemetryApi | undefined;
@@ -11,8 +11,8 @@ let loading: Promise<void> | undefined;
 let hasLoaded = false;
 
 /**
- * The OpenTelemetry API where the application has registered an SDK, else `undefined`: a look-up of some
- * nanoseconds. The package, an optional peer, takes as long to load as all of Hubline and is left alone until then.
+ * Returns the OpenTelemetry API if the application has registered an SDK, otherwise `undefined`. The check takes
+ * nanoseconds. The API is an optional peer that takes as long to load as all of Hubline, so it is loaded only then.
  */
 export function openTelemetry(): OpenTelemetryApi | undefined {
   if (!(registry in globalThis)) return undefined;
@@ -20,7 +20,7 @@ export function openTelemetry(): OpenTelemetryApi | undefined {
   return api;
 }
 
-/** Resolves when {@link openTelemetry} has an API to give; `undefined` where there is nothing to wait for. Never rejects. */
+/** Loads the API for {@link openTelemetry}. Returns `undefined` if there is nothing to load. Never rejects. */
 export function loadOpenTelemetry(): Promise<void> | undefined {
   if (hasLoaded || !(registry in globalThis)) return undefined;
   loading ??= load();
@@ -32,7 +32,7 @@ async function load(): Promise<void> {
     api = await import('@opentelemetry/api');
   } catch (error) {
     process.emitWarning(
-      `an OpenTelemetry SDK is registered, and hubline tells it nothing: ${messageOf(error)}; npm install @opentelemetry/api`,
+      `an OpenTelemetry SDK is registered, but hubline cannot report to it: ${messageOf(error)}; npm install @opentelemetry/api`,
     );
   } finally {
     hasLoaded = true;

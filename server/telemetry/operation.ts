@@ -3,26 +3,26 @@ import { errorInfo, messageOf } from '../errors.js';
 import { version } from '../version.js';
 import type { OpenTelemetryApi } from './open-telemetry.js';
 
-/** What an {@link Operation} is. */
+/** Name, attributes and metric of an {@link Operation}. */
 export interface OperationDetails {
   readonly name: string;
   readonly kind: SpanKind;
-  /** What the span and the metric say: of few values each. */
+  /** Attributes of the span and the metric. Each has few distinct values. */
   readonly dimensions: Attributes;
-  /** What the span alone says. */
+  /** Attributes of the span only. */
   readonly attributes: Attributes;
-  /** @default the active context */
+  /** Parent context of the span. @default the active context */
   readonly parent?: Context;
   readonly links?: Link[];
-  /** Gets the duration, in seconds. */
+  /** Histogram that records the duration, in seconds. */
   readonly histogram: Histogram;
 }
 
-/** A piece of work that is observed: a span, and its duration as a metric. */
+/** Observed operation: a span, and a metric of its duration. */
 export class Operation {
-  /** With the span active. */
+  /** Context in which the span is active. */
   readonly context: Context;
-  /** What the metric says: the dimensions, and the error type of one that failed. */
+  /** Attributes of the metric: the dimensions, and the error type if the operation failed. */
   dimensions: Attributes;
   readonly #api: OpenTelemetryApi;
   readonly #span: Span;
@@ -41,17 +41,17 @@ export class Operation {
     this.#histogram = histogram;
   }
 
-  /** @returns `undefined` where a part of the SDK throws */
+  /** Starts an operation. Returns `undefined` if the SDK throws. */
   static start(api: OpenTelemetryApi, details: OperationDetails): Operation | undefined {
     return guarded(() => new Operation(api, details));
   }
 
-  /** Calls `work` with the span active, so that what it starts nests. */
+  /** Calls `work` with the span active, so that spans it starts are children. */
   run<T>(work: () => T): T {
     return this.#api.context.with(this.context, work);
   }
 
-  /** Runs all of `work`, and ends with it. */
+  /** Calls `work` and ends the operation when it settles. */
   async measure<T>(work: () => T | PromiseLike<T>, onResult?: (result: T) => void): Promise<T> {
     try {
       const result = await this.run(work);
@@ -65,7 +65,7 @@ export class Operation {
     }
   }
 
-  /** What another process needs to go on with the trace, as the application's propagator writes it. */
+  /** Returns the trace context in the format of the application's propagator, for another process. */
   carrier(): Record<string, string> {
     const carrier: Record<string, string> = {};
     guarded(() => this.#api.propagation.inject(this.context, carrier));
@@ -76,7 +76,7 @@ export class Operation {
     guarded(() => this.#span.setAttributes(attributes));
   }
 
-  /** Marks the operation as failed, unless it was only interrupted: work that is handed back goes on elsewhere. */
+  /** Marks the operation as failed. A shutdown is not a failure: the event was released and runs again. */
   fail(thrown: unknown): void {
     if (this.#hasEnded) return;
     const { name, message, code } = errorInfo(thrown);
@@ -93,7 +93,7 @@ export class Operation {
     });
   }
 
-  /** Ends it, the first time. */
+  /** Ends the operation. Later calls have no effect. */
   end(): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -104,7 +104,7 @@ export class Operation {
   }
 }
 
-/** Samplers and processors are the application's, and may throw: that must not fail what they look at. */
+/** Calls the SDK. The application's samplers and processors may throw, which must not fail the observed work. */
 function guarded<T>(act: () => T): T | undefined {
   try {
     return act();

@@ -12,19 +12,19 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import { onTestFinished } from 'vitest';
 
-/** What an SDK was told. */
+/** Spans and metrics that an SDK received. */
 export interface RecordedTelemetry {
-  /** Spans that have ended, in the order of their end. */
+  /** Ended spans, in the order of their end. */
   readonly spans: readonly ReadableSpan[];
-  /** The one span of this name. @throws {Error} where there is none, or another */
+  /** Returns the only span of this name. @throws {Error} if there is none or more than one */
   span(name: string): ReadableSpan;
-  /** Span names as an indented tree, in the order of their start. */
+  /** Returns the span names as an indented tree, in the order of their start. */
   tree(): string[];
-  /** The points of a metric, collected now. */
+  /** Collects the points of a metric. */
   points(metric: string): Promise<readonly Point[]>;
 }
 
-/** What a metric says of some attributes; of a histogram the count and the sum. */
+/** Data point of a metric. A histogram has a count and a sum. */
 export interface Point {
   readonly attributes: Attributes;
   readonly value: number | { readonly count: number; readonly sum: number };
@@ -35,7 +35,7 @@ class OnDemandReader extends MetricReader {
   protected async onShutdown(): Promise<void> {}
 }
 
-/** Registers an SDK, as an application would, until the test ends. */
+/** Registers an SDK as an application would. Removes it when the test ends. */
 export function recordTelemetry(options: { sampler?: Sampler; processor?: SpanProcessor } = {}): RecordedTelemetry {
   const exporter = new InMemorySpanExporter();
   const reader = new OnDemandReader();
@@ -56,7 +56,7 @@ export function recordTelemetry(options: { sampler?: Sampler; processor?: SpanPr
     span(name) {
       const [found, another] = exporter.getFinishedSpans().filter((span) => span.name === name);
       if (found === undefined || another !== undefined) {
-        throw new Error(`one span "${name}" was expected: ${this.tree().join(', ')}`);
+        throw new Error(`expected one span "${name}", got ${this.tree().join(', ')}`);
       }
       return found;
     },
@@ -71,7 +71,7 @@ export function recordTelemetry(options: { sampler?: Sampler; processor?: SpanPr
   };
 }
 
-/** The kind of a span by its name. */
+/** Returns the name of a span's kind. */
 export function kindOf(span: ReadableSpan): keyof typeof SpanKind | undefined {
   return kinds[span.kind];
 }

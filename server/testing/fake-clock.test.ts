@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { createFakeClock } from './fake-clock.js';
 
-it('calls what falls due in order, each at its own time, and what those set in turn', async () => {
+it('calls timers in order of their due time, timers set by other timers included', async () => {
   const clock = createFakeClock(1_000);
   const calls: [string, number][] = [];
   const at = (name: string) => (): void => {
@@ -28,7 +28,7 @@ it('calls what falls due in order, each at its own time, and what those set in t
   expect(clock.pendingTimers).toBe(1);
 });
 
-it('settles promises between calls', async () => {
+it('settles promises between timers', async () => {
   const clock = createFakeClock();
   const order: string[] = [];
   clock.after(1, () => void Promise.resolve().then(() => order.push('settled')));
@@ -37,7 +37,7 @@ it('settles promises between calls', async () => {
   expect(order).toEqual(['settled', 'next']);
 });
 
-it('calls what is due soon without moving', async () => {
+it('calls soon() callbacks without advancing', async () => {
   const clock = createFakeClock();
   let calls = 0;
   clock.soon(() => {
@@ -52,7 +52,7 @@ it('calls what is due soon without moving', async () => {
   expect(calls).toBe(1);
 });
 
-it('reaches a time between two milliseconds, so that who waits for it need not wait again and again', async () => {
+it('reaches a fractional due time exactly, so that a timer for the rest is not set again and again', async () => {
   await fc.assert(
     fc.asyncProperty(fc.double({ min: 0, max: 100_000, noNaN: true }), async (dueAt) => {
       const clock = createFakeClock();
@@ -68,7 +68,7 @@ it('reaches a time between two milliseconds, so that who waits for it need not w
   );
 });
 
-it.each([-1, Number.NaN, Number.POSITIVE_INFINITY])('does not move by %d', async (ms) => {
+it.each([-1, Number.NaN, Number.POSITIVE_INFINITY])('does not advance by %d', async (ms) => {
   const clock = createFakeClock();
   await expect(clock.advance(ms)).rejects.toThrow('ms of advance must be milliseconds, 0 or more');
   expect(clock.monotonic()).toBe(0);

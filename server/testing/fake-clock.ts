@@ -1,13 +1,13 @@
 import { InvalidOptionError } from '../errors.js';
 import type { Clock, Timer } from '../transports/clock.js';
 
-/** A clock that stands still until it is told to move. */
+/** Clock that advances only when a test advances it. */
 export interface FakeClock extends Clock {
-  /** Moves on by `ms`, 0 or more, calling what falls due in order, each in a settled process. */
+  /** Advances by `ms`, 0 or more, and calls due timers in order. Settles promises before each timer. */
   advance(ms: number): Promise<void>;
-  /** Lets everything that waits for no time run to its end. */
+  /** Waits until all promises that do not depend on time are settled. */
   settle(): Promise<void>;
-  /** Calls that are waiting for their time. */
+  /** Number of timers that are not due yet. */
   readonly pendingTimers: number;
 }
 
@@ -17,22 +17,22 @@ interface Pending {
 }
 
 /**
- * Time for tests: give it to `memoryTransport({ clock })` and move it by hand.
+ * Creates a clock for tests. Pass it to `memoryTransport({ clock })`.
  *
- * @param startAt epoch milliseconds to begin with @default 2026-01-01T00:00:00Z
+ * @param startAt initial time in epoch milliseconds @default 2026-01-01T00:00:00Z
  */
 export function createFakeClock(startAt: number = Date.UTC(2026, 0, 1)): FakeClock {
-  // Counted from 0: beside an epoch's 13 digits a fraction of a millisecond is cut, and what was to wait for it falls
-  // due before its time, again and again.
+  // Starts at 0: added to an epoch time of 13 digits, a fraction of a millisecond would be rounded off, and a timer for
+  // the rest of a delay would be set again and again.
   let elapsed = 0;
   const pending = new Set<Pending>();
   const nextDue = (until: number): Pending | undefined => {
     let next: Pending | undefined;
-    // Of those due at one time the first set is the first called: a Set keeps that order.
+    // Timers with the same due time fire in the order in which they were set: a Set keeps that order.
     for (const timer of pending) if (timer.at <= until && (next === undefined || timer.at < next.at)) next = timer;
     return next;
   };
-  // A turn of the real event loop ends when no promise is left to settle.
+  // The real event loop reaches the next phase only after all pending promises are settled.
   const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   const after = (ms: number, fn: () => void): Timer => {
     const timer = { at: elapsed + Math.max(0, ms), fn };

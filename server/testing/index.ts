@@ -1,11 +1,11 @@
 /**
- * What a test of an application needs: a model that answers from a script, and time that is moved by hand.
+ * Helpers for tests of applications: a model that answers from a script, and a clock that tests advance.
  *
  * @module hubline/testing
  */
-export type { Message } from '../agents/message.js';
-export type { FinishReason, ModelOptions, ModelProvider } from '../agents/model-provider.js';
-export type { TokenUsage } from '../agents/token-usage.js';
+export type { Message } from '../agents/model/message.js';
+export type { FinishReason, ModelOptions, ModelProvider } from '../agents/model/model-provider.js';
+export type { TokenUsage } from '../agents/model/token-usage.js';
 export type { Clock } from '../transports/clock.js';
 export { createFakeClock, type FakeClock } from './fake-clock.js';
 export {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createAgent } from '../agents/agent.js';
+import { createAgent } from '../agents/create-agent.js';
 import { createFakeClock } from './fake-clock.js';
 import { type ScriptEntry, scriptedProvider, UnexpectedCallError, UnusedScriptError } from './scripted-provider.js';
 
@@ -11,7 +11,7 @@ async function stream(provider: ReturnType<typeof scriptedProvider>) {
   return chunks;
 }
 
-test('answers come in the order of the script, and calls are kept', async () => {
+test('answers follow the order of the script, and calls are recorded', async () => {
   const provider = scriptedProvider(['one', { content: ['t', 'wo'] }, ({ messages }) => `${messages.length}`]);
   const messages = [{ role: 'user' as const, content: 'x' }];
   expect(await provider.chat(messages, options)).toEqual({
@@ -25,7 +25,7 @@ test('answers come in the order of the script, and calls are kept', async () => 
   provider.assertDone();
 });
 
-test('calls get ids and JSON arguments', async () => {
+test('calls receive ids and JSON arguments', async () => {
   const call = { name: 't', arguments: { a: 1 } };
   const provider = scriptedProvider([
     { toolCalls: [call, { name: 'u', arguments: '{bad', id: 'mine' }] },
@@ -41,7 +41,7 @@ test('calls get ids and JSON arguments', async () => {
   expect(await provider.chat([], options)).toMatchObject({ toolCalls: [{ id: 'call_3' }] });
 });
 
-test('streams piece by piece, fails after the pieces, and can be cut', async () => {
+test('streams delta by delta, fails after the deltas, and can be interrupted', async () => {
   const provider = scriptedProvider([{ content: ['a', 'b'] }, { content: 'a', finishReason: null }]);
   expect(await stream(provider)).toEqual([
     { content: 'a' },
@@ -53,7 +53,7 @@ test('streams piece by piece, fails after the pieces, and can be cut', async () 
   await expect(stream(scriptedProvider([{ content: 'a', error: new Error('broken') }]))).rejects.toThrow('broken');
 });
 
-test('delays count on the clock and end with the signal', async () => {
+test('delays follow the clock and end with the signal', async () => {
   const clock = createFakeClock();
   const provider = scriptedProvider([{ content: 'late', delayMs: 100 }, { delayMs: 100 }], { clock });
   const answer = provider.chat([], options);
@@ -67,28 +67,28 @@ test('delays count on the clock and end with the signal', async () => {
 });
 
 describe('the script is strict', () => {
-  test('a call too many fails, and is not forgotten where the run swallows it', async () => {
+  test('an unexpected call fails, also at assertDone after a run that resolved', async () => {
     const provider = scriptedProvider([]);
     const agent = createAgent({ name: 'a', systemPrompt: '', provider, model: options });
     expect((await agent.run('x')).error).toBeInstanceOf(UnexpectedCallError);
-    expect(() => provider.assertDone()).toThrow('model call 1 came, but the script has 0 entries');
+    expect(() => provider.assertDone()).toThrow('unexpected model call 1: the script has 0 entries');
   });
 
   test.each<[string, unknown]>([
     ['script of scriptedProvider must be an array of entries, got "hi"', 'hi'],
     ['an entry of a script must be a text, an error, an answer or a function, got 5', [5]],
     ['option of a script entry must be one of content, toolCalls, ', [{ contents: 'hi' }]],
-  ])('it cannot be misread: %s', (message, script) => {
-    // Wrong on purpose: what the compiler would not let through.
+  ])('an invalid script is refused: %s', (message, script) => {
+    // Wrong on purpose: the compiler rejects it.
     expect(() => scriptedProvider(script as ScriptEntry[])).toThrow(message);
   });
 
-  test('nor can what a function of it returns', async () => {
+  test('an invalid result of a script function is refused', async () => {
     const provider = scriptedProvider([() => ({ contents: 'hi' }) as object]);
     await expect(provider.chat([], options)).rejects.toThrow('option of a script entry must be one of');
   });
 
-  test('an entry too many fails', () => {
+  test('an unused entry fails', () => {
     expect(() => scriptedProvider(['unused']).assertDone()).toThrow(UnusedScriptError);
   });
 });

@@ -1,52 +1,53 @@
 import { delay } from '../agents/abortable.js';
-import type { Message, ToolCall } from '../agents/message.js';
+import type { Message, ToolCall } from '../agents/model/message.js';
 import type {
   FinishReason,
   ModelOptions,
   ModelProvider,
   ModelResponse,
   ModelStreamChunk,
-} from '../agents/model-provider.js';
-import type { TokenUsage } from '../agents/token-usage.js';
+} from '../agents/model/model-provider.js';
+import type { TokenUsage } from '../agents/model/token-usage.js';
 import { HubError, InvalidOptionError } from '../errors.js';
-import { checkOptionNames } from '../option-names.js';
+import { OptionChecker } from '../options.js';
 import { type Clock, systemClock } from '../transports/clock.js';
 
-/** One scripted answer. */
+/** Scripted answer of one call. */
 export interface ScriptedAnswer {
-  /** The text. An array is streamed piece by piece. @default '' */
+  /** The text. The elements of an array are streamed as separate deltas. @default '' */
   content?: string | readonly string[];
-  /** Arguments that are no string are written as JSON. @default ids `call_1`, `call_2` ... over the whole script */
+  /** Tool calls. Arguments other than strings become JSON. @default ids `call_1`, `call_2` ... per script */
   toolCalls?: readonly { name: string; arguments?: unknown; id?: string }[];
-  /** `null`: the provider reports none. @default 10 prompt and 5 completion tokens */
+  /** Reported usage; `null` reports none. @default 10 prompt and 5 completion tokens */
   usage?: TokenUsage | null;
-  /** `null`: a stream ends without one, as a cut connection does. @default by whether there are calls */
+  /** Finish reason; `null` ends a stream without one, like a lost connection. @default derived from `toolCalls` */
   finishReason?: FinishReason | null;
-  /** Milliseconds of the clock before the answer begins; the call's signal ends the wait. @default 0 */
+  /** Milliseconds of the clock before the answer starts. The call's signal ends the delay. @default 0 */
   delayMs?: number;
-  /** Thrown in place of the answer; in a stream after the pieces of `content`. */
+  /** Error that is thrown instead of the answer; in a stream, after the deltas of `content`. */
   error?: unknown;
 }
 
-/** A call as the provider got it. */
+/** Recorded call of the provider. */
 export interface ScriptedCall {
-  /** A copy of the list: the run goes on adding to its own. */
+  /** Copy of the list, because the run appends to its own. */
   readonly messages: readonly Message[];
   readonly options: ModelOptions;
 }
 
-/** A text, a failure, an answer, or a function that looks at the call and returns one of them. */
+/** Text, error, answer, or function that receives the call and returns one of them. */
 export type ScriptEntry = string | Error | ScriptedAnswer | ((call: ScriptedCall) => string | Error | ScriptedAnswer);
 
-/** A model provider that answers from a script. */
+/** Model provider that answers from a script. */
 export interface ScriptedProvider extends Required<ModelProvider> {
-  /** All calls so far. */
+  /** Calls so far. */
   readonly calls: readonly ScriptedCall[];
   /**
-   * Call it at the end of a test: a run that fails resolves, so that an unexpected call could go unseen.
+   * Checks that the script was used completely. Call it at the end of a test: a failed run resolves, so an unexpected
+   * call could stay unnoticed.
    *
-   * @throws {UnexpectedCallError} where there were more calls than entries
-   * @throws {UnusedScriptError} where there were fewer
+   * @throws {UnexpectedCallError} if there were more calls than entries
+   * @throws {UnusedScriptError} if there were fewer
    */
   assertDone(): void;
 }
@@ -56,20 +57,21 @@ export class UnexpectedCallError extends HubError {
   constructor(calls: number, entries: number) {
     super(
       'ERR_UNEXPECTED_CALL',
-      `model call ${calls} came, but the script has ${entries} entries; add one, or see why`,
+      `unexpected model call ${calls}: the script has ${entries} entries; add an entry, or find the cause of the call`,
     );
   }
 }
 
-/** Entries of the script were never asked for. */
+/** The script has entries that no call used. */
 export class UnusedScriptError extends HubError {
   constructor(calls: number, entries: number) {
-    super('ERR_UNUSED_SCRIPT', `the script has ${entries} entries, but only ${calls} were asked for`);
+    super('ERR_UNUSED_SCRIPT', `the script has ${entries} entries, but only ${calls} calls were made`);
   }
 }
 
 /**
- * A model for tests: it gives the script's answers in order, one a call, and keeps the calls.
+ * Creates a model provider for tests. It returns the answers of the script in order, one per call, and records the
+ * calls.
  *
  * @example
  * const provider = scriptedProvider([
@@ -79,8 +81,8 @@ export class UnusedScriptError extends HubError {
  * const { output } = await createAgent({ ..., provider }).run('Do I need an umbrella?');
  * provider.assertDone();
  *
- * @param options `clock` is what `delayMs` counts on @default the machine's
- * @throws {InvalidOptionError} where the script is no list of entries
+ * @param options `clock` measures `delayMs` @default the system clock
+ * @throws {InvalidOptionError} if the script is not an array of entries
  */
 export function scriptedProvider(
   script: readonly ScriptEntry[],
@@ -119,15 +121,15 @@ export function scriptedProvider(
       if (answer.error !== undefined) throw answer.error;
       const toolCalls = toToolCalls(answer);
       return {
-        content: pieces(answer).join(''),
-        usage: answer.usage === undefined ? defaultUsage() : (answer.usage ?? nothingReported),
+        content: deltas(answer).join(''),
+        usage: answer.usage === undefined ? defaultUsage() : (answer.usage ?? unreportedUsage),
         finishReason: answer.finishReason ?? (toolCalls.length > 0 ? 'tool_calls' : 'stop'),
         ...(toolCalls.length > 0 && { toolCalls }),
       };
     },
     async *chatStream(messages, options): AsyncGenerator<ModelStreamChunk> {
       const answer = await next(messages, options);
-      for (const content of pieces(answer)) yield { content };
+      for (const content of deltas(answer)) yield { content };
       if (answer.error !== undefined) throw answer.error;
       const toolCalls = toToolCalls(answer);
       if (toolCalls.length > 0) yield { toolCalls };
@@ -149,17 +151,17 @@ function checkEntry<TEntry extends Exclude<ScriptEntry, (call: ScriptedCall) => 
   if (typeof entry !== 'object' || entry === null) {
     throw new InvalidOptionError('an entry of a script', 'a text, an error, an answer or a function', entry);
   }
-  // A misspelt `content` must not pass for an empty answer.
-  checkOptionNames(entry, answerNames, 'a script entry');
+  // A misspelt `content` must not be treated as an empty answer.
+  new OptionChecker(entry, answerNames, 'a script entry');
   return entry;
 }
 
-const nothingReported: TokenUsage = { promptTokens: 0, completionTokens: 0, totalTokens: 0 };
+const unreportedUsage: TokenUsage = { promptTokens: 0, completionTokens: 0, totalTokens: 0 };
 
 function defaultUsage(): TokenUsage {
   return { promptTokens: 10, completionTokens: 5, totalTokens: 15 };
 }
 
-function pieces({ content = [] }: ScriptedAnswer): readonly string[] {
+function deltas({ content = [] }: ScriptedAnswer): readonly string[] {
   return typeof content === 'string' ? [content] : content;
 }

@@ -20,6 +20,7 @@ export {
   minuteMs,
 } from './limits.js';
 export type { Logger } from './logger.js';
+export type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord, ScheduleStore } from './schedules.js';
 export type { Counts, Durations, EventMetrics, FailureRecord, MinuteBucket } from './stats.js';
 export type { ServiceTypeCounts } from './sum-counts.js';
 export { sumCounts } from './sum-counts.js';
@@ -28,6 +29,7 @@ export type {
   CommitResult,
   ConsumeOptions,
   DeadLetterRecord,
+  DeclaredEvent,
   Delivery,
   DeliveryHandler,
   Envelope,

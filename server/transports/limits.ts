@@ -16,6 +16,15 @@ export const keptFailures = 20;
 /** Ended runs retained per type. */
 export const keptRuns = 50;
 
+/** Default number of completed runs retained per workflow and service. */
+export const keptCompletedRuns = 50;
+
+/** Default number of failed runs retained per workflow and service. */
+export const keptFailedRuns = 200;
+
+/** Maximum number of runs that a list of the latest runs contains. */
+export const latestRuns = 50;
+
 /** Default of `maxDeadLetters`: dead letters retained per service and type. */
 export const defaultMaxDeadLetters = 1_000;
 

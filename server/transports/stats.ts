@@ -6,10 +6,16 @@ export interface Counts {
   readonly completed: number;
   /** Events that failed terminally: no attempts left, a fatal error, or a payload that does not match its schema. */
   readonly failed: number;
+  /** Events that were cancelled. Part of `failed`, but not of the failures per minute. */
+  readonly cancelled: number;
   /** Accepted events without an outcome: waiting, delayed or running. */
   readonly pending: number;
   /** Handlers that are running. Part of `pending`. */
   readonly active: number;
+  /** Events that wait for their `delayMs`, their debounce window or the delay of a retry. Part of `pending`. */
+  readonly delayed: number;
+  /** Runs that wait for time, an event or a child run and hold no process. Part of `pending`. */
+  readonly suspended: number;
   /** Failed attempts that were scheduled for a retry. */
   readonly retried: number;
   /** Epoch milliseconds of the last acceptance; absent until an event is received. */
@@ -43,6 +49,10 @@ export interface FailureRecord {
   readonly at: number;
   /** Number of the last attempt, from 1. */
   readonly attempt: number;
+  /** Correlation id of the event. Absent in records of versions that did not store it. */
+  readonly requestId?: string;
+  /** Step that failed, of a workflow run. */
+  readonly step?: string;
   /** Class name of the error. */
   readonly name: string;
   /** Message of the error, cut to 1,024 characters. */

@@ -1,35 +1,20 @@
 import type { ErrorInfo } from '../errors.js';
 import type { Clock } from './clock.js';
+import type { Envelope } from './envelope.js';
 import type { KeyValueStore } from './key-value-store.js';
 import type { Logger } from './logger.js';
+import type { ScheduleRecord, ScheduleStore } from './schedules.js';
 import type { Counts, EventMetrics, FailureRecord } from './stats.js';
 
-/** An event as transports store and deliver it. */
-export interface Envelope {
-  readonly id: string;
-  readonly type: string;
-  /** The payload as JSON. */
-  readonly body: string;
-  readonly requestId: string;
-  /** Number of events in the causal chain before this one; 0 for an event from outside. */
-  readonly depth: number;
-  /** Minimum time from acceptance to the first attempt, in milliseconds. */
-  readonly delayMs: number;
-  /** Events with a higher priority start first within their type. */
-  readonly priority: number;
-  /** Number of replays as a dead letter. */
-  readonly replays: number;
-  /** Deduplication id: for `windowMs` the transport does not accept another event of the type with the same id. */
-  readonly dedupe: { readonly id: string; readonly windowMs: number } | undefined;
-  /** Trace context, as the application's propagator wrote it. */
-  readonly trace?: Readonly<Record<string, string>> | undefined;
-}
+export type { Envelope } from './envelope.js';
 
 /** Result of publishing an envelope. */
 export interface Receipt {
   /** Id of the event; if it was deduplicated, the id of the earlier event. */
   readonly id: string;
   readonly deduplicated: boolean;
+  /** Present if no service subscribes to the type, so that the event counts as completed without a handler. */
+  readonly unsubscribed?: true;
 }
 
 /** Rate limit: at most `max` starts per `perMs` milliseconds. */
@@ -48,10 +33,64 @@ export interface Subscription {
   readonly concurrency?: number;
   /** Limit on starts, over all connections of the service. */
   readonly rate?: RateLimit;
-  /** Retain a {@link RunRecord} of each pending event and of the last 50 that ended. */
+  /**
+   * Keys take turns, and these limits hold for each key, over all connections of the service. An event takes a slot of
+   * its key from its first start until it ends, retries and suspensions included. Absent if the type has no `key`.
+   */
+  readonly perKey?: { readonly concurrency?: number; readonly rate?: RateLimit };
+  /**
+   * Delay an event until no other event of its key arrived for `ms`, at most `maxMs`. Until then another event replaces
+   * its payload and counts as deduplicated.
+   */
+  readonly debounce?: { readonly ms: number; readonly maxMs?: number };
+  /** Retain a {@link RunRecord} of each pending event, and of ended ones as `retain` says. */
   readonly keepsRuns?: boolean;
+  /** Ended runs to keep. @default 50 completed and 200 failed, of any age */
+  readonly retain?: RunRetention;
   /** Accept a copy of each event of another type under this type. The id of the copy ends with `idSuffix`. */
   readonly trigger?: { readonly type: string; readonly idSuffix: string };
+}
+
+/** Number of ended runs that a service keeps of a workflow, and the time it keeps them. */
+export interface RunRetention {
+  readonly completed: number;
+  readonly failed: number;
+  /** Milliseconds since the end of a run; `undefined` keeps runs regardless of their age. */
+  readonly ageMs?: number | undefined;
+}
+
+/**
+ * Condition that a run waits for. Whichever of `delayMs`, `event` and `run` comes first resolves it;
+ * the transport then records the {@link WaitResolution} as an entry of the run and drops the others.
+ */
+export interface RunWait {
+  /** Key of the recorded resolution, unique within the run. */
+  readonly key: string;
+  /** Milliseconds until the wait resolves by time, measured by the transport's clock. */
+  readonly delayMs?: number | undefined;
+  /** Next accepted event of the type, with this key; any event of the type if `key` is `undefined`. */
+  readonly event?: { readonly type: string; readonly key: string | undefined } | undefined;
+  /** Child run, accepted together with the wait for the service of the run alone; its end resolves the wait. */
+  readonly run?: Envelope | undefined;
+  /** Events accepted if the child run is cancelled with the run that waits for it. */
+  readonly onCancel?: readonly Envelope[] | undefined;
+  /** Counts a retry of the run's type. */
+  readonly isRetry?: boolean | undefined;
+}
+
+/** Recorded value of a resolved {@link RunWait}, as JSON. `payload` and `result` are embedded as JSON, not as text. */
+export type WaitResolution =
+  | ({ readonly by: 'time' } & WaitTimes)
+  | ({ readonly by: 'event'; readonly id: string; readonly payload: unknown } & WaitTimes)
+  | ({ readonly by: 'run'; readonly id: string; readonly status: 'completed'; readonly result: unknown } & WaitTimes)
+  | ({ readonly by: 'run'; readonly id: string; readonly status: 'failed'; readonly error: ErrorInfo } & WaitTimes);
+
+/** Times of a resolved wait in epoch milliseconds. */
+export interface WaitTimes {
+  /** Time at which the wait was stored. */
+  readonly since: number;
+  /** Time at which it was resolved. */
+  readonly at: number;
 }
 
 /** Outcome of an attempt. The transport publishes `followUps` in the same step that records the outcome. */
@@ -68,10 +107,21 @@ export type Outcome =
       readonly durationMs: number;
       readonly error: ErrorInfo;
       readonly followUps: readonly Envelope[];
+      /** Counts as {@link Counts.cancelled} too, and leaves neither a failure record nor a dead letter. */
+      readonly cancelled?: boolean;
+      /** Step of the run that failed. */
+      readonly step?: string | undefined;
       /** The thrown value, for observers of the hub. Transports do not store it. */
       readonly thrown?: unknown;
     }
-  | { readonly status: 'retry'; readonly durationMs: number; readonly delayMs: number; readonly thrown?: unknown };
+  | { readonly status: 'retry'; readonly durationMs: number; readonly delayMs: number; readonly thrown?: unknown }
+  /**
+   * The run leaves the process until one of its waits resolves. No attempt is spent. `seen` is the number of recorded
+   * entries that the delivery knows: if the run has more by now, it becomes ready at once.
+   */
+  | { readonly status: 'suspended'; readonly durationMs: number; readonly seen: number }
+  /** The run becomes ready after `delayMs`, for another process if there is one. No attempt is spent. */
+  | { readonly status: 'released'; readonly durationMs: number; readonly delayMs: number };
 
 /**
  * Result of a commit. `ok`: the change is recorded. `already`: it was recorded before. `fenced`: the delivery lost its
@@ -88,16 +138,45 @@ export interface Delivery {
   readonly refusal: Error | undefined;
   /** Callback of the consumer, called at most once: if the lease ends before the commit. */
   onRevoked: ((reason: Error) => void) | undefined;
-  /** Records the outcome and publishes the follow-ups in one step. */
-  commit(outcome: Outcome): Promise<CommitResult>;
-  /** Checkpoints of earlier deliveries of this event, in order. */
+  /**
+   * Records the outcome and publishes the follow-ups in one step.
+   *
+   * @param handlerEnd promise of a handler that still runs, because it ignored its timeout. The delivery keeps its
+   *   concurrency slot, the shared one as well as those of its type and its key, until the promise settles. Until then
+   *   `close` waits for it within `drainMs`. The promise must not reject.
+   */
+  commit(outcome: Outcome, handlerEnd?: Promise<void>): Promise<CommitResult>;
+  /** Recorded entries of the run by key, in the order of recording. */
   readonly checkpoints: ReadonlyMap<string, string>;
-  /** Stores a value for later deliveries of this event; `already` if the key has a value. */
-  checkpoint(key: string, value: string): Promise<CommitResult>;
+  /**
+   * Records an entry, and accepts the events that it emitted, in one transaction, past `maxPending` if need be.
+   * `already`: this delivery recorded the key before (a resent request). `fenced`: the lease is over, or another
+   * delivery recorded the key.
+   */
+  checkpoint(key: string, value: string, emits?: readonly Envelope[]): Promise<CommitResult>;
+  /** Stores waits of the run in one transaction. A wait whose key is stored or resolved already is left as it is. */
+  wait(waits: readonly RunWait[]): Promise<CommitResult>;
+  /**
+   * Called for every entry that is recorded while this delivery holds the lease, its own entries included, in the
+   * order of recording, and before the promise of `checkpoint` resolves. The engine sets it.
+   */
+  onRecorded: ((key: string, value: string) => void) | undefined;
+}
+
+/** Open wait of a run. */
+export interface OpenWait {
+  readonly key: string;
+  /** Epoch milliseconds at which the wait was stored. */
+  readonly since: number;
+  /** Epoch milliseconds at which it resolves by time. */
+  readonly dueAt?: number | undefined;
+  readonly event?: { readonly type: string; readonly key: string | undefined } | undefined;
+  /** Id of the child run. */
+  readonly runId?: string | undefined;
 }
 
 /** State of a run. */
-export type RunStatus = 'waiting' | 'active' | 'completed' | 'failed';
+export type RunStatus = 'waiting' | 'active' | 'suspended' | 'completed' | 'failed';
 
 /** One event of a type with `keepsRuns`. */
 export interface RunRecord {
@@ -110,6 +189,7 @@ export interface RunRecord {
   readonly attempt: number;
   readonly status: RunStatus;
   readonly checkpoints: ReadonlyMap<string, string>;
+  readonly waits: readonly OpenWait[];
   /** Time of the outcome in epoch milliseconds; `undefined` while the run is pending. */
   readonly endedAt: number | undefined;
   /** Result of a completed run as JSON. */
@@ -126,14 +206,29 @@ export interface DeadLetterRecord {
   /** Number of the last attempt, from 1. */
   readonly attempt: number;
   readonly error: ErrorInfo;
+  /** Step of a run that failed. */
+  readonly step?: string | undefined;
 }
 
 /** Handles one delivery and commits it. Must not throw. */
 export type DeliveryHandler = (delivery: Delivery) => void;
 
+/** Event type that is kept for services even if no process of them has started yet. */
+export interface DeclaredEvent {
+  readonly type: string;
+  /** Names of services. Each receives the events that were accepted before its first start. */
+  readonly subscribers: readonly string[];
+}
+
 /** Options of {@link TransportManager.start}. */
 export interface ConsumeOptions {
+  /**
+   * Limits, triggers and retention of a type are those of the most recently started open connection of the service that
+   * subscribes to it, for the backlog too. After the last such connection has closed or died, the last ones remain.
+   */
   readonly subscriptions: readonly Subscription[];
+  /** Declared types with services to keep their events for. */
+  readonly declared?: readonly DeclaredEvent[];
   /** Maximum number of running deliveries on this connection, not counting types with their own worker queue. */
   readonly concurrency: number;
   readonly onDelivery: DeliveryHandler;
@@ -145,6 +240,8 @@ export interface ConsumeOptions {
 export interface CloseResult {
   /** Number of deliveries that were still running at the deadline and were released. */
   readonly released: number;
+  /** Number of handlers that ignored their timeout and were still running at the deadline. Their outcome is recorded. */
+  readonly overdue: number;
 }
 
 /** Counts of one type, in total and per service. */
@@ -171,18 +268,26 @@ export interface Overview {
   readonly registered: readonly string[];
   /** Counts of `types`, in the same order. */
   readonly counts: readonly TypeCounts[];
-  /** Runs of `runTypes`, in the same order: of all services, newest first. */
+  /**
+   * Runs of `runTypes`, in the same order: of all services, newest first. A transport may leave out payloads, results
+   * and what follows `,"output":` in a checkpoint.
+   */
   readonly runs: readonly (readonly RunRecord[])[];
+  /** Schedules of all services. */
+  readonly schedules: readonly ScheduleRecord[];
 }
 
 /** Connection of one service to a transport. */
-export interface TransportManager {
+export interface TransportManager extends ScheduleStore {
   /** Name of the transport: `memory` or `redis`. */
   readonly name: string;
   readonly service: string;
   readonly clock: Clock;
   readonly kv: KeyValueStore;
-  /** Connects and starts to consume. */
+  /**
+   * Connects and starts to consume. Every other method works from the first delivery, which may come before the promise
+   * resolves, until `close` resolves.
+   */
   start(options: ConsumeOptions): Promise<void>;
   /**
    * Accepts all envelopes or none, each for every service that subscribes to its type, and counts them as received. An
@@ -211,13 +316,23 @@ export interface TransportManager {
   overview(query: OverviewQuery): Promise<Overview>;
   /** Returns a run of this service; `undefined` if it is unknown or evicted. */
   run(type: string, id: string): Promise<RunRecord | undefined>;
-  /** Resolves when a run of this service has ended; with `undefined` if the run is unknown. Rejects with the signal's reason. */
+  /**
+   * Resolves when a run of this service has ended; with `undefined` if the run is unknown. A caller that waits before
+   * the end receives it, whatever is retained. A transport may leave out the payload, and what follows `,"output":` in a
+   * checkpoint. Rejects with the signal's reason.
+   */
   runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined>;
   /**
    * Ends a run of this service from outside, without a dead letter: revokes its lease with `reason` if it is running,
-   * and records the outcome. Returns `already` if the run has ended, `fenced` if it is unknown.
+   * and records the outcome. Its unresolved child runs end too, recursively, each with the error of `outcome` and the
+   * {@link RunWait.onCancel} of its wait. Returns `already` if the run has ended, `fenced` if it is unknown.
    */
   endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult>;
+  /**
+   * Ends an event of this service that is neither running nor suspended, with the outcome that `conclude` returns for
+   * it. Returns `false` if there is no such event.
+   */
+  cancel(id: string, conclude: (envelope: Envelope) => Outcome): Promise<boolean>;
   /** Returns the descriptions of all open connections in all processes, unordered, at most a few seconds old. */
   registered(): Promise<readonly string[]>;
   /** Returns a string that changes whenever `counts`, `metrics`, `failures` or `overview` change, for one type or all. */

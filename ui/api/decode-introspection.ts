@@ -10,7 +10,6 @@ import type {
   RunIntrospection,
   StepIntrospection,
   StepStatus,
-  WaitIntrospection,
   WorkflowIntrospection,
 } from '../../server/dashboard/protocol.js';
 import { counts, durations, histories, isCounts, isRecentActivity, recentActivity } from './decode-statistics.js';
@@ -68,6 +67,15 @@ function isText(value: unknown): value is string | undefined {
 
 const namedError = object<NonNullable<RunIntrospection['error']>>({ name: string, message: string });
 
+const stepWait = object<NonNullable<StepIntrospection['waitsFor']>>({
+  since: number,
+  dueAt: optional(number),
+  event: optional(
+    object<NonNullable<NonNullable<StepIntrospection['waitsFor']>['event']>>({ type: string, key: optional(string) }),
+  ),
+  runId: optional(string),
+});
+
 const run = object<RunIntrospection>({
   id: string,
   service: string,
@@ -80,19 +88,19 @@ const run = object<RunIntrospection>({
   steps: array(
     object<StepIntrospection>({
       name: string,
-      status: oneOf<StepStatus>(['waiting', 'active', 'retrying', 'suspended', 'completed', 'failed']),
+      kind: oneOf<StepIntrospection['kind']>(['run', 'emit', 'sleep', 'event', 'invoke']),
+      status: oneOf<StepStatus>(['waiting', 'active', 'retrying', 'completed', 'failed']),
+      attempt: optional(number),
+      startedAt: optional(number),
+      endedAt: optional(number),
       durationMs: optional(number),
+      error: optional(
+        object<NonNullable<StepIntrospection['error']>>({ name: string, message: string, code: optional(string) }),
+      ),
+      waitsFor: optional(stepWait),
+      // The dashboard never receives outputs.
+      output: () => undefined,
     }),
-  ),
-  waits: optional(
-    array(
-      object<WaitIntrospection>({
-        since: number,
-        dueAt: optional(number),
-        eventType: optional(string),
-        runId: optional(string),
-      }),
-    ),
   ),
 });
 

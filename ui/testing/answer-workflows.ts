@@ -41,10 +41,12 @@ function runAnswer(
     acceptedAt: now - 90_000,
     ...((status === 'completed' || status === 'failed') && { endedAt: now - 60_000 }),
     ...(status === 'failed' && { error: { name: 'FatalError', message: 'the carrier does not know the address' } }),
-    ...(status === 'suspended' && { waits: [{ since: now - 80_000, eventType: 'parcel.scanned' }] }),
     steps: names.map((name, index) => ({
       name,
-      status: index < last ? 'completed' : index > last ? 'waiting' : status === 'completed' ? 'completed' : status,
+      kind: 'run',
+      status: index < last ? 'completed' : index > last ? 'waiting' : status === 'suspended' ? 'waiting' : status,
+      ...(index === last &&
+        status === 'suspended' && { waitsFor: { since: now - 80_000, event: { type: 'parcel.scanned' } } }),
       ...(index < last && { durationMs: durations[index] ?? 0 }),
     })),
   };

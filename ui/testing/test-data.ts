@@ -163,6 +163,7 @@ export function runOf(
     acceptedAt: SERVER_NOW - 5_000,
     steps: steps.map(([name, state, durationMs]) => ({
       name,
+      kind: 'run',
       status: state,
       ...(durationMs !== undefined && { durationMs }),
     })),

@@ -53,10 +53,10 @@ function RunLine({ run, serverNow }: { run: RunIntrospection; serverNow: number 
 function Segments({ run, serverNow }: { run: RunIntrospection; serverNow: number }): JSX.Element {
   return (
     <ol class="run-segments" aria-label="Steps">
-      {runSegments(run, serverNow).map(({ name, status, durationMs }) => {
+      {runSegments(run, serverNow).map(({ key, name, status, durationMs }) => {
         const text = `${name}: ${STATE_LABEL[status].toLowerCase()}, ${formatDuration(durationMs)}`;
         return (
-          <li key={name} class={`run-segment is-${status}`} style={{ flexGrow: Math.max(1, durationMs) }} title={text}>
+          <li key={key} class={`run-segment is-${status}`} style={{ flexGrow: Math.max(1, durationMs) }} title={text}>
             <span class="visually-hidden">{text}</span>
             <span aria-hidden="true" class="run-segment-name">
               {name}
@@ -69,14 +69,14 @@ function Segments({ run, serverNow }: { run: RunIntrospection; serverNow: number
 }
 
 /** Returns the condition that a run waits for; `undefined` if it does not wait. */
-function waitText({ waits = [] }: RunIntrospection, serverNow: number): string | undefined {
-  const [wait] = waits;
+function waitText({ steps }: RunIntrospection, serverNow: number): string | undefined {
+  const wait = steps.findLast(({ waitsFor }) => waitsFor !== undefined)?.waitsFor;
   if (wait === undefined) return undefined;
-  const { since, dueAt, eventType, runId } = wait;
+  const { since, dueAt, event, runId } = wait;
   const targets = [
-    ...(eventType === undefined ? [] : [eventType]),
+    ...(event === undefined ? [] : [event.type]),
     ...(runId === undefined ? [] : [`run ${runId.slice(0, 8)}`]),
     ...(dueAt === undefined ? [] : [`the time in ${formatAge(dueAt - serverNow)}`]),
   ];
-  return `waits for ${targets.join(' or ') || 'its time'}, since ${formatAge(serverNow - since)}`;
+  return `waits for ${targets.join(' or ')}, since ${formatAge(serverNow - since)}`;
 }

@@ -9,14 +9,16 @@ test('the step in which a run is has the time that the finished steps leave', ()
     ['bill', 'waiting'],
   ]);
   expect(runSegments(run, SERVER_NOW)).toEqual([
-    { name: 'pick', status: 'completed', durationMs: 1_000 },
-    { name: 'ship', status: 'active', durationMs: 4_000 },
+    { key: 'run pick', name: 'pick', status: 'completed', durationMs: 1_000 },
+    { key: 'run ship', name: 'ship', status: 'active', durationMs: 4_000 },
   ]);
 });
 
 test('a failed step ends with its run', () => {
   const run = runOf('a', 'failed', [['pick', 'failed']], { endedAt: SERVER_NOW - 3_000 });
-  expect(runSegments(run, SERVER_NOW)).toEqual([{ name: 'pick', status: 'failed', durationMs: 2_000 }]);
+  expect(runSegments(run, SERVER_NOW)).toEqual([
+    { key: 'run pick', name: 'pick', status: 'failed', durationMs: 2_000 },
+  ]);
 });
 
 test('failed runs come first, the others stay in order', () => {
@@ -27,4 +29,15 @@ test('failed runs come first, the others stay in order', () => {
     runOf('d', 'failed', []),
   ];
   expect(failedFirst(runs).map(({ id }) => id)).toEqual(['b', 'd', 'a', 'c']);
+});
+
+test('a step that waits for an event is suspended', () => {
+  const run = runOf('a', 'suspended', [], {
+    steps: [
+      { name: 'scan', kind: 'event', status: 'waiting', waitsFor: { since: 0, event: { type: 'parcel.scanned' } } },
+    ],
+  });
+  expect(runSegments(run, SERVER_NOW)).toEqual([
+    { key: 'event scan', name: 'scan', status: 'suspended', durationMs: 5_000 },
+  ]);
 });

@@ -1,9 +1,12 @@
-import type { RunIntrospection, StepStatus } from '../../server/dashboard/protocol.js';
+import type { RunIntrospection } from '../../server/dashboard/protocol.js';
+import { type State, stepState } from './step-state.js';
 
 /** Part of a run that one step took. */
 export interface RunSegment {
+  /** Identity of the step in its run. */
+  readonly key: string;
   readonly name: string;
-  readonly status: StepStatus;
+  readonly status: State;
   /** Duration; of an unfinished step the time since the last finished one. */
   readonly durationMs: number;
 }
@@ -17,13 +20,12 @@ export interface RunSegment {
 export function runSegments({ steps, acceptedAt, endedAt }: RunIntrospection, now: number): readonly RunSegment[] {
   const totalMs = Math.max(0, (endedAt ?? now) - acceptedAt);
   const knownMs = steps.reduce((sum, { durationMs = 0 }) => sum + durationMs, 0);
-  return steps
-    .filter(({ status, durationMs }) => status !== 'waiting' || durationMs !== undefined)
-    .map(({ name, status, durationMs }) => ({
-      name,
-      status,
-      durationMs: durationMs ?? Math.max(0, totalMs - knownMs),
-    }));
+  return steps.flatMap((step) => {
+    const { kind, name, durationMs } = step;
+    const status = stepState(step);
+    if (status === 'waiting' && durationMs === undefined) return [];
+    return { key: `${kind} ${name}`, name, status, durationMs: durationMs ?? Math.max(0, totalMs - knownMs) };
+  });
 }
 
 /** Sorts runs: failed ones first, then as they are. */

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
-import type { StepStatus } from '../../server/dashboard/protocol.js';
 import { Icon, type IconName } from '../shared/icon.js';
+import type { State } from './step-state.js';
 
-export const STATE_LABEL: Record<StepStatus, string> = {
+export const STATE_LABEL: Record<State, string> = {
   waiting: 'Waiting',
   active: 'Running',
   retrying: 'Retrying',
@@ -11,7 +11,7 @@ export const STATE_LABEL: Record<StepStatus, string> = {
   failed: 'Failed',
 };
 
-export const STATE_ICON: Record<StepStatus, IconName> = {
+export const STATE_ICON: Record<State, IconName> = {
   waiting: 'dashes',
   active: 'running',
   retrying: 'refresh',
@@ -21,7 +21,7 @@ export const STATE_ICON: Record<StepStatus, IconName> = {
 };
 
 /** Status of a run or of a step, with its icon. */
-export function RunState({ status }: { status: StepStatus }): JSX.Element {
+export function RunState({ status }: { status: State }): JSX.Element {
   return (
     <span class={`state is-${status}`}>
       <Icon name={STATE_ICON[status]} />

@@ -1,15 +1,15 @@
 import type { JSX } from 'preact';
-import type { StepStatus } from '../../server/dashboard/protocol.js';
 import { UNKNOWN } from '../format/count.js';
 import { formatDuration } from '../format/duration.js';
 import { formatPercent } from '../format/ratio.js';
 import { viewPath } from '../routing/route.js';
 import { Icon } from '../shared/icon.js';
 import { STATE_ICON, STATE_LABEL } from './run-state.js';
+import type { State } from './step-state.js';
 import type { StepSummary } from './step-summaries.js';
 
 /** Statuses of runs that are in a step now. */
-const CURRENT: readonly StepStatus[] = ['active', 'retrying', 'suspended'];
+const CURRENT: readonly State[] = ['active', 'retrying', 'suspended'];
 
 /** Step with its median duration, its failure rate and the runs that are in it now. */
 export function StepNode({ step, query }: { step: StepSummary; query: string }): JSX.Element {

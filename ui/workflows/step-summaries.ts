@@ -1,4 +1,5 @@
-import type { StepStatus, WorkflowIntrospection } from '../../server/dashboard/protocol.js';
+import type { WorkflowIntrospection } from '../../server/dashboard/protocol.js';
+import { type State, stepState } from './step-state.js';
 
 /** Summary of a step over the recent runs. */
 export interface StepSummary {
@@ -6,9 +7,9 @@ export interface StepSummary {
   /** Agent that the step runs. */
   readonly agent: string | undefined;
   /** Status of a run that is in the step now, else of the last run that reached it. */
-  readonly status: StepStatus;
+  readonly status: State;
   /** Number of runs by their status in the step. */
-  readonly runs: Readonly<Record<StepStatus, number>>;
+  readonly runs: Readonly<Record<State, number>>;
   /** Median duration of the completed runs; `null` if there are none. */
   readonly medianMs: number | null;
   /** Part of the runs that failed in the step, of those that ended it; `null` if there are none. */
@@ -21,20 +22,25 @@ export function summarizeSteps({ steps, runs }: WorkflowIntrospection): readonly
     // Newest first. A run of an older definition may lack the step.
     const reached = runs.flatMap((run) => run.steps.find((step) => step.name === name) ?? []);
     const counts = { waiting: 0, active: 0, retrying: 0, suspended: 0, completed: 0, failed: 0 };
-    for (const { status } of reached) counts[status]++;
+    const states = reached.map(stepState);
+    for (const state of states) counts[state]++;
     const ended = counts.completed + counts.failed;
     return {
       name,
       agent,
-      status: mostNotable(reached.map(({ status }) => status)),
+      status: mostNotable(states),
       runs: counts,
-      medianMs: median(reached.flatMap(({ durationMs }) => durationMs ?? [])),
+      medianMs: median(
+        reached.flatMap(({ status, durationMs }) =>
+          status === 'completed' && durationMs !== undefined ? durationMs : [],
+        ),
+      ),
       failureRatio: ended === 0 ? null : counts.failed / ended,
     };
   });
 }
 
-function mostNotable(newestFirst: readonly StepStatus[]): StepStatus {
+function mostNotable(newestFirst: readonly State[]): State {
   const present = (['active', 'retrying', 'suspended'] as const).find((status) => newestFirst.includes(status));
   return present ?? newestFirst.find((status) => status !== 'waiting') ?? 'waiting';
 }

@@ -1,13 +1,13 @@
-import type { Message } from '../message.js';
+import type { Message } from '../model/message.js';
 
-/** Keeps the messages of conversations, each under an agent's name and a run's id. */
+/** Store of conversations. A conversation is identified by an agent's name and a run's id. */
 export interface AgentMemory {
-  /** Adds a message to the end. Kept whole: its `providerMetadata` and `idempotencyKey` are needed again. */
+  /** Appends a message with all its fields: `providerMetadata` and `idempotencyKey` are required later. */
   addMessage(agentId: string, runId: string, message: Message): Promise<void>;
-  /** Adds what belongs together, all or nothing: the results of one turn. Without it they are added one by one. */
+  /** Appends the results of one turn, all or none. Without this method they are appended one by one. */
   addMessages?(agentId: string, runId: string, messages: readonly Message[]): Promise<void>;
-  /** The conversation, oldest first, with every call and its result together. */
+  /** Returns the conversation, oldest message first, each call followed by its result. */
   getMessages(agentId: string, runId: string): Promise<Message[]>;
-  /** Forgets the conversation. */
+  /** Deletes the conversation. */
   clear(agentId: string, runId: string): Promise<void>;
 }

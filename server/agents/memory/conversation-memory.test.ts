@@ -5,11 +5,11 @@ import { scriptedProvider } from '../../testing/scripted-provider.js';
 import { silentLogger } from '../../transports/logger.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
 import type { TransportManager } from '../../transports/transport.js';
-import { createAgent } from '../agent.js';
+import { createAgent } from '../create-agent.js';
 import { MemoryEntryError } from '../errors.js';
-import type { Message } from '../message.js';
+import type { Message } from '../model/message.js';
 import { ConversationMemory, type ConversationMemoryOptions } from './conversation-memory.js';
-import { expectWellPaired } from './transcript-shape.fixture.js';
+import { expectWellPaired } from './well-paired.fixture.js';
 
 function transportOf(clock: FakeClock = createFakeClock()): TransportManager {
   return memoryTransport({ clock }).connect({ service: 's', logger: silentLogger });
@@ -20,7 +20,7 @@ const memoryOf = (options: Partial<ConversationMemoryOptions> = {}): Conversatio
 
 const user = (content: string): Message => ({ role: 'user', content });
 
-test('messages come back in order, under agent and run, with all their fields', async () => {
+test('messages are returned in order, by agent and run, with all fields', async () => {
   const memory = memoryOf();
   const messages: Message[] = [
     user('x'),
@@ -39,7 +39,7 @@ test('messages come back in order, under agent and run, with all their fields', 
   expect(await memory.getMessages('agent', 'unknown')).toEqual([]);
 });
 
-test('names with any characters do not meet', async () => {
+test('names with any characters do not collide', async () => {
   const memory = memoryOf();
   await memory.addMessage('a:b', 'c', user('1'));
   await memory.addMessage('a', 'b:c', user('2'));
@@ -48,7 +48,7 @@ test('names with any characters do not meet', async () => {
   expect(await memory.getMessages('a', 'b:c')).toEqual([user('2')]);
 });
 
-test('clear forgets one conversation', async () => {
+test('clear deletes one conversation', async () => {
   const memory = memoryOf();
   await memory.addMessage('a', '1', user('x'));
   await memory.addMessage('a', '2', user('y'));
@@ -61,7 +61,7 @@ describe('ttlSeconds', () => {
   test.each([
     [86_400, undefined],
     [60, 60],
-  ])('forgets a conversation %i s after its last message', async (seconds, ttlSeconds) => {
+  ])('deletes a conversation %i s after its last message', async (seconds, ttlSeconds) => {
     const clock = createFakeClock();
     const transport = transportOf(clock);
     const memory = new ConversationMemory({ transport, ...(ttlSeconds !== undefined && { ttlSeconds }) });
@@ -79,7 +79,7 @@ describe('maxMessages', () => {
   test.each([
     [100, undefined],
     [7, 7],
-  ])('gives back at most %i', async (expected, maxMessages) => {
+  ])('returns at most %i', async (expected, maxMessages) => {
     const memory = memoryOf(maxMessages === undefined ? {} : { maxMessages });
     for (let index = 0; index < 250; index++) await memory.addMessage('a', 'r', user(`${index}`));
     const messages = await memory.getMessages('a', 'r');
@@ -87,7 +87,7 @@ describe('maxMessages', () => {
     expect(messages.at(-1)).toEqual(user('249'));
   });
 
-  test('cuts away whole exchanges, also where the store has cut one in two', async () => {
+  test('drops whole exchanges, also one that the store has cut in two', async () => {
     const memory = memoryOf({ maxMessages: 5 });
     for (let index = 0; index < 9; index++) {
       const id = `call-${index}`;
@@ -104,7 +104,7 @@ describe('maxMessages', () => {
     }
   });
 
-  test('gives back nothing of an exchange whose question the store has cut away', async () => {
+  test('returns nothing of an exchange whose question the store has dropped', async () => {
     const memory = memoryOf({ maxMessages: 2 });
     await memory.addMessage('a', 'r', user('x'));
     for (let index = 0; index < 4; index++) await memory.addMessage('a', 'r', { role: 'assistant', content: 'y' });
@@ -112,7 +112,7 @@ describe('maxMessages', () => {
   });
 });
 
-test('a conversation that a crash cut short comes back well paired', async () => {
+test('a conversation is well paired after a crash', async () => {
   const memory = memoryOf();
   await memory.addMessage('a', 'r', user('pay'));
   await memory.addMessage('a', 'r', {
@@ -122,10 +122,10 @@ test('a conversation that a crash cut short comes back well paired', async () =>
   });
   const messages = await memory.getMessages('a', 'r');
   expectWellPaired(messages);
-  expect(messages.at(-1)?.content).toContain('may or may not have been carried out');
+  expect(messages.at(-1)?.content).toContain('may or may not have been executed');
 });
 
-test('200 concurrent runs on one conversation lose no message', async () => {
+test('200 concurrent runs of one conversation lose no message', async () => {
   const runs = 200;
   const memory = memoryOf({ maxMessages: runs * 4 });
   const noop = { name: 'noop', description: '', parameters: {}, execute: async (input: unknown) => input };
@@ -155,7 +155,7 @@ test.each([
   '{"role":"robot","content":""}',
   '{"role":"user"}',
   '{"role":"assistant","content":"","toolCalls":[1]}',
-])('an entry that is no message (%s) is an error that names the conversation', async (entry) => {
+])('an entry that is not a message (%s) is an error that names the conversation', async (entry) => {
   const transport = transportOf();
   const memory = new ConversationMemory({ transport });
   await transport.kv.append('agent-memory:["a","r"]', [entry]);
@@ -164,7 +164,7 @@ test.each([
 
 test.each<[string, Record<string, unknown>]>([
   ['maxMessages of ConversationMemory must be a whole number, 1 or more, got 0', { maxMessages: 0 }],
-  ['ttlSeconds of ConversationMemory must be a number of seconds above 0, got -1', { ttlSeconds: -1 }],
+  ['ttlSeconds of ConversationMemory must be seconds above 0, at most 1000000000, got -1', { ttlSeconds: -1 }],
   ['option of ConversationMemory must be one of transport, maxMessages, ttlSeconds, got "ttlMs"', { ttlMs: 1 }],
   ['transport of ConversationMemory must be a hub.transport, got undefined', { transport: undefined }],
 ])('refuses: %s', (message, options) => {

@@ -1,32 +1,32 @@
-import { InvalidOptionError } from '../../errors.js';
-import { checkOptionNames } from '../../option-names.js';
+import { maxDurationMs } from '../../max-duration.js';
+import { OptionChecker } from '../../options.js';
 import type { KeyValueStore } from '../../transports/key-value-store.js';
 import type { TransportManager } from '../../transports/transport.js';
 import { MemoryEntryError } from '../errors.js';
-import type { Message, ToolCall } from '../message.js';
+import type { Message, ToolCall } from '../model/message.js';
 import type { AgentMemory } from './agent-memory.js';
 import { repairPairs } from './repair-pairs.js';
 import { dropHeadless, trimExchanges } from './trim-exchanges.js';
 
-/** What a {@link ConversationMemory} takes. */
+/** Options of a {@link ConversationMemory}. */
 export interface ConversationMemoryOptions {
-  /** Whose key-value store keeps the conversations: `hub.transport`. */
+  /** Transport whose key-value store contains the conversations: `hub.transport`. */
   transport: TransportManager;
-  /** Most messages that a conversation gives back. @default 100 */
+  /** Maximum number of messages that `getMessages` returns. @default 100 */
   maxMessages?: number;
-  /** Seconds after its last message that a conversation is forgotten. @default 86_400 (a day) */
+  /** Seconds after its last message until a conversation is deleted. @default 86_400 (a day) */
   ttlSeconds?: number;
 }
 
-// Room for the start of an exchange whose end is among the newest messages.
+// Leaves room for the start of an exchange whose end is among the newest messages.
 const storedPerMessage = 2;
 
 /**
- * Conversations in the hub's transport, so that any process of the hub continues them. A conversation
- * is an agent's name and a run's id: runs with the same `requestId` share one.
+ * Memory in the hub's transport, so that every process of the hub can continue a conversation. A conversation is
+ * identified by an agent's name and a run's id: runs with the same `requestId` share one.
  *
- * A message, or all results of a turn, is one atomic append, so that concurrent runs lose none. A
- * conversation holds at most twice `maxMessages` messages in the store.
+ * A message, or all results of a turn, is one atomic append, so concurrent runs lose no message. The store contains at
+ * most twice `maxMessages` messages per conversation.
  *
  * @example
  * const memory = new ConversationMemory({ transport: hub.transport, maxMessages: 40 });
@@ -42,38 +42,33 @@ export class ConversationMemory implements AgentMemory {
 
   /** @throws {InvalidOptionError} */
   constructor(options: ConversationMemoryOptions) {
-    checkOptionNames(options, ['transport', 'maxMessages', 'ttlSeconds'], 'ConversationMemory');
+    const check = new OptionChecker(options, ['transport', 'maxMessages', 'ttlSeconds'], 'ConversationMemory');
     const { transport, maxMessages = 100, ttlSeconds = 86_400 } = options;
-    if (typeof transport?.kv !== 'object') {
-      throw new InvalidOptionError('transport of ConversationMemory', 'a hub.transport', transport);
-    }
-    if (!(Number.isInteger(maxMessages) && maxMessages >= 1)) {
-      throw new InvalidOptionError('maxMessages of ConversationMemory', 'a whole number, 1 or more', maxMessages);
-    }
-    if (!(Number.isFinite(ttlSeconds) && ttlSeconds > 0)) {
-      throw new InvalidOptionError('ttlSeconds of ConversationMemory', 'a number of seconds above 0', ttlSeconds);
-    }
+    check.that(typeof transport?.kv === 'object', 'transport', 'a hub.transport', transport);
+    check.count('maxMessages', maxMessages);
+    const isDuration = Number.isFinite(ttlSeconds) && ttlSeconds > 0 && ttlSeconds <= maxDurationMs / 1000;
+    check.that(isDuration, 'ttlSeconds', `seconds above 0, at most ${maxDurationMs / 1000}`, ttlSeconds);
     this.#kv = transport.kv;
     this.#maxMessages = maxMessages;
     this.#keepLast = maxMessages * storedPerMessage;
     this.#ttlMs = ttlSeconds * 1000;
   }
 
-  /** Appends a message and begins `ttlSeconds` anew. @throws {TransportUnavailableError | BackpressureError} */
+  /** Appends a message and restarts `ttlSeconds`. @throws {TransportUnavailableError | BackpressureError} */
   async addMessage(agentId: string, runId: string, message: Message): Promise<void> {
     await this.addMessages(agentId, runId, [message]);
   }
 
-  /** The same for several at once, all or none. @throws {TransportUnavailableError | BackpressureError} */
+  /** Appends several messages, all or none, and restarts `ttlSeconds`. @throws {TransportUnavailableError | BackpressureError} */
   async addMessages(agentId: string, runId: string, messages: readonly Message[]): Promise<void> {
     const entries = messages.map((message) => JSON.stringify(message));
     await this.#kv.append(keyOf(agentId, runId), entries, { keepLast: this.#keepLast, ttlMs: this.#ttlMs });
   }
 
   /**
-   * The newest whole exchanges, at most `maxMessages` messages, each call with its result.
+   * Returns the newest complete exchanges, at most `maxMessages` messages, each call with its result.
    *
-   * @throws {MemoryEntryError} where something else has written under the conversation's key
+   * @throws {MemoryEntryError} if the conversation's key contains an entry that is not a message
    * @throws {TransportUnavailableError}
    */
   async getMessages(agentId: string, runId: string): Promise<Message[]> {
@@ -83,13 +78,13 @@ export class ConversationMemory implements AgentMemory {
     return trimExchanges(mayBeCut ? dropHeadless(messages) : messages, this.#maxMessages);
   }
 
-  /** Forgets the conversation of an agent's name and a `requestId`. @throws {TransportUnavailableError} */
+  /** Deletes the conversation of an agent's name and a `requestId`. @throws {TransportUnavailableError} */
   async clear(agentId: string, runId: string): Promise<void> {
     await this.#kv.delete(keyOf(agentId, runId));
   }
 }
 
-// JSON keeps the two apart whatever characters they have.
+// JSON separates the two, whatever characters they contain.
 function keyOf(agentId: string, runId: string): string {
   return `agent-memory:${JSON.stringify([agentId, runId])}`;
 }

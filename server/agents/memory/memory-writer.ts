@@ -1,9 +1,9 @@
-import type { Message } from '../message.js';
+import type { Message } from '../model/message.js';
 import type { AgentMemory } from './agent-memory.js';
 
 /**
- * Writes the messages of one run to memory, in their order. What comes after a write that failed is not
- * written: a result without its call would be an orphan.
+ * Writes the messages of one run to memory in order. After a failed write nothing more is written, because a result
+ * without its call would be an orphan.
  */
 export class MemoryWriter {
   readonly #memory: AgentMemory;
@@ -17,7 +17,7 @@ export class MemoryWriter {
     this.#runId = runId;
   }
 
-  /** Settles when these and all before them are written, or one of them could not be. */
+  /** Resolves after these and all earlier messages are written, and rejects after a failed write. */
   write(messages: readonly Message[]): Promise<void> {
     this.#written = this.#written.then(() => this.#store(messages));
     return this.#written;

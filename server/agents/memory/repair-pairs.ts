@@ -1,12 +1,11 @@
-import type { Message, ToolCall } from '../message.js';
+import type { Message, ToolCall } from '../model/message.js';
 
-const lostResult = 'Error: no result was recorded; the call may or may not have been carried out';
+const lostResult = 'Error: no result was recorded; the call may or may not have been executed';
 
 /**
- * Puts every call and its result together, as vendors demand it: results right after the message that
- * asks for them, in the order of the calls. A call without a result (the process died in between, or the
- * run still goes on) gets one that says so; a result without its call is dropped. Messages of other runs
- * that came in between move behind.
+ * Places the results of calls right after the message that requests them, in the order of the calls, as vendors
+ * require. A call without a result (the process died, or the run is still active) receives a result that says so. A
+ * result without its call is dropped. Messages of other runs move behind the results.
  */
 export function repairPairs(messages: readonly Message[]): Message[] {
   const results = resultsByCall(messages);
@@ -19,7 +18,7 @@ export function repairPairs(messages: readonly Message[]): Message[] {
   });
 }
 
-/** A result belongs to the earliest call of its id that has none yet: ids may come again in a later run. */
+/** Assigns a result to the earliest call of its id without a result: a later run may reuse an id. */
 function resultsByCall(messages: readonly Message[]): Map<ToolCall, Message> {
   const results = new Map<ToolCall, Message>();
   const open = new Map<string, ToolCall[]>();

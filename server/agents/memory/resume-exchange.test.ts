@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Message } from '../message.js';
+import type { Message } from '../model/message.js';
 import { resumeExchange } from './resume-exchange.js';
-import { expectWellPaired } from './transcript-shape.fixture.js';
+import { expectWellPaired } from './well-paired.fixture.js';
 
 const question = (content: string, idempotencyKey?: string): Message => {
   return { role: 'user', content, ...(idempotencyKey !== undefined && { idempotencyKey }) };
@@ -18,21 +18,21 @@ describe('the exchange of a key', () => {
     ['a conversation without it', [question('x', 'other'), answer('y'), question('k')]],
     ['an empty conversation', []],
     ['a message with the key that is no question', [{ ...answer('y'), idempotencyKey: 'k' }]],
-  ])('is not there in %s', (_, messages) => {
+  ])('is absent in %s', (_, messages) => {
     expect(resumeExchange(messages, 'k')).toBeUndefined();
   });
 
-  test('stays where it is at the end', () => {
+  test('keeps its position at the end', () => {
     const messages = [question('x'), answer('y'), question('q', 'k'), ...call('1')];
     expect(resumeExchange(messages, 'k')).toEqual(messages);
   });
 
-  test('goes to the end, behind what was asked since', () => {
+  test('moves to the end, after later questions', () => {
     const [before, own, since] = [[question('x')], [question('q', 'k'), ...call('1')], [question('z'), answer('y')]];
     expect(resumeExchange([...before, ...own, ...since], 'k')).toEqual([...before, ...since, ...own]);
   });
 
-  test('is whole, with every message kept and every call with its result', () => {
+  test('is complete, with every message and every call with its result', () => {
     const anyExchange = fc
       .tuple(fc.option(fc.constantFrom('k', 'l', 'm'), { nil: undefined }), fc.nat(3), fc.boolean())
       .map(([key, calls, isAnswered]) => ({ key, calls, isAnswered }));

@@ -1,8 +1,8 @@
-import type { Message } from '../message.js';
+import type { Message } from '../model/message.js';
 
 /**
- * A conversation with one exchange at its end: the one that an earlier attempt began with the question of
- * this key, so that the run goes on with it. `undefined` where there is none.
+ * Moves the exchange that an earlier attempt started under this key to the end of the conversation, so that the run
+ * resumes it. Returns `undefined` if there is none.
  */
 export function resumeExchange(messages: readonly Message[], idempotencyKey: string): Message[] | undefined {
   const isQuestion = ({ role }: Message): boolean => role === 'user';

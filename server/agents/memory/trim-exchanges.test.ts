@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Message } from '../message.js';
+import type { Message } from '../model/message.js';
 import { repairPairs } from './repair-pairs.js';
-import { expectWellPaired } from './transcript-shape.fixture.js';
 import { dropHeadless, trimExchanges } from './trim-exchanges.js';
+import { expectWellPaired } from './well-paired.fixture.js';
 
 const user = (content: string): Message => ({ role: 'user', content });
 const says = (content: string): Message => ({ role: 'assistant', content });
@@ -22,12 +22,12 @@ const anyMessage = fc.oneof(
 );
 
 describe('repairPairs', () => {
-  test('leaves a sound transcript as it is', () => {
+  test('does not change a well-paired transcript', () => {
     const sound = [user('x'), calls('a', 'b'), result('a'), result('b'), says('y')];
     expect(repairPairs(sound)).toEqual(sound);
   });
 
-  test('gives a call without a result one that says so', () => {
+  test('adds a result that says so to a call without a result', () => {
     const repaired = repairPairs([user('x'), calls('a', 'b'), result('b')]);
     expect(repaired.map(({ toolCallId }) => toolCallId)).toEqual([undefined, undefined, 'a', 'b']);
     expect(repaired[2]?.content).toContain('no result was recorded');
@@ -37,7 +37,7 @@ describe('repairPairs', () => {
     expect(repairPairs([result('a'), user('x')])).toEqual([user('x')]);
   });
 
-  test('moves a result up to its call, past another run’s messages', () => {
+  test('moves a result to its call, past another run’s messages', () => {
     expect(repairPairs([calls('a'), user('other'), says('other'), result('a')])).toEqual([
       calls('a'),
       result('a'),
@@ -46,12 +46,12 @@ describe('repairPairs', () => {
     ]);
   });
 
-  test('pairs an id that comes again with the call before it', () => {
+  test('pairs a reused id with the call before it', () => {
     const twice = [calls('a'), result('a'), user('x'), calls('a'), { ...result('a'), content: 'second' }];
     expect(repairPairs(twice)).toEqual(twice);
   });
 
-  test('makes any sequence well paired, and changes nothing the second time', () => {
+  test('makes any sequence well paired, and is idempotent', () => {
     fc.assert(
       fc.property(fc.array(anyMessage, { maxLength: 30 }), (messages) => {
         const repaired = repairPairs(messages);
@@ -76,14 +76,14 @@ describe('trimExchanges', () => {
     expect(trimExchanges([...first, ...second], maxMessages)).toEqual(kept);
   });
 
-  test('keeps the question and the newest turns of one exchange that is too long', () => {
+  test('keeps the question and the newest turns of a too long exchange', () => {
     const long = [user('q'), calls('a'), result('a'), calls('b', 'c'), result('b'), result('c'), says('end')];
     expect(trimExchanges(long, 5)).toEqual([user('q'), calls('b', 'c'), result('b'), result('c'), says('end')]);
     expect(trimExchanges(long, 4)).toEqual([user('q'), says('end')]);
     expect(trimExchanges(long, 1)).toEqual([user('q')]);
   });
 
-  test('never orphans, never exceeds, keeps the newest, and begins with a user where there is one', () => {
+  test('never orphans a result, never exceeds the limit, keeps the newest, and starts with a user message if there is one', () => {
     fc.assert(
       fc.property(fc.array(anyMessage, { maxLength: 40 }), fc.integer({ min: 1, max: 20 }), (messages, maxMessages) => {
         const sound = dropHeadless(repairPairs(messages));
@@ -96,7 +96,7 @@ describe('trimExchanges', () => {
     );
   });
 
-  test('never orphans where there is no user at all', () => {
+  test('never orphans a result if there is no user message', () => {
     fc.assert(
       fc.property(fc.array(anyMessage), fc.integer({ min: 1, max: 9 }), (messages, maxMessages) => {
         const trimmed = trimExchanges(repairPairs(messages.filter(({ role }) => role !== 'user')), maxMessages);

@@ -1,9 +1,8 @@
-import type { Message } from '../message.js';
+import type { Message } from '../model/message.js';
 
 /**
- * The newest of a well-paired transcript, at most `maxMessages`. An exchange is a user's message with all
- * that it led to: the oldest goes first, and goes whole. Of one that is too long by itself the user's
- * message stays and its newest turns that fit.
+ * Returns the newest messages of a well-paired transcript, at most `maxMessages`. Whole exchanges are dropped, oldest
+ * first. If the newest exchange is too long by itself, its user message and its newest turns that fit remain.
  */
 export function trimExchanges(messages: readonly Message[], maxMessages: number): Message[] {
   if (messages.length <= maxMessages) return [...messages];
@@ -16,7 +15,7 @@ export function trimExchanges(messages: readonly Message[], maxMessages: number)
   return [...question, ...newestThatFit(turns, maxMessages - question.length).flat()];
 }
 
-/** Without the rest of an exchange whose beginning was cut away: vendors want a user's message first. */
+/** Drops the rest of an exchange whose start was cut: vendors require a user message first. */
 export function dropHeadless(messages: readonly Message[]): Message[] {
   const start = messages.findIndex((message) => message.role === 'user');
   return start === -1 ? [] : messages.slice(start);

@@ -1,12 +1,12 @@
 import type { LanguageModelV3, LanguageModelV3CallOptions, LanguageModelV3GenerateResult } from '@ai-sdk/provider';
 import { describe, expect, expectTypeOf, test, vi } from 'vitest';
 import { OrphanToolMessageError } from '../errors.js';
-import type { Message } from '../message.js';
+import type { Message } from '../model/message.js';
+import { ProviderError } from '../model/provider-error.js';
+import { toPrompt } from './adapter/language-model-call.js';
+import { retryAfterMsOf } from './adapter/retry-after.js';
+import { toProviderError } from './adapter/to-provider-error.js';
 import { fromLanguageModel, type LanguageModel } from './language-model.js';
-import { toProviderError } from './normalize-error.js';
-import { toPrompt } from './prompt.js';
-import { ProviderError } from './provider-error.js';
-import { retryAfterMsOf } from './retry-after.js';
 
 const user = (content: string): Message => ({ role: 'user', content });
 const calls = (...ids: string[]): Message => ({
@@ -39,7 +39,7 @@ function modelOf(answer: Partial<LanguageModelV3GenerateResult>): LanguageModelV
 }
 
 describe('fromLanguageModel', () => {
-  test.each(['v3', 'v4'] as const)('takes a model of specification %s', async (specificationVersion) => {
+  test.each(['v3', 'v4'] as const)('accepts a model of specification %s', async (specificationVersion) => {
     const model = { ...modelOf({ content: [{ type: 'text', text: 'hi' }] }), specificationVersion };
     expect(await fromLanguageModel(model).chat([user('x')], { model: 'any' })).toEqual({
       content: 'hi',
@@ -49,20 +49,20 @@ describe('fromLanguageModel', () => {
     expectTypeOf<LanguageModelV3>().toExtend<LanguageModel>();
   });
 
-  test('takes a function that makes the model of a name', async () => {
+  test('accepts a function that returns the model with a given id', async () => {
     const make = vi.fn((_id: string) => modelOf({ content: [{ type: 'text', text: 'hi' }] }));
     await fromLanguageModel(make).chat([user('x')], { model: 'large' });
     expect(make).toHaveBeenCalledWith('large');
   });
 
   test.each([[{}], [{ specificationVersion: 'v2' }], [undefined]])('refuses %j', (model) => {
-    // What the compiler would not let through.
+    // Wrong on purpose: the compiler rejects it.
     expect(() => fromLanguageModel(model as LanguageModel)).toThrow(
       'must be an AI SDK language model of specification',
     );
   });
 
-  test('what the vendor carried out itself is not asked of the run', async () => {
+  test('calls that the vendor executed are not executed by the run', async () => {
     const provider = fromLanguageModel(
       modelOf({
         content: [
@@ -74,7 +74,7 @@ describe('fromLanguageModel', () => {
     expect((await provider.chat([user('x')], { model: 'm' })).toolCalls).toBeUndefined();
   });
 
-  test('the v4 word for a stream that broke off is an error', async () => {
+  test('the v4 finish reason of an interrupted stream is an error', async () => {
     const stream = new ReadableStream({
       start(controller) {
         controller.enqueue({ type: 'finish', finishReason: { unified: 'interrupted', raw: undefined }, usage });
@@ -88,13 +88,13 @@ describe('fromLanguageModel', () => {
     await expect(read()).rejects.toMatchObject({ code: 'ERR_CUT_STREAM' });
   });
 
-  test('an answer that its vendor broke off is an error, which may be tried again', async () => {
+  test('an answer that the vendor ends with an error is a retryable error', async () => {
     const model = modelOf({ finishReason: { unified: 'error', raw: 'engine_fault' } });
     const failure = fromLanguageModel(model).chat([user('x')], { model: 'm' });
     await expect(failure).rejects.toMatchObject({ retryable: true, message: expect.stringContaining('engine_fault') });
   });
 
-  test('a failure is a ProviderError that names the provider', async () => {
+  test('a failed call rejects with a ProviderError that names the provider', async () => {
     const model = { ...modelOf({}), doGenerate: () => Promise.reject(new Error('boom')) };
     const failure = fromLanguageModel(model).chat([user('x')], { model: 'm' });
     await expect(failure).rejects.toBeInstanceOf(ProviderError);
@@ -106,7 +106,7 @@ describe('fromLanguageModel', () => {
   });
 });
 
-test('a key is struck out of a failure wherever it stands, also where a long message is cut', () => {
+test('a key is removed from an error message, also at the point where a long message is truncated', () => {
   for (let before = 900; before < 1100; before++) {
     const { message } = toProviderError(new Error(`${'x'.repeat(before)}sk-very-secret`), 'p', 'sk-very-secret');
     expect(message).not.toContain('sk-');
@@ -114,7 +114,7 @@ test('a key is struck out of a failure wherever it stands, also where a long mes
   }
 });
 
-describe('a call that was not answered', () => {
+describe('a call without a response', () => {
   test.each([
     [true, 'ECONNRESET'],
     [true, 'ETIMEDOUT'],
@@ -128,21 +128,21 @@ describe('a call that was not answered', () => {
     [false, 'ERR_TLS_CERT_ALTNAME_INVALID'],
     [false, 'CERT_HAS_EXPIRED'],
     [false, 'ENOENT'],
-  ])('may be made again: %s, for %s', (retryable, code) => {
+  ])('is retryable: %s, for %s', (retryable, code) => {
     const cause = Object.assign(new Error('no'), { code });
-    // As vendor packages wrap it, who call all of these retryable.
+    // Vendor packages wrap it like this, and mark all of these as retryable.
     const thrown = Object.assign(new Error('Cannot connect to API'), { cause, isRetryable: true });
     expect(toProviderError(thrown, 'p', undefined)).toMatchObject({ retryable, cause });
   });
 
-  test('may be made again where its package says so and there is no code', () => {
+  test('is retryable if its package says so and there is no code', () => {
     const thrown = Object.assign(new Error('fetch failed'), { isRetryable: true });
     expect(toProviderError(thrown, 'p', undefined)).toMatchObject({ retryable: true });
   });
 });
 
 describe('the prompt', () => {
-  test('has all results of one turn in one message, named by their calls', () => {
+  test('contains all results of one turn in one message, named after their calls', () => {
     expect(toPrompt([user('x'), calls('a', 'b'), result('a'), result('b')], 'p')).toEqual([
       { role: 'user', content: [{ type: 'text', text: 'x' }] },
       {
@@ -162,7 +162,7 @@ describe('the prompt', () => {
     ]);
   });
 
-  test('merges neighbours of one role, and drops empty texts', () => {
+  test('merges adjacent messages of one role, and drops empty texts', () => {
     const empty: Message = { role: 'assistant', content: ' \n' };
     const says: Message = { role: 'assistant', content: 'y' };
     expect(toPrompt([{ role: 'system', content: '' }, user('a'), empty, user('b'), says, says], 'p')).toEqual([
@@ -181,7 +181,7 @@ describe('the prompt', () => {
     ['functions.search', 'functions_search'],
     ['', '_'],
     ['n'.repeat(70), 'n'.repeat(64)],
-  ])('sends a name that the model made up (%j) as one that vendors take', (name, toolName) => {
+  ])('sends an invented tool name (%j) in a form that vendors accept', (name, toolName) => {
     const message: Message = { role: 'assistant', content: '', toolCalls: [{ id: 'a', name, arguments: '' }] };
     expect(toPrompt([message, result('a')], 'p')).toMatchObject([
       { content: [{ toolName }] },
@@ -189,12 +189,15 @@ describe('the prompt', () => {
     ]);
   });
 
-  test.each(['{"a":', '7', '[]', '', 'null'])('sends arguments that are no object (%j) as an empty one', (text) => {
-    const message: Message = { role: 'assistant', content: '', toolCalls: [{ id: '1', name: 't', arguments: text }] };
-    expect(toPrompt([message], 'p')).toMatchObject([{ content: [{ input: {} }] }]);
-  });
+  test.each(['{"a":', '7', '[]', '', 'null'])(
+    'sends arguments that are not an object (%j) as an empty object',
+    (text) => {
+      const message: Message = { role: 'assistant', content: '', toolCalls: [{ id: '1', name: 't', arguments: text }] };
+      expect(toPrompt([message], 'p')).toMatchObject([{ content: [{ input: {} }] }]);
+    },
+  );
 
-  test('sends metadata back to the provider that it came from, and to no other', () => {
+  test('sends metadata back only to the provider that it came from', () => {
     const metadata = { p: { signature: 's' } };
     const message: Message = {
       ...calls('a'),

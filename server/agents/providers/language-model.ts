@@ -1,32 +1,32 @@
 import type { LanguageModelV3, LanguageModelV3StreamPart } from '@ai-sdk/provider';
 import { InvalidOptionError } from '../../errors.js';
-import type { Message } from '../message.js';
-import type { ModelOptions, ModelProvider, ModelResponse, ModelStreamChunk } from '../model-provider.js';
-import { noUsage } from '../token-usage.js';
-import { AnswerBuilder } from './answer.js';
-import { BlockBuffer } from './block-buffer.js';
-import { toProviderError } from './normalize-error.js';
-import { toCall } from './prompt.js';
-import { CutStreamError } from './provider-error.js';
-import { wellKnownName } from './well-known-name.js';
+import type { Message } from '../model/message.js';
+import type { ModelOptions, ModelProvider, ModelResponse, ModelStreamChunk } from '../model/model-provider.js';
+import { CutStreamError } from '../model/provider-error.js';
+import { noUsage } from '../model/token-usage.js';
+import { AnswerBuilder } from './adapter/answer-builder.js';
+import { toCall } from './adapter/language-model-call.js';
+import { StreamAssembler } from './adapter/stream-assembler.js';
+import { toProviderError } from './adapter/to-provider-error.js';
+import { telemetryProviderName } from './telemetry-provider-name.js';
 
-/** Any AI SDK language model of specification v3 or v4, as the AI SDK's vendor packages make them. */
+/** AI SDK language model of specification v3 or v4, as created by the AI SDK's vendor packages. */
 export interface LanguageModel {
   readonly specificationVersion: 'v3' | 'v4';
-  /** The package's name of the vendor, such as `mistral.chat`: it stands in errors. */
+  /** Package's name of the vendor, such as `mistral.chat`. Part of error messages. */
   readonly provider: string;
   readonly modelId: string;
-  /** Asks for a whole answer; typed by the AI SDK. */
+  /** Requests a complete answer. The AI SDK defines its type. */
   doGenerate(options: never): PromiseLike<unknown>;
-  /** Asks for an answer piece by piece; typed by the AI SDK. */
+  /** Requests a streamed answer. The AI SDK defines its type. */
   doStream(options: never): PromiseLike<unknown>;
 }
 
 /**
- * Makes any AI SDK language model a model provider: Azure, Bedrock, Mistral, Ollama ...
+ * Returns a model provider for any AI SDK language model: Azure, Bedrock, Mistral, Ollama ...
  *
- * @param model a model, which is then used whatever `ModelOptions.model` names, or a function that makes
- * the model of that name, such as `createAzure({ ... })` returns
+ * @param model a model, which is then used for every `ModelOptions.model`, or a function that returns the model with a
+ * given id, such as the result of `createAzure({ ... })`
  *
  * @example
  * const agent = createAgent({ name, systemPrompt, provider: fromLanguageModel(mistral('mistral-large')), model });
@@ -38,7 +38,7 @@ export function fromLanguageModel(
 ): Required<ModelProvider> {
   if (typeof model === 'function') return languageModelProvider('unknown', async (id) => assertModel(model(id)));
   assertModel(model);
-  return languageModelProvider(wellKnownName(model.provider), async () => model);
+  return languageModelProvider(telemetryProviderName(model.provider), async () => model);
 }
 
 function assertModel(model: LanguageModel): LanguageModel {
@@ -49,17 +49,17 @@ function assertModel(model: LanguageModel): LanguageModel {
 }
 
 /**
- * The one adapter over AI SDK models.
+ * Adapts AI SDK models to the interface of a provider.
  *
- * @param load makes the model of a name
- * @param secret what must not be seen in an error
+ * @param load returns the model with a given id
+ * @param secret text that must not appear in an error
  */
 export function languageModelProvider(
   name: string,
   load: (modelId: string) => Promise<LanguageModel>,
   secret?: string,
 ): Required<ModelProvider> {
-  // What v4 adds to v3 is neither sent nor read here.
+  // The additions of v4 to v3 are neither sent nor read.
   const modelOf = async (id: string): Promise<LanguageModelV3> => (await load(id)) as LanguageModelV3;
 
   const failure = (error: unknown, provider: string, { signal }: ModelOptions): unknown =>
@@ -99,9 +99,9 @@ async function* readStream(
   provider: string,
 ): AsyncGenerator<ModelStreamChunk> {
   const answer = new AnswerBuilder(provider);
-  const blocks = new BlockBuffer(answer);
+  const assembler = new StreamAssembler(answer);
   for await (const part of stream) {
-    blocks.add(part);
+    assembler.add(part);
     if (part.type === 'text-delta' && part.delta !== '') yield { content: part.delta };
     else if (part.type === 'error') throw hasNoFinish(part.error) ? new CutStreamError(provider) : part.error;
     else if (part.type === 'finish') {
@@ -112,7 +112,7 @@ async function* readStream(
   throw new CutStreamError(provider);
 }
 
-/** How the compatible dialect's package tells of a connection that ended: with no data to show. */
+/** Returns `true` for the error of `@ai-sdk/openai-compatible` after a connection ended early: it has no data. */
 function hasNoFinish(error: unknown): boolean {
   return error instanceof Error && error.name === 'AI_InvalidResponseDataError' && 'data' in error && !error.data;
 }

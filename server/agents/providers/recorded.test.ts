@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { createAgent } from '../agent.js';
-import type { ModelOptions, ModelProvider, ModelStreamChunk } from '../model-provider.js';
-import { AlphaProvider } from './alpha-provider.js';
-import { BetaProvider } from './beta-provider.js';
-import { GammaProvider } from './gamma-provider.js';
+import { createAgent } from '../create-agent.js';
+import type { ModelOptions, ModelProvider, ModelStreamChunk } from '../model/model-provider.js';
+import { AnthropicProvider } from './anthropic-provider.js';
+import { GeminiProvider } from './gemini-provider.js';
+import { OpenAIProvider } from './openai-provider.js';
 import { double } from './vendors.fixture.js';
 import { serve, type WireServer } from './wire.fixture.js';
 
@@ -12,7 +12,7 @@ let wire: WireServer | undefined;
 
 afterEach(() => wire?.close());
 
-/** Answers each request with the next exchange: a JSON body, or a stream of server-sent events. */
+/** Answers each request with the next recorded body: JSON, or a stream of server-sent events. */
 async function replay(...exchanges: { status?: number; headers?: Record<string, string>; body: unknown }[]) {
   let next = 0;
   const server = await serve((response) => {
@@ -50,43 +50,43 @@ describe('OpenAI format', () => {
     usage: { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 },
   });
 
-  test('of another server: calls without a type, and without an id, are taken', async () => {
+  test('of another server: calls without a type or an id are accepted', async () => {
     const { url } = await replay({
       body: answer({ content: '', tool_calls: [{ function: { name: 'double', arguments: '{"a":1}' } }] }, 'tool_calls'),
     });
-    const response = await new AlphaProvider({ apiKey, baseUrl: `${url}/v1` }).chat(ask, model);
+    const response = await new OpenAIProvider({ apiKey, baseUrl: `${url}/v1` }).chat(ask, model);
     expect(response).toMatchObject({
       finishReason: 'tool_calls',
       toolCalls: [{ id: expect.stringMatching(/./), name: 'double', arguments: '{"a":1}' }],
     });
   });
 
-  test('of the vendor: its newer models get max_completion_tokens', async () => {
+  test('of the vendor: its newer models receive max_completion_tokens', async () => {
     const { url, requests } = await replay({ body: answer({ content: 'hi' }) });
-    const provider = new AlphaProvider({ apiKey, baseUrl: `${url}/v1`, dialect: 'openai' });
+    const provider = new OpenAIProvider({ apiKey, baseUrl: `${url}/v1`, dialect: 'openai' });
     await provider.chat(ask, { model: 'o4-mini', maxTokens: 50 });
     expect(requests[0]?.body).toMatchObject({ max_completion_tokens: 50 });
     expect(requests[0]?.body).not.toHaveProperty('max_tokens');
   });
 
-  test('an exhausted quota is not retryable, though it is a 429', async () => {
+  test('an exhausted quota is not retryable, although its status is 429', async () => {
     const error = {
       message: 'You exceeded your current quota',
       type: 'insufficient_quota',
       code: 'insufficient_quota',
     };
     const { url } = await replay({ status: 429, headers: { 'x-request-id': 'req_7' }, body: { error } });
-    const failure = new AlphaProvider({ apiKey, baseUrl: `${url}/v1` }).chat(ask, model);
+    const failure = new OpenAIProvider({ apiKey, baseUrl: `${url}/v1` }).chat(ask, model);
     await expect(failure).rejects.toMatchObject({ statusCode: 429, retryable: false, requestId: 'req_7' });
   });
 
-  test('an error inside a stream is one, by its kind', async () => {
+  test('an error inside a stream is retryable according to its type', async () => {
     const chunk = { id: 'x', object: 'c', created: 1, model: 'm', choices: [{ index: 0, delta: { content: 'some' } }] };
     const { url } = await replay(
       { body: events(chunk, { error: { message: 'boom', type: 'server_error', code: null } }) },
       { body: events(chunk, { error: { message: 'too long', type: 'invalid_request_error', code: null } }) },
     );
-    const provider = new AlphaProvider({ apiKey, baseUrl: `${url}/v1` });
+    const provider = new OpenAIProvider({ apiKey, baseUrl: `${url}/v1` });
     await expect(drain(provider, model)).rejects.toMatchObject({
       retryable: true,
       message: expect.stringContaining('boom'),
@@ -98,7 +98,7 @@ describe('OpenAI format', () => {
   });
 
   test.each(['https://api.openai.com/v1', 'https://proxy.test/v1'])('%s is a valid baseUrl', (baseUrl) => {
-    expect(() => new AlphaProvider({ apiKey, baseUrl })).not.toThrow();
+    expect(() => new OpenAIProvider({ apiKey, baseUrl })).not.toThrow();
   });
 });
 
@@ -117,10 +117,10 @@ describe('Anthropic format', () => {
   };
   const overloaded = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
 
-  test('an overload inside HTTP 200 is retryable, first thing or later', async () => {
+  test('an overload inside HTTP 200 is retryable, at the start of the stream or later', async () => {
     const block = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } };
     const { url } = await replay({ body: named(overloaded) }, { body: named(start, block, overloaded) });
-    const provider = new BetaProvider({ apiKey, baseUrl: `${url}/v1` });
+    const provider = new AnthropicProvider({ apiKey, baseUrl: `${url}/v1` });
     await expect(drain(provider, model)).rejects.toMatchObject({
       retryable: true,
       message: expect.stringContaining('Overloaded'),
@@ -131,7 +131,7 @@ describe('Anthropic format', () => {
     });
   });
 
-  test('usage is the last report of the stream', async () => {
+  test('usage is that of the last report in the stream', async () => {
     const { url } = await replay({
       body: named(
         start,
@@ -142,14 +142,14 @@ describe('Anthropic format', () => {
         { type: 'message_stop' },
       ),
     });
-    const chunks = await drain(new BetaProvider({ apiKey, baseUrl: `${url}/v1` }), model);
+    const chunks = await drain(new AnthropicProvider({ apiKey, baseUrl: `${url}/v1` }), model);
     expect(chunks.at(-1)).toEqual({
       finishReason: 'stop',
       usage: { promptTokens: 9, completionTokens: 42, totalTokens: 51 },
     });
   });
 
-  test('thinking goes back in its place, with its signature', async () => {
+  test('thinking is sent back in its position, with its signature', async () => {
     const usage = { input_tokens: 9, output_tokens: 1 };
     const message = { id: 'm', type: 'message', role: 'assistant', model: 'c', usage };
     const { url, requests } = await replay(
@@ -166,7 +166,7 @@ describe('Anthropic format', () => {
       },
       { body: { ...message, stop_reason: 'end_turn', content: [{ type: 'text', text: '4' }] } },
     );
-    const result = await agentOf(new BetaProvider({ apiKey, baseUrl: `${url}/v1` }), model.model).run('2?');
+    const result = await agentOf(new AnthropicProvider({ apiKey, baseUrl: `${url}/v1` }), model.model).run('2?');
     expect(result).toMatchObject({ status: 'completed', output: '4' });
     expect(requests[1]?.body).toHaveProperty('messages.1', {
       role: 'assistant',
@@ -186,21 +186,24 @@ describe('Gemini format', () => {
     candidates: [{ content: { role: 'model', parts }, finishReason, ...more }],
     usageMetadata,
   });
-  const providerAt = (url: string) => new GammaProvider({ apiKey, baseUrl: `${url}/v1beta` });
+  const providerAt = (url: string) => new GeminiProvider({ apiKey, baseUrl: `${url}/v1beta` });
 
-  test.each(['chat', 'chatStream'] as const)('%s: calls get ids, and STOP with calls is tool_calls', async (method) => {
-    const body = candidate([
-      { functionCall: { name: 'double', args: { a: 1 } } },
-      { functionCall: { name: 'double', args: { a: 2 } } },
-    ]);
-    const { url } = await replay({ body: method === 'chat' ? body : events(body) });
-    const provider = providerAt(url);
-    const answer = method === 'chat' ? await provider.chat(ask, model) : (await drain(provider, model)).at(-1);
-    expect(answer?.finishReason).toBe('tool_calls');
-    const ids = answer?.toolCalls?.map(({ id }) => id) ?? [];
-    expect(new Set(ids).size).toBe(2);
-    expect(ids.every(Boolean)).toBe(true);
-  });
+  test.each(['chat', 'chatStream'] as const)(
+    '%s: calls receive ids, and STOP with calls becomes tool_calls',
+    async (method) => {
+      const body = candidate([
+        { functionCall: { name: 'double', args: { a: 1 } } },
+        { functionCall: { name: 'double', args: { a: 2 } } },
+      ]);
+      const { url } = await replay({ body: method === 'chat' ? body : events(body) });
+      const provider = providerAt(url);
+      const answer = method === 'chat' ? await provider.chat(ask, model) : (await drain(provider, model)).at(-1);
+      expect(answer?.finishReason).toBe('tool_calls');
+      const ids = answer?.toolCalls?.map(({ id }) => id) ?? [];
+      expect(new Set(ids).size).toBe(2);
+      expect(ids.every(Boolean)).toBe(true);
+    },
+  );
 
   test.each(['run', 'stream'] as const)(
     '%s: thought signatures go back with their calls, through memory too',
@@ -241,7 +244,7 @@ describe('Gemini format', () => {
     },
   );
 
-  test.each(['run', 'stream'] as const)('%s: a malformed call is explained to the model', async (how) => {
+  test.each(['run', 'stream'] as const)('%s: the model is informed about a malformed call', async (how) => {
     const malformed = {
       candidates: [{ finishReason: 'MALFORMED_FUNCTION_CALL', finishMessage: 'Malformed function call: double(a=' }],
       usageMetadata,
@@ -273,14 +276,14 @@ describe('Gemini format', () => {
     },
   );
 
-  test('RetryInfo says how long to wait', async () => {
+  test('RetryInfo sets the retry delay', async () => {
     const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '1.5s' }];
     const error = { code: 429, message: 'slow down', status: 'RESOURCE_EXHAUSTED', details };
     const { url } = await replay({ status: 429, body: { error } });
     await expect(providerAt(url).chat(ask, model)).rejects.toMatchObject({ retryable: true, retryAfterMs: 1500 });
   });
 
-  test('the token limit is length', async () => {
+  test('MAX_TOKENS becomes length', async () => {
     const { url } = await replay({ body: candidate([{ text: 'half' }], 'MAX_TOKENS') });
     expect(await providerAt(url).chat(ask, model)).toMatchObject({ content: 'half', finishReason: 'length' });
   });

@@ -1,15 +1,24 @@
 import { expect, test } from 'vitest';
-import { AlphaProvider } from './alpha-provider.js';
-import { BetaProvider } from './beta-provider.js';
-import { GammaProvider } from './gamma-provider.js';
+import * as agents from '../index.js';
+import { AnthropicProvider } from './anthropic-provider.js';
+import { GeminiProvider } from './gemini-provider.js';
+import { OpenAIProvider } from './openai-provider.js';
 
-// As the AI SDK spells it: the vendor itself would get what was meant for the server at that address.
+// The AI SDK's spelling: if it were ignored, prompts for this server would reach the vendor.
 const misspelt = { apiKey: 'k', baseURL: 'http://127.0.0.1:1/v1' };
 
 test.each([
-  ['AlphaProvider must be one of apiKey, baseUrl, dialect, got "baseURL"', AlphaProvider],
-  ['BetaProvider must be one of apiKey, baseUrl, got "baseURL"', BetaProvider],
-  ['GammaProvider must be one of apiKey, baseUrl, got "baseURL"', GammaProvider],
+  ['OpenAIProvider must be one of apiKey, baseUrl, dialect, got "baseURL"', OpenAIProvider],
+  ['AnthropicProvider must be one of apiKey, baseUrl, got "baseURL"', AnthropicProvider],
+  ['GeminiProvider must be one of apiKey, baseUrl, got "baseURL"', GeminiProvider],
 ])('refuses a misspelt option: %s', (message, Provider) => {
   expect(() => new Provider(misspelt)).toThrow(message);
+});
+
+test.each([
+  ['AlphaProvider', agents.AlphaProvider, agents.OpenAIProvider],
+  ['BetaProvider', agents.BetaProvider, agents.AnthropicProvider],
+  ['GammaProvider', agents.GammaProvider, agents.GeminiProvider],
+] as const)('%s is the same class under the name of the specification', (_, specified, vendor) => {
+  expect(specified).toBe(vendor);
 });

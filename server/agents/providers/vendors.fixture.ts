@@ -1,33 +1,33 @@
-import type { ModelProvider } from '../model-provider.js';
-import { AlphaProvider } from './alpha-provider.js';
-import { BetaProvider } from './beta-provider.js';
-import { GammaProvider } from './gamma-provider.js';
-import type { VendorProviderOptions } from './vendor-provider.js';
+import type { ModelProvider } from '../model/model-provider.js';
+import { AnthropicProvider } from './anthropic-provider.js';
+import { GeminiProvider } from './gemini-provider.js';
+import { OpenAIProvider } from './openai-provider.js';
+import type { VendorProviderOptions } from './vendor-options.js';
 
-/** A vendor as its tests see it. */
+/** Properties of a vendor that its tests need. */
 export interface Vendor {
   readonly name: string;
   readonly model: string;
   readonly basePath: string;
   create(options: Required<VendorProviderOptions>): Required<ModelProvider>;
-  /** Where the key belongs. */
+  /** Header that carries the key. */
   readonly keyHeader: readonly [string, (key: string) => string];
   /** Body of the request for: system prompt, one question, one tool, temperature 0.3, 50 tokens. */
   readonly firstBody: (question: string, stream: boolean) => unknown;
-  /** The messages of a request, from the question on, that follows two parallel calls and their results. */
+  /** Messages after the system prompt in the request that follows two parallel calls and their results. */
   readonly secondMessages: (question: string, ids: readonly string[]) => unknown;
-  /** What a request without tools has of them, where the conversation has a call of `double`. */
+  /** Fields about tools in a request that offers none, if the conversation contains a call of `double`. */
   readonly pastTools: (stream: boolean) => object;
   readonly maxTokensOf: (body: unknown) => unknown;
-  /** What is sent for it in a run of two turns whose budget is twice what the model can write. */
+  /** `maxTokens` of each request in a run of two turns whose budget is twice the model's output limit. */
   readonly maxTokensSent: (limit: number) => readonly unknown[];
-  /** A request's messages, from the question on. */
+  /** Returns the messages of a request, starting at the question. */
   readonly messagesOf: (body: unknown) => unknown;
 }
 
 const parameters = { type: 'object', properties: { a: { type: 'number' } }, required: ['a'] };
 
-/** The tool that the vendors' tests offer. */
+/** Tool of the vendors' tests. */
 export const double = {
   name: 'double',
   description: 'Doubles a number',
@@ -71,23 +71,23 @@ const openAi = {
 export const vendors: readonly Vendor[] = [
   {
     ...openAi,
-    name: 'AlphaProvider',
+    name: 'OpenAIProvider',
     model: 'gpt-4o',
-    create: (options) => new AlphaProvider({ ...options, dialect: 'openai' }),
+    create: (options) => new OpenAIProvider({ ...options, dialect: 'openai' }),
     firstBody: (question, stream) => openAi.firstBodyOf('gpt-4o', question, stream),
   },
   {
     ...openAi,
-    name: 'AlphaProvider, compatible',
+    name: 'OpenAIProvider, compatible',
     model: 'llama',
-    create: (options) => new AlphaProvider(options),
+    create: (options) => new OpenAIProvider(options),
     firstBody: (question, stream) => openAi.firstBodyOf('llama', question, stream),
   },
   {
-    name: 'BetaProvider',
+    name: 'AnthropicProvider',
     model: 'claude-sonnet-4-5',
     basePath: '/v1',
-    create: (options) => new BetaProvider(options),
+    create: (options) => new AnthropicProvider(options),
     keyHeader: ['x-api-key', (key) => key],
     firstBody: (question, stream) => ({
       model: 'claude-sonnet-4-5',
@@ -123,7 +123,7 @@ export const vendors: readonly Vendor[] = [
       tools: [
         {
           name: 'double',
-          description: 'Not to be called now',
+          description: 'Not available in this turn',
           input_schema: { type: 'object' },
           ...(stream && { eager_input_streaming: true }),
         },
@@ -131,15 +131,15 @@ export const vendors: readonly Vendor[] = [
       tool_choice: { type: 'none' },
     }),
     maxTokensOf: openAi.maxTokensOf,
-    // Its package knows the vendor's models, and sends no more than they can write.
+    // Its package knows the models' output limits and applies them.
     maxTokensSent: (limit) => [limit, limit],
     messagesOf: (body) => (body as { messages: unknown }).messages,
   },
   {
-    name: 'GammaProvider',
+    name: 'GeminiProvider',
     model: 'gemini-2.5-flash',
     basePath: '/v1beta',
-    create: (options) => new GammaProvider(options),
+    create: (options) => new GeminiProvider(options),
     keyHeader: ['x-goog-api-key', (key) => key],
     firstBody: (question) => ({
       generationConfig: { maxOutputTokens: 50, temperature: 0.3 },

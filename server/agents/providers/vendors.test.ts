@@ -3,12 +3,12 @@ import { LLMock } from '@copilotkit/aimock';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { handlerInfo } from '../../hub/introspection/handler-info.js';
 import { createFakeClock } from '../../testing/fake-clock.js';
-import { createAgent } from '../agent.js';
+import type { AgentStreamEvent } from '../agent/agent-stream.js';
 import type { AgentConfig } from '../agent-config.js';
-import type { AgentStreamEvent } from '../agent-stream.js';
-import type { Message } from '../message.js';
-import type { ModelProvider } from '../model-provider.js';
-import { CutStreamError, ProviderError } from './provider-error.js';
+import { createAgent } from '../create-agent.js';
+import type { Message } from '../model/message.js';
+import type { ModelProvider } from '../model/model-provider.js';
+import { CutStreamError, ProviderError } from '../model/provider-error.js';
 import { double, vendors } from './vendors.fixture.js';
 import { record, serve, type WireServer } from './wire.fixture.js';
 
@@ -64,7 +64,7 @@ describe.each(vendors)('$name', (vendor) => {
       expect(wire.requests[0]?.path).not.toContain(apiKey);
     });
 
-    test('carries several parallel calls over several turns', async () => {
+    test('supports parallel calls over several turns', async () => {
       mock.on(
         { userMessage: 'both', turnIndex: 0 },
         {
@@ -87,7 +87,7 @@ describe.each(vendors)('$name', (vendor) => {
       expect(vendor.messagesOf(wire.requests[1]?.body)).toEqual(vendor.secondMessages('both', ids.slice(0, 2)));
     });
 
-    test('asks for a final answer without tools, in a request that the vendor takes', async () => {
+    test('requests the final answer without tools, in a form that the vendor accepts', async () => {
       mock.on({ userMessage: 'one', turnIndex: 0 }, { toolCalls: [{ name: 'double', arguments: { a: 1 } }], usage });
       mock.on({ userMessage: 'one', turnIndex: 1 }, { content: '2, I think', usage });
       const result = await run(how, 'one', { maxIterations: 1, finalAnswerTurn: true });
@@ -95,7 +95,7 @@ describe.each(vendors)('$name', (vendor) => {
       expect(toolFields(wire.requests[1]?.body)).toEqual(vendor.pastTools(stream));
     });
 
-    test('asks for no longer an answer than the vendor takes, whatever the budget', async () => {
+    test('requests no longer answer than the vendor accepts, whatever the budget', async () => {
       const limit = 64_000;
       await wire.close();
       const refuse = (body: unknown): string | undefined =>
@@ -110,14 +110,14 @@ describe.each(vendors)('$name', (vendor) => {
       expect(wire.requests.map(({ body }) => vendor.maxTokensOf(body))).toEqual(vendor.maxTokensSent(limit));
     });
 
-    test('estimates what the vendor does not report', async () => {
+    test('estimates the usage if the vendor does not report it', async () => {
       mock.onMessage('hello', { content: 'Hi there!', usage: zero(usage) });
       const { tokenUsage } = await run(how, 'hello');
       expect(tokenUsage.estimated).toBe(true);
       expect(tokenUsage.promptTokens).toBeGreaterThan(5);
     });
 
-    test('waits as long as a 429 asks, and tries again', async () => {
+    test('retries a 429 after its Retry-After', async () => {
       const clock = createFakeClock();
       mock.on(
         { userMessage: 'hello', sequenceIndex: 0 },
@@ -132,7 +132,7 @@ describe.each(vendors)('$name', (vendor) => {
       expect(await result).toMatchObject({ status: 'completed', output: 'Hi' });
     });
 
-    test('tries again after a 500, and gives up after maxAttempts', async () => {
+    test('retries a 500, at most maxAttempts times', async () => {
       mock.onMessage('hello', { error: { message: 'it broke', type: 'server_error' }, status: 500 });
       const { status, error } = await run(how, 'hello', { retry: { maxAttempts: 2, initialDelayMs: 0 } });
       expect(status).toBe('failed');
@@ -140,7 +140,7 @@ describe.each(vendors)('$name', (vendor) => {
       expect(wire.requests).toHaveLength(2);
     });
 
-    test.each([400, 401, 403, 404])('does not try again after a %i', async (status) => {
+    test.each([400, 401, 403, 404])('does not retry a %i', async (status) => {
       mock.onMessage('hello', { error: { message: `no, ${apiKey} is wrong`, type: 'authentication_error' }, status });
       const result = await run(how, 'hello', { retry: { initialDelayMs: 0 } });
       expect(result.error).toBeInstanceOf(ProviderError);
@@ -149,7 +149,7 @@ describe.each(vendors)('$name', (vendor) => {
       expectNoKey(result.error);
     });
 
-    test('says so where the body is malformed', async () => {
+    test('reports a malformed body', async () => {
       mock.addFixture({ match: { userMessage: 'hello' }, response: { content: 'Hi' }, chaos: { malformedRate: 1 } });
       const { status, error } = await run(how, 'hello');
       expect(status).toBe('failed');
@@ -157,7 +157,7 @@ describe.each(vendors)('$name', (vendor) => {
       expectNoKey(error);
     });
 
-    test('rejects at once when it is aborted while the vendor hangs', async () => {
+    test('rejects at once if it is aborted while the vendor hangs', async () => {
       await wire.close();
       wire = await serve(() => {});
       provider = vendor.create({ apiKey, baseUrl: `${wire.url}${vendor.basePath}` });
@@ -171,7 +171,7 @@ describe.each(vendors)('$name', (vendor) => {
     });
   });
 
-  test('streams text as it comes', async () => {
+  test('streams text as it arrives', async () => {
     mock.onMessage('hello', { content: 'one two three four five six', usage }, { chunkSize: 4 });
     const texts: string[] = [];
     for await (const event of agentOf().stream('hello')) if (isText(event)) texts.push(event.text);
@@ -179,7 +179,7 @@ describe.each(vendors)('$name', (vendor) => {
     expect(texts.join('')).toBe('one two three four five six');
   });
 
-  test('takes a stream that is cut for an error, which may be tried again', async () => {
+  test('treats an interrupted stream as a retryable error', async () => {
     mock.onMessage(
       'hello',
       { content: 'one two three four five six', usage },
@@ -191,7 +191,7 @@ describe.each(vendors)('$name', (vendor) => {
     expectNoKey(error);
   });
 
-  test('takes a stream that just ends for an error', async () => {
+  test('treats a stream that ends without a finish reason as an error', async () => {
     const messages: Message[] = [{ role: 'user', content: 'hello' }];
     mock.onMessage('hello', { content: 'one two', usage });
     await wire.close();
@@ -207,7 +207,7 @@ describe.each(vendors)('$name', (vendor) => {
     await expect(read()).rejects.toMatchObject({ retryable: true, name: CutStreamError.name });
   });
 
-  test('counts a vendor that cannot be reached as retryable', async () => {
+  test('treats an unreachable vendor as retryable', async () => {
     await wire.close();
     const { error } = await agentOf().run('hello');
     expect(error).toMatchObject({
@@ -218,7 +218,7 @@ describe.each(vendors)('$name', (vendor) => {
     expectNoKey(error);
   });
 
-  test('shows its key nowhere', () => {
+  test('never exposes its key', () => {
     expectNoKey(provider);
     const agent = agentOf();
     expectNoKey(agent);

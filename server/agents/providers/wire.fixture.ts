@@ -1,21 +1,21 @@
 import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A request as it went over the wire. */
+/** Request as received over HTTP. */
 export interface WireRequest {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: unknown;
 }
 
-/** A real HTTP server in the place of a vendor. */
+/** Real HTTP server that replaces a vendor. */
 export interface WireServer {
   readonly url: string;
   readonly requests: readonly WireRequest[];
   close(): Promise<void>;
 }
 
-/** Answers each request with `answer`, and keeps what came. */
+/** Starts a server that answers each request with `answer` and records it. */
 export async function serve(
   answer: (response: ServerResponse, request: WireRequest) => void | Promise<void>,
 ): Promise<WireServer> {
@@ -28,7 +28,7 @@ export async function serve(
     await answer(response, request);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  // A server that listens on a port has this kind of address.
+  // The address of a server that listens on a port has this type.
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,
@@ -42,10 +42,10 @@ export async function serve(
 }
 
 /**
- * Passes each request on to `target`, so that what was sent can be looked at as it was.
+ * Starts a proxy to `target` that records each request.
  *
- * @param change what to make of an answer's body
- * @param refuse why a request is to be answered with 400 and not passed on
+ * @param change rewrites the body of each response
+ * @param refuse returns the message of a 400 response for a request that must not reach `target`
  */
 export function record(
   target: string,
@@ -62,7 +62,7 @@ export function record(
     try {
       const answer = await fetch(`${target}${path}`, {
         method: 'POST',
-        // None of the headers that are passed on is a list.
+        // None of the forwarded headers is a list.
         headers: rest as Record<string, string>,
         body: JSON.stringify(body),
       });
@@ -71,7 +71,7 @@ export function record(
       else for await (const chunk of answer.body ?? []) response.write(chunk);
       response.end();
     } catch {
-      // The target broke off: so does this.
+      // The target closed the connection.
       response.destroy();
     }
   });

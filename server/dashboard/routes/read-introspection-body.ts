@@ -16,9 +16,22 @@ export async function readIntrospectionBody(
   return { protocol: 1, ...introspection, workflows };
 }
 
+type RunError = NonNullable<RunIntrospection['error']>;
+
 function redactedRun(run: RunIntrospection, redactError: DashboardOptions['redactError']): RunIntrospection {
-  const { id, attempt, endedAt, error } = run;
-  if (error === undefined || endedAt === undefined) return run;
-  const { name, message } = redactFailure({ id, at: endedAt, attempt, ...error }, redactError);
-  return { ...run, error: { name, message } };
+  const { id, acceptedAt, attempt, endedAt = acceptedAt, error, steps } = run;
+  const redact = (at: number, failed: RunError): RunError => {
+    const { name, message } = redactFailure(
+      { id, at, attempt, name: failed.name, message: failed.message },
+      redactError,
+    );
+    return { name, message };
+  };
+  return {
+    ...run,
+    ...(error !== undefined && { error: redact(endedAt, error) }),
+    steps: steps.map((step) =>
+      step.error === undefined ? step : { ...step, error: redact(step.endedAt ?? endedAt, step.error) },
+    ),
+  };
 }

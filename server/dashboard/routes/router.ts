@@ -68,7 +68,7 @@ export function createRouter(hub: Hub, { basePath, redactError, onFailure }: Rou
   ];
 
   function failureResponse(error: unknown): DashboardResponse {
-    const code = error instanceof HubError ? error.code : undefined;
+    const code = HubError.is(error) ? error.code : undefined;
     if (code === 'ERR_UNKNOWN_EVENT') return unknownEvent;
     onFailure(error);
     return code === 'ERR_TRANSPORT_UNAVAILABLE' ? unavailable : internalError;

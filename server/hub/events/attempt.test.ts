@@ -3,8 +3,8 @@ import { FatalError, RetryAfterError } from '../../errors.js';
 import { deferred, testHub } from '../hub.fixture.js';
 import type { HandlerCtx } from './context.js';
 
-describe('a handler', () => {
-  it('gets a copy of the payload and the context of its attempt', async () => {
+describe('handler', () => {
+  it('receives a copy of the payload and the context of its attempt', async () => {
     const { hub, clock } = testHub({ service: 'shop' });
     const seen: HandlerCtx[] = [];
     const created = hub.event<{ items: string[] }>({ type: 'order.created', handler: (ctx) => seen.push(ctx) });
@@ -21,7 +21,7 @@ describe('a handler', () => {
     expect(ctx?.signal.aborted).toBe(false);
   });
 
-  it('does not run before emit has returned', async () => {
+  it('does not run before emit returns', async () => {
     const { hub, clock } = testHub();
     const order: string[] = [];
     hub.event({ type: 'a', handler: () => order.push('handled') });
@@ -33,7 +33,7 @@ describe('a handler', () => {
     expect(order).toEqual(['returned', 'handled']);
   });
 
-  it('emits events that carry on its request, one deeper', async () => {
+  it('emits events with the same requestId and a depth one greater', async () => {
     const { hub, clock } = testHub();
     const seen: HandlerCtx[] = [];
     hub.event({ type: 'a', handler: (ctx) => ctx.emit('b', null) });
@@ -61,7 +61,7 @@ describe('a handler', () => {
 });
 
 describe('retry', () => {
-  it('tries again with growing delays and counts the event once', async () => {
+  it('retries with growing delays and counts the event once', async () => {
     const { hub, clock, log } = testHub();
     const attempts: number[] = [];
     hub.event({
@@ -88,7 +88,23 @@ describe('retry', () => {
     ]);
   });
 
-  it('gives up after maxAttempts, and records the last failure without the payload', async () => {
+  it('awaits an asynchronous retryIf, and fails the event if it rejects', async () => {
+    const { hub, clock, log } = testHub();
+    const retry = { maxAttempts: 5, initialDelayMs: 1, jitter: false };
+    const handler = () => Promise.reject(new Error('no'));
+    hub.event({ type: 'a', retry: { ...retry, retryIf: async (_, attempt) => attempt < 3 }, handler });
+    hub.event({ type: 'b', retry: { ...retry, retryIf: () => Promise.reject(new Error('retryIf')) }, handler });
+    await hub.start();
+    await hub.emit('a', 1);
+    await hub.emit('b', 1);
+    await clock.advance(100);
+    expect(await hub.metrics('a')).toMatchObject({ failed: 1, retried: 2, pending: 0 });
+    expect(await hub.metrics('b')).toMatchObject({ failed: 1, retried: 0, pending: 0 });
+    const line = log.find(({ message }) => message.startsWith('retryIf threw'));
+    expect(line?.fields).toMatchObject({ err: { message: 'retryIf' }, eventType: 'b' });
+  });
+
+  it('fails the event after maxAttempts and records the last failure without the payload', async () => {
     const { hub, clock, log } = testHub();
     hub.event({
       type: 'a',
@@ -100,7 +116,7 @@ describe('retry', () => {
     await clock.advance(1);
     expect(await hub.metrics('a')).toMatchObject({ received: 1, completed: 0, failed: 1, pending: 0, retried: 1 });
     expect(await hub.failures('a')).toEqual([
-      { id, at: clock.now() - 1, attempt: 2, name: 'TypeError', message: 'no 2' },
+      { id, at: clock.now() - 1, attempt: 2, requestId: id, name: 'TypeError', message: 'no 2' },
     ]);
     expect(log.at(-1)).toMatchObject({ level: 'error', message: 'event failed', fields: { eventId: id, attempt: 2 } });
   });
@@ -108,7 +124,7 @@ describe('retry', () => {
   it.each([
     ['without retry', undefined, new Error('x')],
     ['on a FatalError', { maxAttempts: 9 }, new FatalError('x')],
-    ['where retryIf says no', { maxAttempts: 9, retryIf: () => false }, new Error('x')],
+    ['if retryIf returns false', { maxAttempts: 9, retryIf: () => false }, new Error('x')],
     [
       'where retryIf throws',
       {
@@ -128,7 +144,7 @@ describe('retry', () => {
     expect(await hub.metrics('a')).toMatchObject({ received: 1, failed: 1, retried: 0, pending: 0 });
   });
 
-  it('waits as long as a RetryAfterError says', async () => {
+  it('waits for the delay of a RetryAfterError', async () => {
     const { hub, clock } = testHub();
     const startedAt: number[] = [];
     hub.event({
@@ -145,7 +161,7 @@ describe('retry', () => {
     expect(startedAt).toEqual([0, 12_345]);
   });
 
-  it('copes with a result that is only like a promise', async () => {
+  it('accepts a thenable result', async () => {
     const { hub, clock } = testHub();
     const twice = {
       then: (resolve: (value: string) => void, reject: (error: Error) => void) => [
@@ -171,7 +187,7 @@ describe('retry', () => {
     ['a string', 'oops', { name: 'NonError', message: '"oops"' }],
     ['null', null, { name: 'NonError', message: 'null' }],
     ['an object', { secret: 1 }, { name: 'NonError', message: 'an object' }],
-  ])('copes with %s being thrown', async (_, thrown, recorded) => {
+  ])('records %s that was thrown', async (_, thrown, recorded) => {
     const { hub, clock } = testHub();
     hub.event({ type: 'a', handler: () => Promise.reject(thrown) });
     await hub.start();
@@ -207,7 +223,7 @@ describe('timeoutMs', () => {
     expect(await hub.failures('a')).toMatchObject([{ name: 'HandlerTimeoutError' }]);
   });
 
-  it('drops what a handler that ignores the signal returns or throws too late', async () => {
+  it('discards the late result or error of a handler that ignores the signal', async () => {
     const { hub, clock, log } = testHub();
     const gate = deferred<string>();
     hub.event({
@@ -229,7 +245,7 @@ describe('timeoutMs', () => {
     expect(await hub.metrics('b')).toMatchObject({ received: 0 });
   });
 
-  it('gives a signal asked for too late already aborted', async () => {
+  it('returns an aborted signal if the handler first reads it after the timeout', async () => {
     const { hub, clock } = testHub();
     const gate = deferred();
     let late: AbortSignal | undefined;
@@ -250,7 +266,7 @@ describe('timeoutMs', () => {
     expect(late?.reason).toMatchObject({ code: 'ERR_HANDLER_TIMEOUT' });
   });
 
-  it('leaves no timer behind a handler that is done', async () => {
+  it('cancels its timer when the handler returns', async () => {
     const { hub, clock } = testHub();
     hub.event({ type: 'a', timeoutMs: 50, handler: () => {} });
     await hub.start();

@@ -1,39 +1,45 @@
 import type { Delivery } from '../../transports/transport.js';
 import { SchemaValidationError } from '../errors.js';
+import { AttemptEmitter } from './attempt-emitter.js';
 import type { HandlerFunction } from './context.js';
 import type { RegisteredEvent } from './event.js';
-import { type CallEnd, HandlerCall } from './handler-call.js';
+import { type CallCallbacks, HandlerCall } from './handler-call.js';
 import { HandlerContext } from './handler-context.js';
-import { Conclusion, type DeliveryHost, refusalOf } from './outcome-recorder.js';
+import { type HandlerHost, OutcomeRecorder, preflightError } from './outcome-recorder.js';
 import { encodePayload } from './payload.js';
 
 /** A registered event that has a handler. */
 export type HandledEvent = RegisteredEvent & { readonly handler: HandlerFunction };
 
-/** Runs an event's handler on one delivery and commits what came of it. */
-export class Attempt implements CallEnd {
+/** One attempt: calls an event's handler for a delivery and commits the outcome. */
+export class Attempt implements CallCallbacks {
   readonly #event: HandledEvent;
   readonly #delivery: Delivery;
-  readonly #host: DeliveryHost;
-  readonly #conclusion: Conclusion;
+  readonly #host: HandlerHost;
+  readonly #recorder: OutcomeRecorder;
   readonly #call: HandlerCall;
+  readonly #emitter: AttemptEmitter;
 
-  constructor(event: HandledEvent, delivery: Delivery, host: DeliveryHost) {
+  constructor(event: HandledEvent, delivery: Delivery, host: HandlerHost) {
     const { type, followUps, timeoutMs } = event;
     this.#event = event;
     this.#delivery = delivery;
     this.#host = host;
-    this.#conclusion = new Conclusion('event', type, followUps, delivery, host);
+    this.#recorder = new OutcomeRecorder('event', type, followUps, delivery, host);
     this.#call = new HandlerCall(type, timeoutMs, host.transport.clock, this);
+    this.#emitter = new AttemptEmitter(host, delivery.envelope, 'emit:');
   }
 
   run(): void {
     const { type, schema } = this.#event;
     const { envelope } = this.#delivery;
-    this.#delivery.onRevoked = (reason) => this.#call.cancel(reason);
-    const refusal = refusalOf(type, this.#delivery);
-    if (refusal !== undefined) {
-      this.#giveUp(refusal);
+    this.#delivery.onRevoked = (reason) => {
+      this.#emitter.close();
+      this.#call.cancel(reason);
+    };
+    const error = preflightError(type, this.#delivery);
+    if (error !== undefined) {
+      this.#reject(error);
       return;
     }
     const payload: unknown = JSON.parse(envelope.body);
@@ -41,32 +47,34 @@ export class Attempt implements CallEnd {
       this.#invoke(payload);
       return;
     }
-    this.#call.step(
+    this.#call.runStage(
       () => schema.validate(payload),
       (result) => {
-        if (result.issues === undefined) this.#invoke(result.value);
-        else this.#giveUp(new SchemaValidationError(type, result.issues));
+        if (result.issues === undefined) this.#invoke(payload);
+        else this.#reject(new SchemaValidationError(type, result.issues));
       },
     );
   }
 
   onReturn(value: unknown): void {
     const { type, followUps } = this.#event;
+    const emits = this.#emitter.close();
     let result = 'null';
     if (value !== undefined && (followUps.onSuccess !== undefined || followUps.onComplete !== undefined)) {
       try {
         result = encodePayload(value, type, this.#host.maxPayloadBytes, 'result');
       } catch (error) {
-        // Run again, the handler would do its work again and return the same.
-        this.#conclusion.giveUp(error);
+        // A retry would repeat the handler's work and return the same value.
+        this.#recorder.fail(error);
         return;
       }
     }
-    this.#conclusion.complete(result);
+    this.#recorder.complete(result, emits);
   }
 
   onThrow(error: unknown): void {
-    this.#conclusion.fail(error, this.#event.retry, this.#delivery.attempt);
+    this.#emitter.close();
+    this.#recorder.retryOrFail(error, this.#event.retry, this.#delivery.attempt, this.#call.unfinished);
   }
 
   #invoke(payload: unknown): void {
@@ -74,12 +82,12 @@ export class Attempt implements CallEnd {
     const { id, type, requestId, depth } = envelope;
     const idempotencyKey = `${this.#host.transport.service}:${id}`;
     const fields = { requestId, eventType: type, eventId: id, payload, attempt, depth, idempotencyKey };
-    const context = new HandlerContext(fields, this.#host.emitFrom(envelope), this.#host.logger);
+    const context = new HandlerContext(fields, this.#emitter, this.#host.logger);
     this.#call.invoke(this.#event.handler, context);
   }
 
-  #giveUp(error: unknown): void {
+  #reject(error: unknown): void {
     this.#call.cancel();
-    this.#conclusion.giveUp(error);
+    this.#recorder.fail(error);
   }
 }

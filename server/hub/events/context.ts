@@ -1,33 +1,54 @@
 import type { Logger } from '../../transports/logger.js';
-import type { Emit } from './emit.js';
+import type { WorkflowRef } from '../runs/workflow-ref.js';
+import type { CtxEmit, EmitOptions } from './emit.js';
 
 /**
- * What a handler gets: one attempt at one event. `signal` and `logger` are made when first asked for,
- * so hand on the context itself: a copy made by spreading lacks them.
+ * Context of one attempt to handle an event. `signal` and `logger` are created on first access and are not own
+ * properties: pass the context itself, because a spread copy lacks them.
  */
 export interface HandlerCtx<TPayload = unknown> {
-  /** Ties together all events that one request led to; follow-ups and `ctx.emit` pass it on. */
+  /** Correlation id shared by all events that one request causes. Follow-ups and `ctx.emit` inherit it. */
   readonly requestId: string;
   readonly eventType: string;
   readonly eventId: string;
-  /** The payload after its schema, a copy of what was emitted. */
+  /** Payload as the schema returned it. */
   readonly payload: TPayload;
-  /** From 1. */
+  /** Number of the attempt, from 1. */
   readonly attempt: number;
-  /** Aborts at `timeoutMs`, and when the hub stops and hands the event back. */
+  /** Aborts at `timeoutMs`, and when the hub stops and releases the event. */
   readonly signal: AbortSignal;
-  /** Emits an event caused by this one: it carries on `requestId`, one deeper. */
-  readonly emit: Emit;
-  /** Adds `requestId`, `eventType`, `eventId` and `attempt` to each line, where the hub's logger has `child`. */
+  /**
+   * Emits an event caused by this one, with the same `requestId` and a `depth` one greater. The event is accepted
+   * together with the outcome of the attempt: never wait in a handler for what it emits.
+   */
+  readonly emit: CtxEmit;
+  /** Starts a run caused by this event, which is accepted together with the outcome of the attempt. */
+  readonly startWorkflow: CtxStartWorkflow;
+  /** Logger of the hub. Adds `requestId`, `eventType`, `eventId` and `attempt` to each line if the hub's logger has `child`. */
   readonly logger: Logger;
-  /** How many events led to this one; 0 for an event from outside. */
+  /** Number of events in the causal chain before this one; 0 for an event that no other event caused. */
   readonly depth: number;
-  /** The same at every attempt at this event by this service, after a replay too, and at no other event. */
+  /** Key for idempotent requests: the same for every attempt of this service at this event, replays included. */
   readonly idempotencyKey: string;
 }
 
-/** Another name of {@link HandlerCtx}. */
+/**
+ * Starts a workflow run together with the outcome of the attempt, or with the result of the step. Resolves with the
+ * run's id after the input is validated.
+ *
+ * @throws {UnknownWorkflowError} and all that {@link CtxEmit} throws
+ */
+export interface CtxStartWorkflow {
+  <TInput>(
+    workflow: WorkflowRef<TInput>,
+    input: NoInfer<TInput>,
+    options?: EmitOptions,
+  ): Promise<{ readonly runId: string }>;
+  (workflow: string, input: unknown, options?: EmitOptions): Promise<{ readonly runId: string }>;
+}
+
+/** Alias of {@link HandlerCtx}. */
 export type HubCtx<TPayload = unknown> = HandlerCtx<TPayload>;
 
-/** Handles one attempt. What it returns becomes the payload of `onSuccess`; what it throws is the failure. */
-export type HandlerFunction<TPayload = unknown> = (ctx: HandlerCtx<TPayload>) => unknown;
+/** Handles one attempt. Its return value is the payload of `onSuccess`. Throwing fails the attempt. */
+export type HandlerFunction<TPayload = unknown, TResult = unknown> = (ctx: HandlerCtx<TPayload>) => TResult;

@@ -3,10 +3,11 @@ import { FatalError, InvalidOptionError } from '../../errors.js';
 import { BackpressureError } from '../../transports/errors.js';
 import { HubNotStartedError, HubStoppedError, UnknownDeadLetterError, UnknownEventError } from '../errors.js';
 import { deferred, type TestHub, testHub } from '../hub.fixture.js';
-import { createWorkflow, type HubWorkflow, type StepCtx } from '../runs/workflow.js';
+import type { StepCtx } from '../runs/step.js';
+import { createWorkflow, type HubWorkflow } from '../runs/workflow.js';
 import type { HandlerCtx } from './context.js';
 
-/** A hub with a type whose handler fails until `heal` is called, and what its handler was given. */
+/** Starts a hub with a type whose handler fails until `heal` is called. Records the handler's contexts. */
 async function failing(options: Parameters<typeof testHub>[0] = {}) {
   const test = testHub(options);
   const calls: HandlerCtx<number>[] = [];
@@ -34,17 +35,17 @@ async function failing(options: Parameters<typeof testHub>[0] = {}) {
   return { ...test, charge, calls, followed, heal };
 }
 
-describe('an event that failed for good', () => {
-  it('is kept with its payload, newest first', async () => {
+describe('dead letter of an event', () => {
+  it('is listed with its payload, newest first', async () => {
     const { hub, clock, charge } = await failing();
     const first = await hub.emit(charge, 1, { requestId: 'r-1' });
     await clock.advance(20);
     const second = await hub.emit(charge, 2);
     await clock.advance(20);
-    const letters = await hub.deadLetters(charge);
-    const payloads: number[] = letters.map(({ payload }) => payload);
+    const deadLetters = await hub.deadLetters(charge);
+    const payloads: number[] = deadLetters.map(({ payload }) => payload);
     expect(payloads).toEqual([2, 1]);
-    expect(letters[1]).toEqual({
+    expect(deadLetters[1]).toEqual({
       id: first.id,
       at: expect.any(Number),
       attempt: 2,
@@ -53,11 +54,11 @@ describe('an event that failed for good', () => {
       requestId: 'r-1',
       payload: 1,
     });
-    expect(letters.map(({ id }) => id)).toEqual((await hub.failures('charge')).map(({ id }) => id));
+    expect(deadLetters.map(({ id }) => id)).toEqual((await hub.failures('charge')).map(({ id }) => id));
     expect(await hub.deadLetters('charge', { limit: 1 })).toMatchObject([{ id: second.id }]);
   });
 
-  it('runs again when it is replayed, as the same event at its first attempt', async () => {
+  it('runs again after a replay, as the same event at attempt 1', async () => {
     const { hub, clock, charge, calls, heal } = await failing();
     const { id } = await hub.emit(charge, 7, { requestId: 'r-1' });
     await clock.advance(20);
@@ -71,7 +72,7 @@ describe('an event that failed for good', () => {
     expect(await hub.deadLetters(charge)).toEqual([]);
   });
 
-  it('is followed by events of its new outcome, which are not those of the first', async () => {
+  it('emits follow-ups of the new outcome with ids that differ from the first', async () => {
     const { hub, clock, charge, followed, heal } = await failing();
     const { id } = await hub.emit(charge, 7);
     await clock.advance(20);
@@ -91,17 +92,17 @@ describe('an event that failed for good', () => {
     expect(new Set(followed).size).toBe(6);
   });
 
-  it('is replayed by one of two who try at once', async () => {
+  it('is replayed once by two concurrent calls', async () => {
     const { hub, clock, charge } = await failing();
     const { id } = await hub.emit(charge, 7);
     await clock.advance(20);
     const tries = await Promise.allSettled([hub.replay(id), hub.replay(id)]);
     expect(tries.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     await expect(hub.replay(id)).rejects.toThrow(UnknownDeadLetterError);
-    await expect(hub.replay(id)).rejects.toThrow(`no dead letter of service "hub" has the id "${id}"`);
+    await expect(hub.replay(id)).rejects.toThrow(`service "hub" has no dead letter with the id "${id}"`);
   });
 
-  it('stays where there is no room to accept it again', async () => {
+  it('is retained if the transport is full', async () => {
     const { hub, clock, charge } = await failing({ maxPending: 1 });
     const { id } = await hub.emit(charge, 7);
     await clock.advance(20);
@@ -111,7 +112,7 @@ describe('an event that failed for good', () => {
     expect(await hub.deadLetters(charge)).toMatchObject([{ id }]);
   });
 
-  it('may be replayed by a hub that only looks on, and by none that does not run', async () => {
+  it('can be replayed by a read-only hub, but only while the hub runs', async () => {
     const { hub, clock, charge, calls, transport, heal } = await failing();
     const { id } = await hub.emit(charge, 7);
     await clock.advance(20);
@@ -127,7 +128,7 @@ describe('an event that failed for good', () => {
     await expect(desk.hub.replay(id)).rejects.toThrow(HubStoppedError);
   });
 
-  it('is asked for by a name that is registered, and a limit that is a number', async () => {
+  it('rejects an unknown name and invalid options', async () => {
     const { hub } = await failing();
     expect(await hub.deadLetters('charge')).toEqual([]);
     await expect(hub.deadLetters('chrage')).rejects.toThrow(UnknownEventError);
@@ -138,7 +139,7 @@ describe('an event that failed for good', () => {
   });
 });
 
-describe('a run that failed for good', () => {
+describe('dead letter of a workflow run', () => {
   function fulfil(log: string[], isWell: () => boolean): HubWorkflow {
     const logged = ({ workflow, attempt, idempotencyKey }: StepCtx): string => {
       log.push(`${workflow.step} ${attempt} ${idempotencyKey.split(':').at(-1)}`);
@@ -181,9 +182,9 @@ describe('a run that failed for good', () => {
     };
   }
 
-  it('goes on at the step that failed, and its handle tells how it ends', async () => {
+  it('resumes at the failed step after a replay, and its handle resolves with the result', async () => {
     const { hub, clock, id, steps, result, heal } = await failedRun();
-    expect(await hub.deadLetters('fulfil')).toMatchObject([{ id, attempt: 2, payload: { order: 1 } }]);
+    expect(await hub.deadLetters('fulfil')).toMatchObject([{ id, payload: { order: 1 } }]);
     heal();
     await hub.replay(id);
     const ended = result();
@@ -195,19 +196,19 @@ describe('a run that failed for good', () => {
     expect(workflow?.runs).toMatchObject([{ id, status: 'completed', attempt: 1 }]);
   });
 
-  it('has all attempts of its step again', async () => {
+  it('has all attempts of its step again after a replay', async () => {
     const { hub, clock, id, steps, heal } = await failedRun();
     await hub.replay(id);
     await clock.settle();
     heal();
     const waiting = (await hub.introspect()).workflows[0]?.runs;
-    expect(waiting).toMatchObject([{ status: 'waiting', attempt: 2, steps: [{}, { status: 'retrying' }] }]);
+    expect(waiting).toMatchObject([{ status: 'suspended', attempt: 2, steps: [{}, { status: 'retrying' }] }]);
     await clock.advance(20);
     expect(steps.slice(3)).toEqual(['ship 1 ship', 'ship 2 ship']);
     expect((await hub.introspect()).workflows[0]?.runs).toMatchObject([{ status: 'completed' }]);
   });
 
-  it('is not one that was cancelled', async () => {
+  it('does not exist for a cancelled run', async () => {
     const { hub, clock } = testHub();
     const never = deferred();
     const flow = hub.workflow(
@@ -221,7 +222,7 @@ describe('a run that failed for good', () => {
     await expect(hub.replay(run.runId)).rejects.toThrow(UnknownDeadLetterError);
   });
 
-  it('is found beside events of the same name', async () => {
+  it('is listed together with events of the same name', async () => {
     const { hub, clock } = testHub();
     const fail = (): never => {
       throw new FatalError('no');

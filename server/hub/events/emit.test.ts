@@ -11,7 +11,7 @@ import {
 import { deferred, testHub } from '../hub.fixture.js';
 
 describe('emit', () => {
-  it('resolves with the id of the event, and a different one each time', async () => {
+  it('resolves with a unique id per event', async () => {
     const { hub } = testHub();
     hub.event({ type: 'a' });
     await hub.start();
@@ -20,7 +20,7 @@ describe('emit', () => {
     expect(new Set(receipts.map(({ id }) => id)).size).toBe(2);
   });
 
-  it('rejects an unknown type and names the nearest', async () => {
+  it('rejects an unknown type and suggests the nearest', async () => {
     const { hub } = testHub();
     hub.event({ type: 'order.created' });
     hub.event({ type: 'order.shipped' });
@@ -40,11 +40,11 @@ describe('emit', () => {
     ['a bigint', { total: 10n }, 'payload.total is the bigint 10n'],
     ['NaN', { 'a b': [1, Number.NaN] }, 'payload["a b"][1] is NaN'],
     ['Infinity', Number.POSITIVE_INFINITY, 'payload is Infinity'],
-    ['a cycle', cyclic, 'payload.self.parent is a reference to an object around it'],
+    ['a cycle', cyclic, 'payload.self.parent is a circular reference'],
     ['a hole in an array', new Array(2), 'payload[0] is undefined'],
     ['a Map', { seen: new Map([[1, 2]]) }, 'payload.seen is of class Map'],
     ['an invalid Date', { at: new Date('never') }, 'payload.at is an invalid Date'],
-  ])('rejects %s, says where, and counts nothing', async (_, payload, message) => {
+  ])('rejects %s with its path, and counts nothing', async (_, payload, message) => {
     const { hub } = testHub();
     hub.event({ type: 'a', handler: () => {} });
     await hub.start();
@@ -74,7 +74,7 @@ describe('emit', () => {
     expect(await hub.metrics('a')).toMatchObject({ received: 0 });
   });
 
-  it('rejects with BackpressureError past maxPending, and takes events again once some have ended', async () => {
+  it('rejects with BackpressureError above maxPending, and accepts events again when some have ended', async () => {
     const { hub, clock } = testHub({ maxPending: 2 });
     const gate = deferred();
     hub.event({ type: 'a', handler: () => gate.promise });
@@ -95,7 +95,9 @@ describe('emit', () => {
     [{ delayMs: Number.NaN }, 'delayMs'],
     [{ priority: 1.5 }, 'priority'],
     [{ priority: 101 }, 'priority'],
+    [{ delayMs: Number.MAX_VALUE }, 'delayMs'],
     [{ dedupeId: '' }, 'dedupeId'],
+    [{ dedupeId: 'a\n' }, 'dedupeId'],
     [{ requestId: 7 as never }, 'requestId'],
     [7 as never, 'options'],
     [{ delay: 5 } as never, 'option'],
@@ -108,7 +110,7 @@ describe('emit', () => {
     expect(String(error)).toContain(`${named} of emit`);
   });
 
-  it('delays, and drops a second event of one dedupeId for the window of the type', async () => {
+  it('delays an event, and deduplicates by dedupeId within the window of the type', async () => {
     const { hub, clock } = testHub();
     const payloads: unknown[] = [];
     hub.event({ type: 'a', dedupeWindowMs: 1_000, handler: ({ payload }) => payloads.push(payload) });

@@ -1,8 +1,13 @@
-declare const payloadType: unique symbol;
+declare const emittedType: unique symbol;
+declare const storedType: unique symbol;
 
-/** Reference to a registered event type. Carries the payload type that `emit` accepts for it. */
-export interface EventRef<TPayload = unknown> {
+/**
+ * Reference to a registered event type. Carries the payload type that `emit` accepts, and the one that its schema
+ * returns, which is what handlers, triggered workflows and `step.waitForEvent` receive.
+ */
+export interface EventRef<in TPayload = unknown, out TStored = TPayload> {
   readonly type: string;
-  /** Never present at run time: it carries the payload type for the compiler. */
-  readonly [payloadType]?: (payload: TPayload) => void;
+  /** Types for the compiler. Never present at run time. */
+  readonly [emittedType]?: (payload: TPayload) => void;
+  readonly [storedType]?: () => TStored;
 }

@@ -1,103 +1,184 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { InvalidOptionError, quote } from '../../errors.js';
-import { checkOptionNames } from '../../option-names.js';
+import { quote } from '../../errors.js';
+import { checkName, OptionChecker } from '../../options.js';
 import type { RateLimit } from '../../transports/transport.js';
+import type { Recorded } from '../runs/recorded-type.js';
 import type { HandlerFunction } from './context.js';
-import { checkNames, type FollowUpNames, followUpKeys } from './follow-ups.js';
+import { type FollowUpNames, type FollowUps, followUpKeys, resolveFollowUpNames } from './follow-ups.js';
 import { type ResolvedRetry, type RetryConfig, resolveRetry } from './retry-policy.js';
 import { type JsonSchema, type PayloadSchema, resolveSchema } from './schema.js';
-import { checkTimeout } from './timeout.js';
-import { checkTypeName } from './type-name.js';
 
-/** What `hub.event` takes. All but `type`, `description` and `schema` needs a `handler`. */
-export interface EventConfig<TPayload = unknown> extends FollowUpNames {
-  /** 1 to 512 characters, none of them a control character. */
+/** Maximum rate of attempts. */
+export interface EventRate extends RateLimit {
+  /** Applies the limit to each key instead of the type. Requires `key`. @default false */
+  perKey?: boolean;
+}
+
+/**
+ * Options of `hub.event`. All except `type`, `description`, `schema`, `key` and `dedupeWindowMs` require a `handler`.
+ */
+export interface EventConfig<TPayload = unknown, TResult = unknown>
+  extends FollowUps<Recorded<Awaited<TResult>>, TPayload> {
+  /** 1 to 512 characters without control characters and unpaired surrogates. */
   type: string;
-  /** Shown on the dashboard. */
+  /** Text that the dashboard shows. */
   description?: string;
-  /** A Standard Schema (zod, valibot, arktype ...) or a JSON Schema. Checked at `emit` and before the handler. */
+  /**
+   * Standard Schema (zod, valibot, arktype ...) or JSON Schema. `emit` rejects a payload that it does not accept.
+   * Each attempt validates the payload again. The schema's transforms and defaults run before the handler.
+   */
   schema?: StandardSchemaV1<unknown, TPayload> | JsonSchema;
-  /** Without one the type is only declared: it may be emitted, here or as a follow-up. */
-  handler?: HandlerFunction<TPayload>;
-  /** @default one attempt */
+  /**
+   * Returns the key of an event from its payload, as its handler receives it: 1 to 512 characters without control
+   * characters and unpaired surrogates, or `undefined` for an event that no limit per key applies to. Keys take turns:
+   * no key waits for the events of another. `step.waitForEvent` finds events by their key.
+   */
+  key?: (payload: TPayload) => string | undefined;
+  /**
+   * Names of services that receive the events of this type, even those emitted before a process of the service has
+   * started for the first time. Without subscribers, an event that no service handles yet counts as completed.
+   */
+  subscribers?: readonly string[];
+  /** Function that handles the event. Without one the type is only declared: it can be emitted. */
+  handler?: HandlerFunction<TPayload, TResult>;
+  /** Retry policy. @default one attempt */
   retry?: RetryConfig;
-  /** Milliseconds an attempt may take. @default no limit */
+  /** Maximum duration of one attempt, in milliseconds. @default no limit */
   timeoutMs?: number;
-  /** Handlers of this type running at once, over all hubs of the service. @default the hub's */
+  /** Maximum number of handlers of this type that run at once, over all hubs of the service. @default the hub's */
   concurrency?: number;
-  /** Starts of this type, retries included, over all hubs of the service. @default no limit */
-  rate?: RateLimit;
-  /** How long a `dedupeId` is remembered. @default 300_000 (five minutes) */
+  /**
+   * Maximum number of events per key that have started and not ended, over all hubs of the service. With 1, the events
+   * of a key run one after the other, in the order of their acceptance: a retry keeps the next event of the key waiting.
+   * Requires `key`. @default no limit
+   */
+  concurrencyPerKey?: number;
+  /** Maximum rate of attempts of this type, retries included, over all hubs of the service. @default no limit */
+  rate?: EventRate;
+  /**
+   * Delays an event until this many milliseconds have passed without another event of its key, or of the type if it has
+   * no `key`. Each of those replaces the payload of the waiting event and counts as deduplicated. @default 0
+   */
+  debounceMs?: number;
+  /** Maximum time in milliseconds that `debounceMs` delays an event. @default no limit */
+  debounceMaxMs?: number;
+  /**
+   * Time in milliseconds during which a second event with the same `dedupeId` is deduplicated.
+   * @default 300_000 (five minutes)
+   */
   dedupeWindowMs?: number;
 }
 
-/** An {@link EventConfig} that was checked, with what derives from it. */
+/** Checked {@link EventConfig} with its defaults. */
 export interface RegisteredEvent {
   readonly type: string;
   readonly description?: string;
   readonly schema?: PayloadSchema;
+  readonly key?: (payload: unknown) => unknown;
+  readonly subscribers: readonly string[];
   readonly handler?: HandlerFunction;
   readonly retry?: ResolvedRetry;
   readonly timeoutMs?: number;
   readonly concurrency?: number;
-  readonly rate?: RateLimit;
+  readonly concurrencyPerKey?: number;
+  readonly rate?: EventRate;
+  readonly debounceMs?: number;
+  readonly debounceMaxMs?: number;
   readonly dedupeWindowMs: number;
   readonly followUps: FollowUpNames;
 }
 
-/** How long a `dedupeId` is remembered where nothing else is said. */
+/** Default of {@link EventConfig.dedupeWindowMs}. */
 export const defaultDedupeWindowMs = 300_000;
 
 const maxRate = 1_000_000;
 
-const needHandler = [...followUpKeys, 'retry', 'timeoutMs', 'concurrency', 'rate'] as const;
-const eventNames = ['type', 'description', 'schema', 'handler', 'dedupeWindowMs', ...needHandler];
+/** Options that require a handler. */
+export const needHandler = [
+  ...followUpKeys,
+  'retry',
+  'timeoutMs',
+  'concurrency',
+  'concurrencyPerKey',
+  'rate',
+  'debounceMs',
+  'debounceMaxMs',
+] as const;
+const eventOptions = [
+  'type',
+  'description',
+  'schema',
+  'key',
+  'subscribers',
+  'handler',
+  'dedupeWindowMs',
+  ...needHandler,
+];
+const maxSubscribers = 100;
 
-/** Checks an event's settings. @throws {InvalidOptionError | InvalidSchemaError} */
+/** Checks the options of an event and fills in defaults. @throws {InvalidOptionError | InvalidSchemaError} */
 export function resolveEvent(config: EventConfig): RegisteredEvent {
-  if (typeof config !== 'object' || config === null) throw new InvalidOptionError('hub.event', 'an object', config);
-  checkTypeName(config.type, 'type');
-  const { type, description, schema, handler, retry, timeoutMs, concurrency, rate } = config;
+  checkName(config?.type, 'type of hub.event');
+  const { type, description, schema, key, handler, retry, timeoutMs, concurrency, rate } = config;
+  const { subscribers = [], concurrencyPerKey, debounceMs, debounceMaxMs } = config;
   const { dedupeWindowMs = defaultDedupeWindowMs } = config;
   const owner = `event ${quote(type)}`;
-  checkOptionNames(config, eventNames, owner);
-  const check = (ok: boolean, option: string, expected: string, got: unknown): void => {
-    if (!ok) throw new InvalidOptionError(`${option} of ${owner}`, expected, got);
-  };
+  const check = new OptionChecker(config, eventOptions, owner);
+  check.string('description', description);
+  check.function('handler', handler);
   for (const key of needHandler) {
-    check(config[key] === undefined || handler !== undefined, key, 'left out where there is no handler', config[key]);
+    const isAllowed = config[key] === undefined || handler !== undefined;
+    check.that(isAllowed, key, 'omitted if there is no handler', config[key]);
   }
-  const isText = description === undefined || typeof description === 'string';
-  check(isText, 'description', 'a string', description);
-  check(handler === undefined || typeof handler === 'function', 'handler', 'a function', handler);
-  checkTimeout(timeoutMs, owner);
-  check(concurrency === undefined || isCount(concurrency), 'concurrency', 'a whole number, 1 or more', concurrency);
-  if (rate !== undefined) {
-    check(typeof rate === 'object' && rate !== null, 'rate', 'an object { max, perMs }', rate);
-    checkOptionNames(rate, ['max', 'perMs'], `rate of ${owner}`);
-    check(isCount(rate.max) && rate.max <= maxRate, 'rate.max', `a whole number from 1 to ${maxRate}`, rate.max);
-    check(Number.isFinite(rate.perMs) && rate.perMs > 0, 'rate.perMs', 'milliseconds, over 0', rate.perMs);
-  }
-  check(
-    Number.isFinite(dedupeWindowMs) && dedupeWindowMs > 0,
-    'dedupeWindowMs',
-    'milliseconds, over 0',
-    dedupeWindowMs,
+  check.durationMs('timeoutMs', timeoutMs, { min: 1 });
+  check.function('key', key);
+  checkSubscribers(subscribers, check, owner);
+  check.count('concurrency', concurrency);
+  check.count('concurrencyPerKey', concurrencyPerKey);
+  check.that(concurrencyPerKey === undefined || key !== undefined, 'key', 'set if concurrencyPerKey is', key);
+  check.durationMs('debounceMs', debounceMs, { min: 1 });
+  check.durationMs('debounceMaxMs', debounceMaxMs, { min: debounceMs ?? 1 });
+  check.that(
+    debounceMaxMs === undefined || debounceMs !== undefined,
+    'debounceMs',
+    'set if debounceMaxMs is',
+    undefined,
   );
+  check.durationMs('dedupeWindowMs', dedupeWindowMs, { min: 1 });
   return {
     type,
     dedupeWindowMs,
-    followUps: checkNames(config, owner),
+    subscribers,
+    followUps: resolveFollowUpNames(config, owner),
     ...(description !== undefined && { description }),
     ...(schema !== undefined && { schema: resolveSchema(schema, owner) }),
+    // The schema, or the caller's claim, ensures that the payload has the parameter's type.
+    ...(key !== undefined && { key: key as (payload: unknown) => unknown }),
     ...(handler !== undefined && { handler }),
     ...(retry !== undefined && { retry: resolveRetry(retry, owner) }),
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(concurrency !== undefined && { concurrency }),
-    ...(rate !== undefined && { rate: { max: rate.max, perMs: rate.perMs } }),
+    ...(rate !== undefined && { rate: resolveRate(rate, owner, key !== undefined) }),
+    ...(concurrencyPerKey !== undefined && { concurrencyPerKey }),
+    ...(debounceMs !== undefined && { debounceMs }),
+    ...(debounceMaxMs !== undefined && { debounceMaxMs }),
   };
 }
 
-function isCount(value: unknown): boolean {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 1;
+function checkSubscribers(subscribers: readonly string[], check: OptionChecker, owner: string): void {
+  const isList = Array.isArray(subscribers) && subscribers.length <= maxSubscribers;
+  check.that(isList, 'subscribers', `an array of at most ${maxSubscribers} names of services`, subscribers);
+  for (const service of subscribers) checkName(service, `subscribers of ${owner}`);
+}
+
+function resolveRate(rate: EventRate, owner: string, hasKey: boolean): EventRate {
+  const check = new OptionChecker(rate, ['max', 'perMs', 'perKey'], owner, 'rate');
+  const { max, perMs, perKey = false } = rate;
+  check.required('max', max);
+  check.required('perMs', perMs);
+  check.count('max', max, { max: maxRate });
+  check.durationMs('perMs', perMs, { min: 1 });
+  check.boolean('perKey', perKey);
+  check.that(!perKey || hasKey, 'perKey', 'omitted if the event has no key', perKey);
+  return { max, perMs, ...(perKey && { perKey }) };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { FatalError } from '../../errors.js';
+import { deriveId } from '../../transports/derive-id.js';
 import { EventCycleError, HubNotStartedError } from '../errors.js';
 import { testHub } from '../hub.fixture.js';
 import type { HandlerCtx } from './context.js';
@@ -35,7 +36,7 @@ describe('follow-ups', () => {
     ]);
   });
 
-  it('have ids that derive from their cause, and its request', async () => {
+  it('have ids that derive from the causing event, and its requestId', async () => {
     const { hub, clock } = testHub();
     const seen: HandlerCtx[] = [];
     hub.event({ type: 'a', onSuccess: 'b', handler: () => {} });
@@ -43,10 +44,10 @@ describe('follow-ups', () => {
     await hub.start();
     const { id } = await hub.emit('a', 1, { requestId: 'r-1' });
     await clock.settle();
-    expect(seen).toMatchObject([{ eventId: `${id}.success`, requestId: 'r-1', depth: 1, payload: null }]);
+    expect(seen).toMatchObject([{ eventId: deriveId(id, 'success'), requestId: 'r-1', depth: 1, payload: null }]);
   });
 
-  it('fail the event where its result is not JSON, without running it again', async () => {
+  it('fail the event without a retry if its result is not JSON', async () => {
     const { hub, clock } = testHub();
     let ran = 0;
     hub.event({
@@ -68,7 +69,7 @@ describe('follow-ups', () => {
     ]);
   });
 
-  it('do not care what is returned where nobody is told', async () => {
+  it('leave the result unchecked if the event has none', async () => {
     const { hub, clock } = testHub();
     hub.event({ type: 'a', handler: () => 10n });
     await hub.start();
@@ -77,7 +78,7 @@ describe('follow-ups', () => {
     expect(await hub.metrics('a')).toMatchObject({ completed: 1 });
   });
 
-  it('that form a cycle throw at start, naming it', async () => {
+  it('that form a cycle make start reject with the cycle', async () => {
     const { hub } = testHub();
     const handler = (): void => {};
     hub.event({ type: 'x', handler, onSuccess: 'a' });
@@ -109,12 +110,12 @@ describe('follow-ups', () => {
     expect(await hub.failures('a')).toMatchObject([{ name: 'DepthLimitError' }]);
   });
 
-  it('must be registered by start', async () => {
+  it('must be registered before start', async () => {
     const { hub } = testHub();
     hub.event({ type: 'a', handler: () => {}, onSuccess: 'order.payed' });
     hub.event({ type: 'order.paid' });
     await expect(hub.start()).rejects.toThrow(
-      'event type "order.payed", named by onSuccess of "a", is not registered: did you mean "order.paid"?',
+      'event type "order.payed", the onSuccess of "a", is not registered: did you mean "order.paid"?',
     );
     hub.event({ type: 'order.payed' });
     await hub.start();

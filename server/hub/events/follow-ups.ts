@@ -1,69 +1,105 @@
 import type { ErrorInfo } from '../../errors.js';
+import { checkName } from '../../options.js';
+import { deriveId } from '../../transports/derive-id.js';
 import type { Envelope } from '../../transports/transport.js';
-import { checkTypeName } from './type-name.js';
+import type { EventRef } from './event-ref.js';
 
-/** Names of events emitted when an event or workflow has ended. */
+/** Payload of `onFailure`. */
+export interface FailurePayload<TPayload = unknown> {
+  readonly error: ErrorInfo;
+  /** Payload of the failed event, or input of the failed run. */
+  readonly payload: TPayload;
+}
+
+/** Payload of `onComplete`. */
+export type CompletionPayload<TResult = unknown, TPayload = unknown> =
+  | { readonly status: 'completed'; readonly result: TResult; readonly payload: TPayload }
+  | ({ readonly status: 'failed' } & FailurePayload<TPayload>);
+
+/**
+ * Reference to an event that accepts a payload of type `TPayload`. If a part of that type is unknown, every event is
+ * accepted: TypeScript checks references before it infers what functions without annotations return.
+ */
+type TargetOf<TPart, TPayload> = unknown extends TPart ? EventRef<never, unknown> : EventRef<TPayload, unknown>;
+
+/** Events that follow the end of an event or a workflow run. A reference must accept the payload that it is emitted with. */
+export interface FollowUps<TResult = never, TPayload = never> {
+  /** Event emitted after success. Its payload is the return value (`null` for `undefined`). */
+  onSuccess?: TargetOf<TResult, TResult> | string;
+  /** Event emitted after terminal failure, with `{ error: { name, message, code? }, payload }`. */
+  onFailure?: TargetOf<TPayload, FailurePayload<TPayload>> | string;
+  /** Event emitted after either, with `{ status, result?, error?, payload }`. */
+  onComplete?: TargetOf<TResult | TPayload, CompletionPayload<TResult, TPayload>> | string;
+}
+
+/** Checked {@link FollowUps}: types of events. */
 export interface FollowUpNames {
-  /** Type emitted after success, with what the handler returned (`null` for nothing) as its payload. */
-  onSuccess?: string;
-  /** Type emitted after terminal failure, with `{ error: { name, message, code? }, payload }`. */
-  onFailure?: string;
-  /** Type emitted after either, with `{ status, result?, error?, payload }`. */
-  onComplete?: string;
+  readonly onSuccess?: string;
+  readonly onFailure?: string;
+  readonly onComplete?: string;
 }
 
 export const followUpKeys: readonly (keyof FollowUpNames)[] = ['onSuccess', 'onFailure', 'onComplete'];
 
-/** Takes the follow-up names out of a definition. @throws {InvalidOptionError} */
-export function checkNames(config: FollowUpNames, owner: string): FollowUpNames {
-  const names: FollowUpNames = {};
+/** Checks the follow-ups among the options of `owner`. @throws {InvalidOptionError} */
+export function resolveFollowUpNames(
+  config: { readonly [K in keyof FollowUps]?: unknown },
+  owner: string,
+): FollowUpNames {
+  const names: { -readonly [K in keyof FollowUpNames]: string } = {};
   for (const key of followUpKeys) {
-    const name = config[key];
-    if (name === undefined) continue;
-    checkTypeName(name, `${key} of ${owner}`);
-    names[key] = name;
+    const name = resolveEventName(config[key], `${key} of ${owner}`);
+    if (name !== undefined) names[key] = name;
   }
   return names;
 }
 
-/** How an event ended, with its result as JSON where one was needed. */
-export type Ending =
+/** Returns the type of an event that an option names or refers to. @throws {InvalidOptionError} */
+export function resolveEventName(event: unknown, option: string): string | undefined {
+  if (event === undefined) return undefined;
+  const type: unknown = typeof event === 'object' && event !== null && 'type' in event ? event.type : event;
+  checkName(type, option);
+  return String(type);
+}
+
+/** Terminal status of an event or a run. `result` is JSON. */
+export type TerminalOutcome =
   | { readonly status: 'completed'; readonly result: string }
   | { readonly status: 'failed'; readonly error: ErrorInfo };
 
 const none: readonly Envelope[] = [];
 
 /**
- * The envelopes that follow an event. Their ids derive from its id, so that making them again makes the same,
- * and from its replays: what followed its failure is not what follows now.
+ * Creates the envelopes of an event's follow-ups. Their ids derive from the event's id, so that a second commit of the
+ * same outcome creates the same ids. They also derive from its number of replays, because the follow-ups of a replayed
+ * event differ from those of its earlier failure.
  */
-export function followUps(names: FollowUpNames, cause: Envelope, ending: Ending): readonly Envelope[] {
+export function createFollowUps(names: FollowUpNames, cause: Envelope, outcome: TerminalOutcome): readonly Envelope[] {
   const { onSuccess, onFailure, onComplete } = names;
-  const onEnd = ending.status === 'completed' ? onSuccess : onFailure;
+  const isSuccess = outcome.status === 'completed';
+  const onEnd = isSuccess ? onSuccess : onFailure;
   if (onEnd === undefined && onComplete === undefined) return none;
   const payload = `"payload":${cause.body}`;
-  const result =
-    ending.status === 'completed' ? `"result":${ending.result}` : `"error":${JSON.stringify(ending.error)}`;
+  const result = isSuccess ? `"result":${outcome.result}` : `"error":${JSON.stringify(outcome.error)}`;
   const envelopes: Envelope[] = [];
   if (onEnd !== undefined) {
-    const isSuccess = ending.status === 'completed';
-    const body = isSuccess ? ending.result : `{${result},${payload}}`;
-    envelopes.push(followUp(cause, onEnd, isSuccess ? 'success' : 'failure', body));
+    const body = isSuccess ? outcome.result : `{${result},${payload}}`;
+    envelopes.push(createFollowUp(cause, onEnd, isSuccess ? 'success' : 'failure', body));
   }
   if (onComplete !== undefined) {
-    const body = `{"status":"${ending.status}",${result},${payload}}`;
-    envelopes.push(followUp(cause, onComplete, 'complete', body));
+    const body = `{"status":"${outcome.status}",${result},${payload}}`;
+    envelopes.push(createFollowUp(cause, onComplete, 'complete', body));
   }
   return envelopes;
 }
 
-function followUp(
+function createFollowUp(
   { id, replays, requestId, depth, trace }: Envelope,
   type: string,
-  suffix: string,
+  place: string,
   body: string,
 ): Envelope {
   const settings = { delayMs: 0, priority: 0, replays: 0, dedupe: undefined };
-  const origin = replays === 0 ? id : `${id}.${replays}`;
-  return { id: `${origin}.${suffix}`, type, body, requestId, depth: depth + 1, ...settings, trace };
+  const derived = deriveId(id, replays === 0 ? place : `${place}.${replays}`);
+  return { id: derived, type, body, requestId, depth: depth + 1, ...settings, trace, causeId: id };
 }

@@ -1,14 +1,15 @@
 import type { Logger } from '../../transports/logger.js';
-import type { HandlerCtx } from './context.js';
-import type { Emit } from './emit.js';
+import type { AttemptEmitter } from './attempt-emitter.js';
+import type { CtxStartWorkflow, HandlerCtx } from './context.js';
+import type { CtxEmit } from './emit.js';
 
-/** What a context says of its attempt. */
+/** Fields of a context that identify its attempt. */
 export type ContextFields = Pick<
   HandlerCtx,
   'requestId' | 'eventType' | 'eventId' | 'payload' | 'attempt' | 'depth' | 'idempotencyKey'
 >;
 
-/** The context of one attempt. An abort controller costs more than all the rest: few handlers ask for one. */
+/** Context of one attempt. Creates the abort controller, its most expensive part, on first access. */
 export class HandlerContext implements HandlerCtx {
   readonly requestId: string;
   readonly eventType: string;
@@ -17,13 +18,14 @@ export class HandlerContext implements HandlerCtx {
   readonly attempt: number;
   readonly depth: number;
   readonly idempotencyKey: string;
-  readonly emit: Emit;
+  readonly emit: CtxEmit;
+  readonly startWorkflow: CtxStartWorkflow;
   readonly #hubLogger: Logger;
   #logger: Logger | undefined;
   #controller: AbortController | undefined;
   #abortReason: Error | undefined;
 
-  constructor(fields: ContextFields, emit: Emit, logger: Logger) {
+  constructor(fields: ContextFields, emitter: AttemptEmitter, logger: Logger) {
     this.requestId = fields.requestId;
     this.eventType = fields.eventType;
     this.eventId = fields.eventId;
@@ -31,7 +33,8 @@ export class HandlerContext implements HandlerCtx {
     this.attempt = fields.attempt;
     this.depth = fields.depth;
     this.idempotencyKey = fields.idempotencyKey;
-    this.emit = emit;
+    this.emit = emitter.emit;
+    this.startWorkflow = emitter.startWorkflow;
     this.#hubLogger = logger;
   }
 
@@ -44,9 +47,14 @@ export class HandlerContext implements HandlerCtx {
   }
 
   get logger(): Logger {
-    const { requestId, eventType, eventId, attempt } = this;
-    this.#logger ??= this.#hubLogger.child?.({ requestId, eventType, eventId, attempt }) ?? this.#hubLogger;
+    this.#logger ??= this.#hubLogger.child?.(this.logFields) ?? this.#hubLogger;
     return this.#logger;
+  }
+
+  /** Fields that identify the attempt in each line of its log. */
+  protected get logFields(): object {
+    const { requestId, eventType, eventId, attempt } = this;
+    return { requestId, eventType, eventId, attempt };
   }
 
   abort(reason: Error): void {

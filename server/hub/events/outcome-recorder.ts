@@ -1,42 +1,51 @@
-import { errorInfo } from '../../errors.js';
+import { type ErrorInfo, errorInfo, HubError } from '../../errors.js';
 import type { Logger } from '../../transports/logger.js';
 import type { Delivery, Envelope, Outcome, TransportManager } from '../../transports/transport.js';
 import { DepthLimitError } from '../errors.js';
-import type { Emit } from './emit.js';
-import { type Ending, type FollowUpNames, followUps } from './follow-ups.js';
+import type { AnyWorkflow } from '../runs/workflow.js';
+import type { WorkflowRef } from '../runs/workflow-ref.js';
+import type { DraftSource } from './attempt-emitter.js';
+import type { EventRef } from './event-ref.js';
+import { createFollowUps, type FollowUpNames, type TerminalOutcome } from './follow-ups.js';
 import { nextDelayMs, type ResolvedRetry } from './retry-policy.js';
 
-/** What running a delivery needs of the hub. */
-export interface DeliveryHost {
+/** The part of the hub that handling a delivery needs. */
+export interface HandlerHost extends DraftSource {
   readonly transport: TransportManager;
   readonly logger: Logger;
   readonly maxPayloadBytes: number;
-  emitFrom(cause: Envelope): Emit;
+  /** Returns the type of a registered event. @throws {UnknownEventError} */
+  eventType(event: EventRef<never, unknown> | string): string;
+  /** Returns a registered workflow. @throws {UnknownWorkflowError} */
+  findWorkflow(workflow: WorkflowRef<never> | string): AnyWorkflow;
+  /** Adds the keys of their types to follow-up events. */
+  prepareFollowUps(envelopes: readonly Envelope[]): readonly Envelope[] | Promise<readonly Envelope[]>;
 }
 
-/** A chain of events that cause events ends after so many. */
-const maxDepth = 64;
+/** Maximum depth of a causal chain of events. */
+export const maxDepth = 64;
 
-/** Why a delivery must not be run at all. */
-export function refusalOf(name: string, { refusal, envelope: { depth } }: Delivery): Error | undefined {
+/** Returns the error of a delivery that must fail without a call of its handler, such as a poison event. */
+export function preflightError(name: string, { refusal, envelope: { depth } }: Delivery): Error | undefined {
   return refusal ?? (depth > maxDepth ? new DepthLimitError(name, depth, maxDepth) : undefined);
 }
 
-/** Commits how a delivery ended, and logs what reaches no caller. */
-export class Conclusion {
+/** Commits the outcome of a delivery and logs its failure. */
+export class OutcomeRecorder {
   readonly #kind: 'event' | 'workflow';
   readonly #name: string;
   readonly #followUps: FollowUpNames;
   readonly #delivery: Delivery;
-  readonly #host: DeliveryHost;
+  readonly #host: HandlerHost;
   readonly #startedAt: number;
+  #handlerEnd: Promise<void> | undefined;
 
   constructor(
     kind: 'event' | 'workflow',
     name: string,
     followUpNames: FollowUpNames,
     delivery: Delivery,
-    host: DeliveryHost,
+    host: HandlerHost,
   ) {
     this.#kind = kind;
     this.#name = name;
@@ -46,45 +55,82 @@ export class Conclusion {
     this.#startedAt = host.transport.clock.monotonic();
   }
 
-  /** @param result JSON */
-  complete(result: string): void {
-    this.#end({ status: 'completed', result });
+  /** Records success. @param result JSON @param emits events accepted with the outcome */
+  complete(result: string, emits: readonly Envelope[] = []): void {
+    this.#end({ status: 'completed', result }, undefined, emits);
   }
 
-  /** Schedules another attempt where the policy has one left, or gives up. */
-  fail(error: unknown, retry: ResolvedRetry | undefined, attempt: number): void {
+  /** Suspends a run that knows `seen` recorded entries. */
+  suspend(seen: number): void {
+    this.#commit({ status: 'suspended', durationMs: this.#durationMs(), seen });
+  }
+
+  /** Returns a run to the transport without spending an attempt. */
+  release(delayMs: number): void {
+    this.#commit({ status: 'released', durationMs: this.#durationMs(), delayMs });
+  }
+
+  /**
+   * Schedules a retry if the policy allows one, otherwise records terminal failure.
+   *
+   * @param handlerEnd promise of a handler that ignored its timeout and still runs
+   */
+  retryOrFail(
+    error: unknown,
+    retry: ResolvedRetry | undefined,
+    attempt: number,
+    handlerEnd?: Promise<void> | undefined,
+  ): void {
+    this.#handlerEnd = handlerEnd;
     const delayMs = this.#nextDelayMs(error, retry, attempt);
+    if (delayMs instanceof Promise) void delayMs.then((ms) => this.#retryAfter(ms, error));
+    else this.#retryAfter(delayMs, error);
+  }
+
+  #retryAfter(delayMs: number | undefined, error: unknown): void {
     if (delayMs === undefined) {
-      this.giveUp(error);
+      this.fail(error);
       return;
     }
     this.#commit({ status: 'retry', durationMs: this.#durationMs(), delayMs, thrown: error });
     this.#host.logger.warn({ ...this.#logFields(error), delayMs }, 'attempt failed');
   }
 
-  giveUp(error: unknown): void {
-    this.#end({ status: 'failed', error: errorInfo(error) }, error);
+  /** Records terminal failure. @param info recorded error, if it differs from the thrown one */
+  fail(error: unknown, info: ErrorInfo = errorInfo(error)): void {
+    this.#end({ status: 'failed', error: info }, error);
     this.#host.logger.error(this.#logFields(error), `${this.#kind} failed`);
   }
 
-  #nextDelayMs(error: unknown, retry: ResolvedRetry | undefined, attempt: number): number | undefined {
+  #nextDelayMs(error: unknown, retry: ResolvedRetry | undefined, attempt: number): ReturnType<typeof nextDelayMs> {
+    const logAndFail = (retryIfError: unknown): undefined => {
+      this.#host.logger.error(this.#logFields(retryIfError), 'retryIf threw, so the failure is terminal');
+    };
     try {
-      return nextDelayMs(retry, attempt, error);
+      const delayMs = nextDelayMs(retry, attempt, error);
+      return delayMs instanceof Promise ? delayMs.catch(logAndFail) : delayMs;
     } catch (retryIfError) {
-      this.#host.logger.error(this.#logFields(retryIfError), 'retryIf threw: no retry');
-      return undefined;
+      return logAndFail(retryIfError);
     }
   }
 
-  #end(ending: Ending, thrown?: unknown): void {
+  #end(end: TerminalOutcome, thrown?: unknown, emits: readonly Envelope[] = []): void {
     const { envelope } = this.#delivery;
-    // Past the depth limit a follow-up would be deeper still.
-    const following = envelope.depth > maxDepth ? [] : followUps(this.#followUps, envelope, ending);
+    // Follow-ups of an event over the depth limit would be over it too.
+    const ending = envelope.depth > maxDepth ? [] : createFollowUps(this.#followUps, envelope, end);
     const durationMs = this.#durationMs();
-    if (ending.status === 'failed') {
-      this.#commit({ status: 'failed', error: ending.error, durationMs, followUps: following, thrown });
+    const commit = (followUps: readonly Envelope[]): void =>
+      this.#commitEnd(end, durationMs, emits.length === 0 ? followUps : [...emits, ...followUps], thrown);
+    const followUps = this.#host.prepareFollowUps(ending);
+    if (followUps instanceof Promise) void followUps.then(commit);
+    else commit(followUps);
+  }
+
+  #commitEnd(end: TerminalOutcome, durationMs: number, followUps: readonly Envelope[], thrown: unknown): void {
+    if (end.status === 'failed') {
+      this.#commit({ status: 'failed', error: end.error, durationMs, followUps, thrown, ...stepOf(thrown) });
     } else {
-      this.#commit({ status: 'completed', result: ending.result, durationMs, followUps: following });
+      this.#commit({ status: 'completed', result: end.result, durationMs, followUps });
     }
   }
 
@@ -93,7 +139,7 @@ export class Conclusion {
   }
 
   #commit(outcome: Outcome): void {
-    this.#delivery.commit(outcome).catch((error: unknown) => {
+    this.#delivery.commit(outcome, this.#handlerEnd).catch((error: unknown) => {
       this.#host.logger.error(this.#logFields(error), 'outcome could not be recorded');
     });
   }
@@ -101,7 +147,12 @@ export class Conclusion {
   #logFields(err: unknown): object {
     const { envelope, attempt } = this.#delivery;
     return this.#kind === 'event'
-      ? { err, eventType: this.#name, eventId: envelope.id, attempt }
-      : { err, workflow: this.#name, runId: envelope.id, attempt };
+      ? { err, requestId: envelope.requestId, eventType: this.#name, eventId: envelope.id, attempt }
+      : { err, requestId: envelope.requestId, workflow: this.#name, runId: envelope.id, attempt, ...stepOf(err) };
   }
+}
+
+/** Returns the step that a failed run's error names. */
+function stepOf(thrown: unknown): { readonly step?: string } {
+  return HubError.is(thrown) && 'step' in thrown && typeof thrown.step === 'string' ? { step: thrown.step } : {};
 }

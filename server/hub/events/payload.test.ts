@@ -5,7 +5,7 @@ import { encodePayload } from './payload.js';
 
 const limit = 512 * 1024;
 
-it('writes any JSON value so that it reads back the same', () => {
+it('encodes any JSON value without loss', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       expect(JSON.parse(encodePayload(value, 'a', limit))).toEqual(JSON.parse(JSON.stringify(value)));
@@ -13,7 +13,7 @@ it('writes any JSON value so that it reads back the same', () => {
   );
 });
 
-it('takes nothing that JSON would change in silence, wherever it stands', () => {
+it('rejects values that JSON would change silently, at any depth', () => {
   const bad = fc.constantFrom<unknown>(
     Number.NaN,
     Number.NEGATIVE_INFINITY,
@@ -41,9 +41,9 @@ it('takes nothing that JSON would change in silence, wherever it stands', () => 
 
 it.each([
   ['dates as text', { at: new Date(0) }, '{"at":"1970-01-01T00:00:00.000Z"}'],
-  ['what toJSON gives', { money: { toJSON: () => 5 } }, '{"money":5}'],
+  ['the result of toJSON', { money: { toJSON: () => 5 } }, '{"money":5}'],
   [
-    'fields of class instances',
+    'properties of class instances',
     new (class Order {
       id = 1;
       total(): number {
@@ -56,17 +56,17 @@ it.each([
   ['an object without prototype', Object.assign(Object.create(null), { a: 1 }), '{"a":1}'],
   ['one object in two places', ((shared) => ({ a: shared, b: shared }))({ x: 1 }), '{"a":{"x":1},"b":{"x":1}}'],
   ['a key __proto__', JSON.parse('{"__proto__":1}'), '{"__proto__":1}'],
-])('writes %s', (_, payload, json) => {
+])('encodes %s', (_, payload, json) => {
   expect(encodePayload(payload, 'a', limit)).toBe(json);
 });
 
-it('refuses what is nested past the stack, without ending the process', () => {
+it('rejects a payload that is nested deeper than the stack', () => {
   let deep: unknown = [];
   for (let i = 0; i < 200_000; i += 1) deep = [deep];
   expect(() => encodePayload(deep, 'a', limit)).toThrow('payload is nested too deeply');
 });
 
-it('says what is too large', () => {
+it('rejects a payload that is too large', () => {
   expect(() => encodePayload('text', 'a', 5)).toThrow('payload of "a" is 6 bytes of JSON, over maxPayloadBytes (5)');
   expect(() => encodePayload('text', 'a', 5, 'result')).toThrow('result of "a" is 6 bytes');
 });

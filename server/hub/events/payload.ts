@@ -3,27 +3,34 @@ import { formatPathSegment } from '../../format-path.js';
 import { PayloadNotJsonError, PayloadTooLargeError } from '../errors.js';
 
 /**
- * Writes a payload as JSON. Values with a `toJSON` (a `Date`, say) become what that returns, and
- * properties that are `undefined` are left out, as in any JSON; all else that JSON would change or
- * drop in silence is an error.
+ * Encodes a payload as JSON. As with `JSON.stringify`, values with a `toJSON` method (such as a `Date`) are replaced by
+ * its result, and properties that are `undefined` are omitted. Any other value that JSON would change or omit
+ * is an error.
  *
- * @param root how an error names the value, such as `payload`
+ * @param root name of the value in errors, such as `payload`
+ * @param isStrict `true` makes a value with a `toJSON` method an error too
  * @throws {PayloadNotJsonError | PayloadTooLargeError}
  */
-export function encodePayload(payload: unknown, type: string, maxPayloadBytes: number, root = 'payload'): string {
+export function encodePayload(
+  payload: unknown,
+  type: string,
+  maxPayloadBytes: number,
+  root = 'payload',
+  isStrict = false,
+): string {
   let json: string;
   try {
-    const flaw = findFlaw(payload, '', []);
+    const flaw = findFlaw(payload, '', { ancestors: [], isStrict });
     if (flaw !== undefined) throw new PayloadNotJsonError(root + flaw.path, flaw.found);
     json = JSON.stringify(payload);
   } catch (error) {
-    // The stack ran out: on a payload thousands of levels deep.
+    // Stack overflow: the payload has thousands of levels.
     if (error instanceof RangeError) throw new PayloadNotJsonError(root, 'nested too deeply');
     if (error instanceof PayloadNotJsonError) throw error;
     // A getter or toJSON of the payload threw.
     throw new PayloadNotJsonError(root, `not readable (${messageOf(error)})`, { cause: error });
   }
-  // A UTF-16 unit is at most three bytes of UTF-8: most payloads need not be measured.
+  // One UTF-16 code unit is at most three bytes of UTF-8, so most payloads need no measuring.
   if (json.length * 3 > maxPayloadBytes) {
     const bytes = Buffer.byteLength(json);
     if (bytes > maxPayloadBytes) throw new PayloadTooLargeError(root, type, bytes, maxPayloadBytes);
@@ -31,13 +38,37 @@ export function encodePayload(payload: unknown, type: string, maxPayloadBytes: n
   return json;
 }
 
+/** Returns the paths of all values that JSON replaces by the result of their `toJSON` method, with their class. */
+export function findConversions(value: unknown, path: string): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  const search = (inner: unknown, innerPath: string): void => {
+    if (typeof inner !== 'object' || inner === null) return;
+    if ('toJSON' in inner && typeof inner.toJSON === 'function') found.set(innerPath, classNameOf(inner));
+    else if (Array.isArray(inner)) for (const [index, item] of inner.entries()) search(item, `${innerPath}[${index}]`);
+    else for (const [name, field] of Object.entries(inner)) search(field, innerPath + formatPathSegment(name));
+  };
+  search(value, path);
+  return found;
+}
+
+function classNameOf(value: object): string {
+  return `a ${value.constructor?.name || 'value with toJSON'}`;
+}
+
+interface Inspection {
+  /** Objects that contain the inspected value. */
+  readonly ancestors: object[];
+  /** A value with a `toJSON` method is a flaw. */
+  readonly isStrict: boolean;
+}
+
 interface Flaw {
-  /** Where below the value that was looked at. */
+  /** Path below the inspected value. */
   readonly path: string;
   readonly found: string;
 }
 
-function findFlaw(value: unknown, key: string, ancestors: object[]): Flaw | undefined {
+function findFlaw(value: unknown, key: string, inspection: Inspection): Flaw | undefined {
   switch (typeof value) {
     case 'string':
     case 'boolean':
@@ -45,7 +76,7 @@ function findFlaw(value: unknown, key: string, ancestors: object[]): Flaw | unde
     case 'number':
       return Number.isFinite(value) ? undefined : { path: '', found: String(value) };
     case 'object':
-      return value === null ? undefined : findFlawInObject(value, key, ancestors);
+      return value === null ? undefined : findFlawInObject(value, key, inspection);
     case 'bigint':
       return { path: '', found: `the bigint ${value}n` };
     case 'undefined':
@@ -55,38 +86,40 @@ function findFlaw(value: unknown, key: string, ancestors: object[]): Flaw | unde
   }
 }
 
-function findFlawInObject(value: object, key: string, ancestors: object[]): Flaw | undefined {
+function findFlawInObject(value: object, key: string, inspection: Inspection): Flaw | undefined {
   if ('toJSON' in value && typeof value.toJSON === 'function') {
     if (value instanceof Date && Number.isNaN(value.getTime())) return { path: '', found: 'an invalid Date' };
+    if (inspection.isStrict) return { path: '', found: classNameOf(value) };
     const json: unknown = value.toJSON(key);
-    if (json !== value) return findFlaw(json, key, ancestors);
+    if (json !== value) return findFlaw(json, key, inspection);
   }
-  if (ancestors.includes(value)) return { path: '', found: 'a reference to an object around it' };
+  const { ancestors } = inspection;
+  if (ancestors.includes(value)) return { path: '', found: 'a circular reference' };
   ancestors.push(value);
-  const flaw = Array.isArray(value) ? findFlawInItems(value, ancestors) : findFlawInFields(value, ancestors);
+  const flaw = Array.isArray(value) ? findFlawInItems(value, inspection) : findFlawInFields(value, inspection);
   ancestors.pop();
   return flaw;
 }
 
-function findFlawInItems(items: readonly unknown[], ancestors: object[]): Flaw | undefined {
+function findFlawInItems(items: readonly unknown[], inspection: Inspection): Flaw | undefined {
   for (let i = 0; i < items.length; i += 1) {
-    const flaw = findFlaw(items[i], String(i), ancestors);
+    const flaw = findFlaw(items[i], String(i), inspection);
     if (flaw !== undefined) return { path: `[${i}]${flaw.path}`, found: flaw.found };
   }
   return undefined;
 }
 
-function findFlawInFields(value: object, ancestors: object[]): Flaw | undefined {
+function findFlawInFields(value: object, inspection: Inspection): Flaw | undefined {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) {
-    // Map, Set, Error, RegExp, typed arrays ...: their content is not in their fields.
+    // JSON would lose the content of a Map, Set, Error, RegExp or typed array: it is not in their properties.
     const tag = Object.prototype.toString.call(value).slice('[object '.length, -1);
     if (tag !== 'Object') return { path: '', found: `of class ${tag}` };
   }
   for (const name of Object.keys(value)) {
     const field: unknown = Reflect.get(value, name);
     if (field === undefined) continue;
-    const flaw = findFlaw(field, name, ancestors);
+    const flaw = findFlaw(field, name, inspection);
     if (flaw === undefined) continue;
     return { path: formatPathSegment(name) + flaw.path, found: flaw.found };
   }

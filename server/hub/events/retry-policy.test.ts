@@ -16,11 +16,11 @@ describe('nextDelayMs', () => {
     [{ jitter: false, factor: 1, initialDelayMs: 70 }, 2, 0, 70],
     [{ maxAttempts: 1 }, 1, 0, undefined],
     [{ jitter: false, initialDelayMs: 0, maxAttempts: 5_000 }, 4_000, 0, 0],
-  ])('of %j after attempt %i, random %d, is %j', (config, attempt, random, expected) => {
+  ])('for %j after attempt %i with random %d returns %j', (config, attempt, random, expected) => {
     expect(nextDelayMs(resolveRetry(config, 'a'), attempt, error, () => random)).toBe(expected);
   });
 
-  it('is none without a policy, for a fatal error, and where retryIf says no', () => {
+  it('returns undefined without a policy, for a fatal error, and if retryIf returns false', () => {
     const asked: unknown[] = [];
     const retryIf = (thrown: unknown, attempt: number): boolean => asked.push([thrown, attempt]) < 0;
     expect(nextDelayMs(undefined, 1, error)).toBeUndefined();
@@ -30,11 +30,11 @@ describe('nextDelayMs', () => {
     expect(asked).toEqual([[error, 2]]);
   });
 
-  it('is what a RetryAfterError says, even past maxDelayMs', () => {
+  it('returns the delay of a RetryAfterError, even above maxDelayMs', () => {
     expect(nextDelayMs(resolveRetry({}, 'a'), 1, new RetryAfterError(90_000))).toBe(90_000);
   });
 
-  it('is within its bounds for any policy and attempt', () => {
+  it('stays within its bounds for any policy and attempt', () => {
     const policy = fc.record({
       maxAttempts: fc.integer({ min: 1, max: 10_000 }),
       initialDelayMs: fc.double({ min: 0, max: 1e9, noNaN: true }),
@@ -46,12 +46,15 @@ describe('nextDelayMs', () => {
       fc.property(policy, fc.integer({ min: 1, max: 10_000 }), (config, attempt) => {
         const delayMs = nextDelayMs(resolveRetry(config, 'a'), attempt, error);
         if (attempt >= config.maxAttempts) return delayMs === undefined;
-        return delayMs !== undefined && delayMs >= 0 && delayMs <= config.maxDelayMs;
+        return typeof delayMs === 'number' && delayMs >= 0 && delayMs <= config.maxDelayMs;
       }),
     );
   });
 });
 
-it.each([Number.NaN, -1, Number.POSITIVE_INFINITY, '5' as never])('RetryAfterError refuses %j', (ms) => {
-  expect(() => new RetryAfterError(ms)).toThrow(InvalidOptionError);
-});
+it.each([Number.NaN, -1, Number.POSITIVE_INFINITY, Number.MAX_VALUE, '5' as never])(
+  'RetryAfterError refuses %j',
+  (ms) => {
+    expect(() => new RetryAfterError(ms)).toThrow(InvalidOptionError);
+  },
+);

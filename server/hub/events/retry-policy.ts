@@ -1,80 +1,80 @@
-import { InvalidOptionError, isFatal, RetryAfterError } from '../../errors.js';
-import { checkOptionNames } from '../../option-names.js';
+import { isFatal, RetryAfterError } from '../../errors.js';
+import { OptionChecker } from '../../options.js';
 
-/** How often and when a failed attempt is made again. */
+/** Retry policy: number of attempts and delays between them. */
 export interface RetryConfig {
-  /** Attempts in all, the first included. @default 3 */
+  /** Maximum number of attempts, the first included. @default 3 */
   maxAttempts?: number;
-  /** Delay before the second attempt. @default 500 */
+  /** Delay before the second attempt, in milliseconds. @default 500 */
   initialDelayMs?: number;
-  /** No computed delay is longer. @default 30_000 */
+  /** Maximum of a computed delay, in milliseconds. @default 30_000 */
   maxDelayMs?: number;
-  /** Each delay is this many times the one before. @default 2 */
+  /** Factor by which each delay exceeds the previous one, 1 or more. @default 2 */
   factor?: number;
   /**
-   * Draw each delay evenly between 0 and its computed value ("full jitter"), so that many failures
-   * at one time do not come back at one time.
+   * Full jitter: draws each delay evenly from 0 to its computed value. Events that fail at the same time are then
+   * not retried at the same time.
    * @default true
    * @see Marc Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015
    */
   jitter?: boolean;
-  /** `false` makes the failure terminal. Not asked for a fatal error, which always is. */
-  retryIf?: (error: unknown, attempt: number) => boolean;
+  /**
+   * Predicate that makes a failure terminal by returning `false`, or a promise of it. Not called for a fatal error,
+   * which is always terminal. If it throws or rejects, the failure is terminal and the error is logged.
+   */
+  retryIf?: (error: unknown, attempt: number) => boolean | PromiseLike<boolean>;
 }
 
-/** A {@link RetryConfig} with every default filled in. */
+/** {@link RetryConfig} with defaults. */
 export interface ResolvedRetry {
   readonly maxAttempts: number;
   readonly initialDelayMs: number;
   readonly maxDelayMs: number;
   readonly factor: number;
   readonly jitter: boolean;
-  /** Absent: every failure but a fatal one is tried again. */
-  readonly retryIf?: (error: unknown, attempt: number) => boolean;
+  /** If absent, every failure except a fatal one is retried. */
+  readonly retryIf?: (error: unknown, attempt: number) => boolean | PromiseLike<boolean>;
 }
 
-const retryNames = ['maxAttempts', 'initialDelayMs', 'maxDelayMs', 'factor', 'jitter', 'retryIf'];
+const retryOptions = ['maxAttempts', 'initialDelayMs', 'maxDelayMs', 'factor', 'jitter', 'retryIf'];
 
-/** Fills in defaults. @throws {InvalidOptionError} where a field has the wrong type or range */
+/** Checks a retry policy and fills in defaults. @throws {InvalidOptionError} */
 export function resolveRetry(config: RetryConfig, owner: string): ResolvedRetry {
-  if (typeof config !== 'object' || config === null) {
-    throw new InvalidOptionError(`retry of ${owner}`, 'an object', config);
-  }
-  checkOptionNames(config, retryNames, `retry of ${owner}`);
+  const check = new OptionChecker(config, retryOptions, owner, 'retry');
   const { maxAttempts = 3, initialDelayMs = 500, maxDelayMs = 30_000, factor = 2, jitter = true, retryIf } = config;
-  const check = (ok: boolean, field: string, expected: string, got: unknown): void => {
-    if (!ok) throw new InvalidOptionError(`retry.${field} of ${owner}`, expected, got);
-  };
-  check(Number.isInteger(maxAttempts) && maxAttempts >= 1, 'maxAttempts', 'a whole number, 1 or more', maxAttempts);
-  check(isDelay(initialDelayMs), 'initialDelayMs', 'milliseconds, 0 or more', initialDelayMs);
-  check(isDelay(maxDelayMs), 'maxDelayMs', 'milliseconds, 0 or more', maxDelayMs);
-  check(Number.isFinite(factor) && factor >= 1, 'factor', 'a number, 1 or more', factor);
-  check(typeof jitter === 'boolean', 'jitter', 'true or false', jitter);
-  check(retryIf === undefined || typeof retryIf === 'function', 'retryIf', 'a function', retryIf);
+  check.count('maxAttempts', maxAttempts);
+  check.durationMs('initialDelayMs', initialDelayMs);
+  check.durationMs('maxDelayMs', maxDelayMs);
+  check.that(Number.isFinite(factor) && factor >= 1, 'factor', 'a number, 1 or more', factor);
+  check.boolean('jitter', jitter);
+  check.function('retryIf', retryIf);
   return { maxAttempts, initialDelayMs, maxDelayMs, factor, jitter, ...(retryIf && { retryIf }) };
 }
 
 /**
- * Milliseconds to wait after failed attempt number `attempt`, or `undefined` where the failure is terminal.
+ * Returns the delay in milliseconds after failed attempt number `attempt`, or `undefined` if the failure is terminal.
+ * Returns a promise if `retryIf` does.
  *
- * @param random a number in [0, 1), drawn only where the policy has jitter
+ * @param random source of numbers in [0, 1); called only if the policy has jitter
  */
 export function nextDelayMs(
   retry: ResolvedRetry | undefined,
   attempt: number,
   error: unknown,
   random: () => number = Math.random,
-): number | undefined {
+): number | undefined | Promise<number | undefined> {
   if (retry === undefined || attempt >= retry.maxAttempts || isFatal(error)) return undefined;
-  if (retry.retryIf !== undefined && !retry.retryIf(error, attempt)) return undefined;
-  if (error instanceof RetryAfterError) return error.retryAfterMs;
+  const delayIf = (isRetried: boolean): number | undefined =>
+    isRetried ? delayAfter(retry, attempt, error, random) : undefined;
+  const answer = retry.retryIf === undefined || retry.retryIf(error, attempt);
+  return typeof answer === 'object' ? Promise.resolve(answer).then(delayIf) : delayIf(answer);
+}
+
+function delayAfter(retry: ResolvedRetry, attempt: number, error: unknown, random: () => number): number {
+  if (RetryAfterError.is(error)) return error.retryAfterMs;
   const delayMs = Math.min(
     retry.maxDelayMs,
     retry.initialDelayMs * Math.min(retry.factor ** (attempt - 1), Number.MAX_VALUE),
   );
   return retry.jitter ? random() * delayMs : delayMs;
-}
-
-function isDelay(ms: unknown): boolean {
-  return typeof ms === 'number' && Number.isFinite(ms) && ms >= 0;
 }

@@ -5,15 +5,15 @@ import { compileJsonSchema, type JsonSchema, maxIssues } from '../../json-schema
 
 export type { JsonSchema } from '../../json-schema.js';
 
-/** A payload as the schema makes it, or what is wrong with it. */
+/** Validated payload, or the issues of an invalid one. */
 export type SchemaResult =
   | { readonly value: unknown; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] };
 
-/** A schema of either kind, ready to use. */
+/** Standard Schema or JSON Schema, prepared for validation. */
 export interface PayloadSchema {
   validate(payload: unknown): SchemaResult | Promise<SchemaResult>;
-  /** Absent where the schema's library cannot write it as JSON Schema. */
+  /** Absent if the schema's library cannot convert it to JSON Schema. */
   readonly jsonSchema?: JsonSchema;
 }
 
@@ -38,7 +38,7 @@ export function resolveSchema(schema: StandardSchemaV1 | JsonSchema, owner: stri
 }
 
 function isStandardSchema(schema: StandardSchemaV1 | JsonSchema): schema is StandardSchemaV1 {
-  // Some libraries' schemas are functions.
+  // The schemas of some libraries are functions.
   return (typeof schema === 'object' || typeof schema === 'function') && schema !== null && '~standard' in schema;
 }
 
@@ -49,11 +49,11 @@ function fromStandardSchema(schema: StandardSchemaV1): PayloadSchema {
       ? { value: result.value }
       : {
           issues: result.issues.slice(0, maxIssues).map(({ message, path }) => ({
-            path: `payload${(path ?? []).map(step).join('')}`,
+            path: `payload${(path ?? []).map(formatSegment).join('')}`,
             message,
           })),
         };
-  const jsonSchema = writeJsonSchema(standard);
+  const jsonSchema = toJsonSchema(standard);
   return {
     validate(payload) {
       const result = standard.validate(payload);
@@ -63,18 +63,18 @@ function fromStandardSchema(schema: StandardSchemaV1): PayloadSchema {
   };
 }
 
-function step(segment: PropertyKey | StandardSchemaV1.PathSegment): string {
+function formatSegment(segment: PropertyKey | StandardSchemaV1.PathSegment): string {
   return formatPathSegment(typeof segment === 'object' ? segment.key : segment);
 }
 
 /** @see https://standardschema.dev/json-schema */
-function writeJsonSchema(standard: object): JsonSchema | undefined {
+function toJsonSchema(standard: object): JsonSchema | undefined {
   // Optional extension of the standard: present in zod 4.2+, arktype 2.1.28+ and others.
   const { jsonSchema } = standard as Partial<StandardJSONSchemaV1['~standard']>;
   try {
     return jsonSchema?.input({ target: 'draft-2020-12' });
   } catch {
-    // The library cannot express this schema; the dashboard then shows none.
+    // JSON Schema cannot express this schema, so the dashboard shows none.
     return undefined;
   }
 }

@@ -8,7 +8,7 @@ async function startWith(hub: Hub, config: Omit<EventConfig, 'type' | 'schema'>)
   hub.event({ type: 'charge', ...config });
   hub.event({ type: 'same', handler: () => {}, concurrency: 3 });
   await hub.start();
-  // It looks at the others once it runs.
+  // The comparison runs after start.
   await setImmediate();
 }
 
@@ -18,7 +18,7 @@ function warnings({ log }: TestHub): LogLine[] {
 
 const handler = (): void => {};
 
-it('a hub says at its start where another of its service has other settings, once a type, with both values', async () => {
+it('warns at start, once per type, if another hub of the service has different settings', async () => {
   const first = testHub({ service: 'shop' });
   const { transport } = first;
   await startWith(first.hub, { handler, concurrency: 2, rate: { max: 5, perMs: 1_000 }, retry: { maxAttempts: 3 } });
@@ -29,14 +29,14 @@ it('a hub says at its start where another of its service has other settings, onc
     {
       fields: { eventType: 'charge', here: { concurrency: 4 }, elsewhere: { concurrency: 2 } },
       message: expect.stringMatching(
-        /^event "charge" .* service "shop": {"concurrency":4} here, {"concurrency":2} there/,
+        /^event "charge" .* service "shop": {"concurrency":4} in this hub, {"concurrency":2} in the other/,
       ),
     },
   ]);
   expect(warnings(first)).toEqual([]);
 });
 
-it('settings that one hub does not have differ from those that another has', async () => {
+it('compares settings that only one hub has', async () => {
   const first = testHub({ service: 'shop' });
   await startWith(first.hub, { handler, rate: { max: 5, perMs: 1_000 } });
   const second = testHub({ service: 'shop', transport: first.transport });
@@ -51,7 +51,7 @@ it('settings that one hub does not have differ from those that another has', asy
   ]);
 });
 
-it('nothing is said of the same settings, of another service, or of a hub that does not handle the type', async () => {
+it('does not warn about equal settings, another service, or a hub that does not handle the type', async () => {
   const first = testHub({ service: 'shop' });
   const { transport } = first;
   await startWith(first.hub, { handler, concurrency: 2 });

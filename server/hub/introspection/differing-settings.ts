@@ -3,19 +3,29 @@ import type { Logger } from '../../transports/logger.js';
 import type { TransportManager } from '../../transports/transport.js';
 import { type EventDescription, type HubDescription, parseDescription } from './hub-description.js';
 
-const settings = ['concurrency', 'rate', 'retry', 'timeoutMs'] as const;
+const settings = [
+  'hasKey',
+  'concurrency',
+  'concurrencyPerKey',
+  'rate',
+  'debounceMs',
+  'debounceMaxMs',
+  'retry',
+  'timeoutMs',
+] as const;
 
 type Settings = Pick<EventDescription, (typeof settings)[number]>;
 
-/** A type that hubs of one service handle under different settings. */
+/** Type that hubs of one service handle with different settings. */
 interface Difference {
   readonly type: string;
-  /** Those that differ. */
+  /** Settings that differ, in this hub. */
   readonly here: Settings;
+  /** The same settings in another hub. */
   readonly elsewhere: Settings;
 }
 
-/** Warns, once a type, where another running hub of the service handles it under other settings than `own`. */
+/** Logs one warning per type that another running hub of the service handles with settings other than `own`. */
 export async function warnOfDifferingSettings(
   own: HubDescription,
   transport: TransportManager,
@@ -26,12 +36,12 @@ export async function warnOfDifferingSettings(
     for (const { type, here, elsewhere } of differingSettings(own, running)) {
       logger.warn(
         { eventType: type, here, elsewhere },
-        `event ${quote(type)} has other settings in another hub of service ${quote(own.service)}: ${JSON.stringify(here)} here, ${JSON.stringify(elsewhere)} there; of concurrency and rate those of the hub that started last hold for all, retry and timeoutMs are each hub's own`,
+        `event ${quote(type)} has different settings in another hub of service ${quote(own.service)}: ${JSON.stringify(here)} in this hub, ${JSON.stringify(elsewhere)} in the other; concurrency and rate of the hub that started last apply to all, retry and timeoutMs apply per hub`,
       );
     }
   } catch (error) {
-    // The hub runs, and nothing depends on it.
-    logger.debug({ err: error }, 'settings could not be compared with those of other hubs');
+    // The comparison is only advice, so its failure must not fail the start.
+    logger.debug({ err: error }, 'comparing settings with other hubs failed');
   }
 }
 

@@ -1,12 +1,15 @@
 import type { HandlerFunction } from '../events/context.js';
 import type { AgentIntrospection, EventKind } from './introspection.js';
 
-/** What a handler says of itself, for introspection. */
+/** Introspection data of a handler that runs an agent or a debate. */
 export interface HandlerInfo {
   readonly kind: Extract<EventKind, 'agent' | 'debate'>;
-  /** The agent's or debate's own. */
+  /** Name of the agent or debate. */
   readonly name: string;
-  /** The agents behind the handler as they are now, the one that answers first, delegates after it; none while it is not known. */
+  /**
+   * Returns the agents of the handler in their current state: the main agent first, then its delegates. Empty until
+   * they are known.
+   */
   agents(): readonly AgentIntrospection[];
 }
 
@@ -16,13 +19,13 @@ interface InformedHandler {
   readonly [infoKey]?: HandlerInfo;
 }
 
-/** Attaches to a handler what it is. Returns the handler. */
+/** Attaches introspection data to a handler and returns the handler. */
 export function withHandlerInfo(handler: HandlerFunction, info: HandlerInfo): HandlerFunction {
   return Object.defineProperty(handler, infoKey, { value: info });
 }
 
-/** What a handler is, where it says so. */
+/** Returns the introspection data of a handler, if it has any. */
 export function handlerInfo(handler: object): HandlerInfo | undefined {
-  // Only `withHandlerInfo` has the key.
+  // Only `withHandlerInfo` sets this key.
   return (handler as InformedHandler)[infoKey];
 }

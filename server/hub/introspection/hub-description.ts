@@ -1,41 +1,48 @@
 import type { HandlerFunction } from '../events/context.js';
 import type { RegisteredEvent } from '../events/event.js';
-import type { HubWorkflow, ResolvedStep } from '../runs/workflow.js';
+import type { ResolvedStep } from '../runs/step-list.js';
+import type { AnyWorkflow } from '../runs/workflow.js';
+import type { RegisteredSchedule } from '../schedules/schedule.js';
+import { describeSchedule, type ScheduleDescription } from '../schedules/schedule-introspection.js';
 import { type HandlerInfo, handlerInfo } from './handler-info.js';
 import type { AgentIntrospection, EventIntrospection, WorkflowIntrospection } from './introspection.js';
 
-/** An event type as the hub that registered it describes it. */
+/** Description of an event type by the hub that registered it. */
 export type EventDescription = Omit<EventIntrospection, 'metrics' | 'services' | 'processes'>;
 
-/** A workflow as the hub that registered it describes it. */
+/** Description of a workflow by the hub that registered it. */
 export type WorkflowDescription = Omit<WorkflowIntrospection, 'metrics' | 'runs' | 'processes'>;
 
-/** What a hub tells other hubs, on the same transport, of what it registered: neither handlers nor counts. */
+/** Registrations of a hub as other hubs on the transport read them, without handlers and counts. */
 export interface HubDescription {
   readonly service: string;
   readonly events: readonly EventDescription[];
   readonly workflows: readonly WorkflowDescription[];
   readonly agents: readonly AgentIntrospection[];
+  readonly schedules: readonly ScheduleDescription[];
 }
 
+/** Describes the registrations of a hub. */
 export function describeHub(
   service: string,
   events: readonly RegisteredEvent[],
-  workflows: readonly HubWorkflow[],
-  informed: readonly HandlerInfo[],
+  workflows: readonly AnyWorkflow[],
+  schedules: readonly RegisteredSchedule[],
+  handlerInfos: readonly HandlerInfo[],
 ): HubDescription {
   return {
     service,
     events: events.map(describeEvent),
     workflows: workflows.map(describeWorkflow),
-    agents: describeAgents(informed),
+    agents: describeAgents(handlerInfos),
+    schedules: schedules.map(describeSchedule),
   };
 }
 
-/** Reads what a hub told, perhaps one of another version: what cannot be understood is left out. */
+/** Parses the description of a hub, which may run another version. Entries that it does not understand are omitted. */
 export function parseDescription(json: string): HubDescription {
-  const { service, events, workflows, agents } = Object(JSON.parse(json)) as Record<string, unknown>;
-  // The names and lists that are looked into are checked; the rest is only shown.
+  const { service, events, workflows, agents, schedules } = Object(JSON.parse(json)) as Record<string, unknown>;
+  // Only the fields that the hub reads are checked. The others are displayed as they are.
   return {
     service: String(service),
     events: listOf<EventDescription>(events, ({ type, kind }) => typeof type === 'string' && typeof kind === 'string'),
@@ -47,11 +54,16 @@ export function parseDescription(json: string): HubDescription {
       agents,
       ({ name, runs, tokenUsage }) => typeof name === 'string' && isObject(runs) && isObject(tokenUsage),
     ),
+    schedules: listOf<ScheduleDescription>(
+      schedules,
+      ({ name, cron = '', timeZone = '', everyMs = 1 }) =>
+        typeof name === 'string' && typeof cron === 'string' && typeof timeZone === 'string' && Number(everyMs) > 0,
+    ),
   };
 }
 
 function listOf<T>(value: unknown, isValid: (item: Record<string, unknown>) => boolean): T[] {
-  // `isValid` has looked at what the type promises and the hub relies on.
+  // `isValid` checks the fields of T that the hub reads.
   return Array.isArray(value) ? value.filter((item): item is T => isObject(item) && isValid(item)) : [];
 }
 
@@ -63,7 +75,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-function describeWorkflow({ name, description, trigger, steps, followUps }: HubWorkflow): WorkflowDescription {
+function describeWorkflow({ name, description, trigger, steps, followUps }: AnyWorkflow): WorkflowDescription {
   return {
     name,
     ...(description !== undefined && { description }),
@@ -88,24 +100,25 @@ function describeHandler(handler: HandlerFunction | undefined): Pick<EventIntros
   return { kind: info.kind, agent: { name, model, tools, delegates } };
 }
 
-/** The agents behind all handlers, each name once. */
-function describeAgents(informed: readonly HandlerInfo[]): AgentIntrospection[] {
+/** Returns the agents of all handlers, one per name. */
+function describeAgents(handlerInfos: readonly HandlerInfo[]): AgentIntrospection[] {
   const byName = new Map<string, AgentIntrospection>();
-  for (const agent of informed.flatMap((info) => info.agents())) {
+  for (const agent of handlerInfos.flatMap((info) => info.agents())) {
     if (!byName.has(agent.name)) byName.set(agent.name, agent);
   }
   return [...byName.values()];
 }
 
-/** A number that grows with each run that ends and each token that is spent. */
-export function agentsRevision(informed: readonly HandlerInfo[]): number {
-  return describeAgents(informed)
+/** Returns a number that grows with each ended run and each used token. */
+export function agentsRevision(handlerInfos: readonly HandlerInfo[]): number {
+  return describeAgents(handlerInfos)
     .flatMap(({ runs, tokenUsage }) => [...Object.values(runs), tokenUsage.totalTokens])
     .reduce((sum, count) => sum + count, 0);
 }
 
 function describeEvent(event: RegisteredEvent): EventDescription {
-  const { type, description, handler, retry, timeoutMs, concurrency, rate, followUps, schema } = event;
+  const { type, description, key, handler, retry, timeoutMs, concurrency, rate, followUps, schema } = event;
+  const { concurrencyPerKey, debounceMs, debounceMaxMs } = event;
   return {
     type,
     ...describeHandler(handler),
@@ -121,7 +134,11 @@ function describeEvent(event: RegisteredEvent): EventDescription {
     }),
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(concurrency !== undefined && { concurrency }),
+    ...(key !== undefined && { hasKey: true }),
+    ...(concurrencyPerKey !== undefined && { concurrencyPerKey }),
     ...(rate !== undefined && { rate }),
+    ...(debounceMs !== undefined && { debounceMs }),
+    ...(debounceMaxMs !== undefined && { debounceMaxMs }),
     ...followUps,
     ...(schema?.jsonSchema !== undefined && { schema: schema.jsonSchema }),
   };

@@ -5,7 +5,7 @@ import { testHub } from '../hub.fixture.js';
 import { withHandlerInfo } from './handler-info.js';
 
 describe('introspection', () => {
-  it('shows what is registered with its counts, and neither handlers nor payloads', async () => {
+  it('returns registrations with their counts, without handlers and payloads', async () => {
     const { hub, clock } = testHub({ service: 'shop' });
     hub.event({
       type: 'order.created',
@@ -47,9 +47,12 @@ describe('introspection', () => {
             received: 1,
             completed: 1,
             failed: 0,
+            cancelled: 0,
+            delayed: 0,
             pending: 0,
             active: 0,
             retried: 0,
+            suspended: 0,
             lastReceivedAt: clock.now(),
           },
         },
@@ -62,10 +65,11 @@ describe('introspection', () => {
       ],
       workflows: [],
       agents: [],
+      schedules: [],
     });
   });
 
-  it('shows the counts of each service where there are several', async () => {
+  it('returns counts per service if there are several', async () => {
     const { hub, clock, transport } = testHub({ service: 'shop' });
     const mail = testHub({ service: 'mail', transport });
     hub.event({ type: 'a', handler: () => {} });
@@ -82,7 +86,7 @@ describe('introspection', () => {
     ]);
   });
 
-  it('names a service that has events pending and no hub that runs', async () => {
+  it('lists a service that has pending events and no running hub', async () => {
     const { hub, transport } = testHub({ service: 'shop' });
     const mail = testHub({ service: 'mail', transport });
     hub.event({ type: 'a' });
@@ -97,7 +101,7 @@ describe('introspection', () => {
     ]);
   });
 
-  it('has a revision that tells hubs apart and moves with the counts', async () => {
+  it('has a revision that differs per hub and changes with the counts', async () => {
     const { hub, clock, transport } = testHub();
     const other = testHub({ transport, service: 'other' });
     hub.event({ type: 'a' });
@@ -116,7 +120,7 @@ describe('introspection', () => {
   });
 });
 
-it('moves its revision when an agent has run outside of any event', async () => {
+it('changes its revision when an agent runs outside of events', async () => {
   const { hub } = testHub();
   const runs = { completed: 0 };
   const agent = { name: 'bot', model: 'm', tools: [], delegates: [], runs };

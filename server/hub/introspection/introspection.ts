@@ -1,12 +1,13 @@
 import type { Counts } from '../../transports/stats.js';
-import type { RateLimit } from '../../transports/transport.js';
+import type { EventRate } from '../events/event.js';
 import type { ResolvedRetry } from '../events/retry-policy.js';
+import type { ScheduleIntrospection } from '../schedules/schedule-introspection.js';
 import type { RunIntrospection } from './run-introspection.js';
 
-/** How the dashboard labels what runs for an event type. `declared`: no handler in any hub that runs. */
+/** Kind of the handler of an event type. `declared`: no running hub has a handler. */
 export type EventKind = 'handler' | 'agent' | 'debate' | 'declared';
 
-/** What an agent is, as far as it may be shown: never a key, never a prompt. */
+/** Public settings of an agent: no keys, no prompts. */
 export interface AgentSummary {
   readonly name: string;
   readonly model: string;
@@ -14,7 +15,7 @@ export interface AgentSummary {
   readonly delegates: readonly string[];
 }
 
-/** A registered event type with its settings and counts. */
+/** Registered event type with its settings and counts. */
 export interface EventIntrospection {
   readonly type: string;
   readonly description?: string;
@@ -23,24 +24,29 @@ export interface EventIntrospection {
   readonly retry?: Omit<ResolvedRetry, 'retryIf'>;
   readonly timeoutMs?: number;
   readonly concurrency?: number;
-  readonly rate?: RateLimit;
+  /** Events are ordered and limited by a key. */
+  readonly hasKey?: boolean;
+  readonly concurrencyPerKey?: number;
+  readonly rate?: EventRate;
+  readonly debounceMs?: number;
+  readonly debounceMaxMs?: number;
   readonly onSuccess?: string;
   readonly onFailure?: string;
   readonly onComplete?: string;
-  /** JSON Schema of the payload, where the schema given can be written as one. */
+  /** JSON Schema of the payload, if its schema can be converted to one. */
   readonly schema?: Readonly<Record<string, unknown>>;
-  /** Running hubs that handle the type. */
+  /** Number of running hubs that handle the type. */
   readonly processes?: number;
-  /** Summed over the services that handle the type. */
+  /** Counts summed over the services that handle the type. */
   readonly metrics: Counts;
   /**
-   * Counts a service, and its running hubs that handle the type; present where more than one service does or did, and
-   * where one has events pending and no hub that runs.
+   * Counts and number of running hubs per service. Present if more than one service has handled the type, or if
+   * a service has pending events and no running hub.
    */
   readonly services?: readonly { readonly service: string; readonly processes?: number; readonly metrics: Counts }[];
 }
 
-/** A registered workflow with its steps and counts. */
+/** Registered workflow with its steps and counts. */
 export interface WorkflowIntrospection {
   readonly name: string;
   readonly description?: string;
@@ -49,14 +55,14 @@ export interface WorkflowIntrospection {
   readonly onSuccess?: string;
   readonly onFailure?: string;
   readonly onComplete?: string;
-  /** Running hubs that run the workflow. */
+  /** Number of running hubs that handle the workflow. */
   readonly processes?: number;
   readonly metrics: Counts;
-  /** The last 10 runs accepted, newest first. */
+  /** The 10 newest runs, newest first. */
   readonly runs: readonly RunIntrospection[];
 }
 
-/** An agent that a hub runs, with its runs and tokens. */
+/** Agent of a hub with its runs and token usage. */
 export interface AgentIntrospection extends AgentSummary {
   readonly description?: string;
   readonly runs: Readonly<Record<string, number>>;
@@ -67,7 +73,7 @@ export interface AgentIntrospection extends AgentSummary {
   };
 }
 
-/** Everything registered on a hub and on the hubs that share its transport, with counts: `hub.introspect()`. */
+/** Registrations and counts of a hub and of the hubs that share its transport. Result of `hub.introspect()`. */
 export interface HubIntrospection {
   readonly hub: {
     readonly service: string;
@@ -75,12 +81,14 @@ export interface HubIntrospection {
     readonly transport: string;
     /** Version of this package. */
     readonly version: string;
-    /** Epoch milliseconds of `start()`; `null` before it. */
+    /** Epoch milliseconds of `start()`; `null` before. */
     readonly startedAt: number | null;
-    /** Epoch milliseconds at which this was read. */
+    /** Epoch milliseconds at which the data was read. */
     readonly now: number;
   };
   readonly events: readonly EventIntrospection[];
   readonly workflows: readonly WorkflowIntrospection[];
   readonly agents: readonly AgentIntrospection[];
+  /** Schedules of all services, by service and name. */
+  readonly schedules: readonly ScheduleIntrospection[];
 }

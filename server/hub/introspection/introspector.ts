@@ -1,6 +1,12 @@
+import type { ScheduleRecord } from '../../transports/schedules.js';
 import type { RunRecord, TransportManager, TypeCounts } from '../../transports/transport.js';
 import { workflowType } from '../../transports/workflow-type.js';
 import { version } from '../../version.js';
+import {
+  introspectSchedule,
+  type ScheduleDescription,
+  type ScheduleIntrospection,
+} from '../schedules/schedule-introspection.js';
 import {
   type EventDescription,
   type HubDescription,
@@ -13,21 +19,24 @@ import { introspectRun } from './run-introspection.js';
 
 const runsShown = 10;
 
-/** Reads what is registered on the hubs of a transport. */
+/** Number of steps per run that an introspection contains, the latest ones. `hub.run` returns all. */
+const shownSteps = 100;
+
+/** Reads the registrations and counts of all hubs of a transport. */
 export class Introspector {
   readonly #transport: TransportManager;
-  /** What ran when it was last read: what to ask for in one round trip. */
+  /** Running hubs at the last read. Lets the next read request all counts in one round trip. */
   #running: readonly HubDescription[] = [];
-  /** What each text says: processes of one service tell the same, and tell it again. */
+  /** Parsed descriptions by their text. Processes of one service send the same text, and send it repeatedly. */
   #parsed: ReadonlyMap<string, HubDescription> = new Map();
 
   constructor(transport: TransportManager) {
     this.#transport = transport;
   }
 
-  /** Everything that is registered, with its counts. */
+  /** Reads all registrations with their counts. */
   async read(own: HubDescription, startedAt: number | null): Promise<HubIntrospection> {
-    const { cluster, counts, runs } = await this.#overview(own);
+    const { cluster, counts, runs, schedules } = await this.#overview(own);
     const { service, name, clock } = this.#transport;
     return {
       hub: { service, transport: name, version, startedAt, now: clock.now() },
@@ -41,33 +50,37 @@ export class Introspector {
         return typeCounts === undefined ? [] : [introspectWorkflow(workflow, typeCounts, runs.get(type) ?? [])];
       }),
       agents: cluster.agents,
+      schedules: introspectSchedules(own, this.#running, schedules, clock.now()),
     };
   }
 
-  /** Whether a hub that runs has registered the event type. */
-  async hasEvent(type: string): Promise<boolean> {
-    return (await this.#registered()).some(({ events }) => events.some((event) => event.type === type));
+  /** Returns the names that running hubs registered. */
+  async names(): Promise<RegisteredNames> {
+    const hubs = await this.#registered();
+    return {
+      events: new Set(hubs.flatMap(({ events }) => events.map(({ type }) => type))),
+      workflows: new Set(hubs.flatMap(({ workflows }) => workflows.map(({ name }) => name))),
+    };
   }
 
-  /** Whether a hub that runs has registered the workflow. */
-  async hasWorkflow(name: string): Promise<boolean> {
-    return (await this.#registered()).some(({ workflows }) => workflows.some((workflow) => workflow.name === name));
-  }
-
-  /** One round trip, and another where something is registered that was not when it was last read. */
+  /** Takes one round trip, and another one if a type was registered since the last read. */
   async #overview(own: HubDescription): Promise<ClusterOverview> {
     for (;;) {
-      const asked = this.#running;
-      const cluster = mergeDescriptions(own, asked);
+      const known = this.#running;
+      const cluster = mergeDescriptions(own, known);
       const { types, runTypes } = typesOf(cluster);
-      const { registered, counts, runs } = await this.#transport.overview({ types, runTypes, runLimit: runsShown });
+      const { registered, counts, runs, schedules } = await this.#transport.overview({
+        types,
+        runTypes,
+        runLimit: runsShown,
+      });
       const running = this.#parse(registered);
-      const isSame = running.length === asked.length && running.every((hub, index) => hub === asked[index]);
+      const isSame = running.length === known.length && running.every((hub, index) => hub === known[index]);
       const found = isSame ? cluster : mergeDescriptions(own, running);
       const byType = new Map(counts.map((typeCounts, index) => [types[index] ?? '', typeCounts]));
       if (typesOf(found).types.some((type) => !byType.has(type))) continue;
       const runsByType = new Map(runs.map((latest, index) => [runTypes[index] ?? '', latest]));
-      return { cluster: found, counts: byType, runs: runsByType };
+      return { cluster: found, counts: byType, runs: runsByType, schedules };
     }
   }
 
@@ -83,13 +96,20 @@ export class Introspector {
   }
 }
 
+/** Names of events and workflows. */
+export interface RegisteredNames {
+  readonly events: ReadonlySet<string>;
+  readonly workflows: ReadonlySet<string>;
+}
+
 interface ClusterOverview {
   readonly cluster: Cluster;
   readonly counts: ReadonlyMap<string, TypeCounts>;
   readonly runs: ReadonlyMap<string, readonly RunRecord[]>;
+  readonly schedules: readonly ScheduleRecord[];
 }
 
-/** Under which types a cluster is counted, and which of them have runs. */
+/** Returns the types with counts in a cluster, and those with runs. */
 function typesOf({ events, workflows }: Cluster): { readonly types: string[]; readonly runTypes: string[] } {
   const runTypes = workflows.map(({ description }) => workflowType(description.name));
   return { types: [...events.map(({ description }) => description.type), ...runTypes], runTypes };
@@ -104,13 +124,13 @@ function introspectEvent(
     processes: processes.get(service) ?? 0,
     metrics: counts,
   }));
-  // A service that may never come back has to be known by its name.
-  const isLeft = shares.some((share) => share.processes === 0 && share.metrics.pending > 0);
+  // Its name tells the operator which service the events wait for.
+  const isAbandoned = shares.some((share) => share.processes === 0 && share.metrics.pending > 0);
   return {
     ...description,
     processes: sum(processes.values()),
     metrics: total,
-    ...((shares.length > 1 || isLeft) && { services: shares }),
+    ...((shares.length > 1 || isAbandoned) && { services: shares }),
   };
 }
 
@@ -123,8 +143,31 @@ function introspectWorkflow(
     ...description,
     processes: sum(processes.values()),
     metrics: total,
-    runs: runs.map((run) => introspectRun(description.steps, run)),
+    runs: runs.map((run) => {
+      const { steps, ...rest } = introspectRun(description.steps, run);
+      return { ...rest, steps: steps.slice(-shownSteps) };
+    }),
   };
+}
+
+/** Returns the schedules of the requesting hub, which may not run, and of all running hubs. */
+function introspectSchedules(
+  own: HubDescription,
+  running: readonly HubDescription[],
+  records: readonly ScheduleRecord[],
+  now: number,
+): readonly ScheduleIntrospection[] {
+  const all = [own, ...running].flatMap(({ service, schedules }) => schedules.map(({ name }) => ({ service, name })));
+  const names = new Map(all.map((schedule) => [JSON.stringify([schedule.service, schedule.name]), schedule]));
+  const ordered = [...names.entries()].sort(([a], [b]) => (a < b ? -1 : 1));
+  return ordered.flatMap(([, { service, name }]) => {
+    const having = (hubs: readonly HubDescription[]): readonly ScheduleDescription[] =>
+      hubs.filter((hub) => hub.service === service).flatMap((hub) => hub.schedules.filter((one) => one.name === name));
+    const description = having([own, ...running])[0];
+    const record = records.find((one) => one.service === service && one.name === name);
+    if (description === undefined) return [];
+    return [introspectSchedule(description, service, having(running).length, record, now)];
+  });
 }
 
 function sum(numbers: Iterable<number>): number {

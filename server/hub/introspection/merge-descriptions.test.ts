@@ -3,15 +3,15 @@ import { type HubDescription, parseDescription } from './hub-description.js';
 import type { AgentIntrospection } from './introspection.js';
 import { mergeDescriptions } from './merge-descriptions.js';
 
-const none: HubDescription = { service: 'shop', events: [], workflows: [], agents: [] };
+const none: HubDescription = { service: 'shop', events: [], workflows: [], agents: [], schedules: [] };
 
 function agent(fields: Partial<AgentIntrospection>): AgentIntrospection {
   const tokenUsage = { promptTokens: 1, completionTokens: 2, totalTokens: 3 };
   return { name: 'writer', model: 'm', tools: [], delegates: [], runs: { completed: 1 }, tokenUsage, ...fields };
 }
 
-describe('hubs of one transport', () => {
-  it('are believed about what they handle, over those that only declare it', () => {
+describe('mergeDescriptions', () => {
+  it('prefers the hub that handles a type over one that only declares it', () => {
     const declaring: HubDescription = { ...none, events: [{ type: 'a', kind: 'declared' }] };
     const handling: HubDescription = { ...none, events: [{ type: 'a', kind: 'handler', description: 'An event' }] };
     const mailing = { ...handling, service: 'mail' };
@@ -26,14 +26,14 @@ describe('hubs of one transport', () => {
     ]);
   });
 
-  it('show what the one that is asked has registered, before it runs', () => {
+  it('includes the requesting hub before it runs', () => {
     const own: HubDescription = { ...none, workflows: [{ name: 'flow', steps: [{ name: 'step', kind: 'step' }] }] };
     expect(mergeDescriptions(own, []).workflows).toMatchObject([
       { description: { name: 'flow' }, processes: new Map() },
     ]);
   });
 
-  it('add up the runs and tokens of an agent', () => {
+  it('adds up the runs and tokens of an agent', () => {
     const one = { ...none, agents: [agent({})] };
     const two = { ...none, agents: [agent({ runs: { completed: 2, failed: 1 } }), agent({ name: 'other' })] };
     expect(mergeDescriptions(one, [one, two]).agents).toMatchObject([
@@ -43,7 +43,7 @@ describe('hubs of one transport', () => {
   });
 
   it.each(['{}', 'null', '{"events":7,"workflows":[{"name":"x"},{"name":"y","steps":[{}]}],"agents":[null]}'])(
-    'leave out what they cannot understand of each other: %s',
+    'omits what cannot be parsed: %s',
     (json) => {
       expect(parseDescription(json)).toMatchObject({ events: [], workflows: [], agents: [] });
     },

@@ -1,14 +1,14 @@
 import type { EventDescription, HubDescription, WorkflowDescription } from './hub-description.js';
 import type { AgentIntrospection } from './introspection.js';
 
-/** Something that is registered, and who serves it. */
+/** Registered event type or workflow, and the hubs that handle it. */
 export interface Served<T> {
   readonly description: T;
-  /** How many hubs that are running serve it, by their service. */
+  /** Number of running hubs that handle it, per service. */
   readonly processes: ReadonlyMap<string, number>;
 }
 
-/** All that is registered on the hubs of one transport. */
+/** Registrations of all hubs of one transport. */
 export interface Cluster {
   readonly events: readonly Served<EventDescription>[];
   readonly workflows: readonly Served<WorkflowDescription>[];
@@ -16,11 +16,11 @@ export interface Cluster {
 }
 
 /**
- * Puts together what hubs describe. Where two describe the same, the one that handles it is believed,
- * and of several the first.
+ * Merges the descriptions of hubs. If several hubs describe the same type or workflow, the first hub that handles it
+ * wins.
  *
- * @param own of the hub that asks, which comes first, whether it runs or not
- * @param running of all hubs that run
+ * @param own description of the requesting hub; it comes first, even if the hub does not run
+ * @param running descriptions of all running hubs
  */
 export function mergeDescriptions(own: HubDescription, running: readonly HubDescription[]): Cluster {
   const all = [own, ...running];
@@ -65,7 +65,7 @@ function merge<T>(
   return [...merged.values()];
 }
 
-/** Agents of one name are one agent, at work in several processes: their runs and tokens add up. */
+/** Merges agents of the same name, which are one agent in several processes, and adds up their runs and tokens. */
 function mergeAgents(all: readonly AgentIntrospection[]): AgentIntrospection[] {
   const merged = new Map<string, AgentIntrospection>();
   for (const agent of all) {

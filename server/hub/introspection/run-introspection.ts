@@ -1,59 +1,167 @@
-import type { RunRecord, RunStatus } from '../../transports/transport.js';
-import { firstAttempt, readCheckpoint } from '../runs/step-checkpoint.js';
+import type { ErrorInfo } from '../../errors.js';
+import type { OpenWait, RunRecord, RunStatus, WaitResolution } from '../../transports/transport.js';
+import { entryOutput, parseEntryKey, readEntry, type StepEntry, type StepKind, slotOf } from '../runs/run-entry.js';
 
-/** Where a step of a run stands. `retrying`: it failed and is tried again. */
+/** Status of a step of a run. `retrying`: an attempt failed and the step is retried. */
 export type StepStatus = 'waiting' | 'active' | 'retrying' | 'completed' | 'failed';
 
-/** A step of a run. */
-export interface StepIntrospection {
-  readonly name: string;
-  readonly status: StepStatus;
-  /** Of the attempt that succeeded; absent before. */
-  readonly durationMs?: number;
+/** Condition that a step waits for. */
+export interface StepWait {
+  /** Epoch milliseconds at which the wait began. */
+  readonly since: number;
+  /** Epoch milliseconds at which it ends by time. */
+  readonly dueAt?: number;
+  /** Event that it waits for. */
+  readonly event?: { readonly type: string; readonly key?: string };
+  /** Id of the child run that it waits for. */
+  readonly runId?: string;
 }
 
-/** A run of a workflow: neither its input nor what its steps returned. */
+/** Step of a run. */
+export interface StepIntrospection {
+  /** Id of the step: its name, with an ordinal if the run has used the name before. */
+  readonly name: string;
+  readonly kind: StepKind;
+  readonly status: StepStatus;
+  /** Attempt at the step, from 1; absent before the first one. */
+  readonly attempt?: number;
+  /** Epoch milliseconds. */
+  readonly startedAt?: number;
+  /** Epoch milliseconds. */
+  readonly endedAt?: number;
+  /** Duration of the last attempt, or of the wait, in milliseconds. */
+  readonly durationMs?: number;
+  /** Error of the step, or of its last failed attempt. */
+  readonly error?: ErrorInfo;
+  readonly waitsFor?: StepWait;
+  /** Recorded result, if it was asked for. */
+  readonly output?: unknown;
+}
+
+/** Run of a workflow. Contains neither its input nor, unless asked for, the outputs of its steps. */
 export interface RunIntrospection {
   readonly id: string;
   readonly service: string;
   readonly requestId: string;
-  /** `waiting` before a step begins, and between attempts. */
+  /** `waiting` before the first step, `suspended` while the run waits and holds no process. */
   readonly status: RunStatus;
-  /** Of the step that runs, waits or failed; from 1. */
+  /** Attempt at the current or failed step, from 1. */
   readonly attempt: number;
   /** Epoch milliseconds. */
   readonly acceptedAt: number;
-  /** Epoch milliseconds; absent while the run goes on. */
+  /** Epoch milliseconds; absent while the run is pending. */
   readonly endedAt?: number;
   readonly error?: { readonly name: string; readonly message: string };
+  /** Steps that are recorded or wait, in the order of recording, then the remaining steps of a list. */
   readonly steps: readonly StepIntrospection[];
 }
 
-/** What may be shown of a run. */
-export function introspectRun(steps: readonly { readonly name: string }[], record: RunRecord): RunIntrospection {
-  const { id, service, envelope, status, acceptedAt, endedAt, error, checkpoints } = record;
-  const current = steps.find(({ name }) => !checkpoints.has(name));
-  const attempt = record.attempt - firstAttempt(checkpoints, envelope.replays) + 1;
+/** Options of `hub.run`. */
+export interface RunQuery {
+  /** Include the recorded results of the steps, which may be private. @default false */
+  outputs?: boolean;
+}
+
+/** Creates the introspection of a run. @param listed steps of a workflow with a list of steps */
+export function introspectRun(
+  listed: readonly { readonly name: string }[],
+  record: RunRecord,
+  query: RunQuery = {},
+): RunIntrospection {
+  const { id, service, envelope, status, acceptedAt, endedAt, error } = record;
+  const steps = new Map<string, StepIntrospection>();
+  const add = (step: StepIntrospection): void => void steps.set(slotOf(step.kind, step.name), step);
+  for (const [key, value] of record.checkpoints) {
+    const step = introspectEntry(key, value, query);
+    if (step !== undefined) add(step);
+    else applyBookkeeping(key, value, envelope.replays, steps);
+  }
+  for (const wait of record.waits) add(introspectWait(wait, steps));
+  let isNext = true;
+  for (const { name } of listed) {
+    const known = steps.get(slotOf('run', name));
+    // Steps of a list run in sequence: the first one that is not completed is the current one.
+    if (known !== undefined) isNext &&= known.status === 'completed';
+    if (known !== undefined) continue;
+    add({ name, kind: 'run', status: isNext && (status === 'active' || status === 'failed') ? status : 'waiting' });
+    isNext = false;
+  }
+  const all = inListedOrder([...steps.values()], listed);
+  const current = all.findLast((step) => step.attempt !== undefined && step.status !== 'completed');
   return {
     id,
     service,
     requestId: envelope.requestId,
     status,
-    attempt,
+    attempt: current?.attempt ?? 1,
     acceptedAt,
     ...(endedAt !== undefined && { endedAt }),
     ...(error !== undefined && { error: { name: error.name, message: error.message } }),
-    steps: steps.map((step) => {
-      const checkpoint = checkpoints.get(step.name);
-      if (checkpoint !== undefined) {
-        return { name: step.name, status: 'completed', durationMs: readCheckpoint(checkpoint).durationMs };
-      }
-      return { name: step.name, status: step === current ? currentStatus(status, attempt) : 'waiting' };
-    }),
+    steps: all,
   };
 }
 
-function currentStatus(status: RunStatus, attempt: number): StepStatus {
-  if (status === 'failed' || status === 'active') return status;
-  return attempt > 1 ? 'retrying' : 'waiting';
+function introspectEntry(key: string, value: string, query: RunQuery): StepIntrospection | undefined {
+  const { role, id } = parseEntryKey(key);
+  if (role === 'patches' || role === 'ended' || role === 'retry') return undefined;
+  if (role === 'run' || role === 'emit' || role === 'attempt') {
+    const entry = readEntry(value);
+    const step = recordedStep(role === 'attempt' ? 'run' : role, id, entry);
+    if (role === 'attempt') return { ...step, status: 'retrying' };
+    const hasOutput = query.outputs === true && entry.error === undefined;
+    return hasOutput ? { ...step, output: JSON.parse(entryOutput(value)) as unknown } : step;
+  }
+  // Recorded by the transport, or by the engine if the wait could not be created.
+  const resolution = JSON.parse(value) as WaitResolution | StepEntry;
+  return 'by' in resolution ? resolvedStep(role, id, resolution, query) : recordedStep(role, id, resolution);
+}
+
+/** Applies what the record says of a step beside its result: a retry began, or a replay runs the step again. */
+function applyBookkeeping(key: string, value: string, replays: number, steps: Map<string, StepIntrospection>): void {
+  const { role, id, generation, attempt } = parseEntryKey(key);
+  if (role === 'ended' && generation < replays) steps.delete(JSON.parse(value) as string);
+  if (role !== 'retry') return;
+  const step = steps.get(slotOf('run', id));
+  if (step !== undefined) steps.set(slotOf('run', id), { ...step, attempt: attempt + 1 });
+}
+
+function recordedStep(kind: StepKind, name: string, entry: StepEntry): StepIntrospection {
+  const { attempt, startedAt, durationMs, error } = entry;
+  const status = error === undefined ? 'completed' : 'failed';
+  const times = { startedAt, endedAt: startedAt + durationMs, durationMs };
+  return { name, kind, status, attempt, ...times, ...(error !== undefined && { error }) };
+}
+
+function resolvedStep(kind: StepKind, name: string, wait: WaitResolution, query: RunQuery): StepIntrospection {
+  const times = { startedAt: wait.since, endedAt: wait.at, durationMs: wait.at - wait.since };
+  if (wait.by === 'run' && wait.status === 'failed') {
+    return { name, kind, status: 'failed', ...times, error: wait.error };
+  }
+  const output = wait.by === 'event' ? wait.payload : wait.by === 'run' ? wait.result : null;
+  return { name, kind, status: 'completed', ...times, ...(query.outputs === true && { output }) };
+}
+
+function introspectWait(wait: OpenWait, steps: ReadonlyMap<string, StepIntrospection>): StepIntrospection {
+  const { role, id: name } = parseEntryKey(wait.key);
+  const { since, dueAt, event, runId } = wait;
+  const waitsFor: StepWait = {
+    since,
+    ...(dueAt !== undefined && { dueAt }),
+    ...(event !== undefined && { event: { type: event.type, ...(event.key !== undefined && { key: event.key }) } }),
+    ...(runId !== undefined && { runId }),
+  };
+  if (role === 'sleep' || role === 'event' || role === 'invoke') {
+    return { name, kind: role, status: 'waiting', startedAt: since, waitsFor };
+  }
+  const failed = steps.get(slotOf('run', name));
+  return { name, kind: 'run', status: 'retrying', ...failed, attempt: (failed?.attempt ?? 1) + 1, waitsFor };
+}
+
+function inListedOrder(
+  steps: readonly StepIntrospection[],
+  listed: readonly { readonly name: string }[],
+): readonly StepIntrospection[] {
+  if (listed.length === 0) return steps;
+  const position = new Map(listed.map(({ name }, index) => [name, index]));
+  return [...steps].sort((a, b) => (position.get(a.name) ?? 0) - (position.get(b.name) ?? 0));
 }

@@ -5,7 +5,7 @@ import { testHub } from '../hub.fixture.js';
 const isLoaded = (): boolean =>
   Object.keys(createRequire(import.meta.url).cache).some((path) => path.includes('@opentelemetry'));
 
-it('without an SDK OpenTelemetry is not even loaded; one that is registered late is told of what comes then', async () => {
+it('loads OpenTelemetry only after an SDK is registered, and reports from then on', async () => {
   const { hub } = testHub();
   hub.event({ type: 'ordered', handler: () => {} });
   await hub.start();

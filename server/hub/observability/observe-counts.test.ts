@@ -8,7 +8,7 @@ describe('metrics', () => {
   const send = { ...event, 'messaging.operation.name': 'send', 'messaging.operation.type': 'send' };
   const handled = (service: string) => ({ ...event, 'messaging.consumer.group.name': service });
 
-  it('count what became of events once, however many hubs there are', async () => {
+  it('count each outcome once with several hubs', async () => {
     const telemetry = recordTelemetry();
     const { hub: first, transport, clock } = testHub({ service: 'shop' });
     const { hub: second } = testHub({ service: 'shop', transport });
@@ -48,7 +48,7 @@ describe('metrics', () => {
     ]);
   });
 
-  it('count a cancelled run as failed, and ask nothing of a hub that has stopped', async () => {
+  it('count a cancelled run as failed, and are not observed after the hub has stopped', async () => {
     const telemetry = recordTelemetry();
     const { hub } = testHub();
     hub.workflow(createWorkflow({ name: 'wait', steps: [{ name: 'long', handler: () => new Promise(() => {}) }] }));

@@ -2,9 +2,12 @@ import type { BatchObservableCallback } from '@opentelemetry/api';
 import { instruments } from '../../telemetry/instruments.js';
 import { openTelemetry } from '../../telemetry/open-telemetry.js';
 import type { TransportManager } from '../../transports/transport.js';
-import { destinationOf } from './telemetry-attributes.js';
+import { telemetryAttributes } from './telemetry-attributes.js';
 
-/** Shows how many events of these types the service has to handle and handles, whenever metrics are collected. Returns what ends that. */
+/**
+ * Reports the service's pending and active events per type at each collection of metrics. Returns a function that
+ * stops it.
+ */
 export function observeCounts(transport: TransportManager, types: readonly string[]): () => void {
   const api = openTelemetry();
   if (api === undefined || types.length === 0) return () => {};
@@ -13,7 +16,7 @@ export function observeCounts(transport: TransportManager, types: readonly strin
     const counts = await transport.counts(types);
     for (const [index, type] of types.entries()) {
       const own = counts[index]?.services.find(({ service }) => service === transport.service)?.counts;
-      const { attributes } = destinationOf(type, transport.service);
+      const attributes = telemetryAttributes(type, transport.service);
       result.observe(pending, own?.pending ?? 0, attributes);
       result.observe(active, own?.active ?? 0, attributes);
     }

@@ -2,12 +2,12 @@ import type { Context } from '@opentelemetry/api';
 import { instruments } from '../../telemetry/instruments.js';
 import { type OpenTelemetryApi, openTelemetry } from '../../telemetry/open-telemetry.js';
 import { Operation } from '../../telemetry/operation.js';
-import type { CommitResult, Delivery, Envelope, Outcome } from '../../transports/transport.js';
+import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../../transports/transport.js';
 import { countOutcome } from './count-outcome.js';
 import { observeSends } from './observe-sends.js';
-import { destinationOf } from './telemetry-attributes.js';
+import { destinationName, telemetryAttributes } from './telemetry-attributes.js';
 
-/** Has a delivery consumed as an operation that ends with its outcome, part of the trace that its envelope carries. */
+/** Consumes a delivery inside a span. The span belongs to the trace in the envelope and ends with the outcome. */
 export function observeDelivery(delivery: Delivery, service: string, consume: (delivery: Delivery) => void): void {
   const api = openTelemetry();
   const operation = api === undefined ? undefined : startProcess(api, delivery, service);
@@ -17,19 +17,18 @@ export function observeDelivery(delivery: Delivery, service: string, consume: (d
 
 function startProcess(api: OpenTelemetryApi, delivery: Delivery, service: string): Operation | undefined {
   const { id, type, requestId, trace } = delivery.envelope;
-  const { name, attributes } = destinationOf(type, service);
   const { consumed, processDuration } = instruments(api);
   const dimensions = {
-    ...attributes,
+    ...telemetryAttributes(type, service),
     'messaging.operation.name': 'process',
     'messaging.operation.type': 'process',
   };
-  // Never what is active: a transport delivers in whichever context happens to be there.
+  // A transport delivers in an arbitrary context, so the active one is never the parent.
   const parent = trace === undefined ? api.ROOT_CONTEXT : api.propagation.extract(api.ROOT_CONTEXT, trace);
   const creation = api.trace.getSpanContext(parent);
   consumed.add(1, dimensions, parent);
   return Operation.start(api, {
-    name: `process ${name}`,
+    name: `process ${destinationName(type)}`,
     kind: api.SpanKind.CONSUMER,
     dimensions,
     attributes: {
@@ -70,13 +69,31 @@ class ObservedDelivery implements Delivery {
     return this.#delivery.checkpoints;
   }
 
-  checkpoint(key: string, value: string): Promise<CommitResult> {
-    return this.#delivery.checkpoint(key, value);
+  checkpoint(key: string, value: string, emits?: readonly Envelope[]): Promise<CommitResult> {
+    if (emits === undefined || emits.length === 0) return this.#delivery.checkpoint(key, value);
+    return observeSends(
+      emits,
+      (sent) => this.#delivery.checkpoint(key, value, sent),
+      (result) => result === 'ok',
+      this.#operation.context,
+    );
+  }
+
+  wait(waits: readonly RunWait[]): Promise<CommitResult> {
+    return this.#delivery.wait(waits);
+  }
+
+  get onRecorded(): Delivery['onRecorded'] {
+    return this.#delivery.onRecorded;
+  }
+
+  set onRecorded(listener: Delivery['onRecorded']) {
+    this.#delivery.onRecorded = listener;
   }
 
   async commit(outcome: Outcome): Promise<CommitResult> {
     this.#operation.set({ 'hubline.outcome': outcome.status });
-    if (outcome.status !== 'completed') this.#operation.fail(outcome.thrown);
+    if (outcome.status === 'failed' || outcome.status === 'retry') this.#operation.fail(outcome.thrown);
     this.#operation.end();
     const result = await this.#commit(outcome, this.#operation.context);
     if (result === 'ok') countOutcome(outcome.status, this.envelope.type, this.#service);
@@ -84,7 +101,7 @@ class ObservedDelivery implements Delivery {
   }
 
   #commit(outcome: Outcome, cause: Context): Promise<CommitResult> {
-    if (outcome.status === 'retry' || outcome.followUps.length === 0) return this.#delivery.commit(outcome);
+    if (!('followUps' in outcome) || outcome.followUps.length === 0) return this.#delivery.commit(outcome);
     return observeSends(
       outcome.followUps,
       (followUps) => this.#delivery.commit({ ...outcome, followUps }),

@@ -3,16 +3,16 @@ import { instruments } from '../../telemetry/instruments.js';
 import { type OpenTelemetryApi, openTelemetry } from '../../telemetry/open-telemetry.js';
 import { Operation } from '../../telemetry/operation.js';
 import type { Envelope } from '../../transports/transport.js';
-import { destinationOf } from './telemetry-attributes.js';
+import { destinationName, telemetryAttributes } from './telemetry-attributes.js';
 
 type Publish<T> = (envelopes: readonly Envelope[]) => Promise<T>;
 
 /**
- * Publishes envelopes, each as an operation whose trace it then carries.
+ * Publishes envelopes with one span per envelope. Each published envelope carries the trace context of its span.
  *
- * @param areSent whether what `publish` resolved with means that they were accepted; of those that were not
- * nothing is told
- * @param cause the operation that they follow from; by default whatever is active, or else what they carry
+ * @param areSent returns `true` if the result of `publish` means that the envelopes were accepted; otherwise their
+ * spans are discarded
+ * @param cause context of the causing span; by default the active context, or else the trace in the envelope
  */
 export function observeSends<T>(
   envelopes: readonly Envelope[],
@@ -58,18 +58,21 @@ function end(api: OpenTelemetryApi, sends: readonly (Operation | undefined)[]): 
 
 function startSend(api: OpenTelemetryApi, envelope: Envelope, cause: Context | undefined): Operation | undefined {
   const { id, type, requestId } = envelope;
-  const { name, attributes } = destinationOf(type);
   return Operation.start(api, {
-    name: `send ${name}`,
+    name: `send ${destinationName(type)}`,
     kind: api.SpanKind.PRODUCER,
-    dimensions: { ...attributes, 'messaging.operation.name': 'send', 'messaging.operation.type': 'send' },
+    dimensions: {
+      ...telemetryAttributes(type),
+      'messaging.operation.name': 'send',
+      'messaging.operation.type': 'send',
+    },
     attributes: { 'messaging.message.id': id, 'messaging.message.conversation_id': requestId },
     parent: cause ?? parentOf(api, envelope),
     histogram: instruments(api).sendDuration,
   });
 }
 
-/** What is active; or the trace of the event that caused it, where a handler sends from outside of its own context. */
+/** Returns the active context, or the trace of the causing event if a handler emits outside of its context. */
 function parentOf(api: OpenTelemetryApi, { trace }: Envelope): Context {
   const active = api.context.active();
   if (trace === undefined || api.trace.getSpanContext(active) !== undefined) return active;

@@ -2,7 +2,7 @@ import { instruments } from '../../telemetry/instruments.js';
 import { openTelemetry } from '../../telemetry/open-telemetry.js';
 import { Operation } from '../../telemetry/operation.js';
 
-/** One attempt at a workflow's step as an operation, where somebody observes. */
+/** Starts a span for one attempt at a workflow's step, if an SDK is registered. */
 export function startStep(workflow: string, step: string, attempt: number): Operation | undefined {
   const api = openTelemetry();
   if (api === undefined) return undefined;

@@ -1,24 +1,21 @@
 import type { Attributes } from '@opentelemetry/api';
 import { workflowOf } from '../../transports/workflow-type.js';
 
-/** Where envelopes of a type go, as the semantic conventions for messaging describe it. */
-export interface Destination {
-  /** Of the event type or workflow. */
-  readonly name: string;
-  readonly attributes: Attributes;
+/** Returns the name of the event type or workflow that an envelope's type denotes. */
+export function destinationName(type: string): string {
+  return workflowOf(type) ?? type;
 }
 
-/** @param service whose share of the type is meant; absent where it is all services' */
-export function destinationOf(type: string, service?: string): Destination {
-  const workflow = workflowOf(type);
-  const name = workflow ?? type;
+/**
+ * Returns the attributes of an envelope's type, as the semantic conventions for messaging define them.
+ *
+ * @param service service whose events are measured; absent for the events of all services
+ */
+export function telemetryAttributes(type: string, service?: string): Attributes {
   return {
-    name,
-    attributes: {
-      'messaging.system': 'hubline',
-      'messaging.destination.name': name,
-      'hubline.kind': workflow === undefined ? 'event' : 'workflow',
-      ...(service !== undefined && { 'messaging.consumer.group.name': service }),
-    },
+    'messaging.system': 'hubline',
+    'messaging.destination.name': destinationName(type),
+    'hubline.kind': workflowOf(type) === undefined ? 'event' : 'workflow',
+    ...(service !== undefined && { 'messaging.consumer.group.name': service }),
   };
 }

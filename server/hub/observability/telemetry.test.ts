@@ -8,7 +8,7 @@ import { deferred, testHub } from '../hub.fixture.js';
 const contextOf = (): SpanContext | undefined => trace.getActiveSpan()?.spanContext();
 
 describe('spans', () => {
-  it('an event: a PRODUCER span, and under it, linked to it, a CONSUMER span in which the handler runs', async () => {
+  it('an event has a PRODUCER span and a linked child CONSUMER span, in which the handler runs', async () => {
     const telemetry = recordTelemetry();
     const { hub } = testHub({ service: 'shop' });
     let active: SpanContext | undefined;
@@ -51,7 +51,7 @@ describe('spans', () => {
     expect(send.instrumentationScope.name).toBe('hubline');
   });
 
-  it('what is emitted nests under what is active, and what a handler emits under its handling', async () => {
+  it('a send span is a child of the active span, or of the span of the emitting handler', async () => {
     const telemetry = recordTelemetry();
     const { hub } = testHub();
     hub.event({ type: 'ordered', handler: ({ emit }) => emit('billed', null), onSuccess: 'thanked' });
@@ -77,7 +77,7 @@ describe('spans', () => {
     );
   });
 
-  it('a handler does not run in the context of whoever happened to emit before it', async () => {
+  it('a handler does not run in the context of an unrelated emit', async () => {
     const telemetry = recordTelemetry();
     const { hub } = testHub({ concurrency: 1 });
     const release = deferred();
@@ -105,7 +105,7 @@ describe('spans', () => {
     expect(new Set(telemetry.spans.map((span) => span.spanContext().traceId)).size).toBe(3);
   });
 
-  it('an attempt that fails: a span of its own, with the exception and its status, under the same send', async () => {
+  it('a failed attempt has its own span with the exception and status, under the same send span', async () => {
     const telemetry = recordTelemetry();
     const { hub, clock } = testHub();
     hub.event({
@@ -146,7 +146,7 @@ describe('spans', () => {
     ]);
   });
 
-  it('a dead letter that is replayed goes on with its trace', async () => {
+  it('a replayed dead letter continues its trace', async () => {
     const telemetry = recordTelemetry();
     const { hub } = testHub();
     let isBroken = true;
@@ -166,7 +166,7 @@ describe('spans', () => {
     );
   });
 
-  it('a time-out ends the span, whatever the handler goes on to do', async () => {
+  it('a timeout ends the span even if the handler still runs', async () => {
     const telemetry = recordTelemetry();
     const { hub, clock } = testHub();
     hub.event({ type: 'slow', timeoutMs: 100, handler: () => new Promise(() => {}) });
@@ -177,7 +177,7 @@ describe('spans', () => {
     expect(telemetry.span('process slow').attributes['error.type']).toBe('HandlerTimeoutError');
   });
 
-  it('an event that is handed back at the stop has not failed', async () => {
+  it('an event that is released at stop has not failed', async () => {
     const telemetry = recordTelemetry();
     const { hub } = testHub();
     const begun = deferred();
@@ -199,7 +199,7 @@ describe('spans', () => {
     expect(span.attributes).not.toHaveProperty('hubline.outcome');
   });
 
-  it('an emit that is refused fails', async () => {
+  it('a rejected emit fails its span', async () => {
     const telemetry = recordTelemetry();
     const { hub } = testHub({ maxPending: 1 });
     hub.event({ type: 'ordered', handler: () => {} });
@@ -211,7 +211,7 @@ describe('spans', () => {
     expect(refused?.status.code).toBe(SpanStatusCode.ERROR);
   });
 
-  it('a trace that is not sampled is carried on as that', async () => {
+  it('an unsampled trace stays unsampled', async () => {
     const telemetry = recordTelemetry({ sampler: new AlwaysOffSampler() });
     const { hub } = testHub();
     const handled = deferred<string | undefined>();
@@ -225,7 +225,7 @@ describe('spans', () => {
     expect(telemetry.spans).toEqual([]);
   });
 
-  it('a processor that throws disturbs no event', async () => {
+  it('a span processor that throws does not affect events', async () => {
     const warn = vi.spyOn(process, 'emitWarning').mockReturnValue();
     const fail = (): never => {
       throw new Error('disk full');

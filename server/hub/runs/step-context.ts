@@ -1,65 +1,76 @@
-import type { Delivery } from '../../transports/transport.js';
-import { HandlerContext } from '../events/handler-context.js';
-import type { DeliveryHost } from '../events/outcome-recorder.js';
-import type { HubWorkflow, ResolvedStep, StepCtx, WorkflowProgress } from './workflow.js';
+import type { Logger } from '../../transports/logger.js';
+import type { AttemptEmitter } from '../events/attempt-emitter.js';
+import { type ContextFields, HandlerContext } from '../events/handler-context.js';
+import type { StepCtx, StepRunCtx, WorkflowProgress } from './step.js';
 
-/** How far the run is. */
-export interface RunState {
-  readonly delivery: Delivery;
-  /** The step's attempt, from 1. */
-  readonly attempt: number;
-  /** JSON of each finished step's output. */
+/** Payload and progress that a step of a list receives. */
+export interface StepView {
+  /** JSON of the payload. */
+  readonly payload: string;
+  /** JSON of each earlier step's output by step name. */
   readonly outputs: ReadonlyMap<string, string>;
 }
 
-/** The context of one attempt at a step. */
-export class StepContext extends HandlerContext implements StepCtx {
+/** Run and step that a context belongs to. */
+export interface StepIdentity {
+  readonly workflow: string;
+  readonly runId: string;
+  readonly step: string;
+  /** JSON of the run's input. */
+  readonly body: string;
+  readonly view: StepView | undefined;
+}
+
+/** Context of one attempt at a step. */
+export class StepContext extends HandlerContext implements StepCtx, StepRunCtx {
+  readonly step: string;
+  readonly runId: string;
   readonly workflow: WorkflowProgress;
 
-  constructor(workflow: HubWorkflow, step: ResolvedStep, { delivery, attempt, outputs }: RunState, host: DeliveryHost) {
-    const { id, requestId, depth, body } = delivery.envelope;
-    const previous = [...outputs.values()].at(-1) ?? body;
-    const fields = {
-      requestId,
-      eventType: workflow.name,
-      eventId: id,
-      payload: JSON.parse(previous) as unknown,
-      attempt,
-      depth,
-      idempotencyKey: `${host.transport.service}:${id}:${step.name}`,
-    };
-    super(fields, host.emitFrom(delivery.envelope), host.logger);
-    this.workflow = new Progress(workflow.name, id, step.name, body, new Map(outputs));
+  constructor(fields: ContextFields, emitter: AttemptEmitter, logger: Logger, identity: StepIdentity) {
+    super(fields, emitter, logger);
+    this.step = identity.step;
+    this.runId = identity.runId;
+    this.workflow = new LazyProgress(identity);
+  }
+
+  protected override get logFields(): object {
+    const { requestId, eventType, runId, step, attempt } = this;
+    return { requestId, workflow: eventType, runId, step, attempt };
   }
 }
 
-// Read anew for each attempt, and only where asked for: what a handler changes of it no other one sees.
-class Progress implements WorkflowProgress {
-  readonly name: string;
-  readonly runId: string;
-  readonly step: string;
-  readonly #body: string;
-  readonly #json: ReadonlyMap<string, string>;
+/** Parses `input` and `outputs` on first access, per attempt: a handler may change what it receives. */
+class LazyProgress implements WorkflowProgress {
+  readonly #identity: StepIdentity;
   #input: { readonly value: unknown } | undefined;
   #outputs: Record<string, unknown> | undefined;
 
-  constructor(name: string, runId: string, step: string, body: string, json: ReadonlyMap<string, string>) {
-    this.name = name;
-    this.runId = runId;
-    this.step = step;
-    this.#body = body;
-    this.#json = json;
+  constructor(identity: StepIdentity) {
+    this.#identity = identity;
+  }
+
+  get name(): string {
+    return this.#identity.workflow;
+  }
+
+  get runId(): string {
+    return this.#identity.runId;
+  }
+
+  get step(): string {
+    return this.#identity.step;
   }
 
   get input(): unknown {
-    this.#input ??= { value: JSON.parse(this.#body) };
+    this.#input ??= { value: JSON.parse(this.#identity.body) };
     return this.#input.value;
   }
 
   get outputs(): Readonly<Record<string, unknown>> {
     if (this.#outputs === undefined) {
       const outputs: Record<string, unknown> = Object.create(null);
-      for (const [step, json] of this.#json) outputs[step] = JSON.parse(json);
+      for (const [step, json] of this.#identity.view?.outputs ?? []) outputs[step] = JSON.parse(json);
       this.#outputs = outputs;
     }
     return this.#outputs;

@@ -8,7 +8,8 @@ import {
   UnknownWorkflowError,
 } from '../errors.js';
 import { testHub } from '../hub.fixture.js';
-import { createWorkflow, type StepCtx, type WorkflowStep } from './workflow.js';
+import type { StepCtx } from './step.js';
+import { createWorkflow, type WorkflowStep } from './workflow.js';
 
 const pass = ({ payload }: StepCtx): unknown => payload;
 
@@ -17,7 +18,7 @@ function steps(...list: (WorkflowStep | string)[]): WorkflowStep[] {
 }
 
 describe('cancel', () => {
-  it('aborts the step that runs, fails the run and emits its follow-ups', async () => {
+  it('aborts the running step, fails the run and emits its follow-ups', async () => {
     const { hub, clock } = testHub();
     const reasons: unknown[] = [];
     hub.event({ type: 'bad' });
@@ -50,7 +51,7 @@ describe('cancel', () => {
     });
   });
 
-  it('ends a run that waits, which then never starts', async () => {
+  it('ends a waiting run, which then never starts', async () => {
     const { hub, clock } = testHub();
     let ran = 0;
     hub.workflow(
@@ -73,7 +74,7 @@ describe('cancel', () => {
 });
 
 describe('startWorkflow', () => {
-  it('rejects what emit rejects', async () => {
+  it('rejects with the errors of emit', async () => {
     const { hub } = testHub();
     hub.workflow(createWorkflow({ name: 'fulfil', steps: steps('a') }));
     await expect(hub.startWorkflow('fulfil', 1)).rejects.toThrow(HubNotStartedError);
@@ -86,7 +87,7 @@ describe('startWorkflow', () => {
     await expect(hub.startWorkflow('fulfil', 1)).rejects.toThrow(HubStoppedError);
   });
 
-  it('answers with the earlier run for a known dedupeId', async () => {
+  it('returns the earlier run for a duplicate dedupeId', async () => {
     const { hub } = testHub();
     const workflow = hub.workflow(createWorkflow({ name: 'w', steps: steps('a') }));
     await hub.start();
@@ -96,7 +97,7 @@ describe('startWorkflow', () => {
     expect(await second.result()).toBe(1);
   });
 
-  it('gives handles of runs until 50 others have ended after them', async () => {
+  it('evicts the record of a run after 50 later runs have ended', async () => {
     const { hub, clock } = testHub();
     hub.workflow(createWorkflow({ name: 'w', steps: steps('a') }));
     await hub.start();

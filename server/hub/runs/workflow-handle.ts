@@ -1,39 +1,42 @@
 import { errorInfo } from '../../errors.js';
+import { checkName } from '../../options.js';
 import type { RunRecord, TransportManager } from '../../transports/transport.js';
 import { workflowType } from '../../transports/workflow-type.js';
 import { UnknownRunError, WorkflowCancelledError, WorkflowFailedError } from '../errors.js';
-import { followUps } from '../events/follow-ups.js';
+import { createFollowUps } from '../events/follow-ups.js';
 import { introspectRun, type RunIntrospection } from '../introspection/run-introspection.js';
 import { countOutcome } from '../observability/count-outcome.js';
-import type { HubWorkflow } from './workflow.js';
+import type { AnyWorkflow } from './workflow.js';
 
-/** A started run of a workflow. */
-export interface WorkflowHandle {
+/** Handle of a workflow run. */
+export interface WorkflowHandle<TResult = unknown> {
   readonly runId: string;
   /**
-   * Waits for the end and resolves with what the last step returned.
+   * Waits until the run ends and resolves with its result.
    *
-   * @throws {WorkflowFailedError} where the run failed or was cancelled
-   * @throws {UnknownRunError} where its end is forgotten
-   * @throws {HubStoppedError} where the hub stops first
+   * @throws {WorkflowFailedError} if the run failed or was cancelled
+   * @throws {UnknownRunError} if the record of the run was evicted
+   * @throws {HubStoppedError} if the hub stops first
    */
-  result(): Promise<unknown>;
-  /** Where the run stands. @throws {UnknownRunError} */
+  result(): Promise<TResult>;
+  /** Returns the status of the run. @throws {UnknownRunError} */
   status(): Promise<RunIntrospection>;
   /**
-   * Ends the run as failed with a `WorkflowCancelledError`: aborts the step that runs, and emits
-   * `onFailure` and `onComplete`. `false` where it has ended already.
+   * Fails the run, and the child runs that it waits for, with a `WorkflowCancelledError`: aborts running steps and emits
+   * `onFailure` and `onComplete`. Resolves with `false` if the run has already ended.
+   *
+   * @param reason part of the error's message
    */
-  cancel(): Promise<boolean>;
+  cancel(reason?: string): Promise<boolean>;
 }
 
-/** @param stopped aborts when the hub stops */
-export function workflowHandle(
-  workflow: HubWorkflow,
+/** Creates the handle of a run. @param stopped aborts when the hub stops */
+export function createWorkflowHandle<TResult>(
+  workflow: AnyWorkflow,
   runId: string,
   transport: TransportManager,
   stopped: AbortSignal,
-): WorkflowHandle {
+): WorkflowHandle<TResult> {
   const type = workflowType(workflow.name);
 
   function known(record: RunRecord | undefined): RunRecord {
@@ -46,17 +49,19 @@ export function workflowHandle(
     async result() {
       const { error, result = 'null' } = known(await transport.runEnded(type, runId, stopped));
       if (error !== undefined) throw new WorkflowFailedError(workflow.name, runId, error);
-      return JSON.parse(result);
+      // The workflow's type promises what its function returns.
+      return JSON.parse(result) as TResult;
     },
     async status() {
       return introspectRun(workflow.steps, known(await transport.run(type, runId)));
     },
-    async cancel() {
+    async cancel(because) {
+      if (because !== undefined) checkName(because, 'reason of cancel');
       const { envelope } = known(await transport.run(type, runId));
-      const reason = new WorkflowCancelledError(workflow.name, runId);
+      const reason = new WorkflowCancelledError(workflow.name, runId, because);
       const error = errorInfo(reason);
-      const following = followUps(workflow.followUps, envelope, { status: 'failed', error });
-      const outcome = { status: 'failed', error, durationMs: 0, followUps: following } as const;
+      const followUps = createFollowUps(workflow.followUps, envelope, { status: 'failed', error });
+      const outcome = { status: 'failed', cancelled: true, error, durationMs: 0, followUps } as const;
       const isEnded = (await transport.endRun(type, runId, outcome, reason)) === 'ok';
       if (isEnded) countOutcome('failed', type, transport.service);
       return isEnded;

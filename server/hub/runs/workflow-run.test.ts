@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { FatalError } from '../../errors.js';
+import { deriveId } from '../../transports/derive-id.js';
 import { HubStoppedError, WorkflowFailedError } from '../errors.js';
 import type { HandlerCtx } from '../events/context.js';
 import { deferred, testHub } from '../hub.fixture.js';
-import { createWorkflow, type StepCtx, type WorkflowConfig, type WorkflowStep } from './workflow.js';
+import type { StepCtx } from './step.js';
+import { createWorkflow, type UntypedWorkflowConfig, type WorkflowStep } from './workflow.js';
 
 const pass = ({ payload }: StepCtx): unknown => payload;
 
@@ -11,8 +13,8 @@ function steps(...list: (WorkflowStep | string)[]): WorkflowStep[] {
   return list.map((step) => (typeof step === 'string' ? { name: step, handler: pass } : step));
 }
 
-describe('a run', () => {
-  it('goes through its steps, each with the output of the one before', async () => {
+describe('workflow run', () => {
+  it('runs its steps, each with the output of the previous one', async () => {
     const { hub } = testHub({ service: 'shop' });
     const seen: StepCtx[] = [];
     const look = (output: unknown) => (ctx: StepCtx) => {
@@ -44,7 +46,7 @@ describe('a run', () => {
     expect(last?.idempotencyKey).toBe(`shop:${run.runId}:ship`);
   });
 
-  it('is counted as an event is, and shown with the state of its steps', async () => {
+  it('is counted like an event and listed with the status of its steps', async () => {
     const { hub, clock } = testHub();
     const gate = deferred();
     hub.workflow(createWorkflow({ name: 'w', steps: steps('a', { name: 'b', handler: () => gate.promise }, 'c') }));
@@ -75,7 +77,7 @@ describe('a run', () => {
     expect(await run.status()).toMatchObject({ status: 'completed', endedAt: clock.now() });
   });
 
-  it('tries a failed step again by its own policy, and no earlier one', async () => {
+  it('retries a failed step by the policy of the step, and no earlier step', async () => {
     const { hub, clock } = testHub();
     const ran: [string, number][] = [];
     const note = (ctx: StepCtx, failures: number): string => {
@@ -117,9 +119,9 @@ describe('a run', () => {
 
   it.each([
     ['throws', () => Promise.reject(new FatalError('out of stock')), 'FatalError', 'out of stock'],
-    ['returns what is not JSON', () => 10n, 'PayloadNotJsonError', 'output of step b is the bigint 10n'],
-    ['takes longer than its timeoutMs', () => new Promise(() => {}), 'HandlerTimeoutError', 'handler of "w: b"'],
-  ])('fails where a step %s', async (_, handler, name, message) => {
+    ['returns a value that is not JSON', () => 10n, 'PayloadNotJsonError', 'output of step b is the bigint 10n'],
+    ['exceeds its timeoutMs', () => new Promise(() => {}), 'HandlerTimeoutError', 'handler of "w: b"'],
+  ])('fails if a step %s', async (_, handler, name, message) => {
     const { hub, clock, log } = testHub();
     hub.workflow(createWorkflow({ name: 'w', steps: steps('a', { name: 'b', handler, timeoutMs: 50 }, 'c') }));
     await hub.start();
@@ -136,7 +138,7 @@ describe('a run', () => {
     expect(log.at(-1)).toMatchObject({ message: 'workflow failed', fields: { workflow: 'w', runId: run.runId } });
   });
 
-  it('emits its follow-ups, with ids that derive from its own', async () => {
+  it('emits follow-ups with ids that derive from its id', async () => {
     const { hub, clock } = testHub();
     const seen: HandlerCtx[] = [];
     const names = { onSuccess: 'ok', onFailure: 'bad', onComplete: 'done' };
@@ -161,14 +163,14 @@ describe('a run', () => {
     await clock.settle();
     const error = { name: 'Error', message: 'no' };
     expect(seen.map(({ eventType, eventId, payload, depth }) => [eventType, eventId, payload, depth])).toEqual([
-      ['ok', `${good.runId}.success`, { fine: true }, 1],
-      ['done', `${good.runId}.complete`, { status: 'completed', result: { fine: true }, payload: 'good' }, 1],
-      ['bad', `${bad.runId}.failure`, { error, payload: 'bad' }, 1],
-      ['done', `${bad.runId}.complete`, { status: 'failed', error, payload: 'bad' }, 1],
+      ['ok', deriveId(good.runId, 'success'), { fine: true }, 1],
+      ['done', deriveId(good.runId, 'complete'), { status: 'completed', result: { fine: true }, payload: 'good' }, 1],
+      ['bad', deriveId(bad.runId, 'failure'), { error, payload: 'bad' }, 1],
+      ['done', deriveId(bad.runId, 'complete'), { status: 'failed', error, payload: 'bad' }, 1],
     ]);
   });
 
-  it('starts when its trigger is emitted, whether or not anybody handles that event', async () => {
+  it('starts when its trigger is emitted, with or without a handler for that event', async () => {
     const { hub, clock } = testHub();
     const inputs: unknown[] = [];
     hub.event({ type: 'order.paid' });
@@ -187,13 +189,13 @@ describe('a run', () => {
     expect((await hub.introspect()).workflows[0]).toMatchObject({ trigger: 'order.paid', metrics: { completed: 1 } });
   });
 
-  it('goes on at its step in the next hub where it was interrupted, with the same idempotency key', async () => {
+  it('resumes at the interrupted step in the next hub, with the same idempotency key', async () => {
     const { hub, clock, transport } = testHub();
     const ran: [string, string, number][] = [];
     const note = (ctx: StepCtx): void => {
       ran.push([ctx.workflow.step, ctx.idempotencyKey, ctx.attempt]);
     };
-    const define = (hang: boolean): WorkflowConfig => ({
+    const define = (hang: boolean): UntypedWorkflowConfig => ({
       name: 'w',
       steps: [
         { name: 'a', handler: (ctx) => note(ctx) },
@@ -211,7 +213,7 @@ describe('a run', () => {
     const run = await hub.startWorkflow('w', 1);
     await clock.settle();
     const waiting = run.result();
-    expect(await hub.stop({ drainMs: 0 })).toEqual({ released: 1 });
+    expect(await hub.stop({ drainMs: 0 })).toEqual({ released: 1, overdue: 0 });
     await expect(waiting).rejects.toThrow(HubStoppedError);
     const again = testHub({ transport });
     again.hub.workflow(createWorkflow(define(false)));
@@ -230,26 +232,30 @@ describe('a run', () => {
     });
   });
 
-  it('that is between the steps of a changed definition fails with WorkflowVersionError; a waiting one just runs', async () => {
-    const { hub, transport } = testHub();
+  it('fails with WorkflowVersionError after a checkpoint if the steps changed, and runs if it had not started', async () => {
+    const { hub, clock, transport } = testHub();
     hub.workflow(createWorkflow({ name: 'w', steps: steps('a', { name: 'b', handler: () => new Promise(() => {}) }) }));
     await hub.start();
     const between = await hub.startWorkflow('w', 1);
     await hub.startWorkflow('w', 2, { delayMs: 10 });
+    await clock.settle();
     await hub.stop({ drainMs: 0 });
     const again = testHub({ transport });
-    again.hub.workflow(createWorkflow({ name: 'w', steps: steps('a', 'renamed') }));
+    again.hub.workflow(createWorkflow({ name: 'w', steps: steps('renamed', 'b') }));
     await again.hub.start();
     await again.clock.settle();
     const [workflow] = (await again.hub.introspect()).workflows;
     expect(workflow?.runs.find(({ id }) => id === between.runId)).toMatchObject({
       status: 'failed',
-      error: { name: 'WorkflowVersionError', message: expect.stringContaining('began with the steps ["a","b"]') },
+      error: {
+        name: 'WorkflowVersionError',
+        message: expect.stringContaining('recorded the step run:a, but the code now asks for run:renamed'),
+      },
     });
     expect(workflow?.metrics).toMatchObject({ received: 2, failed: 1 });
   });
 
-  it('does not see what an earlier step did to its payload', async () => {
+  it('does not pass changes of an earlier step to its payload', async () => {
     const { hub } = testHub();
     hub.workflow(
       createWorkflow({

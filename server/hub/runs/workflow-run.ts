@@ -1,90 +1,339 @@
-import type { Delivery } from '../../transports/transport.js';
-import { WorkflowVersionError } from '../errors.js';
-import { type CallEnd, HandlerCall } from '../events/handler-call.js';
-import { Conclusion, type DeliveryHost, refusalOf } from '../events/outcome-recorder.js';
+import { AsyncResource } from 'node:async_hooks';
+import { errorInfo, isFatal } from '../../errors.js';
+import type { Delivery, Envelope, RunWait } from '../../transports/transport.js';
+import { AttemptEndedError, SchemaValidationError, WorkflowVersionError } from '../errors.js';
+import { type HandlerHost, OutcomeRecorder, preflightError } from '../events/outcome-recorder.js';
 import { encodePayload } from '../events/payload.js';
-import { startStep } from '../observability/observe-step.js';
-import { checkpointOutput, firstAttempt, readCheckpoint, stepsOf, writeCheckpoint } from './step-checkpoint.js';
-import { StepContext } from './step-context.js';
-import type { HubWorkflow, ResolvedStep } from './workflow.js';
+import type { StepFailedError } from './errors.js';
+import { FailedSteps } from './failed-steps.js';
+import { Replay, type StepRequest } from './replay.js';
+import type { AttemptedStep, RequestedStep, StepHost } from './requested-step.js';
+import { entryKey, slotOf, writeEntry } from './run-entry.js';
+import type { RunFunction, RunScope } from './run-scope.js';
+import { type AttemptRun, StepAttempt } from './step-attempt.js';
+import { StepTools } from './step-tools.js';
+import type { AnyWorkflow } from './workflow.js';
 
-// After a checkpoint that the transport could not write.
-const checkpointRetry = { maxAttempts: Number.POSITIVE_INFINITY, initialDelayMs: 1_000 };
+/** Delay before a released run is delivered again, in milliseconds. */
+const releaseDelayMs = 1_000;
+
+/** Advances a workflow run for one delivery. */
+export function runWorkflow(workflow: AnyWorkflow, delivery: Delivery, host: HandlerHost): void {
+  new WorkflowRun(workflow, delivery, host).start();
+}
 
 /**
- * Takes a workflow's run on from its last checkpoint: each step is run, its output checkpointed, then
- * the next begins. A step's retry ends the delivery; the next one comes back to the same step.
+ * One delivery of a run. Calls the workflow's function from its first line, replays what is recorded, starts the steps
+ * that are not, and suspends the run when only waits are left. The promise of a suspended function never settles:
+ * nothing refers to it, and the function is called again by the delivery that resumes the run.
  */
-export function runWorkflow(workflow: HubWorkflow, delivery: Delivery, host: DeliveryHost): void {
-  const { name, steps, followUps } = workflow;
-  const { checkpoints, attempt: deliveryAttempt } = delivery;
-  const { replays } = delivery.envelope;
-  const conclusion = new Conclusion('workflow', name, followUps, delivery, host);
-  const definition = stepsOf(workflow);
-  /** JSON of each finished step's output. */
-  const outputs = new Map<string, string>();
-  let attemptAtStart = firstAttempt(checkpoints, replays);
-  let call: HandlerCall | undefined;
-  let isRevoked = false;
+class WorkflowRun implements AttemptRun, StepHost {
+  readonly workflow: AnyWorkflow;
+  readonly delivery: Delivery;
+  readonly host: HandlerHost;
+  readonly replay: Replay<RequestedStep>;
+  input: unknown;
+  readonly #recorder: OutcomeRecorder;
+  /** Context of the delivery: entries are recorded in the contexts of other runs and of timers. */
+  readonly #resource = new AsyncResource('hubline.run');
+  readonly #attempts = new Set<StepAttempt>();
+  readonly #failures = new FailedSteps();
+  readonly #tools: StepTools;
+  #patches: string[] = [];
+  #recording = 0;
+  #isStoring = false;
+  #isScheduled = false;
+  #isOver = false;
 
-  const refusal = refusalOf(name, delivery);
-  if (refusal !== undefined) {
-    conclusion.giveUp(refusal);
-    return;
+  constructor(workflow: AnyWorkflow, delivery: Delivery, host: HandlerHost) {
+    this.workflow = workflow;
+    this.delivery = delivery;
+    this.host = host;
+    this.replay = new Replay(delivery.checkpoints, delivery.envelope.replays);
+    this.#recorder = new OutcomeRecorder('workflow', workflow.name, workflow.followUps, delivery, host);
+    this.#tools = new StepTools(this);
   }
-  for (const [step, value] of checkpoints) {
-    const checkpoint = readCheckpoint(value);
-    if (checkpoint.definition !== definition) {
-      conclusion.giveUp(new WorkflowVersionError(name, checkpoint.definition, definition));
+
+  start(): void {
+    const { name, version } = this.workflow;
+    const error = preflightError(name, this.delivery);
+    if (error !== undefined) {
+      this.#recorder.fail(error);
       return;
     }
-    outputs.set(step, checkpointOutput(value));
-  }
-  delivery.onRevoked = (reason) => {
-    isRevoked = true;
-    call?.cancel(reason);
-  };
-  runNext();
-
-  function runNext(): void {
-    const step = steps.find((candidate) => !outputs.has(candidate.name));
-    if (step === undefined) conclusion.complete([...outputs.values()].at(-1) ?? 'null');
-    else run(step);
-  }
-
-  function run(step: ResolvedStep): void {
-    const attempt = deliveryAttempt - attemptAtStart + 1;
-    const { clock } = host.transport;
-    const startedAt = clock.monotonic();
-    const end: CallEnd = {
-      onReturn: (value) => void checkpoint(step, value, clock.monotonic() - startedAt),
-      onThrow: (error) => conclusion.fail(error, step.retry, attempt),
+    const { lastVersion = version } = this.replay;
+    if (lastVersion > version) {
+      this.#log('debug', { version, lastVersion }, 'run released: a higher version of the workflow advanced it');
+      this.#recorder.release(releaseDelayMs);
+      return;
+    }
+    this.delivery.onRevoked = (reason) => this.#stop(reason);
+    this.delivery.onRecorded = (key, value) => {
+      this.replay.append(key, value);
+      this.schedule();
     };
-    const operation = startStep(name, step.name, attempt);
-    call = new HandlerCall(`${name}: ${step.name}`, step.timeoutMs, clock, end, operation);
-    const context = new StepContext(workflow, step, { delivery, attempt, outputs }, host);
-    call.invoke(step.handler, context);
+    this.#validate();
   }
 
-  async function checkpoint(step: ResolvedStep, value: unknown, durationMs: number): Promise<void> {
-    let output: string;
-    try {
-      output = encodePayload(value ?? null, name, host.maxPayloadBytes, `output of step ${step.name}`);
-    } catch (error) {
-      conclusion.giveUp(error);
-      return;
-    }
-    try {
-      const checkpoint = writeCheckpoint({ definition, attempt: deliveryAttempt, replays, durationMs }, output);
-      const result = await delivery.checkpoint(step.name, checkpoint);
-      // `already` is an answer to a write that was sent twice, or the lease is gone: then the next one is fenced.
-      if (result === 'fenced' || isRevoked) return;
-    } catch (error) {
-      conclusion.fail(error, { ...checkpointRetry, maxDelayMs: 1_000, factor: 1, jitter: false }, 1);
-      return;
-    }
-    outputs.set(step.name, output);
-    attemptAtStart = deliveryAttempt;
-    runNext();
+  request(step: RequestedStep): void {
+    this.replay.request(step);
+    this.schedule();
   }
+
+  addPatch(id: string): void {
+    this.#patches.push(id);
+  }
+
+  failed(step: StepRequest, error: StepFailedError): void {
+    this.#failures.addFailure(slotOf(step.kind, step.id), error);
+  }
+
+  /** Advances the run when the function has come to rest. */
+  schedule(): void {
+    if (this.#isScheduled || this.#isOver) return;
+    this.#isScheduled = true;
+    // A tick that a microtask asks for runs when no microtask is left: the function then waits for steps alone.
+    queueMicrotask(() => process.nextTick(() => this.#resource.runInAsyncScope(this.#advance, this)));
+  }
+
+  async record(key: string, value: string, emits?: readonly Envelope[]): Promise<void> {
+    if (this.#isOver) return;
+    this.#recording += 1;
+    try {
+      const result = await this.delivery.checkpoint(key, value, emits);
+      if (result === 'fenced') this.#stop();
+    } catch (error) {
+      this.#release(error);
+    } finally {
+      this.#recording -= 1;
+      this.schedule();
+    }
+  }
+
+  attemptEnded(attempt: StepAttempt, thrown?: unknown): void {
+    this.#attempts.delete(attempt);
+    if (thrown !== undefined) this.#failures.addThrown(slotOf(attempt.step.kind, attempt.step.id), thrown);
+  }
+
+  /** Checks the input that an event brought. That of `startWorkflow` was checked when it was accepted. */
+  #validate(): void {
+    const { input: schema, name } = this.workflow;
+    this.input = JSON.parse(this.delivery.envelope.body);
+    if (schema === undefined || this.replay.size > 0) {
+      this.#call();
+      return;
+    }
+    const proceed = (result: Awaited<ReturnType<typeof schema.validate>>): void => {
+      if (this.#isOver) return;
+      if (result.issues === undefined) this.#call();
+      else this.#fail(new SchemaValidationError(name, result.issues));
+    };
+    try {
+      const result = schema.validate(this.input);
+      if (result instanceof Promise) result.then(proceed, (error: unknown) => this.#fail(error));
+      else proceed(result);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #call(): void {
+    const scope: RunScope = {
+      ctx: this.#tools.ctx,
+      body: this.delivery.envelope.body,
+      runStep: (name, call, options) => this.#tools.runStep(name, call, options),
+    };
+    // `createWorkflow` sets it. The public type keeps users from calling it.
+    const run = this.workflow.run as RunFunction;
+    const call = async (): Promise<unknown> => run(scope);
+    call().then(
+      (result) => this.#complete(result),
+      (error: unknown) => this.#fail(error),
+    );
+    this.schedule();
+  }
+
+  #advance(): void {
+    this.#isScheduled = false;
+    while (!this.#isOver) {
+      switch (this.replay.advance()) {
+        case 'released':
+          this.schedule();
+          return;
+        case 'unrequested':
+          // Without any request the function awaits something that is no step, and may ask for it later.
+          if (this.replay.hasRequests) this.#failVersion();
+          return;
+        case 'end':
+          this.#startHeld();
+          return;
+        default:
+      }
+    }
+  }
+
+  /** Starts steps that are not recorded, in the order in which the function asked for them. */
+  #startHeld(): void {
+    if (this.#isStoring) return;
+    for (let step = this.replay.held; step !== undefined; step = this.replay.held) {
+      if (this.#patches.length > 0 || !isReady(step)) {
+        void this.#store();
+        return;
+      }
+      this.replay.takeHeld();
+      this.#attempt(step);
+      if (this.#isOver) return;
+    }
+    if (this.#isIdle()) this.#suspend();
+  }
+
+  #attempt(step: AttemptedStep): void {
+    const attempt = new StepAttempt(step, this);
+    this.#attempts.add(attempt);
+    attempt.start();
+  }
+
+  /** Stores waits before any later step starts. */
+  async #store(): Promise<void> {
+    this.#isStoring = true;
+    try {
+      if (this.#patches.length > 0) {
+        const id = String(this.replay.size);
+        const key = entryKey({ role: 'patches', generation: this.delivery.envelope.replays, id, attempt: 0 });
+        await this.record(key, JSON.stringify(this.#patches.splice(0)));
+      }
+      const waits: RunWait[] = [];
+      for (let step = this.replay.held; step !== undefined && !isReady(step); step = this.replay.held) {
+        this.replay.takeHeld();
+        const wait = await this.#createWait(step);
+        if (wait !== undefined) waits.push(wait);
+      }
+      if (waits.length > 0 && !this.#isOver) {
+        const result = await this.delivery.wait(waits);
+        if (result === 'fenced') this.#stop();
+      }
+    } catch (error) {
+      this.#release(error);
+    } finally {
+      this.#isStoring = false;
+      this.schedule();
+    }
+  }
+
+  async #createWait(step: RequestedStep): Promise<RunWait | undefined> {
+    const { now } = this.host.transport.clock;
+    const generation = this.delivery.envelope.replays;
+    if (isAttempted(step)) {
+      const { attempt = 1, retryAt = 0 } = step.failed ?? {};
+      const key = entryKey({ role: 'retry', generation, id: step.id, attempt });
+      return { key, delayMs: Math.max(0, retryAt - now()), isRetry: true };
+    }
+    const key = entryKey({ role: step.kind, generation, id: step.id, attempt: 0 });
+    const startedAt = now();
+    try {
+      return await step.createWait(key);
+    } catch (error) {
+      const { version } = this.workflow;
+      const { attempt: delivery } = this.delivery;
+      const entry = { version, delivery, attempt: 1, startedAt, durationMs: 0, error: errorInfo(error) };
+      await this.record(key, writeEntry(entry));
+      return undefined;
+    }
+  }
+
+  /** Nothing runs, nothing is being recorded, and the function waits for steps that only the transport can resolve. */
+  #isIdle(): boolean {
+    const isBusy = this.#attempts.size > 0 || this.#recording > 0 || this.#isStoring;
+    return !isBusy && this.replay.isAtEnd && this.replay.hasRequests;
+  }
+
+  #suspend(): void {
+    this.#end();
+    this.#recorder.suspend(this.replay.size);
+  }
+
+  #complete(result: unknown): void {
+    if (this.#isOver) return;
+    const { name } = this.workflow;
+    let json: string;
+    try {
+      json = encodePayload(result ?? null, name, this.host.maxPayloadBytes, 'result');
+    } catch (error) {
+      this.#fail(error);
+      return;
+    }
+    this.#warnOfUnreached();
+    this.#stop();
+    this.#recorder.complete(json);
+  }
+
+  #fail(error: unknown): void {
+    if (this.#isOver) return;
+    this.#stop();
+    const source = this.#failures.sourceOf(error);
+    if (source === undefined) {
+      this.#recorder.fail(error);
+      return;
+    }
+    const { slot, failure, thrown } = source;
+    const generation = this.delivery.envelope.replays;
+    const key = entryKey({ role: 'ended', generation, id: String(generation), attempt: 0 });
+    // A second delivery that comes to the same end finds the entry recorded: the outcome counts, not the entry.
+    void this.delivery
+      .checkpoint(key, JSON.stringify(slot))
+      .catch(() => {})
+      .then(() => this.#recorder.fail(thrown, failure));
+  }
+
+  #failVersion(): void {
+    const requested = this.replay.requestedSlots.slice(0, 3).join(', ');
+    this.#fail(new WorkflowVersionError(this.workflow.name, `the step ${this.replay.nextSlot}`, requested));
+  }
+
+  #warnOfUnreached(): void {
+    const steps = this.replay.unreachedSlots();
+    if (steps.length > 0) this.#log('warn', { steps }, 'run completed without reaching steps that it recorded');
+  }
+
+  /** Gives the run up in this process: the transport could not record what it did. */
+  #release(error: unknown): void {
+    if (this.#isOver) return;
+    if (isFatal(error)) {
+      this.#fail(error);
+      return;
+    }
+    this.#log('error', { err: error }, 'run released: the transport could not record a step');
+    this.#stop();
+    this.#recorder.release(releaseDelayMs);
+  }
+
+  #stop(reason?: Error): void {
+    if (this.#isOver) return;
+    this.#end();
+    if (reason !== undefined) this.#tools.abort(reason);
+    // Steps that the function did not await lose their effect.
+    for (const attempt of this.#attempts) attempt.cancel(reason ?? new AttemptEndedError('a step of the run'));
+    this.#attempts.clear();
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    this.delivery.onRecorded = undefined;
+    this.delivery.onRevoked = undefined;
+  }
+
+  #log(level: 'debug' | 'warn' | 'error', fields: object, message: string): void {
+    const { id: runId, requestId } = this.delivery.envelope;
+    const { attempt } = this.delivery;
+    this.host.logger[level]({ ...fields, requestId, workflow: this.workflow.name, runId, attempt }, message);
+  }
+}
+
+function isAttempted(step: RequestedStep): step is AttemptedStep {
+  return step.kind === 'run' || step.kind === 'emit';
+}
+
+/** A step whose attempt failed is not ready before the time of its retry. */
+function isReady(step: RequestedStep): step is AttemptedStep {
+  return isAttempted(step) && (step.failed === undefined || step.failed.isDue);
 }

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { DuplicateNameError, InvalidOptionError } from '../../errors.js';
 import { EventCycleError, HubStartedError, UnknownEventError } from '../errors.js';
 import { testHub } from '../hub.fixture.js';
-import { createWorkflow, type StepCtx, type WorkflowStep } from './workflow.js';
+import type { StepCtx } from './step.js';
+import { createWorkflow, type WorkflowStep } from './workflow.js';
 
 const pass = ({ payload }: StepCtx): unknown => payload;
 
@@ -10,13 +11,13 @@ function steps(...list: (WorkflowStep | string)[]): WorkflowStep[] {
   return list.map((step) => (typeof step === 'string' ? { name: step, handler: pass } : step));
 }
 
-describe('definition', () => {
+describe('createWorkflow', () => {
   it.each([
-    [undefined, 'createWorkflow must be an object'],
+    [undefined, 'name of a workflow must be'],
     [{ name: '', steps: steps('a') }, 'name of a workflow'],
-    [{ name: 'w', steps: [] }, 'steps of workflow "w" must be an array of one step or more'],
-    [{ name: 'w', steps: [{ name: 'a' }] }, 'handler of step "a" of workflow "w"'],
-    [{ name: 'w', steps: [null] }, 'a step of workflow "w"'],
+    [{ name: 'w', steps: [] }, 'steps of workflow "w" must be an array of one or more steps, got an empty array'],
+    [{ name: 'w', steps: [{ name: 'a' }] }, 'handler of step "a" of workflow "w" must be set'],
+    [{ name: 'w', steps: [null] }, 'name of a step of workflow "w"'],
     [{ name: 'w', steps: steps({ name: 'a', handler: pass, timeoutMs: 0 }) }, 'timeoutMs of step "a"'],
     [
       { name: 'w', steps: steps({ name: 'a', handler: pass, retry: { maxAttempts: 0 } }) },
@@ -30,7 +31,7 @@ describe('definition', () => {
     expect(() => createWorkflow(config as never)).toThrow(message);
   });
 
-  it('takes each name once, and none after start', async () => {
+  it('registers each name once, and none after start', async () => {
     const { hub } = testHub();
     expect(() => createWorkflow({ name: 'w', steps: steps('a', 'a') })).toThrow(DuplicateNameError);
     const workflow = createWorkflow({ name: 'w', steps: steps('a') });
@@ -41,14 +42,14 @@ describe('definition', () => {
     expect(() => hub.workflow(createWorkflow({ name: 'v', steps: steps('a') }))).toThrow(HubStartedError);
   });
 
-  it('needs its events registered by start', async () => {
+  it('requires its events to be registered before start', async () => {
     const { hub } = testHub();
     hub.workflow(createWorkflow({ name: 'w', trigger: 'order.paid', steps: steps('a') }));
     await expect(hub.start()).rejects.toThrow(UnknownEventError);
-    await expect(hub.start()).rejects.toThrow('named by trigger of workflow "w"');
+    await expect(hub.start()).rejects.toThrow('the trigger of workflow "w"');
   });
 
-  it('may not lead back to its own trigger', async () => {
+  it('must not cause its own trigger', async () => {
     const { hub } = testHub();
     hub.event({ type: 'a', handler: () => {}, onComplete: 'b' });
     hub.event({ type: 'b' });

@@ -1,133 +1,237 @@
-import { DuplicateNameError, InvalidOptionError, quote } from '../../errors.js';
-import { checkOptionNames } from '../../option-names.js';
-import type { HandlerCtx } from '../events/context.js';
-import { checkNames, type FollowUpNames, followUpKeys } from '../events/follow-ups.js';
-import { type ResolvedRetry, type RetryConfig, resolveRetry } from '../events/retry-policy.js';
-import { checkTimeout } from '../events/timeout.js';
-import { checkTypeName } from '../events/type-name.js';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { DuplicateNameError, quote } from '../../errors.js';
+import { checkName, OptionChecker } from '../../options.js';
+import type { RunRetention } from '../../transports/transport.js';
+import type { EventRef } from '../events/event-ref.js';
+import {
+  type FollowUpNames,
+  type FollowUps,
+  followUpKeys,
+  resolveEventName,
+  resolveFollowUpNames,
+} from '../events/follow-ups.js';
+import { resolveRetry } from '../events/retry-policy.js';
+import { type JsonSchema, type PayloadSchema, resolveSchema } from '../events/schema.js';
+import type { Recorded } from './recorded-type.js';
+import type { RunScope } from './run-scope.js';
+import type { RunCtx, StepCtx, StepOptions } from './step.js';
+import { type ResolvedStep, runStepList } from './step-list.js';
+import type { WorkflowRef } from './workflow-ref.js';
 
-/** The run that a step belongs to. */
-export interface WorkflowProgress {
-  readonly name: string;
-  readonly runId: string;
-  /** Name of the step. */
-  readonly step: string;
-  /** Payload of the run, as the first step gets it. */
-  readonly input: unknown;
-  /** What each earlier step returned, by its name. Has no prototype. */
-  readonly outputs: Readonly<Record<string, unknown>>;
-}
-
-/**
- * What a step's handler gets: `payload` is what the step before it returned, the run's input for the
- * first; `eventType` and `eventId` are the workflow's name and the run's id; `attempt` is the step's.
- */
-export interface StepCtx<TPayload = unknown> extends HandlerCtx<TPayload> {
-  readonly workflow: WorkflowProgress;
-}
-
-/** One step of a workflow. */
-export interface WorkflowStep {
-  /** 1 to 512 characters; unique in the workflow: a run that was interrupted goes on by this name. */
+/** Step of a workflow with a list of steps. */
+export interface WorkflowStep<TPayload = unknown, TResult = unknown, TInput = unknown> extends StepOptions {
+  /** 1 to 512 characters, unique within the workflow. An interrupted run finds its step by this name. */
   name: string;
-  /**
-   * Handles one attempt. What it returns is the next step's payload and has to be JSON. Where it says
-   * what payload it takes, that is its author's word: the payload comes from the step before.
-   */
-  handler(ctx: StepCtx): unknown;
-  /** @default one attempt */
-  retry?: RetryConfig;
-  /** Milliseconds an attempt may take. @default no limit */
-  timeoutMs?: number;
+  /** Handles one attempt. Its return value must be JSON and is the payload of the next step. */
+  handler: (ctx: StepCtx<TPayload, TInput>) => TResult;
 }
 
-/** What `createWorkflow` takes. */
-export interface WorkflowConfig extends FollowUpNames {
-  /** 1 to 512 characters, none of them a control character. */
+/** Ended runs that a service retains per workflow. */
+export interface RetainOptions {
+  /** Maximum number of completed runs. @default 50 */
+  completed?: number;
+  /** Maximum number of failed runs. @default 200 */
+  failed?: number;
+  /** Maximum time since the end of a run, in milliseconds. @default no limit */
+  ageMs?: number;
+}
+
+/** Options of `createWorkflow`, without `run` and `steps`. */
+export interface WorkflowConfig<TInput = never, TResult = never, TStart = TInput> extends FollowUps<TResult, TInput> {
+  /** 1 to 512 characters without control characters and unpaired surrogates. */
   name: string;
-  /** Shown on the dashboard. */
+  /** Text that the dashboard shows. */
   description?: string;
-  /** Type of event that starts a run, its payload the run's input. */
-  trigger?: string;
-  /** One or more, run one after another. */
+  /** Schema of the input: a Standard Schema, such as one of Zod, or a JSON Schema. */
+  input?: StandardSchemaV1<TStart, TInput> | JsonSchema;
+  /** Event type that starts a run. The event's payload is the run's input. */
+  trigger?: EventRef<never, TInput> | string;
+  /**
+   * Version of the code, a whole number. A process releases a run that a higher version has advanced, so that a process
+   * with that version resumes it. @default 1
+   */
+  version?: number;
+  /** Ended runs to retain. */
+  retain?: RetainOptions;
+}
+
+/** Options of `createWorkflow` for a list of steps whose length is known only at run time. */
+export interface UntypedWorkflowConfig extends Omit<WorkflowConfig, 'input' | 'trigger'> {
+  input?: StandardSchemaV1 | JsonSchema;
+  trigger?: EventRef<never, unknown> | string;
+  /** One or more steps, which run in sequence. */
   steps: readonly WorkflowStep[];
 }
 
-/** A step that was checked. */
-export interface ResolvedStep {
-  readonly name: string;
-  /** Handles one attempt, as {@link WorkflowStep.handler}. */
-  readonly handler: (ctx: StepCtx) => unknown;
-  readonly retry?: ResolvedRetry;
-  readonly timeoutMs?: number;
-}
-
-/** A workflow: sequential named steps, each checkpointed. `hub.workflow` registers it. */
-export interface HubWorkflow {
-  readonly name: string;
+/** Workflow: a function, or a list of steps, whose steps are recorded. `hub.workflow` registers it. */
+export interface HubWorkflow<in TInput = unknown, out TResult = unknown> extends WorkflowRef<TInput, TResult> {
   readonly description?: string;
   readonly trigger?: string;
+  readonly version: number;
+  readonly retain: RunRetention;
+  readonly input?: PayloadSchema;
+  /** Steps of a list; empty for a workflow with a `run` function. */
   readonly steps: readonly ResolvedStep[];
   readonly followUps: FollowUpNames;
+  /** Function of the workflow. Only the hub can call it. */
+  readonly run: (scope: never) => unknown;
 }
 
+/** Workflow with any types of input and result. */
+export type AnyWorkflow = HubWorkflow<never>;
+
+type Result<T> = Recorded<Awaited<T>>;
+/** Infers the input from the payload alone: an annotated context leaves `workflow.input` unknown. */
+type First<I, A> = WorkflowStep<I, A, NoInfer<I>>;
+/** Step after one that returns `P`. */
+type Next<I, P, A> = WorkflowStep<Result<P>, A, NoInfer<I>>;
+type List<I, R, S, T extends readonly unknown[]> = WorkflowConfig<I, NoInfer<Result<R>>, S> & {
+  steps: readonly [...T];
+};
+
 /**
- * Defines a workflow.
+ * Creates a workflow: a durable run of steps. After a crash, a deploy or a wait, the run resumes in any process of the
+ * service, and recorded steps do not run again.
  *
  * @example
  * ```ts
  * const fulfil = createWorkflow({
  *   name: 'fulfil',
- *   trigger: 'order.paid',
- *   steps: [
- *     { name: 'pick', handler: ({ payload }) => pick(payload) },
- *     { name: 'ship', handler: ({ payload, idempotencyKey }) => ship(payload, idempotencyKey), retry: {} },
- *   ],
+ *   input: orderSchema,
+ *   run: async ({ input, step }) => {
+ *     const parcels = await step.run('pick', () => pick(input), { retry: { maxAttempts: 5 } });
+ *     await step.sleep('cooling-off', 86_400_000);
+ *     return step.run('ship', ({ idempotencyKey }) => ship(parcels, idempotencyKey));
+ *   },
  * });
  * hub.workflow(fulfil);
+ * const run = await hub.startWorkflow(fulfil, order);
  * ```
- * @throws {InvalidOptionError | DuplicateNameError}
+ * @throws {InvalidOptionError | DuplicateNameError | InvalidSchemaError}
  */
-export function createWorkflow(config: WorkflowConfig): HubWorkflow {
-  if (typeof config !== 'object' || config === null)
-    throw new InvalidOptionError('createWorkflow', 'an object', config);
-  const { name, description, trigger, steps } = config;
-  checkTypeName(name, 'name of a workflow');
+export function createWorkflow<I, R, S = I>(
+  config: WorkflowConfig<I, NoInfer<Result<R>>, S> & { run: (ctx: RunCtx<I>) => R },
+): HubWorkflow<S, Result<R>>;
+// TypeScript infers the payload of a step from the step before it only in a list of known length.
+export function createWorkflow<I, A, S = I>(config: List<I, A, S, [First<I, A>]>): HubWorkflow<S, Result<A>>;
+export function createWorkflow<I, A, B, S = I>(
+  config: List<I, B, S, [First<I, A>, Next<I, A, B>]>,
+): HubWorkflow<S, Result<B>>;
+export function createWorkflow<I, A, B, C, S = I>(
+  config: List<I, C, S, [First<I, A>, Next<I, A, B>, Next<I, B, C>]>,
+): HubWorkflow<S, Result<C>>;
+export function createWorkflow<I, A, B, C, D, S = I>(
+  config: List<I, D, S, [First<I, A>, Next<I, A, B>, Next<I, B, C>, Next<I, C, D>]>,
+): HubWorkflow<S, Result<D>>;
+export function createWorkflow<I, A, B, C, D, E, S = I>(
+  config: List<I, E, S, [First<I, A>, Next<I, A, B>, Next<I, B, C>, Next<I, C, D>, Next<I, D, E>]>,
+): HubWorkflow<S, Result<E>>;
+export function createWorkflow<I, A, B, C, D, E, F, S = I>(
+  config: List<I, F, S, [First<I, A>, Next<I, A, B>, Next<I, B, C>, Next<I, C, D>, Next<I, D, E>, Next<I, E, F>]>,
+): HubWorkflow<S, Result<F>>;
+export function createWorkflow<I, A, B, C, D, E, F, G, S = I>(
+  config: List<
+    I,
+    G,
+    S,
+    [First<I, A>, Next<I, A, B>, Next<I, B, C>, Next<I, C, D>, Next<I, D, E>, Next<I, E, F>, Next<I, F, G>]
+  >,
+): HubWorkflow<S, Result<G>>;
+export function createWorkflow<I, A, B, C, D, E, F, G, H, S = I>(
+  config: List<
+    I,
+    H,
+    S,
+    [
+      First<I, A>,
+      Next<I, A, B>,
+      Next<I, B, C>,
+      Next<I, C, D>,
+      Next<I, D, E>,
+      Next<I, E, F>,
+      Next<I, F, G>,
+      Next<I, G, H>,
+    ]
+  >,
+): HubWorkflow<S, Result<H>>;
+/** Creates a workflow of a list whose length is known only at run time, or of more than eight steps: payloads are `unknown`. */
+export function createWorkflow(config: UntypedWorkflowConfig): HubWorkflow;
+export function createWorkflow(config: AnyConfig): HubWorkflow<unknown, never> {
+  checkName(config?.name, 'name of a workflow');
+  const { name, description, version = 1, input } = config;
   const owner = `workflow ${quote(name)}`;
-  checkOptionNames(config, ['name', 'description', 'trigger', 'steps', ...followUpKeys], owner);
-  if (description !== undefined && typeof description !== 'string') {
-    throw new InvalidOptionError(`description of ${owner}`, 'a string', description);
-  }
-  if (trigger !== undefined) checkTypeName(trigger, `trigger of ${owner}`);
-  if (!Array.isArray(steps) || steps.length === 0) {
-    throw new InvalidOptionError(`steps of ${owner}`, 'an array of one step or more', steps);
-  }
-  const resolved = steps.map((step: WorkflowStep) => resolveStep(step, owner));
-  const names = resolved.map((step) => step.name);
-  const twice = names.find((step, index) => names.indexOf(step) !== index);
-  if (twice !== undefined) throw new DuplicateNameError(`step of ${owner}`, twice);
+  const check = new OptionChecker(config, workflowOptions, owner);
+  check.string('description', description);
+  check.count('version', version);
+  check.function('run', config.run);
+  const isOneOfBoth = (config.run === undefined) !== (config.steps === undefined);
+  check.that(isOneOfBoth, 'run or steps', 'given, one of the two', config.run);
+  const trigger = resolveEventName(config.trigger, `trigger of ${owner}`);
+  const steps = config.steps === undefined ? [] : resolveSteps(config.steps, owner, check);
+  // The function that is not a list was checked above.
+  const run = config.run as ((ctx: RunCtx) => unknown) | undefined;
   return {
     name,
     ...(description !== undefined && { description }),
     ...(trigger !== undefined && { trigger }),
-    steps: resolved,
-    followUps: checkNames(config, owner),
+    ...(input !== undefined && { input: resolveSchema(input, owner) }),
+    version,
+    retain: resolveRetention(config.retain, owner),
+    steps,
+    followUps: resolveFollowUpNames(config, owner),
+    // The overloads give the workflow the types of its function.
+    run: run === undefined ? (scope: RunScope) => runStepList(steps, scope) : ({ ctx }: RunScope) => run(ctx),
   };
 }
 
-/** Whether it is what {@link createWorkflow} returned. */
-export function isWorkflow(value: unknown): value is HubWorkflow {
+/** Returns `true` for a result of {@link createWorkflow}. */
+export function isWorkflow(value: unknown): value is AnyWorkflow {
   return typeof value === 'object' && value !== null && 'name' in value && 'steps' in value && 'followUps' in value;
 }
 
+interface AnyConfig extends Partial<Record<'trigger' | 'onSuccess' | 'onFailure' | 'onComplete' | 'run', unknown>> {
+  name: string;
+  description?: string;
+  input?: StandardSchemaV1 | JsonSchema;
+  version?: number;
+  retain?: RetainOptions;
+  steps?: readonly unknown[];
+}
+
+const workflowOptions = [
+  ...['name', 'description', 'input', 'trigger', 'version', 'retain', 'run', 'steps'],
+  ...followUpKeys,
+];
+
+function resolveRetention(retain: RetainOptions = {}, owner: string): RunRetention {
+  const check = new OptionChecker(retain, ['completed', 'failed', 'ageMs'], owner, 'retain');
+  const { completed = 50, failed = 200, ageMs } = retain;
+  check.count('completed', completed, { min: 0, max: maxRetained });
+  check.count('failed', failed, { min: 0, max: maxRetained });
+  check.durationMs('ageMs', ageMs, { min: 1 });
+  return { completed, failed, ...(ageMs !== undefined && { ageMs }) };
+}
+
+/** Maximum of `retain.completed` and `retain.failed`. */
+const maxRetained = 100_000;
+
+function resolveSteps(steps: readonly unknown[], owner: string, check: OptionChecker): ResolvedStep[] {
+  check.that(Array.isArray(steps) && steps.length > 0, 'steps', 'an array of one or more steps', steps);
+  const resolved = steps.map((step) => resolveStep(step as WorkflowStep, owner));
+  const names = resolved.map((step) => step.name);
+  const duplicate = names.find((step, index) => names.indexOf(step) !== index);
+  if (duplicate !== undefined) throw new DuplicateNameError(`step of ${owner}`, duplicate);
+  return resolved;
+}
+
 function resolveStep(step: WorkflowStep, owner: string): ResolvedStep {
-  if (typeof step !== 'object' || step === null) throw new InvalidOptionError(`a step of ${owner}`, 'an object', step);
+  checkName(step?.name, `name of a step of ${owner}`);
   const { name, handler, retry, timeoutMs } = step;
-  checkTypeName(name, `name of a step of ${owner}`);
   const stepOwner = `step ${quote(name)} of ${owner}`;
-  checkOptionNames(step, ['name', 'handler', 'retry', 'timeoutMs'], stepOwner);
-  if (typeof handler !== 'function') throw new InvalidOptionError(`handler of ${stepOwner}`, 'a function', handler);
-  checkTimeout(timeoutMs, stepOwner);
+  const check = new OptionChecker(step, ['name', 'handler', 'retry', 'timeoutMs'], stepOwner);
+  check.required('handler', handler);
+  check.function('handler', handler);
+  check.durationMs('timeoutMs', timeoutMs, { min: 1 });
   return {
     name,
     handler,

@@ -50,7 +50,7 @@ export function describeConnections({ advance, consume, counts, next, until }: C
       const closing = shop.transport.close({ drainMs: 60_000 });
       await advance(20);
       await delivery.commit(completed());
-      expect(await closing).toEqual({ released: 0 });
+      expect(await closing).toEqual({ released: 0, overdue: 0 });
     });
 
     it('revokes and releases at the deadline without counting the attempt, and fences late commits', async () => {
@@ -62,7 +62,7 @@ export function describeConnections({ advance, consume, counts, next, until }: C
       const two = await consume(['a']);
       const closing = one.transport.close({ drainMs: 30 });
       await advance(50);
-      expect(await closing).toEqual({ released: 1 });
+      expect(await closing).toEqual({ released: 1, overdue: 0 });
       expect(reasons).toMatchObject([{ code: 'ERR_SHUTDOWN' }]);
       const taken = await next(two);
       expect(taken.attempt).toBe(1);
@@ -79,7 +79,7 @@ export function describeConnections({ advance, consume, counts, next, until }: C
       await one.transport.publish([envelope('a')]);
       const delivery = await next(one);
       const committed = delivery.commit(completed());
-      expect(await one.transport.close({ drainMs: 0 })).toEqual({ released: 0 });
+      expect(await one.transport.close({ drainMs: 0 })).toEqual({ released: 0, overdue: 0 });
       expect(await committed).toBe('ok');
       const two = await consume(['a']);
       expect(await counts(two.transport, 'a')).toMatchObject({ received: 1, completed: 1, pending: 0, active: 0 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach } from 'vitest';
 import type { Counts } from '../stats.js';
-import type { Delivery, Subscription, TransportManager } from '../transport.js';
+import type { DeclaredEvent, Delivery, Subscription, TransportManager } from '../transport.js';
 
 /** A transport under test. */
 export interface ContractHarness {
@@ -19,7 +19,12 @@ export interface ContractStage extends Omit<ContractHarness, 'release'> {
   /** Starts a connection that collects deliveries without committing them. */
   consume(
     subscriptions: readonly (string | Subscription)[],
-    options?: { service?: string; concurrency?: number; description?: string },
+    options?: {
+      service?: string;
+      concurrency?: number;
+      description?: string;
+      declared?: readonly DeclaredEvent[];
+    },
   ): Promise<Consumption>;
   /** Waits for the next delivery. */
   next(consumption: Consumption): Promise<Delivery>;
@@ -76,11 +81,12 @@ export function contractStage(setup: () => Promise<ContractHarness>): ContractSt
     connect: (service) => harness.connect(service),
     advance: (ms) => harness.advance(ms),
     now: () => harness.now(),
-    async consume(subscriptions, { service = 'shop', concurrency = 100, description = '{}' } = {}) {
+    async consume(subscriptions, { service = 'shop', concurrency = 100, description = '{}', declared = [] } = {}) {
       const consumption = new Consumption(harness.connect(service));
       open.push(consumption);
       await consumption.transport.start({
         concurrency,
+        declared,
         describe: () => description,
         subscriptions: subscriptions.map((type) => (typeof type === 'string' ? { type } : type)),
         onDelivery: (delivery) => consumption.take(delivery),

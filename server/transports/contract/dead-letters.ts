@@ -136,7 +136,7 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
     const runs: Subscription = { type: 'run', keepsRuns: true };
 
     it('resume after their checkpoints, even if their run was evicted', async () => {
-      const shop = await consume([runs]);
+      const shop = await consume([{ ...runs, retain: { completed: 50, failed: 0 } }]);
       const sent = envelope('run');
       await shop.transport.publish([sent]);
       const dead = await next(shop);

@@ -126,6 +126,7 @@ export function describeEvents({ advance, consume, counts, next, now }: Contract
       expect(await shop.transport.publish([once()])).toEqual([{ id: sent.id, deduplicated: true }]);
       expect(await shop.transport.publish([once('b')])).toMatchObject([{ deduplicated: false }]);
       expect(await shop.transport.metrics('a')).toMatchObject({ received: 1, deduplicated: 1 });
+      await (await next(shop)).commit(completed());
       await advance(550);
       expect(await shop.transport.publish([once()])).toMatchObject([{ deduplicated: false }]);
       expect(await shop.transport.metrics('a')).toMatchObject({ received: 2, deduplicated: 1 });

@@ -4,7 +4,7 @@ export function completed(followUps: readonly Envelope[] = []): Extract<Outcome,
   return { status: 'completed', durationMs: 1, followUps };
 }
 
-export function failed(message: string, followUps: readonly Envelope[] = []): Outcome {
+export function failed(message: string, followUps: readonly Envelope[] = []): Extract<Outcome, { status: 'failed' }> {
   return { status: 'failed', durationMs: 1, error: { name: 'Error', message }, followUps };
 }
 

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import type { Overview, Subscription } from '../transport.js';
 import type { ContractStage } from './contract-stage.js';
@@ -19,6 +20,7 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
       expect(await first.checkpoint('pick', '2')).toBe('already');
       expect(await first.checkpoint('__proto__', '3')).toBe('ok');
       await first.commit(retry(10));
+      expect(await first.checkpoint('pick', '1')).toBe('fenced');
       expect(await first.checkpoint('ship', '4')).toBe('fenced');
       const second = await next(shop);
       expect([...second.checkpoints]).toEqual([
@@ -38,7 +40,10 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
       expect(await interrupted.checkpoint('ship', 'late')).toBe('fenced');
       expect([...resumed.checkpoints]).toEqual([['pick', '1']]);
       expect(await resumed.checkpoint('ship', '2')).toBe('ok');
-      expect(await interrupted.checkpoint('ship', 'late')).toBe('already');
+      expect(await interrupted.checkpoint('ship', 'late')).toBe('fenced');
+      expect(await interrupted.checkpoint('pick', '1')).toBe('fenced');
+      expect(await resumed.checkpoint('ship', '2')).toBe('already');
+      expect(await resumed.checkpoint('pick', '1')).toBe('fenced');
       await resumed.commit(completed());
       expect(await resumed.checkpoint('more', '3')).toBe('fenced');
     });
@@ -101,6 +106,51 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
       expect(await ended).toMatchObject({ status: 'completed', result: '7' });
       expect(await shop.transport.runEnded('run', sent.id, signal)).toMatchObject({ status: 'completed' });
       expect(await shop.transport.runEnded('run', 'unknown', signal)).toBeUndefined();
+    });
+
+    it('resolve runEnded of 200 runs that end at once, whatever is retained', async () => {
+      const shop = await consume([runs], { concurrency: 200 });
+      const sent = Array.from({ length: 200 }, () => envelope('run'));
+      await shop.transport.publish(sent);
+      const { signal } = new AbortController();
+      setMaxListeners(0, signal);
+      const ended = sent.map(({ id }) => shop.transport.runEnded('run', id, signal));
+      await until(() => shop.waiting.length === 200);
+      const commits = shop.waiting
+        .splice(0)
+        .map((delivery) => delivery.commit({ ...completed(), result: `"${delivery.envelope.id}"` }));
+      expect(new Set(await Promise.all(commits))).toEqual(new Set(['ok']));
+      const results = (await Promise.all(ended)).map((run) => run?.result);
+      expect(results).toEqual(sent.map(({ id }) => `"${id}"`));
+    });
+
+    it('resolve runEnded of 2,000 runs that are ended from outside at once', async () => {
+      const shop = await consume([runs]);
+      const sent = Array.from({ length: 2_000 }, () => envelope('run', { delayMs: 600_000 }));
+      for (let from = 0; from < 2_000; from += 250) await shop.transport.publish(sent.slice(from, from + 250));
+      const { signal } = new AbortController();
+      setMaxListeners(0, signal);
+      const ended = sent.map(({ id }) => shop.transport.runEnded('run', id, signal));
+      for (let from = 0; from < 2_000; from += 500) {
+        const ends = sent
+          .slice(from, from + 500)
+          .map(({ id }) => shop.transport.endRun('run', id, failed(id), cancelled));
+        expect(new Set(await Promise.all(ends))).toEqual(new Set(['ok']));
+      }
+      const messages = (await Promise.all(ended)).map((run) => run?.error?.message);
+      expect(messages).toEqual(sent.map(({ id }) => id));
+    });
+
+    it('resolve runEnded for callers in other connections', async () => {
+      const shop = await consume([runs]);
+      const other = await consume([runs], { concurrency: 1 });
+      const sent = envelope('run');
+      await shop.transport.publish([sent]);
+      const { signal } = new AbortController();
+      const ended = [shop, other].map(({ transport }) => transport.runEnded('run', sent.id, signal));
+      await until(() => shop.waiting.length + other.waiting.length > 0);
+      await (shop.waiting.length > 0 ? shop : other).shift().commit({ ...completed(), result: '7' });
+      expect(await Promise.all(ended)).toMatchObject([{ result: '7' }, { result: '7' }]);
     });
 
     it('reject runEnded when its signal aborts', async () => {

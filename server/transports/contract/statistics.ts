@@ -15,7 +15,8 @@ export function describeStatistics({ consume, next }: ContractStage): void {
       const failures = await shop.transport.failures('a');
       expect(failures.map(({ message }) => message)).toEqual(Array.from({ length: 20 }, (_, i) => `no ${24 - i}`));
       expect(failures[0]).toMatchObject({ attempt: 1, name: 'Error' });
-      expect(Object.keys(failures[0] ?? {}).sort()).toEqual(['at', 'attempt', 'id', 'message', 'name']);
+      expect(failures[0]).not.toHaveProperty('payload');
+      expect(failures[0]).not.toHaveProperty('body');
     });
 
     it('count the last hour per minute', async () => {

@@ -4,37 +4,43 @@ import type { Clock } from '../clock.js';
 import { BackpressureError } from '../errors.js';
 import type { EventMetrics, FailureRecord } from '../stats.js';
 import { sumCounts } from '../sum-counts.js';
-import type { Envelope, Receipt, RunRecord, Subscription, TypeCounts } from '../transport.js';
+import type { DeclaredEvent, Envelope, Receipt, RunRecord, Subscription, TypeCounts } from '../transport.js';
 import { ConsumerGroup, type GroupHost } from './consumer-group.js';
-import { DedupeWindow } from './dedupe-window.js';
+import { DedupeWindow, type RememberedId } from './dedupe-window.js';
+import type { Entry } from './entry.js';
+import { PendingLimits, type PendingMaximum } from './pending-limits.js';
 import { RevisionCounter } from './revision-counter.js';
+import { Routes } from './routes.js';
+import { RunWaits } from './run-waits.js';
+import { ScheduleTable } from './schedule-table.js';
+import { TurnBudget } from './turn-budget.js';
 import { latestFailures, minuteOf, sumMetrics, type TypeStats } from './type-stats.js';
 
 const maxDedupeIdsPerType = 1_000_000;
-
-/** Consumer groups that receive the events of one type. */
-interface Route {
-  readonly handlers: Set<ConsumerGroup>;
-  readonly triggers: Map<string, { readonly group: ConsumerGroup; readonly type: string; readonly idSuffix: string }>;
-}
 
 /** Shared state of all connections to one memory transport. */
 export class Broker implements GroupHost {
   readonly clock: Clock;
   readonly maxDeadLetters: number;
   readonly revision: RevisionCounter = new RevisionCounter();
-  readonly #maxPending: number;
+  readonly waits: RunWaits;
+  /** Makes publishers yield. */
+  readonly turns: TurnBudget;
+  readonly #pending: PendingLimits;
   readonly #id = randomUUID().slice(0, 8);
   readonly #groups = new Map<string, ConsumerGroup>();
-  readonly #routes = new Map<string, Route>();
+  readonly #routes = new Routes();
   readonly #dedupe = new Map<string, DedupeWindow>();
+  readonly schedules: ScheduleTable;
   readonly #descriptions = new Map<object, () => string>();
-  #pending = 0;
 
-  constructor(clock: Clock, { maxPending, maxDeadLetters }: { maxPending: number; maxDeadLetters: number }) {
+  constructor(clock: Clock, maximum: PendingMaximum & { readonly maxDeadLetters: number }) {
     this.clock = clock;
-    this.#maxPending = maxPending;
-    this.maxDeadLetters = maxDeadLetters;
+    this.waits = new RunWaits(clock);
+    this.turns = new TurnBudget(clock);
+    this.#pending = new PendingLimits(maximum);
+    this.maxDeadLetters = maximum.maxDeadLetters;
+    this.schedules = new ScheduleTable(clock, this.revision);
   }
 
   group(service: string): ConsumerGroup {
@@ -46,14 +52,17 @@ export class Broker implements GroupHost {
     return group;
   }
 
-  subscribe(group: ConsumerGroup, subscriptions: readonly Subscription[]): void {
-    for (const { type, trigger } of subscriptions) {
-      this.#route(type).handlers.add(group);
-      if (trigger === undefined) continue;
-      const key = JSON.stringify([group.service, type]);
-      this.#route(trigger.type).triggers.set(key, { group, type, idSuffix: trigger.idSuffix });
+  /** Keeps the events of these types for the group, and those of declared types for their subscribers. */
+  subscribe(group: ConsumerGroup, subscriptions: readonly Subscription[], declared: readonly DeclaredEvent[]): void {
+    for (const { type } of subscriptions) this.#routes.addHandler(type, group);
+    for (const { type, subscribers } of declared) {
+      for (const service of subscribers) this.#routes.addHandler(type, this.group(service));
     }
     this.revision.increment();
+  }
+
+  setTrigger(group: ConsumerGroup, { type, trigger }: Subscription): void {
+    this.#routes.setTrigger(group, type, trigger);
   }
 
   /** Registers the description of an open connection. */
@@ -64,6 +73,7 @@ export class Broker implements GroupHost {
 
   leave(connection: object): void {
     this.#descriptions.delete(connection);
+    this.schedules.close(connection);
     this.revision.increment();
   }
 
@@ -78,17 +88,34 @@ export class Broker implements GroupHost {
   }
 
   /** Follow-ups are accepted even past `maxPending`: the outcome is already recorded. */
-  recordEnd(followUps: readonly Envelope[], from: ConsumerGroup): void {
-    this.#pending -= 1;
+  recordEnd({ bytes, remembered }: Entry, followUps: readonly Envelope[], from: ConsumerGroup): void {
+    this.#pending.remove(bytes);
+    remembered?.release();
+    this.acceptEmits(followUps, from);
+  }
+
+  acceptEmits(envelopes: readonly Envelope[], from: ConsumerGroup): void {
+    if (envelopes.length === 0) return;
     const now = this.clock.now();
-    for (const envelope of followUps) this.#accept(envelope, from, now);
+    for (const envelope of envelopes) this.#publishOne(envelope, from, now);
+  }
+
+  acceptChild(envelope: Envelope, group: ConsumerGroup): void {
+    const bytes = sizeOf(envelope);
+    this.#pending.add(bytes);
+    group.accept(envelope, bytes, this.clock.now());
+  }
+
+  recordResize(addedBytes: number): void {
+    this.#pending.resize(addedBytes);
   }
 
   /** Accepts the event of a dead letter of the group again; `false` if there is no such dead letter. */
   replay(id: string, group: ConsumerGroup): boolean {
-    if (!group.hasDeadLetter(id)) return false;
-    if (this.#pending >= this.#maxPending) throw this.#maxPendingReached();
-    this.#pending += 1;
+    const dead = group.findDeadLetter(id);
+    if (dead === undefined) return false;
+    this.#pending.checkRoom(1, dead.bytes);
+    this.#pending.add(dead.bytes);
     group.replay(id, this.clock.now());
     return true;
   }
@@ -132,59 +159,72 @@ export class Broker implements GroupHost {
 
   /** Throws unless all envelopes fit, so that a call accepts all of them or none. */
   #checkCapacity(envelopes: readonly Envelope[], now: number): void {
-    let room = this.#maxPending - this.#pending;
+    let events = 0;
+    let bytes = 0;
     for (const envelope of envelopes) {
       if (this.#findDuplicate(envelope, now) !== undefined) continue;
-      const route = this.#routes.get(envelope.type);
-      room -= route === undefined ? 0 : route.handlers.size + route.triggers.size;
-      if (room < 0) throw this.#maxPendingReached();
+      const route = this.#routes.find(envelope.type);
+      if (route !== undefined) {
+        let copies = route.triggers.size;
+        for (const group of route.handlers) if (!group.debounces(envelope)) copies += 1;
+        events += copies;
+        if (copies > 0) bytes += copies * sizeOf(envelope);
+      }
       if (envelope.dedupe !== undefined && !this.#dedupeWindow(envelope.type).hasRoom(envelopes.length, now)) {
         throw new BackpressureError(`deduplication ids of ${quote(envelope.type)}`, `${maxDedupeIdsPerType}`);
       }
     }
-  }
-
-  #maxPendingReached(): BackpressureError {
-    return new BackpressureError('pending events', `maxPending (${this.#maxPending})`);
+    this.#pending.checkRoom(events, bytes);
   }
 
   #publishOne(envelope: Envelope, from: ConsumerGroup, now: number): Receipt {
     // Checked again: an earlier envelope of the same call may have the same id.
     const earlierId = this.#findDuplicate(envelope, now);
     if (earlierId !== undefined) {
-      const handlers = this.#routes.get(envelope.type)?.handlers ?? new Set();
-      for (const group of handlers.size === 0 ? [from] : handlers) group.queue(envelope.type).stats.countDeduplicated();
+      const handlers = this.#routes.find(envelope.type)?.handlers;
+      for (const group of handlers === undefined || handlers.size === 0 ? [from] : handlers)
+        group.queue(envelope.type).stats.countDeduplicated();
       return { id: earlierId, deduplicated: true };
     }
     const { dedupe, type, id } = envelope;
-    if (dedupe !== undefined) this.#dedupeWindow(type).remember(dedupe.id, id, now + dedupe.windowMs);
-    this.#accept(envelope, from, now);
-    return { id: envelope.id, deduplicated: false };
+    const remembered = dedupe && this.#dedupeWindow(type).remember(dedupe.id, id, now + dedupe.windowMs);
+    const waitingId = this.#accept(envelope, from, now, remembered);
+    if (waitingId !== undefined) return { id: waitingId, deduplicated: true };
+    const route = this.#routes.find(type);
+    const isUnsubscribed = route === undefined || route.handlers.size + route.triggers.size === 0;
+    return isUnsubscribed ? { id, deduplicated: false, unsubscribed: true } : { id, deduplicated: false };
   }
 
-  #accept(envelope: Envelope, from: ConsumerGroup, now: number): void {
-    const route = this.#routes.get(envelope.type);
+  /** Returns the id of the waiting event if every group debounced the event. */
+  #accept(envelope: Envelope, from: ConsumerGroup, now: number, remembered?: RememberedId): string | undefined {
+    const route = this.#routes.find(envelope.type);
     if (route === undefined || route.handlers.size === 0) {
       const { stats } = from.queue(envelope.type);
       stats.countReceived(now);
       stats.countCompleted(now);
     }
-    if (route === undefined) return;
-    this.#pending += route.handlers.size + route.triggers.size;
-    for (const group of route.handlers) group.accept(envelope, now);
+    this.waits.resolveByEvent(envelope);
+    if (route === undefined) return undefined;
+    const bytes = sizeOf(envelope);
+    let isAccepted = route.triggers.size > 0;
+    let waitingId: string | undefined;
+    for (const group of route.handlers) {
+      const debouncedBy = group.accept(envelope, bytes, now, remembered);
+      if (debouncedBy === undefined) {
+        this.#pending.add(bytes);
+        remembered?.hold();
+        isAccepted = true;
+      } else {
+        waitingId ??= debouncedBy;
+      }
+    }
     for (const { group, type, idSuffix } of route.triggers.values()) {
       const { id, depth } = envelope;
-      group.accept({ ...envelope, id: id + idSuffix, type, depth: depth + 1, dedupe: undefined }, now);
+      const triggered = { id: id + idSuffix, type, depth: depth + 1, dedupe: undefined, key: undefined, causeId: id };
+      this.#pending.add(bytes);
+      group.accept({ ...envelope, ...triggered }, bytes, now);
     }
-  }
-
-  #route(type: string): Route {
-    let route = this.#routes.get(type);
-    if (route === undefined) {
-      route = { handlers: new Set(), triggers: new Map() };
-      this.#routes.set(type, route);
-    }
-    return route;
+    return isAccepted ? undefined : waitingId;
   }
 
   #findDuplicate({ type, dedupe }: Envelope, now: number): string | undefined {
@@ -199,4 +239,8 @@ export class Broker implements GroupHost {
     }
     return window;
   }
+}
+
+function sizeOf({ body }: Envelope): number {
+  return Buffer.byteLength(body);
 }

@@ -1,11 +1,13 @@
 import type { Clock } from '../clock.js';
 import { ShutdownError } from '../errors.js';
-import type { ConsumeOptions, Envelope, Outcome } from '../transport.js';
+import type { CloseResult, ConsumeOptions, Envelope, Outcome, RunWait, Subscription } from '../transport.js';
+import type { RememberedId } from './dedupe-window.js';
 import { Dispatcher } from './dispatcher.js';
-import type { Entry } from './entry.js';
+import type { Entry, StoredWait, WaitOwner } from './entry.js';
 import { GroupConsumer } from './group-consumer.js';
 import type { MemoryDelivery, OutcomeSink } from './memory-delivery.js';
 import type { RevisionCounter } from './revision-counter.js';
+import type { RunWaits } from './run-waits.js';
 import { TypeQueue } from './type-queue.js';
 
 /** The part of the broker that a consumer group uses. */
@@ -13,16 +15,27 @@ export interface GroupHost {
   readonly clock: Clock;
   readonly maxDeadLetters: number;
   readonly revision: RevisionCounter;
+  readonly waits: RunWaits;
   /** Counts one event as no longer pending and accepts its follow-ups. */
-  recordEnd(followUps: readonly Envelope[], from: ConsumerGroup): void;
+  recordEnd(entry: Entry, followUps: readonly Envelope[], from: ConsumerGroup): void;
+  /** Accepts the events that a step emitted. */
+  acceptEmits(envelopes: readonly Envelope[], from: ConsumerGroup): void;
+  /** Accepts a child run for the group alone. */
+  acceptChild(envelope: Envelope, group: ConsumerGroup): void;
+  /** Counts a pending payload that was replaced by a larger or smaller one. */
+  recordResize(addedBytes: number): void;
+  /** Sets the trigger of a subscription in place of the former one of its type. */
+  setTrigger(group: ConsumerGroup, subscription: Subscription): void;
 }
 
 /** All hubs of one service: accepts events for them and records the outcomes. */
-export class ConsumerGroup implements OutcomeSink {
+export class ConsumerGroup implements OutcomeSink, WaitOwner {
   readonly service: string;
   readonly #host: GroupHost;
   readonly #queues = new Map<string, TypeQueue>();
   readonly #dispatcher: Dispatcher;
+  // Built by the first cancellation: an index of all pending events costs more than those that never cancel should pay.
+  #byId: Map<string, Entry> | undefined;
 
   constructor(service: string, host: GroupHost) {
     this.service = service;
@@ -33,7 +46,9 @@ export class ConsumerGroup implements OutcomeSink {
   queue(type: string): TypeQueue {
     let queue = this.#queues.get(type);
     if (queue === undefined) {
-      queue = new TypeQueue(type, this.#host.maxDeadLetters, this.#host.revision);
+      queue = new TypeQueue(type, this.#host.maxDeadLetters, this.#host.revision, (wait) =>
+        this.#host.waits.resolveByTime(wait),
+      );
       this.#queues.set(type, queue);
     }
     return queue;
@@ -45,14 +60,23 @@ export class ConsumerGroup implements OutcomeSink {
   }
 
   open(options: ConsumeOptions): GroupConsumer {
-    for (const subscription of options.subscriptions) this.queue(subscription.type).subscribe(subscription);
     const consumer = new GroupConsumer(options);
-    this.#dispatcher.add(consumer, this.#queues.values());
+    this.#dispatcher.add(consumer);
+    for (const subscription of options.subscriptions) this.#apply(subscription);
+    this.#dispatcher.serveAll(this.#queues.values());
     return consumer;
   }
 
-  /** Drains and removes the consumer. Resolves with the number of deliveries that were released. */
-  close(consumer: GroupConsumer, drainMs: number): Promise<number> {
+  /** Makes a subscription's settings those of its type, for the backlog too. */
+  #apply(subscription: Subscription): void {
+    const { type } = subscription;
+    const running = (): Entry[] => this.#dispatcher.running().filter(({ envelope }) => envelope.type === type);
+    this.queue(type).subscribe(subscription, running);
+    this.#host.setTrigger(this, subscription);
+  }
+
+  /** Drains and removes the consumer. */
+  close(consumer: GroupConsumer, drainMs: number): Promise<CloseResult> {
     const { clock } = this.#host;
     const deadline = clock.monotonic() + drainMs;
     if (drainMs === 0 || this.#isDrained(consumer, deadline)) return Promise.resolve(this.#remove(consumer));
@@ -68,15 +92,33 @@ export class ConsumerGroup implements OutcomeSink {
     });
   }
 
-  accept(envelope: Envelope, now: number): void {
+  /** Accepts an event, or debounces it. Returns the id of the event that waits in the debounce window. */
+  accept(envelope: Envelope, bytes: number, now: number, remembered?: RememberedId): string | undefined {
     const queue = this.queue(envelope.type);
-    const entry = admit(queue, envelope, queue.runs === undefined ? undefined : new Map(), now);
-    if (envelope.delayMs > 0) this.#enqueueDelayed(queue, entry, envelope.delayMs);
+    const monotonic = this.#host.clock.monotonic();
+    const debounced = queue.debounce(envelope, monotonic);
+    if (debounced !== undefined) {
+      this.#host.recordResize(bytes - debounced.entry.bytes);
+      debounced.entry.bytes = bytes;
+      this.#dispatcher.serveAt(queue, debounced.dueAt);
+      return debounced.entry.envelope.id;
+    }
+    const checkpoints = queue.runs === undefined ? undefined : new Map();
+    const entry = this.#admit(queue, { envelope, bytes, remembered, checkpoints }, now);
+    const windowEnd = queue.openWindow(entry, monotonic);
+    if (windowEnd !== undefined) this.#enqueueDelayed(queue, entry, windowEnd - monotonic);
+    else if (envelope.delayMs > 0) this.#enqueueDelayed(queue, entry, envelope.delayMs);
     else this.#enqueue(queue, entry);
+    return undefined;
   }
 
-  hasDeadLetter(id: string): boolean {
-    return this.#queueOfDeadLetter(id) !== undefined;
+  /** Returns whether `accept` would debounce the event, so that it needs no room. */
+  debounces(envelope: Envelope): boolean {
+    return this.findQueue(envelope.type)?.hasWindow(envelope) === true;
+  }
+
+  findDeadLetter(id: string): Entry | undefined {
+    return this.#queueOfDeadLetter(id)?.deadLetters.find(id);
   }
 
   /** Accepts the event of a dead letter again, without the delay that it had when it was new. */
@@ -84,32 +126,117 @@ export class ConsumerGroup implements OutcomeSink {
     const queue = this.#queueOfDeadLetter(id);
     const dead = queue?.deadLetters.take(id);
     if (queue === undefined || dead === undefined) return;
-    const { envelope, checkpoints } = dead;
-    this.#enqueue(queue, admit(queue, { ...envelope, replays: envelope.replays + 1 }, checkpoints, now));
+    const { bytes, checkpoints } = dead;
+    const envelope = { ...dead.envelope, replays: dead.envelope.replays + 1 };
+    this.#enqueue(queue, this.#admit(queue, { envelope, bytes, remembered: undefined, checkpoints }, now));
   }
 
-  record(delivery: MemoryDelivery, outcome: Outcome): void {
+  record(delivery: MemoryDelivery, outcome: Outcome, handlerEnd: Promise<void> | undefined): void {
     const { queue, entry } = delivery;
     delivery.release();
-    if (outcome.status === 'failed') queue.deadLetters.add(entry, outcome.error, this.#host.clock.now());
+    if (handlerEnd !== undefined) this.#keepSlot(delivery, handlerEnd);
+    if (outcome.status === 'failed' && outcome.cancelled !== true)
+      queue.deadLetters.add(entry, outcome, this.#host.clock.now());
     this.#conclude(queue, entry, outcome);
   }
 
-  /** Ends a waiting or running run of the type without a dead letter. */
+  emit(envelopes: readonly Envelope[]): void {
+    this.#host.acceptEmits(envelopes, this);
+  }
+
+  wait({ queue, entry }: MemoryDelivery, waits: readonly RunWait[]): void {
+    for (const wait of waits) {
+      const stored = this.#host.waits.add(wait, this, entry);
+      if (stored === undefined) continue;
+      if (wait.isRetry === true) queue.stats.countRetried();
+      if (wait.delayMs !== undefined) {
+        const dueAt = this.#host.clock.monotonic() + wait.delayMs;
+        stored.timer = queue.addTimer(stored, dueAt);
+        this.#dispatcher.serveAt(queue, dueAt);
+      }
+      if (wait.run !== undefined) this.#host.acceptChild(wait.run, this);
+    }
+    queue.stats.markChanged();
+  }
+
+  recorded(entry: Entry, key: string, value: string): void {
+    const queue = this.queue(entry.envelope.type);
+    queue.stats.markChanged();
+    if (entry.lease !== undefined) entry.lease.recorded(key, value);
+    else if (entry.isSuspended) this.#resume(queue, entry);
+  }
+
+  cancelTimer({ entry, timer }: StoredWait): void {
+    if (timer !== undefined) this.queue(entry.envelope.type).removeTimer(timer);
+  }
+
+  /** Ends a waiting, suspended or running run of the type, and its child runs, without a dead letter. */
   endRun(type: string, entry: Entry, outcome: Outcome, reason: Error): void {
     const queue = this.queue(type);
     const { lease } = entry;
-    if (lease === undefined) {
-      queue.remove(entry);
-    } else {
+    if (lease !== undefined) {
       lease.release();
       lease.revoke(reason);
+    } else if (entry.isSuspended) {
+      entry.isSuspended = false;
+      queue.stats.countSuspended(-1);
+    } else {
+      queue.remove(entry, this.#host.clock.monotonic());
     }
+    const waits = this.#host.waits.drop(entry);
     this.#conclude(queue, entry, outcome);
+    if (outcome.status === 'failed') for (const wait of waits) this.#endChild(wait, outcome, reason);
+  }
+
+  #endChild({ wait }: StoredWait, { error }: Extract<Outcome, { status: 'failed' }>, reason: Error): void {
+    if (wait.run === undefined) return;
+    const { type, id } = wait.run;
+    const entry = this.#queues.get(type)?.runs?.entry(id);
+    if (entry === undefined || entry.ended) return;
+    this.endRun(
+      type,
+      entry,
+      { status: 'failed', cancelled: true, durationMs: 0, error, followUps: wait.onCancel ?? [] },
+      reason,
+    );
+  }
+
+  #resume(queue: TypeQueue, entry: Entry): void {
+    entry.isSuspended = false;
+    queue.stats.countSuspended(-1);
+    this.#enqueue(queue, entry);
+  }
+
+  #suspend(queue: TypeQueue, entry: Entry, seen: number): void {
+    if ((entry.checkpoints?.size ?? 0) > seen) {
+      this.#enqueue(queue, entry);
+      return;
+    }
+    entry.isSuspended = true;
+    queue.stats.countSuspended(1);
+  }
+
+  /** Ends an event that waits; `false` if no event with this id does. */
+  cancel(id: string, conclude: (envelope: Envelope) => Outcome): boolean {
+    const entry = this.#pendingById().get(id);
+    if (entry === undefined || entry.lease !== undefined || entry.isSuspended) return false;
+    const queue = this.queue(entry.envelope.type);
+    queue.remove(entry, this.#host.clock.monotonic());
+    this.#conclude(queue, entry, conclude(entry.envelope));
+    return true;
+  }
+
+  #pendingById(): Map<string, Entry> {
+    if (this.#byId !== undefined) return this.#byId;
+    this.#byId = new Map();
+    const running = this.#dispatcher.running();
+    const waiting = [...this.#queues.values()].flatMap((queue) => [...queue.pending()]);
+    for (const entry of [...waiting, ...running]) this.#byId.set(entry.envelope.id, entry);
+    return this.#byId;
   }
 
   #queueOfDeadLetter(id: string): TypeQueue | undefined {
-    for (const queue of this.#queues.values()) if (queue.deadLetters.has(id)) return queue;
+    for (const queue of this.#queues.values()) if (queue.deadLetters.find(id) !== undefined) return queue;
     return undefined;
   }
 
@@ -117,19 +244,57 @@ export class ConsumerGroup implements OutcomeSink {
     const { envelope, attempt } = entry;
     const { stats } = queue;
     const now = this.#host.clock.now();
-    stats.durations.add(outcome.durationMs);
+    if (outcome.status === 'suspended') {
+      this.#suspend(queue, entry, outcome.seen);
+      this.#dispatcher.serve(queue);
+      return;
+    }
+    if (outcome.status === 'released') {
+      this.#enqueueDelayed(queue, entry, outcome.delayMs);
+      this.#dispatcher.serve(queue);
+      return;
+    }
+    const isCancelled = outcome.status === 'failed' && outcome.cancelled === true;
+    if (!isCancelled) stats.durations.add(outcome.durationMs);
     if (outcome.status === 'retry') {
       entry.attempt += 1;
       stats.countRetried();
       this.#enqueueDelayed(queue, entry, outcome.delayMs);
     } else {
       entry.ended = true;
-      if (outcome.status === 'completed') stats.countCompleted(now);
-      else stats.countFailed(now, envelope.id, attempt, outcome.error);
+      this.#byId?.delete(envelope.id);
+      queue.releaseKey(entry, this.#host.clock.monotonic());
+      if (isCancelled) stats.countCancelled();
+      else if (outcome.status === 'completed') stats.countCompleted(now);
+      else stats.countFailed(now, envelope, attempt, outcome);
+      this.#host.waits.drop(entry);
       queue.runs?.end(envelope.id, outcome, now);
-      this.#host.recordEnd(outcome.followUps, this);
+      this.#host.recordEnd(entry, outcome.followUps, this);
+      this.#resolveParent(envelope, outcome);
     }
     this.#dispatcher.serve(queue);
+  }
+
+  #resolveParent({ id, parent }: Envelope, outcome: Extract<Outcome, { status: 'completed' | 'failed' }>): void {
+    if (parent === undefined) return;
+    const end =
+      outcome.status === 'completed'
+        ? `"status":"completed","result":${outcome.result ?? 'null'}`
+        : `"status":"failed","error":${JSON.stringify(outcome.error)}`;
+    const entry = this.#queues.get(parent.type)?.runs?.entry(parent.id);
+    this.#host.waits.resolveByRun(entry, parent.wait, id, end);
+  }
+
+  /** Takes the slots of a delivery with an outcome until its handler returns. */
+  #keepSlot(delivery: MemoryDelivery, handlerEnd: Promise<void>): void {
+    const { queue, entry } = delivery;
+    delivery.addOverdue();
+    const freeSlot = queue.holdSlot(entry);
+    void handlerEnd.then(() => {
+      delivery.removeOverdue();
+      freeSlot(this.#host.clock.monotonic());
+      this.#dispatcher.serve(queue);
+    });
   }
 
   #enqueue(queue: TypeQueue, entry: Entry): void {
@@ -152,8 +317,14 @@ export class ConsumerGroup implements OutcomeSink {
     });
   }
 
-  #remove(consumer: GroupConsumer): number {
+  #remove(consumer: GroupConsumer): CloseResult {
     this.#dispatcher.remove(consumer);
+    for (const type of consumer.handles.keys()) {
+      // The settings of the last consumer that handled a type stay in effect.
+      const subscription = this.#dispatcher.latestSubscription(type);
+      if (subscription !== undefined && subscription !== this.queue(type).subscription) this.#apply(subscription);
+    }
+    this.#dispatcher.serveAll(this.#queues.values());
     // Last started first, each to the front, restores the order of the queue.
     const running = consumer.running().reverse();
     for (const delivery of running) {
@@ -162,13 +333,26 @@ export class ConsumerGroup implements OutcomeSink {
       this.#dispatcher.serve(delivery.queue);
     }
     for (const delivery of running) delivery.revoke(new ShutdownError());
-    return running.length;
+    return { released: running.length, overdue: consumer.overdue };
   }
-}
 
-function admit(queue: TypeQueue, envelope: Envelope, checkpoints: Entry['checkpoints'], now: number): Entry {
-  const entry: Entry = { envelope, attempt: 1, ended: false, lease: undefined, checkpoints };
-  queue.runs?.accept(entry, now);
-  queue.stats.countReceived(now);
-  return entry;
+  #admit(
+    queue: TypeQueue,
+    { envelope, bytes, remembered, checkpoints }: Pick<Entry, 'envelope' | 'bytes' | 'remembered' | 'checkpoints'>,
+    now: number,
+  ): Entry {
+    const state = {
+      attempt: 1,
+      ended: false,
+      lease: undefined,
+      keyHolder: undefined,
+      waits: undefined,
+      isSuspended: false,
+    };
+    const entry: Entry = { envelope, bytes, remembered, checkpoints, ...state };
+    this.#byId?.set(envelope.id, entry);
+    queue.runs?.accept(entry, now);
+    queue.stats.countReceived(now);
+    return entry;
+  }
 }

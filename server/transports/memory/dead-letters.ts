@@ -1,11 +1,12 @@
 import type { ErrorInfo } from '../../errors.js';
-import type { DeadLetterRecord } from '../transport.js';
+import type { DeadLetterRecord, Outcome } from '../transport.js';
 import type { Entry } from './entry.js';
 
 interface DeadLetter {
   readonly entry: Entry;
   readonly at: number;
   readonly error: ErrorInfo;
+  readonly step: string | undefined;
 }
 
 /** The latest dead letters of one type in one service, up to a capacity. */
@@ -18,9 +19,9 @@ export class DeadLetters {
     this.#capacity = capacity;
   }
 
-  add(entry: Entry, error: ErrorInfo, now: number): void {
+  add(entry: Entry, { error, step }: Extract<Outcome, { status: 'failed' }>, now: number): void {
     if (this.#capacity === 0) return;
-    this.#byId.set(entry.envelope.id, { entry, at: now, error });
+    this.#byId.set(entry.envelope.id, { entry, at: now, error, step });
     if (this.#byId.size <= this.#capacity) return;
     for (const oldestId of this.#byId.keys()) {
       this.#byId.delete(oldestId);
@@ -28,8 +29,8 @@ export class DeadLetters {
     }
   }
 
-  has(id: string): boolean {
-    return this.#byId.has(id);
+  find(id: string): Entry | undefined {
+    return this.#byId.get(id)?.entry;
   }
 
   /** Removes a dead letter and returns its entry; `undefined` if there is none. */
@@ -44,6 +45,6 @@ export class DeadLetters {
     return [...this.#byId.values()]
       .slice(-limit)
       .reverse()
-      .map(({ entry: { envelope, attempt }, at, error }) => ({ envelope, at, attempt, error }));
+      .map(({ entry: { envelope, attempt }, at, error, step }) => ({ envelope, at, attempt, error, step }));
   }
 }

@@ -1,6 +1,8 @@
-/** Event ids by deduplication id, for as long as the window of each lasts. */
+/** Event ids by deduplication id, until the window of each is over and its event has ended. */
 export class DedupeWindow {
-  readonly #known = new Map<string, { readonly eventId: string; readonly until: number }>();
+  readonly #inWindow = new Map<string, RememberedId>();
+  // Apart from the others: events that outlive their window must not delay the removal of those that do not.
+  readonly #outliving = new Map<string, RememberedId>();
   readonly #capacity: number;
 
   constructor(capacity: number) {
@@ -8,22 +10,57 @@ export class DedupeWindow {
   }
 
   find(dedupeId: string, now: number): string | undefined {
-    const known = this.#known.get(dedupeId);
-    return known !== undefined && known.until > now ? known.eventId : undefined;
+    const known = this.#inWindow.get(dedupeId) ?? this.#outliving.get(dedupeId);
+    return known !== undefined && (known.until > now || known.isPending) ? known.eventId : undefined;
   }
 
   /** Removes expired ids and returns whether `ids` more fit. */
   hasRoom(ids: number, now: number): boolean {
-    // All ids of a type have the same window, so they expire in insertion order.
-    for (const [dedupeId, { until }] of this.#known) {
-      if (until > now) break;
-      this.#known.delete(dedupeId);
+    // All ids of a type have the same window, so the windows end in insertion order.
+    for (const [dedupeId, known] of this.#inWindow) {
+      if (known.until > now) break;
+      this.#inWindow.delete(dedupeId);
+      if (known.isPending) this.#outliving.set(dedupeId, known);
     }
-    return this.#known.size + ids <= this.#capacity;
+    return this.#inWindow.size + this.#outliving.size + ids <= this.#capacity;
   }
 
-  remember(dedupeId: string, eventId: string, until: number): void {
-    this.#known.delete(dedupeId);
-    this.#known.set(dedupeId, { eventId, until });
+  remember(dedupeId: string, eventId: string, until: number): RememberedId {
+    const remembered = new RememberedId(eventId, until, () => this.#outliving.delete(dedupeId));
+    this.#inWindow.delete(dedupeId);
+    this.#inWindow.set(dedupeId, remembered);
+    return remembered;
+  }
+}
+
+/** Event that a deduplication id stands for. */
+export class RememberedId {
+  readonly eventId: string;
+  /** Time at which the window ends. */
+  readonly until: number;
+  readonly #onEnd: () => void;
+  #pending = 0;
+
+  /** @param onEnd called when the event has ended in every service */
+  constructor(eventId: string, until: number, onEnd: () => void) {
+    this.eventId = eventId;
+    this.until = until;
+    this.#onEnd = onEnd;
+  }
+
+  /** The event has not ended in every service. */
+  get isPending(): boolean {
+    return this.#pending > 0;
+  }
+
+  /** Counts a service that accepted the event. */
+  hold(): void {
+    this.#pending += 1;
+  }
+
+  /** Counts a service in which the event ended. */
+  release(): void {
+    this.#pending -= 1;
+    if (this.#pending === 0) this.#onEnd();
   }
 }

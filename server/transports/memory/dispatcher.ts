@@ -1,4 +1,6 @@
 import type { Clock, Timer } from '../clock.js';
+import type { Subscription } from '../transport.js';
+import type { Entry } from './entry.js';
 import type { GroupConsumer } from './group-consumer.js';
 import { MemoryDelivery, type OutcomeSink } from './memory-delivery.js';
 import { DelayQueue } from './queues/delay-queue.js';
@@ -32,16 +34,31 @@ export class Dispatcher {
     this.#outcomes = outcomes;
   }
 
-  add(consumer: GroupConsumer, queues: Iterable<TypeQueue>): void {
+  add(consumer: GroupConsumer): void {
     this.#consumers = [...this.#consumers, consumer];
-    for (const queue of queues) this.#list(queue);
+  }
+
+  /** Serves all queues after consumers or settings changed. */
+  serveAll(queues: Iterable<TypeQueue>): void {
+    // With other limits a queue may belong in the other turn.
+    for (const turn of [this.#sharedTurn, this.#ownTurn]) {
+      for (let queue = turn.shift(); queue !== undefined; queue = turn.shift()) queue.listed = false;
+    }
+    for (const queue of queues) {
+      this.#wakeQueue(queue, queue.nextWakeAt);
+      this.#list(queue);
+    }
     this.#requestPump();
+  }
+
+  /** Returns the type's subscription of the consumer that was added last; `undefined` if none handles the type. */
+  latestSubscription(type: string): Subscription | undefined {
+    return this.#consumers.findLast(({ handles }) => handles.has(type))?.handles.get(type);
   }
 
   remove(consumer: GroupConsumer): void {
     this.#consumers = this.#consumers.filter((other) => other !== consumer);
     if (this.#consumers.length === 0) this.#cancelTimers();
-    this.#requestPump();
   }
 
   /** Returns whether another consumer that is not draining handles the type. */
@@ -61,6 +78,11 @@ export class Dispatcher {
     this.#requestPump();
   }
 
+  /** Returns the entries that are running. */
+  running(): readonly Entry[] {
+    return this.#consumers.flatMap((consumer) => consumer.running().map(({ entry }) => entry));
+  }
+
   #wakeQueue(queue: TypeQueue, at: number): void {
     if (at >= queue.wakeAt) return;
     queue.wakeAt = at;
@@ -68,7 +90,7 @@ export class Dispatcher {
   }
 
   #list(queue: TypeQueue): void {
-    if (queue.listed || !queue.hasWaiting || !this.#isHandled(queue.type)) return;
+    if (queue.listed || !queue.hasReady || !this.#isHandled(queue.type)) return;
     queue.listed = true;
     (queue.hasOwnLimits ? this.#ownTurn : this.#sharedTurn).push(queue);
   }
@@ -105,7 +127,7 @@ export class Dispatcher {
     for (let queue = this.#wakes.shift(now); queue !== undefined; queue = this.#wakes.shift(now)) {
       queue.wakeAt = Number.POSITIVE_INFINITY;
       queue.promoteDue(now);
-      if (queue.nextDueAt !== undefined) this.#wakeQueue(queue, queue.nextDueAt);
+      this.#wakeQueue(queue, queue.nextWakeAt);
       this.#list(queue);
     }
   }
@@ -133,9 +155,10 @@ export class Dispatcher {
       const consumer = this.#consumerFor(queue);
       if (consumer === undefined) {
         this.#list(queue);
-      } else if (queue.hasWaiting && this.#isOpen(queue)) {
+      } else if (queue.hasReady && this.#isOpen(queue)) {
         this.#leftInSlice -= 1;
         this.#start(queue, consumer);
+        this.#wakeQueue(queue, queue.nextWakeAt);
         this.#list(queue);
         return true;
       }

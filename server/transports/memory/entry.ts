@@ -1,20 +1,52 @@
-import type { Envelope } from '../transport.js';
+import type { Envelope, RunWait } from '../transport.js';
+import type { RememberedId } from './dedupe-window.js';
+import type { DelayedItem } from './queues/delay-queue.js';
 
 /** An accepted event until its outcome is recorded. */
 export interface Entry {
-  readonly envelope: Envelope;
+  /** Replaced while the event waits in its debounce window. */
+  envelope: Envelope;
   /** The next or the running attempt, from 1. */
   attempt: number;
   ended: boolean;
   /** The lease of the running attempt. */
   lease: Lease | undefined;
+  /** List in which the entry takes a slot of its key: from its first start until it ends. */
+  keyHolder: object | undefined;
+  /** Size of the payload. */
+  bytes: number;
+  /** Deduplication id that stands for the event, besides its window, until the event has ended. */
+  readonly remembered: RememberedId | undefined;
   readonly checkpoints: Map<string, string> | undefined;
+  /** Open waits of a run, by key if there is more than one. `RunWaits` reads and changes it. */
+  waits: StoredWait | Map<string, StoredWait> | undefined;
+  /** The run left its process and waits. */
+  isSuspended: boolean;
 }
 
 /** Right of one attempt to record the outcome of its entry. */
 export interface Lease {
   /** Frees the slot that the attempt takes. */
   release(): void;
+  /** Tells the consumer of an entry that was recorded for its run. */
+  recorded(key: string, value: string): void;
   /** Ends the lease: a later commit changes nothing. */
   revoke(reason: Error): void;
+}
+
+/** Open wait of a run. */
+export interface StoredWait {
+  readonly wait: RunWait;
+  readonly owner: WaitOwner;
+  readonly entry: Entry;
+  /** Epoch milliseconds. */
+  readonly since: number;
+  timer: DelayedItem<StoredWait> | undefined;
+}
+
+/** Consumer group whose runs wait. */
+export interface WaitOwner {
+  /** Called after a resolution is recorded for a run. */
+  recorded(entry: Entry, key: string, value: string): void;
+  cancelTimer(stored: StoredWait): void;
 }

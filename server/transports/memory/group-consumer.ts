@@ -1,9 +1,10 @@
-import type { ConsumeOptions } from '../transport.js';
+import type { ConsumeOptions, Subscription } from '../transport.js';
 import type { DeliverySlots, MemoryDelivery } from './memory-delivery.js';
 
 /** One connection's part in a consumer group: the types that it handles and the deliveries that it runs. */
 export class GroupConsumer implements DeliverySlots {
-  readonly handles: ReadonlySet<string>;
+  /** Subscriptions by type. */
+  readonly handles: ReadonlyMap<string, Subscription>;
   // Not a Set: the table of an old Set keeps deleted entries alive, and a busy hub spent a third of its time on
   // garbage collection.
   readonly #running: MemoryDelivery[] = [];
@@ -11,10 +12,11 @@ export class GroupConsumer implements DeliverySlots {
   onRound: (() => void) | undefined;
   readonly #options: ConsumeOptions;
   #sharedRunning = 0;
+  #overdue = 0;
 
   constructor(options: ConsumeOptions) {
     this.#options = options;
-    this.handles = new Set(options.subscriptions.map(({ type }) => type));
+    this.handles = new Map(options.subscriptions.map((subscription) => [subscription.type, subscription]));
   }
 
   get isDraining(): boolean {
@@ -25,8 +27,14 @@ export class GroupConsumer implements DeliverySlots {
     return this.#sharedRunning < this.#options.concurrency;
   }
 
+  /** A handler runs, overdue ones included. */
   get isRunning(): boolean {
-    return this.#running.length > 0;
+    return this.#running.length + this.#overdue > 0;
+  }
+
+  /** Number of handlers that still run although their attempt has its outcome. */
+  get overdue(): number {
+    return this.#overdue;
   }
 
   /** Running deliveries, in the order of their start. */
@@ -47,6 +55,16 @@ export class GroupConsumer implements DeliverySlots {
       this.#running[delivery.index] = last;
       last.index = delivery.index;
     }
+    if (delivery.takesSharedSlot) this.#sharedRunning -= 1;
+  }
+
+  addOverdue(delivery: MemoryDelivery): void {
+    this.#overdue += 1;
+    if (delivery.takesSharedSlot) this.#sharedRunning += 1;
+  }
+
+  removeOverdue(delivery: MemoryDelivery): void {
+    this.#overdue -= 1;
     if (delivery.takesSharedSlot) this.#sharedRunning -= 1;
   }
 }

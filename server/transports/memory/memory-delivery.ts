@@ -1,4 +1,4 @@
-import type { CommitResult, Delivery, Envelope, Outcome } from '../transport.js';
+import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../transport.js';
 import type { Entry, Lease } from './entry.js';
 import type { TypeQueue } from './type-queue.js';
 
@@ -7,11 +7,16 @@ const noCheckpoints: ReadonlyMap<string, string> = new Map();
 /** Runs deliveries and counts the slots that they take. */
 export interface DeliverySlots {
   remove(delivery: MemoryDelivery): void;
+  addOverdue(delivery: MemoryDelivery): void;
+  removeOverdue(delivery: MemoryDelivery): void;
 }
 
 /** Records the outcomes of deliveries. */
 export interface OutcomeSink {
-  record(delivery: MemoryDelivery, outcome: Outcome): void;
+  record(delivery: MemoryDelivery, outcome: Outcome, handlerEnd: Promise<void> | undefined): void;
+  /** Accepts the events that a step emitted. */
+  emit(envelopes: readonly Envelope[]): void;
+  wait(delivery: MemoryDelivery, waits: readonly RunWait[]): void;
 }
 
 /** One attempt, leased to a consumer until it commits or the lease is revoked. */
@@ -27,9 +32,12 @@ export class MemoryDelivery implements Delivery, Lease {
   /** Always `undefined`: no event outlives a crash of this process. */
   readonly refusal = undefined;
   onRevoked: ((reason: Error) => void) | undefined;
+  onRecorded: Delivery['onRecorded'];
   readonly #slots: DeliverySlots;
   readonly #outcomes: OutcomeSink;
   #leased = true;
+  /** Keys that this delivery recorded. */
+  #recorded: Set<string> | undefined;
 
   constructor(queue: TypeQueue, entry: Entry, order: number, slots: DeliverySlots, outcomes: OutcomeSink) {
     this.queue = queue;
@@ -45,11 +53,11 @@ export class MemoryDelivery implements Delivery, Lease {
     return this.entry.envelope;
   }
 
-  async commit(outcome: Outcome): Promise<CommitResult> {
+  async commit(outcome: Outcome, handlerEnd?: Promise<void>): Promise<CommitResult> {
     if (this.entry.ended) return 'already';
     if (!this.#leased) return 'fenced';
     this.#leased = false;
-    this.#outcomes.record(this, outcome);
+    this.#outcomes.record(this, outcome, handlerEnd);
     return 'ok';
   }
 
@@ -57,19 +65,42 @@ export class MemoryDelivery implements Delivery, Lease {
     return this.entry.checkpoints ?? noCheckpoints;
   }
 
-  async checkpoint(key: string, value: string): Promise<CommitResult> {
+  async checkpoint(key: string, value: string, emits: readonly Envelope[] = []): Promise<CommitResult> {
     const { checkpoints, ended } = this.entry;
-    if (checkpoints?.has(key) === true) return 'already';
-    if (ended || !this.#leased) return 'fenced';
+    if (this.#recorded?.has(key) === true) return 'already';
+    if (ended || !this.#leased || checkpoints?.has(key) === true) return 'fenced';
     checkpoints?.set(key, value);
-    this.queue.stats.markChanged();
+    this.#recorded ??= new Set();
+    this.#recorded.add(key);
+    this.recorded(key, value);
+    this.#outcomes.emit(emits);
     return 'ok';
+  }
+
+  async wait(waits: readonly RunWait[]): Promise<CommitResult> {
+    if (this.entry.ended || !this.#leased) return 'fenced';
+    this.#outcomes.wait(this, waits);
+    return 'ok';
+  }
+
+  recorded(key: string, value: string): void {
+    this.queue.stats.markChanged();
+    this.onRecorded?.(key, value);
   }
 
   release(): void {
     this.#slots.remove(this);
     this.entry.lease = undefined;
-    this.queue.stats.countRelease();
+    this.queue.release(this.entry);
+  }
+
+  /** Takes the slot of the consumer again, for a handler that outlives its attempt. */
+  addOverdue(): void {
+    this.#slots.addOverdue(this);
+  }
+
+  removeOverdue(): void {
+    this.#slots.removeOverdue(this);
   }
 
   revoke(reason: Error): void {

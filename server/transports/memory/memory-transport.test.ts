@@ -70,7 +70,7 @@ it('drains waiting events, and those that become due in time, if no other connec
     await clock.advance(500);
     await deliveries.shift()?.commit(done);
   }
-  expect(await closing).toEqual({ released: 0 });
+  expect(await closing).toEqual({ released: 0, overdue: 0 });
   expect(await transport.metrics('a')).toMatchObject({ received: 3, completed: 2, pending: 1 });
   await clock.settle();
   expect(clock.pendingTimers).toBe(0);
@@ -140,7 +140,7 @@ it('drains the types that only the closing connection handles, and leaves the ot
 
 it('closes at once if nothing is pending, whatever its drainMs', async () => {
   const { transport } = await started({}, ['a']);
-  expect(await transport.close({ drainMs: Number.POSITIVE_INFINITY })).toEqual({ released: 0 });
+  expect(await transport.close({ drainMs: Number.POSITIVE_INFINITY })).toEqual({ released: 0, overdue: 0 });
 });
 
 it('resolves runEnded for more runs than it retains that end at one time', async () => {
@@ -173,7 +173,7 @@ it('does not wait at close for a delayed run that was ended from outside', async
     const outcome = { status: 'failed', durationMs: 0, error, followUps: [] } as const;
     expect(await transport.endRun('run', run.id, outcome, new Error('cancelled'))).toBe('ok');
   }
-  expect(await transport.close({ drainMs: 60_000 })).toEqual({ released: 0 });
+  expect(await transport.close({ drainMs: 60_000 })).toEqual({ released: 0, overdue: 0 });
   expect(clock.monotonic()).toBe(0);
 });
 
@@ -212,4 +212,72 @@ it('holds a million keys, and evicts expired ones on writes', async () => {
   await clock.advance(20);
   for (let i = 0; i < 10; i += 1) await kv.set(`new-${i}`, 'x');
   expect(await kv.get('new-9')).toBe('x');
+});
+
+it('lets timers fire during a loop of awaited publishes', async () => {
+  const transport = memoryTransport().connect({ service: 'shop', logger: silentLogger });
+  await transport.start({ concurrency: 100, subscriptions: [], onDelivery: () => {} });
+  let hasFired = false;
+  setTimeout(() => {
+    hasFired = true;
+  }, 10);
+  const until = performance.now() + 5_000;
+  while (!hasFired && performance.now() < until) await transport.publish([envelope('a')]);
+  expect(hasFired).toBe(true);
+  await transport.close({ drainMs: 0 });
+});
+
+it('accepts all envelopes of a call or none if they exceed maxPendingBytes', async () => {
+  const { clock, transport, deliveries } = await started({ maxPendingBytes: 20 }, ['a']);
+  const body = (size: number): string => JSON.stringify('x'.repeat(size - 2));
+  const large = [envelope('a', { body: body(15) }), envelope('a', { body: '"éé"' })];
+  await expect(transport.publish(large)).rejects.toThrow('payloads of pending events reached maxPendingBytes (20)');
+  expect(await received(transport, 'a')).toBe(0);
+  await transport.publish([envelope('a', { body: body(15) }), envelope('a', { body: '"x"' })]);
+  await expect(transport.publish([envelope('a', { body: '"x"' })])).rejects.toThrow(BackpressureError);
+  await clock.settle();
+  for (const delivery of deliveries) await delivery.commit(done);
+  await transport.publish([envelope('a', { body: body(20) })]);
+  expect(await received(transport, 'a')).toBe(3);
+});
+
+it('counts the bytes of a debounced payload once, at its present size', async () => {
+  const clock = createFakeClock();
+  const transport = memoryTransport({ clock, maxPendingBytes: 10 }).connect({ service: 'shop', logger: silentLogger });
+  const subscriptions = [{ type: 'a', debounce: { ms: 100 } }, { type: 'b' }];
+  await transport.start({ concurrency: 100, subscriptions, onDelivery: () => {} });
+  for (const body of ['"12345"', '"12"', '"123"']) await transport.publish([envelope('a', { body })]);
+  await transport.publish([envelope('b', { body: '"123"' })]);
+  await expect(transport.publish([envelope('b', { body: '1' })])).rejects.toThrow(BackpressureError);
+  await transport.close({ drainMs: 0 });
+});
+
+it('ends tens of thousands of waiting and delayed runs from outside in linear time', async () => {
+  const transport = memoryTransport().connect({ service: 'shop', logger: silentLogger });
+  const subscriptions = [{ type: 'run', keepsRuns: true, concurrency: 1 }];
+  await transport.start({ concurrency: 100, subscriptions, onDelivery: () => {} });
+  const sent = Array.from({ length: 40_000 }, (_, i) => envelope('run', { delayMs: i % 2 === 0 ? 0 : 60_000 }));
+  await transport.publish(sent);
+  const from = performance.now();
+  for (const { id } of sent) await transport.endRun('run', id, { ...done }, new Error('cancelled'));
+  // Quadratic removal takes about a minute.
+  expect(performance.now() - from).toBeLessThan(5_000);
+  expect(await transport.metrics('run')).toMatchObject({ received: 40_000, completed: 40_000, pending: 0, delayed: 0 });
+  await transport.close({ drainMs: 0 });
+});
+
+it('starts with 20,000 types, each with its own limits, and changes them', async () => {
+  const transport = memoryTransport();
+  const connect = (): TransportManager => transport.connect({ service: 'shop', logger: silentLogger });
+  const types = Array.from({ length: 20_000 }, (_, i) => `type-${i}`);
+  const [one, two] = [connect(), connect()];
+  const onDelivery = (delivery: Delivery): void => void delivery.commit(done);
+  await one.start({ concurrency: 100, subscriptions: types.map((type) => ({ type })), onDelivery });
+  const limited = types.map((type) => ({ type, concurrency: 1 }));
+  await two.start({ concurrency: 100, subscriptions: limited, onDelivery });
+  await one.publish(types.map((type) => envelope(type)));
+  await two.close({ drainMs: 1_000 });
+  await one.close({ drainMs: 10_000 });
+  const counts = await one.counts(types);
+  expect(counts.filter(({ total }) => total.completed === 1)).toHaveLength(types.length);
 });

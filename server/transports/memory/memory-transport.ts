@@ -3,6 +3,7 @@ import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import { type Clock, systemClock } from '../clock.js';
 import type { KeyValueStore } from '../key-value-store.js';
 import { defaultMaxDeadLetters } from '../limits.js';
+import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
 import type { EventMetrics, FailureRecord } from '../stats.js';
 import type {
   CloseResult,
@@ -29,6 +30,11 @@ import type { RunLog } from './run-log.js';
 export interface MemoryTransportOptions {
   /** Maximum number of pending events of all hubs on the transport; `emit` rejects past it. @default 1_000_000 */
   maxPending?: number;
+  /**
+   * Maximum size of the payloads of all pending events, in bytes of JSON; `emit` rejects past it.
+   * @default 536_870_912 (512 MiB)
+   */
+  maxPendingBytes?: number;
   /** Maximum number of dead letters per service and type, retained with their payloads for `hub.replay`. @default 1_000 */
   maxDeadLetters?: number;
   /** Source of time; a fake clock in tests. @default the system clock */
@@ -43,11 +49,17 @@ export interface MemoryTransportOptions {
  * @throws {InvalidOptionError}
  */
 export function memoryTransport(options: MemoryTransportOptions = {}): Transport {
-  const check = new OptionChecker(options, ['maxPending', 'maxDeadLetters', 'clock'], 'memoryTransport');
+  const check = new OptionChecker(
+    options,
+    ['maxPending', 'maxPendingBytes', 'maxDeadLetters', 'clock'],
+    'memoryTransport',
+  );
   check.count('maxPending', options.maxPending);
+  check.count('maxPendingBytes', options.maxPendingBytes);
   check.count('maxDeadLetters', options.maxDeadLetters, { min: 0 });
-  const { maxPending = 1_000_000, maxDeadLetters = defaultMaxDeadLetters, clock = systemClock } = options;
-  const broker = new Broker(clock, { maxPending, maxDeadLetters });
+  const { maxPending = 1_000_000, maxPendingBytes = 512 * 1024 * 1024 } = options;
+  const { maxDeadLetters = defaultMaxDeadLetters, clock = systemClock } = options;
+  const broker = new Broker(clock, { maxPending, maxPendingBytes, maxDeadLetters });
   const kv = new CheckedKeyValueStore(new MemoryKeyValueStore(clock));
   return { connect: ({ service }) => new MemoryTransportManager(broker, kv, broker.group(service)) };
 }
@@ -72,11 +84,14 @@ class MemoryTransportManager implements TransportManager {
   async start(options: ConsumeOptions): Promise<void> {
     if (options.describe !== undefined) this.#broker.join(this, options.describe);
     this.#consumer = this.#group.open(options);
-    this.#broker.subscribe(this.#group, options.subscriptions);
+    this.#broker.subscribe(this.#group, options.subscriptions, options.declared ?? []);
   }
 
   async publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
-    return this.#broker.publish(envelopes, this.#group);
+    const receipts = this.#broker.publish(envelopes, this.#group);
+    const nextTurn = this.#broker.turns.spend(envelopes);
+    if (nextTurn !== undefined) await nextTurn;
+    return receipts;
   }
 
   async counts(types: readonly string[]): Promise<readonly TypeCounts[]> {
@@ -104,11 +119,14 @@ class MemoryTransportManager implements TransportManager {
       registered: this.#broker.descriptions,
       counts: types.map((type) => this.#broker.counts(type)),
       runs: runTypes.map((type) => this.#broker.runs(type, runLimit)),
+      schedules: this.#broker.schedules.records(),
     };
   }
 
   async run(type: string, id: string): Promise<RunRecord | undefined> {
-    return this.#runLog(type)?.record(id, this.service);
+    const log = this.#runLog(type);
+    log?.evict(this.clock.now());
+    return log?.record(id, this.service);
   }
 
   async runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined> {
@@ -121,6 +139,24 @@ class MemoryTransportManager implements TransportManager {
     if (entry.ended) return 'already';
     this.#group.endRun(type, entry, outcome, reason);
     return 'ok';
+  }
+
+  async cancel(id: string, conclude: (envelope: Envelope) => Outcome): Promise<boolean> {
+    return this.#group.cancel(id, conclude);
+  }
+
+  async schedules(): Promise<readonly ScheduleRecord[]> {
+    return this.#broker.schedules.records();
+  }
+
+  async openSchedules(openings: readonly ScheduleOpening[]): Promise<boolean> {
+    return this.#broker.schedules.open(this.service, this, openings);
+  }
+
+  async claim(claim: ScheduleClaim): Promise<ClaimResult> {
+    return this.#broker.schedules.claim(this.service, this, claim, () =>
+      this.#broker.publish(claim.events, this.#group),
+    );
   }
 
   async registered(): Promise<readonly string[]> {
@@ -137,10 +173,10 @@ class MemoryTransportManager implements TransportManager {
 
   async close({ drainMs }: { drainMs: number }): Promise<CloseResult> {
     const consumer = this.#consumer;
-    if (consumer === undefined) return { released: 0 };
+    if (consumer === undefined) return { released: 0, overdue: 0 };
     this.#consumer = undefined;
-    const released = await this.#group.close(consumer, drainMs);
+    const result = await this.#group.close(consumer, drainMs);
     this.#broker.leave(this);
-    return { released };
+    return result;
   }
 }

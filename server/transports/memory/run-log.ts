@@ -1,7 +1,8 @@
 import type { ErrorInfo } from '../../errors.js';
-import { keptRuns } from '../limits.js';
-import type { Outcome, RunRecord } from '../transport.js';
+import { keptCompletedRuns, keptFailedRuns, latestRuns } from '../limits.js';
+import type { Outcome, RunRecord, RunRetention, RunStatus } from '../transport.js';
 import type { Entry } from './entry.js';
+import { openWaits } from './run-waits.js';
 
 interface Ended {
   readonly at: number;
@@ -13,44 +14,68 @@ interface Run {
   readonly entry: Entry;
   readonly acceptedAt: number;
   ended: Ended | undefined;
-  readonly listeners: Set<(run: Run) => void>;
+  listeners: Set<(run: Run) => void> | undefined;
 }
 
-/** Runs of one type in one service: all that are pending, and the last `keptRuns` that ended. */
+/** Runs of one type in one service: all that are pending, and those that ended and are retained. */
 export class RunLog {
+  retention: RunRetention = { completed: keptCompletedRuns, failed: keptFailedRuns };
   readonly #runs = new Map<string, Run>();
   #latest: Run[] = [];
-  #endedIds: string[] = [];
+  readonly #ended = { completed: new Set<Run>(), failed: new Set<Run>() };
 
   accept(entry: Entry, now: number): void {
-    const run: Run = { entry, acceptedAt: now, ended: undefined, listeners: new Set() };
+    const run: Run = { entry, acceptedAt: now, ended: undefined, listeners: undefined };
     const { id, replays } = entry.envelope;
     if (replays > 0) this.#forget(id);
     this.#runs.set(id, run);
     this.#latest.push(run);
-    if (this.#latest.length > keptRuns) this.#latest.shift();
+    if (this.#latest.length > latestRuns) this.#latest.shift();
   }
 
-  end(id: string, outcome: Exclude<Outcome, { status: 'retry' }>, now: number): void {
+  end(id: string, outcome: Extract<Outcome, { status: 'completed' | 'failed' }>, now: number): void {
     const run = this.#runs.get(id);
     if (run === undefined) return;
     run.ended =
       outcome.status === 'completed'
         ? { at: now, result: outcome.result, error: undefined }
         : { at: now, result: undefined, error: outcome.error };
-    for (const listener of run.listeners) listener(run);
-    this.#endedIds.push(id);
-    const oldest = this.#endedIds.length > keptRuns ? this.#endedIds.shift() : undefined;
-    if (oldest !== undefined) this.#runs.delete(oldest);
+    for (const listener of run.listeners ?? []) listener(run);
+    this.#ended[outcome.status].add(run);
+    this.evict(now);
+  }
+
+  /** Forgets the ended runs that exceed the retention. */
+  evict(now: number): void {
+    const { ageMs = Number.POSITIVE_INFINITY } = this.retention;
+    for (const status of ['completed', 'failed'] as const) {
+      const runs = this.#ended[status];
+      // In the order of their ends, so that those after the first one to keep are kept too.
+      for (const run of runs) {
+        if (runs.size <= this.retention[status] && now - (run.ended?.at ?? now) < ageMs) break;
+        runs.delete(run);
+        this.#forget(run.entry.envelope.id);
+      }
+    }
   }
 
   #forget(id: string): void {
-    this.#latest = this.#latest.filter(({ entry }) => entry.envelope.id !== id);
-    this.#endedIds = this.#endedIds.filter((ended) => ended !== id);
+    const run = this.#runs.get(id);
+    if (run === undefined) return;
+    this.#runs.delete(id);
+    this.#ended.completed.delete(run);
+    this.#ended.failed.delete(run);
+    const index = this.#latest.indexOf(run);
+    if (index !== -1) this.#latest.splice(index, 1);
   }
 
   entry(id: string): Entry | undefined {
     return this.#runs.get(id)?.entry;
+  }
+
+  /** Entries of the runs that have not ended. */
+  *pending(): Iterable<Entry> {
+    for (const { entry } of this.#runs.values()) if (!entry.ended) yield entry;
   }
 
   record(id: string, service: string): RunRecord | undefined {
@@ -58,7 +83,7 @@ export class RunLog {
     return run === undefined ? undefined : toRecord(run, service);
   }
 
-  /** Returns the runs that were accepted last, newest first, at most `keptRuns`. */
+  /** Returns the retained runs that were accepted last, newest first, at most `latestRuns`. */
   latest(limit: number, service: string): RunRecord[] {
     return this.#latest
       .slice(-limit)
@@ -73,7 +98,7 @@ export class RunLog {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted();
       const stop = (): void => {
-        known.listeners.delete(listener);
+        known.listeners?.delete(listener);
         signal.removeEventListener('abort', abort);
       };
       // Receives the run itself: the log may have evicted it before the promise's callbacks run.
@@ -85,6 +110,7 @@ export class RunLog {
         stop();
         reject(signal.reason);
       };
+      known.listeners ??= new Set();
       known.listeners.add(listener);
       signal.addEventListener('abort', abort);
     });
@@ -92,19 +118,23 @@ export class RunLog {
 }
 
 function toRecord({ entry, acceptedAt, ended }: Run, service: string): RunRecord {
-  const { envelope, attempt, lease, checkpoints } = entry;
-  const whileOpen = lease === undefined ? 'waiting' : 'active';
-  const whenEnded = ended?.error === undefined ? 'completed' : 'failed';
+  const { envelope, attempt, checkpoints } = entry;
   return {
     id: envelope.id,
     service,
     envelope,
     acceptedAt,
     attempt,
-    status: ended === undefined ? whileOpen : whenEnded,
+    status: ended === undefined ? statusOf(entry) : ended.error === undefined ? 'completed' : 'failed',
     checkpoints: new Map(checkpoints),
+    waits: openWaits(entry),
     endedAt: ended?.at,
     result: ended?.result,
     error: ended?.error,
   };
+}
+
+function statusOf({ lease, isSuspended }: Entry): RunStatus {
+  if (lease !== undefined) return 'active';
+  return isSuspended ? 'suspended' : 'waiting';
 }

@@ -1,7 +1,9 @@
-import type { Subscription } from '../transport.js';
+import type { Envelope, Subscription } from '../transport.js';
 import { DeadLetters } from './dead-letters.js';
-import type { Entry } from './entry.js';
-import { DelayQueue } from './queues/delay-queue.js';
+import type { Entry, StoredWait } from './entry.js';
+import { DebounceWindows } from './queues/debounce-windows.js';
+import { type DelayedItem, DelayQueue } from './queues/delay-queue.js';
+import { KeyedList } from './queues/keyed-list.js';
 import { RateWindow } from './queues/rate-window.js';
 import { WaitingList } from './queues/waiting-list.js';
 import type { RevisionCounter } from './revision-counter.js';
@@ -16,36 +18,89 @@ export class TypeQueue {
   /** `undefined` if no subscription of the type keeps runs. */
   runs: RunLog | undefined;
   readonly #waiting = new WaitingList<Entry>();
+  /** Replaces the waiting list of a type with a `key`. */
+  #keyed: KeyedList<Entry> | undefined;
+  #windows: DebounceWindows<Entry> | undefined;
   readonly #delayed = new DelayQueue<Entry>();
+  readonly #timers = new DelayQueue<StoredWait>();
+  readonly #onDue: (wait: StoredWait) => void;
   #concurrency = Number.POSITIVE_INFINITY;
   #rate: RateWindow | undefined;
+  /** Handlers that outlive their attempt. */
+  readonly #overdue = new Set<{ readonly key: string | undefined }>();
   /** The type has its own concurrency or rate, so its deliveries take no slot of the shared concurrency. */
   hasOwnLimits = false;
+  /** Subscription whose settings are in effect. */
+  subscription: Subscription | undefined;
   /** The dispatcher has the queue in its list of queues to serve. */
   listed = false;
   /** Time of the dispatcher's next timer for the queue. */
   wakeAt: number = Number.POSITIVE_INFINITY;
 
-  constructor(type: string, maxDeadLetters: number, transportRevision: RevisionCounter) {
+  /** @param onDue resolves a wait by time */
+  constructor(
+    type: string,
+    maxDeadLetters: number,
+    transportRevision: RevisionCounter,
+    onDue: (wait: StoredWait) => void,
+  ) {
     this.type = type;
     this.stats = new TypeStats(transportRevision);
     this.deadLetters = new DeadLetters(maxDeadLetters);
+    this.#onDue = onDue;
   }
 
-  subscribe({ concurrency, rate, keepsRuns }: Subscription): void {
-    if (keepsRuns === true) this.runs ??= new RunLog();
+  /**
+   * Puts the settings of a subscription in effect.
+   *
+   * @param running entries of the type that are running
+   */
+  subscribe(subscription: Subscription, running: () => readonly Entry[]): void {
+    const { concurrency, rate, keepsRuns, retain, perKey, debounce } = subscription;
+    this.subscription = subscription;
+    if (keepsRuns === true) {
+      this.runs ??= new RunLog();
+      if (retain !== undefined) this.runs.retention = retain;
+    }
     this.hasOwnLimits = concurrency !== undefined || rate !== undefined;
     this.#concurrency = concurrency ?? Number.POSITIVE_INFINITY;
     // An unchanged rate continues its window: a restart must not allow a second burst.
-    if (!this.#rate?.enforces(rate)) this.#rate = rate === undefined ? undefined : new RateWindow(rate);
+    if (!this.#rate?.enforces(rate)) this.#rate = rate === undefined ? undefined : new RateWindow(rate, this.#rate);
+    this.#windows = debounce === undefined ? undefined : new DebounceWindows(debounce, this.#windows);
+    this.#limitKeys(perKey, running);
   }
 
+  #limitKeys(perKey: Subscription['perKey'], running: () => readonly Entry[]): void {
+    if (perKey !== undefined && this.#keyed !== undefined) {
+      this.#keyed.setLimits(perKey);
+      return;
+    }
+    const waiting: Entry[] = [];
+    if (perKey !== undefined) {
+      for (let entry = this.#waiting.shift(); entry !== undefined; entry = this.#waiting.shift()) waiting.push(entry);
+    } else if (this.#keyed !== undefined) {
+      for (const entry of this.#keyed.items()) waiting.push(entry);
+    }
+    this.#keyed = perKey === undefined ? undefined : new KeyedList(perKey);
+    if (this.#keyed !== undefined) {
+      for (const entry of running()) this.#keyed.adopt(entry);
+      for (const { key } of this.#overdue) this.#keyed.addOverdue(key);
+    }
+    for (const entry of waiting) this.push(entry);
+  }
+
+  /** The dispatcher may find an entry to start. */
+  get hasReady(): boolean {
+    return this.#keyed === undefined ? this.#waiting.size > 0 : this.#keyed.hasReady;
+  }
+
+  /** An entry waits that needs no other entry to end first. */
   get hasWaiting(): boolean {
-    return this.#waiting.size > 0;
+    return this.#keyed === undefined ? this.#waiting.size > 0 : this.#keyed.hasWaiting;
   }
 
   get hasFreeSlot(): boolean {
-    return this.stats.active < this.#concurrency;
+    return this.stats.active + this.#overdue.size < this.#concurrency;
   }
 
   /** Time from which the rate allows the next start; may be in the past. */
@@ -53,41 +108,130 @@ export class TypeQueue {
     return this.#rate === undefined ? Number.NEGATIVE_INFINITY : this.#rate.openAt;
   }
 
-  /** Due time of the first delayed entry; `undefined` if no entry is delayed. */
+  /** Due time of the first delayed entry or of the first wait by time; `undefined` if there is neither. */
   get nextDueAt(): number | undefined {
-    return this.#delayed.nextDueAt;
+    const delayed = this.#delayed.nextDueAt ?? Number.POSITIVE_INFINITY;
+    const dueAt = Math.min(delayed, this.#timers.nextDueAt ?? Number.POSITIVE_INFINITY);
+    return dueAt === Number.POSITIVE_INFINITY ? undefined : dueAt;
+  }
+
+  /** Time at which the dispatcher has to look at the queue again; infinite if only an event of the hub changes it. */
+  get nextWakeAt(): number {
+    return Math.min(this.nextDueAt ?? Number.POSITIVE_INFINITY, this.#keyed?.nextDueAt ?? Number.POSITIVE_INFINITY);
   }
 
   push(entry: Entry): void {
-    this.#waiting.push(entry, entry.envelope.priority);
+    if (this.#keyed === undefined) this.#waiting.push(entry, entry.envelope.priority);
+    else this.#keyed.push(entry);
   }
 
   pushDelayed(entry: Entry, dueAt: number): void {
     this.#delayed.push(entry, dueAt);
+    this.stats.delayed += 1;
   }
 
-  /** Moves the delayed entries that are due to the waiting ones. */
+  addTimer(wait: StoredWait, dueAt: number): DelayedItem<StoredWait> {
+    return this.#timers.push(wait, dueAt);
+  }
+
+  removeTimer(timer: DelayedItem<StoredWait>): void {
+    this.#timers.delete(timer);
+  }
+
+  /** Opens the debounce window of a new entry. Returns its end; `undefined` if the type is not debounced. */
+  openWindow(entry: Entry, now: number): number | undefined {
+    return this.#windows?.open(entry, now);
+  }
+
+  /** Returns whether the event would replace the payload of an event that waits in its debounce window. */
+  hasWindow(envelope: Envelope): boolean {
+    return this.#windows?.find(envelope.key) !== undefined;
+  }
+
+  /**
+   * Replaces the payload of the event that waits in the debounce window of the key, and extends the window.
+   * Returns the waiting entry and its new due time; `undefined` if there is none.
+   */
+  debounce(envelope: Envelope, now: number): { readonly entry: Entry; readonly dueAt: number } | undefined {
+    const entry = this.#windows?.find(envelope.key);
+    if (this.#windows === undefined || entry === undefined) return undefined;
+    entry.envelope = { ...envelope, id: entry.envelope.id, dedupe: entry.envelope.dedupe };
+    const dueAt = this.#windows.extend(entry, now);
+    this.#delayed.remove(entry);
+    this.#delayed.push(entry, dueAt);
+    this.stats.countDeduplicated();
+    return { entry, dueAt };
+  }
+
+  /** Moves the delayed entries that are due to the waiting ones, and resolves the waits that are due. */
   promoteDue(now: number): void {
-    for (let entry = this.#delayed.shift(now); entry !== undefined; entry = this.#delayed.shift(now)) this.push(entry);
+    for (let wait = this.#timers.shift(now); wait !== undefined; wait = this.#timers.shift(now)) this.#onDue(wait);
+    for (let entry = this.#delayed.shift(now); entry !== undefined; entry = this.#delayed.shift(now)) {
+      this.#windows?.close(entry);
+      this.#countUndelayed();
+      this.push(entry);
+    }
+    this.#keyed?.promote(now);
   }
 
-  /** Requeues a released entry as the first of its priority. */
+  #countUndelayed(): void {
+    this.stats.delayed -= 1;
+    this.stats.markChanged();
+  }
+
+  /** Requeues a released entry as the first of its key and priority. */
   unshift(entry: Entry): void {
-    this.#waiting.unshift(entry, entry.envelope.priority);
+    if (this.#keyed === undefined) this.#waiting.unshift(entry, entry.envelope.priority);
+    else this.#keyed.unshift(entry);
   }
 
   /** Removes an entry that is not running. */
-  remove(entry: Entry): void {
-    this.#waiting.remove(entry, entry.envelope.priority);
-    this.#delayed.remove(entry);
+  remove(entry: Entry, now: number): void {
+    if (this.#delayed.remove(entry)) {
+      this.#windows?.close(entry);
+      this.#countUndelayed();
+    } else if (this.#keyed === undefined) this.#waiting.remove(entry);
+    else this.#keyed.remove(entry, now);
   }
 
-  /** Takes the next waiting entry and counts its start. */
+  /** Takes the next waiting entry that the limits per key allow, and counts its start. */
   start(now: number): Entry | undefined {
-    const entry = this.#waiting.shift();
+    const entry = this.#keyed === undefined ? this.#waiting.shift() : this.#keyed.shift(now);
     if (entry === undefined) return undefined;
     this.#rate?.countStart(now);
     this.stats.countStart();
     return entry;
+  }
+
+  /** Counts a running attempt of an entry as over, whether or not it has an outcome. */
+  release(entry: Entry): void {
+    this.stats.countRelease();
+    this.#keyed?.pause(entry);
+  }
+
+  /** Frees the slot of its key that an ended entry took. */
+  releaseKey(entry: Entry, now: number): void {
+    this.#keyed?.release(entry, now);
+  }
+
+  /**
+   * Takes a slot of the type and of the entry's key for a handler that outlives its attempt. Returns a function that
+   * frees them.
+   */
+  holdSlot({ envelope: { key } }: Entry): (now: number) => void {
+    const overdue = { key };
+    this.#overdue.add(overdue);
+    this.#keyed?.addOverdue(key);
+    return (now) => {
+      this.#overdue.delete(overdue);
+      this.#keyed?.removeOverdue(key, now);
+    };
+  }
+
+  /** Entries that are not running. */
+  *pending(): Iterable<Entry> {
+    if (this.runs !== undefined) yield* this.runs.pending();
+    yield* this.#delayed.items();
+    yield* this.#keyed === undefined ? this.#waiting.items() : this.#keyed.items();
   }
 }

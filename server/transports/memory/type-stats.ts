@@ -1,8 +1,8 @@
-import type { ErrorInfo } from '../../errors.js';
 import { DurationSketch } from '../duration-sketch.js';
 import { keptFailures, keptMinutes, minuteMs } from '../limits.js';
 import type { EventMetrics, FailureRecord, MinuteBucket } from '../stats.js';
 import { sumCounts } from '../sum-counts.js';
+import type { Envelope, Outcome } from '../transport.js';
 import type { RevisionCounter } from './revision-counter.js';
 
 /** Returns the minute of `at` (epoch milliseconds), counted from the epoch. */
@@ -10,12 +10,17 @@ export function minuteOf(at: number): number {
   return Math.floor(at / minuteMs);
 }
 
+type Failure = Extract<Outcome, { status: 'failed' }>;
+
 /** Statistics of one event type in one service, in constant space. */
 export class TypeStats {
   received = 0;
   completed = 0;
   failed = 0;
+  cancelled = 0;
   active = 0;
+  delayed = 0;
+  suspended = 0;
   retried = 0;
   deduplicated = 0;
   lastReceivedAt: number | undefined;
@@ -55,6 +60,12 @@ export class TypeStats {
     this.markChanged();
   }
 
+  /** Counts a run as suspended (1) or no longer so (-1). */
+  countSuspended(change: 1 | -1): void {
+    this.suspended += change;
+    this.markChanged();
+  }
+
   countRetried(): void {
     this.retried += 1;
     this.markChanged();
@@ -66,12 +77,21 @@ export class TypeStats {
     this.markChanged();
   }
 
-  countFailed(now: number, id: string, attempt: number, { name, message }: ErrorInfo): void {
+  countFailed(now: number, { id, requestId }: Envelope, attempt: number, failure: Failure): void {
+    const { step } = failure;
+    const { name, message } = failure.error;
     this.failed += 1;
     this.lastFailedAt = now;
     this.#countInMinute(now, 3);
-    this.failures.unshift({ id, at: now, attempt, name, message });
+    const place = step === undefined ? { requestId } : { requestId, step };
+    this.failures.unshift({ id, at: now, attempt, ...place, name, message });
     if (this.failures.length > keptFailures) this.failures.pop();
+    this.markChanged();
+  }
+
+  countCancelled(): void {
+    this.failed += 1;
+    this.cancelled += 1;
     this.markChanged();
   }
 

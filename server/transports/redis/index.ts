@@ -1,11 +1,12 @@
 /**
- * Hubline on many machines: `redisTransport`, on BullMQ.
+ * Redis transport: any number of processes and machines share the events of their hubs. It is built on BullMQ.
  *
  * @module hubline/redis
  */
 
 export type { Transport } from '../transport.js';
+export { UnexpectedDataError, UnsupportedVersionError } from './redis-errors.js';
 export type { ClientOptions, RedisTransportOptions } from './redis-options.js';
 export type { RedisTransport } from './redis-transport.js';
 export { redisTransport } from './redis-transport.js';
-export type { RetireOptions, RetireResult } from './retirement.js';
+export type { RetireOptions, RetireResult } from './removal/remove-service.js';

@@ -1,43 +1,58 @@
 /**
- * How names are written in keys. Names are any text, and BullMQ takes no `:` in a queue's name or a
- * job's id, nor an id of digits alone.
+ * Encoding of names in keys. A name is any text, but BullMQ allows no `:` in the name of a queue or the id of a job,
+ * and no job id of digits alone.
+ *
+ * @module
  */
+import { InvalidOptionError } from '../../errors.js';
 
-/** One service's share of one type. */
-export function unitOf(service: string, type: string): string {
-  return `${encodeURIComponent(service)}/${encodeURIComponent(type)}`;
+/**
+ * Returns a name as a part of a key.
+ *
+ * @throws {InvalidOptionError} if it has an unpaired surrogate, which no store can hold
+ */
+export function encodeName(name: string): string {
+  try {
+    return encodeURIComponent(name);
+  } catch {
+    throw new InvalidOptionError('a name or an id', 'a string without unpaired surrogates', name);
+  }
 }
 
-export function serviceOf(unit: string): string {
-  return decodeURIComponent(unit.slice(0, unit.indexOf('/')));
+/** Returns the name of one service's share of one type. */
+export function serviceTypeOf(service: string, type: string): string {
+  return `${encodeName(service)}/${encodeName(type)}`;
 }
 
-export function typeOf(unit: string): string {
-  return decodeURIComponent(unit.slice(unit.indexOf('/') + 1));
+/** Returns the service of a service type. */
+export function serviceOf(serviceType: string): string {
+  return decodeURIComponent(serviceType.slice(0, serviceType.indexOf('/')));
 }
 
-// A job lies beside its queue's own keys; none of those begins so.
+/** Returns the type of a service type. */
+export function typeOf(serviceType: string): string {
+  return decodeURIComponent(serviceType.slice(serviceType.indexOf('/') + 1));
+}
+
+// Jobs and the other keys of a queue share a prefix; no other key of a queue starts like this.
 const jobPrefix = 'e-';
 
+/** Returns the id of the job that carries an event. */
 export function jobIdOf(eventId: string): string {
-  return jobPrefix + encodeURIComponent(eventId);
+  return jobPrefix + encodeName(eventId);
 }
 
+/** Returns the id of the event that a job carries. */
 export function eventIdOf(jobId: string): string {
   return decodeURIComponent(jobId.slice(jobPrefix.length));
 }
 
-/** Types, as one argument of a script, which parts them at the commas. */
+/** Returns types as one argument of a script. */
 export function typeList(types: readonly string[]): string {
-  return types.map(encodeURIComponent).join(',');
+  return types.map(encodeName).join(',');
 }
 
-/** The queue of all types of a service that have none of their own. */
-export function sharedLane(service: string): string {
-  return encodeURIComponent(service);
-}
-
-/** What stands before the keys of a queue, and of its jobs. */
-export function laneKey(prefix: string, lane: string): string {
-  return `${prefix}:lane:${lane}:`;
+/** Returns the name of the worker queue that the types of a service share. */
+export function sharedQueue(service: string): string {
+  return encodeName(service);
 }

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
 import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import { type Clock, systemClock } from '../clock.js';
-import { NotSubscribedError } from '../errors.js';
 import type { KeyValueStore } from '../key-value-store.js';
 import type { Logger } from '../logger.js';
+import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
 import type { EventMetrics, FailureRecord } from '../stats.js';
 import type {
   CloseResult,
@@ -20,32 +19,40 @@ import type {
   TransportManager,
   TypeCounts,
 } from '../transport.js';
-import { workflowOf } from '../workflow-type.js';
-import { CommandClient } from './command-client.js';
-import { readCommitResult } from './commit-result.js';
-import { Consumer } from './consumer.js';
-import { connectConsumer } from './consumer-connection.js';
-import { readDeadLetters } from './dead-letter-reader.js';
-import { endRunScript } from './lua/commit.js';
-import { deadLettersScript, replayScript } from './lua/dead-letters.js';
-import { membersScript } from './lua/membership.js';
-import { countsScript, failuresScript, metricsScript, overviewScript, revisionScript, runScript } from './lua/read.js';
-import type { Script, ScriptArgument } from './lua/script.js';
-import { Members } from './members.js';
-import { Membership } from './membership.js';
-import { jobIdOf, typeList, typeOf, unitOf } from './names.js';
-import { outcomeArguments } from './outcome-codec.js';
-import { Publisher } from './publisher.js';
-import { Recorder } from './recorder.js';
-import { RedisKeyValueStore } from './redis-key-value-store.js';
+import { CoalescedTask } from './coalesced-task.js';
+import { CommandClient } from './connection/command-client.js';
+import { connectConsumer } from './connection/consumer-connection.js';
+import { checkServer } from './connection/server-checks.js';
+import { JobConsumer } from './consuming/job-consumer.js';
+import { deadLettersScript, readDeadLetters } from './dead-letters/read-dead-letters.js';
+import { replay } from './dead-letters/replay.js';
+import { RedisKeyValueStore } from './key-values/redis-key-value-store.js';
+import { checkKeysSupported, keysUnsupported } from './keys-unsupported.js';
+import { DataEpoch } from './membership/data-epoch.js';
+import { descriptionsScript, Fleet } from './membership/fleet.js';
+import { Membership } from './membership/membership.js';
+import { SettlementListener } from './membership/settlement-listener.js';
+import { encodeName, jobIdOf, serviceTypeOf, typeList } from './names.js';
+import { readCommitResult } from './outcomes/commit-result.js';
+import { endRunScript } from './outcomes/end-run-script.js';
+import { LeaseRecorder } from './outcomes/lease-recorder.js';
+import { outcomeArguments } from './outcomes/outcome-codec.js';
+import { encodeReason, RunEnds } from './outcomes/run-ends.js';
+import { PublishBatch } from './publishing/publish-batch.js';
+import { countsScript, readCounts } from './reading/counts.js';
+import { failuresScript, readFailures } from './reading/failures.js';
+import { metricsScript, readMetrics } from './reading/metrics.js';
+import { readOverview } from './reading/overview.js';
+import { revisionScript } from './reading/revision-script.js';
+import { readRun, runScript } from './reading/runs.js';
+import { withoutArguments } from './redis-errors.js';
 import type { RedisSettings } from './redis-options.js';
-import { readArray, readNumber, readString } from './reply.js';
-import { readRun, readRuns } from './run-reader.js';
-import { encodeReason, RunWatch } from './run-watch.js';
-import { warnOfEviction } from './server-checks.js';
-import { readCounts, readFailures, readMetrics } from './stats-reader.js';
+import { readString } from './scripts/reply.js';
 
-/** A service's connection to Redis: one client for what is waited for, one for consuming, one that listens. */
+/**
+ * Connection of a service to Redis. It has up to three clients: one for commands that a caller waits for, one for
+ * consuming, one that listens for ends of runs.
+ */
 export class RedisManager implements TransportManager {
   readonly name = 'redis';
   readonly service: string;
@@ -54,20 +61,25 @@ export class RedisManager implements TransportManager {
   readonly #settings: RedisSettings;
   readonly #logger: Logger;
   readonly #commands: CommandClient;
-  readonly #publisher: Publisher;
-  readonly #recorder: Recorder;
-  readonly #members = new Members();
+  readonly #epoch: DataEpoch;
+  readonly #publishing: PublishBatch;
+  readonly #recorder: LeaseRecorder;
+  readonly #fleet = new Fleet();
   #membership: Membership | undefined;
-  #consumer: Consumer | undefined;
-  #watch: Promise<RunWatch> | undefined;
+  #consumer: JobConsumer | undefined;
+  #settlements: SettlementListener | undefined;
+  /** Names this process in Redis: in the tokens of its leases, and in the channel of its runs. */
+  readonly #processId = randomUUID();
+  #runEnds: Promise<RunEnds> | undefined;
 
   constructor(service: string, settings: RedisSettings, logger: Logger) {
     this.service = service;
     this.#settings = settings;
     this.#logger = logger;
     this.#commands = new CommandClient(settings, logger);
-    this.#publisher = new Publisher(this.#commands, service, settings);
-    this.#recorder = new Recorder(this.#commands, service, settings);
+    this.#epoch = new DataEpoch(this.#commands, logger);
+    this.#publishing = new PublishBatch(this.#commands, service, this.#epoch, settings.emitTimeoutMs);
+    this.#recorder = new LeaseRecorder(this.#commands, service, settings);
     this.kv = new CheckedKeyValueStore(new RedisKeyValueStore(this.#commands, settings.prefix));
   }
 
@@ -82,125 +94,161 @@ export class RedisManager implements TransportManager {
   }
 
   async #start(options: ConsumeOptions): Promise<void> {
-    const { subscriptions, describe = () => '{}' } = options;
+    const { subscriptions } = options;
+    checkKeysSupported(subscriptions);
     const { service } = this;
     const parts = { service, settings: this.#settings, logger: this.#logger, commands: this.#commands };
-    await this.#commands.run((client) => warnOfEviction(client, this.#logger), { isRepeatable: true });
-    const membership = new Membership({ ...parts, prefix: this.#settings.prefix }, subscriptions, describe);
+    await this.#commands.run((client) => checkServer(client, this.#logger), { isRepeatable: true });
+    const membership = new Membership(parts, options);
     this.#membership = membership;
-    const heldLanes = await membership.join();
-    if (subscriptions.length === 0) return;
+    if (subscriptions.length === 0) {
+      await membership.join();
+      await this.#epoch.open(() => membership.rejoin());
+      return;
+    }
     const connection = await connectConsumer(this.#settings, this.#logger);
     this.#recorder.use(connection);
-    this.#consumer = new Consumer({ ...parts, connection, host: this.#recorder }, options);
-    await this.#consumer.start(heldLanes);
-    if (subscriptions.some(({ keepsRuns }) => keepsRuns === true)) await this.#watching();
+    const consumer = new JobConsumer(
+      { ...parts, processId: this.#processId, connection, recorder: this.#recorder },
+      options,
+    );
+    this.#consumer = consumer;
+    this.#settlements = new SettlementListener(await connectConsumer(this.#settings, this.#logger), this.#logger);
+    const serve = new CoalescedTask(async () => consumer.serve(await membership.servedQueues()));
+    const serveLater = (): void => {
+      serve.run().catch((error: unknown) => {
+        this.#logger.warn(
+          { err: withoutArguments(error) },
+          'could not serve the queues of the service; the next heartbeat repeats it',
+        );
+      });
+    };
+    // Listens before it joins, so that it does not miss a settlement in between.
+    await this.#settlements.start(this.#settings.prefix, service, serveLater);
+    membership.onHeartbeat(serveLater);
+    await membership.join();
+    await this.#epoch.open(() => membership.rejoin());
+    await serve.run();
+    if (subscriptions.some(({ keepsRuns }) => keepsRuns === true)) await this.#listening();
   }
 
   publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
-    return this.#publisher.publish(envelopes);
+    return this.#publishing.publish(envelopes);
   }
 
   async counts(types: readonly string[]): Promise<readonly TypeCounts[]> {
-    return readCounts(await this.#ask(countsScript, [typeList(types)]));
+    return readCounts(await this.#commands.runScript(countsScript, [typeList(types)]));
   }
 
   async metrics(type: string): Promise<EventMetrics> {
-    return readMetrics(type, await this.#ask(metricsScript, [encodeURIComponent(type)]));
+    return readMetrics(type, await this.#commands.runScript(metricsScript, [encodeName(type)]));
   }
 
   async failures(type: string): Promise<readonly FailureRecord[]> {
-    return readFailures(await this.#ask(failuresScript, [encodeURIComponent(type)]));
+    return readFailures(await this.#commands.runScript(failuresScript, [encodeName(type)]));
   }
 
   async deadLetters(type: string, limit: number): Promise<readonly DeadLetterRecord[]> {
-    return readDeadLetters(type, await this.#ask(deadLettersScript, [unitOf(this.service, type), limit]));
+    return readDeadLetters(
+      type,
+      await this.#commands.runScript(deadLettersScript, [serviceTypeOf(this.service, type), limit]),
+    );
   }
 
-  async replay(id: string): Promise<boolean> {
-    // Where the answer is lost with the connection, the token tells a second try that the first was heard.
-    const args = [randomUUID(), 2 * this.#settings.emitTimeoutMs, encodeURIComponent(this.service), jobIdOf(id)];
-    const answer = await this.#ask(replayScript, args);
-    if (typeof answer === 'string') {
-      const type = typeOf(answer);
-      throw new NotSubscribedError(this.service, [workflowOf(type) ?? type], []);
-    }
-    return readNumber(answer) === 1;
+  replay(id: string): Promise<boolean> {
+    return replay(this.#commands, this.service, id);
   }
 
-  async overview({ types, runTypes, runLimit }: OverviewQuery): Promise<Overview> {
-    const members = this.#members.ask();
-    const args = [...members.args, typeList(types), runLimit, typeList(runTypes)];
-    const [registered, counts, runs] = readArray(await this.#ask(overviewScript, args));
-    return { registered: members.read(registered), counts: readCounts(counts), runs: readRuns(runs, runLimit) };
+  overview(query: OverviewQuery): Promise<Overview> {
+    return readOverview(this.#commands, this.#fleet, query);
   }
 
   async run(type: string, id: string): Promise<RunRecord | undefined> {
-    const answer = await this.#ask(runScript, [unitOf(this.service, type), jobIdOf(id)]);
-    return answer === null ? undefined : readRun(answer);
+    const reply = await this.#commands.runScript(runScript, [serviceTypeOf(this.service, type), jobIdOf(id)]);
+    return reply === null ? undefined : readRun(reply);
   }
 
   async runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined> {
-    const watch = await this.#watching();
-    for (;;) {
-      signal.throwIfAborted();
-      // Begun before the look, so that an end between the two is not missed.
-      const { end, cancel } = watch.next(unitOf(this.service, type), jobIdOf(id), signal);
-      end.catch(() => {});
-      const run = await this.run(type, id);
-      if (run === undefined || run.endedAt !== undefined) {
-        cancel();
-        return run;
-      }
-      await end;
-    }
+    const runEnds = await this.#listening();
+    return runEnds.ended(serviceTypeOf(this.service, type), jobIdOf(id), signal);
   }
 
   async endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult> {
-    const head = [unitOf(this.service, type), jobIdOf(id), encodeReason(reason)];
+    const head = [serviceTypeOf(this.service, type), jobIdOf(id), encodeReason(reason)];
     const args = [...head, ...outcomeArguments(outcome, 1, this.service)];
+    // Not repeated: a repetition would report that the run had ended already.
     return readCommitResult(
       await this.#commands.run((client) => endRunScript.run(client, this.#settings.prefix, args)),
     );
   }
 
+  async cancel(_id: string): Promise<boolean> {
+    throw keysUnsupported('hub.cancel');
+  }
+
+  async schedules(): Promise<readonly ScheduleRecord[]> {
+    return [];
+  }
+
+  async openSchedules(openings: readonly ScheduleOpening[]): Promise<boolean> {
+    if (openings.length > 0) throw keysUnsupported('hub.schedule');
+    return true;
+  }
+
+  async claim(_claim: ScheduleClaim): Promise<ClaimResult> {
+    throw keysUnsupported('hub.schedule');
+  }
+
   async registered(): Promise<readonly string[]> {
-    const { args, read } = this.#members.ask();
-    return read(await this.#ask(membersScript, args));
+    const { args, read } = this.#fleet.query();
+    return read(await this.#commands.runScript(descriptionsScript, args));
   }
 
   async revision(type?: string): Promise<string> {
-    return readString(await this.#ask(revisionScript, type === undefined ? [] : [encodeURIComponent(type)]));
+    return readString(await this.#commands.runScript(revisionScript, type === undefined ? [] : [encodeName(type)]));
   }
 
   async close({ drainMs }: { drainMs: number }): Promise<CloseResult> {
+    this.#settlements?.close();
+    this.#settlements = undefined;
     const consumer = this.#consumer;
     this.#consumer = undefined;
     const released = (await consumer?.close(drainMs)) ?? 0;
     this.#recorder.use(undefined);
+    await this.#epoch.close();
     await this.#membership?.leave();
     this.#membership = undefined;
-    (await this.#watch)?.close();
-    this.#watch = undefined;
-    await this.#commands.close();
-    return { released };
-  }
-
-  #ask(script: Script, args: readonly ScriptArgument[]): Promise<unknown> {
-    const run = (client: Redis): Promise<unknown> => script.run(client, this.#settings.prefix, args);
-    return this.#commands.run(run, { isRepeatable: true });
-  }
-
-  #watching(): Promise<RunWatch> {
-    this.#watch ??= this.#startWatch();
-    return this.#watch;
-  }
-
-  async #startWatch(): Promise<RunWatch> {
-    const watch = new RunWatch(await connectConsumer(this.#settings, this.#logger));
-    await watch.start(this.#settings.prefix, (unit, jobId, reason) =>
-      this.#consumer?.find(unit, jobId)?.revoke(reason),
+    await this.#runEnds?.then(
+      (runEnds) => runEnds.close(),
+      () => {},
     );
-    return watch;
+    this.#runEnds = undefined;
+    await this.#commands.close();
+    return { released, overdue: 0 };
+  }
+
+  #listening(): Promise<RunEnds> {
+    this.#runEnds ??= this.#listen().catch((error: unknown) => {
+      this.#runEnds = undefined;
+      throw error;
+    });
+    return this.#runEnds;
+  }
+
+  async #listen(): Promise<RunEnds> {
+    const parts = {
+      prefix: this.#settings.prefix,
+      processId: this.#processId,
+      commands: this.#commands,
+      logger: this.#logger,
+    };
+    const runEnds = new RunEnds(await connectConsumer(this.#settings, this.#logger), parts);
+    try {
+      await runEnds.start((serviceType, jobId, reason) => this.#consumer?.find(serviceType, jobId)?.revoke(reason));
+    } catch (error) {
+      runEnds.close();
+      throw error;
+    }
+    return runEnds;
   }
 }

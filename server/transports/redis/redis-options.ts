@@ -1,36 +1,50 @@
 import type { RedisOptions } from 'ioredis';
-import { InvalidOptionError } from '../../errors.js';
-import { checkOptionNames } from '../../option-names.js';
+import { OptionChecker } from '../../options.js';
+import { defaultMaxDeadLetters } from '../limits.js';
 
-/** Options of ioredis, but for how it represents replies: the transport depends on that. */
+/** Options of ioredis, except the representation of replies, on which the transport depends. */
 export type ClientOptions = Omit<RedisOptions, 'replyMapping'>;
 
-/** What `redisTransport` takes. */
+/** Options of `redisTransport`. */
 export interface RedisTransportOptions {
-  /** Such as `redis://:password@host:6379/0`, or `rediss://` for TLS. @default 'redis://127.0.0.1:6379', without `client` */
+  /**
+   * Address of Redis, such as `redis://:password@host:6379/0`, or `rediss://` for TLS.
+   *
+   * @default 'redis://127.0.0.1:6379' without `client`
+   */
   url?: string;
-  /** Options of ioredis, in place of `url` or beside it; what the `url` says goes first. */
+  /** Options of ioredis, instead of `url` or in addition. The `url` takes precedence. */
   client?: ClientOptions;
-  /** What all keys begin with, in braces: one Redis may serve several systems. @default 'hub' */
+  /** Prefix of all keys, which appears in braces. Systems with different prefixes can share a Redis. @default 'hub' */
   prefix?: string;
-  /** How long a process may be out of touch before what it runs is given to another, in milliseconds. @default 10_000 */
+  /**
+   * Lifetime of the lock of a running event, in milliseconds. A process renews its locks; when one expires, the event
+   * runs in another process.
+   *
+   * @default 10_000
+   */
   lockDurationMs?: number;
-  /** How often a process looks for events of processes that are gone, in milliseconds. @default 5_000 */
+  /** Interval at which each process looks for events with expired locks, in milliseconds. @default 5_000 */
   stalledIntervalMs?: number;
-  /** How long `emit` and reads wait for Redis before they reject, in milliseconds. @default 2_000 */
+  /** Time limit for `emit` and reads, in milliseconds, after which they reject. @default 2_000 */
   emitTimeoutMs?: number;
-  /** How often in a row processes may die over one event before it fails with `CrashLoopError`. @default 3 */
+  /** Number of process crashes in a row after which an event fails with `CrashLoopError`. @default 3 */
   maxCrashes?: number;
-  /** Events of a type that failed for good and are kept, with their payloads, for `hub.replay`. @default 1_000 */
+  /**
+   * Maximum number of dead letters per service and type. They are retained with their payloads for `hub.replay`; over
+   * the limit the oldest are evicted. With 0 none is retained.
+   *
+   * @default 1_000
+   */
   maxDeadLetters?: number;
 }
 
-/** {@link RedisTransportOptions}, checked and complete. */
+/** Checked options, with defaults. */
 export interface RedisSettings {
-  /** `undefined` where `client` says it all. */
+  /** `undefined` if `client` has the address. */
   readonly url: string | undefined;
   readonly client: ClientOptions;
-  /** A hash tag: all keys lie in one slot. */
+  /** In braces: a hash tag, which puts all keys into one slot of a cluster. */
   readonly prefix: string;
   readonly lockDurationMs: number;
   readonly stalledIntervalMs: number;
@@ -38,6 +52,9 @@ export interface RedisSettings {
   readonly maxCrashes: number;
   readonly maxDeadLetters: number;
 }
+
+// Longest delay of a timer of Node.
+const maxTimerMs = 2 ** 31 - 1;
 
 const optionNames = [
   'url',
@@ -52,30 +69,23 @@ const optionNames = [
 
 /** @throws {InvalidOptionError} */
 export function resolveRedisOptions(options: RedisTransportOptions): RedisSettings {
-  if (typeof options !== 'object' || options === null) {
-    throw new InvalidOptionError('options of redisTransport', 'an object', options);
-  }
-  checkOptionNames(options, optionNames, 'redisTransport');
+  const check = new OptionChecker(options, optionNames, 'redisTransport');
   const { client = {}, prefix = 'hub' } = options;
   const { url = options.client === undefined ? 'redis://127.0.0.1:6379' : undefined } = options;
   const { lockDurationMs = 10_000, stalledIntervalMs = 5_000, emitTimeoutMs = 2_000 } = options;
-  const { maxCrashes = 3, maxDeadLetters = 1_000 } = options;
-  const check = (ok: boolean, option: string, expected: string, got: unknown): void => {
-    if (!ok) throw new InvalidOptionError(`${option} of redisTransport`, expected, got);
-  };
-  // The value may hold a password: it is not shown.
+  const { maxCrashes = 3, maxDeadLetters = defaultMaxDeadLetters } = options;
+  // The error names the type only: the value may contain a password.
   const isUrl = url === undefined || (typeof url === 'string' && /^rediss?:\/\//.test(url) && URL.canParse(url));
-  check(isUrl, 'url', 'an address such as redis://127.0.0.1:6379', typeof url);
-  check(typeof client === 'object' && client !== null, 'client', 'options of ioredis', client);
-  check(client.keyPrefix === undefined, 'client.keyPrefix', 'left out: use prefix', client.keyPrefix);
+  check.that(isUrl, 'url', 'an address such as redis://127.0.0.1:6379', typeof url);
+  check.that(typeof client === 'object' && client !== null, 'client', 'options of ioredis', client);
+  check.that(client.keyPrefix === undefined, 'client.keyPrefix', 'left out: use prefix', client.keyPrefix);
   const isPrefix = typeof prefix === 'string' && /^[^{}:\p{Cc}]{1,64}$/u.test(prefix);
-  check(isPrefix, 'prefix', '1 to 64 characters, none of them a brace, a colon or a control character', prefix);
+  check.that(isPrefix, 'prefix', '1 to 64 characters without braces, colons and control characters', prefix);
   const times = { lockDurationMs, stalledIntervalMs, emitTimeoutMs };
   for (const [name, ms] of Object.entries(times)) {
-    check(Number.isInteger(ms) && ms >= 10, name, 'a whole number of milliseconds, 10 or more', ms);
+    check.count(name, ms, { min: 10, max: maxTimerMs });
   }
-  check(Number.isInteger(maxCrashes) && maxCrashes >= 1, 'maxCrashes', 'a whole number, 1 or more', maxCrashes);
-  const isLimit = Number.isInteger(maxDeadLetters) && maxDeadLetters >= 0;
-  check(isLimit, 'maxDeadLetters', 'a whole number, 0 or more', maxDeadLetters);
+  check.count('maxCrashes', maxCrashes);
+  check.count('maxDeadLetters', maxDeadLetters, { min: 0 });
   return { url, client, prefix: `{${prefix}}`, ...times, maxCrashes, maxDeadLetters };
 }

@@ -45,7 +45,7 @@ describeTransport('redis', async () => {
   };
 });
 
-it('takes options of the client in place of a URL', async () => {
+it('accepts options of the client instead of a URL', async () => {
   const client = { host: '127.0.0.1', port: server.port, connectionName: 'by options' };
   const manager = redisTransport({ client }).connect({ service: 'shop', logger: silentLogger });
   expect(await manager.kv.set('k', 'v')).toBe(true);
@@ -59,7 +59,7 @@ it.each([
   [{ maxCrashes: 1.5 }, 'maxCrashes'],
   [{ maxDeadLetters: -1 }, 'maxDeadLetters'],
   [{ client: { keyPrefix: 'x' } }, 'client.keyPrefix'],
-])('refuses the options %j', (options, named) => {
+])('rejects the options %j', (options, named) => {
   expect(() => redisTransport(options)).toThrow(InvalidOptionError);
   expect(() => redisTransport(options)).toThrow(`${named} of redisTransport`);
 });

@@ -1,17 +1,22 @@
 import { silentLogger } from '../logger.js';
 import type { Transport } from '../transport.js';
-import { CommandClient } from './command-client.js';
+import { CommandClient } from './connection/command-client.js';
 import { RedisManager } from './redis-manager.js';
 import { type RedisTransportOptions, resolveRedisOptions } from './redis-options.js';
-import { checkRetireArguments, Retirement, type RetireOptions, type RetireResult } from './retirement.js';
+import {
+  checkRetireArguments,
+  type RetireOptions,
+  type RetireResult,
+  removeService,
+} from './removal/remove-service.js';
 
-/** What `redisTransport` makes. */
+/** Transport that `redisTransport` returns. */
 export interface RedisTransport extends Transport {
   /**
-   * Ends the subscriptions of a service that never returns, or some of them: from now on nothing is kept for it. Its
-   * counts stay, and the last failures and runs. Does nothing where a process handles what is to be retired, nor,
-   * without `discard`, where events are pending or dead letters kept. A hub of the service that starts later
-   * subscribes anew.
+   * Ends subscriptions of a service that will not return, all or some: from now on no events are queued for it.
+   * Rejects, and changes nothing, if a process handles one of the types, or, without `discard`, if events are pending
+   * or dead letters retained. Counts, the last failures and the last runs stay. A hub of the service that starts later
+   * subscribes again.
    *
    * @example
    * ```ts
@@ -23,8 +28,8 @@ export interface RedisTransport extends Transport {
 }
 
 /**
- * Keeps events in Redis, so that any number of processes share them and none is lost with a process.
- * Needs the packages `bullmq` and `ioredis`, and a Redis (7 or later, or Valkey) with
+ * Creates a transport that stores events in Redis. Any number of processes share them, and no event is lost with a
+ * process. Needs the packages `bullmq` and `ioredis`, and Redis 7 or later, or Valkey, with
  * `maxmemory-policy noeviction` and persistence.
  *
  * @example
@@ -41,7 +46,7 @@ export function redisTransport(options: RedisTransportOptions = {}): RedisTransp
       checkRetireArguments(service, retireOptions);
       const commands = new CommandClient(settings, silentLogger);
       try {
-        return await new Retirement(commands, settings.prefix, service).run(retireOptions);
+        return await removeService(commands, service, retireOptions);
       } finally {
         await commands.close();
       }

@@ -38,17 +38,33 @@ export function EventSettings({ event, body, kind }: EventSettingsProps): JSX.El
 function settingsOf({ agent }: EventIntrospection, settings: Settings | undefined): [label: string, value: string][] {
   const model: [string, string][] = agent === undefined ? [] : [['Model', agent.model]];
   if (settings === undefined) return [...model, ['Retry', UNKNOWN]];
-  const { timeoutMs, concurrency, rate, dedupeWindowMs } = settings;
-  const dedupe: [string, string][] =
-    dedupeWindowMs === undefined ? [] : [['Deduplication', formatDuration(dedupeWindowMs)]];
+  const { timeoutMs, concurrency, rate } = settings;
   return [
     ...model,
     ['Retry', retryText(settings)],
     ['Timeout', timeoutMs === undefined ? 'none' : formatDuration(timeoutMs)],
     ['Concurrency', concurrency === undefined ? 'shared' : String(concurrency)],
-    ['Rate', rate === undefined ? 'unlimited' : `${rate.max} per ${formatDuration(rate.perMs)}`],
-    ...dedupe,
+    ['Rate', rate === undefined ? 'unlimited' : rateText(rate)],
+    ...optionalSettings(settings),
   ];
+}
+
+/** Returns the settings that most types do not have. */
+function optionalSettings(settings: Settings): [label: string, value: string][] {
+  const { hasKey, concurrencyPerKey, debounceMs, debounceMaxMs, dedupeWindowMs } = settings;
+  const found: [string, string][] = [];
+  if (hasKey) found.push(['Key', 'events of a key are processed in order']);
+  if (concurrencyPerKey !== undefined) found.push(['Concurrency per key', String(concurrencyPerKey)]);
+  if (debounceMs !== undefined) {
+    const max = debounceMaxMs === undefined ? '' : `, at most ${formatDuration(debounceMaxMs)}`;
+    found.push(['Debounce', formatDuration(debounceMs) + max]);
+  }
+  if (dedupeWindowMs !== undefined) found.push(['Deduplication', formatDuration(dedupeWindowMs)]);
+  return found;
+}
+
+function rateText({ max, perMs, perKey }: NonNullable<Settings['rate']>): string {
+  return `${max} per ${formatDuration(perMs)}${perKey ? ' and key' : ''}`;
 }
 
 function retryText({ retry }: Settings): string {

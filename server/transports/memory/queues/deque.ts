@@ -35,16 +35,11 @@ export class Deque<T> {
     return item;
   }
 
-  remove(item: T): boolean {
-    const items = Array.from({ length: this.#size }, (_, i) => this.#ring[(this.#head + i) & (this.#ring.length - 1)]);
-    const index = items.indexOf(item);
-    if (index === -1) return false;
-    items.splice(index, 1);
-    this.#ring.fill(undefined);
-    for (const [i, kept] of items.entries()) this.#ring[i] = kept;
-    this.#head = 0;
-    this.#size = items.length;
-    return true;
+  *items(): Iterable<T> {
+    for (let i = 0; i < this.#size; i += 1) {
+      const item = this.#ring[(this.#head + i) & (this.#ring.length - 1)];
+      if (item !== undefined) yield item;
+    }
   }
 
   #grow(): void {

@@ -7,23 +7,20 @@ import { WaitingList } from './waiting-list.js';
 
 describe('Deque', () => {
   it('behaves like an array', () => {
-    const operation = fc.constantFrom('push', 'push', 'push', 'unshift', 'shift', 'remove');
+    const operation = fc.constantFrom('push', 'push', 'push', 'unshift', 'shift');
     fc.assert(
       fc.property(fc.array(operation, { maxLength: 3_000 }), (operations) => {
         const deque = new Deque<number>();
         const array: number[] = [];
         for (const [item, name] of operations.entries()) {
           if (name === 'shift') expect(deque.shift()).toBe(array.shift());
-          else if (name === 'remove') {
-            const old = item - 3;
-            expect(deque.remove(old)).toBe(array.includes(old));
-            if (array.includes(old)) array.splice(array.indexOf(old), 1);
-          } else {
+          else {
             deque[name](item);
             array[name](item);
           }
           expect(deque.size).toBe(array.length);
         }
+        expect([...deque.items()]).toEqual(array);
         while (array.length > 0) expect(deque.shift()).toBe(array.shift());
         expect(deque.shift()).toBeUndefined();
       }),
@@ -50,19 +47,28 @@ describe('DelayQueue', () => {
 });
 
 describe('DelayQueue.remove', () => {
-  it('removes one item and retains the order of the others', () => {
+  it('removes single items and retains the order of the others', () => {
     fc.assert(
-      fc.property(fc.array(fc.nat(50), { minLength: 1 }), fc.nat(), (dueTimes, pick) => {
-        const removed = pick % dueTimes.length;
+      fc.property(fc.array(fc.record({ dueAt: fc.nat(50), isRemoved: fc.boolean() })), (items) => {
         const queue = new DelayQueue<number>();
-        for (const [index, dueAt] of dueTimes.entries()) queue.push(index, dueAt);
-        queue.remove(removed);
-        queue.remove(dueTimes.length);
-        const taken = dueTimes.map(() => queue.shift(50)).filter((item) => item !== undefined);
-        const expected = [...dueTimes.entries()].sort(([, a], [, b]) => a - b).map(([index]) => index);
-        expect(taken).toEqual(expected.filter((index) => index !== removed));
+        for (const [index, { dueAt }] of items.entries()) queue.push(index, dueAt);
+        for (const [index, { isRemoved }] of items.entries()) if (isRemoved) expect(queue.remove(index)).toBe(true);
+        expect(queue.remove(items.length)).toBe(false);
+        const kept = [...items.entries()].filter(([, { isRemoved }]) => !isRemoved);
+        expect([...queue.items()].sort((a, b) => a - b)).toEqual(kept.map(([index]) => index));
+        const taken = items.map(() => queue.shift(50)).filter((item) => item !== undefined);
+        expect(taken).toEqual(kept.sort(([, a], [, b]) => a.dueAt - b.dueAt).map(([index]) => index));
       }),
     );
+  });
+
+  it('removes items that were added after a removal', () => {
+    const queue = new DelayQueue<string>();
+    queue.remove('none');
+    queue.push('a', 1);
+    queue.push('b', 2);
+    expect(queue.remove('a')).toBe(true);
+    expect([queue.shift(5), queue.shift(5)]).toEqual(['b', undefined]);
   });
 });
 
@@ -76,6 +82,21 @@ describe('WaitingList', () => {
         const taken = priorities.map(() => list.shift());
         expect(taken).toEqual(expected);
         expect(list.size).toBe(0);
+      }),
+    );
+  });
+
+  it('forgets removed items, however many there are', () => {
+    fc.assert(
+      fc.property(fc.array(fc.boolean(), { maxLength: 500 }), (removals) => {
+        const list = new WaitingList<number>();
+        for (const index of removals.keys()) list.push(index, index % 3);
+        for (const [index, isRemoved] of removals.entries()) if (isRemoved) list.remove(index);
+        const kept = [...removals.keys()].filter((index) => removals[index] === false);
+        expect(list.size).toBe(kept.length);
+        expect([...list.items()].sort((a, b) => a - b)).toEqual(kept);
+        expect(kept.map(() => list.shift())).toEqual(kept.sort((a, b) => (b % 3) - (a % 3) || a - b));
+        expect(list.shift()).toBeUndefined();
       }),
     );
   });

@@ -6,9 +6,14 @@ export class RateWindow {
   readonly #starts: Float64Array;
   #oldest = 0;
 
-  constructor({ max, perMs }: RateLimit) {
+  /** @param former window of a former rate of the type, whose starts count */
+  constructor({ max, perMs }: RateLimit, former?: RateWindow) {
     this.#perMs = perMs;
     this.#starts = new Float64Array(max).fill(Number.NEGATIVE_INFINITY);
+    if (former === undefined) return;
+    // In ascending order, so that the first slot has the oldest start.
+    const latest = former.#starts.slice().sort().slice(-max);
+    this.#starts.set(latest, max - latest.length);
   }
 
   /** Returns whether the window enforces exactly this rate. */

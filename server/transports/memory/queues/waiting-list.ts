@@ -1,7 +1,12 @@
 import { Deque } from './deque.js';
 
+// Removed items that a list may contain beside as many as it has others.
+const minRemoved = 64;
+
 /** Priority queue: higher priorities first, first in first out within a priority. */
 export class WaitingList<T> {
+  // Removed items that are still in a deque: removing each of them there would copy the deque every time.
+  readonly #removed = new Set<T>();
   readonly #byPriority = new Map<number, Deque<T>>();
   #priorities: number[] = [];
   #size = 0;
@@ -23,16 +28,37 @@ export class WaitingList<T> {
 
   shift(): T | undefined {
     for (const priority of this.#priorities) {
-      const item = this.#deque(priority).shift();
-      if (item === undefined) continue;
-      this.#size -= 1;
-      return item;
+      const deque = this.#deque(priority);
+      for (let item = deque.shift(); item !== undefined; item = deque.shift()) {
+        if (this.#removed.size > 0 && this.#removed.delete(item)) continue;
+        this.#size -= 1;
+        return item;
+      }
     }
     return undefined;
   }
 
-  remove(item: T, priority: number): void {
-    if (this.#deque(priority).remove(item)) this.#size -= 1;
+  /** Removes an item that is in the list. */
+  remove(item: T): void {
+    this.#removed.add(item);
+    this.#size -= 1;
+    if (this.#removed.size > this.#size + minRemoved) this.#compact();
+  }
+
+  /** All items, in no order. */
+  *items(): Iterable<T> {
+    for (const deque of this.#byPriority.values()) {
+      for (const item of deque.items()) if (!this.#removed.has(item)) yield item;
+    }
+  }
+
+  #compact(): void {
+    for (const deque of this.#byPriority.values()) {
+      for (let left = deque.size; left > 0; left -= 1) {
+        const item = deque.shift();
+        if (item !== undefined && !this.#removed.delete(item)) deque.push(item);
+      }
+    }
   }
 
   #deque(priority: number): Deque<T> {

@@ -3,5 +3,5 @@ import { getHub } from '../../../hub';
 
 export default createDashboardHandler(getHub(), { basePath: '/api/hub' });
 
-// The handler answers by itself, and reads no body.
+// The handler sends the response itself and reads no body.
 export const config = { api: { bodyParser: false, externalResolver: true } };

@@ -1,0 +1,187 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createHub, createWorkflow, type Hub, type RunCtx } from '../dist/index.js';
+import { batch, countdown } from './batches.js';
+import { compare, median } from './measure.js';
+import type { Row } from './row.js';
+
+const steps = 5;
+const replayed = 1_000;
+const elements = 10_000;
+const suspended = 100_000;
+const rounds = 5;
+
+/** Durable runs in process: beside a chain of plain events, replaying, over many elements, and suspended. */
+export async function runs(): Promise<Row[]> {
+  return [...(await stepsBesideEvents()), await replay(), await map(), await suspension()];
+}
+
+async function stepsBesideEvents(): Promise<Row[]> {
+  return compare({
+    scenario: `a run of ${steps} steps, ${batch} at once`,
+    unit: 'runs/s',
+    times: 20_000,
+    hubline: await runOfSteps(),
+    peers: [
+      {
+        name: `${steps} plain events in a chain`,
+        run: await chainOfEvents(),
+        target: { of: 'ratio', limit: 'at least', value: 0.5 },
+      },
+    ],
+  });
+}
+
+async function runOfSteps(): Promise<(times: number) => Promise<void>> {
+  const hub = createHub();
+  const ended = countdown();
+  const workflow = hub.workflow(
+    createWorkflow({
+      name: 'chain',
+      run: async ({ input, step }: RunCtx<number>) => {
+        let sum = input;
+        for (let i = 0; i < steps; i += 1) sum = await step.run('add', async () => sum + 1);
+        ended.count();
+        return sum;
+      },
+    }),
+  );
+  await hub.start();
+  return async (times) => {
+    for (let from = 0; from < times; from += batch) {
+      const done = ended.of(batch);
+      for (let i = 0; i < batch; i += 1) void hub.startWorkflow(workflow, i);
+      await done;
+    }
+  };
+}
+
+async function chainOfEvents(): Promise<(times: number) => Promise<void>> {
+  const hub = createHub();
+  const ended = countdown();
+  for (let i = 0; i < steps; i += 1) {
+    const isLast = i === steps - 1;
+    hub.event<number>({
+      type: `link ${i}`,
+      ...(!isLast && { onSuccess: `link ${i + 1}` }),
+      handler: async ({ payload }) => {
+        if (isLast) ended.count();
+        return payload + 1;
+      },
+    });
+  }
+  await hub.start();
+  return async (times) => {
+    for (let from = 0; from < times; from += batch) {
+      const done = ended.of(batch);
+      for (let i = 0; i < batch; i += 1) void hub.emit('link 0', i);
+      await done;
+    }
+  };
+}
+
+/** From the event that resumes a run to its result: every step before the wait is replayed. */
+async function replay(): Promise<Row> {
+  const hub = createHub();
+  hub.event({ type: 'go' });
+  const workflow = hub.workflow(
+    createWorkflow({
+      name: 'long',
+      run: async ({ step }: RunCtx<null>) => {
+        for (let i = 0; i < replayed; i += 1) await step.run('add', () => i);
+        return step.waitForEvent('go', 'go');
+      },
+    }),
+  );
+  await hub.start();
+  const times: number[] = [];
+  for (let round = 0; round <= rounds; round += 1) {
+    const run = await hub.startWorkflow(workflow, null);
+    await untilSuspended(hub, 1);
+    const startedAt = performance.now();
+    await hub.emit('go', null);
+    await run.result();
+    if (round > 0) times.push(performance.now() - startedAt);
+  }
+  await hub.stop();
+  return {
+    scenario: `replay of a run with ${replayed.toLocaleString('en')} recorded steps`,
+    unit: 'ms',
+    hubline: median(times),
+    target: { of: 'figure', limit: 'at most', value: 20 },
+  };
+}
+
+async function map(): Promise<Row> {
+  const hub = createHub();
+  const workflow = hub.workflow(
+    createWorkflow({
+      name: 'map',
+      run: async ({ input, step }: RunCtx<number>) => {
+        const results = await step.map('add', Array.from({ length: input }), async (_, _ctx, index) => index, {
+          concurrency: 100,
+        });
+        return results.length;
+      },
+    }),
+  );
+  await hub.start();
+  const timeOf = async (length: number): Promise<number> => {
+    const times: number[] = [];
+    for (let round = 0; round <= rounds; round += 1) {
+      const startedAt = performance.now();
+      await (await hub.startWorkflow(workflow, length)).result();
+      if (round > 0) times.push(performance.now() - startedAt);
+    }
+    return (median(times) / length) * 1_000;
+  };
+  const few = await timeOf(elements / 10);
+  const many = await timeOf(elements);
+  await hub.stop();
+  return {
+    scenario: `step.map over ${elements.toLocaleString('en')} elements`,
+    unit: 'us an element',
+    hubline: many,
+    peer: { name: `over ${(elements / 10).toLocaleString('en')}`, figure: few },
+    target: { of: 'ratio', limit: 'at most', value: 2 },
+  };
+}
+
+async function suspension(): Promise<Row> {
+  const collectGarbage = globalThis.gc;
+  if (collectGarbage === undefined) throw new Error('run with --expose-gc');
+  const hub = createHub();
+  hub.event({ type: 'confirmed' });
+  const workflow = hub.workflow(
+    createWorkflow({
+      name: 'confirm',
+      run: async ({ input, step }: RunCtx<{ id: string }>) => {
+        await step.run('ask', () => input.id);
+        return step.waitForEvent('confirmed', 'confirmed', { key: input.id, timeoutMs: 86_400_000 });
+      },
+    }),
+  );
+  await hub.start();
+  collectGarbage();
+  const before = process.memoryUsage().heapUsed;
+  for (let n = 0; n < suspended; n += 1) {
+    await hub.startWorkflow(workflow, { id: `order ${n}` });
+  }
+  await untilSuspended(hub, suspended);
+  collectGarbage();
+  const bytes = process.memoryUsage().heapUsed - before;
+  await hub.stop();
+  return {
+    scenario: `heap of ${suspended.toLocaleString('en')} suspended runs`,
+    unit: 'MB',
+    hubline: bytes / 2 ** 20,
+    target: { of: 'figure', limit: 'at most', value: 200 },
+  };
+}
+
+async function untilSuspended(hub: Hub, count: number): Promise<void> {
+  for (;;) {
+    const [workflow] = (await hub.introspect()).workflows;
+    if (workflow?.metrics.suspended === count) return;
+    await nextTurn();
+  }
+}

@@ -1,0 +1,209 @@
+import { describe, expect, test, vi } from 'vitest';
+import { type ScriptEntry, scriptedProvider } from '../../testing/scripted-provider.js';
+import type { AgentConfig } from '../agent-config.js';
+import { createAgent } from '../create-agent.js';
+import { StreamClosedError } from '../errors.js';
+import type { ModelProvider } from '../model/model-provider.js';
+import { CutStreamError } from '../model/provider-error.js';
+import type { AgentStreamEvent } from './agent-stream.js';
+
+const add = {
+  name: 'add',
+  description: '',
+  parameters: {},
+  execute: async (input: unknown) => {
+    const { a, b } = input as { a: number; b: number };
+    return a + b;
+  },
+};
+
+function agentOf(script: readonly ScriptEntry[], config: Partial<AgentConfig> = {}) {
+  const provider = scriptedProvider(script);
+  const agent = createAgent({ name: 'a', systemPrompt: '', provider, model: { model: 'm' }, tools: [add], ...config });
+  return { agent, provider };
+}
+
+async function collect(stream: AsyncIterable<AgentStreamEvent>): Promise<AgentStreamEvent[]> {
+  const events: AgentStreamEvent[] = [];
+  for await (const event of stream) events.push(event);
+  return events;
+}
+
+const callAdd = { content: ['Let me', ' see'], toolCalls: [{ name: 'add', arguments: { a: 1, b: 2 } }] };
+
+test('a stream contains the events of the run by turn', async () => {
+  const { agent } = agentOf([callAdd, { content: ['Th', 'ree'] }]);
+  const stream = agent.stream('x');
+  const events = await collect(stream);
+  const usage = { promptTokens: 10, completionTokens: 5, totalTokens: 15 };
+  expect(events).toEqual([
+    { type: 'text-delta', turn: 1, text: 'Let me' },
+    { type: 'text-delta', turn: 1, text: ' see' },
+    { type: 'tool-call', turn: 1, toolCall: { id: 'call_1', name: 'add', arguments: '{"a":1,"b":2}' } },
+    { type: 'tool-result', turn: 1, toolResult: expect.objectContaining({ toolCallId: 'call_1', result: 3 }) },
+    { type: 'turn-end', turn: 1, usage, finishReason: 'tool_calls' },
+    { type: 'text-delta', turn: 2, text: 'Th' },
+    { type: 'text-delta', turn: 2, text: 'ree' },
+    { type: 'turn-end', turn: 2, usage, finishReason: 'stop' },
+    { type: 'run-end', result: expect.objectContaining({ status: 'completed', output: 'Three' }) },
+  ]);
+  expect(events.at(-1)).toEqual({ type: 'run-end', result: await stream.result });
+});
+
+test('a provider without chatStream yields its answer as one delta', async () => {
+  const { agent, provider } = agentOf(['Three']);
+  const chatOnly = createAgent({
+    name: 'a',
+    systemPrompt: '',
+    provider: { chat: provider.chat },
+    model: { model: 'm' },
+  });
+  expect((await collect(chatOnly.stream('x'))).map(({ type }) => type)).toEqual(['text-delta', 'turn-end', 'run-end']);
+  expect(agent.name).toBe('a');
+});
+
+test('the result resolves even if nobody reads the events', async () => {
+  const { agent } = agentOf([callAdd, 'Three']);
+  expect(await agent.stream('x').result).toMatchObject({ status: 'completed', output: 'Three' });
+});
+
+test('a late reader receives a long answer completely', async () => {
+  const pieces = 200_000;
+  const { agent } = agentOf([], {
+    provider: {
+      chat: () => expect.fail('streams'),
+      async *chatStream() {
+        for (let i = 0; i < pieces; i++) yield { content: 'x' };
+        yield { finishReason: 'stop' as const };
+      },
+    },
+  });
+  const stream = agent.stream('x');
+  await stream.result;
+  expect(await collect(stream)).toHaveLength(pieces + 2);
+});
+
+test('the text of a turn arrives before the turn ends', async () => {
+  let finish: () => void = () => {};
+  const gate = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  const { agent } = agentOf([], {
+    provider: {
+      chat: () => expect.fail('streams'),
+      async *chatStream() {
+        yield { content: 'early' };
+        await gate;
+        yield { finishReason: 'stop' as const };
+      },
+    },
+  });
+  const events = agent.stream('x')[Symbol.asyncIterator]();
+  expect(await events.next()).toMatchObject({ value: { type: 'text-delta', text: 'early' } });
+  finish();
+  expect(await events.next()).toMatchObject({ value: { type: 'turn-end' } });
+});
+
+describe('leaving the loop early', () => {
+  test('aborts the run, the model call included', async () => {
+    let signal: AbortSignal | undefined;
+    const { agent } = agentOf([], {
+      provider: {
+        chat: () => expect.fail('streams'),
+        async *chatStream(_, options) {
+          signal = options.signal;
+          yield { content: 'some' };
+          await new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal?.reason)));
+        },
+      },
+    });
+    const stream = agent.stream('x');
+    for await (const { type } of stream) if (type === 'text-delta') break;
+    expect(signal?.reason).toBeInstanceOf(StreamClosedError);
+    await expect(stream.result).rejects.toBeInstanceOf(StreamClosedError);
+  });
+
+  test('ends the stream of a provider that ignores the signal', async () => {
+    const ended = vi.fn();
+    const { agent } = agentOf([], {
+      provider: {
+        chat: () => expect.fail('streams'),
+        async *chatStream() {
+          try {
+            for (;;) yield await new Promise<{ content: string }>((r) => setImmediate(r, { content: 'more' }));
+          } finally {
+            ended();
+          }
+        },
+      },
+    });
+    for await (const { type } of agent.stream('x')) if (type === 'text-delta') break;
+    await vi.waitFor(() => expect(ended).toHaveBeenCalledTimes(1));
+  });
+
+  test.each([
+    ['while the next event is awaited', true],
+    ['before the first event is awaited', false],
+  ])('aborts the run at once %s', async (_, isAwaiting) => {
+    const chat = vi.fn<ModelProvider['chat']>(() => new Promise(() => {}));
+    const { agent } = agentOf([], { provider: { chat } });
+    const stream = agent.stream('x');
+    const events = stream[Symbol.asyncIterator]();
+    await vi.waitFor(() => expect(chat).toHaveBeenCalled());
+    const next = isAwaiting ? events.next() : undefined;
+    expect(await events.return?.()).toMatchObject({ done: true });
+    expect(await (next ?? events.next())).toMatchObject({ done: true });
+    expect(chat.mock.calls[0]?.[1].signal?.reason).toBeInstanceOf(StreamClosedError);
+    await expect(stream.result).rejects.toBeInstanceOf(StreamClosedError);
+  });
+
+  test('after the end changes nothing', async () => {
+    const { agent } = agentOf(['ok']);
+    const stream = agent.stream('x');
+    for await (const { type } of stream) if (type === 'run-end') break;
+    expect(await stream.result).toMatchObject({ status: 'completed' });
+  });
+});
+
+test('two loops share the events, and both end', async () => {
+  const { agent } = agentOf(['ok']);
+  const stream = agent.stream('x');
+  const events = (await Promise.all([collect(stream), collect(stream)])).flat();
+  expect(events.map(({ type }) => type).toSorted()).toEqual(['run-end', 'text-delta', 'turn-end']);
+});
+
+test('an abort by the caller ends the loop with the reason', async () => {
+  const controller = new AbortController();
+  const chat = vi.fn(() => new Promise<never>(() => {}));
+  const { agent } = agentOf([], { provider: { chat } });
+  const reading = collect(agent.stream('x', { signal: controller.signal }));
+  await vi.waitFor(() => expect(chat).toHaveBeenCalled());
+  controller.abort(new Error('enough'));
+  await expect(reading).rejects.toThrow('enough');
+});
+
+describe('an interrupted stream', () => {
+  test('is an error, not an answer', async () => {
+    const { agent } = agentOf([{ content: 'half an ans', finishReason: null }]);
+    const result = await agent.stream('x').result;
+    expect(result.status).toBe('failed');
+    expect(result.error).toBeInstanceOf(CutStreamError);
+  });
+
+  test('is retried only if no text was streamed', async () => {
+    const retry = { initialDelayMs: 0 };
+    const silent = agentOf([{ finishReason: null }, 'whole'], { retry });
+    expect(await silent.agent.stream('x').result).toMatchObject({ status: 'completed', output: 'whole' });
+    const shown = agentOf([{ content: 'half', finishReason: null }, 'whole'], { retry });
+    const stream = shown.agent.stream('x');
+    const texts = (await collect(stream)).filter(({ type }) => type === 'text-delta');
+    expect(texts).toHaveLength(1);
+    expect((await stream.result).status).toBe('failed');
+  });
+});
+
+test('input that is not a string throws at once', () => {
+  const { agent } = agentOf([]);
+  // Wrong on purpose: the compiler rejects it.
+  expect(() => agent.stream(undefined as unknown as string)).toThrow('input of agent "a" must be a string');
+});

@@ -1,0 +1,44 @@
+import type { AgentContext, Lineage } from '../agent/agent-context.js';
+import type { AgentRunResult } from '../agent/agent-run-result.js';
+import { DelegationCycleError, DelegationDepthError, NoRegistryError, UnknownAgentError } from '../errors.js';
+import type { AgentRegistry } from './agent-registry.js';
+
+/** Agent that delegates. */
+interface Delegator {
+  readonly name: string;
+  readonly registry: AgentRegistry | undefined;
+}
+
+/**
+ * Runs another agent on `input` as part of the run of `ctx`: it shares budget, signal and `requestId`, and has its own
+ * run id.
+ */
+export async function delegateFrom(
+  { name: from, registry }: Delegator,
+  ctx: AgentContext,
+  agentName: string,
+  input: string,
+): Promise<AgentRunResult> {
+  if (registry === undefined) throw new NoRegistryError(from);
+  const delegate = registry.get(agentName);
+  if (delegate === undefined) {
+    const others = registry.list().map(({ name }) => name);
+    throw new UnknownAgentError(
+      agentName,
+      others.filter((name) => name !== from),
+    );
+  }
+  return delegate.run(input, { hubCtx: ctx });
+}
+
+/**
+ * Checks that an agent may run as part of another agent's run, started by `delegate` or with the `hubCtx` of a tool.
+ *
+ * @throws {DelegationCycleError | DelegationDepthError}
+ */
+export function checkDescent(parent: Lineage | undefined, agentName: string): void {
+  if (parent === undefined) return;
+  const { chain, maxDepth } = parent;
+  if (chain.includes(agentName)) throw new DelegationCycleError([...chain, agentName]);
+  if (chain.length > maxDepth) throw new DelegationDepthError(agentName, maxDepth);
+}

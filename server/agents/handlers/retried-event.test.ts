@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type RedisServer, startRedisServer } from '../../../scripts/redis-server.js';
+import { createHub } from '../../hub/create-hub.js';
+import type { Hub } from '../../hub/hub.js';
+import { type ScriptEntry, scriptedProvider } from '../../testing/scripted-provider.js';
+import { memoryTransport } from '../../transports/memory/memory-transport.js';
+import { redisTransport } from '../../transports/redis/redis-transport.js';
+import type { Agent } from '../agent/agent.js';
+import { createAgent } from '../create-agent.js';
+import { createDebate } from '../debates/create-debate.js';
+import { ConversationMemory } from '../memory/conversation-memory.js';
+import type { Message } from '../model/message.js';
+import { createTool } from '../tools/tool.js';
+
+let server: RedisServer;
+beforeAll(async () => {
+  server = await startRedisServer();
+});
+afterAll(() => server.release());
+
+describe.each([
+  ['in the process', () => memoryTransport()],
+  ['on Redis', () => redisTransport({ url: server.url, prefix: randomUUID() })],
+])('a retried event whose agent has a memory, %s', (_, transportOf) => {
+  const down = new Error('model is down');
+  const book = vi.fn(async (_input: unknown) => 'booked');
+
+  /** Handles events of one conversation one after another, and resolves with the stored messages. */
+  async function converse(
+    script: readonly ScriptEntry[],
+    questions: readonly string[],
+    handlerOf: (agent: Agent) => ReturnType<Agent['asHandler']> = (agent) => agent.asHandler(),
+  ) {
+    book.mockClear();
+    const hub = createHub({ transport: transportOf() });
+    const memory = new ConversationMemory({ transport: hub.transport });
+    const provider = scriptedProvider(script);
+    const tools = [createTool({ name: 'book', description: '', parameters: {}, execute: book })];
+    const agent = createAgent({ name: 'a', systemPrompt: '', provider, model: { model: 'm' }, tools, memory });
+    hub.event({ type: 'asked', handler: handlerOf(agent), retry: { maxAttempts: 3, initialDelayMs: 0 } });
+    await hub.start();
+    for (const [index, question] of questions.entries()) {
+      await hub.emit('asked', question, { requestId: 'chat' });
+      await completed(hub, index + 1);
+    }
+    const remembered = await memory.getMessages('a', 'chat');
+    await hub.stop();
+    provider.assertDone();
+    return { remembered: textsOf(remembered), sent: provider.calls.map(({ messages }) => textsOf(messages)) };
+  }
+
+  test('stores its question once', async () => {
+    const { remembered, sent } = await converse([down, down, 'Hi Ada', 'Ada'], ['I am Ada', 'Who am I?']);
+    expect(sent.slice(0, 3)).toEqual([['I am Ada'], ['I am Ada'], ['I am Ada']]);
+    expect(remembered).toEqual(['I am Ada', 'Hi Ada', 'Who am I?', 'Ada']);
+  });
+
+  test('stores the same question again for another event', async () => {
+    const { remembered } = await converse([down, 'one', down, 'two'], ['Go on', 'Go on']);
+    expect(remembered).toEqual(['Go on', 'one', 'Go on', 'two']);
+  });
+
+  test('repeats no executed call', async () => {
+    const call = { toolCalls: [{ name: 'book' }] };
+    const { remembered, sent } = await converse([call, down, 'Done'], ['Book it']);
+    expect(book).toHaveBeenCalledTimes(1);
+    expect(sent.at(-1)).toEqual(['Book it', '', 'booked']);
+    expect(remembered).toEqual(['Book it', '', 'booked', 'Done']);
+  });
+
+  test('returns an answer that is stored already', async () => {
+    const outputs: string[] = [];
+    const { remembered } = await converse(['Done'], ['Do it'], (agent) => async (ctx) => {
+      const { requestId, idempotencyKey, payload } = ctx;
+      const { output } = await agent.run(String(payload), { requestId, idempotencyKey, hubCtx: ctx });
+      outputs.push(output);
+      if (outputs.length === 1) throw new Error('could not pass it on');
+    });
+    expect(outputs).toEqual(['Done', 'Done']);
+    expect(remembered).toEqual(['Do it', 'Done']);
+  });
+
+  test('resumes a debate', async () => {
+    const hub = createHub({ transport: transportOf() });
+    const memory = new ConversationMemory({ transport: hub.transport });
+    const speaker = (name: string, script: readonly ScriptEntry[]) => {
+      const provider = scriptedProvider(script);
+      return { provider, agent: createAgent({ name, systemPrompt: '', provider, model: { model: 'm' }, memory }) };
+    };
+    const a = speaker('a', ['a1', 'a2']);
+    const b = speaker('b', ['b1', down, 'b2']);
+    const debate = createDebate({ name: 'd', participants: [a.agent, b.agent], maxRounds: 2 });
+    hub.event({ type: 'asked', handler: debate.asHandler(), retry: { maxAttempts: 2, initialDelayMs: 0 } });
+    await hub.start();
+    await hub.emit('asked', 'free delivery?', { requestId: 'chat' });
+    await completed(hub, 1);
+    const remembered = textsOf(await memory.getMessages('b', 'chat'));
+    await hub.stop();
+    a.provider.assertDone();
+    b.provider.assertDone();
+    expect(remembered.filter((_text, index) => index % 2 === 1)).toEqual(['b1', 'b2']);
+  });
+});
+
+async function completed(hub: Hub, count: number): Promise<void> {
+  await vi.waitFor(async () => expect(await hub.metrics('asked')).toMatchObject({ completed: count }), 30_000);
+}
+
+function textsOf(messages: readonly Message[]): string[] {
+  return messages.map(({ content }) => content);
+}

@@ -1,0 +1,49 @@
+/** Author of a message. `tool` carries the result of one tool call. */
+export type MessageRole = 'system' | 'user' | 'assistant' | 'tool';
+
+/** One requested invocation of a tool. */
+export interface ToolCall {
+  /** Unique within a transcript. */
+  id: string;
+  name: string;
+  /** Arguments as the model wrote them: JSON, unless the model made a mistake. Empty means `{}`. */
+  arguments: string;
+}
+
+/** One entry of a transcript. */
+export interface Message {
+  role: MessageRole;
+  /**
+   * The text. For a `tool` message, the result as JSON or the error. Empty if the model only called tools.
+   */
+  content: string;
+  /** On a `tool` message: id of the call that it answers. */
+  toolCallId?: string;
+  /** On an `assistant` message: calls that the model requests. */
+  toolCalls?: ToolCall[];
+  /** On a stored `user` message: key of the run that it is the input of, see {@link AgentRunOptions.idempotencyKey}. */
+  idempotencyKey?: string;
+  /** JSON that the vendor expects back unchanged with this message, such as a thought signature. */
+  providerMetadata?: Record<string, unknown>;
+}
+
+/** Result of one tool call. */
+export interface ToolResult {
+  toolCallId: string;
+  name: string;
+  /** Value that `execute` returned, also if it has no JSON form. `null` after any other `error`. */
+  result: unknown;
+  /** Error message that the model receives. Absent if the call succeeded. */
+  error?: string;
+  /** Milliseconds from the call to its result; 0 for a call that was not executed. */
+  durationMs: number;
+}
+
+/** Description of a tool that the model receives. */
+export interface ToolDefinition {
+  /** 1 to 64 letters, digits, `_` or `-`: the names that every vendor accepts. */
+  name: string;
+  description: string;
+  /** JSON Schema of the arguments: draft 2020-12, or draft-07 if its `$schema` says so. */
+  parameters: Record<string, unknown>;
+}

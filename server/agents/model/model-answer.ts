@@ -1,0 +1,98 @@
+import { InvalidAnswerError } from '../errors.js';
+import type { ToolCall } from './message.js';
+import type { FinishReason, ModelResponse, ModelStreamChunk } from './model-provider.js';
+import { CutStreamError } from './provider-error.js';
+import { noUsage, reportedUsage, type TokenUsage } from './token-usage.js';
+
+/** Validated answer of a model: a custom provider may return anything. */
+export interface ModelAnswer {
+  readonly content: string;
+  readonly toolCalls: readonly ToolCall[];
+  /** Absent if the provider reported none. */
+  readonly usage?: TokenUsage;
+  readonly finishReason: FinishReason;
+  readonly unreadableCall?: string;
+  readonly providerMetadata?: Record<string, unknown>;
+}
+
+const noCalls: readonly ToolCall[] = [];
+
+/** Validates an answer. @throws {InvalidAnswerError} */
+export function readAnswer(response: ModelResponse): ModelAnswer {
+  if (typeof response !== 'object' || response === null) throw new InvalidAnswerError('an object', response);
+  const { content, toolCalls, usage, finishReason, unreadableCall, providerMetadata } = response;
+  const reported = reportedUsage(usage);
+  if (unreadableCall !== undefined && typeof unreadableCall !== 'string') {
+    throw new InvalidAnswerError('an unreadableCall that is a string', unreadableCall);
+  }
+  if (providerMetadata && typeof providerMetadata !== 'object') {
+    throw new InvalidAnswerError('providerMetadata that is an object', providerMetadata);
+  }
+  return {
+    content: readContent(content),
+    toolCalls: readCalls(toolCalls),
+    finishReason,
+    ...(reported && { usage: reported }),
+    ...(unreadableCall !== undefined && { unreadableCall }),
+    ...(providerMetadata && { providerMetadata }),
+  };
+}
+
+/**
+ * Collects a streamed answer, and passes each text to `onText` when it arrives.
+ *
+ * @throws {InvalidAnswerError}
+ * @throws {CutStreamError} if the stream ends without a finish reason
+ */
+export async function collectAnswer(
+  chunks: AsyncIterable<ModelStreamChunk>,
+  onText: (text: string) => void,
+): Promise<ModelAnswer> {
+  const whole: { -readonly [Key in keyof ModelResponse]?: ModelResponse[Key] } = {};
+  let content = '';
+  const toolCalls: ToolCall[] = [];
+  let usage: TokenUsage | undefined;
+  for await (const chunk of chunks) {
+    if (typeof chunk !== 'object' || chunk === null) throw new InvalidAnswerError('chunks that are objects', chunk);
+    const text = readContent(chunk.content);
+    if (text !== '') {
+      content += text;
+      onText(text);
+    }
+    toolCalls.push(...readCalls(chunk.toolCalls));
+    usage = chunk.usage ?? usage;
+    // Some wire formats send null before the last chunk.
+    if (chunk.finishReason) whole.finishReason = chunk.finishReason;
+    if (chunk.unreadableCall !== undefined) whole.unreadableCall = chunk.unreadableCall;
+    if (chunk.providerMetadata !== undefined) whole.providerMetadata = chunk.providerMetadata;
+  }
+  const { finishReason } = whole;
+  if (finishReason === undefined) throw new CutStreamError('the model provider', reportedUsage(usage));
+  return readAnswer({ ...whole, content, toolCalls, usage: usage ?? noUsage(), finishReason });
+}
+
+/** Returns every text that the model wrote, tool calls included. */
+export function textsOf({ content, toolCalls }: ModelAnswer): string[] {
+  return [content, ...toolCalls.flatMap((call) => [call.name, call.arguments])];
+}
+
+function readContent(content: unknown): string {
+  if (content === undefined || content === null) return '';
+  if (typeof content !== 'string') throw new InvalidAnswerError('content that is a string', content);
+  return content;
+}
+
+function readCalls(calls: unknown): readonly ToolCall[] {
+  if (calls === undefined || calls === null) return noCalls;
+  if (!Array.isArray(calls)) throw new InvalidAnswerError('toolCalls that are an array', calls);
+  return calls.map(readCall);
+}
+
+function readCall(call: unknown): ToolCall {
+  if (typeof call !== 'object' || call === null) throw new InvalidAnswerError('toolCalls that are objects', call);
+  const { id = '', name, arguments: text = '' }: { [Key in keyof ToolCall]?: unknown } = call;
+  if (typeof id !== 'string') throw new InvalidAnswerError('a tool call with a string for its id', id);
+  if (typeof name !== 'string') throw new InvalidAnswerError('a tool call with a string for its name', name);
+  if (typeof text !== 'string') throw new InvalidAnswerError('a tool call with JSON text for its arguments', text);
+  return { id, name, arguments: text };
+}

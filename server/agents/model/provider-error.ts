@@ -1,0 +1,72 @@
+import { HubError } from '../../errors.js';
+import type { TokenUsage } from './token-usage.js';
+
+/** Details of a failed model call. */
+export interface ProviderErrorDetails {
+  /** Name of the provider, such as `openai.chat`. */
+  provider: string;
+  /** Status of the HTTP response, if there was one. */
+  statusCode?: number;
+  /** `true` if the same call may succeed later. */
+  retryable: boolean;
+  /** Delay that the vendor requests before the next call, in milliseconds. */
+  retryAfterMs?: number;
+  /** Vendor's id of the request, for its support. */
+  requestId?: string;
+  /** Tokens that the vendor reported for the failed call. */
+  usage?: TokenUsage;
+  cause?: unknown;
+}
+
+/** A model call failed. Contains no API key, header or request body. */
+export class ProviderError extends HubError {
+  readonly provider: string;
+  declare readonly statusCode?: number;
+  readonly retryable: boolean;
+  declare readonly retryAfterMs?: number;
+  declare readonly requestId?: string;
+  declare readonly usage?: TokenUsage;
+
+  constructor(message: string, details: ProviderErrorDetails, code = 'ERR_PROVIDER') {
+    super(code, message, details.cause === undefined ? undefined : { cause: details.cause });
+    const { provider, statusCode, retryable, retryAfterMs, requestId, usage } = details;
+    this.provider = provider;
+    this.retryable = retryable;
+    if (statusCode !== undefined) this.statusCode = statusCode;
+    if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
+    if (requestId !== undefined) this.requestId = requestId;
+    if (usage !== undefined) this.usage = usage;
+  }
+}
+
+/** The vendor's content filter withheld the answer. */
+export class ContentFilterError extends ProviderError {
+  constructor(provider: string, why: string, usage?: TokenUsage) {
+    super(
+      `${provider} withheld the answer: ${why}`,
+      { provider, retryable: false, ...(usage !== undefined && { usage }) },
+      'ERR_CONTENT_FILTER',
+    );
+  }
+}
+
+/** A streamed answer ended without a finish reason. */
+export class CutStreamError extends ProviderError {
+  constructor(provider: string, usage?: TokenUsage) {
+    super(
+      `the stream of ${provider} ended without a finish reason, so the answer may be incomplete`,
+      { provider, retryable: true, ...(usage !== undefined && { usage }) },
+      'ERR_CUT_STREAM',
+    );
+  }
+}
+
+/** An API key is malformed. The message never contains the key. */
+export class InvalidApiKeyError extends HubError {
+  constructor(provider: string, got: string) {
+    super(
+      'ERR_INVALID_API_KEY',
+      `apiKey of ${provider} must be a non-empty string of printable ASCII without spaces, got ${got}; check the environment variable or file that it is read from`,
+    );
+  }
+}

@@ -1,0 +1,109 @@
+import type {
+  LanguageModelV3Content,
+  LanguageModelV3FinishReason,
+  LanguageModelV3Usage,
+  SharedV3ProviderMetadata,
+} from '@ai-sdk/provider';
+import type { ToolCall } from '../../model/message.js';
+import type { FinishReason, ModelStreamChunk } from '../../model/model-provider.js';
+import { ContentFilterError, CutStreamError, ProviderError } from '../../model/provider-error.js';
+import type { TokenUsage } from '../../model/token-usage.js';
+import { type ReplayPart, writeReplay } from './replay-parts.js';
+
+/** End of a language model's answer. */
+export interface Finish {
+  readonly finishReason: LanguageModelV3FinishReason;
+  readonly usage: LanguageModelV3Usage;
+  readonly providerMetadata?: SharedV3ProviderMetadata | undefined;
+}
+
+/** Builds an answer from the parts that a language model returns. */
+export class AnswerBuilder {
+  text = '';
+  readonly #provider: string;
+  readonly #toolCalls: ToolCall[] = [];
+  readonly #parts: ReplayPart[] = [];
+
+  constructor(provider: string) {
+    this.#provider = provider;
+  }
+
+  /** Adds a complete part. Drops files, sources and calls that the vendor executed. */
+  add(part: LanguageModelV3Content): void {
+    const metadata = part.providerMetadata && { metadata: part.providerMetadata };
+    if (part.type === 'text') this.text += part.text;
+    if (part.type === 'text' || part.type === 'reasoning') {
+      this.#parts.push({ type: part.type, text: part.text, ...metadata });
+    } else if (part.type === 'tool-call' && !part.providerExecuted) {
+      this.#parts.push({ type: 'call', index: this.#toolCalls.length, ...metadata });
+      this.#toolCalls.push({ id: part.toolCallId, name: part.toolName, arguments: part.input });
+    }
+  }
+
+  /**
+   * Returns the answer without its text.
+   *
+   * @throws {ContentFilterError} if the vendor withheld the answer
+   * @throws {ProviderError} if the vendor reports an error
+   */
+  finish({ finishReason, usage, providerMetadata }: Finish): ModelStreamChunk & { finishReason: FinishReason } {
+    const reported = toUsage(usage);
+    const unreadableCall = unreadableCallOf(finishReason, providerMetadata);
+    const replay = writeReplay(this.#provider, this.#parts);
+    return {
+      finishReason: unreadableCall === undefined ? this.#toFinishReason(finishReason, reported) : 'stop',
+      ...(this.#toolCalls.length > 0 && { toolCalls: this.#toolCalls }),
+      ...(reported && { usage: reported }),
+      ...(unreadableCall !== undefined && { unreadableCall }),
+      ...(replay && { providerMetadata: replay }),
+    };
+  }
+
+  /** Returns a streamed answer without its text. @throws {CutStreamError} if the connection ended before the answer */
+  finishStream(finish: Finish): ModelStreamChunk {
+    const usage = toUsage(finish.usage);
+    // Version 4 of the specification adds the reason `interrupted`.
+    const unified: string = finish.finishReason.unified;
+    // Other packages invent a finish reason. If the vendor reports usage but no part, it withheld the answer.
+    const isInvented = unified === 'other' && finish.finishReason.raw === undefined;
+    const isWithheld = usage !== undefined && this.#parts.length === 0;
+    if (unified === 'interrupted' || (isInvented && !isWithheld)) throw new CutStreamError(this.#provider, usage);
+    return this.finish(finish);
+  }
+
+  #toFinishReason({ unified, raw }: LanguageModelV3FinishReason, usage: TokenUsage | undefined): FinishReason {
+    const hasCalls = this.#toolCalls.length > 0;
+    // A refusal with text is an answer. The calls of a withheld answer may be incomplete.
+    if (unified === 'content-filter' && (hasCalls || this.text === '')) {
+      throw new ContentFilterError(this.#provider, raw ?? 'content filter', usage);
+    }
+    if (unified === 'error') {
+      const details = { provider: this.#provider, retryable: true, ...(usage && { usage }) };
+      throw new ProviderError(`${this.#provider} ended its answer with an error: ${raw ?? 'no reason given'}`, details);
+    }
+    if (unified === 'other' && raw === undefined && !hasCalls && this.text === '') {
+      throw new ContentFilterError(this.#provider, 'the answer has no candidate and no reason', usage);
+    }
+    if (unified === 'length') return 'length';
+    return hasCalls ? 'tool_calls' : 'stop';
+  }
+}
+
+function toUsage({ inputTokens, outputTokens }: LanguageModelV3Usage): TokenUsage | undefined {
+  const promptTokens = inputTokens.total ?? 0;
+  const completionTokens = outputTokens.total ?? 0;
+  const totalTokens = promptTokens + completionTokens;
+  // Every call costs tokens: vendor packages return zero if the vendor reported none.
+  return totalTokens === 0 ? undefined : { promptTokens, completionTokens, totalTokens };
+}
+
+const unreadableCallReasons: readonly unknown[] = ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL'];
+
+function unreadableCallOf(
+  { raw }: LanguageModelV3FinishReason,
+  metadata: SharedV3ProviderMetadata | undefined,
+): string | undefined {
+  if (!unreadableCallReasons.includes(raw)) return undefined;
+  const message = metadata?.['google']?.['finishMessage'];
+  return typeof message === 'string' ? message : raw;
+}

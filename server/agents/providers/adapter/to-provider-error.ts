@@ -1,0 +1,101 @@
+import { errorInfo } from '../../../errors.js';
+import { ProviderError, type ProviderErrorDetails } from '../../model/provider-error.js';
+import { retryAfterMsOf } from './retry-after.js';
+
+/** Converts any error of a call into a {@link ProviderError}, and removes `secret` from its message. */
+export function toProviderError(thrown: unknown, provider: string, secret: string | undefined): ProviderError {
+  if (thrown instanceof ProviderError) return thrown;
+  const failure = readFailure(thrown);
+  const { statusCode, message, requestId, headers, body } = failure;
+  const isAnswer = statusCode !== undefined && statusCode >= 400;
+  const systemError = isAnswer ? undefined : findSystemError(thrown);
+  const retryAfterMs = retryAfterMsOf(headers, body, Date.now());
+  const details: ProviderErrorDetails = {
+    provider,
+    retryable: isRetryable(failure, systemError),
+    ...(statusCode !== undefined && { statusCode }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(requestId !== undefined && { requestId }),
+    ...(systemError && { cause: systemError }),
+  };
+  const what = isAnswer ? `${provider} answered ${statusCode}` : `the call of ${provider} failed`;
+  // The secret is removed first: truncation could leave a part of it.
+  return new ProviderError(redact(`${what}: ${message}`, secret).slice(0, maxMessageLength), details);
+}
+
+const maxMessageLength = 1024;
+
+/** Data of an AI SDK error, of an error in a stream, or of any other thrown value. */
+interface Failure {
+  readonly message: string;
+  readonly statusCode?: number;
+  readonly isRetryable: boolean;
+  readonly headers: Readonly<Record<string, unknown>>;
+  /** `error` object of the vendor's response. */
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly requestId?: string;
+}
+
+function readFailure(thrown: unknown): Failure {
+  const fields = asRecord(thrown);
+  const headers = asRecord(fields['responseHeaders']);
+  const envelope = asRecord(parseJson(fields['responseBody']) ?? (thrown instanceof Error ? undefined : thrown));
+  const body = 'error' in envelope ? asRecord(envelope['error']) : envelope;
+  const requestId = headers['x-request-id'] ?? headers['request-id'] ?? envelope['request_id'];
+  const text = thrown instanceof Error && thrown.message !== '' ? thrown.message : body['message'];
+  return {
+    message: typeof text === 'string' && text !== '' ? text : 'no reason given',
+    isRetryable: fields['isRetryable'] === true,
+    headers,
+    body,
+    ...(typeof fields['statusCode'] === 'number' && { statusCode: fields['statusCode'] }),
+    ...(typeof requestId === 'string' && { requestId }),
+  };
+}
+
+const retryableStatus: readonly number[] = [408, 409, 429];
+
+// An error in a stream has no status, only a name.
+const retryableNames = /overloaded|rate_limit|server_error|api_error|timeout|unavailable/i;
+
+function isRetryable({ statusCode, isRetryable, body }: Failure, systemError: Error | undefined): boolean {
+  const names = [body['code'], body['type'], body['status']].filter((name) => typeof name === 'string');
+  if (names.includes('insufficient_quota')) return false;
+  if (statusCode !== undefined && statusCode >= 400) return retryableStatus.includes(statusCode) || statusCode >= 500;
+  // The vendor package marks every failed connection as retryable, even after a certificate has expired.
+  if (systemError !== undefined) return networkCodes.test(errorInfo(systemError).code ?? '');
+  return isRetryable || names.some((name) => retryableNames.test(name));
+}
+
+/** Network errors that a retry may resolve: not a wrong address, argument or certificate. */
+const networkCodes =
+  /^(ECONN(RESET|REFUSED|ABORTED)|ETIMEDOUT|EPIPE|ENOTFOUND|EAI_AGAIN|E(HOST|NET)(UNREACH|DOWN)|ENETRESET|UND_ERR_(SOCKET|(CONNECT|HEADERS|BODY)_TIMEOUT))$/;
+
+/** Returns the first cause with a code from Node, such as `ECONNREFUSED` or `ERR_INVALID_URL`. */
+function findSystemError(thrown: unknown): Error | undefined {
+  let error: unknown = thrown;
+  for (let depth = 0; depth < 8 && error instanceof Error; depth++) {
+    if (errorInfo(error).code !== undefined) return error;
+    error = error.cause;
+  }
+  return undefined;
+}
+
+function redact(message: string, secret: string | undefined): string {
+  return secret === undefined ? message : message.replaceAll(secret, '[apiKey]');
+}
+
+function parseJson(text: unknown): unknown {
+  if (typeof text !== 'string') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    // For example the HTML page of a proxy.
+    return undefined;
+  }
+}
+
+function asRecord(value: unknown): Readonly<Record<string, unknown>> {
+  // Every property of any object may be read as unknown.
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}

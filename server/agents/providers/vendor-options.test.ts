@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest';
+import { InvalidOptionError } from '../../errors.js';
+import { InvalidApiKeyError } from '../model/provider-error.js';
+import { AnthropicProvider } from './anthropic-provider.js';
+import { GeminiProvider } from './gemini-provider.js';
+import { OpenAIProvider } from './openai-provider.js';
+
+describe.each([
+  ['OpenAIProvider', OpenAIProvider],
+  ['AnthropicProvider', AnthropicProvider],
+  ['GeminiProvider', GeminiProvider],
+] as const)('%s', (name, Provider) => {
+  test.each([
+    [undefined, 'undefined'],
+    [null, 'null'],
+    ['', 'an empty string'],
+    ['secret key\n', '11 characters with a space, a line break or the like'],
+    ['sécret', '6 characters with a space, a line break or the like'],
+  ])('refuses the key %j without showing it', (apiKey, got) => {
+    const create = (): unknown => new Provider({ apiKey } as { apiKey: string });
+    expect(create).toThrow(InvalidApiKeyError);
+    expect(create).toThrow(
+      `apiKey of ${name} must be a non-empty string of printable ASCII without spaces, got ${got};`,
+    );
+  });
+
+  test.each(['', 'api.test', 'ftp://api.test', 7])('refuses the baseUrl %j', (baseUrl) => {
+    expect(() => new Provider({ apiKey: 'k', baseUrl: baseUrl as string })).toThrow(InvalidOptionError);
+  });
+
+  test.each(['https://me:hidden@api.test/v1', 'https://api.test/v1?key=hidden'])(
+    'refuses %s without showing it',
+    (baseUrl) => {
+      const create = (): unknown => new Provider({ apiKey: 'k', baseUrl });
+      expect(create).toThrow('must be a URL without user, password and query, got "https://api.test"');
+      expect(create).not.toThrow('hidden');
+    },
+  );
+});
+
+test('OpenAIProvider refuses an unknown dialect', () => {
+  expect(() => new OpenAIProvider({ apiKey: 'k', dialect: 'latin' as 'openai' })).toThrow(
+    'dialect of OpenAIProvider must be "openai" or "compatible", got "latin"',
+  );
+});

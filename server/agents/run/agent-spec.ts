@@ -1,0 +1,49 @@
+import type { ResolvedRetry } from '../../hub/events/retry-policy.js';
+import type { Clock } from '../../transports/clock.js';
+import type { AgentRunStatus } from '../agent/agent-run-result.js';
+import type { AgentRegistry } from '../delegation/agent-registry.js';
+import type { AgentMemory } from '../memory/agent-memory.js';
+import type { ModelOptions, ModelProvider } from '../model/model-provider.js';
+import { noUsage, type TokenUsage } from '../model/token-usage.js';
+import type { ToolRegistry } from '../tools/tool-registry.js';
+import type { MaxTokensLimit } from './max-tokens-limit.js';
+
+/** Validated {@link AgentConfig} with every default filled in. */
+export interface AgentSpec {
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly systemPrompt: string;
+  readonly provider: ModelProvider;
+  readonly model: ModelOptions;
+  /** Returns the agent's tools, with `delegate` if there is another agent to delegate to. */
+  readonly tools: () => ToolRegistry;
+  readonly memory: AgentMemory | undefined;
+  readonly maxIterations: number;
+  readonly finalAnswerTurn: boolean;
+  readonly tokenBudget: number | undefined;
+  readonly maxTokensLimit: MaxTokensLimit;
+  readonly retry: ResolvedRetry | undefined;
+  readonly onTokenUsage: ((usage: TokenUsage) => void) | undefined;
+  readonly registry: AgentRegistry | undefined;
+  readonly maxDelegationDepth: number;
+  readonly maxParallelToolCalls: number;
+  readonly maxRepeats: number;
+  readonly clock: Clock;
+  readonly totals: AgentTotals;
+}
+
+/** Counters of an agent in this process since its creation. */
+export interface AgentTotals {
+  /** Runs by status. `aborted` counts runs that rejected with their signal's reason. */
+  readonly runs: Record<AgentRunStatus | 'aborted', number>;
+  /** Tokens of the agent's own model calls, without those of delegates. */
+  readonly tokenUsage: TokenUsage;
+}
+
+/** Returns counters that are all zero. */
+export function createTotals(): AgentTotals {
+  return {
+    runs: { completed: 0, failed: 0, max_iterations: 0, token_budget_exceeded: 0, aborted: 0 },
+    tokenUsage: noUsage(),
+  };
+}

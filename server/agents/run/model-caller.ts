@@ -1,0 +1,198 @@
+import { nextDelayMs, type ResolvedRetry } from '../../hub/events/retry-policy.js';
+import { abortable, delay } from '../abortable.js';
+import { InvalidAnswerError } from '../errors.js';
+import type { Message, ToolDefinition } from '../model/message.js';
+import { collectAnswer, type ModelAnswer, readAnswer, textsOf } from '../model/model-answer.js';
+import type { ModelOptions } from '../model/model-provider.js';
+import { CutStreamError, ProviderError } from '../model/provider-error.js';
+import type { TokenLedger } from '../model/token-ledger.js';
+import {
+  addUsage,
+  estimateMessageTokens,
+  estimateTokens,
+  estimateUsage,
+  type TokenUsage,
+} from '../model/token-usage.js';
+import { observeChat } from '../observability/gen-ai-operations.js';
+import type { AgentSpec } from './agent-spec.js';
+
+/** Attempt that ended with an error. */
+interface FailedAttempt {
+  readonly error: unknown;
+}
+
+/** Answer with its usage, reported or estimated. */
+export type PaidAnswer = ModelAnswer & { readonly usage: TokenUsage };
+
+/** Makes the model calls of one run: enforces the budget, retries, and counts tokens. */
+export class ModelCaller {
+  readonly #agent: AgentSpec;
+  readonly #runId: string;
+  readonly #ledger: TokenLedger;
+  readonly #signal: AbortSignal | undefined;
+  /** Receives streamed text. Absent if the run is not streamed. */
+  readonly #onText: ((text: string) => void) | undefined;
+  /** Last reported prompt: more precise than an estimate for the messages that it covers. */
+  #measured = { messages: 0, tokens: 0 };
+  /** Options of the last call, reused while the tools are the same. A budget overrides `maxTokens` per call. */
+  #last: { readonly tools: ToolDefinition[]; readonly options: ModelOptions } | undefined;
+
+  constructor(
+    agent: AgentSpec,
+    runId: string,
+    ledger: TokenLedger,
+    signal: AbortSignal | undefined,
+    onText: ((text: string) => void) | undefined,
+  ) {
+    this.#agent = agent;
+    this.#runId = runId;
+    this.#ledger = ledger;
+    this.#signal = signal;
+    this.#onText = onText;
+  }
+
+  /**
+   * Resolves with the answer, or with `undefined` if the call does not fit into the budget.
+   *
+   * Rejects with the error of the last attempt, or with the signal's reason.
+   */
+  async call(messages: Message[], tools: ToolDefinition[]): Promise<PaidAnswer | undefined> {
+    const { retry, clock } = this.#agent;
+    for (let attempt = 1; ; attempt++) {
+      const shown: string[] = [];
+      const outcome = await this.#attempt(attempt, messages, tools, shown);
+      if (outcome === undefined || !('error' in outcome)) return outcome;
+      // Streamed text cannot be withdrawn, and a retry would stream it again.
+      const delayMs = shown.length > 0 ? undefined : await retryDelayMs(retry, attempt, outcome.error);
+      if (delayMs === undefined || this.#signal?.aborted) throw outcome.error;
+      await delay(clock, delayMs, this.#signal);
+    }
+  }
+
+  /** Rejects only with errors that a retry cannot resolve: an abort, or the error of a listener. */
+  async #attempt(
+    attempt: number,
+    messages: Message[],
+    tools: ToolDefinition[],
+    shown: string[],
+  ): Promise<PaidAnswer | FailedAttempt | undefined> {
+    const turn = this.#ledger.takeTurn();
+    const endTurn = turn && (await this.#awaitTurn(turn));
+    try {
+      const options = this.#optionsWithin(this.#ledger.left, messages, tools);
+      if (options === undefined) return undefined;
+      let answer: ModelAnswer;
+      try {
+        answer = await observeChat(this.#agent, this.#runId, attempt, options, () =>
+          abortable(this.#callWithin(messages, options, shown), this.#signal),
+        );
+      } catch (error) {
+        const usage = this.#usageOfFailure(error, messages, tools, shown);
+        if (usage !== undefined) this.#charge(usage, messages);
+        return { error };
+      }
+      const usage = answer.usage ?? estimateUsage(this.#estimatePrompt(messages, tools), textsOf(answer));
+      this.#charge(usage, messages);
+      return { ...answer, usage };
+    } finally {
+      endTurn?.();
+    }
+  }
+
+  /** Returns the reported or estimated usage of a failed call, or `undefined` if it cost nothing. */
+  #usageOfFailure(
+    error: unknown,
+    messages: Message[],
+    tools: ToolDefinition[],
+    shown: string[],
+  ): TokenUsage | undefined {
+    if (error instanceof ProviderError && error.usage !== undefined) return error.usage;
+    const hasAnswered = error instanceof CutStreamError || error instanceof InvalidAnswerError || shown.length > 0;
+    // An aborted call was sent, and its answer is not awaited.
+    return hasAnswered || this.#signal?.aborted
+      ? estimateUsage(this.#estimatePrompt(messages, tools), shown)
+      : undefined;
+  }
+
+  async #awaitTurn(turn: Promise<() => void>): Promise<() => void> {
+    try {
+      return await abortable(turn, this.#signal);
+    } catch (error) {
+      // The turn still arrives, and must be ended for the calls behind it.
+      void turn.then((endTurn) => endTurn());
+      throw error;
+    }
+  }
+
+  /** Calls the provider, and once more if the vendor rejects the `maxTokens` of the budget. */
+  #callWithin(messages: Message[], options: ModelOptions, shown: string[]): Promise<ModelAnswer> {
+    const { model, maxTokensLimit } = this.#agent;
+    const { maxTokens } = options;
+    const called = this.#callProvider(messages, options, shown);
+    if (maxTokens === undefined || model.maxTokens !== undefined) return called;
+    return called.catch(async (error: unknown) => {
+      if (!isRejection(error)) throw error;
+      const { maxTokens: _rejected, ...others } = options;
+      const answer = await this.#callProvider(messages, others, shown);
+      // Only a successful second call proves that `maxTokens` was the reason.
+      maxTokensLimit.rejected(maxTokens);
+      return answer;
+    });
+  }
+
+  async #callProvider(messages: Message[], options: ModelOptions, shown: string[]): Promise<ModelAnswer> {
+    const { provider } = this.#agent;
+    const onText = this.#onText;
+    if (onText === undefined) return readAnswer(await provider.chat(messages, options));
+    if (provider.chatStream !== undefined) {
+      return collectAnswer(provider.chatStream(messages, options), (text) => {
+        // Ends a stream that ignores the signal.
+        this.#signal?.throwIfAborted();
+        shown.push(text);
+        onText(text);
+      });
+    }
+    const answer = readAnswer(await provider.chat(messages, options));
+    if (answer.content !== '') onText(answer.content);
+    return answer;
+  }
+
+  #optionsWithin(left: number, messages: Message[], tools: ToolDefinition[]): ModelOptions | undefined {
+    const { model, maxTokensLimit } = this.#agent;
+    if (this.#last?.tools !== tools) {
+      const signal = this.#signal;
+      this.#last = { tools, options: { ...model, ...(tools.length > 0 && { tools }), ...(signal && { signal }) } };
+    }
+    const { options } = this.#last;
+    if (left === Number.POSITIVE_INFINITY) return options;
+    if (left <= this.#estimatePrompt(messages, tools)) return undefined;
+    const maxTokens = model.maxTokens === undefined ? maxTokensLimit.within(left) : Math.min(model.maxTokens, left);
+    return maxTokens === undefined ? options : { ...options, maxTokens };
+  }
+
+  #estimatePrompt(messages: Message[], tools: ToolDefinition[]): number {
+    const { messages: known, tokens } = this.#measured;
+    if (tokens > 0) return tokens + estimateMessageTokens(messages, known);
+    return estimateMessageTokens(messages) + (tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)));
+  }
+
+  #charge(usage: TokenUsage, messages: Message[]): void {
+    this.#measured = { messages: messages.length, tokens: usage.promptTokens };
+    addUsage(this.#agent.totals.tokenUsage, usage);
+    this.#ledger.charge(usage);
+  }
+}
+
+function isRejection(error: unknown): boolean {
+  return error instanceof ProviderError && (error.statusCode === 400 || error.statusCode === 422);
+}
+
+async function retryDelayMs(
+  retry: ResolvedRetry | undefined,
+  attempt: number,
+  error: unknown,
+): Promise<number | undefined> {
+  if (!(error instanceof ProviderError)) return nextDelayMs(retry, attempt, error);
+  const delayMs = error.retryable ? await nextDelayMs(retry, attempt, error) : undefined;
+  return delayMs === undefined ? undefined : (error.retryAfterMs ?? delayMs);
+}

@@ -1,0 +1,27 @@
+import { messageOf } from '../../errors.js';
+import { ToolResultNotJsonError } from '../errors.js';
+
+/**
+ * Converts a tool's result into the content of its tool message: a string unchanged, any other value as JSON.
+ * `undefined` becomes `null`, and a bigint becomes a string.
+ *
+ * @throws {ToolResultNotJsonError} if the value has no JSON form, such as a circular object
+ */
+export function toResultContent(value: unknown, toolName: string): string {
+  if (typeof value === 'string') return value;
+  try {
+    // JSON.stringify returns undefined for functions and symbols as well.
+    return JSON.stringify(value, bigintAsString) ?? 'null';
+  } catch (cause) {
+    throw new ToolResultNotJsonError(toolName, messageOf(cause), cause);
+  }
+}
+
+/** Converts the error of a failed call into the content of its tool message. */
+export function toErrorContent(error: string): string {
+  return `Error: ${error}`;
+}
+
+function bigintAsString(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? value.toString() : value;
+}

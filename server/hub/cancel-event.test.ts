@@ -1,0 +1,79 @@
+import { expect, it } from 'vitest';
+import { createHub } from './create-hub.js';
+import { deferred, testHub } from './hub.fixture.js';
+import { createWorkflow } from './runs/workflow.js';
+
+it('ends a delayed event and emits onFailure and onComplete', async () => {
+  const { hub, clock, log } = testHub();
+  const seen: unknown[] = [];
+  hub.event({
+    type: 'reminder',
+    onSuccess: 'reminded',
+    onFailure: 'not.reminded',
+    onComplete: 'ended',
+    handler: () => void seen.push('reminder'),
+  });
+  hub.event({ type: 'reminded', handler: () => void seen.push('reminded') });
+  hub.event({ type: 'not.reminded', handler: ({ payload, depth }) => void seen.push([payload, depth]) });
+  hub.event<{ status: string }>({ type: 'ended', handler: ({ payload }) => void seen.push(payload.status) });
+  await hub.start();
+  const { id } = await hub.emit('reminder', { for: 'ada' }, { delayMs: 1_000 });
+  expect(await hub.cancel(id)).toBe(true);
+  expect(await hub.cancel(id)).toBe(false);
+  await clock.advance(2_000);
+  const error = expect.objectContaining({ name: 'CancelledError', code: 'ERR_CANCELLED' });
+  expect(seen).toEqual([[{ error, payload: { for: 'ada' } }, 1], 'failed']);
+  expect(await hub.metrics('reminder')).toMatchObject({ failed: 1, cancelled: 1, pending: 0 });
+  expect(await hub.deadLetters('reminder')).toEqual([]);
+  expect(log).toEqual([]);
+});
+
+it('uses the follow-ups of the hub that handles the event', async () => {
+  const { hub: worker, clock, transport } = testHub();
+  const web = createHub({ transport });
+  const seen: string[] = [];
+  worker.event({ type: 'reminder', onFailure: 'failed', handler: () => {} });
+  worker.event({ type: 'failed', handler: () => void seen.push('failed') });
+  web.event({ type: 'reminder' });
+  await worker.start();
+  await web.start();
+  const { id } = await web.emit('reminder', null, { delayMs: 1_000 });
+  expect(await web.cancel(id)).toBe(true);
+  await clock.settle();
+  expect(seen).toEqual(['failed']);
+  await web.stop();
+});
+
+it('does not end an event that runs', async () => {
+  const { hub, clock } = testHub();
+  const gate = deferred();
+  hub.event({ type: 'a', handler: () => gate.promise });
+  await hub.start();
+  const { id } = await hub.emit('a', null);
+  await clock.settle();
+  expect(await hub.cancel(id)).toBe(false);
+  gate.resolve();
+  await clock.settle();
+  expect(await hub.metrics('a')).toMatchObject({ completed: 1, failed: 0, cancelled: 0 });
+});
+
+it('ends a run that has not started', async () => {
+  const { hub } = testHub();
+  const flow = createWorkflow({ name: 'flow', steps: [{ name: 'one', handler: () => {} }] });
+  hub.workflow(flow);
+  await hub.start();
+  const run = await hub.startWorkflow(flow, null, { delayMs: 1_000 });
+  expect(await hub.cancel(run.runId)).toBe(true);
+  await expect(run.result()).rejects.toThrow('was cancelled');
+});
+
+it.each([[7], [undefined]])('rejects the id %s', async (id) => {
+  const { hub } = testHub();
+  await hub.start();
+  // Wrong on purpose: what the compiler would not let through.
+  await expect(hub.cancel(id as never)).rejects.toThrow('id of cancel must be the id of an event');
+});
+
+it('rejects before start', async () => {
+  await expect(testHub().hub.cancel('x')).rejects.toMatchObject({ code: 'ERR_HUB_NOT_STARTED' });
+});

@@ -1,0 +1,41 @@
+import { errorInfo } from '../errors.js';
+import type { Envelope, Outcome, TransportManager } from '../transports/transport.js';
+import { workflowOf } from '../transports/workflow-type.js';
+import { CancelledError } from './errors.js';
+import { createFollowUps, type FollowUpNames } from './events/follow-ups.js';
+import { type HubDescription, parseDescription } from './introspection/hub-description.js';
+import type { Registry } from './registry.js';
+
+/**
+ * Ends an event of the service that waits. The follow-ups are those of the hub that handles its type.
+ *
+ * @param prepare applies the schemas of the follow-ups and adds their keys
+ */
+export async function cancelEvent(
+  id: string,
+  registry: Registry,
+  transport: TransportManager,
+  prepare: (envelopes: readonly Envelope[]) => readonly Envelope[],
+): Promise<boolean> {
+  const running = (await transport.registered()).map(parseDescription);
+  const hubs = running.filter(({ service }) => service === transport.service);
+  return transport.cancel(id, (envelope): Outcome => {
+    const { onFailure, onComplete } = followUpsOf(envelope.type, [registry.describe(transport.service), ...hubs]);
+    const error = errorInfo(new CancelledError(workflowOf(envelope.type) ?? envelope.type));
+    const names = { ...(onFailure !== undefined && { onFailure }), ...(onComplete !== undefined && { onComplete }) };
+    const followUps = prepare(createFollowUps(names, envelope, { status: 'failed', error }));
+    return { status: 'failed', cancelled: true, durationMs: 0, error, followUps };
+  });
+}
+
+function followUpsOf(type: string, hubs: readonly HubDescription[]): FollowUpNames {
+  const workflow = workflowOf(type);
+  for (const hub of hubs) {
+    const found =
+      workflow === undefined
+        ? hub.events.find((event) => event.type === type && event.kind !== 'declared')
+        : hub.workflows.find(({ name }) => name === workflow);
+    if (found !== undefined) return found;
+  }
+  return {};
+}

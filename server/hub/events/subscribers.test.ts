@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import { InvalidOptionError } from '../../errors.js';
+import { testHub } from '../hub.fixture.js';
+
+it('an event is kept for a subscriber that has not started yet', async () => {
+  const web = testHub({ service: 'web' });
+  web.hub.event({ type: 'ordered', subscribers: ['mailer'] });
+  await web.hub.start();
+  await web.hub.emit('ordered', { id: 1 });
+  await web.hub.emitMany('ordered', [{ id: 2 }]);
+  expect(await web.hub.metrics('ordered')).toMatchObject({ received: 2, completed: 0, pending: 2 });
+  expect(web.log).toEqual([]);
+  const { hub: mailer } = testHub({ service: 'mailer', transport: web.transport });
+  const mailed: unknown[] = [];
+  mailer.event({ type: 'ordered', handler: ({ payload }) => mailed.push(payload) });
+  await mailer.start();
+  await web.clock.settle();
+  expect(mailed).toEqual([{ id: 1 }, { id: 2 }]);
+  expect(await web.hub.metrics('ordered')).toMatchObject({ received: 2, completed: 2, pending: 0 });
+});
+
+it('emitting a type without subscribers logs one warning per type', async () => {
+  const { hub, log } = testHub();
+  hub.event({ type: 'ordered' });
+  hub.event({ type: 'shipped' });
+  await hub.start();
+  const receipt = await hub.emit('ordered', 1);
+  await hub.emit('ordered', 1);
+  await hub.emitMany('ordered', [1, 2]);
+  await hub.emit('shipped', 1);
+  const warnings = log.filter(({ level }) => level === 'warn');
+  expect(warnings.map(({ fields }) => fields['eventType'])).toEqual(['ordered', 'shipped']);
+  expect(warnings[0]?.message).toContain('no service subscribes to the event type');
+  expect(warnings[0]?.fields).toMatchObject({ eventId: receipt.id, requestId: receipt.id });
+});
+
+it.each([['mailer'], [['a', '']], [[1]], [Array(101).fill('a')]])('refuses the subscribers %j', (subscribers) => {
+  const { hub } = testHub();
+  expect(() => hub.event({ type: 'a', subscribers: subscribers as never })).toThrow(InvalidOptionError);
+});

@@ -1,0 +1,129 @@
+import { DuplicateNameError, InvalidOptionError, quote } from '../errors.js';
+import { checkChains } from './check-chains.js';
+import { UnknownEventError, UnknownWorkflowError } from './errors.js';
+import type { RegisteredEvent } from './events/event.js';
+import type { EventRef } from './events/event-ref.js';
+import { type HandlerInfo, handlerInfo } from './introspection/handler-info.js';
+import { agentsRevision, describeHub, type HubDescription } from './introspection/hub-description.js';
+import { nearestNames } from './nearest-names.js';
+import type { AnyWorkflow } from './runs/workflow.js';
+import type { WorkflowRef } from './runs/workflow-ref.js';
+import type { RegisteredSchedule } from './schedules/schedule.js';
+
+/** Events and workflows that are registered on one hub. */
+export class Registry {
+  readonly #events = new Map<string, RegisteredEvent>();
+  readonly #workflows = new Map<string, AnyWorkflow>();
+  readonly #schedules = new Map<string, RegisteredSchedule>();
+  // Stored separately: each poll of the dashboard reads it, and thousands of types may have no agent.
+  readonly #handlerInfos: HandlerInfo[] = [];
+
+  get size(): number {
+    return this.#events.size + this.#workflows.size + this.#schedules.size;
+  }
+
+  get events(): Iterable<RegisteredEvent> {
+    return this.#events.values();
+  }
+
+  get workflows(): Iterable<AnyWorkflow> {
+    return this.#workflows.values();
+  }
+
+  get schedules(): readonly RegisteredSchedule[] {
+    return [...this.#schedules.values()];
+  }
+
+  /** @throws {DuplicateNameError} */
+  addSchedule(schedule: RegisteredSchedule): void {
+    if (this.#schedules.has(schedule.name)) throw new DuplicateNameError('schedule', schedule.name);
+    this.#schedules.set(schedule.name, schedule);
+  }
+
+  /** @throws {DuplicateNameError} */
+  addEvent(event: RegisteredEvent): void {
+    if (this.#events.has(event.type)) throw new DuplicateNameError('event', event.type);
+    this.#events.set(event.type, event);
+    this.#addInfo(event.handler);
+  }
+
+  /** @throws {DuplicateNameError} */
+  addWorkflow(workflow: AnyWorkflow): void {
+    if (this.#workflows.has(workflow.name)) throw new DuplicateNameError('workflow', workflow.name);
+    this.#workflows.set(workflow.name, workflow);
+    for (const { handler } of workflow.steps) this.#addInfo(handler);
+  }
+
+  /** Returns the event or the workflow of a schedule. @throws {UnknownEventError | UnknownWorkflowError} */
+  targetOf({ name, emit, start }: RegisteredSchedule): RegisteredEvent | AnyWorkflow {
+    if (start !== undefined) return this.workflow(start);
+    const event = this.#events.get(emit ?? '');
+    const usedBy = `schedule ${quote(name)}`;
+    if (event === undefined)
+      throw new UnknownEventError(emit ?? '', nearestNames(emit ?? '', this.#events.keys()), usedBy);
+    return event;
+  }
+
+  hasEvent(type: string): boolean {
+    return this.#events.has(type);
+  }
+
+  hasWorkflow(name: string): boolean {
+    return this.#workflows.has(name);
+  }
+
+  /** Returns a registered event. @throws {UnknownEventError | InvalidOptionError} */
+  event(target: EventRef<never, unknown> | string): RegisteredEvent {
+    return this.eventOfType(typeof target === 'string' ? target : target?.type);
+  }
+
+  /** Returns the registered event of a type. @throws {UnknownEventError | InvalidOptionError} */
+  eventOfType(type: string): RegisteredEvent {
+    if (typeof type !== 'string') {
+      throw new InvalidOptionError('event type', 'a string or the result of hub.event', type);
+    }
+    const event = this.#events.get(type);
+    if (event === undefined) throw new UnknownEventError(type, nearestNames(type, this.#events.keys()));
+    return event;
+  }
+
+  /** Returns a registered workflow. @throws {UnknownWorkflowError | InvalidOptionError} */
+  workflow(target: WorkflowRef<never> | string): AnyWorkflow {
+    const name = typeof target === 'string' ? target : target?.name;
+    if (typeof name !== 'string') {
+      throw new InvalidOptionError('workflow', 'a name or the result of createWorkflow', target);
+    }
+    const workflow = this.#workflows.get(name);
+    if (workflow === undefined) throw new UnknownWorkflowError(name, nearestNames(name, this.#workflows.keys()));
+    return workflow;
+  }
+
+  findEvent(type: string): RegisteredEvent | undefined {
+    return this.#events.get(type);
+  }
+  /** @throws {UnknownEventError | EventCycleError} */
+  checkChains(allowCycles: boolean): void {
+    checkChains(this.#events, this.#workflows, allowCycles);
+  }
+
+  /** Returns the description that other hubs on the transport read. */
+  describe(service: string): HubDescription {
+    return describeHub(
+      service,
+      [...this.#events.values()],
+      [...this.#workflows.values()],
+      this.schedules,
+      this.#handlerInfos,
+    );
+  }
+
+  /** Returns a number that grows with each agent run and each token. */
+  agentsRevision(): number {
+    return agentsRevision(this.#handlerInfos);
+  }
+
+  #addInfo(handler: object | undefined): void {
+    const info = handler && handlerInfo(handler);
+    if (info !== undefined) this.#handlerInfos.push(info);
+  }
+}

@@ -1,0 +1,24 @@
+import { errorInfo } from '../../errors.js';
+import { deriveId } from '../../transports/derive-id.js';
+import type { Envelope, RunWait } from '../../transports/transport.js';
+import { DepthLimitError, WorkflowCancelledError } from '../errors.js';
+import { createFollowUps } from '../events/follow-ups.js';
+import { type HandlerHost, maxDepth } from '../events/outcome-recorder.js';
+import type { AnyWorkflow } from './workflow.js';
+
+/** Creates the wait of `step.invoke`, which starts the child run. @throws if the input does not fit its schema */
+export async function createChildWait(
+  key: string,
+  child: AnyWorkflow,
+  input: unknown,
+  parent: Envelope,
+  host: HandlerHost,
+): Promise<RunWait> {
+  if (parent.depth >= maxDepth) throw new DepthLimitError(child.name, parent.depth + 1, maxDepth);
+  const draft = await host.draftRun(parent, child.name, input);
+  const id = deriveId(parent.id, key);
+  const run = { ...draft, id, parent: { type: parent.type, id: parent.id, wait: key } };
+  const error = errorInfo(new WorkflowCancelledError(child.name, id, 'its parent run was cancelled'));
+  const onCancel = createFollowUps(child.followUps, run, { status: 'failed', error });
+  return { key, run, ...(onCancel.length > 0 && { onCancel }) };
+}

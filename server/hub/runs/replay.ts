@@ -1,0 +1,240 @@
+import {
+  type EntryName,
+  type EntryRole,
+  parseEntryKey,
+  readEntry,
+  type StepEntry,
+  type StepKind,
+  slotOf,
+} from './run-entry.js';
+
+/** Failed attempt of a step that a retry follows. */
+export interface FailedAttempt {
+  readonly attempt: number;
+  /** Attempt of the delivery in which it failed. */
+  readonly delivery: number;
+  /** Epoch milliseconds of the next attempt. */
+  readonly retryAt: number;
+  /** The time of the next attempt has come. */
+  isDue: boolean;
+}
+
+/** Step that the user's function asked for and that has no released result. */
+export interface StepRequest {
+  readonly kind: StepKind;
+  readonly id: string;
+  /** Attempt of the delivery in which the function first asked for the step. */
+  firstDelivery: number;
+  failed: FailedAttempt | undefined;
+  /** Passes the recorded value to the user's function. `entry` is the value without its output, if the engine recorded it. */
+  release(value: string, entry: StepEntry | undefined): void;
+}
+
+/** Result of {@link Replay.advance}. */
+export type Advance =
+  /** A result was released: the function must come to rest before the next one. */
+  | 'released'
+  /** The entry was bookkeeping, and the next one may follow at once. */
+  | 'skipped'
+  /** The function has not asked for the step of the next entry. */
+  | 'unrequested'
+  /** Every recorded entry has been released. */
+  | 'end';
+
+/**
+ * Order of a run. Releases recorded results one at a time, in the order of recording, so that the function takes the
+ * same path whenever it is called: ordinals of repeated names and the winner of a race repeat. New results take the
+ * same way as recorded ones.
+ */
+export class Replay<TRequest extends StepRequest> {
+  readonly #keys: string[] = [];
+  readonly #values: string[] = [];
+  readonly #requests = new Map<string, TRequest>();
+  readonly #uses = new Map<string, number>();
+  /** Slots whose failure ended an earlier generation of the run, each with that generation. */
+  #forgotten: Map<string, number> | undefined;
+  #patches: Map<string, boolean> | undefined;
+  readonly #generation: number;
+  readonly #recordedAtStart: number;
+  #held: TRequest[] = [];
+  #nextHeld = 0;
+  #cursor = 0;
+  #delivery = 1;
+
+  /** @param generation number of times that the run was replayed from a dead letter */
+  constructor(entries: ReadonlyMap<string, string>, generation: number) {
+    this.#generation = generation;
+    this.#recordedAtStart = entries.size;
+    for (const [key, value] of entries) {
+      this.append(key, value);
+      if (key.startsWith('patches')) this.#readPatches(value);
+      else if (key.startsWith('ended')) this.#readEnded(key, value);
+    }
+  }
+
+  /** Number of recorded entries. */
+  get size(): number {
+    return this.#keys.length;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#cursor === this.#keys.length;
+  }
+
+  get hasRequests(): boolean {
+    return this.#requests.size > 0;
+  }
+
+  /** Version of the workflow that last recorded a step; `undefined` before the first one. */
+  get lastVersion(): number | undefined {
+    for (let index = this.#keys.length - 1; index >= 0; index -= 1) {
+      const { role } = parseEntryKey(this.#keys[index] ?? '');
+      if (role === 'run' || role === 'emit' || role === 'attempt') return readEntry(this.#values[index] ?? '').version;
+    }
+    return undefined;
+  }
+
+  /** Returns the id of a step: its name, with an ordinal if the run has used the name before. */
+  nextId(name: string): string {
+    let use = this.#uses.get(name) ?? 0;
+    let id: string;
+    do {
+      use += 1;
+      id = use === 1 ? name : `${name}#${use}`;
+      // A step may be named like the ordinal of another one.
+    } while (use > 1 && this.#uses.has(id));
+    this.#uses.set(name, use);
+    if (use > 1) this.#uses.set(id, 1);
+    return id;
+  }
+
+  /** Adds a step that the function asks for. */
+  request(request: TRequest): void {
+    request.firstDelivery = this.#delivery;
+    this.#requests.set(slotOf(request.kind, request.id), request);
+    this.#held.push(request);
+  }
+
+  /** Appends an entry that was recorded just now. */
+  append(key: string, value: string): void {
+    this.#keys.push(key);
+    this.#values.push(value);
+  }
+
+  /**
+   * Returns `true` unless the run passed this place under older code: if every recorded entry has been released, or if
+   * an earlier call that returned `true` was recorded. `isNew`: this call has to be recorded.
+   */
+  patched(id: string): { readonly isPatched: boolean; readonly isNew: boolean } {
+    const known = this.#patches?.get(id);
+    if (known !== undefined) return { isPatched: known, isNew: false };
+    const isPatched = this.#cursor >= this.#recordedAtStart;
+    this.#patches ??= new Map();
+    this.#patches.set(id, isPatched);
+    return { isPatched, isNew: isPatched };
+  }
+
+  /** Releases the next recorded entry to the step that it belongs to. */
+  advance(): Advance {
+    const key = this.#keys[this.#cursor];
+    const value = this.#values[this.#cursor];
+    if (key === undefined || value === undefined) return 'end';
+    const name = parseEntryKey(key);
+    if (name.role === 'patches' || name.role === 'ended' || this.#isForgotten(name)) {
+      this.#cursor += 1;
+      return 'skipped';
+    }
+    const slot = slotOf(stepKind(name.role), name.id);
+    const request = this.#requests.get(slot);
+    if (request === undefined) return 'unrequested';
+    this.#cursor += 1;
+    if (name.role === 'attempt' || name.role === 'retry') {
+      this.#applyAttempt(request, name, value);
+      return 'skipped';
+    }
+    this.#requests.delete(slot);
+    const entry = name.role === 'run' || name.role === 'emit' ? readEntry(value) : undefined;
+    if (entry !== undefined && name.generation === this.#generation) this.#delivery = entry.delivery;
+    request.release(value, entry);
+    return 'released';
+  }
+
+  /** Returns the next step that waits for its start, in the order of the requests, and leaves it where it is. */
+  get held(): TRequest | undefined {
+    for (; this.#nextHeld < this.#held.length; this.#nextHeld += 1) {
+      const request = this.#held[this.#nextHeld];
+      if (request !== undefined && this.#requests.get(slotOf(request.kind, request.id)) === request) return request;
+    }
+    this.#held = [];
+    this.#nextHeld = 0;
+    return undefined;
+  }
+
+  /** Removes the step that {@link held} returned. */
+  takeHeld(): void {
+    this.#nextHeld += 1;
+  }
+
+  /** Slot of the next recorded entry, for the message of an error. */
+  get nextSlot(): string | undefined {
+    const key = this.#keys[this.#cursor];
+    return key === undefined ? undefined : slotOfEntry(parseEntryKey(key));
+  }
+
+  /** Slots of the steps that the function waits for. */
+  get requestedSlots(): string[] {
+    return [...this.#requests.keys()];
+  }
+
+  /** Slots of recorded steps that the function never asked for. */
+  unreachedSlots(): string[] {
+    const unreached = new Set<string>();
+    for (const key of this.#keys.slice(this.#cursor)) {
+      const name = parseEntryKey(key);
+      if (name.role === 'patches' || name.role === 'ended' || this.#isForgotten(name)) continue;
+      const slot = slotOfEntry(name);
+      if (!this.#requests.has(slot)) unreached.add(slot);
+    }
+    return [...unreached];
+  }
+
+  #applyAttempt(request: TRequest, { role, attempt, generation }: EntryName, value: string): void {
+    if (role === 'retry') {
+      if (request.failed?.attempt !== attempt) return;
+      request.failed.isDue = true;
+    } else {
+      const entry = readEntry(value);
+      const delivery = generation === this.#generation ? entry.delivery : 1;
+      request.failed = { attempt, delivery, retryAt: entry.retryAt ?? 0, isDue: false };
+    }
+    // A step is held once: by its request during a replay, and again when its attempt fails or its retry is due.
+    if (!this.#held.includes(request, this.#nextHeld)) this.#held.push(request);
+  }
+
+  #readPatches(value: string): void {
+    this.#patches ??= new Map();
+    // Written by the engine, as a list of strings.
+    for (const id of JSON.parse(value) as string[]) this.#patches.set(id, true);
+  }
+
+  #readEnded(key: string, value: string): void {
+    const { generation } = parseEntryKey(key);
+    if (generation >= this.#generation) return;
+    this.#forgotten ??= new Map();
+    this.#forgotten.set(JSON.parse(value) as string, generation);
+  }
+
+  #isForgotten(name: EntryName): boolean {
+    if (this.#forgotten === undefined) return false;
+    const until = this.#forgotten.get(slotOfEntry(name));
+    return until !== undefined && name.generation <= until;
+  }
+}
+
+function stepKind(role: Exclude<EntryRole, 'patches' | 'ended'>): StepKind {
+  return role === 'attempt' || role === 'retry' ? 'run' : role;
+}
+
+function slotOfEntry({ role, id }: EntryName): string {
+  return role === 'patches' || role === 'ended' ? `${role}:${id}` : slotOf(stepKind(role), id);
+}

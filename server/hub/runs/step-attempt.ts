@@ -1,0 +1,152 @@
+import { errorInfo } from '../../errors.js';
+import type { Delivery, Envelope } from '../../transports/transport.js';
+import { AttemptEmitter } from '../events/attempt-emitter.js';
+import { type CallCallbacks, HandlerCall } from '../events/handler-call.js';
+import type { HandlerHost } from '../events/outcome-recorder.js';
+import { encodePayload } from '../events/payload.js';
+import { nextDelayMs } from '../events/retry-policy.js';
+import { startStep } from '../observability/observe-step.js';
+import type { StepRequest } from './replay.js';
+import type { AttemptedStep } from './requested-step.js';
+import { entryKey, type StepEntry, slotOf, writeEntry } from './run-entry.js';
+import { StepContext } from './step-context.js';
+import type { AnyWorkflow } from './workflow.js';
+
+/** Run whose steps are attempted. */
+export interface AttemptRun {
+  readonly workflow: AnyWorkflow;
+  readonly delivery: Delivery;
+  readonly host: HandlerHost;
+  /** Input of the run as its function receives it. */
+  readonly input: unknown;
+  /** Records an entry with the events that it emitted. Never rejects. */
+  record(key: string, value: string, emits?: readonly Envelope[]): Promise<void>;
+  /** Called once, when the attempt holds its process no longer. `thrown` is the error of a terminal failure. */
+  attemptEnded(attempt: StepAttempt, thrown?: unknown): void;
+}
+
+/** One attempt at a step: calls its function and records the result, the failure, or the failed attempt. */
+export class StepAttempt implements CallCallbacks {
+  readonly step: AttemptedStep;
+  readonly #run: AttemptRun;
+  readonly #attempt: number;
+  readonly #emitter: AttemptEmitter;
+  readonly #call: HandlerCall;
+  readonly #startedAt: number;
+  readonly #startedMonotonic: number;
+
+  constructor(step: AttemptedStep, run: AttemptRun) {
+    const { workflow, delivery, host } = run;
+    const { clock } = host.transport;
+    this.step = step;
+    this.#run = run;
+    this.#attempt = attemptNumber(step, delivery.attempt);
+    this.#emitter = new AttemptEmitter(host, delivery.envelope, `${slotOf(step.kind, step.id)}:emit:`);
+    const operation = startStep(workflow.name, step.id, this.#attempt);
+    this.#call = new HandlerCall(`${workflow.name}: ${step.id}`, step.options.timeoutMs, clock, this, operation);
+    this.#startedAt = clock.now();
+    this.#startedMonotonic = clock.monotonic();
+  }
+
+  start(): void {
+    const { workflow, delivery, host, input } = this.#run;
+    const { id: runId, requestId, depth, body } = delivery.envelope;
+    const { id, options } = this.step;
+    const fields = {
+      requestId,
+      eventType: workflow.name,
+      eventId: runId,
+      // Parsed per attempt: a step of a list may change what it receives.
+      payload: options.view === undefined ? input : (JSON.parse(options.view.payload) as unknown),
+      attempt: this.#attempt,
+      depth,
+      idempotencyKey: `${host.transport.service}:${runId}:${id}`,
+    };
+    const identity = { workflow: workflow.name, runId, step: id, body, view: options.view };
+    const context = new StepContext(fields, this.#emitter, host.logger, identity);
+    this.#call.invoke((ctx: StepContext) => this.step.call(ctx), context);
+  }
+
+  /** Ends the attempt without a record. `reason` aborts the step's function. */
+  cancel(reason: Error): void {
+    this.#emitter.close();
+    this.#call.cancel(reason);
+  }
+
+  onReturn(value: unknown): void {
+    const { workflow, host } = this.#run;
+    let output: string;
+    try {
+      output = encodePayload(value ?? null, workflow.name, host.maxPayloadBytes, `output of step ${this.step.id}`);
+    } catch (error) {
+      // A retry would repeat the step's work and return the same value.
+      this.#fail(error);
+      return;
+    }
+    void this.#run.record(this.#key(this.step.kind), writeEntry(this.#entry(), output), this.#emitter.close());
+    this.#run.attemptEnded(this);
+  }
+
+  onThrow(error: unknown): void {
+    this.#emitter.close();
+    const proceed = (delayMs: number | undefined): void => {
+      if (delayMs === undefined) this.#fail(error);
+      else this.#retry(error, delayMs);
+    };
+    const failTerminally = (retryIfError: unknown): void => {
+      this.#log('error', { err: retryIfError }, 'retryIf threw, so the failure is terminal');
+      this.#fail(error);
+    };
+    try {
+      const delayMs = nextDelayMs(this.step.options.retry, this.#attempt, error);
+      if (delayMs instanceof Promise) void delayMs.then(proceed, failTerminally);
+      else proceed(delayMs);
+    } catch (retryIfError) {
+      failTerminally(retryIfError);
+    }
+  }
+
+  #retry(error: unknown, delayMs: number): void {
+    const retryAt = this.#run.host.transport.clock.now() + delayMs;
+    const entry = { ...this.#entry(), error: errorInfo(error), retryAt };
+    void this.#run.record(this.#key('attempt'), writeEntry(entry));
+    this.#log('warn', { err: error, delayMs }, 'attempt failed');
+    this.#run.attemptEnded(this);
+  }
+
+  #fail(error: unknown): void {
+    this.#emitter.close();
+    void this.#run.record(this.#key(this.step.kind), writeEntry({ ...this.#entry(), error: errorInfo(error) }));
+    this.#log('warn', { err: error }, 'step failed');
+    this.#run.attemptEnded(this, error);
+  }
+
+  #entry(): StepEntry {
+    const { workflow, delivery, host } = this.#run;
+    return {
+      version: workflow.version,
+      delivery: delivery.attempt,
+      attempt: this.#attempt,
+      startedAt: this.#startedAt,
+      durationMs: host.transport.clock.monotonic() - this.#startedMonotonic,
+    };
+  }
+
+  #key(role: 'run' | 'emit' | 'attempt'): string {
+    const generation = this.#run.delivery.envelope.replays;
+    return entryKey({ role, generation, id: this.step.id, attempt: role === 'attempt' ? this.#attempt : 0 });
+  }
+
+  #log(level: 'warn' | 'error', fields: object, message: string): void {
+    const { workflow, delivery, host } = this.#run;
+    const { id: runId, requestId } = delivery.envelope;
+    const identity = { requestId, workflow: workflow.name, runId, step: this.step.id, attempt: this.#attempt };
+    host.logger[level]({ ...fields, ...identity }, message);
+  }
+}
+
+/** Counts the recorded failures of the step, and the deliveries that ended without a record since the last one. */
+function attemptNumber({ failed, firstDelivery }: StepRequest, delivery: number): number {
+  if (failed === undefined) return Math.max(1, delivery - firstDelivery + 1);
+  return failed.attempt + Math.max(1, delivery - failed.delivery + 1);
+}

@@ -1,0 +1,170 @@
+import { quote } from '../../errors.js';
+import type { Timer } from '../../transports/clock.js';
+import type { Logger } from '../../transports/logger.js';
+import type { ScheduleOpening, ScheduleRecord } from '../../transports/schedules.js';
+import type { Envelope, TransportManager } from '../../transports/transport.js';
+import { observeSends } from '../observability/observe-sends.js';
+import { catchUpPosition } from './catch-up.js';
+import type { RegisteredSchedule } from './schedule.js';
+
+/** The part of the hub that a scheduler needs. */
+export interface ScheduleHost {
+  readonly transport: TransportManager;
+  readonly logger: Logger;
+  /** Creates the event of a due time. Rejects if the payload is invalid. */
+  prepareScheduled(schedule: RegisteredSchedule, dueAt: number): Promise<Envelope>;
+}
+
+/** Milliseconds after which a due time that no process claimed counts as missed. */
+const graceMs = 60_000;
+// A clock that is set while a timer runs is noticed after this time.
+const maxTimerMs = 3_600_000;
+const replacedRetryMs = 30_000;
+const firstRetryMs = 1_000;
+const maxRetryMs = 30_000;
+
+/** One schedule of this process. */
+interface Slot {
+  readonly schedule: RegisteredSchedule;
+  position: number;
+  /** Next time to look at the schedule; infinite if it is never due again. */
+  lookAt: number;
+  failures: number;
+  isBusy: boolean;
+}
+
+/** Claims the due times of a hub's schedules. All processes of a service do; the transport grants each due time once. */
+export class Scheduler {
+  readonly #host: ScheduleHost;
+  readonly #schedules: readonly RegisteredSchedule[];
+  #slots: readonly Slot[] = [];
+  #timer: Timer | undefined;
+  #isStopped = false;
+
+  constructor(schedules: readonly RegisteredSchedule[], host: ScheduleHost) {
+    this.#schedules = schedules;
+    this.#host = host;
+  }
+
+  /** Checks the payloads that are no functions. @throws the errors of `emit` */
+  async check(): Promise<void> {
+    const now = this.#host.transport.clock.now();
+    for (const schedule of this.#schedules) {
+      if (typeof schedule.payload !== 'function') await this.#host.prepareScheduled(schedule, now);
+    }
+  }
+
+  /** Adds this process to its schedules, decides on missed due times, and begins to claim. */
+  async open(): Promise<void> {
+    const { transport } = this.#host;
+    if (this.#schedules.length === 0) return;
+    for (;;) {
+      const records = (await transport.schedules()).filter(({ service }) => service === transport.service);
+      const byName = new Map(records.map((record) => [record.name, record]));
+      const now = transport.clock.now();
+      const openings = this.#schedules.map((schedule) => createOpening(schedule, byName.get(schedule.name), now));
+      // Another process changed a schedule in between: its decision on missed due times holds.
+      if (!(await transport.openSchedules(openings))) continue;
+      this.#slots = openings.map(({ position }, index) => ({
+        schedule: this.#schedules[index] as RegisteredSchedule, // one opening per schedule
+        position,
+        lookAt: Number.NEGATIVE_INFINITY,
+        failures: 0,
+        isBusy: false,
+      }));
+      this.#look();
+      return;
+    }
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#timer?.cancel();
+  }
+
+  #look(): void {
+    const now = this.#host.transport.clock.now();
+    for (const slot of this.#slots) if (!slot.isBusy && slot.lookAt <= now) void this.#serve(slot);
+    this.#arm();
+  }
+
+  #arm(): void {
+    this.#timer?.cancel();
+    if (this.#isStopped) return;
+    const times = this.#slots.filter(({ isBusy }) => !isBusy).map(({ lookAt }) => lookAt);
+    const next = Math.min(...times);
+    if (next === Number.POSITIVE_INFINITY) return;
+    const { clock } = this.#host.transport;
+    this.#timer = clock.after(Math.min(next - clock.now(), maxTimerMs), () => this.#look());
+  }
+
+  async #serve(slot: Slot): Promise<void> {
+    const { clock } = this.#host.transport;
+    slot.isBusy = true;
+    try {
+      slot.lookAt = await this.#claimDue(slot);
+      slot.failures = 0;
+    } catch (err) {
+      slot.lookAt = clock.now() + Math.min(maxRetryMs, firstRetryMs * 2 ** slot.failures);
+      slot.failures += 1;
+      if (!this.#isStopped) {
+        this.#host.logger.warn({ err, schedule: slot.schedule.name }, 'due time could not be claimed, will retry');
+      }
+    }
+    slot.isBusy = false;
+    this.#arm();
+  }
+
+  /** Claims all due times that have come. Returns the time of the next look. */
+  async #claimDue(slot: Slot): Promise<number> {
+    const { clock } = this.#host.transport;
+    const { schedule } = slot;
+    slot.position = catchUpPosition(schedule, slot.position, clock.now(), graceMs);
+    while (!this.#isStopped) {
+      const dueAt = schedule.dueTimes.next(slot.position);
+      if (dueAt === undefined) return Number.POSITIVE_INFINITY;
+      if (dueAt > clock.now()) return dueAt;
+      const result = await this.#claim(schedule, dueAt);
+      if (result.status === 'claimed') slot.position = dueAt;
+      else if (result.status === 'already') slot.position = Math.max(dueAt, result.position);
+      else if (result.status === 'early') return clock.now() + result.earlyMs;
+      else return clock.now() + replacedRetryMs;
+    }
+    return Number.POSITIVE_INFINITY;
+  }
+
+  async #claim(schedule: RegisteredSchedule, dueAt: number): ReturnType<TransportManager['claim']> {
+    const { name, definition, times } = schedule;
+    const events = await this.#events(schedule, dueAt);
+    const claim = (sent: readonly Envelope[]): ReturnType<TransportManager['claim']> =>
+      this.#host.transport.claim({ name, definition, times, dueAt, events: sent });
+    return observeSends(events, claim, ({ status }) => status === 'claimed');
+  }
+
+  async #events(schedule: RegisteredSchedule, dueAt: number): Promise<readonly Envelope[]> {
+    try {
+      return [await this.#host.prepareScheduled(schedule, dueAt)];
+    } catch (err) {
+      this.#host.logger.error(
+        { err, schedule: schedule.name, dueAt },
+        `payload of schedule ${quote(schedule.name)} is not valid, so this due time emits nothing`,
+      );
+      return [];
+    }
+  }
+}
+
+function createOpening(schedule: RegisteredSchedule, record: ScheduleRecord | undefined, now: number): ScheduleOpening {
+  const { name, definition, times } = schedule;
+  return { name, definition, times, revision: record?.revision, position: positionAt(schedule, record, now) };
+}
+
+/** Returns the instant after which due times are to be claimed. */
+function positionAt(schedule: RegisteredSchedule, record: ScheduleRecord | undefined, now: number): number {
+  if (record === undefined) return now;
+  const { position, isOpen, isRemoved, times } = record;
+  const isNew = times !== schedule.times || (isRemoved && !isOpen);
+  if (isNew) return Math.max(position, now);
+  // A process that is running claims what is due, and nothing was missed.
+  return isOpen ? position : catchUpPosition(schedule, position, now, 0);
+}

@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type RedisServer, startRedisServer } from '../../../../scripts/redis-server.js';
+import { maxDeadLetters } from '../../contract/dead-letters.js';
+import { describeTransport } from '../../contract/describe-transport.js';
+import { silentLogger } from '../../logger.js';
+import type { TransportManager } from '../../transport.js';
+import { redisTransport } from '../redis-transport.js';
+import { serverTime } from '../server-time.fixture.js';
+
+let server: RedisServer;
+let admin: Redis;
+beforeAll(async () => {
+  server = await startRedisServer();
+  admin = new Redis(server.url);
+});
+afterAll(async () => {
+  admin.disconnect();
+  await server.release();
+});
+
+/** Returns the rules of the documented user. */
+function documentedRules(): string[] {
+  const docs = readFileSync(new URL('../../../../docs/redis.md', import.meta.url), 'utf8');
+  const command = /^ACL SETUSER hubline (.*?)\n```/ms.exec(docs)?.[1];
+  if (command === undefined) throw new Error('docs/redis.md has no command that creates the user');
+  return command.replaceAll('\\\n', ' ').split(/\s+/).filter(Boolean);
+}
+
+async function createUser(...changes: readonly string[]): Promise<string> {
+  await admin.call('ACL', 'SETUSER', 'hubline', 'reset', ...documentedRules(), ...changes);
+  return `redis://hubline:choose-a-password@127.0.0.1:${server.port}`;
+}
+
+describe('the documented user', () => {
+  beforeEach(async () => {
+    await admin.flushall();
+  });
+
+  describeTransport('redis as this user', async () => {
+    const transport = redisTransport({
+      url: await createUser(),
+      lockDurationMs: 1_000,
+      stalledIntervalMs: 500,
+      maxDeadLetters,
+    });
+    const opened: TransportManager[] = [];
+    return {
+      connect(service) {
+        const manager = transport.connect({ service, logger: silentLogger });
+        opened.push(manager);
+        return manager;
+      },
+      advance: (ms) => delay(ms),
+      now: () => serverTime(admin),
+      async release() {
+        for (const manager of opened) await manager.close({ drainMs: 0 });
+        expect(await admin.call('ACL', 'LOG')).toEqual([]);
+      },
+    };
+  });
+
+  it('cannot read other keys', async () => {
+    const user = new Redis(await createUser());
+    await expect(user.get('other')).rejects.toThrow('NOPERM');
+    await expect(user.flushall()).rejects.toThrow('NOPERM');
+    user.disconnect();
+  });
+});
+
+it.each([
+  ['the channels', 'resetchannels', [{ type: 'run', keepsRuns: true }]],
+  ['a command', '-evalsha', [{ type: 'a' }]],
+  ['the keys', 'resetkeys', [{ type: 'a' }]],
+])('start rejects, and the connection closes, if the user lacks %s', async (_, change, subscriptions) => {
+  const url = await createUser(change);
+  const manager = redisTransport({ url }).connect({ service: 'shop', logger: silentLogger });
+  const starting = manager.start({ subscriptions, concurrency: 1, onDelivery: () => {} });
+  await expect(starting).rejects.toMatchObject({ code: 'ERR_REDIS_PERMISSION' });
+  await manager.close({ drainMs: 0 });
+});

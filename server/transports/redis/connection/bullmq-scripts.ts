@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import { takeNext } from '../gate/take-next.js';
+import { UnsupportedVersionError } from '../redis-errors.js';
+import { resolveIncludes } from '../scripts/lua-fragment.js';
+
+/** Versions of BullMQ whose scripts {@link adaptScript} knows. */
+export const supportedBullmq = '6.7';
+
+// SHA-256 of the script that `fromTheGate` wraps. It depends on the arguments and the reply of this very text.
+const moveToActiveHashes: readonly string[] = ['7d35069db0b831af1bd1b2d5eb8d524e86fc7d3280b8c684a96b6614bad7d79a'];
+
+// Redis stops a script at its first write when memory is used up, unless the script has freed some before. The
+// scripts of BullMQ that consumers run lead to freed memory, so that Redis must not stop them.
+const runWhenFull = "redis.call('DEL', KEYS[1] .. ':nothing')\n";
+
+/**
+ * Returns a script of BullMQ as consumers run it.
+ *
+ * @param name of the command, such as `moveToActive:6.7.0`
+ * @throws {UnsupportedVersionError} if the installed BullMQ has another `moveToActive`
+ */
+export function adaptScript(name: string, lua: string): string {
+  const [script = ''] = name.split(':');
+  if (script !== 'moveToActive') return runWhenFull + lua;
+  const hash = createHash('sha256').update(lua).digest('hex');
+  if (!moveToActiveHashes.includes(hash)) throw new UnsupportedVersionError(name, supportedBullmq);
+  return runWhenFull + fromTheGate(lua);
+}
+
+// The script first takes the next event from the gates into the queue. Its reply then has the next due time, which
+// Hubline's scripts write by the clock of the server, converted to the clock of the process.
+function fromTheGate(lua: string): string {
+  return `
+local localNow = tonumber(ARGV[2])
+local time = redis.call('TIME')
+local serverNow = time[1] * 1000 + math.floor(time[2] / 1000)
+ARGV[2] = string.format('%.0f', serverNow)
+
+local function takeFromGate(prefix, queueName)
+local KEYS = { prefix }
+${resolveIncludes([takeNext])
+  .map((fragment) => fragment.lua)
+  .join('\n')}
+return takeNext(queueName)
+end
+local dueAt = takeFromGate(string.match(ARGV[1], '^(.-):queue:(.*):$'))
+
+local function moveToActive()
+${lua}
+end
+local reply = moveToActive()
+if reply[1] == 0 and dueAt then reply[4] = math.ceil(dueAt + localNow - serverNow) end
+if type(reply[1]) == 'table' then
+  for index = 1, #reply[1], 2 do
+    if reply[1][index] == 'processedOn' then reply[1][index + 1] = string.format('%.0f', localNow) end
+  end
+end
+return reply
+`;
+}

@@ -1,0 +1,81 @@
+import { unexpected } from '../scripts/reply.js';
+
+/** Item of a batch on its way. */
+export interface Submission<TReply> {
+  /** Resolves when the item was sent, with or without a reply: what the connection sends next arrives after it. */
+  readonly sent: Promise<void>;
+  readonly reply: Promise<TReply>;
+}
+
+/** Limits of one call of a batch's `send`. An item over `maxWeight` is sent alone. */
+export interface BatchLimits<TItem> {
+  readonly maxSize: number;
+  readonly maxWeight: number;
+  weigh(item: TItem): number;
+}
+
+/** Collects the items of one turn of the event loop and sends them in one round trip. */
+export class TickBatch<TItem, TReply> {
+  readonly #send: (items: readonly TItem[]) => Promise<readonly TReply[]>;
+  readonly #limits: BatchLimits<TItem>;
+  #pending: Pending<TItem, TReply>[] = [];
+  #sent: Promise<void> = Promise.resolve();
+
+  /** @param send returns one reply per item, in their order */
+  constructor(limits: BatchLimits<TItem>, send: (items: readonly TItem[]) => Promise<readonly TReply[]>) {
+    this.#limits = limits;
+    this.#send = send;
+  }
+
+  add(item: TItem): Submission<TReply> {
+    if (this.#pending.length === 0) this.#sent = this.#flushSoon();
+    const reply = new Promise<TReply>((resolve, reject) => {
+      this.#pending.push({ item, resolve, reject });
+    });
+    return { sent: this.#sent, reply };
+  }
+
+  #flushSoon(): Promise<void> {
+    return new Promise((resolve) => {
+      setImmediate(() => {
+        const pending = this.#pending;
+        this.#pending = [];
+        for (const batch of this.#portions(pending)) void this.#settle(batch);
+        resolve();
+      });
+    });
+  }
+
+  *#portions(pending: readonly Pending<TItem, TReply>[]): Generator<readonly Pending<TItem, TReply>[]> {
+    const { maxSize, maxWeight } = this.#limits;
+    let portion: Pending<TItem, TReply>[] = [];
+    let weight = 0;
+    for (const entry of pending) {
+      const added = this.#limits.weigh(entry.item);
+      if (portion.length === maxSize || (portion.length > 0 && weight + added > maxWeight)) {
+        yield portion;
+        portion = [];
+        weight = 0;
+      }
+      portion.push(entry);
+      weight += added;
+    }
+    if (portion.length > 0) yield portion;
+  }
+
+  async #settle(batch: readonly Pending<TItem, TReply>[]): Promise<void> {
+    try {
+      const replies = await this.#send(batch.map(({ item }) => item));
+      if (replies.length !== batch.length) throw unexpected(`${batch.length} replies`, replies);
+      for (const [index, reply] of replies.entries()) batch[index]?.resolve(reply);
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  }
+}
+
+interface Pending<TItem, TReply> {
+  readonly item: TItem;
+  resolve(reply: TReply): void;
+  reject(error: unknown): void;
+}

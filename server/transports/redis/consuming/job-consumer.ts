@@ -1,0 +1,287 @@
+import type { Redis } from 'ioredis';
+import { CrashLoopError, LeaseLostError, ShutdownError } from '../../errors.js';
+import type { Logger } from '../../logger.js';
+import type { ConsumeOptions, Subscription } from '../../transport.js';
+import type { CommandClient } from '../connection/command-client.js';
+import { loadBullmq } from '../connection/optional-dependencies.js';
+import type { ServedQueue } from '../membership/served-queue.js';
+import { serviceTypeOf } from '../names.js';
+import { readCheckpoints } from '../outcomes/checkpoint-codec.js';
+import type { Lease } from '../outcomes/lease.js';
+import type { LeaseRecorder } from '../outcomes/lease-recorder.js';
+import { decodeEnvelope } from '../publishing/envelope-codec.js';
+import { withoutArguments } from '../redis-errors.js';
+import type { RedisSettings } from '../redis-options.js';
+import { redisKey } from '../scripts/keys.js';
+import { readNumber, readOptional } from '../scripts/reply.js';
+import { countCrashScript, noteStartScript } from './crash-scripts.js';
+import { LeaseRenewal } from './lease-renewal.js';
+import { RedisDelivery } from './redis-delivery.js';
+import { releaseJobsScript } from './release-jobs-script.js';
+import { requeueJobScript } from './requeue-job-script.js';
+import { SharedSlots } from './shared-slots.js';
+import { type Job, type QueueSettings, WorkerQueue } from './worker-queue.js';
+
+// A process that the service has lost sight of may take jobs of types that it does not handle, until its next heartbeat.
+const requeueDelayMs = 50;
+// A job on its last attempt before the crash limit waits for another such job to end.
+const lastChanceDelayMs = 200;
+const maxTimeoutMs = 2 ** 31 - 1;
+
+/** Parts that a consumer shares with the other parts of its connection. */
+export interface JobConsumerParts {
+  readonly service: string;
+  readonly processId: string;
+  readonly settings: RedisSettings;
+  readonly logger: Logger;
+  readonly commands: CommandClient;
+  readonly connection: Redis;
+  readonly recorder: LeaseRecorder;
+}
+
+/** Takes jobs from the worker queues of a service and passes them on as deliveries. */
+export class JobConsumer {
+  readonly #parts: JobConsumerParts;
+  readonly #options: ConsumeOptions;
+  readonly #subscriptions: ReadonlyMap<string, Subscription>;
+  readonly #slots: SharedSlots;
+  readonly #renewal: LeaseRenewal;
+  readonly #queues = new Map<string, WorkerQueue>();
+  /** Queues that this process no longer serves, until their last job has ended. */
+  readonly #ending = new Set<WorkerQueue>();
+  #serving: Promise<void> = Promise.resolve();
+  #isClosing = false;
+  #isLastChanceRunning = false;
+
+  constructor(parts: JobConsumerParts, options: ConsumeOptions) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#slots = new SharedSlots(options.concurrency);
+    this.#renewal = new LeaseRenewal(parts.connection, parts.settings, parts.logger);
+    this.#subscriptions = new Map(options.subscriptions.map((subscription) => [subscription.type, subscription]));
+  }
+
+  /**
+   * Starts and stops workers, so that this process serves these queues and no others.
+   *
+   * @throws {UnsupportedVersionError | MissingPackageError}
+   */
+  serve(served: readonly ServedQueue[]): Promise<void> {
+    const serving = this.#serving.then(() => this.#serve(served));
+    this.#serving = serving.catch(() => {});
+    return serving;
+  }
+
+  async #serve(served: readonly ServedQueue[]): Promise<void> {
+    this.#renewal.start();
+    const names = new Set(served.map(({ name }) => name));
+    const ends = [...this.#queues.values()].filter(({ name }) => !names.has(name)).map((queue) => this.#end(queue));
+    const starts = served.map((queue) => this.#begin(queue));
+    await Promise.all([...ends, ...starts]);
+  }
+
+  async #begin({ name, slots }: ServedQueue): Promise<void> {
+    if (this.#isClosing) return;
+    const { processId, settings, connection, logger } = this.#parts;
+    const isShared = slots === 'shared';
+    const concurrency = typeof slots === 'number' ? slots : this.#options.concurrency;
+    const queueSettings: QueueSettings = { name, concurrency, slots: isShared ? this.#slots : undefined };
+    const current = this.#queues.get(name);
+    if (current !== undefined) return current.change(queueSettings);
+    const bullmq = await loadBullmq();
+    const queue = new WorkerQueue(queueSettings, bullmq, connection, settings, processId, (from, job) =>
+      this.#handle(from, job),
+    );
+    this.#queues.set(name, queue);
+    queue.onError((error) =>
+      logger.warn({ err: withoutArguments(error), queue: name }, 'worker error; the worker retries'),
+    );
+    await queue.start();
+  }
+
+  async #end(queue: WorkerQueue): Promise<void> {
+    if (queue.deliveries.size > 0 || this.#isClosing) return;
+    this.#queues.delete(queue.name);
+    this.#ending.add(queue);
+    await queue.pause();
+    const { logger } = this.#parts;
+    void queue
+      .close()
+      .then(() => this.#release(queue, []))
+      .catch((error: unknown) =>
+        logger.warn({ err: withoutArguments(error), queue: queue.name }, 'a worker did not close cleanly'),
+      )
+      .finally(() => this.#ending.delete(queue));
+  }
+
+  /** Returns the delivery of a job that runs in this process. */
+  find(serviceType: string, jobId: string): RedisDelivery | undefined {
+    for (const { deliveries } of this.#all()) {
+      const delivery = deliveries.get(jobId);
+      if (delivery?.lease.serviceType === serviceType) return delivery;
+    }
+    return undefined;
+  }
+
+  /** Waits for running deliveries, then releases the rest; returns the number of released ones. */
+  async close(drainMs: number): Promise<number> {
+    this.#isClosing = true;
+    await this.#serving;
+    const queues = this.#all();
+    await Promise.all(queues.map((queue) => queue.pause()));
+    await this.#drained(drainMs);
+    const released = await Promise.all(queues.map((queue) => this.#interrupt(queue)));
+    const { settings, connection, logger } = this.#parts;
+    // A queue closes when Redis has replied to its last commands, commits included: without Redis, never.
+    const ends = [...queues.map((queue) => queue.close()), ...this.#running().map(({ finished }) => finished)];
+    await within(
+      settings.emitTimeoutMs,
+      Promise.all(ends).catch((error: unknown) => {
+        logger.warn({ err: withoutArguments(error) }, 'a worker did not close cleanly');
+      }),
+    );
+    this.#renewal.stop();
+    connection.disconnect();
+    // A worker that was about to take a job may have consumed the marker that wakes other workers.
+    await Promise.all(queues.map((queue) => this.#release(queue, [])));
+    return released.reduce((sum, count) => sum + count, 0);
+  }
+
+  async #handle(queue: WorkerQueue, job: Job): Promise<void> {
+    const subscription = this.#subscriptions.get(job.type);
+    if (this.#isClosing) {
+      await this.#release(queue, [job.id, job.token]);
+    } else if (subscription === undefined) {
+      await this.#requeue(queue, job, requeueDelayMs);
+    } else if (job.losses === 0) {
+      await this.#deliver(queue, job, subscription);
+    } else {
+      await this.#redeliver(queue, job, subscription);
+    }
+  }
+
+  /**
+   * Delivers a job that a process lost. A process that dies loses all jobs that it runs, and nothing shows which of
+   * them was the cause. Jobs on their last chance run one at a time, so that the cause does not fail others with it.
+   */
+  async #redeliver(queue: WorkerQueue, job: Job, subscription: Subscription): Promise<void> {
+    const { settings, connection } = this.#parts;
+    const reply = await countCrashScript.run(connection, settings.prefix, [queue.key, job.id, job.token]);
+    const crashes = readOptional(reply, readNumber);
+    if (crashes === undefined) return;
+    if (crashes >= settings.maxCrashes) {
+      await this.#deliver(queue, job, subscription, new CrashLoopError(job.type, crashes));
+    } else if (crashes < settings.maxCrashes - 1) {
+      await this.#deliver(queue, job, subscription);
+    } else if (this.#isLastChanceRunning) {
+      await this.#requeue(queue, job, lastChanceDelayMs);
+    } else {
+      this.#isLastChanceRunning = true;
+      await this.#deliver(queue, job, subscription).finally(() => {
+        this.#isLastChanceRunning = false;
+      });
+    }
+  }
+
+  async #requeue(queue: WorkerQueue, job: Job, delayMs: number): Promise<void> {
+    const { settings, connection } = this.#parts;
+    await requeueJobScript.run(connection, settings.prefix, [queue.key, job.id, job.token, delayMs]);
+  }
+
+  async #deliver(
+    queue: WorkerQueue,
+    job: Job,
+    { type, keepsRuns = false }: Subscription,
+    refusal?: CrashLoopError,
+  ): Promise<void> {
+    const { service, recorder } = this.#parts;
+    const serviceType = serviceTypeOf(service, type);
+    const { id: jobId, token, starts } = job;
+    const lease: Lease = { queue: queue.key, jobId, token, starts, serviceType, keepsRuns };
+    const checkpoints = keepsRuns ? await this.#checkpoints(serviceType, jobId) : new Map();
+    // Closing may have begun since the job arrived. It interrupts deliveries that are registered.
+    if (this.#isClosing) {
+      await this.#release(queue, [jobId, token]);
+      return;
+    }
+    const envelope = decodeEnvelope(jobId, type, job.data);
+    const delivery = new RedisDelivery(lease, recorder, {
+      envelope,
+      attempt: job.attemptsMade + 1,
+      checkpoints,
+      refusal,
+    });
+    queue.deliveries.set(jobId, delivery);
+    const endRenewal = this.#renewal.hold(lease, () => delivery.revoke(new LeaseLostError()));
+    if (job.losses > 0 && refusal === undefined) this.#noteStart(queue, job);
+    void delivery.finished.then(() => {
+      endRenewal();
+      if (queue.deliveries.get(jobId) === delivery) queue.deliveries.delete(jobId);
+    });
+    this.#options.onDelivery(delivery);
+    await delivery.slotFree;
+  }
+
+  /** Does not wait for the reply: Redis receives the note before the handler can end its process. */
+  #noteStart(queue: WorkerQueue, job: Job): void {
+    const { settings, connection, logger } = this.#parts;
+    noteStartScript.runInFull(connection, settings.prefix, [queue.key, job.id, job.token]).catch((error: unknown) => {
+      logger.warn({ err: withoutArguments(error), eventType: job.type }, 'could not note that a handler starts');
+    });
+  }
+
+  async #checkpoints(serviceType: string, jobId: string): Promise<ReadonlyMap<string, string>> {
+    const { settings, connection } = this.#parts;
+    const [stored, outputs] = await Promise.all(
+      ['checkpoints', 'outputs'].map(async (part) => {
+        const hash = await connection.hgetall(redisKey(settings.prefix, 'run', serviceType, jobId, part));
+        return new Map(Object.entries(hash));
+      }),
+    );
+    return readCheckpoints(stored ?? new Map(), outputs ?? new Map());
+  }
+
+  async #drained(drainMs: number): Promise<void> {
+    if (drainMs > 0) await within(drainMs, Promise.all(this.#running().map(({ finished }) => finished)));
+  }
+
+  #all(): readonly WorkerQueue[] {
+    return [...this.#queues.values(), ...this.#ending];
+  }
+
+  #running(): readonly RedisDelivery[] {
+    return this.#all().flatMap(({ deliveries }) => [...deliveries.values()]);
+  }
+
+  async #interrupt(queue: WorkerQueue): Promise<number> {
+    const running = [...queue.deliveries.values()];
+    const released = await this.#release(
+      queue,
+      running.flatMap(({ lease }) => [lease.jobId, lease.token]),
+    );
+    for (const delivery of running) delivery.revoke(new ShutdownError());
+    return released;
+  }
+
+  async #release(queue: WorkerQueue, jobsAndTokens: readonly string[]): Promise<number> {
+    const { commands, logger } = this.#parts;
+    try {
+      return readNumber(await commands.runScript(releaseJobsScript, [queue.key, ...jobsAndTokens]));
+    } catch (error) {
+      logger.warn(
+        { err: withoutArguments(error) },
+        'could not release events; other processes take them when their locks expire',
+      );
+      return 0;
+    }
+  }
+}
+
+async function within(ms: number, done: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, Math.min(ms, maxTimeoutMs));
+  });
+  await Promise.race([done, deadline]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,71 @@
+import type { Redis } from 'ioredis';
+import type { Logger } from '../../logger.js';
+import { type Lease, leaseArguments } from '../outcomes/lease.js';
+import { withoutArguments } from '../redis-errors.js';
+import type { RedisSettings } from '../redis-options.js';
+import { readArray, readNumber } from '../scripts/reply.js';
+import { renewLeasesScript } from './renew-leases-script.js';
+
+const renewalsPerLifetime = 4;
+
+interface HeldLease {
+  readonly lease: Lease;
+  readonly onLost: () => void;
+}
+
+/**
+ * Renews the leases of this process. BullMQ decides by the wall clock which locks to renew; when that is set back, locks
+ * expire. Timers do not depend on it.
+ */
+export class LeaseRenewal {
+  readonly #connection: Redis;
+  readonly #settings: RedisSettings;
+  readonly #logger: Logger;
+  readonly #leases = new Set<HeldLease>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(connection: Redis, settings: RedisSettings, logger: Logger) {
+    this.#connection = connection;
+    this.#settings = settings;
+    this.#logger = logger;
+  }
+
+  start(): void {
+    this.#timer = setTimeout(async () => {
+      await this.#renew();
+      if (this.#timer !== undefined) this.start();
+    }, this.#settings.lockDurationMs / renewalsPerLifetime);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /**
+   * Renews a lease until the returned function is called.
+   *
+   * @param onLost called if the lease is lost before
+   */
+  hold(lease: Lease, onLost: () => void): () => void {
+    const held: HeldLease = { lease, onLost };
+    this.#leases.add(held);
+    return () => this.#leases.delete(held);
+  }
+
+  async #renew(): Promise<void> {
+    const due = [...this.#leases];
+    if (due.length === 0) return;
+    const { prefix, lockDurationMs } = this.#settings;
+    const args = [lockDurationMs, ...due.flatMap(({ lease }) => leaseArguments(lease))];
+    try {
+      const lost = readArray(await renewLeasesScript.run(this.#connection, prefix, args)).map(readNumber);
+      for (const position of lost) {
+        const held = due[position - 1];
+        if (held !== undefined && this.#leases.delete(held)) held.onLost();
+      }
+    } catch (error) {
+      this.#logger.warn({ err: withoutArguments(error) }, 'could not renew locks; the next renewal follows');
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import { gates } from '../gate/gates.js';
+import { counters } from '../scripts/counters.js';
+import { prelude } from '../scripts/prelude.js';
+import { leases } from '../scripts/queue-moves.js';
+import { Script } from '../scripts/script.js';
+
+export const releaseJobsScript: Script = new Script({
+  purpose:
+    'Releases leased jobs with no attempt spent: in the order of their start they are the next of their queue. Jobs of a type that has another queue by now, or that exceed its limit, return to the gate.',
+  argv: 'queue, (job id, token)...',
+  reply: 'the number of released jobs',
+  includes: [prelude, counters, leases, gates],
+  lua: `
+local queue = take()
+local released = 0
+for index = #ARGV - 1, 2, -2 do
+  local id, token = ARGV[index], ARGV[index + 1]
+  if leaseOf(queue, id, token) == 'ok' then
+    local serviceType, order = unpack(call('HMGET', queue .. id, 'serviceType', 'order'))
+    local state = stateOf(serviceType)
+    endLease(queue, id)
+    touch(serviceType)
+    call('HDEL', queue .. id, 'started')
+    if queueKey(state.queue) == queue and not (state.concurrency and state.taken > state.concurrency) then
+      call('RPUSH', queue .. 'wait', id)
+    else
+      countReturned(serviceType)
+      enterGate(serviceType, id, order)
+    end
+    released = released + 1
+  end
+end
+arrangeTypes()
+if released > 0 then call('INCR', key('revision')) end
+wakeWorker(queue)
+return released
+`,
+});

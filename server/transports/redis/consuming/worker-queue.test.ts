@@ -1,0 +1,33 @@
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { startRedisServer } from '../../../../scripts/redis-server.js';
+import { silentLogger } from '../../logger.js';
+import { connectConsumer } from '../connection/consumer-connection.js';
+import { loadBullmq } from '../connection/optional-dependencies.js';
+import { UnsupportedVersionError } from '../redis-errors.js';
+import { resolveRedisOptions } from '../redis-options.js';
+import { WorkerQueue } from './worker-queue.js';
+
+it('does not start with a version of BullMQ that it does not know', async () => {
+  const server = await startRedisServer();
+  const settings = resolveRedisOptions({ url: server.url, prefix: randomUUID() });
+  const connection = await connectConsumer(settings, silentLogger);
+  try {
+    const define = connection.defineCommand.bind(connection);
+    connection.defineCommand = (name, { lua, ...rest }) => define(name, { ...rest, lua: `${lua}\n-- changed` });
+    const bullmq = await loadBullmq();
+    const queue = new WorkerQueue(
+      { name: 'shop', concurrency: 1, slots: undefined },
+      bullmq,
+      connection,
+      settings,
+      'p',
+      async () => {},
+    );
+    queue.onError(() => {});
+    await expect(queue.start()).rejects.toThrow(UnsupportedVersionError);
+  } finally {
+    connection.disconnect();
+    await server.release();
+  }
+});

@@ -1,0 +1,35 @@
+import type { DeadLetterRecord } from '../../transport.js';
+import { decodeError } from '../outcomes/outcome-codec.js';
+import { decodeEnvelope } from '../publishing/envelope-codec.js';
+import { prelude } from '../scripts/prelude.js';
+import { readArray, readNumber, readString } from '../scripts/reply.js';
+import { Script } from '../scripts/script.js';
+import { deadLetters } from './dead-letter-fragments.js';
+
+export const deadLettersScript: Script = new Script({
+  purpose: 'Reads the latest dead letters of a service type, newest first.',
+  argv: 'service type, maximum number',
+  reply: 'for each: job id, data, time of the failure, attempt, error',
+  includes: [prelude, deadLetters],
+  lua: `
+local serviceType, limit = take(), takeNumber()
+local reply = {}
+for index, id in ipairs(call('ZREVRANGE', key('dead-letters', serviceType), 0, limit - 1)) do
+  reply[index] = { id, unpack(call('HMGET', deadLetterKey(serviceType, id), 'data', 'at', 'attempt', 'error')) }
+end
+return reply
+`,
+});
+
+/** Returns the reply of {@link deadLettersScript}. */
+export function readDeadLetters(type: string, reply: unknown): DeadLetterRecord[] {
+  return readArray(reply).map((deadLetter) => {
+    const [jobId, data, at, attempt, error] = readArray(deadLetter);
+    return {
+      envelope: decodeEnvelope(readString(jobId), type, JSON.parse(readString(data))),
+      at: readNumber(at),
+      attempt: readNumber(attempt),
+      error: decodeError(readString(error)),
+    };
+  });
+}

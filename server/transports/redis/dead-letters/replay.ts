@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import { NotSubscribedError } from '../../errors.js';
+import { workflowOf } from '../../workflow-type.js';
+import type { CommandClient } from '../connection/command-client.js';
+import { encodeName, jobIdOf, typeOf } from '../names.js';
+import { acceptance } from '../publishing/acceptance.js';
+import { counters } from '../scripts/counters.js';
+import { prelude } from '../scripts/prelude.js';
+import { readNumber } from '../scripts/reply.js';
+import { Script } from '../scripts/script.js';
+import { deadLetters } from './dead-letter-fragments.js';
+
+const replayScript = new Script({
+  purpose:
+    'Accepts the event of a dead letter again, for the service of the dead letter alone, by the current route of its type. Repeated with the same token it returns the same and changes nothing.',
+  argv: 'token, milliseconds to remember it, service, job id',
+  reply: '1; 0 if there is no such dead letter; its service type if the service no longer subscribes to it',
+  includes: [prelude, counters, acceptance, deadLetters],
+  lua: `
+local executed, rememberMs = key('executed', take()), take()
+if call('EXISTS', executed) == 1 then return 1 end
+local service, id = take(), take()
+local deadLetter = key('dead-letter', service, id)
+local serviceType, data, priority, starts = unpack(call('HMGET', deadLetter, 'serviceType', 'data', 'priority', 'ats'))
+if not serviceType then return 0 end
+local head, depth, replays = string.match(data, '^(.*),"depth":(%d+),"replays":(%d+)}$')
+local route = call('HGET', key('routes', typeOf(serviceType)), serviceType)
+if not route then return serviceType end
+
+call('DEL', deadLetter)
+call('ZREM', key('dead-letters', serviceType), id)
+call('DEL', key('run', serviceType, id))
+call('PERSIST', key('run', serviceType, id, 'waiters'))
+call('LREM', key('ended', serviceType), 1, id)
+for _, part in ipairs({ 'checkpoints', 'outputs' }) do
+  if call('EXISTS', deadLetter .. ':' .. part) == 1 then
+    call('RENAME', deadLetter .. ':' .. part, key('run', serviceType, id, part))
+  end
+end
+queueJob(cjson.decode(route), { head = head, priority = priority, delayMs = 0, replays = replays + 1 }, id, depth)
+-- The number of starts tells the leases of an event apart, those before the replay included.
+if starts then call('HSET', jobQueue(serviceType, id) .. id, 'ats', starts) end
+arrangeTypes()
+writeChanges()
+call('SET', executed, '', 'PX', rememberMs)
+return 1
+`,
+});
+
+/**
+ * Replays a dead letter of a service; `false` if there is none with this id.
+ *
+ * @throws {NotSubscribedError} if the service no longer subscribes to the type; the dead letter is retained
+ */
+export async function replay(commands: CommandClient, service: string, id: string): Promise<boolean> {
+  // The token makes a repetition harmless if the reply is lost with the connection.
+  const args = [randomUUID(), commands.repeatWithinMs, encodeName(service), jobIdOf(id)];
+  const reply = await commands.runScript(replayScript, args);
+  if (typeof reply === 'string') {
+    const type = typeOf(reply);
+    throw new NotSubscribedError(service, [workflowOf(type) ?? type], []);
+  }
+  return readNumber(reply) === 1;
+}

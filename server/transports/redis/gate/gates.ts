@@ -1,0 +1,119 @@
+import { LuaFragment } from '../scripts/lua-fragment.js';
+import { queueMoves } from '../scripts/queue-moves.js';
+import { typeStates } from './type-states.js';
+
+/**
+ * The gate in front of the worker queues. Events that wait stand in the gate of their service type, ordered by
+ * priority, then acceptance; delayed ones by their due time. BullMQ receives an event when a worker takes it.
+ *
+ * A queue has two sorted sets of service types. `turns` holds those with an event that may start now. They take turns
+ * by start-time fair queueing (Goyal, Vin, Cheng 1996): the next turn of a type comes one after its last one, and not
+ * before the last turn that the queue gave. `due` holds the times at which delays end and rates open.
+ *
+ * - `enterGate(serviceType, id, order)`, `enterLater(serviceType, id, delayMs)` add a waiting or delayed event
+ * - `leaveGate(serviceType, id)` removes one
+ * - `countTaken(serviceType)`, `countReturned(serviceType)` count the events that stand in BullMQ
+ * - `arrangeTypes()` gives the types that changed their turns, and wakes workers; scripts call it once, at their end
+ */
+export const gates: LuaFragment = new LuaFragment(
+  `
+local changedTypes = {}
+
+local function wakeAtDueTime(serviceType, at)
+  local queue = stateOf(serviceType).queue
+  local due = key('due', queue)
+  call('ZADD', due, at, serviceType)
+  -- The worker that wakes learns the due time from the reply.
+  if call('ZRANGE', due, 0, 0)[1] == serviceType then wakeWorker(queueKey(queue)) end
+end
+
+local function enterGate(serviceType, id, order)
+  call('ZADD', key('gate', serviceType), order, id)
+  changedTypes[serviceType] = true
+end
+
+local function enterLater(serviceType, id, delayMs)
+  call('ZADD', key('delayed', serviceType), now + math.ceil(delayMs), id)
+  changedTypes[serviceType] = true
+end
+
+local function leaveGate(serviceType, id)
+  if call('ZREM', key('gate', serviceType), id) + call('ZREM', key('delayed', serviceType), id) == 0 then return false end
+  changedTypes[serviceType] = true
+  return true
+end
+
+-- Only a limit needs the number; a settlement that sets one counts anew.
+local function countTaken(serviceType)
+  local state = stateOf(serviceType)
+  if not state.concurrency then return end
+  state.taken = state.taken + 1
+  call('HSET', key('dispatch', serviceType), 'taken', state.taken)
+end
+
+local function countReturned(serviceType)
+  local state = stateOf(serviceType)
+  if not state.concurrency then return end
+  state.taken = math.max(state.taken - 1, 0)
+  call('HSET', key('dispatch', serviceType), 'taken', state.taken)
+  changedTypes[serviceType] = true
+end
+
+local function rateOpensAt(serviceType)
+  local state = stateOf(serviceType)
+  if not state.max then return 0 end
+  local oldest = call('LINDEX', key('starts', serviceType), state.max - 1)
+  return oldest and oldest + state.perMs or 0
+end
+
+local function countStart(serviceType)
+  local state = stateOf(serviceType)
+  if not state.max then return end
+  local starts = key('starts', serviceType)
+  call('LPUSH', starts, now)
+  call('LTRIM', starts, 0, state.max - 1)
+  call('PEXPIRE', starts, state.perMs)
+end
+
+local function endTurn(serviceType)
+  local state = stateOf(serviceType)
+  local turns = key('turns', state.queue)
+  local turn = call('ZSCORE', turns, serviceType)
+  if not turn then return end
+  -- Its next turn comes after the one that it did not use.
+  state.turn = turn - 1
+  call('HSET', key('dispatch', serviceType), 'turn', state.turn)
+  call('ZREM', turns, serviceType)
+end
+
+local function giveTurn(serviceType)
+  local state = stateOf(serviceType)
+  local last = tonumber(call('GET', key('turn', state.queue)) or 0)
+  call('ZADD', key('turns', state.queue), 'NX', math.max(last, state.turn + 1), serviceType)
+  wakeWorker(queueKey(state.queue))
+end
+
+local function arrange(serviceType)
+  local state = stateOf(serviceType)
+  local wakeAt = tonumber(call('ZRANGE', key('delayed', serviceType), 0, 0, 'WITHSCORES')[2])
+  local isReady = state.isOpen
+    and not (state.concurrency and state.taken >= state.concurrency)
+    and call('ZCARD', key('gate', serviceType)) > 0
+  if isReady then
+    local opensAt = rateOpensAt(serviceType)
+    if opensAt > now then
+      isReady = false
+      wakeAt = math.min(wakeAt or opensAt, opensAt)
+    end
+  end
+  if isReady then giveTurn(serviceType) else endTurn(serviceType) end
+  if wakeAt then wakeAtDueTime(serviceType, wakeAt) else call('ZREM', key('due', state.queue), serviceType) end
+end
+
+local function arrangeTypes()
+  for serviceType in pairs(changedTypes) do arrange(serviceType) end
+  changedTypes = {}
+end
+`,
+  [queueMoves, typeStates],
+);

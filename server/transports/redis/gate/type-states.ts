@@ -1,0 +1,39 @@
+import { LuaFragment } from '../scripts/lua-fragment.js';
+import { prelude } from '../scripts/prelude.js';
+
+/**
+ * `stateOf(serviceType)` returns the state in which the last settlement left a service type; a script reads it once.
+ * `jobQueue(serviceType, id)` returns the prefix of the keys of a job that is not leased: it stays where it was
+ * accepted until a worker of another queue takes it.
+ */
+export const typeStates: LuaFragment = new LuaFragment(
+  `
+local states = {}
+local function stateOf(serviceType)
+  local state = states[serviceType]
+  if state then return state end
+  local fields = call('HMGET', key('dispatch', serviceType), 'queue', 'isOpen', 'concurrency', 'max', 'perMs', 'taken', 'turn')
+  state = {
+    queue = fields[1] or serviceType,
+    isOpen = fields[2] == '1',
+    concurrency = tonumber(fields[3]),
+    max = tonumber(fields[4]),
+    perMs = tonumber(fields[5]),
+    taken = tonumber(fields[6]) or 0,
+    turn = tonumber(fields[7]) or 0,
+  }
+  states[serviceType] = state
+  return state
+end
+
+local function jobQueue(serviceType, id)
+  local queue = queueKey(stateOf(serviceType).queue)
+  if call('EXISTS', queue .. id) == 1 then return queue end
+  for _, name in ipairs({ serviceType, serviceOf(serviceType) }) do
+    if call('EXISTS', queueKey(name) .. id) == 1 then return queueKey(name) end
+  end
+  return nil
+end
+`,
+  [prelude],
+);

@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from '../../logger.js';
+import type { CommandClient } from '../connection/command-client.js';
+import { withoutArguments } from '../redis-errors.js';
+import { LuaFragment } from '../scripts/lua-fragment.js';
+import { prelude } from '../scripts/prelude.js';
+import { readString } from '../scripts/reply.js';
+import { Script } from '../scripts/script.js';
+
+// Every living process has a heartbeat within 5 s, and registers again if its registration is gone.
+const recoveryMs = 6_000;
+
+/**
+ * `dataLoss(epoch)` returns `'lost'` if Redis has lost its data since the epoch began, and `'recovering'` while services
+ * register again; nothing if events can be accepted.
+ */
+export const dataLoss: LuaFragment = new LuaFragment(
+  `
+local function dataLoss(epoch)
+  if epoch ~= '' and call('HGET', key('epoch'), 'id') ~= epoch then return 'lost' end
+  return call('EXISTS', key('recovering')) == 1 and 'recovering' or nil
+end
+`,
+  [prelude],
+);
+
+const openEpochScript = new Script({
+  purpose: `Returns the epoch of the data. If a caller knew another one, Redis has lost its data: no event is accepted for ${recoveryMs} ms, in which services register again.`,
+  argv: 'epoch that the caller knew or empty, new epoch',
+  reply: 'the epoch',
+  includes: [prelude],
+  lua: `
+local known, new = take(), take()
+local epoch = key('epoch')
+call('HSETNX', epoch, 'id', new)
+local id = call('HGET', epoch, 'id')
+if known ~= '' and known ~= id and call('HSETNX', epoch, 'recovered', 1) == 1 then
+  call('SET', key('recovering'), '', 'PX', ${recoveryMs})
+end
+return id
+`,
+});
+
+/**
+ * Time between two losses of Redis's data. An event that is accepted after a loss, before its services have subscribed
+ * again, would count as completed without a handler.
+ */
+export class DataEpoch {
+  readonly #commands: CommandClient;
+  readonly #logger: Logger;
+  #id = '';
+  #rejoin: () => Promise<void> = () => Promise.resolve();
+  #recovery: Promise<void> | undefined;
+
+  constructor(commands: CommandClient, logger: Logger) {
+    this.#commands = commands;
+    this.#logger = logger;
+  }
+
+  /** Epoch that this process knows; `''` before it has registered. */
+  get id(): string {
+    return this.#id;
+  }
+
+  /** @param rejoin registers this process again */
+  async open(rejoin: () => Promise<void>): Promise<void> {
+    this.#rejoin = rejoin;
+    await this.#read();
+    this.#commands.onReconnected(() => {
+      this.recover().catch((error: unknown) => {
+        this.#logger.debug({ err: withoutArguments(error) }, 'could not register again; the next heartbeat does');
+      });
+    });
+  }
+
+  /** Resolves when no registration is on its way that would outlive the process's leaving. */
+  async close(): Promise<void> {
+    this.#commands.onReconnected(() => {});
+    this.#rejoin = () => Promise.resolve();
+    await this.#recovery?.catch(() => {});
+    this.#id = '';
+  }
+
+  /** Registers this process again, then learns the epoch: when that is known, the subscriptions are stored. */
+  recover(): Promise<void> {
+    this.#recovery ??= this.#recover().finally(() => {
+      this.#recovery = undefined;
+    });
+    return this.#recovery;
+  }
+
+  async #recover(): Promise<void> {
+    await this.#rejoin();
+    await this.#read();
+  }
+
+  async #read(): Promise<void> {
+    this.#id = readString(await this.#commands.runScript(openEpochScript, [this.#id, randomUUID()]));
+  }
+}

@@ -1,0 +1,129 @@
+import { counters } from '../scripts/counters.js';
+import { LuaFragment } from '../scripts/lua-fragment.js';
+import { prelude } from '../scripts/prelude.js';
+import { Script } from '../scripts/script.js';
+import { liveHandlers, subscribed } from './subscription-fragments.js';
+
+// Processes with the same description share one copy of it, stored under its hash.
+const heartbeat = new LuaFragment(
+  `
+local function registerProcess(process, ttlMs, hash)
+  if call('GET', key('process', process)) ~= hash then call('INCR', key('revision')) end
+  call('SET', key('process', process), hash, 'PX', ttlMs)
+  call('SADD', key('processes'), process)
+  return call('PEXPIRE', key('description', hash), ttlMs)
+end
+
+-- Returns the number of changes of the service's members, and the last one that is settled.
+local function changesOfMembers(service)
+  local changes, settled = unpack(call('HMGET', key('settlement', service), 'changes', 'settled'))
+  return changes or '0', settled or '0'
+end
+`,
+  [prelude],
+);
+
+export const startOrderScript: Script = new Script({
+  purpose: 'Returns the place of a process in the order of starts.',
+  argv: 'nothing',
+  reply: 'a number that grows with each call',
+  includes: [prelude],
+  lua: `
+return call('INCR', key('sequence'))
+`,
+});
+
+export const registerScript: Script = new Script({
+  purpose: 'Registers a process and the settings of some of the types that it handles. They have no effect yet.',
+  argv: 'process id, lifetime in ms, hash of the description, (service type, settings as JSON)...',
+  reply: '0 if the description has yet to be stored, else 1',
+  includes: [prelude, heartbeat],
+  lua: `
+local process = take()
+local isDescribed = registerProcess(process, take(), take())
+while position < #ARGV do
+  local serviceType, settings = take(), take()
+  call('HSET', key('handlers', serviceType), process, settings)
+  call('SADD', key('subscribed', serviceOf(serviceType)), serviceType)
+end
+return isDescribed
+`,
+});
+
+export const declareScript: Script = new Script({
+  purpose: 'Keeps events of declared types for services that have not started yet.',
+  argv: '(service type, type)...',
+  reply: 'nothing',
+  includes: [prelude, counters, subscribed],
+  lua: `
+while position < #ARGV do
+  local serviceType, type = take(), take()
+  if not isSubscribed(serviceType) then
+    subscribe(serviceType, { serviceType = serviceType, type = type })
+    touch(serviceType)
+  end
+end
+call('INCR', key('revision'))
+`,
+});
+
+export const enterScript: Script = new Script({
+  purpose: 'Makes a registered process a member of its service, which is to be settled anew.',
+  argv: 'service, process id, place in the order of starts',
+  reply: 'number of membership changes',
+  includes: [prelude],
+  lua: `
+local service, process, order = take(), take(), take()
+call('ZADD', key('members', service), order, process)
+return call('HINCRBY', key('settlement', service), 'changes', 1)
+`,
+});
+
+export const heartbeatScript: Script = new Script({
+  purpose: 'Extends the registration of a process, and removes dead members of its service.',
+  argv: 'process id, lifetime in ms, hash of the description, service, 1 if the process consumes',
+  reply:
+    'nothing if the process is not registered; else 0 if the description has yet to be stored or 1, number of membership changes, the last one that is settled',
+  includes: [prelude, heartbeat, liveHandlers],
+  lua: `
+local process, ttlMs, hash, service, isConsumer = take(), take(), take(), take(), take() == '1'
+local members = key('members', service)
+if not isLive(process) or isConsumer and not call('ZSCORE', members, process) then return nil end
+for _, member in ipairs(call('ZRANGE', members, 0, -1)) do
+  if not isLive(member) then
+    call('ZREM', members, member)
+    call('SREM', key('processes'), member)
+    call('HINCRBY', key('settlement', service), 'changes', 1)
+    call('INCR', key('revision'))
+  end
+end
+return { registerProcess(process, ttlMs, hash), changesOfMembers(service) }
+`,
+});
+
+export const describeScript: Script = new Script({
+  purpose: 'Stores the description that processes share.',
+  argv: 'hash, description, lifetime in ms',
+  reply: 'nothing',
+  includes: [prelude],
+  lua: `
+local hash, description, ttlMs = take(), take(), take()
+call('SET', key('description', hash), description, 'PX', ttlMs)
+call('INCR', key('revision'))
+`,
+});
+
+export const leaveScript: Script = new Script({
+  purpose: 'Removes the registration of a process. Its settings are forgotten by the next settlement.',
+  argv: 'process id, service',
+  reply: 'number of membership changes; nothing if the process was no member',
+  includes: [prelude],
+  lua: `
+local process, service = take(), take()
+call('DEL', key('process', process))
+call('SREM', key('processes'), process)
+call('INCR', key('revision'))
+if call('ZREM', key('members', service), process) == 0 then return nil end
+return call('HINCRBY', key('settlement', service), 'changes', 1)
+`,
+});

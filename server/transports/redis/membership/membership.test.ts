@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { type RedisServer, startRedisServer } from '../../../../scripts/redis-server.js';
+import { contractStage } from '../../contract/contract-stage.js';
+import { envelope } from '../../contract/envelope.js';
+import { completed } from '../../contract/outcome.js';
+import { silentLogger } from '../../logger.js';
+import type { Subscription } from '../../transport.js';
+import { redisTransport } from '../redis-transport.js';
+import { serverTime } from '../server-time.fixture.js';
+
+let server: RedisServer;
+let admin: Redis;
+let prefix: string;
+beforeAll(async () => {
+  server = await startRedisServer();
+  admin = new Redis(server.url);
+});
+afterAll(async () => {
+  admin.disconnect();
+  await server.release();
+});
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const { consume, counts, until } = contractStage(async () => {
+  prefix = randomUUID();
+  const transport = redisTransport({ url: server.url, prefix });
+  return {
+    connect: (service) => transport.connect({ service, logger: silentLogger }),
+    advance: (ms) => delay(ms),
+    now: () => serverTime(admin),
+    release: async () => {},
+  };
+});
+
+function processes(): Promise<string[]> {
+  return admin.smembers(`{${prefix}}:processes`);
+}
+
+/** Does what happens without heartbeats. */
+async function expire(ids: readonly string[]): Promise<void> {
+  await admin.del(...ids.map((id) => `{${prefix}}:process:${id}`));
+}
+
+it('leaves no registration behind if a process stops during a heartbeat', async () => {
+  const { transport } = await consume([]);
+  await expire(await processes());
+  vi.advanceTimersByTime(5_000);
+  await transport.close({ drainMs: 0 });
+  expect(await processes()).toEqual([]);
+});
+
+it('keeps the limits of the process that started last when an earlier one registers again', async () => {
+  const before = await consume(['a']);
+  const ids = await processes();
+  const after = await consume([{ type: 'a', concurrency: 1 }]);
+  await expire(ids);
+  expect(await after.transport.registered()).toHaveLength(1);
+  vi.advanceTimersByTime(5_000);
+  await until(async () => (await processes()).length === 2);
+  await after.transport.publish([envelope('a'), envelope('a')]);
+  for (let n = 0; n < 2; n += 1) {
+    await until(() => before.waiting.length + after.waiting.length > 0);
+    expect(before.waiting.length + after.waiting.length).toBe(1);
+    await (before.waiting.length > 0 ? before : after).shift().commit(completed());
+  }
+});
+
+it('starts a workflow by the trigger of the process that started last only', async () => {
+  const triggeredBy = (type: string): Subscription => ({
+    type: 'flow',
+    keepsRuns: true,
+    trigger: { type, idSuffix: '/flow' },
+  });
+  const { transport } = await consume([triggeredBy('a')]);
+  await consume([triggeredBy('b')]);
+  await transport.publish([envelope('a')]);
+  expect(await counts(transport, 'flow')).toMatchObject({ received: 0 });
+  await transport.publish([envelope('b')]);
+  expect(await counts(transport, 'flow')).toMatchObject({ received: 1 });
+  await consume(['flow']);
+  await transport.publish([envelope('b')]);
+  expect(await counts(transport, 'flow')).toMatchObject({ received: 1 });
+});

@@ -1,0 +1,171 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { Logger } from '../../logger.js';
+import type { ConsumeOptions } from '../../transport.js';
+import type { CommandClient } from '../connection/command-client.js';
+import { serviceTypeOf, sharedQueue } from '../names.js';
+import { withoutArguments } from '../redis-errors.js';
+import { maxTypesPerScript } from '../scripts/limits.js';
+import { readArray, readNumber, readString } from '../scripts/reply.js';
+import type { Script, ScriptArgument } from '../scripts/script.js';
+import {
+  declareScript,
+  describeScript,
+  enterScript,
+  heartbeatScript,
+  leaveScript,
+  registerScript,
+  startOrderScript,
+} from './membership-scripts.js';
+import { readServedQueues, type ServedQueue } from './served-queue.js';
+import { announceSettlementScript, servedQueuesScript, settleScript } from './settlement.js';
+import { typeSettings } from './type-settings.js';
+
+const heartbeatIntervalMs = 5_000;
+// A process may miss three heartbeats.
+const lifetimeMs = 16_000;
+
+export interface MembershipParts {
+  readonly service: string;
+  readonly commands: CommandClient;
+  readonly logger: Logger;
+}
+
+/**
+ * Registration of this process on Redis: its subscriptions, its description and its heartbeat. Whenever a process of
+ * the service joins, leaves or is found dead, one of its processes settles the service.
+ */
+export class Membership {
+  readonly #parts: MembershipParts;
+  readonly #options: Pick<ConsumeOptions, 'subscriptions' | 'declared' | 'describe'>;
+  readonly #service: string;
+  readonly #id = randomUUID();
+  #startOrder: number | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #heartbeat: Promise<void> | undefined;
+  #onHeartbeat = (): void => {};
+
+  constructor(parts: MembershipParts, options: Pick<ConsumeOptions, 'subscriptions' | 'declared' | 'describe'>) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#service = sharedQueue(parts.service);
+  }
+
+  /**
+   * Registers the process. From now on events of its subscriptions are kept for the service, with or without a running
+   * process.
+   */
+  async join(): Promise<void> {
+    this.#startOrder = readNumber(await this.#run(startOrderScript, []));
+    await this.#register();
+    this.#timer = setInterval(() => {
+      this.#heartbeat ??= this.#keepAlive();
+    }, heartbeatIntervalMs);
+  }
+
+  /** @param listener called after each heartbeat */
+  onHeartbeat(listener: () => void): void {
+    this.#onHeartbeat = listener;
+  }
+
+  /** Returns the worker queues that this process has to serve by now. */
+  async servedQueues(): Promise<readonly ServedQueue[]> {
+    return readServedQueues(await this.#run(servedQueuesScript, [this.#service, this.#id]));
+  }
+
+  /** Registers the process again if Redis has lost its registration. */
+  async rejoin(): Promise<void> {
+    await this.#beat();
+  }
+
+  async leave(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#onHeartbeat = () => {};
+    // A heartbeat in flight could register the process again after it has left.
+    await this.#heartbeat;
+    try {
+      const change = await this.#run(leaveScript, [this.#id, this.#service]);
+      if (change !== null) await this.#settle(String(readNumber(change)));
+    } catch (error) {
+      const seconds = lifetimeMs / 1_000;
+      this.#parts.logger.warn(
+        { err: withoutArguments(error) },
+        `could not deregister this process; it expires within ${seconds} s`,
+      );
+    }
+  }
+
+  async #keepAlive(): Promise<void> {
+    try {
+      await this.#beat();
+      this.#onHeartbeat();
+    } catch (error) {
+      this.#parts.logger.debug({ err: withoutArguments(error) }, 'heartbeat failed; the next one follows');
+    } finally {
+      this.#heartbeat = undefined;
+    }
+  }
+
+  async #beat(): Promise<void> {
+    const { description, head } = this.#description();
+    const reply = await this.#run(heartbeatScript, [...head, this.#service, this.#isConsumer ? '1' : '']);
+    // If the registration has expired, the service may have been retired since: it subscribes again.
+    if (reply === null) return this.#register();
+    const [isDescribed, changes, settled] = readArray(reply);
+    if (isDescribed === 0) await this.#describe(description);
+    // Also if the process that began the settlement has died.
+    if (changes !== settled) await this.#settle(readString(changes));
+  }
+
+  async #register(): Promise<void> {
+    const { subscriptions, declared = [] } = this.#options;
+    const { description, head } = this.#description();
+    const rows = subscriptions.map((subscription) => {
+      const { serviceType, json } = typeSettings(this.#parts.service, subscription);
+      return [serviceType, json];
+    });
+    for (const portion of portions(rows)) {
+      if ((await this.#run(registerScript, [...head, ...portion])) === 0) await this.#describe(description);
+    }
+    const kept = declared.flatMap(({ type, subscribers }) =>
+      subscribers.map((service) => [serviceTypeOf(service, type), type]),
+    );
+    if (kept.length > 0) for (const portion of portions(kept)) await this.#run(declareScript, portion);
+    if (!this.#isConsumer) return;
+    const entry = [this.#service, this.#id, this.#startOrder ?? 0];
+    await this.#settle(String(readNumber(await this.#run(enterScript, entry))));
+  }
+
+  async #settle(change: string): Promise<void> {
+    let cursor = '0';
+    do cursor = readString(await this.#run(settleScript, [this.#service, cursor]));
+    while (cursor !== '0');
+    await this.#run(announceSettlementScript, [this.#service, change]);
+  }
+
+  get #isConsumer(): boolean {
+    return this.#options.subscriptions.length > 0;
+  }
+
+  #description(): { readonly description: string; readonly head: readonly ScriptArgument[] } {
+    const description = this.#options.describe?.() ?? '{}';
+    const hash = createHash('sha1').update(description).digest('hex');
+    return { description, head: [this.#id, lifetimeMs, hash] };
+  }
+
+  async #describe(description: string): Promise<void> {
+    const hash = createHash('sha1').update(description).digest('hex');
+    await this.#run(describeScript, [hash, description, lifetimeMs]);
+  }
+
+  #run(script: Script, args: readonly ScriptArgument[]): Promise<unknown> {
+    return this.#parts.commands.runScript(script, args);
+  }
+}
+
+/** Returns the arguments of one script each: one list at least. */
+function portions(rows: readonly (readonly string[])[]): string[][] {
+  const count = Math.max(1, Math.ceil(rows.length / maxTypesPerScript));
+  return Array.from({ length: count }, (_, index) =>
+    rows.slice(index * maxTypesPerScript, (index + 1) * maxTypesPerScript).flat(),
+  );
+}

@@ -1,0 +1,36 @@
+import type { Redis } from 'ioredis';
+import type { Logger } from '../../logger.js';
+import { withoutArguments } from '../redis-errors.js';
+import { redisKey } from '../scripts/keys.js';
+
+/** Listens for settlements of a service. Without it a process learns of them with its next heartbeat. */
+export class SettlementListener {
+  readonly #connection: Redis;
+  readonly #logger: Logger;
+
+  constructor(connection: Redis, logger: Logger) {
+    this.#connection = connection;
+    this.#logger = logger;
+  }
+
+  async start(prefix: string, service: string, onSettled: () => void): Promise<void> {
+    const channel = redisKey(prefix, 'settled');
+    this.#connection.on('message', (from: string, message: string) => {
+      if (from === channel && message === service) onSettled();
+    });
+    try {
+      await this.#connection.subscribe(channel);
+      // Announcements are lost while the connection is.
+      this.#connection.on('ready', onSettled);
+    } catch (error) {
+      this.#logger.warn(
+        { err: withoutArguments(error) },
+        'could not subscribe to settlements; changes of the fleet take up to 5 s',
+      );
+    }
+  }
+
+  close(): void {
+    this.#connection.disconnect();
+  }
+}

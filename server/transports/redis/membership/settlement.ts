@@ -1,0 +1,191 @@
+import { gates } from '../gate/gates.js';
+import { keptQueueEvents, maxTypesPerScript } from '../scripts/limits.js';
+import { LuaFragment } from '../scripts/lua-fragment.js';
+import { prelude } from '../scripts/prelude.js';
+import { Script } from '../scripts/script.js';
+import { liveHandlers, subscribed } from './subscription-fragments.js';
+
+/** `putIntoEffect(serviceType, json)` puts the settings of a process into effect: route, trigger, limits. */
+const settings = new LuaFragment(
+  `
+local function putIntoEffect(serviceType, json)
+  local wanted = cjson.decode(json)
+  local dispatch = key('dispatch', serviceType)
+  local route = { serviceType = serviceType, type = wanted.type, keepsRuns = wanted.keepsRuns }
+  subscribe(serviceType, route)
+
+  local field = serviceType .. ' triggered'
+  local formerTrigger = call('HGET', dispatch, 'trigger')
+  local trigger = wanted.trigger and wanted.trigger.type
+  if formerTrigger and formerTrigger ~= trigger then call('HDEL', key('routes', formerTrigger), field) end
+  call('HDEL', dispatch, 'trigger')
+  if trigger then
+    route.idSuffix = wanted.trigger.idSuffix
+    call('HSET', dispatch, 'trigger', trigger)
+    call('HSET', key('routes', trigger), field, cjson.encode(route))
+  end
+
+  call('HDEL', dispatch, 'concurrency', 'max', 'perMs')
+  for _, limit in ipairs({ 'concurrency', 'max', 'perMs' }) do
+    if wanted[limit] then call('HSET', dispatch, limit, wanted[limit]) end
+  end
+  call('HSET', dispatch, 'settings', json)
+end
+`,
+  [subscribed],
+);
+
+/**
+ * `settle(serviceType)` decides by the members of the service where the events of a service type go. The settings of
+ * the process that started last hold; if no process handles the type, the last ones do, and its gate is closed. A type
+ * without limits that all members handle goes through the queue that the service shares, so that no process receives
+ * an event that it cannot run.
+ */
+const settlement = new LuaFragment(
+  `
+local members, memberCount = {}, 0
+local function readMembers(service)
+  local list = call('ZRANGE', key('members', service), 0, -1, 'WITHSCORES')
+  for index = 1, #list, 2 do members[list[index]] = tonumber(list[index + 1]) end
+  memberCount = #list / 2
+end
+
+local takenByType
+local function countTakenJobs(serviceType)
+  if not takenByType then
+    takenByType = {}
+    for _, name in ipairs(call('SMEMBERS', key('queues'))) do
+      if serviceOf(name) == serviceOf(serviceType) then
+        for _, list in ipairs({ 'wait', 'active' }) do
+          for _, id in ipairs(call('LRANGE', queueKey(name) .. list, 0, -1)) do
+            local owner = call('HGET', queueKey(name) .. id, 'serviceType')
+            if owner then takenByType[owner] = (takenByType[owner] or 0) + 1 end
+          end
+        end
+      end
+    end
+  end
+  return takenByType[serviceType] or 0
+end
+
+local function latestHandler(serviceType)
+  local handlers = call('HGETALL', key('handlers', serviceType))
+  local count, latest, json = 0, -1, nil
+  for index = 1, #handlers, 2 do
+    local process, order = handlers[index], members[handlers[index]]
+    if order then
+      count = count + 1
+      if order > latest then latest, json = order, handlers[index + 1] end
+    elseif not isLive(process) then
+      call('HDEL', key('handlers', serviceType), process)
+    end
+  end
+  return json, count
+end
+
+local function assign(serviceType, queue)
+  local former = stateOf(serviceType).queue
+  local service = serviceOf(serviceType)
+  call('HSET', key('dispatch', serviceType), 'queue', queue)
+  call('SADD', key('queues'), queue)
+  call('HSET', queueKey(queue) .. 'meta', 'opts.maxLenEvents', ${keptQueueEvents})
+  if queue == former then return end
+  endTurn(serviceType)
+  call('ZREM', key('due', former), serviceType)
+  if queue == service then call('HINCRBY', key('settlement', service), 'shared', 1) end
+  if former == service then call('HINCRBY', key('settlement', service), 'shared', -1) end
+end
+
+local function settle(serviceType)
+  local dispatch = key('dispatch', serviceType)
+  local json, handlerCount = latestHandler(serviceType)
+  local former, isOpen, queue, concurrency, max =
+    unpack(call('HMGET', dispatch, 'settings', 'isOpen', 'queue', 'concurrency', 'max'))
+  if not json then
+    if isOpen ~= '1' then return end
+    call('HSET', dispatch, 'isOpen', 0)
+  else
+    local isChanged = json ~= former or not isSubscribed(serviceType)
+    if isChanged then
+      putIntoEffect(serviceType, json)
+      concurrency, max = unpack(call('HMGET', dispatch, 'concurrency', 'max'))
+    end
+    local wanted = serviceType
+    if not concurrency and not max and handlerCount == memberCount then wanted = serviceOf(serviceType) end
+    if not isChanged and isOpen == '1' and queue == wanted and not concurrency then return end
+    call('HSET', dispatch, 'isOpen', 1)
+    if queue ~= wanted then assign(serviceType, wanted) end
+    call('HSET', dispatch, 'taken', countTakenJobs(serviceType))
+  end
+  states[serviceType] = nil
+  arrange(serviceType)
+end
+`,
+  [gates, liveHandlers, settings],
+);
+
+export const settleScript: Script = new Script({
+  purpose: `Settles service types of a service, about ${maxTypesPerScript} per call.`,
+  argv: 'service, cursor',
+  reply: 'the next cursor, "0" at the end',
+  includes: [prelude, settlement],
+  lua: `
+local service, cursor = take(), take()
+readMembers(service)
+local page = call('SSCAN', key('subscribed', service), cursor, 'COUNT', ${maxTypesPerScript})
+for _, serviceType in ipairs(page[2]) do settle(serviceType) end
+return page[1]
+`,
+});
+
+export const announceSettlementScript: Script = new Script({
+  purpose: 'Notes that all service types of a service are settled, and tells its processes.',
+  argv: 'service, number of membership changes that the settlement includes',
+  reply: 'nothing',
+  includes: [prelude],
+  lua: `
+local service, change = take(), take()
+local settlement = key('settlement', service)
+if call('HGET', settlement, 'changes') == change then call('HSET', settlement, 'settled', change) end
+call('INCR', key('revision'))
+-- Without the permission the processes learn of it with their next heartbeat.
+redis.pcall('PUBLISH', key('settled'), service)
+`,
+});
+
+export const servedQueuesScript: Script = new Script({
+  purpose:
+    'Lists the worker queues that a process has to serve: those of types that it handles, and those that still hold jobs. Forgets queues that are no longer in use.',
+  argv: 'service, process id',
+  reply:
+    'for each: name; concurrency of the type, "rate" if it has only a rate, or empty if its events take shared slots',
+  includes: [prelude],
+  lua: `
+local service, process = take(), take()
+local served = {}
+for _, name in ipairs(call('SMEMBERS', key('queues'))) do
+  if serviceOf(name) == service then
+    local queue = queueKey(name)
+    local holdsJobs = call('EXISTS', queue .. 'wait', queue .. 'active') > 0
+    if name == service then
+      if holdsJobs or tonumber(call('HGET', key('settlement', service), 'shared') or 0) > 0 then
+        served[#served + 1] = { name, '' }
+      end
+    else
+      local current, isOpen, concurrency, max = unpack(call('HMGET', key('dispatch', name), 'queue', 'isOpen', 'concurrency', 'max'))
+      local isHandled = call('HEXISTS', key('handlers', name), process) == 1
+      if current == name and isHandled then
+        served[#served + 1] = { name, concurrency or max and 'rate' or '' }
+      elseif holdsJobs and (isHandled or isOpen ~= '1') then
+        served[#served + 1] = { name, '' }
+      elseif not holdsJobs and current ~= name then
+        call('SREM', key('queues'), name)
+        for _, part in ipairs({ 'meta', 'events', 'marker', 'stalled', 'stalled-check' }) do call('DEL', queue .. part) end
+        call('DEL', key('turn', name))
+      end
+    end
+  end
+end
+return served
+`,
+});

@@ -1,0 +1,72 @@
+import { keptFailures, keptRuns } from '../../limits.js';
+import { acceptance } from '../publishing/acceptance.js';
+import { dedupe } from '../publishing/dedupe.js';
+import { LuaFragment } from '../scripts/lua-fragment.js';
+import { leases } from '../scripts/queue-moves.js';
+import { runRetention } from './run-fragments.js';
+
+/**
+ * Ends of attempts: `takeOutcome()` reads what `outcomeArguments` writes, `endAttempt(...)` records an outcome with its
+ * follow-ups, `withdraw(...)` takes the job from where it stands, `endJob(...)` only ends the event.
+ */
+export const attemptEnds: LuaFragment = new LuaFragment(
+  `
+local function takeOutcome()
+  local outcome = { status = take(), attempt = takeNumber(), bucket = take(), durationMs = takeNumber() }
+  if outcome.status == 'retry' then
+    outcome.delayMs = takeNumber()
+    return outcome
+  end
+  outcome.value = take()
+  outcome.followUps = {}
+  for index = 1, takeNumber() do outcome.followUps[index] = takeEnvelope() end
+  return outcome
+end
+
+local keptRuns = ${keptRuns}
+local function endRun(serviceType, id, outcome)
+  call('HSET', key('run', serviceType, id), 'status', outcome.status, 'endedAt', now, 'value', outcome.value)
+  local ended = key('ended', serviceType)
+  call('LPUSH', ended, id)
+  for _, oldest in ipairs(call('LRANGE', ended, keptRuns, -1)) do evictRun(serviceType, oldest) end
+  call('LTRIM', ended, 0, keptRuns - 1)
+  wakeWaiters(serviceType, id)
+end
+
+local function endJob(queue, id, serviceType, keepsRuns, outcome)
+  endDedupe(queue .. id)
+  call('DEL', queue .. id)
+  local changed = changesOf(serviceType)
+  changed[outcome.status] = changed[outcome.status] + 1
+  if outcome.status == 'failed' then
+    local failures = key('failures', serviceType)
+    call('LPUSH', failures, cjson.encode({ id = id, at = now, attempt = outcome.attempt, error = outcome.value }))
+    call('LTRIM', failures, 0, ${keptFailures - 1})
+  end
+  if keepsRuns then endRun(serviceType, id, outcome) end
+end
+
+-- Ends the lease of a job, or takes it out of the place where it waits.
+local function withdraw(queue, id, serviceType)
+  if leaveGate(serviceType, id) then return end
+  if endLease(queue, id) + call('LREM', queue .. 'wait', 1, id) > 0 then countReturned(serviceType) end
+end
+
+local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
+  local changed = changesOf(serviceType)
+  changed.buckets[outcome.bucket] = (changed.buckets[outcome.bucket] or 0) + 1
+  changed.longest = math.max(changed.longest, outcome.durationMs)
+  if outcome.status == 'retry' then
+    changed.retried = changed.retried + 1
+    call('HINCRBY', queue .. id, 'atm', 1)
+    clearCrashes(queue, id)
+    if keepsRuns then call('HINCRBY', key('run', serviceType, id), 'attempt', 1) end
+    enterLater(serviceType, id, outcome.delayMs)
+  else
+    endJob(queue, id, serviceType, keepsRuns, outcome)
+    for _, envelope in ipairs(outcome.followUps) do accept(envelope) end
+  end
+end
+`,
+  [acceptance, dedupe, leases, runRetention],
+);

@@ -1,0 +1,34 @@
+import { oneRun } from '../reading/runs.js';
+import { maxBatchLength } from '../scripts/limits.js';
+import { prelude } from '../scripts/prelude.js';
+import { Script } from '../scripts/script.js';
+import { runRetention } from './run-fragments.js';
+
+export const awaitRunsScript: Script = new Script({
+  purpose:
+    'Reads runs that have ended, and notes that a process waits for the others. A run that a process waits for stays readable until the process has read it.',
+  argv: 'process id, number of runs, (service type, job id)...',
+  reply: `for each run "unknown", "pending", the run with its result, or "later" after ${maxBatchLength} characters`,
+  includes: [prelude, oneRun, runRetention],
+  lua: `
+local process = take()
+local replies, length = {}, 0
+-- Redis lets a script that has freed memory continue when memory is used up.
+call('DEL', key('executed', ''))
+for index = 1, takeNumber() do
+  local serviceType, id = take(), take()
+  local status, value = unpack(call('HMGET', key('run', serviceType, id), 'status', 'value'))
+  if call('EXISTS', key('run', serviceType, id)) == 0 then
+    replies[index] = 'unknown'
+  elseif not status or length > ${maxBatchLength} then
+    addWaiter(serviceType, id, process)
+    replies[index] = status and 'later' or 'pending'
+  else
+    replies[index] = readRun(serviceType, id, 'result')
+    length = length + #value
+    removeWaiter(serviceType, id, process)
+  end
+end
+return replies
+`,
+});

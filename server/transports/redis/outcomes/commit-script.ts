@@ -1,0 +1,35 @@
+import { deadLetterMoves } from '../dead-letters/dead-letter-fragments.js';
+import { counters } from '../scripts/counters.js';
+import { keptQueueEvents } from '../scripts/limits.js';
+import { prelude } from '../scripts/prelude.js';
+import { leases } from '../scripts/queue-moves.js';
+import { Script } from '../scripts/script.js';
+import { attemptEnds } from './attempt-ends.js';
+
+export const commitScript: Script = new Script({
+  purpose: 'Records outcomes of leased jobs, each in one step with its follow-ups and its dead letter.',
+  argv: 'maximum number of dead letters per service type, number of outcomes, (lease, 1 if the type keeps runs, outcome)...',
+  reply: 'a commit result for each outcome',
+  includes: [prelude, counters, leases, attemptEnds, deadLetterMoves],
+  lua: `
+local maxDeadLetters = takeNumber()
+local results, queues = {}, {}
+for index = 1, takeNumber() do
+  local queue, id, token, starts, serviceType, keepsRuns = take(), take(), take(), take(), take(), take() == '1'
+  local outcome = takeOutcome()
+  local result = leaseOf(queue, id, token, starts)
+  if result == 'ok' then
+    if outcome.status == 'failed' then addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters) end
+    endLease(queue, id)
+    countReturned(serviceType)
+    endAttempt(queue, id, serviceType, keepsRuns, outcome)
+    queues[queue] = true
+  end
+  results[index] = result
+end
+for queue in pairs(queues) do call('XTRIM', queue .. 'events', 'MAXLEN', '~', ${keptQueueEvents}) end
+arrangeTypes()
+writeChanges()
+return results
+`,
+});

@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type RedisServer, startRedisServer } from '../../../../scripts/redis-server.js';
+import { contractStage } from '../../contract/contract-stage.js';
+import { envelope } from '../../contract/envelope.js';
+import { completed, failed, retry } from '../../contract/outcome.js';
+import { silentLogger } from '../../logger.js';
+import type { Delivery, Subscription } from '../../transport.js';
+import { CommandClient } from '../connection/command-client.js';
+import { RedisDelivery } from '../consuming/redis-delivery.js';
+import { resolveRedisOptions } from '../redis-options.js';
+import { redisTransport } from '../redis-transport.js';
+import { serverTime } from '../server-time.fixture.js';
+import type { Lease } from './lease.js';
+import { LeaseRecorder } from './lease-recorder.js';
+
+let server: RedisServer;
+let admin: Redis;
+let prefix: string;
+beforeAll(async () => {
+  server = await startRedisServer();
+  admin = new Redis(server.url);
+});
+afterAll(async () => {
+  admin.disconnect();
+  await server.release();
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+  await admin.config('SET', 'maxmemory', '0');
+});
+
+const { connect, consume, counts, next, until } = contractStage(async () => {
+  prefix = randomUUID();
+  const transport = redisTransport({ url: server.url, prefix, lockDurationMs: 400, stalledIntervalMs: 200 });
+  return {
+    connect: (service) => transport.connect({ service, logger: silentLogger }),
+    advance: (ms) => delay(ms),
+    now: () => serverTime(admin),
+    release: async () => {},
+  };
+});
+
+const runs: Subscription = { type: 'run', keepsRuns: true };
+
+function leaseOf(delivery: Delivery): Lease {
+  if (!(delivery instanceof RedisDelivery)) throw new Error('no delivery of Redis');
+  return delivery.lease;
+}
+
+async function commandsUsed(work: () => Promise<unknown>): Promise<string> {
+  await admin.config('RESETSTAT');
+  await work();
+  return admin.info('commandstats');
+}
+
+describe('a lease', () => {
+  it('does not accept the resent outcome of an earlier lease with the same token', async () => {
+    const shop = await consume(['a'], { concurrency: 1 });
+    await shop.transport.publish([envelope('a')]);
+    const first = await next(shop);
+    const firstLease = leaseOf(first);
+    await first.commit(retry(0));
+    const second = await next(shop);
+    const { queue, jobId, token } = leaseOf(second);
+    // BullMQ uses a token again if the worker fetches the next job at once.
+    await admin.set(`${queue}${jobId}:lock`, firstLease.token);
+    const settings = resolveRedisOptions({ url: server.url, prefix });
+    const commands = new CommandClient(settings, silentLogger);
+    const resent = new LeaseRecorder(commands, 'shop', settings).commit(firstLease, 1, retry(0));
+    expect(await resent.reply).toBe('fenced');
+    await commands.close();
+    await admin.set(`${queue}${jobId}:lock`, token);
+    expect(await second.commit(completed())).toBe('ok');
+    expect(await counts(shop.transport, 'a')).toMatchObject({ received: 1, completed: 1, retried: 1 });
+  });
+
+  it('is renewed while the wall clock is set back', async () => {
+    const [one, two] = [await consume(['a']), await consume(['a'])];
+    vi.useFakeTimers({ toFake: ['Date'] });
+    await one.transport.publish([envelope('a'), envelope('a')]);
+    await until(() => one.waiting.length + two.waiting.length === 2);
+    vi.setSystemTime(Date.now() - 3_600_000);
+    await delay(1_500);
+    const deliveries = [...one.waiting, ...two.waiting];
+    expect(deliveries).toHaveLength(2);
+    expect(await Promise.all(deliveries.map((delivery) => delivery.commit(completed())))).toEqual(['ok', 'ok']);
+  });
+
+  it('is revoked in the delivery that lost it', async () => {
+    const shop = await consume(['a']);
+    await shop.transport.publish([envelope('a')]);
+    const delivery = await next(shop);
+    const reasons: Error[] = [];
+    delivery.onRevoked = (reason) => reasons.push(reason);
+    const { queue, jobId } = leaseOf(delivery);
+    await admin.set(`${queue}${jobId}:lock`, 'another');
+    await until(() => reasons.length > 0);
+    expect(reasons).toMatchObject([{ code: 'ERR_LEASE_LOST' }]);
+  });
+
+  it('writes a checkpoint when Redis has memory again', async () => {
+    const shop = await consume([runs]);
+    await shop.transport.publish([envelope('run')]);
+    const delivery = await next(shop);
+    await admin.config('SET', 'maxmemory', '1');
+    let isWritten = false;
+    const writing = delivery.checkpoint('pick', '{"output":1}').finally(() => {
+      isWritten = true;
+    });
+    await until(async () => (await admin.info('errorstats')).includes('errorstat_OOM'));
+    expect(isWritten).toBe(false);
+    await admin.config('SET', 'maxmemory', '0');
+    expect(await writing).toBe('ok');
+    expect(await delivery.commit(completed())).toBe('ok');
+  });
+});
+
+it('delivers no run that arrives while the connection closes', async () => {
+  const shop = await consume([runs]);
+  let proceed = (): void => {};
+  const reached = new Promise<void>((resolve) => {
+    const { hgetall } = Redis.prototype;
+    vi.spyOn(Redis.prototype, 'hgetall').mockImplementation(async function (this: Redis, ...args) {
+      resolve();
+      await new Promise<void>((go) => {
+        proceed = go;
+      });
+      return hgetall.apply(this, args);
+    });
+  });
+  await shop.transport.publish([envelope('run')]);
+  await reached;
+  vi.restoreAllMocks();
+  const closing = shop.transport.close({ drainMs: 0 });
+  await delay(50);
+  proceed();
+  await closing;
+  expect(shop.waiting).toEqual([]);
+  const other = await consume([runs]);
+  expect((await next(other)).attempt).toBe(1);
+});
+
+it('reads neither payloads nor results nor outputs for an overview', async () => {
+  const shop = await consume([runs]);
+  const large = 'x'.repeat(200_000);
+  await shop.transport.publish([envelope('run', { body: JSON.stringify(large) })]);
+  const delivery = await next(shop);
+  await delivery.checkpoint('pick', `{"durationMs":1,"output":"${large}"}`);
+  await delivery.commit({ ...completed(), result: `"${large}"` });
+  const query = { types: ['run'], runTypes: ['run'], runLimit: 50 };
+  await admin.config('RESETSTAT');
+  const { runs: listed } = await shop.transport.overview(query);
+  const sent = Number(/total_net_output_bytes:(\d+)/.exec(await admin.info('stats'))?.[1]);
+  expect(sent).toBeLessThan(10_000);
+  expect(listed[0]).toMatchObject([{ status: 'completed', result: undefined }]);
+  expect(listed[0]?.[0]?.checkpoints.get('pick')).toBe('{"durationMs":1,"output":null}');
+  const whole = await shop.transport.run('run', delivery.envelope.id);
+  expect(whole).toMatchObject({ result: `"${large}"`, envelope: { body: JSON.stringify(large) } });
+  expect(whole?.checkpoints.get('pick')).toBe(`{"durationMs":1,"output":"${large}"}`);
+});
+
+it('tells a process of the runs alone that it waits for', async () => {
+  const shop = await consume([runs]);
+  const others = await Promise.all(Array.from({ length: 5 }, () => consume([runs], { concurrency: 1 })));
+  const sent = envelope('run');
+  const { signal } = new AbortController();
+  for (const { transport } of others) await transport.runEnded('run', 'unknown', signal);
+  await shop.transport.publish([sent]);
+  const ended = shop.transport.runEnded('run', sent.id, signal);
+  await until(() => [shop, ...others].some(({ waiting }) => waiting.length > 0));
+  const [holder] = [shop, ...others].filter(({ waiting }) => waiting.length > 0);
+  const statistics = await commandsUsed(async () => {
+    await holder?.shift().commit(completed());
+    await ended;
+  });
+  expect(/cmdstat_publish:calls=(\d+)/.exec(statistics)?.[1]).toBe('1');
+});
+
+it('ends many waiting runs in time that grows with their number', async () => {
+  const { transport } = await consume([runs]);
+  await transport.close({ drainMs: 0 });
+  const manager = connect('shop');
+  const end = async (count: number): Promise<number> => {
+    const sent = Array.from({ length: count }, () => envelope('run'));
+    for (let from = 0; from < count; from += 250) await manager.publish(sent.slice(from, from + 250));
+    await admin.config('RESETSTAT');
+    const reason = new Error('cancelled');
+    for (let from = 0; from < count; from += 250) {
+      await Promise.all(
+        sent.slice(from, from + 250).map(({ id }) => manager.endRun('run', id, failed('cancelled'), reason)),
+      );
+    }
+    return Number(/cmdstat_evalsha:calls=\d+,usec=(\d+)/.exec(await admin.info('commandstats'))?.[1]) / count;
+  };
+  await end(250);
+  const [few, many] = [await end(500), await end(4_000)];
+  expect(many).toBeLessThan(3 * few);
+  await manager.close({ drainMs: 0 });
+});

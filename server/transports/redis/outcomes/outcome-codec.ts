@@ -1,0 +1,27 @@
+import type { ErrorInfo } from '../../../errors.js';
+import { durationBucket } from '../../duration-sketch.js';
+import type { Outcome } from '../../transport.js';
+import { envelopeArguments } from '../publishing/envelope-codec.js';
+import { checkedMs } from '../scripts/checked-ms.js';
+import type { ScriptArgument } from '../scripts/script.js';
+import { suspensionUnsupported } from '../suspension-unsupported.js';
+
+/** Returns an outcome as the arguments that `takeOutcome` reads. */
+export function outcomeArguments(outcome: Outcome, attempt: number, sender: string): ScriptArgument[] {
+  const { status, durationMs } = outcome;
+  const head = [status, attempt, durationBucket(durationMs), durationMs];
+  if (outcome.status === 'retry') return [...head, checkedMs(outcome.delayMs, 'delayMs of a retry')];
+  if (outcome.status === 'released') {
+    return ['retry', ...head.slice(1), checkedMs(outcome.delayMs, 'delayMs of a release')];
+  }
+  if (outcome.status === 'suspended') throw suspensionUnsupported();
+  const value = outcome.status === 'completed' ? (outcome.result ?? '') : JSON.stringify(outcome.error);
+  const { followUps } = outcome;
+  return [...head, value, followUps.length, ...followUps.flatMap((envelope) => envelopeArguments(envelope, sender))];
+}
+
+/** Returns the error that {@link outcomeArguments} encoded. */
+export function decodeError(json: string): ErrorInfo {
+  const { name, message, code } = Object(JSON.parse(json)) as Partial<Record<keyof ErrorInfo, unknown>>;
+  return { name: String(name), message: String(message), ...(typeof code === 'string' && { code }) };
+}

@@ -1,0 +1,212 @@
+import type { Redis } from 'ioredis';
+import { HubError } from '../../../errors.js';
+import type { Logger } from '../../logger.js';
+import type { RunRecord } from '../../transport.js';
+import type { CommandClient } from '../connection/command-client.js';
+import { translateReply } from '../connection/rejections.js';
+import { TickBatch } from '../connection/tick-batch.js';
+import { readRun } from '../reading/runs.js';
+import { withoutArguments } from '../redis-errors.js';
+import { redisKey } from '../scripts/keys.js';
+import { maxBatch } from '../scripts/limits.js';
+import { readArray } from '../scripts/reply.js';
+import { awaitRunsScript } from './await-runs-script.js';
+
+// A connection that is silent for longer is replaced: the messages of a lost one would never arrive.
+const pingIntervalMs = 10_000;
+const retryDelayMs = 1_000;
+
+interface RunName {
+  readonly serviceType: string;
+  readonly jobId: string;
+}
+
+/** Run that callers wait for. */
+interface AwaitedRun extends RunName {
+  readonly waiters: Set<Waiter>;
+  isReading: boolean;
+  /** A message arrived during a read, whose reply may be older. */
+  isStale: boolean;
+}
+
+interface Waiter {
+  /** A read has shown that the run is pending. From then on its end reaches this process. */
+  isRegistered: boolean;
+  resolve(run: RunRecord | undefined): void;
+  reject(error: unknown): void;
+}
+
+export interface RunEndsParts {
+  readonly prefix: string;
+  readonly processId: string;
+  readonly commands: CommandClient;
+  readonly logger: Logger;
+}
+
+/** Ends of the runs that this process waits for, and of those that it runs and another process ends. */
+export class RunEnds {
+  readonly #parts: RunEndsParts;
+  readonly #connection: Redis;
+  readonly #runs = new Map<string, AwaitedRun>();
+  readonly #reads: TickBatch<RunName, unknown>;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #ping: NodeJS.Timeout | undefined;
+
+  constructor(connection: Redis, parts: RunEndsParts) {
+    this.#connection = connection;
+    this.#parts = parts;
+    const { commands, processId } = parts;
+    const limits = { maxSize: maxBatch, maxWeight: Number.POSITIVE_INFINITY, weigh: () => 0 };
+    this.#reads = new TickBatch<RunName, unknown>(limits, async (runs) => {
+      const args = [processId, runs.length, ...runs.flatMap(({ serviceType, jobId }) => [serviceType, jobId])];
+      return readArray(await commands.runScript(awaitRunsScript, args));
+    });
+  }
+
+  /**
+   * @param onEnd called for a run that this process runs and another process has ended
+   * @throws {RedisPermissionError} if the user may not subscribe to the channel of this process
+   */
+  async start(onEnd: (serviceType: string, jobId: string, reason: Error) => void): Promise<void> {
+    this.#connection.on('message', (_channel: string, message: string) => {
+      const { serviceType, jobId, reason } = decodeEnd(message);
+      if (reason !== undefined) onEnd(serviceType, jobId, reason);
+      const run = this.#runs.get(keyOf(serviceType, jobId));
+      if (run !== undefined) this.#read(run);
+    });
+    try {
+      await this.#subscribe();
+    } catch (error) {
+      throw translateReply(error);
+    }
+    this.#connection.on('ready', () => void this.#resubscribe());
+    this.#ping = setInterval(() => void this.#connection.ping().catch(() => {}), pingIntervalMs);
+  }
+
+  /**
+   * Resolves when the run has ended; with `undefined` if it is unknown. A caller that waits before the end receives it,
+   * however long the run is retained afterwards.
+   */
+  ended(serviceType: string, jobId: string, signal: AbortSignal): Promise<RunRecord | undefined> {
+    return new Promise((resolve, reject) => {
+      signal.throwIfAborted();
+      const run = this.#awaited(serviceType, jobId);
+      const leave = (): void => {
+        signal.removeEventListener('abort', abort);
+        run.waiters.delete(waiter);
+        if (run.waiters.size === 0) this.#runs.delete(keyOf(serviceType, jobId));
+      };
+      const waiter: Waiter = {
+        isRegistered: false,
+        resolve: (record) => {
+          leave();
+          resolve(record);
+        },
+        reject: (error) => {
+          leave();
+          reject(error);
+        },
+      };
+      const abort = (): void => waiter.reject(signal.reason);
+      signal.addEventListener('abort', abort);
+      run.waiters.add(waiter);
+      this.#read(run);
+    });
+  }
+
+  close(): void {
+    clearInterval(this.#ping);
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#connection.disconnect();
+  }
+
+  #awaited(serviceType: string, jobId: string): AwaitedRun {
+    const known = this.#runs.get(keyOf(serviceType, jobId));
+    const run = known ?? { serviceType, jobId, waiters: new Set(), isReading: false, isStale: false };
+    this.#runs.set(keyOf(serviceType, jobId), run);
+    return run;
+  }
+
+  #read(run: AwaitedRun): void {
+    if (run.isReading) {
+      run.isStale = true;
+      return;
+    }
+    run.isReading = true;
+    run.isStale = false;
+    const waiters = [...run.waiters];
+    this.#reads
+      .add(run)
+      .reply.then((reply) => this.#settle(run, waiters, reply))
+      .catch((error: unknown) => this.#fail(run, error))
+      .finally(() => {
+        run.isReading = false;
+        if (run.isStale && run.waiters.size > 0) this.#read(run);
+      });
+  }
+
+  #settle(run: AwaitedRun, waiters: readonly Waiter[], reply: unknown): void {
+    if (reply === 'later') {
+      run.isStale = true;
+    } else if (reply === 'pending') {
+      for (const waiter of waiters) waiter.isRegistered = true;
+    } else {
+      const record = reply === 'unknown' ? undefined : readRun(reply);
+      for (const waiter of [...run.waiters]) waiter.resolve(record);
+    }
+  }
+
+  /** A caller that was told to wait goes on waiting through an outage. */
+  #fail(run: AwaitedRun, error: unknown): void {
+    for (const waiter of [...run.waiters]) {
+      if (!waiter.isRegistered) waiter.reject(error);
+    }
+    if (run.waiters.size === 0) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#read(run);
+    }, retryDelayMs);
+    this.#timers.add(timer);
+  }
+
+  async #subscribe(): Promise<void> {
+    await this.#connection.subscribe(redisKey(this.#parts.prefix, 'run-ends', this.#parts.processId));
+  }
+
+  async #resubscribe(): Promise<void> {
+    try {
+      await this.#subscribe();
+    } catch (error) {
+      this.#parts.logger.warn({ err: withoutArguments(error) }, 'could not subscribe to ends of runs');
+    }
+    // Messages are lost while the connection is.
+    for (const run of this.#runs.values()) this.#read(run);
+  }
+}
+
+function keyOf(serviceType: string, jobId: string): string {
+  return `${serviceType}:${jobId}`;
+}
+
+function decodeEnd(message: string): RunName & { readonly reason: Error | undefined } {
+  const { serviceType, id, reason } = Object(JSON.parse(message)) as Record<string, unknown>;
+  return {
+    serviceType: String(serviceType),
+    jobId: String(id),
+    reason: typeof reason === 'string' ? decodeReason(reason) : undefined,
+  };
+}
+
+/** Returns the reason for ending a run as it travels to the process that runs it. */
+export function encodeReason(reason: Error): string {
+  const code = HubError.is(reason) ? reason.code : undefined;
+  return JSON.stringify({ name: reason.name, message: reason.message, code });
+}
+
+function decodeReason(json: string): Error {
+  const { name, message, code } = Object(JSON.parse(json)) as Record<string, unknown>;
+  const text = String(message);
+  const error = typeof code === 'string' ? new HubError(code, text) : new Error(text);
+  error.name = String(name);
+  return error;
+}

@@ -1,0 +1,51 @@
+import type { Envelope } from '../../transport.js';
+import { encodeName, eventIdOf, jobIdOf, serviceTypeOf } from '../names.js';
+import { UnexpectedDataError } from '../redis-errors.js';
+import { checkedMs } from '../scripts/checked-ms.js';
+import type { ScriptArgument } from '../scripts/script.js';
+
+// BullMQ starts the lowest number first, from 1. Hubline starts the highest first, from 100 to -100.
+const lowestPriority = 101;
+
+/**
+ * Returns an envelope as the arguments that `takeEnvelope` reads. Its JSON has no end: the scripts append depth and
+ * replays.
+ */
+export function envelopeArguments(envelope: Envelope, sender: string): ScriptArgument[] {
+  const { id, type, body, requestId, depth, delayMs, priority, trace } = envelope;
+  return [
+    jobIdOf(id),
+    encodeName(type),
+    serviceTypeOf(sender, type),
+    // The body comes last: `queueJob` cuts it off for readers that do not need it.
+    JSON.stringify({ requestId, delayMs, priority, trace, body }).slice(0, -1),
+    depth,
+    lowestPriority - priority,
+    checkedMs(delayMs, 'delayMs'),
+  ];
+}
+
+/** Returns the envelope that a job carries. @throws {UnexpectedDataError} if it carries none */
+export function decodeEnvelope(jobId: string, type: string, data: unknown): Envelope {
+  const fields = Object(data) as Partial<Record<keyof Envelope, unknown>>;
+  const { requestId, body, depth, replays, delayMs, priority } = fields;
+  if (
+    typeof requestId !== 'string' ||
+    typeof body !== 'string' ||
+    typeof depth !== 'number' ||
+    typeof replays !== 'number' ||
+    typeof delayMs !== 'number' ||
+    typeof priority !== 'number'
+  ) {
+    throw new UnexpectedDataError(`job ${JSON.stringify(jobId)} carries no event`);
+  }
+  const trace = readTrace(fields.trace);
+  return { id: eventIdOf(jobId), type, body, requestId, depth, delayMs, priority, replays, dedupe: undefined, trace };
+}
+
+/** Ignores a trace that it cannot read: no behaviour depends on it. */
+function readTrace(trace: unknown): Envelope['trace'] {
+  if (typeof trace !== 'object' || trace === null) return undefined;
+  const entries = Object.entries(trace);
+  return entries.every(([, value]) => typeof value === 'string') ? Object.fromEntries(entries) : undefined;
+}

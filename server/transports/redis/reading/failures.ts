@@ -1,0 +1,35 @@
+import { keptFailures } from '../../limits.js';
+import type { FailureRecord } from '../../stats.js';
+import { eventIdOf } from '../names.js';
+import { decodeError } from '../outcomes/outcome-codec.js';
+import { prelude } from '../scripts/prelude.js';
+import { readArray, readNumber, readString } from '../scripts/reply.js';
+import { Script } from '../scripts/script.js';
+
+export const failuresScript: Script = new Script({
+  purpose: 'Reads the latest failures of a type.',
+  argv: 'type',
+  reply: 'for each service type its failures as JSON, newest first',
+  includes: [prelude],
+  lua: `
+local reply = {}
+for index, serviceType in ipairs(call('SMEMBERS', key('service-types', take()))) do
+  reply[index] = call('LRANGE', key('failures', serviceType), 0, -1)
+end
+return reply
+`,
+});
+
+/** Returns the reply of {@link failuresScript}: the newest failures of all services, newest first. */
+export function readFailures(reply: unknown): FailureRecord[] {
+  return readArray(reply)
+    .flatMap((list) => readArray(list).map(readFailure))
+    .sort((a, b) => b.at - a.at)
+    .slice(0, keptFailures);
+}
+
+function readFailure(entry: unknown): FailureRecord {
+  const { id, at, attempt, error } = Object(JSON.parse(readString(entry))) as Record<string, unknown>;
+  const { name, message } = decodeError(readString(error));
+  return { id: eventIdOf(readString(id)), at: readNumber(at), attempt: readNumber(attempt), name, message };
+}

@@ -1,0 +1,102 @@
+import type { RunRecord } from '../../transport.js';
+import { serviceOf, typeOf } from '../names.js';
+import { readCheckpoints } from '../outcomes/checkpoint-codec.js';
+import { decodeError } from '../outcomes/outcome-codec.js';
+import { decodeEnvelope } from '../publishing/envelope-codec.js';
+import { LuaFragment } from '../scripts/lua-fragment.js';
+import { prelude } from '../scripts/prelude.js';
+import { readArray, readHash, readNumber, readOptional, readString, unexpected } from '../scripts/reply.js';
+import { Script } from '../scripts/script.js';
+
+/**
+ * `readRun(serviceType, id, parts)` returns a run: with `'shown'` what observers read, without payload, result and
+ * outputs, which may be large; with `'result'` its result too; with `'all'` everything.
+ */
+export const oneRun: LuaFragment = new LuaFragment(
+  `
+local function readRun(serviceType, id, parts)
+  local runKey = key('run', serviceType, id)
+  local data = parts == 'all' and 'data' or 'shown'
+  local run = call('HMGET', runKey, data, 'acceptedAt', 'attempt', 'status', 'endedAt', 'queue')
+  if not run[1] then return false end
+  local queue = run[6]
+  run[6] = (parts ~= 'shown' or run[4] == 'failed') and call('HGET', runKey, 'value')
+  if not run[4] and call('LPOS', queue .. 'active', id) then run[4] = 'active' end
+  run[7] = call('HGETALL', runKey .. ':checkpoints')
+  run[8] = parts == 'all' and call('HGETALL', runKey .. ':outputs') or {}
+  return { serviceType, id, run }
+end
+`,
+  [prelude],
+);
+
+/** `readRuns()` takes a limit and types, and returns the latest runs per type: the limit holds per service type. */
+export const runs: LuaFragment = new LuaFragment(
+  `
+local function readRuns()
+  local limit = takeNumber()
+  local reply = {}
+  for type in string.gmatch(take(), '[^,]+') do
+    local runs = {}
+    for _, serviceType in ipairs(call('SMEMBERS', key('service-types', type))) do
+      for _, id in ipairs(call('ZREVRANGE', key('runs', serviceType), 0, limit - 1)) do
+        runs[#runs + 1] = readRun(serviceType, id, 'shown')
+      end
+    end
+    reply[#reply + 1] = runs
+  end
+  return reply
+end
+`,
+  [prelude, oneRun],
+);
+
+export const runScript: Script = new Script({
+  purpose: 'Reads a run.',
+  argv: 'service type, job id',
+  reply: 'service type, job id and fields of the run; nothing if it is unknown',
+  includes: [prelude, oneRun],
+  lua: `
+return readRun(take(), take(), 'all')
+`,
+});
+
+/** Returns a run as `readRun` returns it in scripts. */
+export function readRun(reply: unknown): RunRecord {
+  const [serviceTypeValue, idValue, fields] = readArray(reply);
+  const [serviceType, jobId] = [readString(serviceTypeValue), readString(idValue)];
+  const [data, acceptedAt, attempt, statusValue, endedAt, outcomeValue, checkpoints, outputs] = readArray(fields);
+  const envelope = decodeEnvelope(jobId, typeOf(serviceType), JSON.parse(readString(data)));
+  const status = readStatus(statusValue);
+  const value = readOptional(outcomeValue, readString);
+  return {
+    id: envelope.id,
+    service: serviceOf(serviceType),
+    envelope,
+    acceptedAt: readNumber(acceptedAt),
+    attempt: readNumber(attempt),
+    status,
+    checkpoints: readCheckpoints(readHash(checkpoints), readHash(outputs)),
+    waits: [],
+    endedAt: readOptional(endedAt, readNumber),
+    // Redis stores '' for a run that completed without a result.
+    result: status === 'completed' && value !== '' ? value : undefined,
+    error: status === 'failed' && value !== undefined ? decodeError(value) : undefined,
+  };
+}
+
+/** Returns the latest runs per type, newest first, over all services. */
+export function readRuns(reply: unknown, limit: number): RunRecord[][] {
+  return readArray(reply).map((list) =>
+    readArray(list)
+      .map(readRun)
+      .sort((a, b) => b.acceptedAt - a.acceptedAt)
+      .slice(0, limit),
+  );
+}
+
+function readStatus(status: unknown): RunRecord['status'] {
+  if (status === null || status === undefined) return 'waiting';
+  if (status === 'active' || status === 'completed' || status === 'failed') return status;
+  throw unexpected('the status of a run', status);
+}

@@ -1,0 +1,147 @@
+import { deadLetters } from '../dead-letters/dead-letter-fragments.js';
+import { typeStates } from '../gate/type-states.js';
+import { liveHandlers, subscribed } from '../membership/subscription-fragments.js';
+import { counters } from '../scripts/counters.js';
+import { maxDiscarded } from '../scripts/limits.js';
+import { prelude } from '../scripts/prelude.js';
+import { Script } from '../scripts/script.js';
+import { discarding } from './discarding.js';
+
+export const unsubscribeScript: Script = new Script({
+  purpose:
+    'Ends subscriptions of a service, all or those of some service types, unless a live process handles one of them, or events or dead letters would be discarded without permission.',
+  argv: 'service, 1 to discard, service type...; no service type means all',
+  reply:
+    '"none" and the services that subscribe; "running" and a service type; "pending" and the numbers of events and dead letters; or "done" with queues, service types, and both numbers',
+  includes: [prelude, liveHandlers],
+  lua: `
+local service, mayDiscard = take(), take() == '1'
+local only
+while position < #ARGV do
+  only = only or {}
+  only[take()] = true
+end
+
+local found = {}
+for _, serviceType in ipairs(call('SMEMBERS', key('subscribed', service))) do
+  if not only or only[serviceType] then found[serviceType] = true end
+end
+if next(found) == nil then return { 'none', unpack(call('SMEMBERS', key('services'))) } end
+
+local serviceTypes, pending, deadLetters = {}, 0, 0
+for serviceType in pairs(found) do
+  if hasLiveHandler(serviceType) then return { 'running', serviceType } end
+  local stats = call('HMGET', key('stats', serviceType), 'received', 'completed', 'failed')
+  pending = pending + (stats[1] or 0) - (stats[2] or 0) - (stats[3] or 0)
+  deadLetters = deadLetters + call('ZCARD', key('dead-letters', serviceType))
+  serviceTypes[#serviceTypes + 1] = serviceType
+end
+if pending + deadLetters > 0 and not mayDiscard then return { 'pending', pending, deadLetters } end
+
+for serviceType in pairs(found) do
+  call('HDEL', key('routes', typeOf(serviceType)), serviceType)
+  local trigger = call('HGET', key('dispatch', serviceType), 'trigger')
+  if trigger then call('HDEL', key('routes', trigger), serviceType .. ' triggered') end
+  call('HDEL', key('dispatch', serviceType), 'settings', 'trigger')
+end
+local queues = {}
+for _, name in ipairs(call('SMEMBERS', key('queues'))) do
+  if serviceOf(name) == service then queues[#queues + 1] = name end
+end
+return { 'done', queues, serviceTypes, pending, deadLetters }
+`,
+});
+
+export const clearQueueScript: Script = new Script({
+  purpose: `Discards jobs of retired service types from one list of a queue, at most ${maxDiscarded} per call.`,
+  argv: 'queue name, list, position',
+  reply: 'the next position, 0 at the end',
+  includes: [prelude, counters, subscribed, discarding],
+  lua: `
+local queue, list, from = queueKey(take()), take(), takeNumber()
+local portion = ${maxDiscarded}
+local ids = call('LRANGE', queue .. list, from, from + portion - 1)
+local discarded = 0
+for _, id in ipairs(ids) do
+  local serviceType = call('HGET', queue .. id, 'serviceType')
+  if serviceType and not isSubscribed(serviceType) then
+    discard(queue, id)
+    discarded = discarded + 1
+  end
+end
+arrangeTypes()
+writeChanges()
+return #ids == portion and from + portion - discarded or 0
+`,
+});
+
+export const clearGateScript: Script = new Script({
+  purpose: `Discards waiting and delayed events of a retired service type, at most ${maxDiscarded} per call.`,
+  argv: 'service type',
+  reply: 'the number of discarded events',
+  includes: [prelude, counters, subscribed, discarding],
+  lua: `
+local serviceType = take()
+if isSubscribed(serviceType) then return 0 end
+local ids = call('ZRANGE', key('gate', serviceType), 0, ${maxDiscarded - 1})
+if #ids == 0 then ids = call('ZRANGE', key('delayed', serviceType), 0, ${maxDiscarded - 1}) end
+for _, id in ipairs(ids) do
+  local queue = jobQueue(serviceType, id)
+  if queue then discard(queue, id) else leaveGate(serviceType, id) end
+end
+arrangeTypes()
+writeChanges()
+return #ids
+`,
+});
+
+export const clearDeadLettersScript: Script = new Script({
+  purpose: `Deletes dead letters of a retired service type, at most ${maxDiscarded} per call.`,
+  argv: 'service type',
+  reply: 'the number of deleted dead letters',
+  includes: [prelude, deadLetters, subscribed],
+  lua: `
+local serviceType = take()
+if isSubscribed(serviceType) then return 0 end
+local ids = call('ZRANGE', key('dead-letters', serviceType), 0, ${maxDiscarded - 1})
+for _, id in ipairs(ids) do deleteDeadLetter(serviceType, id) end
+return #ids
+`,
+});
+
+export const forgetScript: Script = new Script({
+  purpose:
+    'Deletes what is left of retired service types, and their queues if those are empty. The queue that the types of a service share is deleted with the last of them.',
+  argv: 'service, service type...',
+  reply: 'nothing',
+  includes: [prelude, subscribed, typeStates],
+  lua: `
+local service = take()
+local function forgetQueue(name)
+  local queue = queueKey(name)
+  if call('EXISTS', queue .. 'wait', queue .. 'active') > 0 then return end
+  call('SREM', key('queues'), name)
+  for _, part in ipairs({ 'meta', 'events', 'marker', 'stalled', 'stalled-check' }) do call('DEL', queue .. part) end
+  call('DEL', key('turn', name))
+end
+
+while position < #ARGV do
+  local serviceType = take()
+  if not isSubscribed(serviceType) then
+    local queue = stateOf(serviceType).queue
+    if queue == service then call('HINCRBY', key('settlement', service), 'shared', -1) end
+    call('ZREM', key('turns', queue), serviceType)
+    call('ZREM', key('due', queue), serviceType)
+    call('SREM', key('subscribed', service), serviceType)
+    call('DEL', key('handlers', serviceType), key('dispatch', serviceType), key('starts', serviceType))
+    forgetQueue(serviceType)
+  end
+end
+if call('EXISTS', key('subscribed', service)) == 0 then
+  forgetQueue(service)
+  call('SREM', key('services'), service)
+  call('DEL', key('members', service), key('settlement', service))
+end
+call('INCR', key('revision'))
+`,
+});

@@ -1,0 +1,102 @@
+import { LuaFragment } from './lua-fragment.js';
+
+/**
+ * Kinds of keys under the prefix. A `serviceType` is one service's share of one type, `service/type`, both
+ * percent-encoded; names and ids are percent-encoded too.
+ *
+ * - `queue:<name>:*` keys of a worker queue, as BullMQ 6 writes them, its jobs included; `name` is a service, or a
+ *   service type with a queue of its own
+ * - `queues` set of the names of all worker queues
+ * - `turns:<name>`, `due:<name>` sorted sets of the service types of a worker queue: those with an event that may
+ *   start, by turn, and those with a delay that ends or a rate that opens, by time
+ * - `turn:<name>` last turn that a worker queue gave
+ * - `dispatch:<serviceType>` hash with the settings in effect, the worker queue and the state of a service type
+ * - `gate:<serviceType>`, `delayed:<serviceType>` sorted sets of the ids of waiting jobs, by priority and acceptance,
+ *   and of delayed ones, by due time
+ * - `starts:<serviceType>` list of the times of the last starts of a type with a rate, newest first
+ * - `routes:<type>` hash of the routes of a type's events: the service types that receive an accepted event
+ * - `handlers:<serviceType>` hash of the settings of each process that handles a service type, by process id
+ * - `services`, `subscribed:<service>` sets of the services with subscriptions, and of the service types of one
+ * - `members:<service>` sorted set of the ids of the consuming processes of a service, in the order of their start
+ * - `settlement:<service>` hash: number of membership changes, the last one that is settled, and the number of service
+ *   types on the queue that the service shares
+ * - `settled` channel that announces the services with new settlements
+ * - `processes`, `process:<id>` set of process ids; hash value of a process's description, which expires without heartbeats
+ * - `description:<hash>` description that all processes with this hash share
+ * - `service-types:<type>` set of the service types for which something of a type was counted
+ * - `stats:<serviceType>`, `minutes:<serviceType>`, `failures:<serviceType>` counters, counters per minute, list of
+ *   the last failures
+ * - `run:<serviceType>:<id>` hash of a run; after it, `:checkpoints` and `:outputs`, hashes of its steps, and `:waiters`,
+ *   a set of the processes that wait for its end
+ * - `runs:<serviceType>`, `ended:<serviceType>` sorted set of run ids in order of acceptance, list of ended ones
+ * - `dead-letters:<serviceType>` sorted set of event ids in order of failure
+ * - `dead-letter:<service>:<id>` the job of a failed event; after it, `:checkpoints` and `:outputs`
+ * - `dedupe:<type>:<dedupeId>` hash: id of the event that was accepted, end of the window, number of services in which
+ *   the event is pending
+ * - `executed:<token>` reply of a script that must not run twice
+ * - `epoch`, `recovering` identity of the data, which is gone after a loss; set while services register again
+ * - `sequence`, `revision` counters: order of acceptance, number of changes
+ * - `run-ends:<process>` channel on which a process hears of the runs that it waits for or runs
+ * - `kv:<key>` entry of the key-value store
+ */
+export const keyKinds = [
+  'queue',
+  'queues',
+  'turns',
+  'due',
+  'turn',
+  'dispatch',
+  'gate',
+  'delayed',
+  'starts',
+  'routes',
+  'handlers',
+  'services',
+  'subscribed',
+  'members',
+  'settlement',
+  'settled',
+  'processes',
+  'process',
+  'description',
+  'service-types',
+  'stats',
+  'minutes',
+  'failures',
+  'run',
+  'runs',
+  'ended',
+  'dead-letters',
+  'dead-letter',
+  'dedupe',
+  'executed',
+  'epoch',
+  'recovering',
+  'sequence',
+  'revision',
+  'run-ends',
+  'kv',
+] as const;
+
+export type KeyKind = (typeof keyKinds)[number];
+
+/** Returns the key of a kind; the Lua function `key` does the same in scripts. */
+export function redisKey(prefix: string, kind: KeyKind, ...parts: readonly string[]): string {
+  return [prefix, kind, ...parts].join(':');
+}
+
+/** Returns the prefix of the keys of a worker queue and of its jobs. */
+export function queueKey(prefix: string, name: string): string {
+  return redisKey(prefix, 'queue', name, '');
+}
+
+/** `key(kind, ...)` and `queueKey(name)`. */
+export const keys: LuaFragment = new LuaFragment(`
+local prefix = KEYS[1]
+local function key(...)
+  return table.concat({ prefix, ... }, ':')
+end
+local function queueKey(name)
+  return key('queue', name, '')
+end
+`);

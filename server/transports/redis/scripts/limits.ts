@@ -1,0 +1,14 @@
+/** Number of entries that a queue's event stream retains; BullMQ requires the stream. */
+export const keptQueueEvents = 100;
+/** Maximum number of calls or outcomes per script: Redis runs nothing else while a script runs. */
+export const maxBatch = 250;
+/** Maximum length of the arguments of one script, and of a reply that holds results, unless one call alone exceeds it. */
+export const maxBatchLength = 1_048_576;
+/** Maximum number of jobs or dead letters that one call of a script discards. */
+export const maxDiscarded = 500;
+/** Maximum number of dead letters that one commit evicts; more are left only if the limit was lowered. */
+export const maxEvictedDeadLetters = 100;
+/** Maximum number of delayed events that one fetch of a job moves into their gates. */
+export const maxDuePerFetch = 100;
+/** Maximum number of service types that one script registers or settles. */
+export const maxTypesPerScript = 250;

@@ -1,0 +1,23 @@
+/** Part of a Lua script that several scripts share: local functions and variables. */
+export class LuaFragment {
+  readonly lua: string;
+  readonly includes: readonly LuaFragment[];
+
+  /** @param includes fragments whose functions and variables `lua` uses */
+  constructor(lua: string, includes: readonly LuaFragment[] = []) {
+    this.lua = lua;
+    this.includes = includes;
+  }
+}
+
+/** Returns the fragments that a script needs, each once and after those that it includes itself. */
+export function resolveIncludes(includes: readonly LuaFragment[]): readonly LuaFragment[] {
+  const resolved = new Set<LuaFragment>();
+  const visit = (fragment: LuaFragment): void => {
+    if (resolved.has(fragment)) return;
+    fragment.includes.forEach(visit);
+    resolved.add(fragment);
+  };
+  includes.forEach(visit);
+  return [...resolved];
+}

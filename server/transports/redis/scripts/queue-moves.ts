@@ -1,0 +1,47 @@
+import { LuaFragment } from './lua-fragment.js';
+import { prelude } from './prelude.js';
+
+/**
+ * Moves of a job between the sets and lists of its worker queue, which are laid out as BullMQ 6 expects them. `queue`
+ * is the prefix of the queue's keys. `endLease(queue, id)` returns 1 if the job was leased.
+ */
+export const queueMoves: LuaFragment = new LuaFragment(
+  `
+local woken = {}
+local function wakeWorker(queue)
+  if woken[queue] then return end
+  woken[queue] = true
+  call('ZADD', queue .. 'marker', 0, '0')
+end
+
+-- The DEL comes first: Redis lets a script that has freed memory continue when memory is used up.
+local function endLease(queue, id)
+  call('DEL', queue .. id .. ':lock')
+  call('SREM', queue .. 'stalled', id)
+  return call('LREM', queue .. 'active', -1, id)
+end
+`,
+  [prelude],
+);
+
+/**
+ * `leaseOf(queue, id, token, starts)` returns a commit result; `clearCrashes(queue, id)` resets the crash count of a job whose
+ * handler has reported.
+ */
+export const leases: LuaFragment = new LuaFragment(
+  `
+local function clearCrashes(queue, id)
+  call('HDEL', queue .. id, 'stc', 'crashes', 'started')
+end
+
+-- The job of an event that has ended is deleted. A worker uses a token again for its next lease, even of the same job:
+-- the number of starts, where it is given, tells the leases of a job apart.
+local function leaseOf(queue, id, token, starts)
+  if call('EXISTS', queue .. id) == 0 then return 'already' end
+  if call('GET', queue .. id .. ':lock') ~= token then return 'fenced' end
+  if starts and call('HGET', queue .. id, 'ats') ~= starts then return 'fenced' end
+  return 'ok'
+end
+`,
+  [prelude],
+);
