@@ -9,5 +9,6 @@ export type { EventMetrics, FailureRecord } from '../transports/stats.js';
 export { dashboardCspHashes } from './common-headers.js';
 export { createDashboardHandler, type DashboardHandler } from './create-dashboard-handler.js';
 export type { DashboardOptions, ShownError } from './dashboard-options.js';
-export type { ErrorBody, EventBody, IntrospectionBody, ProtocolVersion } from './protocol.js';
+export type { ErrorBody } from './protocol.js';
+export type { EventBody, IntrospectionBody, ProtocolVersion } from './protocol-1.js';
 export { getDashboardHtml } from './routes/page.js';

@@ -1,6 +1,6 @@
 import type { Hub } from '../../hub/hub.js';
 import type { DashboardOptions } from '../dashboard-options.js';
-import type { EventBody } from '../protocol.js';
+import type { EventBody } from '../protocol-1.js';
 import { redactFailure } from './redact-failure.js';
 
 /** Reads the body of one event type, with its failures redacted. */

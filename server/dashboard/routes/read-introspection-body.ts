@@ -1,6 +1,6 @@
 import type { Hub } from '../../hub/hub.js';
 import type { DashboardOptions } from '../dashboard-options.js';
-import type { IntrospectionBody, RunIntrospection } from '../protocol.js';
+import type { IntrospectionBody, RunIntrospection } from '../protocol-1.js';
 import { redactFailure } from './redact-failure.js';
 
 /** Reads everything that is registered on the hub, with the errors of workflow runs redacted. */

@@ -13,7 +13,6 @@ export interface SelectProps<T extends string> {
 export function Select<T extends string>({ label, options, nameOf, value, onChange }: SelectProps<T>): JSX.Element {
   return (
     <label class="select" title={label}>
-      <span class="select-label">{label}</span>
       <select
         aria-label={label}
         value={value}
