@@ -5,10 +5,9 @@
  */
 export type { Hub } from '../hub/hub.js';
 export type { HubIntrospection } from '../hub/introspection/introspection.js';
-export type { EventMetrics, FailureRecord } from '../transports/stats.js';
+export type { EventMetrics, FailureRecord } from '../transports/statistics/stats.js';
 export { dashboardCspHashes } from './common-headers.js';
 export { createDashboardHandler, type DashboardHandler } from './create-dashboard-handler.js';
 export type { DashboardOptions, ShownError } from './dashboard-options.js';
-export type { ErrorBody } from './protocol.js';
-export type { EventBody, IntrospectionBody, ProtocolVersion } from './protocol-1.js';
+export type { ErrorBody, EventBody, IntrospectionBody, ProtocolVersion, RangeBody } from './protocol.js';
 export { getDashboardHtml } from './routes/page.js';

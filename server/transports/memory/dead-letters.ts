@@ -29,6 +29,10 @@ export class DeadLetters {
     }
   }
 
+  get size(): number {
+    return this.#byId.size;
+  }
+
   find(id: string): Entry | undefined {
     return this.#byId.get(id)?.entry;
   }

@@ -1,4 +1,4 @@
-import { type ServiceTypeCounts, sumCounts } from '../../sum-counts.js';
+import { type ServiceTypeCounts, sumCounts } from '../../statistics/sum-counts.js';
 import type { TypeCounts } from '../../transport.js';
 import { serviceOf } from '../names.js';
 import { activeJobs } from '../scripts/active-jobs.js';

@@ -1,5 +1,5 @@
 import { keptFailures } from '../../limits.js';
-import type { FailureRecord } from '../../stats.js';
+import type { FailureRecord } from '../../statistics/stats.js';
 import { eventIdOf } from '../names.js';
 import { decodeError } from '../outcomes/outcome-codec.js';
 import { prelude } from '../scripts/prelude.js';

@@ -1,7 +1,7 @@
-import { DurationSketch } from '../../duration-sketch.js';
+import { DurationSketch } from '../../statistics/duration-sketch.js';
 import { keptMinutes, minuteMs } from '../../limits.js';
-import type { EventMetrics, MinuteBucket } from '../../stats.js';
-import { type ServiceTypeCounts, sumCounts } from '../../sum-counts.js';
+import type { EventMetrics, MinuteBucket } from '../../statistics/stats.js';
+import { type ServiceTypeCounts, sumCounts } from '../../statistics/sum-counts.js';
 import { activeJobs } from '../scripts/active-jobs.js';
 import { prelude } from '../scripts/prelude.js';
 import { readArray, readHash, readNumber, readOptional } from '../scripts/reply.js';

@@ -1,9 +1,11 @@
 import type { Counts } from './stats.js';
 
 /** Counts of one type in one service. */
-export interface ServiceTypeCounts extends Omit<Counts, 'pending' | 'lastReceivedAt' | 'lastFailedAt'> {
-  readonly lastReceivedAt: number | undefined;
-  readonly lastFailedAt: number | undefined;
+export interface ServiceTypeCounts
+  extends Omit<Counts, 'pending' | 'oldestPendingAt' | 'lastReceivedAt' | 'lastFailedAt'> {
+  readonly oldestPendingAt?: number | undefined;
+  readonly lastReceivedAt?: number | undefined;
+  readonly lastFailedAt?: number | undefined;
 }
 
 /** Sums the counts of several services. */
@@ -13,6 +15,7 @@ export function sumCounts(all: readonly ServiceTypeCounts[]): Counts {
   const received = sum((counts) => counts.received);
   const completed = sum((counts) => counts.completed);
   const failed = sum((counts) => counts.failed);
+  const oldestPendingAt = oldest(all.map((counts) => counts.oldestPendingAt));
   const lastReceivedAt = latest(all.map((counts) => counts.lastReceivedAt));
   const lastFailedAt = latest(all.map((counts) => counts.lastFailedAt));
   return {
@@ -25,6 +28,9 @@ export function sumCounts(all: readonly ServiceTypeCounts[]): Counts {
     delayed: sum((counts) => counts.delayed),
     suspended: sum((counts) => counts.suspended),
     retried: sum((counts) => counts.retried),
+    deduplicated: sum((counts) => counts.deduplicated),
+    deadLetters: sum((counts) => counts.deadLetters),
+    ...(oldestPendingAt !== undefined && { oldestPendingAt }),
     ...(lastReceivedAt !== undefined && { lastReceivedAt }),
     ...(lastFailedAt !== undefined && { lastFailedAt }),
   };
@@ -32,4 +38,8 @@ export function sumCounts(all: readonly ServiceTypeCounts[]): Counts {
 
 function latest(times: readonly (number | undefined)[]): number | undefined {
   return times.reduce((last, time) => (last === undefined || (time ?? 0) > last ? time : last), undefined);
+}
+
+function oldest(times: readonly (number | undefined)[]): number | undefined {
+  return times.reduce((first, time) => (first === undefined || (time ?? first) < first ? time : first), undefined);
 }
