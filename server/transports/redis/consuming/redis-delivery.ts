@@ -13,9 +13,11 @@ export class RedisDelivery implements Delivery {
   onRecorded: Delivery['onRecorded'];
   readonly #recorder: LeaseRecorder;
   #lease: Lease;
+  #overdue: Promise<void> | undefined;
+  #isAbandoned = false;
   #freeSlot = (): void => {};
   #finish = (): void => {};
-  /** Resolves when the worker may take the next job: the outcome was sent, or the lease has ended. */
+  /** Resolves when the worker may take the next job: the outcome was sent and the handler returned, or the lease ended. */
   readonly slotFree: Promise<void> = new Promise((resolve) => {
     this.#freeSlot = resolve;
   });
@@ -41,15 +43,36 @@ export class RedisDelivery implements Delivery {
     return this.#lease;
   }
 
-  async commit(outcome: Outcome): Promise<CommitResult> {
-    const { sent, reply } = this.#recorder.commit(this.#lease, this.attempt, outcome);
+  async commit(outcome: Outcome, handlerEnd?: Promise<void>): Promise<CommitResult> {
+    const lease = this.#lease;
+    const { sent, reply } = this.#recorder.commit(lease, this.attempt, outcome, handlerEnd !== undefined);
     this.#endLease();
-    void sent.then(this.#freeSlot);
+    if (handlerEnd === undefined) void sent.then(this.#freeSlot);
+    else this.#overdue = this.#keepSlot(lease, handlerEnd, reply);
     try {
       return await reply;
     } finally {
       this.#finish();
     }
+  }
+
+  /** Pending while the handler runs although the attempt has its outcome; `undefined` if it returned before. */
+  get overdue(): Promise<void> | undefined {
+    return this.#overdue;
+  }
+
+  /** Frees the slot of this process although the handler runs. */
+  abandon(): void {
+    this.#isAbandoned = true;
+    this.#freeSlot();
+  }
+
+  /** Keeps the slot of this process, and that of the type in Redis, until the handler returns. */
+  async #keepSlot(lease: Lease, handlerEnd: Promise<void>, reply: Promise<CommitResult>): Promise<void> {
+    await Promise.allSettled([handlerEnd, reply]);
+    this.#freeSlot();
+    // The settlement after the end of this process frees what it abandoned.
+    if (!this.#isAbandoned) await this.#recorder.freeSlot(lease);
   }
 
   async checkpoint(key: string, value: string, emits: readonly Envelope[] = []): Promise<CommitResult> {

@@ -29,6 +29,7 @@ local function addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters)
     call('RENAME', queue .. id, deadLetter)
     call('HDEL', deadLetter, 'dedupe', 'order')
     call('HSET', deadLetter, 'at', now, 'attempt', outcome.attempt, 'error', outcome.value)
+    if outcome.step ~= '' then call('HSET', deadLetter, 'step', outcome.step) end
     for _, part in ipairs({ 'checkpoints', 'outputs' }) do
       call('COPY', key('run', serviceType, id, part), deadLetter .. ':' .. part)
     end

@@ -1,4 +1,5 @@
 import { gates } from '../gate/gates.js';
+import { overdueSlots } from '../outcomes/overdue-slots.js';
 import { keptQueueEvents, maxTypesPerScript } from '../scripts/limits.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
@@ -65,7 +66,7 @@ local function countTakenJobs(serviceType)
       end
     end
   end
-  return takenByType[serviceType] or 0
+  return (takenByType[serviceType] or 0) + call('SCARD', key('overdue', serviceType))
 end
 
 local function latestHandler(serviceType)
@@ -78,6 +79,7 @@ local function latestHandler(serviceType)
       if order > latest then latest, json = order, handlers[index + 1] end
     elseif not isLive(process) then
       call('HDEL', key('handlers', serviceType), process)
+      dropSlots(serviceType, process)
     end
   end
   return json, count
@@ -121,7 +123,7 @@ local function settle(serviceType)
   arrange(serviceType)
 end
 `,
-  [gates, liveHandlers, settings],
+  [gates, liveHandlers, overdueSlots, settings],
 );
 
 export const settleScript: Script = new Script({
@@ -157,8 +159,7 @@ export const servedQueuesScript: Script = new Script({
   purpose:
     'Lists the worker queues that a process has to serve: those of types that it handles, and those that still hold jobs. Forgets queues that are no longer in use.',
   argv: 'service, process id',
-  reply:
-    'for each: name; concurrency of the type, "rate" if it has only a rate, or empty if its events take shared slots',
+  reply: 'for each: name; "none" if the gate limits its events, "own" if their type has only a rate, or "shared" slots',
   includes: [prelude],
   lua: `
 local service, process = take(), take()
@@ -169,15 +170,15 @@ for _, name in ipairs(call('SMEMBERS', key('queues'))) do
     local holdsJobs = call('EXISTS', queue .. 'wait', queue .. 'active') > 0
     if name == service then
       if holdsJobs or tonumber(call('HGET', key('settlement', service), 'shared') or 0) > 0 then
-        served[#served + 1] = { name, '' }
+        served[#served + 1] = { name, 'shared' }
       end
     else
       local current, isOpen, concurrency, max = unpack(call('HMGET', key('dispatch', name), 'queue', 'isOpen', 'concurrency', 'max'))
       local isHandled = call('HEXISTS', key('handlers', name), process) == 1
       if current == name and isHandled then
-        served[#served + 1] = { name, concurrency or max and 'rate' or '' }
+        served[#served + 1] = { name, concurrency and 'none' or max and 'own' or 'shared' }
       elseif holdsJobs and (isHandled or isOpen ~= '1') then
-        served[#served + 1] = { name, '' }
+        served[#served + 1] = { name, 'shared' }
       elseif not holdsJobs and current ~= name then
         call('SREM', key('queues'), name)
         for _, part in ipairs({ 'meta', 'events', 'marker', 'stalled', 'stalled-check' }) do call('DEL', queue .. part) end

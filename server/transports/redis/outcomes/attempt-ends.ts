@@ -18,6 +18,7 @@ local function takeOutcome()
     return outcome
   end
   outcome.value = take()
+  if outcome.status == 'failed' then outcome.step = take() end
   outcome.followUps = {}
   for index = 1, takeNumber() do outcome.followUps[index] = takeEnvelope() end
   return outcome
@@ -33,16 +34,26 @@ local function endRun(serviceType, id, outcome)
   wakeWaiters(serviceType, id)
 end
 
+-- As JSON: Lua does not decode every string that JavaScript encodes.
+local function requestIdOf(job)
+  return string.match(call('HGET', job, 'data') or '', '^{"requestId":(".-"),"')
+end
+
+local function addFailure(queue, id, serviceType, outcome)
+  local failures = key('failures', serviceType)
+  local failure = { id = id, at = now, attempt = outcome.attempt, error = outcome.value }
+  failure.requestId = outcome.requestId or requestIdOf(queue .. id)
+  if outcome.step ~= '' then failure.step = outcome.step end
+  call('LPUSH', failures, cjson.encode(failure))
+  call('LTRIM', failures, 0, ${keptFailures - 1})
+end
+
 local function endJob(queue, id, serviceType, keepsRuns, outcome)
   endDedupe(queue .. id)
+  if outcome.status == 'failed' then addFailure(queue, id, serviceType, outcome) end
   call('DEL', queue .. id)
   local changed = changesOf(serviceType)
   changed[outcome.status] = changed[outcome.status] + 1
-  if outcome.status == 'failed' then
-    local failures = key('failures', serviceType)
-    call('LPUSH', failures, cjson.encode({ id = id, at = now, attempt = outcome.attempt, error = outcome.value }))
-    call('LTRIM', failures, 0, ${keptFailures - 1})
-  end
   if keepsRuns then endRun(serviceType, id, outcome) end
 end
 

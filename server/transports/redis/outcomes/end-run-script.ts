@@ -20,7 +20,7 @@ local token = call('GET', queue .. id .. ':lock')
 withdraw(queue, id, serviceType)
 endAttempt(queue, id, serviceType, true, outcome)
 if token then
-  notify(string.match(token, '^[^.]*'), { serviceType = serviceType, id = id, reason = reason })
+  notify(processOf(token), { serviceType = serviceType, id = id, reason = reason })
 end
 arrangeTypes()
 writeChanges()

@@ -14,6 +14,7 @@ import { readCommitResult } from './commit-result.js';
 import { commitScript } from './commit-script.js';
 import { type Lease, leaseArguments } from './lease.js';
 import { outcomeArguments } from './outcome-codec.js';
+import { freeSlotScript } from './overdue-slots.js';
 
 /** Outcome of a lease, ready to be sent. */
 interface Commit {
@@ -48,11 +49,19 @@ export class LeaseRecorder {
     this.#connection = connection;
   }
 
-  /** @throws {InvalidOptionError} if a value of the outcome cannot be stored; nothing is sent */
-  commit(lease: Lease, attempt: number, outcome: Outcome): Submission<CommitResult> {
-    const { keepsRuns } = lease;
+  /**
+   * @param keepsSlot if the handler runs on and takes a slot of its type until `freeSlot`
+   * @throws {InvalidOptionError} if a value of the outcome cannot be stored; nothing is sent
+   */
+  commit(lease: Lease, attempt: number, outcome: Outcome, keepsSlot: boolean): Submission<CommitResult> {
+    const flags = [lease.keepsRuns ? '1' : '', keepsSlot ? '1' : ''];
     const args = outcomeArguments(outcome, attempt, this.#service);
-    return this.#commits.add({ args: [...leaseArguments(lease), keepsRuns ? '1' : '', ...args] });
+    return this.#commits.add({ args: [...leaseArguments(lease), ...flags, ...args] });
+  }
+
+  /** Frees the slot that a commit kept. */
+  async freeSlot(lease: Lease): Promise<void> {
+    await this.#run(freeSlotScript, () => leaseArguments(lease));
   }
 
   /** @param lease returns the lease as it is at each attempt to write */

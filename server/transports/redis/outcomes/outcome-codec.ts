@@ -16,8 +16,15 @@ export function outcomeArguments(outcome: Outcome, attempt: number, sender: stri
   }
   if (outcome.status === 'suspended') throw suspensionUnsupported();
   const value = outcome.status === 'completed' ? (outcome.result ?? '') : JSON.stringify(outcome.error);
+  const step = outcome.status === 'failed' ? [outcome.step ?? ''] : [];
   const { followUps } = outcome;
-  return [...head, value, followUps.length, ...followUps.flatMap((envelope) => envelopeArguments(envelope, sender))];
+  return [
+    ...head,
+    value,
+    ...step,
+    followUps.length,
+    ...followUps.flatMap((envelope) => envelopeArguments(envelope, sender)),
+  ];
 }
 
 /** Returns the error that {@link outcomeArguments} encoded. */

@@ -17,7 +17,8 @@ export function envelopeArguments(envelope: Envelope, sender: string): ScriptArg
     jobIdOf(id),
     encodeName(type),
     serviceTypeOf(sender, type),
-    // The body comes last: `queueJob` cuts it off for readers that do not need it.
+    // The request comes first, for `requestIdOf`. The body comes last: `queueJob` cuts it off for readers that do not
+    // need it.
     JSON.stringify({ requestId, delayMs, priority, trace, body }).slice(0, -1),
     depth,
     lowestPriority - priority,

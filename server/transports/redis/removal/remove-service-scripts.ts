@@ -133,7 +133,7 @@ while position < #ARGV do
     call('ZREM', key('turns', queue), serviceType)
     call('ZREM', key('due', queue), serviceType)
     call('SREM', key('subscribed', service), serviceType)
-    call('DEL', key('handlers', serviceType), key('dispatch', serviceType), key('starts', serviceType))
+    call('DEL', key('handlers', serviceType), key('dispatch', serviceType), key('starts', serviceType), key('overdue', serviceType))
     forgetQueue(serviceType)
   end
 end

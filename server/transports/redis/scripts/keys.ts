@@ -13,6 +13,7 @@ import { LuaFragment } from './lua-fragment.js';
  * - `dispatch:<serviceType>` hash with the settings in effect, the worker queue and the state of a service type
  * - `gate:<serviceType>`, `delayed:<serviceType>` sorted sets of the ids of waiting jobs, by priority and acceptance,
  *   and of delayed ones, by due time
+ * - `overdue:<serviceType>` set of the leases that have ended while their handler runs on, and keeps a slot of the type
  * - `starts:<serviceType>` list of the times of the last starts of a type with a rate, newest first
  * - `routes:<type>` hash of the routes of a type's events: the service types that receive an accepted event
  * - `handlers:<serviceType>` hash of the settings of each process that handles a service type, by process id
@@ -48,6 +49,7 @@ export const keyKinds = [
   'dispatch',
   'gate',
   'delayed',
+  'overdue',
   'starts',
   'routes',
   'handlers',

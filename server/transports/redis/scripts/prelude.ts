@@ -23,6 +23,10 @@ end
 local function serviceOf(serviceType)
   return string.match(serviceType, '^[^/]*')
 end
+-- Tokens of leases start with the id of the process.
+local function processOf(token)
+  return string.match(token, '^[^.]*')
+end
 local function typeOf(serviceType)
   return string.match(serviceType, '/(.*)$')
 end
