@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { freePort } from '../../scripts/listen-locally.js';
 import { startRedisServer } from '../../scripts/redis-server.js';
-import type { IntrospectionBody } from '../../server/dashboard/protocol-1.js';
+import type { IntrospectionBody } from '../../server/dashboard/protocol.js';
 import { type Example, startExample } from '../testing/start-example.js';
 import { listenOn } from './listen.js';
 

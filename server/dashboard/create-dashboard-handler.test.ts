@@ -62,10 +62,13 @@ describe('routes', () => {
       failed: 1,
       pending: 0,
       deduplicated: 0,
-      durationMs: { max: expect.any(Number) },
+      durationMs: { last5Min: { max: expect.any(Number) } },
+      recent: { last5Min: { received: 1, failed: 1 } },
+      deadLetters: 1,
       recentFailures: [{ id, at: clock.now(), attempt: 1, name: 'RangeError', message: 'card 4242 was refused' }],
     });
-    expect((jsonOf(reply) as EventBody).perMinute).toHaveLength(60); // its shape was matched above
+    const { histories } = jsonOf(reply) as EventBody; // its shape was matched above
+    expect(histories.minutes.failed).toEqual([...Array.from({ length: 59 }, () => 0), 1]);
     expect(reply.body.toString()).not.toMatch(/payload-4711|test-hub/);
   });
 

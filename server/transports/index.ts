@@ -8,12 +8,10 @@ export type { ErrorInfo } from '../errors.js';
 export { CheckedKeyValueStore } from './checked-key-value-store.js';
 export type { Clock, Timer } from './clock.js';
 export { systemClock } from './clock.js';
-export { DurationSketch, durationBucket } from './statistics/duration-sketch.js';
 export type { KeyValueStore } from './key-value-store.js';
 export {
   defaultMaxDeadLetters,
   keptFailures,
-  keptMinutes,
   keptRuns,
   maxAppendValues,
   maxListLength,
@@ -21,6 +19,7 @@ export {
 } from './limits.js';
 export type { Logger } from './logger.js';
 export type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord, ScheduleStore } from './schedules.js';
+export { DurationSketch, durationBucket } from './statistics/duration-sketch.js';
 export type {
   Counts,
   Durations,

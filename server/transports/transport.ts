@@ -4,7 +4,14 @@ import type { Envelope } from './envelope.js';
 import type { KeyValueStore } from './key-value-store.js';
 import type { Logger } from './logger.js';
 import type { ScheduleRecord, ScheduleStore } from './schedules.js';
-import type { Counts, EventMetrics, FailureRecord, RangeCounts, TotalActivity, TypeActivity } from './statistics/stats.js';
+import type {
+  Counts,
+  EventMetrics,
+  FailureRecord,
+  RangeCounts,
+  TotalActivity,
+  TypeActivity,
+} from './statistics/stats.js';
 
 export type { Envelope } from './envelope.js';
 

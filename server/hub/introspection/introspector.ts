@@ -15,7 +15,12 @@ import {
   parseDescription,
   type WorkflowDescription,
 } from './hub-description.js';
-import type { EventIntrospection, HubIntrospection, RangeIntrospection, WorkflowIntrospection } from './introspection.js';
+import type {
+  EventIntrospection,
+  HubIntrospection,
+  RangeIntrospection,
+  WorkflowIntrospection,
+} from './introspection.js';
 import { type Cluster, mergeDescriptions, type Served } from './merge-descriptions.js';
 import { introspectRun } from './run-introspection.js';
 

@@ -6,18 +6,18 @@ import { periodKinds, periodOf, rangePeriods, rangeTimes } from '../statistics/p
 import type { EventMetrics, FailureRecord, RangeCounts, TotalActivity, TypeActivity } from '../statistics/stats.js';
 import { sumCounts } from '../statistics/sum-counts.js';
 import type { DeclaredEvent, Envelope, Receipt, RunRecord, Subscription, TypeCounts } from '../transport.js';
+import { workflowOf } from '../workflow-type.js';
 import { ConsumerGroup, type GroupHost } from './consumer-group.js';
 import { DedupeWindow, type RememberedId } from './dedupe-window.js';
 import type { Entry } from './entry.js';
-import { PeriodHistory } from './period-history.js';
 import { PendingLimits, type PendingMaximum } from './pending-limits.js';
+import { PeriodHistory } from './period-history.js';
 import { RevisionCounter } from './revision-counter.js';
 import { Routes } from './routes.js';
 import { RunWaits } from './run-waits.js';
 import { ScheduleTable } from './schedule-table.js';
 import { TurnBudget } from './turn-budget.js';
 import { latestFailures, type TypeStats } from './type-stats.js';
-import { workflowOf } from '../workflow-type.js';
 
 const maxDedupeIdsPerType = 1_000_000;
 

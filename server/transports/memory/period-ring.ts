@@ -1,5 +1,5 @@
 import type { DurationSketch } from '../statistics/duration-sketch.js';
-import { type PeriodKind, type PeriodRecord } from '../statistics/periods.js';
+import type { PeriodKind, PeriodRecord } from '../statistics/periods.js';
 
 const noBucket = -32_768;
 const common = 3;

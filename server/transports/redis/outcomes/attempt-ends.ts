@@ -1,4 +1,5 @@
 import { keptFailures, keptRuns } from '../../limits.js';
+import { deadLetters } from '../dead-letters/dead-letter-fragments.js';
 import { acceptance } from '../publishing/acceptance.js';
 import { dedupe } from '../publishing/dedupe.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
@@ -66,7 +67,11 @@ end
 local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
   local changed = changesOf(serviceType)
   changed.buckets[outcome.bucket] = (changed.buckets[outcome.bucket] or 0) + 1
-  changed.longest = math.max(changed.longest, outcome.durationMs)
+  -- A run may have been suspended since its first start.
+  if outcome.attempt == 1 and not keepsRuns then
+    local acceptedAt = call('HGET', queue .. id, 'timestamp') or call('HGET', deadLetterKey(serviceType, id), 'timestamp')
+    if acceptedAt then countWait(changed, now - outcome.durationMs - acceptedAt) end
+  end
   if outcome.status == 'retry' then
     changed.retried = changed.retried + 1
     call('HINCRBY', queue .. id, 'atm', 1)
@@ -79,5 +84,5 @@ local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
   end
 end
 `,
-  [acceptance, dedupe, leases, runRetention],
+  [acceptance, deadLetters, dedupe, leases, runRetention],
 );

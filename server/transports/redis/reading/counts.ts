@@ -4,6 +4,7 @@ import { serviceOf } from '../names.js';
 import { activeJobs } from '../scripts/active-jobs.js';
 import { delayedJobs } from '../scripts/delayed-jobs.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
+import { oldestPending } from '../scripts/oldest-pending.js';
 import { prelude } from '../scripts/prelude.js';
 import { readNumber, readString } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';
@@ -15,14 +16,17 @@ import { Script } from '../scripts/script.js';
 export const counts: LuaFragment = new LuaFragment(
   `
 local function readCounts()
-  local active = activeJobs()
+  local active, _, oldest = activeJobs()
   local lines = {}
   for type in string.gmatch(take(), '[^,]+') do
     local serviceTypes = {}
     for index, serviceType in ipairs(call('SMEMBERS', key('service-types', type))) do
       local stats = call('HMGET', key('stats', serviceType),
-        'received', 'completed', 'failed', 'retried', 'lastReceivedAt', 'lastFailedAt')
-      for field = 1, #stats do stats[field] = stats[field] or '' end
+        'received', 'completed', 'failed', 'cancelled', 'retried', 'lastReceivedAt', 'lastFailedAt', 'deduplicated')
+      local pending = (stats[1] or 0) - (stats[2] or 0) - (stats[3] or 0)
+      stats[9] = call('ZCARD', key('dead-letters', serviceType))
+      stats[10] = pending > 0 and oldestPending(serviceType, oldest[serviceType])
+      for field = 1, 10 do stats[field] = stats[field] or '' end
       serviceTypes[index] = table.concat({ serviceType, active[serviceType] or 0, delayedJobs(serviceType), unpack(stats) }, ' ')
     end
     lines[#lines + 1] = table.concat(serviceTypes, ',') .. '\\n'
@@ -30,7 +34,7 @@ local function readCounts()
   return table.concat(lines)
 end
 `,
-  [prelude, activeJobs, delayedJobs],
+  [prelude, activeJobs, delayedJobs, oldestPending],
 );
 
 export const countsScript: Script = new Script({
@@ -56,19 +60,22 @@ export function readCounts(reply: unknown): TypeCounts[] {
 }
 
 function readServiceType(text: string): { readonly service: string; readonly counts: ServiceTypeCounts } {
-  const [serviceType, active, delayed, received, completed, failed, retried, lastReceivedAt, lastFailedAt] =
-    text.split(' ');
+  const [serviceType, active, delayed, received, completed, failed, cancelled, retried, ...rest] = text.split(' ');
+  const [lastReceivedAt, lastFailedAt, deduplicated, deadLetters, oldestPendingAt] = rest;
   return {
     service: serviceOf(readString(serviceType)),
     counts: {
       active: readNumber(active),
       delayed: readNumber(delayed),
       suspended: 0,
-      cancelled: 0,
+      cancelled: readNumber(cancelled),
       received: readNumber(received),
       completed: readNumber(completed),
       failed: readNumber(failed),
       retried: readNumber(retried),
+      deduplicated: readNumber(deduplicated),
+      deadLetters: readNumber(deadLetters),
+      oldestPendingAt: oldestPendingAt ? readNumber(oldestPendingAt) : undefined,
       lastReceivedAt: lastReceivedAt ? readNumber(lastReceivedAt) : undefined,
       lastFailedAt: lastFailedAt ? readNumber(lastFailedAt) : undefined,
     },

@@ -28,7 +28,8 @@ export function readFailures(reply: unknown): FailureRecord[] {
     .slice(0, keptFailures);
 }
 
-function readFailure(entry: unknown): FailureRecord {
+/** Returns a failure as a script stored it. */
+export function readFailure(entry: unknown): FailureRecord {
   const { id, at, attempt, requestId, step, error } = Object(JSON.parse(readString(entry))) as Record<string, unknown>;
   const { name, message } = decodeError(readString(error));
   return {

@@ -5,16 +5,19 @@ import { typeList } from '../names.js';
 import { prelude } from '../scripts/prelude.js';
 import { readArray } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';
+import { activity, readActivity, readTotal } from './activity.js';
 import { counts, readCounts } from './counts.js';
 import { readRuns, runs } from './runs.js';
 
 const overviewScript = new Script({
-  purpose: 'Reads the descriptions of all live processes, the counts of many types and the latest runs of some.',
+  purpose:
+    'Reads the descriptions of all live processes, the counts and activity of many types and the latest runs of some.',
   argv: 'arguments of readDescriptions, of readCounts, of readRuns',
-  reply: 'the results of the three',
-  includes: [prelude, descriptions, counts, runs],
+  reply: 'the results of the three, of readTotal and of readActivity',
+  includes: [prelude, descriptions, counts, runs, activity],
   lua: `
-return { readDescriptions(), readCounts(), readRuns() }
+local registered, types = readDescriptions(), ARGV[position + 1]
+return { registered, readCounts(), readRuns(), readTotal(), readActivity(types) }
 `,
 });
 
@@ -23,13 +26,18 @@ export async function readOverview(
   commands: CommandClient,
   fleet: Fleet,
   { types, runTypes, runLimit }: OverviewQuery,
-): Promise<Overview> {
+): Promise<Omit<Overview, 'keepsDeadLetters'>> {
   const query = fleet.query();
   const args = [...query.args, typeList(types), runLimit, typeList(runTypes)];
-  const [registered, typeCounts, latestRuns] = readArray(await commands.runScript(overviewScript, args));
+  const [registered, typeCounts, latestRuns, totalReply, activityReply] = readArray(
+    await commands.runScript(overviewScript, args),
+  );
+  const { now, ...total } = readTotal(totalReply);
   return {
     registered: query.read(registered),
     counts: readCounts(typeCounts),
+    activity: readActivity(now, activityReply),
+    total,
     runs: readRuns(latestRuns, runLimit),
     schedules: [],
   };

@@ -25,8 +25,9 @@ import { LuaFragment } from './lua-fragment.js';
  * - `processes`, `process:<id>` set of process ids; hash value of a process's description, which expires without heartbeats
  * - `description:<hash>` description that all processes with this hash share
  * - `service-types:<type>` set of the service types for which something of a type was counted
- * - `stats:<serviceType>`, `minutes:<serviceType>`, `failures:<serviceType>` counters, counters per minute, list of
- *   the last failures
+ * - `stats:<serviceType>`, `failures:<serviceType>` counters, list of the last failures
+ * - `minute:<type>`, `history:<type>` hashes of the counters of the current minute and of the history of a type over all
+ *   services; of all event types with `/` as the type
  * - `run:<serviceType>:<id>` hash of a run; after it, `:checkpoints` and `:outputs`, hashes of its steps, and `:waiters`,
  *   a set of the processes that wait for its end
  * - `runs:<serviceType>`, `ended:<serviceType>` sorted set of run ids in order of acceptance, list of ended ones
@@ -63,7 +64,8 @@ export const keyKinds = [
   'description',
   'service-types',
   'stats',
-  'minutes',
+  'minute',
+  'history',
   'failures',
   'run',
   'runs',
