@@ -31,7 +31,7 @@ describe('routes', () => {
       'cache-control': 'no-cache',
     });
     expect(jsonOf(reply)).toMatchObject({
-      protocol: 1,
+      protocol: 2,
       hub: { service: 'shop', transport: 'memory' },
       events: [
         {
@@ -46,6 +46,26 @@ describe('routes', () => {
       workflows: [{ name: 'refund', runs: [] }],
       agents: [],
     });
+  });
+
+  it('/api/introspection?from=&to= has the counts of a range, and refuses what is no range', async () => {
+    const { hub, clock, server } = await setUp();
+    await hub.emit('order.created', {});
+    await clock.settle();
+    const at = clock.now();
+    const reply = await server.get(`/api/introspection?from=${at - 60_000}&to=${at + 1}`);
+    expect(jsonOf(reply)).toMatchObject({
+      protocol: 2,
+      from: at - 60_000,
+      to: at + 60_000,
+      stepMs: 60_000,
+      events: expect.arrayContaining([
+        { type: 'order.created', counts: { received: 1, completed: 1, failed: 0, cancelled: 0, retried: 0 } },
+      ]),
+    });
+    for (const query of ['from=1', 'from=b&to=2', 'from=2&to=1', 'from=-1&to=1']) {
+      expect((await server.get(`/api/introspection?${query}`)).status).toBe(400);
+    }
   });
 
   it('/api/events/:type has the last hour and the failures of a type, but no payload and no stack', async () => {

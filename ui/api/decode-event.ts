@@ -26,7 +26,6 @@ export const eventBody: Decoder<EventBody> = object<EventBody>({
     ),
     debounceMs: optional(number),
     debounceMaxMs: optional(number),
-    dedupeWindowMs: optional(number),
   }),
   schema: optional(record),
   recent: recentActivity,

@@ -16,7 +16,7 @@ import { counts, durations, histories, isCounts, isRecentActivity, recentActivit
 import { array, type Decoder, map, nullable, number, object, oneOf, optional, string } from './decoder.js';
 
 /** Parts of the body of `GET /api/introspection` that the page reads. */
-export type Introspection = Omit<IntrospectionBody, 'protocol'>;
+export type Introspection = Omit<IntrospectionBody, 'protocol' | 'schedules'>;
 
 /** Description of the hub. `now` is the time at which the body was built. */
 export type HubInfo = IntrospectionBody['hub'];

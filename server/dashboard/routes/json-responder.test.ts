@@ -66,7 +66,7 @@ it('sends small JSON uncompressed', async () => {
   const reply = await server.get(introspection, { 'accept-encoding': 'gzip' });
   expect(reply.body.length).toBeLessThan(1024);
   expect(reply.headers).not.toHaveProperty('content-encoding');
-  expect(jsonOf(reply)).toMatchObject({ protocol: 1 });
+  expect(jsonOf(reply)).toMatchObject({ protocol: 2 });
 });
 
 it('sends the last hour again after a minute', async () => {

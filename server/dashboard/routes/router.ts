@@ -6,11 +6,13 @@ import {
   type DashboardRequest,
   type DashboardResponse,
   internalError,
+  invalidRange,
   methodNotAllowed,
   notFound,
   unavailable,
   unknownEvent,
 } from '../http/response.js';
+import type { RangeBody } from '../protocol.js';
 import { createJsonResponder, type JsonSource } from './json-responder.js';
 import { pageResponse } from './page.js';
 import { readEventBody } from './read-event-body.js';
@@ -44,6 +46,11 @@ export function createRouter(hub: Hub, { basePath, redactError, onFailure }: Rou
     revision: () => hub.revision(),
     read: () => readIntrospectionBody(hub, redactError),
   };
+  const range = (from: number, to: number): JsonSource => ({
+    key: `range ${from} ${to}`,
+    revision: () => hub.revision(),
+    read: async (): Promise<RangeBody> => ({ protocol: 2, ...(await hub.range(from, to)) }),
+  });
   const event = (type: string): JsonSource => ({
     key: `event ${type}`,
     revision: () => hub.revision(type),
@@ -55,7 +62,14 @@ export function createRouter(hub: Hub, { basePath, redactError, onFailure }: Rou
     {
       path: '/api/introspection',
       matchesPrefix: false,
-      respond: (request) => respondWithJson(request, introspection).catch(failureResponse),
+      respond(request) {
+        const query = queryOf(request);
+        if (!query.has('from') && !query.has('to'))
+          return respondWithJson(request, introspection).catch(failureResponse);
+        const [from, to] = [readTime(query.get('from')), readTime(query.get('to'))];
+        if (from === undefined || to === undefined || from >= to) return invalidRange;
+        return respondWithJson(request, range(from, to)).catch(failureResponse);
+      },
     },
     {
       path: '/api/events/',
@@ -83,4 +97,14 @@ export function createRouter(hub: Hub, { basePath, redactError, onFailure }: Rou
     );
     return route === undefined ? notFound : route.respond(request, path.slice(route.path.length));
   };
+}
+
+function queryOf({ targets: [target = ''] }: DashboardRequest): URLSearchParams {
+  const start = target.indexOf('?');
+  return new URLSearchParams(start === -1 ? '' : target.slice(start));
+}
+
+/** Reads epoch milliseconds; `undefined` if the text is anything else. */
+function readTime(text: string | null): number | undefined {
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }

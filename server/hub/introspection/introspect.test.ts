@@ -30,6 +30,12 @@ describe('introspection', () => {
         version: expect.any(String),
         startedAt: clock.now(),
         now: clock.now(),
+        keepsDeadLetters: true,
+      },
+      totals: {
+        metrics: expect.objectContaining({ received: 2, completed: 2 }),
+        recent: expect.objectContaining({ last5Min: expect.objectContaining({ received: 2, completed: 2 }) }),
+        histories: expect.any(Object),
       },
       events: [
         {

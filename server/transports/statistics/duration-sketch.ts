@@ -10,14 +10,17 @@ const logGrowth = Math.log(durationGrowth);
 // The highest buckets span a factor of 3,000. What is below them counts as the lowest one.
 const maxBuckets = 40;
 
+const shortestBucket = Math.ceil(Math.log(shortestMs) / logGrowth);
+
 /** Returns the index of the bucket that counts a duration. */
 export function durationBucket(durationMs: number): number {
   return Math.ceil(Math.log(Math.max(durationMs, shortestMs)) / logGrowth);
 }
 
-/** Returns the duration that stands for a bucket, at most 10 % from each duration in it. */
+/** Returns the duration that stands for a bucket, about 10 % from the shortest and the longest one in it. */
 export function durationOfBucket(bucket: number): number {
-  return (2 * durationGrowth ** bucket) / (durationGrowth + 1);
+  if (bucket <= shortestBucket) return 0;
+  return Number(((2 * durationGrowth ** bucket) / (durationGrowth + 1)).toPrecision(3));
 }
 
 /**

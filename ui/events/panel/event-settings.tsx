@@ -51,7 +51,7 @@ function settingsOf({ agent }: EventIntrospection, settings: Settings | undefine
 
 /** Returns the settings that most types do not have. */
 function optionalSettings(settings: Settings): [label: string, value: string][] {
-  const { hasKey, concurrencyPerKey, debounceMs, debounceMaxMs, dedupeWindowMs } = settings;
+  const { hasKey, concurrencyPerKey, debounceMs, debounceMaxMs } = settings;
   const found: [string, string][] = [];
   if (hasKey) found.push(['Key', 'events of a key are processed in order']);
   if (concurrencyPerKey !== undefined) found.push(['Concurrency per key', String(concurrencyPerKey)]);
@@ -59,7 +59,6 @@ function optionalSettings(settings: Settings): [label: string, value: string][] 
     const max = debounceMaxMs === undefined ? '' : `, at most ${formatDuration(debounceMaxMs)}`;
     found.push(['Debounce', formatDuration(debounceMs) + max]);
   }
-  if (dedupeWindowMs !== undefined) found.push(['Deduplication', formatDuration(dedupeWindowMs)]);
   return found;
 }
 
