@@ -3,39 +3,39 @@ import type { CDPSession } from 'playwright';
 import type { Hub } from '../dist/index.js';
 import { emitToAll, type OpenPage, readMetric } from './loaded-page.js';
 
-/** Number of unmeasured polls, during which the browser compiles the page's code. */
+/** The first few polls compile the page's code. */
 const warmUps = 8;
 const polls = 40;
 const settleMs = 500;
 const samplingUs = 500;
 
-/** Cost of one poll on the main thread, in milliseconds. */
+/** What one poll costs on the main thread, in milliseconds. */
 export interface Cost {
-  /** Sum of the profiler's samples: the browser's script counter omits microtasks. */
+  /** From the profiler's samples: the browser's counter of script leaves out what runs in microtasks. */
   readonly script: number;
   readonly garbageCollection: number;
   readonly layout: number;
 }
 
-/** Part of a CPU profile that this file reads. */
+/** What is read of a profile. */
 interface Profile {
   readonly nodes: readonly { readonly id: number; readonly callFrame: { readonly functionName: string } }[];
   readonly samples?: readonly number[];
-  /** Microseconds since the previous sample. */
+  /** Microseconds since the sample before. */
   readonly timeDeltas?: readonly number[];
 }
 
-/** Returns the layout time since the page was opened, in milliseconds. */
+/** Milliseconds since the page was opened. */
 async function readLayout(session: CDPSession): Promise<number> {
   return (await readMetric(session, 'LayoutDuration', 'RecalcStyleDuration')) * 1_000;
 }
 
-/** Sums the samples of a profile by activity. */
+/** Sums a profile up by what the main thread did. */
 function profiled({ nodes, samples = [], timeDeltas = [] }: Profile): Pick<Cost, 'script' | 'garbageCollection'> {
   const names = new Map(nodes.map(({ id, callFrame }) => [id, callFrame.functionName]));
   const cost = { script: 0, garbageCollection: 0 };
   for (const [index, id] of samples.entries()) {
-    // A delta precedes its sample: the sampled activity lasts until the next sample.
+    // A delta leads up to its sample: what is sampled lasts until the next one.
     const ms = (timeDeltas[index + 1] ?? 0) / 1_000;
     const name = names.get(id) ?? '';
     if (name === '(garbage collector)') cost.garbageCollection += ms;
@@ -50,14 +50,16 @@ async function measurePoll(hub: Hub, { page, session }: OpenPage): Promise<Cost>
   await session.send('Profiler.start');
   const answer = page.waitForResponse(/introspection$/);
   // Not through Playwright, whose clicks run scripts in the page.
-  await session.send('Runtime.evaluate', { expression: `document.querySelector('[title="Refresh now"]').click()` });
+  await session.send('Runtime.evaluate', {
+    expression: `document.dispatchEvent(new KeyboardEvent('keydown', { key: 'r' }))`,
+  });
   await (await answer).finished();
   await setTimeout(settleMs);
   const { profile } = await session.send('Profiler.stop');
   return { ...profiled(profile), layout: (await readLayout(session)) - layoutBefore };
 }
 
-/** Measures polls of an open page, each after one event of every type. */
+/** What polls cost in an open page, each after an event of every type. */
 export async function measurePolls(hub: Hub, opened: OpenPage): Promise<readonly Cost[]> {
   await opened.session.send('Profiler.enable');
   await opened.session.send('Profiler.setSamplingInterval', { interval: samplingUs });

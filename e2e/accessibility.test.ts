@@ -1,7 +1,7 @@
 import { createWorkflow, FatalError, type Hub } from 'hubline';
 import { expectAccessible } from './expect-accessible.js';
 import { expect, test } from './fixtures.js';
-import { eventPanel, eventRow, expectConnection, expectCounts } from './page-parts.js';
+import { chooseInMenu, eventPanel, eventRow, expectConnection, expectCounts } from './page-parts.js';
 
 function registerShop(hub: Hub): void {
   hub.event({ type: 'order.created', onSuccess: 'payment.requested', handler: () => ({}) });
@@ -24,7 +24,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       const { origin, hub } = await serve({ register: registerShop });
       await hub.emit('order.created', {});
       await page.goto(origin);
-      await expectCounts(eventRow(page, 'payment.requested'), 1, 0, 1);
+      await expectCounts(eventRow(page, 'payment.requested'), 1, 1);
       await expectAccessible(page);
     });
 
@@ -40,7 +40,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     test('keyboard shortcuts', async ({ page, serve }) => {
       const { origin } = await serve({ register: registerShop });
       await page.goto(origin);
-      await page.getByRole('button', { name: 'Keyboard shortcuts' }).click();
+      await chooseInMenu(page, /^Keyboard shortcuts/);
       await expect(page.getByRole('dialog', { name: 'Keyboard shortcuts' })).toBeVisible();
       await expectAccessible(page);
     });
@@ -73,7 +73,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
         await expectConnection(page, 'Connecting');
         await expectAccessible(page);
         dashboard.intercept = passThrough;
-        await page.getByRole('button', { name: 'Refresh now' }).click();
+        await page.keyboard.press('r');
         await expectConnection(page, 'Live');
         dashboard.intercept = ({ url = '' }) => url.includes('/api/');
         await expect(page.getByRole('region', { name: 'Connection' })).toContainText('The server is slow to respond.');
@@ -104,6 +104,7 @@ test('forced colours outline the open row and the active filter', async ({ page,
   const open = page.getByRole('row', { includeHidden: true }).filter({ hasText: 'stock.low' });
   await expect(open).toHaveCSS('outline-style', 'solid');
   await page.keyboard.press('Escape');
+  await page.setViewportSize({ width: 1_280, height: 800 });
   await expect(page.getByRole('button', { name: 'All 3' })).toHaveCSS('outline-style', 'solid');
   await expect(page.getByRole('button', { name: 'Failing 0' })).toHaveCSS('outline-style', 'none');
   await expectAccessible(page);

@@ -2,7 +2,7 @@ import { createAgent, createAgentRegistry, createPipeline, createTool, type Hub 
 import { scriptedProvider } from 'hubline/testing';
 import { expectAccessible } from './expect-accessible.js';
 import { expect, test } from './fixtures.js';
-import { eventRow, expectCounts } from './page-parts.js';
+import { eventRow, expectCounts, openView } from './page-parts.js';
 
 /** Registers an agent that handles an event type, and a pipeline of two agents, all with scripted responses. */
 function registerSupport(hub: Hub): void {
@@ -42,22 +42,21 @@ for (const colorScheme of ['light', 'dark'] as const) {
   test.describe(`in the ${colorScheme} theme`, () => {
     test.use({ colorScheme });
 
-    test('agents are cards with runs and tokens that link to their users', async ({ page, serve }) => {
+    test('agents are rows with runs and tokens that link to their users', async ({ page, serve }) => {
       const { origin, hub } = await serve({ register: registerSupport });
       await page.goto(`${origin}/#/?every=1`);
       await hub.emit('ticket.created', 'Where is my order?');
-      await expectCounts(eventRow(page, 'ticket.created'), 1, 1, 0);
+      await expectCounts(eventRow(page, 'ticket.created'), 1, 0);
       await hub.emit('ticket.created', 'And now?');
-      await expectCounts(eventRow(page, 'ticket.created'), 2, 1, 1);
+      await expectCounts(eventRow(page, 'ticket.created'), 2, 1);
       await expect(eventRow(page, 'ticket.created').getByRole('rowheader')).toContainText('agent');
 
-      await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Agents 2' }).click();
-      const card = page.getByRole('article', { name: 'triage' });
+      await openView(page, 'Agents');
+      const card = page.locator('.agents-table tr', { hasText: 'triage' }).first();
       for (const text of ['Sorts tickets', 'small-1', 'find_order', 'drafter']) await expect(card).toContainText(text);
-      const numbers = card.getByRole('definition');
-      await expect(numbers.nth(0)).toHaveText('1');
-      await expect(numbers.nth(1)).toHaveText('1');
-      await expect(card.getByTitle('12,345')).toHaveText('12.3K');
+      await expect(card.locator('[data-label="Runs"]')).toHaveText('21 failed');
+      await expect(card.locator('[data-label="Failure rate"]')).toHaveText('50.0%');
+      await expect(card.locator('[data-label="Tokens per run"]')).toHaveText('6,173');
       await expectAccessible(page);
 
       await card.getByRole('link', { name: 'ticket.created' }).click();
@@ -79,7 +78,7 @@ test('a pipeline step links to its agent, and the agent to its steps', async ({ 
     .click();
   await expect(page).toHaveURL(/#\/agents\/triage$/);
   await page
-    .getByRole('article', { name: 'triage' })
+    .locator('.agents-table tr', { hasText: /^triage/ })
     .getByRole('link', { name: /^answer: / })
     .click();
   await expect(page.getByRole('article', { name: 'answer' })).toBeVisible();

@@ -16,7 +16,7 @@ async function openWithFiveEvents(page: Page, { origin, hub }: RunningDashboard)
   for (let i = 0; i < 5; i += 1) await hub.emit('order.created', {});
   await page.goto(`${origin}/#/?every=1`);
   const row = eventRow(page, 'order.created');
-  await expectCounts(row, 5, 5, 0);
+  await expectCounts(row, 5, 0);
   return row;
 }
 
@@ -42,16 +42,15 @@ test('the server stops and restarts with its counters at zero', async ({ page, s
   await expectConnection(page, 'Lost');
   await expect(banner).toContainText('The server does not respond.');
   await expect(banner).toContainText(/The data is from .+ old\./);
-  await expectCounts(row, 5, 5, 0);
+  await expectCounts(row, 5, 0);
 
   await dashboard.restart();
   await expectConnection(page, 'Live');
   await expect(banner).toBeHidden();
-  await expectCounts(row, 0, 0, 0);
-  await expect(row).toContainText('restarted');
+  await expectCounts(row, 0, 0);
 
   await dashboard.hub.emit('order.created', {});
-  await expectCounts(row, 1, 1, 0);
+  await expectCounts(row, 1, 0);
   expect(await negativeNumbers.jsonValue()).toEqual([]);
 });
 
@@ -71,13 +70,13 @@ const outages = [
   },
   {
     name: 'JSON of another shape',
-    intercept: apiResponds(200, 'application/json', '{"protocol":1,"hub":null}'),
+    intercept: apiResponds(200, 'application/json', '{"protocol":2,"hub":null}'),
     message: 'The response has an unexpected shape: body.hub is null, expected an object.',
   },
   {
     name: 'a newer protocol',
-    intercept: apiResponds(200, 'application/json', '{"protocol":2,"hub":{"name":"shop"}}'),
-    message: 'This page reads protocol 1, but the server sends protocol 2. Reload the page to get a matching version.',
+    intercept: apiResponds(200, 'application/json', '{"protocol":3,"hub":{"name":"shop"}}'),
+    message: 'This page reads protocol 2, but the server sends protocol 3. Reload the page to get a matching version.',
   },
   {
     name: '401 from a proxy',
@@ -104,7 +103,7 @@ for (const { name, intercept, message } of outages) {
     dashboard.intercept = intercept;
     await expectConnection(page, 'Lost');
     await expect(page.getByRole('region', { name: 'Connection' })).toContainText(message);
-    await expectCounts(row, 5, 5, 0);
+    await expectCounts(row, 5, 0);
     dashboard.intercept = passThrough;
     await expectConnection(page, 'Live');
     await expect(page.getByRole('region', { name: 'Connection' })).toBeHidden();
@@ -118,9 +117,10 @@ test('an expired session is reported, and the page recovers after sign-in', asyn
   session.isValid = false;
   await expect(page.getByRole('region', { name: 'Connection' })).toContainText('You are not signed in (401).');
   await expectConnection(page, 'Lost');
-  await expectCounts(row, 5, 5, 0);
+  await expectCounts(row, 5, 0);
+  await page.getByRole('button', { name: 'Retry now' }).focus();
   session.isValid = true;
-  await page.getByRole('button', { name: 'Retry now' }).click();
+  await page.keyboard.press('Enter');
   await expectConnection(page, 'Live');
 });
 
@@ -131,7 +131,7 @@ test('a slow server is reported, and its data is shown', async ({ page, serve })
   const row = await openWithFiveEvents(page, dashboard);
   await expect(page.getByRole('banner')).toContainText(/Slow 2\.\d s/);
   await dashboard.hub.emit('order.created', {});
-  await expectCounts(row, 6, 6, 0);
+  await expectCounts(row, 6, 0);
   server.responseMs = 0;
   await expectConnection(page, 'Live');
 });
@@ -141,7 +141,7 @@ test('a panel whose details fail to load reports it, retains the last ones, and 
   const row = await openWithFiveEvents(page, dashboard);
   await row.getByRole('link').click();
   const panel = eventPanel(page, 'order.created');
-  await expect(panel.getByText('None.')).toBeVisible();
+  await expect(panel.getByText('one attempt')).toBeVisible();
   const passThrough = dashboard.intercept;
   dashboard.intercept = ({ url = '' }, res) => {
     if (!url.includes('/api/events/')) return false;
@@ -152,7 +152,7 @@ test('a panel whose details fail to load reports it, retains the last ones, and 
     'The server responded with an error (500). The data is from the last successful response.',
   );
   await expect(notice).toBeVisible();
-  await expect(panel.getByText('None.')).toBeVisible();
+  await expect(panel.getByText('one attempt')).toBeVisible();
   dashboard.intercept = passThrough;
   await expect(notice).toBeHidden();
 });

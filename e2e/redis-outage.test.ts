@@ -24,19 +24,19 @@ test('Redis stops and restarts with its data', async ({ redis, page, serve }) =>
   for (let n = 0; n < 5; n += 1) await hub.emit('order.created', { n });
   await page.goto(`${origin}/#/?every=1`);
   const row = eventRow(page, 'order.created');
-  await expectCounts(row, 5, 5, 0);
+  await expectCounts(row, 5, 0);
   const banner = page.getByRole('region', { name: 'Connection' });
 
   await redis.stop();
   await expect(banner).toContainText('The server is not ready (503). Message: The hub cannot be read at the moment');
   await expect(banner).toContainText(/The data is from .+ old\./);
   await expectConnection(page, 'Lost');
-  await expectCounts(row, 5, 5, 0);
+  await expectCounts(row, 5, 0);
 
   await redis.start();
   await expectConnection(page, 'Live');
   await expect(banner).toBeHidden();
   await hub.emit('order.created', { n: 5 });
-  await expectCounts(row, 6, 6, 0);
+  await expectCounts(row, 6, 0);
   await expect(row).not.toContainText('restarted');
 });

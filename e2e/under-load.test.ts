@@ -1,7 +1,7 @@
 import type { Hub } from 'hubline';
 import type { Page } from 'playwright/test';
 import { expect, test } from './fixtures.js';
-import { eventRow, expectCounts } from './page-parts.js';
+import { eventRow, expectCounts, filterWith } from './page-parts.js';
 
 const types = Array.from({ length: 5_000 }, (_, index) => `type.${String(index).padStart(4, '0')}`);
 const last = 'type.4999';
@@ -12,7 +12,7 @@ function registerAll(hub: Hub): void {
 
 async function openAll(page: Page, origin: string): Promise<void> {
   await page.goto(`${origin}/#/?every=1`);
-  await expect(page.getByRole('button', { name: 'All 5,000' })).toBeVisible();
+  await expect(filterWith(page, 'All', '5,000')).toBeVisible();
 }
 
 test('of 5,000 types only visible rows are in the document, and aria-rowcount has the total', async ({
@@ -29,7 +29,7 @@ test('of 5,000 types only visible rows are in the document, and aria-rowcount ha
   await expect(eventRow(page, last)).toHaveAttribute('aria-rowindex', '5001');
   await expect(eventRow(page, 'type.0000')).toBeHidden();
   for (const type of types) await hub.emit(type, {});
-  await expectCounts(eventRow(page, last), 1, 1, 0);
+  await expectCounts(eventRow(page, last), 1, 0);
   expect(await page.getByRole('rowheader').count()).toBeLessThan(100);
 });
 
@@ -43,7 +43,7 @@ test('a focused row retains the focus while it is scrolled out of view', async (
   await page.evaluate('scrollTo(0, document.body.scrollHeight)');
   await expect(eventRow(page, last)).toBeInViewport();
   await hub.emit(last, {});
-  await expectCounts(eventRow(page, last), 1, 1, 0);
+  await expectCounts(eventRow(page, last), 1, 0);
   await expect(link).toBeFocused();
   await page.keyboard.press('j');
   await expect(eventRow(page, 'type.0002').getByRole('link')).toBeFocused();

@@ -1,5 +1,5 @@
 /**
- * Takes screenshots of the dashboard's views and states at four widths and in three themes, for visual review, and writes
+ * Takes screenshots of the dashboard's views and states at five widths and in three themes, for visual review, and writes
  * them to `.cache/gallery`. With arguments, only scenes whose names contain one of them.
  *
  * @module
@@ -10,13 +10,18 @@ import { createServer, type RequestListener } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { createDashboardHandler, createHub, type Hub } from 'hubline';
 import { type Browser, chromium, type Page, type Request } from 'playwright';
+import { respondWith } from '../e2e/answering-dashboard.js';
+import type { Interceptor } from '../e2e/start-dashboard.js';
+import { createAnswers } from '../ui/testing/answers.js';
+import type { Load } from '../ui/testing/loads.js';
 import { findBrowser, launchOptions } from './browser.js';
 import { startGalleryHub } from './gallery-hub.js';
 
 const folder = fileURLToPath(new URL('../.cache/gallery/', import.meta.url));
 
 const sizes = [
-  { width: 320, height: 720 },
+  { width: 320, height: 700 },
+  { width: 390, height: 844 },
   { width: 768, height: 1024 },
   { width: 1280, height: 900 },
   { width: 2560, height: 1440 },
@@ -59,7 +64,13 @@ const scenes: readonly Scene[] = [
   { name: 'workflow', hash: '#/workflows/fulfil' },
   { name: 'agents', hash: '#/agents' },
   { name: 'grouped', hash: '#/?group=prefix&closed=payment' },
-  { name: 'snapshot', act: ({ page }) => page.getByRole('button', { name: 'Snapshot' }).click() },
+  {
+    name: 'snapshot',
+    act: async ({ page }) => {
+      await page.getByRole('button', { name: 'Menu' }).click();
+      await page.getByRole('banner').getByRole('button', { name: 'Snapshot' }).click();
+    },
+  },
   { name: 'shortcuts', act: ({ page }) => page.keyboard.press('?') },
   {
     name: 'stale',
@@ -78,13 +89,13 @@ const scenes: readonly Scene[] = [
 ];
 
 /** Serves a hub. `outage` is called for every request of the introspection route. */
-async function serve(hub: Hub, outage: () => Outage): Promise<string> {
+async function serve(hub: Hub, outage: () => Outage, intercept: Interceptor = () => false): Promise<string> {
   const handler = createDashboardHandler(hub, { allowedHosts: ['127.0.0.1', 'localhost'] });
   const listener: RequestListener = (req, res) => {
     const isIntrospection = req.url === '/api/introspection';
     if (isIntrospection && outage() === 'hangs') return;
     if (isIntrospection && typeof outage() === 'number') res.writeHead(Number(outage())).end();
-    else handler(req, res);
+    else if (!intercept(req, res)) handler(req, res);
   };
   const server = createServer(listener);
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -147,11 +158,47 @@ async function takeScenes(browser: Browser, theme: (typeof themes)[number], chos
     await page.keyboard.press('Escape');
     if (outage !== null) {
       outage = null;
-      await page.getByRole('button', { name: 'Refresh now' }).click();
+      await page.keyboard.press('r');
     }
   }
   await context.close();
   await hub.stop({ drainMs: 0 });
+}
+
+/** Scenes with bodies that a hub could only count in a week. */
+const countedScenes: readonly (Pick<Scene, 'name' | 'hash'> & { readonly loads?: readonly Load[] })[] = [
+  { name: 'trouble' },
+  { name: 'trouble-panel', hash: '#/events/payment.requested' },
+  { name: 'trouble-workflows', hash: '#/workflows' },
+  { name: 'trouble-agents', hash: '#/agents' },
+  { name: 'week', hash: '#/?range=7d' },
+  {
+    name: 'thousands',
+    hash: '#/?every=off&group=prefix',
+    loads: Array.from({ length: 5_000 }, (_, n) => ({ type: `service ${n % 50}.event ${n}`, perMinute: n % 7 })),
+  },
+];
+
+/** Takes the scenes with counted bodies. */
+async function takeCounted(
+  browser: Browser,
+  theme: (typeof themes)[number],
+  chosen: typeof countedScenes,
+): Promise<void> {
+  const hub = createHub({ service: 'shop' });
+  await hub.start();
+  for (const { name, hash = '', loads } of chosen) {
+    const now = Date.now();
+    const url = await serve(hub, () => null, respondWith(createAnswers(now - 9 * 86_400_000, now - 480_000, loads)));
+    const context = await browser.newContext(theme);
+    const page = await context.newPage();
+    await page.goto(url + hash);
+    await page.getByRole('heading', { name: 'shop' }).waitFor();
+    await page.waitForLoadState('networkidle');
+    await take(page, name, theme.name);
+    await context.close();
+  }
+  await hub.stop();
 }
 
 /** Takes the scenes of a page that has just been opened: an empty hub and a pending first response. */
@@ -180,6 +227,11 @@ async function main(wanted: readonly string[]): Promise<void> {
     for (const theme of themes) {
       const chosen = scenes.filter(({ name }) => isWanted(name));
       if (chosen.length > 0) await takeScenes(browser, theme, chosen);
+      await takeCounted(
+        browser,
+        theme,
+        countedScenes.filter(({ name }) => isWanted(name)),
+      );
       if (isWanted('empty')) await takeFirstLoad(browser, theme, 'empty', null);
       if (isWanted('loading')) await takeFirstLoad(browser, theme, 'loading', 'hangs');
     }

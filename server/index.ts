@@ -207,7 +207,20 @@ export type { KeyValueStore } from './transports/key-value-store.js';
 export type { Logger } from './transports/logger.js';
 export type { MemoryTransportOptions } from './transports/memory/memory-transport.js';
 export { memoryTransport } from './transports/memory/memory-transport.js';
-export type { Counts, Durations, EventMetrics, FailureRecord, MinuteBucket } from './transports/stats.js';
+export type {
+  Counts,
+  Durations,
+  EventMetrics,
+  FailureRecord,
+  Histories,
+  History,
+  PeriodCounts,
+  PeriodDurations,
+  RangeCounts,
+  RecentActivity,
+  TotalActivity,
+  TypeActivity,
+} from './transports/statistics/stats.js';
 export type {
   RateLimit,
   Receipt,

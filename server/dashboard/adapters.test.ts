@@ -35,7 +35,7 @@ async function expectDashboard(server: TestServer, base: string, methods = ['POS
   expect((await server.get(`${base}/`, { 'if-none-match': page.headers.etag })).status).toBe(304);
 
   expect(jsonOf(await server.get(`${base}/api/introspection`))).toMatchObject({
-    protocol: 1,
+    protocol: 2,
     hub: { service: 'shop' },
   });
   for (const type of ['order.created', 'a/b', '50%', '日本', '__proto__']) {

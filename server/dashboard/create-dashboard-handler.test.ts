@@ -31,7 +31,7 @@ describe('routes', () => {
       'cache-control': 'no-cache',
     });
     expect(jsonOf(reply)).toMatchObject({
-      protocol: 1,
+      protocol: 2,
       hub: { service: 'shop', transport: 'memory' },
       events: [
         {
@@ -48,6 +48,26 @@ describe('routes', () => {
     });
   });
 
+  it('/api/introspection?from=&to= has the counts of a range, and refuses what is no range', async () => {
+    const { hub, clock, server } = await setUp();
+    await hub.emit('order.created', {});
+    await clock.settle();
+    const at = clock.now();
+    const reply = await server.get(`/api/introspection?from=${at - 60_000}&to=${at + 1}`);
+    expect(jsonOf(reply)).toMatchObject({
+      protocol: 2,
+      from: at - 60_000,
+      to: at + 60_000,
+      stepMs: 60_000,
+      events: expect.arrayContaining([
+        { type: 'order.created', counts: { received: 1, completed: 1, failed: 0, cancelled: 0, retried: 0 } },
+      ]),
+    });
+    for (const query of ['from=1', 'from=b&to=2', 'from=2&to=1', 'from=-1&to=1']) {
+      expect((await server.get(`/api/introspection?${query}`)).status).toBe(400);
+    }
+  });
+
   it('/api/events/:type has the last hour and the failures of a type, but no payload and no stack', async () => {
     const { hub, clock, server } = await setUp();
     const { id } = await hub.emit('order.refused', { card: 'payload-4711' });
@@ -62,10 +82,13 @@ describe('routes', () => {
       failed: 1,
       pending: 0,
       deduplicated: 0,
-      durationMs: { max: expect.any(Number) },
+      durationMs: { last5Min: { max: expect.any(Number) } },
+      recent: { last5Min: { received: 1, failed: 1 } },
+      deadLetters: 1,
       recentFailures: [{ id, at: clock.now(), attempt: 1, name: 'RangeError', message: 'card 4242 was refused' }],
     });
-    expect((jsonOf(reply) as EventBody).perMinute).toHaveLength(60); // its shape was matched above
+    const { histories } = jsonOf(reply) as EventBody; // its shape was matched above
+    expect(histories.minutes.failed).toEqual([...Array.from({ length: 59 }, () => 0), 1]);
     expect(reply.body.toString()).not.toMatch(/payload-4711|test-hub/);
   });
 

@@ -1,31 +1,132 @@
 /**
- * Bodies of the dashboard's two JSON routes: the contract between the handler and the page.
+ * Bodies of the dashboard's JSON routes, protocol 2: the contract between the handler and the page.
  *
  * @module
  */
-import type { HubIntrospection } from '../hub/introspection/introspection.js';
-import type { EventMetrics, FailureRecord } from '../transports/stats.js';
 
-export type {
-  AgentIntrospection,
+import type { Health, Problem, ProblemKind } from '../hub/introspection/health.js';
+import type {
   AgentSummary,
-  EventIntrospection,
   EventKind,
-  WorkflowIntrospection,
+  AgentIntrospection as HubAgentIntrospection,
+  HubIntrospection,
+  WorkflowIntrospection as HubWorkflowIntrospection,
+  SettingsIntrospection,
 } from '../hub/introspection/introspection.js';
+import type {
+  Counts,
+  Durations,
+  EventMetrics,
+  FailureRecord,
+  Histories,
+  History,
+  PeriodCounts,
+  PeriodDurations,
+  RecentActivity,
+  TotalActivity,
+} from '../transports/statistics/stats.js';
+
 export type { RunIntrospection, StepIntrospection, StepStatus } from '../hub/introspection/run-introspection.js';
-export type { Counts, Durations, FailureRecord, MinuteBucket } from '../transports/stats.js';
+export type { ScheduleIntrospection } from '../hub/schedules/schedule-introspection.js';
+export type {
+  AgentSummary,
+  Counts,
+  Durations,
+  EventKind,
+  FailureRecord,
+  Health,
+  Histories,
+  History,
+  PeriodCounts,
+  PeriodDurations,
+  Problem,
+  ProblemKind,
+  RecentActivity,
+  SettingsIntrospection as EventSettings,
+};
 
 /** Version of the bodies. It rises if a field changes its meaning or is removed, not for a new optional field. */
-export type ProtocolVersion = 1;
+export type ProtocolVersion = 2;
+
+/** Last failure of an event type, without the payload. */
+export interface LastFailure {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly name: string;
+  readonly message: string;
+}
+
+/** Registered event type. */
+export interface EventIntrospection {
+  readonly type: string;
+  readonly description?: string;
+  readonly kind: EventKind;
+  readonly agent?: AgentSummary;
+  readonly onSuccess?: string;
+  readonly onFailure?: string;
+  readonly onComplete?: string;
+  /** Number of running processes that handle the type. */
+  readonly processes?: number;
+  /** Counts per service, if more than one handles the type, or if one has pending events and no process. */
+  readonly services?: readonly { readonly service: string; readonly processes?: number; readonly metrics: Counts }[];
+  /** Sum over the services that handle the type. */
+  readonly metrics: Counts;
+  readonly recent: RecentActivity;
+  readonly lastFailure?: LastFailure;
+}
+
+/** Registered workflow. */
+export interface WorkflowIntrospection extends Omit<HubWorkflowIntrospection, 'recent' | 'lastFailure'> {
+  readonly recent?: RecentActivity;
+}
+
+/** Agent that a hub runs, with its runs and tokens since the start. */
+export interface AgentIntrospection extends Omit<HubAgentIntrospection, 'tokenUsage'> {
+  readonly tokenUsage: {
+    readonly promptTokens: number;
+    readonly completionTokens: number;
+    readonly totalTokens: number;
+    /** Part of `promptTokens` that the vendor read from its cache. */
+    readonly cachedTokens?: number;
+    /** Part of `completionTokens` that the model used to reason. */
+    readonly reasoningTokens?: number;
+  };
+  /** Cost of all runs in US dollars, if the prices are known. */
+  readonly costUsd?: number;
+  /** Duration of runs since the start. */
+  readonly durationMs?: Durations;
+  readonly approvalsWaiting?: number;
+}
 
 /** Body of `GET /api/introspection`. */
-export interface IntrospectionBody extends HubIntrospection {
+export interface IntrospectionBody {
   readonly protocol: ProtocolVersion;
+  readonly hub: Omit<HubIntrospection['hub'], 'keepsDeadLetters'>;
+  readonly health: Health;
+  /** Sums over all event types. */
+  readonly totals: { readonly metrics: Counts } & TotalActivity;
+  readonly events: readonly EventIntrospection[];
+  readonly workflows: readonly WorkflowIntrospection[];
+  readonly agents: readonly AgentIntrospection[];
+  /** Schedules of all services, by service and name. */
+  readonly schedules?: HubIntrospection['schedules'];
+}
+
+/** Body of `GET /api/introspection?from=&to=`: counts of a range, widened to whole periods of the history that covers it. */
+export interface RangeBody {
+  readonly protocol: ProtocolVersion;
+  /** Epoch milliseconds. */
+  readonly from: number;
+  readonly to: number;
+  readonly stepMs: number;
+  readonly events: readonly { readonly type: string; readonly counts: PeriodCounts }[];
 }
 
 /** Body of `GET /api/events/:type`. */
 export interface EventBody extends EventMetrics {
+  readonly settings: SettingsIntrospection;
+  /** JSON Schema of the payload. */
+  readonly schema?: Readonly<Record<string, unknown>>;
   /** The last 20 terminal failures, newest first. */
   readonly recentFailures: readonly FailureRecord[];
 }

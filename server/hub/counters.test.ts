@@ -157,7 +157,7 @@ async function check(hub: Hub, ledger: Ledger): Promise<void> {
     const received = ledger.received(type);
     expect(counts).toMatchObject({ received, completed, failed, pending: received - completed - failed });
     expect(counts.active).toBe(ledger.running.get(type) ?? 0);
-    expect(counts.perMinute.reduce((sum, minute) => sum + minute.received, 0)).toBe(received);
+    expect(counts.histories.minutes.received.reduce((sum, count) => sum + count, 0)).toBe(received);
     const keys = (await hub.deadLetters<Script>(type)).map(({ payload }) => payload.key);
     expect(keys.sort((a, b) => a - b)).toEqual(ledger.deadLetters(type));
   }

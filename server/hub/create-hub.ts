@@ -5,7 +5,7 @@ import { checkName, OptionChecker } from '../options.js';
 import type { Redactor } from '../redactor.js';
 import { loadOpenTelemetry } from '../telemetry/open-telemetry.js';
 import type { Logger } from '../transports/logger.js';
-import type { EventMetrics, FailureRecord } from '../transports/stats.js';
+import type { EventMetrics, FailureRecord } from '../transports/statistics/stats.js';
 import type { Envelope, TransportManager } from '../transports/transport.js';
 import { workflowType } from '../transports/workflow-type.js';
 import { cancelEvent } from './cancel-event.js';
@@ -27,7 +27,9 @@ import { type FollowUpHost, prepareFollowUps } from './events/prepare-follow-ups
 import type { Hub, HubOptions, StopResult } from './hub.js';
 import { type HubSettings, resolveHubOptions } from './hub-options.js';
 import { warnOfDifferingSettings } from './introspection/differing-settings.js';
-import type { HubIntrospection } from './introspection/introspection.js';
+import { computeHealth, type Health } from './introspection/health.js';
+import type { EventDescription } from './introspection/hub-description.js';
+import type { HubIntrospection, RangeIntrospection } from './introspection/introspection.js';
 import { Introspector } from './introspection/introspector.js';
 import { introspectRun, type RunIntrospection, type RunQuery } from './introspection/run-introspection.js';
 import { Lifecycle, resolveDrainMs } from './lifecycle.js';
@@ -263,6 +265,23 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
 
   async introspect(): Promise<HubIntrospection> {
     return this.#introspector.read(this.#registry.describe(this.service), this.#startedAt);
+  }
+
+  async health(): Promise<Health> {
+    return computeHealth(await this.introspect());
+  }
+
+  async describe(type: string): Promise<EventDescription> {
+    const description = await this.#introspector.describe(this.#registry.describe(this.service), type);
+    if (description === undefined) await this.#checkEvent(type);
+    return description ?? { type, kind: 'declared' };
+  }
+
+  async range(from: number, to: number): Promise<RangeIntrospection> {
+    const check = new OptionChecker({ from, to }, ['from', 'to'], 'range');
+    check.that(Number.isFinite(from), 'from', 'epoch milliseconds', from);
+    check.that(Number.isFinite(to) && to > from, 'to', 'epoch milliseconds later than from', to);
+    return this.#introspector.range(this.#registry.describe(this.service), from, to);
   }
 
   async revision(type?: string): Promise<string> {

@@ -1,5 +1,5 @@
 import { expectTypeOf } from 'vitest';
-import type { EventMetrics } from '../transports/stats.js';
+import type { EventMetrics } from '../transports/statistics/stats.js';
 import type { Transport } from '../transports/transport.js';
 import { createHub } from './create-hub.js';
 import type { Hub, StopResult } from './hub.js';

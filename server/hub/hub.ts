@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Redact } from '../redactor.js';
 import type { Logger } from '../transports/logger.js';
-import type { EventMetrics, FailureRecord } from '../transports/stats.js';
+import type { EventMetrics, FailureRecord } from '../transports/statistics/stats.js';
 import type { Transport, TransportManager } from '../transports/transport.js';
 import type { EventDefinition, EventSettings } from './events/create-event.js';
 import type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './events/dead-letters.js';
@@ -9,7 +9,9 @@ import type { Emit, EmitMany, EmitOptions } from './events/emit.js';
 import type { EventConfig } from './events/event.js';
 import type { EventRef } from './events/event-ref.js';
 import type { JsonSchema } from './events/schema.js';
-import type { HubIntrospection } from './introspection/introspection.js';
+import type { Health } from './introspection/health.js';
+import type { EventDescription } from './introspection/hub-description.js';
+import type { HubIntrospection, RangeIntrospection } from './introspection/introspection.js';
 import type { RunIntrospection, RunQuery } from './introspection/run-introspection.js';
 import type { AnyWorkflow } from './runs/workflow.js';
 import type { WorkflowHandle } from './runs/workflow-handle.js';
@@ -135,7 +137,7 @@ export interface Hub {
    * @throws {UnknownWorkflowError | UnknownRunError | InvalidOptionError}
    */
   run(workflow: WorkflowRef<never> | string, id: string, options?: RunQuery): Promise<RunIntrospection>;
-  /** Returns counts, durations and history of one event type. @throws {UnknownEventError} */
+  /** Returns counts, and the percentiles and histories of a week, of one event type. @throws {UnknownEventError} */
   metrics(type: string): Promise<EventMetrics>;
   /** Returns the last 20 terminal failures of one event type, newest first. @throws {UnknownEventError} */
   failures(type: string): Promise<readonly FailureRecord[]>;
@@ -164,6 +166,25 @@ export interface Hub {
   replay(id: string): Promise<{ readonly id: string }>;
   /** Returns all registered events, workflows and agents with their counts. */
   introspect(): Promise<HubIntrospection>;
+  /** Returns the settings and the JSON Schema of an event type of a running hub. @throws {UnknownEventError} */
+  describe(type: string): Promise<EventDescription>;
+  /**
+   * Returns the problems of all hubs of the transport, the worst first: failing types, events without a process,
+   * backlogs, dead letters and overdue schedules. The dashboard shows the same list.
+   *
+   * @example
+   * ```ts
+   * app.get('/ready', async (_req, res) => res.status((await hub.health()).status === 'failing' ? 503 : 200).end());
+   * ```
+   */
+  health(): Promise<Health>;
+  /**
+   * Returns the counts of all event types between two times in epoch milliseconds, widened to whole minutes within the
+   * last hour, periods of 5 minutes within 24 hours, and hours within 7 days.
+   *
+   * @throws {InvalidOptionError}
+   */
+  range(from: number, to: number): Promise<RangeIntrospection>;
   /**
    * Returns a short string that changes when the result of `introspect` changes, or of `metrics` and `failures` for
    * `type`.

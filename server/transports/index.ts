@@ -8,21 +8,33 @@ export type { ErrorInfo } from '../errors.js';
 export { CheckedKeyValueStore } from './checked-key-value-store.js';
 export type { Clock, Timer } from './clock.js';
 export { systemClock } from './clock.js';
-export { DurationSketch, durationBucket } from './duration-sketch.js';
 export type { KeyValueStore } from './key-value-store.js';
 export {
   defaultMaxDeadLetters,
   keptFailures,
-  keptMinutes,
   maxAppendValues,
   maxListLength,
   minuteMs,
 } from './limits.js';
 export type { Logger } from './logger.js';
 export type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord, ScheduleStore } from './schedules.js';
-export type { Counts, Durations, EventMetrics, FailureRecord, MinuteBucket } from './stats.js';
-export type { ServiceTypeCounts } from './sum-counts.js';
-export { sumCounts } from './sum-counts.js';
+export { DurationSketch, durationBucket } from './statistics/duration-sketch.js';
+export type {
+  Counts,
+  Durations,
+  EventMetrics,
+  FailureRecord,
+  Histories,
+  History,
+  PeriodCounts,
+  PeriodDurations,
+  RangeCounts,
+  RecentActivity,
+  TotalActivity,
+  TypeActivity,
+} from './statistics/stats.js';
+export type { ServiceTypeCounts } from './statistics/sum-counts.js';
+export { sumCounts } from './statistics/sum-counts.js';
 export type {
   CloseResult,
   CommitResult,

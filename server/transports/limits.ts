@@ -4,10 +4,7 @@
  * @module
  */
 
-/** Minutes of history retained per type, the current minute included. */
-export const keptMinutes = 60;
-
-/** Length of one bucket of the history, in milliseconds. */
+/** Length of the shortest period of a history, in milliseconds. */
 export const minuteMs = 60_000;
 
 /** Terminal failures retained per type. */

@@ -4,7 +4,14 @@ import type { Envelope } from './envelope.js';
 import type { KeyValueStore } from './key-value-store.js';
 import type { Logger } from './logger.js';
 import type { ScheduleRecord, ScheduleStore } from './schedules.js';
-import type { Counts, EventMetrics, FailureRecord } from './stats.js';
+import type {
+  Counts,
+  EventMetrics,
+  FailureRecord,
+  RangeCounts,
+  TotalActivity,
+  TypeActivity,
+} from './statistics/stats.js';
 
 export type { Envelope } from './envelope.js';
 
@@ -268,6 +275,12 @@ export interface Overview {
   readonly registered: readonly string[];
   /** Counts of `types`, in the same order. */
   readonly counts: readonly TypeCounts[];
+  /** Recent activity of `types`, in the same order. */
+  readonly activity: readonly TypeActivity[];
+  /** Activity of all event types of the transport. */
+  readonly total: TotalActivity;
+  /** The transport retains the dead letters of this service. */
+  readonly keepsDeadLetters: boolean;
   /**
    * Runs of `runTypes`, in the same order: of all services, newest first. A transport may leave out payloads, results
    * and what follows `,"output":` in a checkpoint.
@@ -298,8 +311,13 @@ export interface TransportManager extends ScheduleStore {
   publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]>;
   /** Returns the counts of several types, in the same order, in one round trip. */
   counts(types: readonly string[]): Promise<readonly TypeCounts[]>;
-  /** Returns the metrics of one type, summed over the services. */
+  /** Returns counts, durations and histories of one type, over all services. */
   metrics(type: string): Promise<EventMetrics>;
+  /**
+   * Returns the counts of types between two times in epoch milliseconds, in one round trip: the whole periods of the
+   * finest history that covers them.
+   */
+  range(types: readonly string[], from: number, to: number): Promise<RangeCounts>;
   /** Returns the last 20 terminal failures of the type, newest first. */
   failures(type: string): Promise<readonly FailureRecord[]>;
   /** Returns at most `limit` dead letters of the type in this service, newest first. */

@@ -31,35 +31,56 @@ function support(): FakeApi {
   return api;
 }
 
-function factsOf(agent: string): Record<string, string | null> {
-  const card = screen.getByRole('article', { name: agent });
-  const pairs = [...card.querySelectorAll('dl > div')].map((pair) => [
-    pair.querySelector('dt')?.textContent,
-    pair.querySelector('dd')?.textContent,
-  ]);
-  return Object.fromEntries(pairs);
+/** Returns the text of each cell of an agent, by the label of its column. */
+function cellsOf(agent: string): Record<string, string | null> {
+  const cells = within(rowOf(agent)).getAllByRole('cell');
+  return Object.fromEntries(cells.map((cell: HTMLElement) => [cell.dataset['label'] ?? '', cell.textContent]));
 }
 
-test('a card shows the configuration, run counts and token usage of an agent', async () => {
-  page = await openPage(support(), '#/agents');
-  expect(factsOf('triage')).toMatchObject({
-    Completed: '41',
-    Failed: '0',
-    'Max iterations': '2',
-    'a future status': '3',
-    Tokens: '20.4K',
-    'Token usage': '20K prompt400 completion',
+function rowOf(agent: string): HTMLElement {
+  return screen.getByRole('row', { name: new RegExp(`^${agent}`) });
+}
+
+test('a row shows the runs, failures and tokens of an agent', async () => {
+  const api = support();
+  api.agents = [
+    ...api.agents,
+    agentOf('priced', {
+      runs: { completed: 3, failed: 1 },
+      tokenUsage: { promptTokens: 300, completionTokens: 100, totalTokens: 400, cachedTokens: 80, reasoningTokens: 20 },
+      costUsd: 1.5,
+      durationMs: { p50: 1, p95: 3_400, p99: 5_000, max: 6_000 },
+      approvalsWaiting: 2,
+    }),
+  ];
+  page = await openPage(api, '#/agents');
+  expect(cellsOf('triage')).toEqual({
     Model: 'small-1',
-    Tools: 'find_order',
+    Runs: '462 max iterations3 a future status',
+    'Failure rate': '0%',
+    'Tokens per run': '443',
+    Cost: '—',
+    p95: '—',
+    Approvals: '—',
+    'Used by': 'ticket.created, answer: sort',
+  });
+  expect(cellsOf('priced')).toMatchObject({
+    Runs: '41 failed',
+    'Failure rate': '25.0%',
+    'Tokens per run': '10020 cached5 reasoning',
+    Cost: '$1.50',
+    p95: '3.4 s',
+    Approvals: '2 waiting',
   });
   expect(screen.getByText('Sorts tickets.')).toBeTruthy();
-  expect(factsOf('drafter')).not.toHaveProperty('Tools');
+  expect(screen.getByText('Tools: find_order')).toBeTruthy();
 });
 
-test('a card links to delegates and users, and an event links to its agent', async () => {
+test('a row links to delegates and users, and an event links to its agent', async () => {
   page = await openPage(support(), '#/agents');
-  const card = within(screen.getByRole('article', { name: 'triage' }));
-  expect(card.getAllByRole('link').map((link: HTMLElement) => [link.textContent, link.getAttribute('href')])).toEqual([
+  const links = within(rowOf('triage')).getAllByRole('link');
+  expect(links.map((link: HTMLElement) => [link.textContent, link.getAttribute('href')])).toEqual([
+    ['triage', '#/agents/triage'],
     ['drafter', '#/agents/drafter'],
     ['ticket.created', '#/events/ticket.created'],
     ['answer: sort', '#/workflows/answer'],

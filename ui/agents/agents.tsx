@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { Navigation } from '../routing/navigation.js';
 import { ViewSection } from '../shared/view-section.js';
 import type { HubStore } from '../store/hub-store.js';
-import { AgentCard } from './agent-card.js';
+import { AgentTable } from './agent-table.js';
 import { agentUses } from './agent-uses.js';
 
 export interface AgentsProps {
@@ -21,6 +21,7 @@ export function Agents({ store, navigation }: AgentsProps): JSX.Element {
     <ViewSection
       view="agents"
       store={store}
+      aside={<span class="panel-period">since start</span>}
       isEmpty={agents.length === 0}
       hint={
         <>
@@ -28,17 +29,12 @@ export function Agents({ store, navigation }: AgentsProps): JSX.Element {
         </>
       }
     >
-      <div class="agents">
-        {agents.map((agent) => (
-          <AgentCard
-            key={agent.name}
-            agent={agent}
-            uses={agentUses(agent.name, runners)}
-            isOpen={navigation.route.value.name === agent.name}
-            query={navigation.query.value}
-          />
-        ))}
-      </div>
+      <AgentTable
+        agents={agents}
+        usesOf={(name) => agentUses(name, runners)}
+        open={navigation.route.value.name}
+        query={navigation.query.value}
+      />
     </ViewSection>
   );
 }

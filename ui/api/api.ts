@@ -1,7 +1,8 @@
 import type { EventBody } from '../../server/dashboard/protocol.js';
 import { wellFormed } from '../format/well-formed.js';
+import type { Introspection } from './decode-introspection.js';
 import { fetchJson } from './fetch-json.js';
-import { type Introspection, parseEvent, parseIntrospection } from './parse-body.js';
+import { parseEvent, parseIntrospection, parseRange, type RangeCounts } from './parse-body.js';
 
 /** Parsed response of the introspection route. */
 export interface IntrospectionResponse {
@@ -10,9 +11,11 @@ export interface IntrospectionResponse {
   readonly sentAt: number;
 }
 
-/** Client of the dashboard's two JSON routes. Every call rejects with a {@link RequestError} or the signal's reason. */
+/** Client of the dashboard's JSON routes. Every call rejects with a {@link RequestError} or the signal's reason. */
 export interface Api {
   introspection(signal: AbortSignal): Promise<IntrospectionResponse>;
+  /** Returns the counts from `from` to `to`, in epoch milliseconds. */
+  range(from: number, to: number, signal: AbortSignal): Promise<RangeCounts>;
   event(type: string, signal: AbortSignal): Promise<EventBody>;
 }
 
@@ -26,6 +29,10 @@ export function createApi(base: string): Api {
     introspection: async (signal) => {
       const { body, sentAt } = await fetchJson(`${base}api/introspection`, signal);
       return { introspection: parseIntrospection(body), sentAt };
+    },
+    range: async (from, to, signal) => {
+      const { body } = await fetchJson(`${base}api/introspection?from=${from}&to=${to}`, signal);
+      return parseRange(body);
     },
     event: async (type, signal) => {
       const { body } = await fetchJson(`${base}api/events/${encodeURIComponent(wellFormed(type))}`, signal);

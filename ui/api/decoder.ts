@@ -77,6 +77,9 @@ export function array<T>(decode: Decoder<T>): Decoder<readonly T[]> {
   };
 }
 
+/** Decodes a list of numbers. */
+export const numbers: Decoder<readonly number[]> = array(number);
+
 export function object<T>(fields: { readonly [K in keyof T]-?: Decoder<T[K] | undefined> }): Decoder<T> {
   // Arrays and indexes for speed: each poll of a large hub checks several hundred thousand fields.
   const names = Object.keys(fields);

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Agents } from '../agents/agents.js';
+import { NeedsAttention } from '../attention/needs-attention.js';
 import { Events } from '../events/events.js';
 import { EventPanel } from '../events/panel/event-panel.js';
 import type { RowFocus } from '../events/table/use-row-focus.js';
@@ -11,6 +12,7 @@ import { SnapshotDialog } from '../snapshots/snapshot-dialog.js';
 import { useSnapshots } from '../snapshots/use-snapshots.js';
 import { Workflows } from '../workflows/workflows.js';
 import { Banner } from './banner.js';
+import { BRAND_COLOR, FAILING_COLOR, favicon } from './favicon.js';
 import { Header } from './header.js';
 import { mediaQuery } from './media-query.js';
 import type { Preferences } from './preferences.js';
@@ -24,7 +26,7 @@ export interface AppProps {
 }
 
 /** True if the panel covers the page. */
-const narrow = mediaQuery(window, '(max-width: 719.98px)');
+const narrow = mediaQuery(window, '(max-width: 999.98px)');
 
 /** The whole page. */
 export function App({ monitor: live, navigation, preferences }: AppProps): JSX.Element {
@@ -44,10 +46,11 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
         navigation,
         preferences,
         showHelp,
+        refresh: () => monitor.refresh(),
         focusSearch: () => search.current?.focus(),
         moveFocus: (step) => rowFocus.current?.move(step),
       }),
-    [navigation, preferences],
+    [navigation, preferences, monitor],
   );
   const openType = navigation.openType.value;
   const { view } = navigation.route.value;
@@ -57,19 +60,20 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
       <a class="skip-link" href={`#${view}-title`}>
         Skip to {view}
       </a>
-      <div class="page" data-panel={openType !== null} inert={covered}>
-        <Header
-          monitor={monitor}
-          navigation={navigation}
-          theme={preferences.theme}
-          onSnapshot={() => snapshotDialog.current?.showModal()}
-          onHelp={showHelp}
-        />
+      <Header
+        monitor={monitor}
+        navigation={navigation}
+        theme={preferences.theme}
+        onSnapshot={() => snapshotDialog.current?.showModal()}
+        onHelp={showHelp}
+      />
+      <div class="page" data-panel={openType !== null} data-old={isOld(monitor)} inert={covered}>
         <main class="main">
           {view === 'events' && (
             <>
-              <Overview store={monitor.store} />
-              <Events store={monitor.store} navigation={navigation} searchRef={search} focusRef={rowFocus} />
+              <NeedsAttention monitor={monitor} navigation={navigation} />
+              <Overview monitor={monitor} navigation={navigation} />
+              <Events monitor={monitor} navigation={navigation} searchRef={search} focusRef={rowFocus} />
             </>
           )}
           {view === 'agents' && <Agents store={monitor.store} navigation={navigation} />}
@@ -88,11 +92,21 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
   );
 }
 
+/** Returns true if the data on the page is not up to date, so that it is dimmed. */
+function isOld({ connection }: Monitor): boolean {
+  return connection.value.kind === 'lost' || connection.value.kind === 'stale';
+}
+
+/** Title and icon of the tab. Both tell if something is failing. */
 function PageTitle({ monitor: { store } }: { monitor: Monitor }): null {
-  const { failing } = store.byFilter.value;
+  const failing = store.byFilter.value.failing;
+  const isFailing = failing > 0 || store.health.value?.status === 'failing';
   const title = `${failing === 0 ? '' : `(${failing} failing) `}${store.hub.value?.service ?? 'Dashboard'} · Hubline`;
   useEffect(() => {
     document.title = title;
   }, [title]);
+  useEffect(() => {
+    document.querySelector('link[rel="icon"]')?.setAttribute('href', favicon(isFailing ? FAILING_COLOR : BRAND_COLOR));
+  }, [isFailing]);
   return null;
 }

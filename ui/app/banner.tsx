@@ -45,10 +45,10 @@ function problem(connection: Extract<ConnectionState, { kind: 'stale' | 'lost' }
   return connection.kind === 'lost' ? connection.error.message : 'The server is slow to respond.';
 }
 
-function since({ lastGoodAt, now }: Monitor): string {
+function since({ lastGoodAt, now, serverNow }: Monitor): string {
   if (lastGoodAt.value === null) return 'There is no data yet.';
-  const at = formatTime(performance.timeOrigin + lastGoodAt.value);
-  return `The data is from ${at}, ${formatAge(now.value - lastGoodAt.value)} old.`;
+  const ageMs = now.value - lastGoodAt.value;
+  return `The data is from ${formatTime(serverNow.value - ageMs)}, ${formatAge(ageMs)} old.`;
 }
 
 function next({ nextAt, now }: Monitor): string {

@@ -1,15 +1,13 @@
 import type { Signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { HubInfo } from '../api/parse-body.js';
-import { formatAge } from '../format/duration.js';
+import { Select } from '../controls/select.js';
 import type { Monitor } from '../polling/monitor.js';
 import type { Navigation } from '../routing/navigation.js';
-import { INTERVALS } from '../routing/route.js';
-import { IconButton } from '../shared/icon-button.js';
-import { Select } from '../shared/select.js';
-import { ConnectionPill } from './connection-pill.js';
+import { VIEW_LABEL, VIEWS } from '../routing/route.js';
+import { ConnectionMenu } from './connection-menu.js';
 import { Logo } from './logo.js';
-import { THEMES, type Theme } from './preferences.js';
+import { PageMenu } from './page-menu.js';
+import type { Theme } from './preferences.js';
 import { ViewLinks } from './view-links.js';
 
 export interface HeaderProps {
@@ -20,51 +18,27 @@ export interface HeaderProps {
   readonly onHelp: () => void;
 }
 
-/** Header with the hub, the views, the connection and the settings of the page. */
+/** Header with the hub, the views, the connection and a menu, in one row at every width. */
 export function Header({ monitor, navigation, theme, onSnapshot, onHelp }: HeaderProps): JSX.Element {
   const hub = monitor.store.hub.value;
-  const connection = monitor.connection.value;
   return (
     <header class="header">
       <Logo />
-      <div class="header-hub">
-        <h1 class="header-name" title={hub?.service}>
-          <bdi>{hub?.service ?? 'Hubline'}</bdi>
-        </h1>
-        {hub && <p class="header-facts">{facts(hub, monitor.serverNow.value)}</p>}
-      </div>
+      <h1 class="header-name" title={hub?.service}>
+        <bdi>{hub?.service ?? 'Hubline'}</bdi>
+      </h1>
       <ViewLinks store={monitor.store} navigation={navigation} />
-      <ConnectionPill connection={connection} />
-      <div class="header-controls">
-        {connection.kind !== 'snapshot' && (
-          <>
-            <Select
-              label="Poll"
-              options={INTERVALS}
-              nameOf={(every) => (every === 'off' ? 'Off' : `${every} s`)}
-              value={navigation.route.value.every}
-              onChange={(every) => navigation.go({ every }, { replace: true })}
-            />
-            <IconButton icon="refresh" label="Refresh now" onClick={monitor.refresh} />
-          </>
-        )}
+      <div class="view-select">
         <Select
-          label="Theme"
-          options={THEMES}
-          nameOf={(name) => name.charAt(0).toUpperCase() + name.slice(1)}
-          value={theme.value}
-          onChange={(next) => {
-            theme.value = next;
-          }}
+          label="View"
+          options={VIEWS}
+          nameOf={(view) => VIEW_LABEL[view]}
+          value={navigation.route.value.view}
+          onChange={(view) => navigation.go({ view, name: null })}
         />
-        <IconButton icon="snapshot" label="Snapshot" onClick={onSnapshot} />
-        <IconButton icon="help" label="Keyboard shortcuts" onClick={onHelp} />
       </div>
+      <ConnectionMenu monitor={monitor} navigation={navigation} />
+      <PageMenu hub={hub} serverNow={monitor.serverNow.value} theme={theme} onSnapshot={onSnapshot} onHelp={onHelp} />
     </header>
   );
-}
-
-function facts({ transport, version, startedAt }: HubInfo, serverNow: number): string {
-  const uptime = startedAt === null ? 'not started' : `up ${formatAge(serverNow - startedAt)}`;
-  return `${transport} · v${version} · ${uptime}`;
 }

@@ -1,6 +1,6 @@
 import type { Signal } from '@preact/signals';
 import type { JSX, RefObject } from 'preact';
-import { Dialog } from '../shared/dialog.js';
+import { Dialog } from '../controls/dialog.js';
 import { SHORTCUTS } from './shortcuts.js';
 
 export interface ShortcutsDialogProps {

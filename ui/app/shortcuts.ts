@@ -1,4 +1,5 @@
 import type { Navigation } from '../routing/navigation.js';
+import { DEFAULT_ROUTE } from '../routing/route.js';
 import { type Preferences, THEMES } from './preferences.js';
 
 /** Keys and their actions, as the shortcuts dialog lists them. */
@@ -7,7 +8,11 @@ export const SHORTCUTS: readonly (readonly [key: string, action: string])[] = [
   ['j', 'Next event type'],
   ['k', 'Previous event type'],
   ['Enter', 'Open event type'],
+  ['r', 'Refresh now'],
+  ['p', 'Pause or resume'],
   ['t', 'Change the theme'],
+  ['← →', 'Move in the chart'],
+  ['Shift ← →', 'Select in the chart, Enter to apply'],
   ['Esc', 'Close panel'],
   ['?', 'Show keyboard shortcuts'],
 ];
@@ -19,6 +24,7 @@ export interface ShortcutTargets {
   focusSearch(): void;
   /** Moves the focus to the next (1) or previous (-1) row. */
   moveFocus(step: 1 | -1): void;
+  refresh(): void;
   showHelp(): void;
 }
 
@@ -29,6 +35,8 @@ export function listenForShortcuts(document: Document, targets: ShortcutTargets)
     ['/', targets.focusSearch],
     ['j', () => targets.moveFocus(1)],
     ['k', () => targets.moveFocus(-1)],
+    ['r', targets.refresh],
+    ['p', () => togglePause(navigation)],
     ['t', () => cycleTheme(preferences)],
     ['?', targets.showHelp],
   ]);
@@ -54,4 +62,9 @@ export function listenForShortcuts(document: Document, targets: ShortcutTargets)
 
 function cycleTheme({ theme }: Preferences): void {
   theme.value = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? 'system';
+}
+
+function togglePause(navigation: Navigation): void {
+  const isPaused = navigation.route.value.every === 'off';
+  navigation.go({ every: isPaused ? DEFAULT_ROUTE.every : 'off' }, { replace: true });
 }

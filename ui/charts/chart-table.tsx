@@ -1,14 +1,33 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { TallyTable, type TallyTableProps } from '../shared/tally-table.js';
+import { formatPeriod } from '../format/clock-time.js';
+import { TallyTable } from '../shared/tally-table.js';
+import type { Point } from './history-points.js';
 
-/** Data of a chart as a table that the user can open. Rows are minutes, newest first. */
-export function ChartTable(props: Omit<TallyTableProps, 'head'>): JSX.Element {
+export interface ChartTableProps {
+  readonly caption: string;
+  /** Oldest first. */
+  readonly points: readonly Point[];
+  /** Time at which the counts were read, in epoch milliseconds. */
+  readonly now: number;
+}
+
+/** Data of a chart as a table that the user can open, newest first. */
+export function ChartTable({ caption, points, now }: ChartTableProps): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   return (
     <details class="disclosure" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>{isOpen ? 'Hide data' : 'View data'}</summary>
-      <TallyTable head="Minute" {...props} />
+      {isOpen && (
+        <TallyTable
+          caption={caption}
+          head="Time"
+          rows={points
+            .filter(({ coveredMs }) => coveredMs > 0)
+            .map((point) => ({ ...point, name: formatPeriod(point.at, point.endAt, now) }))
+            .reverse()}
+        />
+      )}
     </details>
   );
 }

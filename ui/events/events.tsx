@@ -1,33 +1,38 @@
 import type { JSX, RefObject } from 'preact';
+import { formatPeriod } from '../format/clock-time.js';
 import { formatCount } from '../format/count.js';
+import type { Monitor } from '../polling/monitor.js';
 import type { Navigation } from '../routing/navigation.js';
+import type { Filter } from '../routing/route.js';
 import { EmptyState } from '../shared/empty-state.js';
+import { Icon } from '../shared/icon.js';
 import { TableSkeleton } from '../shared/table-skeleton.js';
 import { listRows } from '../store/event-list.js';
-import type { HubStore } from '../store/hub-store.js';
-import { subscribeTo } from '../store/subscribe-to.js';
 import { FilterChips } from './filter-chips.js';
 import { NothingRegistered } from './nothing-registered.js';
 import { SearchBox } from './search-box.js';
 import { EventTable } from './table/event-table.js';
+import { GroupButtons } from './table/group-buttons.js';
+import { SortSelect } from './table/sort-select.js';
 import type { RowFocus } from './table/use-row-focus.js';
 
 export interface EventsProps {
-  readonly store: HubStore;
+  readonly monitor: Monitor;
   readonly navigation: Navigation;
   readonly searchRef: RefObject<HTMLInputElement | null>;
   readonly focusRef: RefObject<RowFocus | null>;
 }
 
 /** View of the event types: search, filters, and the table or a placeholder. */
-export function Events({ store, navigation, searchRef, focusRef }: EventsProps): JSX.Element {
+export function Events({ monitor, navigation, searchRef, focusRef }: EventsProps): JSX.Element {
+  const { store } = monitor;
   const rows = store.rows.value;
   const route = navigation.route.value;
   const isEmpty = store.hub.value !== null && rows.size === 0;
   const search = (q: string): void => navigation.go({ q }, { replace: true });
   return (
     <section class="events" aria-labelledby="events-title">
-      <h2 id="events-title" class="section-title" tabIndex={-1}>
+      <h2 id="events-title" class="visually-hidden" tabIndex={-1}>
         Events
       </h2>
       {!isEmpty && (
@@ -38,33 +43,49 @@ export function Events({ store, navigation, searchRef, focusRef }: EventsProps):
             counts={store.hub.value && store.byFilter.value}
             onChange={(show) => navigation.go({ show })}
           />
-          <button
-            type="button"
-            class="chip chip-group"
-            aria-pressed={route.group === 'prefix'}
-            title="The prefix is the part of a name before its first . : or /"
-            onClick={() => navigation.go({ group: route.group === 'prefix' ? 'none' : 'prefix', closed: [] })}
-          >
-            Group by prefix
-          </button>
+          <RangeChip monitor={monitor} navigation={navigation} />
+          <SortSelect navigation={navigation} />
+          <GroupButtons rows={rows} navigation={navigation} />
         </div>
       )}
-      <EventsBody store={store} navigation={navigation} focusRef={focusRef} />
+      <EventsBody monitor={monitor} navigation={navigation} focusRef={focusRef} />
     </section>
   );
 }
 
-function EventsBody({ store, navigation, focusRef }: Omit<EventsProps, 'searchRef'>): JSX.Element {
-  subscribeTo(store.reading);
+/** Period that is selected in the chart, with a button that clears it. Absent if none is. */
+function RangeChip({ monitor, navigation }: Pick<EventsProps, 'monitor' | 'navigation'>): JSX.Element | null {
+  const { selection } = navigation.route.value;
+  if (selection === null) return null;
+  const period = formatPeriod(selection.from, selection.to, monitor.serverNow.value);
+  return (
+    <button
+      type="button"
+      class="chip range-chip"
+      title="Show the last minutes again"
+      onClick={() => navigation.go({ selection: null })}
+    >
+      {period}
+      <span class="visually-hidden">: clear the selected period</span>
+      <Icon name="close" />
+    </button>
+  );
+}
+
+function EventsBody({ monitor, navigation, focusRef }: Omit<EventsProps, 'searchRef'>): JSX.Element {
+  const { store } = monitor;
+  const reading = store.reading.value;
   if (store.hub.value === null) return <TableSkeleton />;
   const rows = store.rows.value;
   if (rows.size === 0) return <NothingRegistered />;
-  const order = listRows(rows.values(), navigation.route.value);
+  const route = navigation.route.value;
+  const order = listRows(rows.values(), route, reading);
   if (order.length > 0) {
-    return <EventTable rows={rows} order={order} navigation={navigation} focusRef={focusRef} />;
+    return <EventTable store={store} order={order} navigation={navigation} focusRef={focusRef} />;
   }
+  const goodNews = route.q.trim() === '' ? GOOD_NEWS.get(route.show) : undefined;
   return (
-    <EmptyState title="No event types match.">
+    <EmptyState title={goodNews ?? 'No event types match.'}>
       <p>
         0 of {formatCount(rows.size)} event {rows.size === 1 ? 'type' : 'types'} match the search and the filter.
       </p>
@@ -74,3 +95,8 @@ function EventsBody({ store, navigation, focusRef }: Omit<EventsProps, 'searchRe
     </EmptyState>
   );
 }
+
+const GOOD_NEWS = new Map<Filter, string>([
+  ['failing', 'Nothing is failing.'],
+  ['problems', 'Nothing needs attention.'],
+]);

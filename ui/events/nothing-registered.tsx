@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { CopyButton } from '../shared/copy-button.js';
+import { CopyButton } from '../controls/copy-button.js';
 import { EmptyState } from '../shared/empty-state.js';
 
 const SNIPPET = `hub.event({

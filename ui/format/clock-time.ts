@@ -2,11 +2,6 @@ const minutes = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2
 const seconds = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hourCycle: 'h23' });
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long', hourCycle: 'h23' });
 
-/** Formats hour and minute in the viewer's time zone: "14:03". */
-export function formatMinute(epochMs: number): string {
-  return minutes.format(epochMs);
-}
-
 /** Formats the time of day in the viewer's time zone: "14:03:12". */
 export function formatTime(epochMs: number): string {
   return seconds.format(epochMs);
@@ -15,4 +10,23 @@ export function formatTime(epochMs: number): string {
 /** Formats date, time and zone in full, for titles. */
 export function formatDateTime(epochMs: number): string {
   return full.format(epochMs);
+}
+
+const weekdays = new Intl.DateTimeFormat(undefined, { weekday: 'short' });
+
+/** Formats a day: "Mon 12". */
+function formatDay(epochMs: number): string {
+  return `${weekdays.format(epochMs)} ${new Date(epochMs).getDate()}`;
+}
+
+/** Formats the time of a tick: "14:03", or "Mon 12" at midnight. */
+export function formatTick(epochMs: number): string {
+  const date = new Date(epochMs);
+  return date.getHours() === 0 && date.getMinutes() === 0 ? formatDay(epochMs) : minutes.format(epochMs);
+}
+
+/** Formats a period: "14:03–14:04", with the day if it is not the day of `now`. */
+export function formatPeriod(from: number, to: number, now: number): string {
+  const isToday = new Date(from).toDateString() === new Date(now).toDateString();
+  return `${isToday ? '' : `${formatDay(from)}, `}${minutes.format(from)}–${minutes.format(to)}`;
 }

@@ -4,12 +4,14 @@ import { formatPercent, formatRate } from './ratio.js';
 test.each<[number | null, string]>([
   [null, '—'],
   [0, '0'],
-  [0.04, '<0.1'],
-  [0.5, '0.5'],
-  [9.94, '9.9'],
-  [9.96, '10'],
-  [1_234.5, '1,235'],
-  [43_210, '43.2K'],
+  [0.001, '<0.1/min'],
+  [0.09, '5.4/min'],
+  [0.5, '30/min'],
+  [0.996, '1/s'],
+  [3.44, '3.4/s'],
+  [9.96, '10/s'],
+  [1_234.5, '1,235/s'],
+  [43_210, '43.2K/s'],
 ])('a rate of %s reads %s', (rate, shown) => {
   expect(formatRate(rate)).toBe(shown);
 });

@@ -1,27 +1,20 @@
 import type { JSX } from 'preact';
-import { formatPercent, formatRate } from '../format/ratio.js';
-import { CountStats } from '../shared/count-stats.js';
-import { Stat } from '../shared/stat.js';
-import { failureRatio } from '../store/event-row.js';
-import { ratePerSecond } from '../store/history.js';
-import type { HubStore } from '../store/hub-store.js';
-import { ActivityChart } from './activity-chart.js';
+import type { Monitor } from '../polling/monitor.js';
+import type { Navigation } from '../routing/navigation.js';
+import { Activity } from './activity.js';
+import { KpiStrip } from './kpi-strip.js';
 
-/** Counts of the whole hub and the chart of its last minutes. */
-export function Overview({ store }: { store: HubStore }): JSX.Element {
-  const totals = store.hub.value && store.totals.value;
+export interface OverviewProps {
+  readonly monitor: Monitor;
+  readonly navigation: Navigation;
+}
+
+/** Key figures and chart of the whole hub. */
+export function Overview({ monitor, navigation }: OverviewProps): JSX.Element {
   return (
     <section class="card overview" aria-label="Overview">
-      <dl class="stats">
-        <CountStats counters={['received', 'completed', 'failed', 'pending']} counts={totals} />
-        <Stat label="Failure rate" title="Failed events divided by completed and failed events">
-          {formatPercent(totals && failureRatio(totals))}
-        </Stat>
-        <Stat label="Events per second" title="Events received per second over the last 10 seconds">
-          {formatRate(ratePerSecond(store.activity.value))}
-        </Stat>
-      </dl>
-      <ActivityChart history={store.activity.value} />
+      <KpiStrip store={monitor.store} serverNow={monitor.serverNow.value} />
+      <Activity monitor={monitor} navigation={navigation} />
     </section>
   );
 }

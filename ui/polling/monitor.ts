@@ -2,7 +2,7 @@ import { computed, effect, type ReadonlySignal, signal } from '@preact/signals';
 import type { Api } from '../api/api.js';
 import { RequestError } from '../api/request-error.js';
 import type { Navigation } from '../routing/navigation.js';
-import type { Interval } from '../routing/route.js';
+import type { Interval, Selection } from '../routing/route.js';
 import { createHubStore, type HubStore } from '../store/hub-store.js';
 import { type Announcer, createAnnouncer } from './announcer.js';
 import { type ConnectionState, connectionStateOf } from './connection-state.js';
@@ -45,7 +45,33 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
   const lastGoodAt = signal<number | null>(null);
   const tookMs = signal(0);
   const error = signal<RequestError | null>(null);
+  let lastSelection: Selection | null = null;
+  // An equal selection is the same object, so that it is not loaded again.
+  const selection = computed(() => {
+    const next = navigation.route.value.selection;
+    const isSame = next?.from === lastSelection?.from && next?.to === lastSelection?.to;
+    if (!isSame) lastSelection = next;
+    return lastSelection;
+  });
   const interval = computed(() => intervalMs(navigation.route.value.every));
+
+  /** Selection whose counts no later event can change. */
+  let finalSelection: Selection | null = null;
+  const loadRange = async (abort: AbortSignal): Promise<boolean> => {
+    const selected = selection.value;
+    if (selected === null || selected === finalSelection) return true;
+    try {
+      const range = await api.range(selected.from, selected.to, abort);
+      store.select(range);
+      if ((store.hub.value?.now ?? 0) >= range.to) finalSelection = selected;
+      return true;
+    } catch (cause) {
+      if (abort.aborted) return false;
+      if (!(cause instanceof RequestError)) throw cause;
+      error.value = cause;
+      return false;
+    }
+  };
 
   const run = async (abort: AbortSignal): Promise<boolean> => {
     const requestedAt = performance.now();
@@ -69,9 +95,10 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
       error.value = cause;
       return false;
     }
-    // One request at a time: first the table, then the panel.
+    // One request at a time: first the table, then its range, then the panel.
+    const isLoaded = await loadRange(abort);
     if (openType.value !== null) await load(openType.value, abort);
-    return true;
+    return isLoaded;
   };
 
   const poller = createPoller({ run, intervalMs: () => interval.peek() });
@@ -120,6 +147,10 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
     onChange(interval, (ms) => {
       awaitingSince.value = performance.now();
       if (ms === null) poller.skip();
+      else poller.refresh();
+    }),
+    onChange(selection, (next) => {
+      if (next === null) store.select(null);
       else poller.refresh();
     }),
     onChange(openType, (type) => type !== null && poller.refresh()),

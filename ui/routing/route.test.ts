@@ -8,6 +8,7 @@ import {
   GROUPINGS,
   INTERVALS,
   parseRoute,
+  RANGES,
   type Route,
   SORT_KEYS,
   VIEWS,
@@ -23,6 +24,13 @@ const routes: fc.Arbitrary<Route> = fc.record({
   group: fc.constantFrom(...GROUPINGS),
   closed: fc.array(fc.string({ unit: 'grapheme' })),
   every: fc.constantFrom(...INTERVALS),
+  range: fc.constantFrom(...RANGES),
+  selection: fc.option(
+    fc
+      .tuple(fc.maxSafeNat(), fc.maxSafeNat())
+      .filter(([from, to]) => from !== to)
+      .map(([from, to]) => ({ from: Math.min(from, to), to: Math.max(from, to) })),
+  ),
 });
 
 test('parsing a formatted route returns the route', () => {

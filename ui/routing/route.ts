@@ -1,14 +1,24 @@
 import { wellFormed } from '../format/well-formed.js';
 
 /** Columns by which the events table can be sorted. */
-export const SORT_KEYS = ['status', 'type', 'received', 'completed', 'failed', 'rate', 'failures', 'recent'] as const;
+export const SORT_KEYS = [
+  'status',
+  'type',
+  'trend',
+  'rate',
+  'failed',
+  'failures',
+  'pending',
+  'retried',
+  'received',
+] as const;
 export type SortKey = (typeof SORT_KEYS)[number];
 
 export const DIRECTIONS = ['asc', 'desc'] as const;
 export type Direction = (typeof DIRECTIONS)[number];
 
-/** Filters of the events table. */
-export const FILTERS = ['all', 'failing', 'active', 'idle', 'never'] as const;
+/** Filters of the events table. `problems`: failing types and those that need attention for another reason. */
+export const FILTERS = ['all', 'problems', 'failing', 'active', 'idle', 'never'] as const;
 export type Filter = (typeof FILTERS)[number];
 
 /** Views of the page. */
@@ -25,6 +35,16 @@ export type Grouping = (typeof GROUPINGS)[number];
 export const INTERVALS = ['1', '2', '5', '15', '60', 'off'] as const;
 export type Interval = (typeof INTERVALS)[number];
 
+/** Ranges of the charts. */
+export const RANGES = ['5m', '1h', '24h', '7d'] as const;
+export type Range = (typeof RANGES)[number];
+
+/** Selected part of a chart, in epoch milliseconds: `from` is included, `to` is not. */
+export interface Selection {
+  readonly from: number;
+  readonly to: number;
+}
+
 /** Settings of the page that the URL holds. Theme and shortcuts are preferences of the user, not of the URL. */
 export interface Route {
   readonly view: View;
@@ -38,18 +58,23 @@ export interface Route {
   /** Prefixes of the collapsed groups. */
   readonly closed: readonly string[];
   readonly every: Interval;
+  readonly range: Range;
+  /** Selected part of the chart, for which the table shows its counts. */
+  readonly selection: Selection | null;
 }
 
 export const DEFAULT_ROUTE: Route = {
   view: 'events',
   name: null,
   q: '',
-  sort: 'type',
+  sort: 'status',
   dir: 'asc',
   show: 'all',
   group: 'none',
   closed: [],
   every: '2',
+  range: '1h',
+  selection: null,
 };
 
 /** Returns the initial sort direction of a column: names from A, numbers from the largest, the worst status first. */
@@ -74,6 +99,8 @@ export function parseRoute(hash: string): Route {
     group: oneOf(GROUPINGS, query.get('group')) ?? DEFAULT_ROUTE.group,
     closed: query.getAll('closed'),
     every: oneOf(INTERVALS, query.get('every')) ?? DEFAULT_ROUTE.every,
+    range: oneOf(RANGES, query.get('range')) ?? DEFAULT_ROUTE.range,
+    selection: parseSelection(query.get('from'), query.get('to')),
   };
 }
 
@@ -92,11 +119,23 @@ export function viewPath(view: View, name: string | null = null): string {
 export function formatQuery(route: Route): string {
   const query = new URLSearchParams();
   const defaults: Route = { ...DEFAULT_ROUTE, dir: firstDirection(route.sort) };
-  for (const key of ['sort', 'dir', 'q', 'show', 'group', 'every'] as const) {
+  for (const key of ['sort', 'dir', 'q', 'show', 'group', 'every', 'range'] as const) {
     if (route[key] !== defaults[key]) query.set(key, route[key]);
+  }
+  if (route.selection !== null) {
+    query.set('from', String(route.selection.from));
+    query.set('to', String(route.selection.to));
   }
   for (const prefix of route.closed) query.append('closed', prefix);
   return query.size === 0 ? '' : `?${query}`;
+}
+
+function parseSelection(from: string | null, to: string | null): Selection | null {
+  if (from === null || to === null) return null;
+  const selection = { from: Number(from), to: Number(to) };
+  return Number.isSafeInteger(selection.from) && Number.isSafeInteger(selection.to) && selection.from < selection.to
+    ? selection
+    : null;
 }
 
 function oneOf<T extends string>(allowed: readonly T[], value: string | null | undefined): T | undefined {

@@ -5,18 +5,19 @@ import { Count } from './count.js';
 import { Stat, type StatProps } from './stat.js';
 
 /** Counter of a hub, an event type or a workflow. */
-export type Counter = Exclude<keyof Counts, 'lastReceivedAt' | 'lastFailedAt'> | 'deduplicated' | 'processes';
+export type Counter = Exclude<keyof Counts, 'oldestPendingAt' | 'lastReceivedAt' | 'lastFailedAt'> | 'processes';
 
 /** Label, icon and colour of each counter. */
-export const COUNTER_LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
-  received: { label: 'Received', icon: 'dot', tone: 'received', title: 'Events accepted' },
-  completed: { label: 'Completed', icon: 'check', tone: 'completed', title: 'Events whose last attempt succeeded' },
-  failed: { label: 'Failed', icon: 'triangle', tone: 'failed', title: 'Events whose last attempt failed' },
-  cancelled: { label: 'Cancelled', title: 'Events that were cancelled; part of the failed ones' },
-  pending: { label: 'Pending', title: 'Events that have not ended: waiting, delayed or running' },
+const COUNTER_LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
+  received: { label: 'Received', title: 'Events accepted' },
+  completed: { label: 'Completed', title: 'Events whose last attempt succeeded' },
+  failed: { label: 'Failed', title: 'Events that ended without success' },
+  pending: { label: 'Pending', title: 'Events that have not ended: waiting, delayed, suspended or running' },
+  delayed: { label: 'Delayed', title: 'Events that wait for their time' },
+  suspended: { label: 'Suspended', title: 'Workflow runs that wait for a time, an event or another run' },
+  cancelled: { label: 'Cancelled', title: 'Cancelled events, part of the failed ones' },
+  deadLetters: { label: 'Dead letters', title: 'Failed events that were neither replayed nor discarded' },
   active: { label: 'Active', title: 'Handlers running now' },
-  delayed: { label: 'Delayed', title: 'Events that wait for their time or their retry' },
-  suspended: { label: 'Suspended', title: 'Runs that wait for time, an event or a child run' },
   retried: { label: 'Retried', title: 'Failed attempts that were retried' },
   processes: { label: 'Processes', title: 'Processes that handle these events' },
   deduplicated: { label: 'Deduplicated', title: 'Events not accepted because their dedupe id was known' },

@@ -1,12 +1,12 @@
 import type { JSX } from 'preact';
-import type { Tally } from '../store/history.js';
+import type { Counts } from '../../server/dashboard/protocol.js';
 import { Count } from './count.js';
 
 export interface TallyTableProps {
   readonly caption: string;
   /** Header of the first column. */
   readonly head: string;
-  readonly rows: readonly (Tally & { readonly name: string })[];
+  readonly rows: readonly (Pick<Counts, 'received' | 'completed' | 'failed'> & { readonly name: string })[];
 }
 
 /** Table of received, completed and failed counts. */

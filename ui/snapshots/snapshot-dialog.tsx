@@ -1,5 +1,5 @@
 import type { JSX, RefObject } from 'preact';
-import { Dialog } from '../shared/dialog.js';
+import { Dialog } from '../controls/dialog.js';
 import type { Snapshots } from './use-snapshots.js';
 
 export interface SnapshotDialogProps {

@@ -1,39 +1,31 @@
 import type { EventBody } from '../../server/dashboard/protocol.js';
-import { array, boolean, type Decoder, decodeBody, nullable, number, object, oneOf } from '../api/decoder.js';
-import { eventBody, type Introspection, introspection } from '../api/parse-body.js';
+import { eventBody } from '../api/decode-event.js';
+import { type Introspection, introspection } from '../api/decode-introspection.js';
+import { type Decoder, decodeBody, nullable, number, object, oneOf } from '../api/decoder.js';
+import { type RangeCounts, rangeCounts } from '../api/parse-body.js';
 import type { Detail } from '../polling/event-detail.js';
-import type { History, Sample } from '../store/history.js';
 import type { HubStore } from '../store/hub-store.js';
 
 /** State of the page at one time. The file format is JSON. */
 export interface Snapshot {
   readonly format: typeof FORMAT;
-  /** Milliseconds on the monotonic clock of the page that took the snapshot, like the times of samples. */
-  readonly at: number;
-  /** Same time in epoch milliseconds on the server's clock. */
+  /** Epoch milliseconds on the server's clock. */
   readonly serverNow: number;
   readonly introspection: Introspection;
-  /** Samples of each event type, in the order of `introspection.events`. */
-  readonly histories: readonly History[];
-  readonly activity: History;
+  /** Counts of the selected range. */
+  readonly range: RangeCounts | null;
   /** Details of the event type whose panel was open. */
   readonly detail: EventBody | null;
 }
 
 /** Format marker. Its number rises if older files can no longer be read. */
-const FORMAT = 'hubline snapshot 1';
-
-const history = array(
-  object<Sample>({ at: number, received: number, completed: number, failed: number, restarted: boolean }),
-);
+const FORMAT = 'hubline snapshot 2';
 
 const snapshot: Decoder<Snapshot> = object<Snapshot>({
   format: oneOf<typeof FORMAT>([FORMAT]),
-  at: number,
   serverNow: number,
   introspection,
-  histories: array(history),
-  activity: history,
+  range: nullable(rangeCounts),
   detail: nullable(eventBody),
 });
 
@@ -46,19 +38,21 @@ export interface SnapshotSource {
 /** Returns the text of a snapshot file; `null` before the first response. */
 export function takeSnapshot({ store, detail }: SnapshotSource): string | null {
   const hub = store.hub.value;
-  if (hub === null) return null;
-  const rows = [...store.rows.value.values()];
+  const health = store.health.value;
+  const totals = store.totals.value;
+  if (hub === null || health === null || totals === null) return null;
   const taken: Snapshot = {
     format: FORMAT,
-    ...store.reading.value,
+    serverNow: store.reading.value.serverNow,
     introspection: {
       hub,
-      events: rows.map((row) => row.event.value),
+      health,
+      totals,
+      events: [...store.rows.value.values()].map(({ latest }) => latest),
       workflows: store.workflows.value,
       agents: store.agents.value,
     },
-    histories: rows.map((row) => row.history),
-    activity: store.activity.value,
+    range: store.range.value,
     detail: detail.value?.body ?? null,
   };
   return JSON.stringify(taken);
@@ -106,11 +100,8 @@ function checkBounds(root: unknown): void {
   }
 }
 
-function checkTimes({ at, serverNow, histories, activity, detail }: Snapshot): void {
-  const samples = [...histories, activity].flat();
-  const isNear =
-    serverNow >= 0 &&
-    samples.every((sample) => Math.abs(sample.at - at) <= maxSpanMs) &&
-    (detail?.perMinute ?? []).every((minute) => Math.abs(minute.at - serverNow) <= maxSpanMs);
+function checkTimes({ serverNow, introspection: { totals }, detail }: Snapshot): void {
+  const histories = [totals.histories, detail?.histories].flatMap((known) => (known ? Object.values(known) : []));
+  const isNear = serverNow >= 0 && histories.every(({ startAt }) => Math.abs(startAt - serverNow) <= maxSpanMs);
   if (!isNear) throw new Error('out of bounds');
 }

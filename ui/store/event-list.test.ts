@@ -1,15 +1,24 @@
 import { expect, test } from 'vitest';
-import { countsOf, eventOf, introspectionOf, momentAt, SERVER_NOW } from '../testing/test-data.js';
+import {
+  countsOf,
+  eventOf,
+  failingOf,
+  introspectionOf,
+  momentAt,
+  periodOf,
+  recentOf,
+  SERVER_NOW,
+} from '../testing/test-data.js';
 import { countByFilter, holdOrder, type ListQuery, listRows } from './event-list.js';
 import { createHubStore } from './hub-store.js';
 
 const store = createHubStore();
 store.apply(
   introspectionOf([
-    eventOf('order.10', countsOf(5, 5, { lastFailedAt: SERVER_NOW })),
-    eventOf('order.2', countsOf(90, 10, { lastReceivedAt: SERVER_NOW })),
+    failingOf('order.10', 5, 5),
+    eventOf('order.2', countsOf(90, 10, { lastReceivedAt: SERVER_NOW, pending: 3, deadLetters: 1 })),
     eventOf('Invoice', countsOf()),
-    eventOf('audit', countsOf(50, 0)),
+    eventOf('audit', countsOf(50, 0), { recent: recentOf(periodOf(50, 0, { retried: 2 })) }),
   ]),
   momentAt(0),
 );
@@ -21,22 +30,34 @@ test.each<[string, Partial<ListQuery>, string[]]>([
   ['by name, descending', { dir: 'desc' }, ['order.10', 'order.2', 'Invoice', 'audit']],
   ['by count', { sort: 'received', dir: 'desc' }, ['order.2', 'audit', 'order.10', 'Invoice']],
   ['by status, the worst first', { sort: 'status' }, ['order.10', 'order.2', 'audit', 'Invoice']],
-  ['unknown values last', { sort: 'failures', dir: 'asc' }, ['audit', 'order.2', 'order.10', 'Invoice']],
+  ['by pending', { sort: 'pending', dir: 'desc' }, ['order.2', 'audit', 'Invoice', 'order.10']],
+  ['by retried', { sort: 'retried', dir: 'desc' }, ['audit', 'Invoice', 'order.2', 'order.10']],
+  ['by failed', { sort: 'failed', dir: 'desc' }, ['order.10', 'audit', 'Invoice', 'order.2']],
+  ['by rate', { sort: 'rate', dir: 'desc' }, ['audit', 'order.10', 'Invoice', 'order.2']],
+  ['unknown values last', { sort: 'failures', dir: 'asc' }, ['audit', 'order.10', 'Invoice', 'order.2']],
   [
     'unknown values last when descending',
     { sort: 'failures', dir: 'desc' },
-    ['order.10', 'order.2', 'audit', 'Invoice'],
+    ['order.10', 'audit', 'Invoice', 'order.2'],
   ],
-  ['equal values by name', { sort: 'rate', dir: 'desc' }, ['audit', 'Invoice', 'order.2', 'order.10']],
   ['search ignores case', { q: ' inv' }, ['Invoice']],
   ['filter', { show: 'failing' }, ['order.10']],
+  ['filter of all problems', { show: 'problems' }, ['order.2', 'order.10']],
   ['search and filter', { q: 'audit', show: 'never' }, []],
 ])('%s', (_, query, expected) => {
-  expect(listRows(rows, { ...all, ...query }).map(({ type }) => type)).toEqual(expected);
+  expect(listRows(rows, { ...all, ...query }, store.reading.value).map(({ type }) => type)).toEqual(expected);
+});
+
+test('in a selected range the types that failed in it come first', () => {
+  const ranged = createHubStore();
+  ranged.apply(introspectionOf([failingOf('a', 0, 1), eventOf('b', countsOf(9))]), momentAt(0));
+  ranged.select({ from: 0, to: 60_000, stepMs: 60_000, events: [{ type: 'b', counts: periodOf(1, 1) }] });
+  const order = listRows(ranged.rows.value.values(), { ...all, sort: 'status' }, ranged.reading.value);
+  expect(order.map(({ type }) => type)).toEqual(['b', 'a']);
 });
 
 test('counts the rows of each filter', () => {
-  expect(countByFilter(rows)).toEqual({ all: 4, failing: 1, active: 1, idle: 1, never: 1 });
+  expect(countByFilter(rows)).toEqual({ all: 4, problems: 2, failing: 1, active: 0, idle: 1, never: 1 });
 });
 
 test('a held order leaves rows in place, drops removed ones and appends new ones', () => {

@@ -1,37 +1,55 @@
 import type { Filter, Route, SortKey } from '../routing/route.js';
-import { type EventRow, failureRatio } from './event-row.js';
+import { type EventRow, shownCounts, shownRate, shownReceived } from './event-row.js';
 import type { EventStatus } from './event-status.js';
-import { increaseOver, ratePerSecond } from './history.js';
+import { failureRatio } from './period.js';
+import type { Reading } from './reading.js';
 
 /** Parts of the route that select and sort the rows of the table. */
 export type ListQuery = Pick<Route, 'q' | 'sort' | 'dir' | 'show'>;
 
-const STATUS_RANK: Record<EventStatus, number> = { failing: 0, active: 1, idle: 2, never: 3 };
+/** Active and idle types share a rank, so that a type with few events does not move at each of them. */
+const STATUS_RANK: Record<EventStatus, number> = { failing: 0, attention: 1, active: 2, idle: 2, never: 3 };
 
-const SORT_VALUE: Record<Exclude<SortKey, 'type'>, (row: EventRow) => number | null> = {
-  status: ({ status }) => STATUS_RANK[status],
-  received: ({ metrics }) => metrics.received,
-  completed: ({ metrics }) => metrics.completed,
-  failed: ({ metrics }) => metrics.failed,
-  rate: ({ history }) => ratePerSecond(history),
-  failures: ({ metrics }) => failureRatio(metrics),
-  recent: ({ history }) => increaseOver(history).received,
+const SORT_VALUE: Record<Exclude<SortKey, 'type'>, (row: EventRow, reading: Reading) => number | null> = {
+  status: (row, reading) => statusRank(row, reading),
+  rate: shownRate,
+  trend: ({ latest }) => latest.recent.minutes.received.reduce((sum, count) => sum + count, 0),
+  failed: (row, reading) => {
+    const { failed, cancelled } = shownCounts(row, reading);
+    return failed - cancelled;
+  },
+  failures: (row, reading) => failureRatio(shownCounts(row, reading)),
+  pending: ({ latest }) => latest.metrics.pending,
+  retried: (row, reading) => shownCounts(row, reading).retried,
+  received: shownReceived,
 };
+
+/** Returns the rank of a row's status. In a selected range, the types that failed in it are the worst. */
+function statusRank(row: EventRow, reading: Reading): number {
+  if (reading.range === null) return STATUS_RANK[row.status];
+  const { received, failed, cancelled } = shownCounts(row, reading);
+  return failed > cancelled ? 0 : received > 0 ? 2 : 3;
+}
 
 /**
  * Returns the rows that match a query, sorted. Unknown values come last in both directions; equal rows are sorted by name.
  *
  * @param rows rows sorted by name
  */
-export function listRows(rows: Iterable<EventRow>, { q, sort, dir, show }: ListQuery): readonly EventRow[] {
+export function listRows(
+  rows: Iterable<EventRow>,
+  { q, sort, dir, show }: ListQuery,
+  reading: Reading,
+): readonly EventRow[] {
   const needle = q.trim().toLowerCase();
   const shown: EventRow[] = [];
   for (const row of rows) {
-    if (show !== 'all' && row.status !== show) continue;
+    if (!matches(row.status, show)) continue;
     if (needle === '' || row.type.toLowerCase().includes(needle)) shown.push(row);
   }
-  if (sort !== 'type') return sortBy(shown, SORT_VALUE[sort], dir === 'asc' ? 1 : -1);
-  return dir === 'asc' ? shown : shown.reverse();
+  if (sort === 'type') return dir === 'asc' ? shown : shown.reverse();
+  const sortValue = SORT_VALUE[sort];
+  return sortBy(shown, (row) => sortValue(row, reading), dir === 'asc' ? 1 : -1);
 }
 
 // The sort is stable, so equal rows stay sorted by name.
@@ -49,14 +67,20 @@ function sortBy(
     .map(({ row }) => row);
 }
 
+function matches(status: EventStatus, show: Filter): boolean {
+  return show === 'all' || status === show || (show === 'problems' && (status === 'failing' || status === 'attention'));
+}
+
 /** Counts the rows that each filter would show. */
 export function countByFilter(rows: Iterable<EventRow>): Record<Filter, number> {
-  const counts: Record<Filter, number> = { all: 0, failing: 0, active: 0, idle: 0, never: 0 };
+  const byStatus = { failing: 0, attention: 0, active: 0, idle: 0, never: 0 };
+  let all = 0;
   for (const { status } of rows) {
-    counts.all++;
-    counts[status]++;
+    all++;
+    byStatus[status]++;
   }
-  return counts;
+  const { failing, attention, active, idle, never } = byStatus;
+  return { all, problems: failing + attention, failing, active, idle, never };
 }
 
 /**

@@ -1,120 +1,132 @@
 import { computed, type ReadonlySignal } from '@preact/signals';
-import type { Counts, EventIntrospection, EventKind } from '../../server/dashboard/protocol.js';
+import type { EventIntrospection, EventKind, PeriodCounts } from '../../server/dashboard/protocol.js';
 import { type EventStatus, eventStatus } from './event-status.js';
-import {
-  addSample,
-  type History,
-  increaseOver,
-  lastRestart,
-  ratePerSecond,
-  recentSlices,
-  type Tally,
-} from './history.js';
-import type { Moment, Reading } from './moment.js';
-import { type Sparkline, sparkline } from './sparkline.js';
+import { failureRatio, ratePerSecond } from './period.js';
+import type { Reading } from './reading.js';
 import { subscribeTo } from './subscribe-to.js';
+import { type Trend, trendOf } from './trend.js';
 
 /** Values of a table row. Equal values are the same object, so that a row renders only on a change. */
-export interface RowView extends Tally, Sparkline {
+export interface RowView extends Trend {
   readonly kind: EventKind;
   readonly status: EventStatus;
+  /** Events received per second: in the last minute, or in the selected range. */
   readonly ratePerSecond: number | null;
-  /** Failed events divided by completed and failed events; `null` before the first one. */
+  /** Failed events without cancelled ones: in the last 5 minutes, or in the selected range. */
+  readonly failed: number;
+  /** Failure rate of the same period; `null` if no event ended in it. */
   readonly failureRatio: number | null;
-  /** Events received in the period of the sparkline. */
-  readonly recent: number;
-  /** True if the counters restarted in the last minute. */
-  readonly restarted: boolean;
+  /** Retried attempts of the same period. */
+  readonly retried: number;
+  /** Events that have not ended now. */
+  readonly pending: number;
+  /** Events received since the start, or in the selected range. */
+  readonly received: number;
 }
 
 /**
- * Registered event type with its samples. The signals update with each response. The plain fields have the values of the
- * last response: lists of thousands of rows read them and subscribe to `HubStore.reading` instead.
+ * Registered event type. The signals update with each response. The plain fields have the values of the last response:
+ * lists of thousands of rows read them and subscribe to `HubStore.reading` instead.
  */
 export interface EventRow {
   readonly kind: 'row';
   readonly type: string;
-  readonly metrics: Counts;
   readonly status: EventStatus;
-  readonly history: History;
+  readonly latest: EventIntrospection;
   /** Description of the type in the last response. */
   readonly event: ReadonlySignal<EventIntrospection>;
   readonly view: ReadonlySignal<RowView>;
-  /** Applies a response and returns the increase of each counter since the previous one. */
-  update(event: EventIntrospection, reading: Reading): Tally;
+  /** Applies a response and returns the number of failures since the previous one. */
+  update(event: EventIntrospection, reading: Reading): number;
 }
 
-/** Time for which a row is marked as restarted. */
-const RESTARTED_MS = 60_000;
+const NONE: PeriodCounts = { received: 0, completed: 0, failed: 0, cancelled: 0, retried: 0 };
 
 /**
  * Creates the row of an event type.
  *
- * @param readings signal that changes with every applied response
- * @param earlier samples from before the store was created
+ * @param readings signal that changes with every applied response and with the selected range
  */
-export function createEventRow(
-  first: EventIntrospection,
-  reading: Reading,
-  readings: ReadonlySignal<Moment>,
-  earlier: History = [],
-): EventRow {
-  const history = [...earlier];
-  let changedAt = Number.NEGATIVE_INFINITY;
+export function createEventRow(first: EventIntrospection, now: Reading, readings: ReadonlySignal<Reading>): EventRow {
   let event = first;
   let status: EventStatus = 'never';
   let shown: RowView | undefined;
 
-  const update = (next: EventIntrospection, now: Reading): Tally => {
-    const step = addSample(history, now.at, next.metrics, now.hubRestarted);
-    if (step.received + step.completed > 0) changedAt = now.at;
+  const update = (next: EventIntrospection, reading: Reading): number => {
+    const newFailures = Math.max(0, next.metrics.failed - event.metrics.failed);
     event = next;
-    status = eventStatus(next.metrics, changedAt, now);
-    return step;
+    status = eventStatus(next, reading.problems, reading.serverNow);
+    return newFailures;
   };
-  update(first, reading);
+  update(first, now);
 
-  return {
+  const row: EventRow = {
     kind: 'row',
     type: first.type,
-    get metrics() {
-      return event.metrics;
-    },
     get status() {
       return status;
     },
-    history,
+    get latest() {
+      return event;
+    },
     event: computed(() => {
       subscribeTo(readings);
       return event;
     }),
     view: computed(() => {
-      const next = viewOf(event, status, history, readings.value.at);
-      if (JSON.stringify(next) !== JSON.stringify(shown)) shown = next;
-      return shown ?? next;
+      const next = viewOf(row, readings.value);
+      if (shown === undefined || !isSame(next, shown)) shown = next;
+      return shown;
     }),
     update,
   };
+  return row;
 }
 
-/** Returns failed events divided by completed and failed events; `null` before the first one. */
-export function failureRatio({ completed, failed }: Tally): number | null {
-  return completed + failed === 0 ? null : failed / (completed + failed);
+/** Returns the counts that a row shows: of the selected range, else of the last 5 minutes. */
+export function shownCounts({ type, latest }: EventRow, { range }: Pick<Reading, 'range'>): PeriodCounts {
+  return range === null ? latest.recent.last5Min : (range.byType.get(type) ?? NONE);
 }
 
-function viewOf({ kind, metrics }: EventIntrospection, status: EventStatus, history: History, at: number): RowView {
-  const { received, completed, failed } = metrics;
-  const restartedAt = lastRestart(history);
+/** Returns the rate that a row shows: of the selected range, else of the last minute. */
+export function shownRate(row: EventRow, { range, hubNow, startedAt }: Reading): number | null {
+  if (range === null) return ratePerSecond(row.latest.recent, hubNow, startedAt);
+  const spanMs = Math.min(range.to, hubNow) - range.from;
+  return spanMs <= 0 ? null : (shownCounts(row, { range }).received / spanMs) * 1_000;
+}
+
+/** Returns the count of received events that a row shows: of the selected range, else since the start. */
+export function shownReceived(row: EventRow, reading: Pick<Reading, 'range'>): number {
+  return reading.range === null ? row.latest.metrics.received : (reading.range.byType.get(row.type)?.received ?? 0);
+}
+
+function viewOf(row: EventRow, reading: Reading): RowView {
+  const { kind, metrics, recent } = row.latest;
+  const counts = shownCounts(row, reading);
   return {
-    received,
-    completed,
-    failed,
     kind,
-    status,
-    ratePerSecond: ratePerSecond(history),
-    failureRatio: failureRatio(metrics),
-    recent: increaseOver(history).received,
-    restarted: restartedAt !== undefined && restartedAt > at - RESTARTED_MS,
-    ...sparkline(recentSlices(history, at)),
+    status: row.status,
+    ratePerSecond: shownRate(row, reading),
+    failed: counts.failed - counts.cancelled,
+    failureRatio: failureRatio(counts),
+    retried: counts.retried,
+    pending: metrics.pending,
+    received: shownReceived(row, reading),
+    ...trendOf(recent.minutes),
   };
+}
+
+function isSame(a: RowView, b: RowView): boolean {
+  return (
+    a.ratePerSecond === b.ratePerSecond &&
+    a.received === b.received &&
+    a.failed === b.failed &&
+    a.status === b.status &&
+    a.failureRatio === b.failureRatio &&
+    a.retried === b.retried &&
+    a.pending === b.pending &&
+    a.kind === b.kind &&
+    a.trendReceived === b.trendReceived &&
+    a.trendFailed === b.trendFailed
+  );
 }

@@ -1,25 +1,38 @@
 import { expect, test } from 'vitest';
-import type { Counts } from '../../server/dashboard/protocol.js';
-import { countsOf, momentAt, SERVER_NOW } from '../testing/test-data.js';
-import { ACTIVE_MS, type EventStatus, eventStatus, FAILING_MS } from './event-status.js';
+import type { EventIntrospection, Problem } from '../../server/dashboard/protocol.js';
+import { countsOf, eventOf, failingOf, periodOf, recentOf, SERVER_NOW } from '../testing/test-data.js';
+import { ACTIVE_MS, type EventStatus, eventStatus, problemTypes } from './event-status.js';
 
-test.each<[EventStatus, string, Counts]>([
-  ['never', 'nothing received', countsOf()],
-  ['idle', 'received once, long ago', countsOf(5, 1, { lastReceivedAt: 1, lastFailedAt: 1 })],
-  ['active', 'received within a minute', countsOf(5, 0, { lastReceivedAt: SERVER_NOW - ACTIVE_MS + 1 })],
-  ['idle', 'received a minute ago', countsOf(5, 0, { lastReceivedAt: SERVER_NOW - ACTIVE_MS })],
-  ['active', 'a handler runs', countsOf(5, 0, { pending: 1, active: 1 })],
-  ['failing', 'failed within 5 minutes', countsOf(5, 1, { lastFailedAt: SERVER_NOW - FAILING_MS + 1 })],
-  ['idle', 'failed 5 minutes ago', countsOf(5, 1, { lastFailedAt: SERVER_NOW - FAILING_MS })],
-  ['failing', 'failing takes precedence over active', countsOf(5, 1, { active: 1, lastFailedAt: SERVER_NOW })],
-])('%s: %s', (expected, _, counts) => {
-  expect(eventStatus(counts, Number.NEGATIVE_INFINITY, momentAt(0))).toBe(expected);
-});
+const backlog: Problem = { kind: 'backlog', severity: 'warning', eventType: 'a' };
+const failing: Problem = { kind: 'failing', severity: 'error', eventType: 'a' };
+const received = (agoMs: number): EventIntrospection =>
+  eventOf('a', countsOf(5, 0, { lastReceivedAt: SERVER_NOW - agoMs }));
 
-test.each<[EventStatus, number]>([
-  ['active', 0],
-  ['active', ACTIVE_MS - 1],
-  ['idle', ACTIVE_MS],
-])('%s %i ms after a delayed event completed', (expected, passed) => {
-  expect(eventStatus(countsOf(6, 0, { lastReceivedAt: 1 }), 1_000, momentAt(1_000 + passed))).toBe(expected);
+test.each<[EventStatus, string, EventIntrospection, readonly Problem[]]>([
+  ['never', 'nothing received', eventOf('a'), []],
+  ['idle', 'received once, long ago', received(ACTIVE_MS), []],
+  ['active', 'received within a minute', received(ACTIVE_MS - 1), []],
+  ['active', 'a handler runs', eventOf('a', countsOf(5, 0, { pending: 1, active: 1 })), []],
+  ['failing', 'failures of the last 5 minutes with open dead letters', failingOf('a', 5, 1), []],
+  ['failing', 'failing takes precedence over active', failingOf('a', 5, 1, { lastReceivedAt: SERVER_NOW }), []],
+  ['idle', 'all dead letters were replayed', failingOf('a', 5, 1, { deadLetters: 0 }), []],
+  [
+    'failing',
+    'the server lists it, though it retains no dead letters',
+    failingOf('a', 5, 1, { deadLetters: 0 }),
+    [failing],
+  ],
+  ['attention', 'dead letters from long ago', eventOf('a', countsOf(5, 1, { deadLetters: 1 })), []],
+  ['attention', 'another problem', received(0), [backlog]],
+  [
+    'attention',
+    'cancelled events are no failures',
+    eventOf('a', countsOf(5, 1, { cancelled: 1, deadLetters: 1 }), {
+      recent: recentOf(periodOf(0, 1, { cancelled: 1 })),
+    }),
+    [],
+  ],
+  ['idle', 'a problem of another type', received(ACTIVE_MS), [{ ...backlog, eventType: 'b' }]],
+])('%s: %s', (expected, _, event, problems) => {
+  expect(eventStatus(event, problemTypes(problems), SERVER_NOW)).toBe(expected);
 });

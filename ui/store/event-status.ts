@@ -1,35 +1,47 @@
-import type { Counts } from '../../server/dashboard/protocol.js';
-import { HISTORY_MS } from './history.js';
-import type { Moment } from './moment.js';
+import type { EventIntrospection, Problem } from '../../server/dashboard/protocol.js';
 
 /** Status of an event type. */
-export type EventStatus = 'failing' | 'active' | 'idle' | 'never';
+export type EventStatus = 'failing' | 'attention' | 'active' | 'idle' | 'never';
 
-/** A type is failing for this time after a failure. */
-export const FAILING_MS = HISTORY_MS;
-
-/** A type is active for this time after any activity. */
+/** A type is active for this time after an event was received. */
 export const ACTIVE_MS = 60_000;
 
-/**
- * Returns the status of a type. The server's times cover the time before the page was opened; `changedAt` covers changes
- * without a time, such as a delayed event that completes. The first rule that applies decides:
- *
- * 1. failing: an event failed in the last 5 minutes
- * 2. active: a handler runs, or an event was received or ended in the last minute
- * 3. never: no event was ever received
- * 4. idle: none of the above
- *
- * @param changedAt time at which the page last saw a counter rise, on its monotonic clock
- * @param now time at which `counts` were read
- */
-export function eventStatus(counts: Counts, changedAt: number, { at, serverNow }: Moment): EventStatus {
-  if (isWithin(counts.lastFailedAt, FAILING_MS, serverNow)) return 'failing';
-  if (counts.active > 0 || isWithin(counts.lastReceivedAt, ACTIVE_MS, serverNow)) return 'active';
-  if (isWithin(changedAt, ACTIVE_MS, at)) return 'active';
-  return counts.received === 0 ? 'never' : 'idle';
+/** Problems of the hub that decide the status of event types. */
+export interface ProblemTypes {
+  /** Types that the server lists as failing. */
+  readonly failing: ReadonlySet<string>;
+  /** Types with any other problem. */
+  readonly attention: ReadonlySet<string>;
 }
 
-function isWithin(at: number | undefined, spanMs: number, now: number): boolean {
-  return at !== undefined && now - at < spanMs;
+/** Sorts the problems of event types by their effect on the status. */
+export function problemTypes(problems: readonly Problem[]): ProblemTypes {
+  const failing = new Set<string>();
+  const attention = new Set<string>();
+  for (const { kind, eventType } of problems) {
+    if (eventType !== undefined) (kind === 'failing' ? failing : attention).add(eventType);
+  }
+  return { failing, attention };
+}
+
+/**
+ * Returns the status of a type. The first rule that applies decides:
+ *
+ * 1. failing: an event failed in the last 5 minutes, unless all dead letters were replayed since
+ * 2. attention: there are open dead letters or another problem, such as a backlog
+ * 3. active: a handler runs, or an event was received in the last minute
+ * 4. never: no event was ever received
+ * 5. idle: none of the above
+ *
+ * @param now current time in epoch milliseconds on the server's clock
+ */
+export function eventStatus(event: EventIntrospection, problems: ProblemTypes, now: number): EventStatus {
+  const { type, metrics, recent } = event;
+  const { failed, cancelled } = recent.last5Min;
+  // The server lists at most 50 problems, so the counts decide too.
+  if (problems.failing.has(type) || (failed > cancelled && metrics.deadLetters > 0)) return 'failing';
+  if (metrics.deadLetters > 0 || problems.attention.has(type)) return 'attention';
+  const { lastReceivedAt } = metrics;
+  if (metrics.active > 0 || (lastReceivedAt !== undefined && now - lastReceivedAt < ACTIVE_MS)) return 'active';
+  return metrics.received === 0 ? 'never' : 'idle';
 }

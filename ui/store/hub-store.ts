@@ -1,17 +1,23 @@
 import { batch, computed, type ReadonlySignal, signal } from '@preact/signals';
-import type { AgentIntrospection, EventIntrospection, WorkflowIntrospection } from '../../server/dashboard/protocol.js';
-import type { HubInfo, Introspection } from '../api/parse-body.js';
+import type {
+  AgentIntrospection,
+  EventIntrospection,
+  Health,
+  IntrospectionBody,
+  WorkflowIntrospection,
+} from '../../server/dashboard/protocol.js';
+import type { HubInfo, Introspection } from '../api/decode-introspection.js';
+import type { RangeCounts } from '../api/parse-body.js';
 import type { Filter } from '../routing/route.js';
 import { countByFilter } from './event-list.js';
 import { createEventRow, type EventRow } from './event-row.js';
-import { addSample, type History, type Tally } from './history.js';
-import type { Moment, Reading } from './moment.js';
+import { problemTypes } from './event-status.js';
+import type { Moment } from './moment.js';
+import type { Reading, SelectedRange } from './reading.js';
 import { subscribeTo } from './subscribe-to.js';
 
-/** Counts of the hub, summed over its event types. */
-export interface Totals extends Tally {
-  readonly pending: number;
-}
+/** Sums over all event types. */
+export type Totals = IntrospectionBody['totals'];
 
 /** Changes in one response. */
 export interface Applied {
@@ -19,49 +25,51 @@ export interface Applied {
   readonly newFailures: ReadonlyMap<string, number>;
 }
 
-/** State of the hub on the page, from the responses applied so far. */
+/** State of the hub on the page, from the last response. */
 export interface HubStore {
   /** `null` before the first response. */
   readonly hub: ReadonlySignal<HubInfo | null>;
-  /** Time of the last applied response. Code that reads plain fields of rows subscribes to it. */
-  readonly reading: ReadonlySignal<Moment>;
+  readonly health: ReadonlySignal<Health | null>;
+  readonly totals: ReadonlySignal<Totals | null>;
+  /** Last applied response. Code that reads plain fields of rows subscribes to it. */
+  readonly reading: ReadonlySignal<Reading>;
   /** Rows of the registered types, sorted by name. The map is replaced only if types are added or removed. */
   readonly rows: ReadonlySignal<ReadonlyMap<string, EventRow>>;
-  readonly totals: ReadonlySignal<Totals>;
   /** Number of types that each filter would show. */
   readonly byFilter: ReadonlySignal<Readonly<Record<Filter, number>>>;
   readonly workflows: ReadonlySignal<readonly WorkflowIntrospection[]>;
   readonly agents: ReadonlySignal<readonly AgentIntrospection[]>;
-  /** Samples of the counters over all types since the page was opened. */
-  readonly activity: ReadonlySignal<History>;
+  /** Counts of the selected range; `null` if none is selected. */
+  readonly range: ReadonlySignal<RangeCounts | null>;
   /** Applies a response that arrived at this moment. */
   apply(introspection: Introspection, moment: Moment): Applied;
+  /** Shows the counts of a range in the rows; `null` shows the last minutes again. */
+  select(range: RangeCounts | null): void;
 }
 
-const NO_EARLIER_SAMPLES: EarlierSamples = { histories: new Map(), activity: [] };
+const BEFORE_FIRST: Reading = {
+  at: 0,
+  serverNow: 0,
+  hubNow: 0,
+  startedAt: null,
+  problems: problemTypes([]),
+  range: null,
+};
 
 const { compare } = new Intl.Collator('en', { numeric: true });
 
-/** Samples from before a store is created. */
-export interface EarlierSamples {
-  readonly histories: ReadonlyMap<string, History>;
-  readonly activity: History;
-}
-
 /** Creates the state of a hub before the first response. */
-export function createHubStore({ histories, activity: before }: EarlierSamples = NO_EARLIER_SAMPLES): HubStore {
+export function createHubStore(): HubStore {
   const hub = signal<HubInfo | null>(null);
-  const reading = signal<Moment>({ at: 0, serverNow: 0 });
+  const health = signal<Health | null>(null);
+  const totals = signal<Totals | null>(null);
+  const reading = signal<Reading>(BEFORE_FIRST);
   const rows = signal<ReadonlyMap<string, EventRow>>(new Map());
-  const totals = signal<Totals>({ received: 0, completed: 0, failed: 0, pending: 0 });
   const workflows = signal<readonly WorkflowIntrospection[]>([]);
   const agents = signal<readonly AgentIntrospection[]>([]);
-  const activity = signal<History>([]);
-  const samples = [...before];
+  const range = signal<RangeCounts | null>(null);
   /** Rows of the last response, in its order. */
   let ordered: EventRow[] = [];
-  const { received = 0, completed = 0, failed = 0 } = before.at(-1) ?? {};
-  const seen = { received, completed, failed };
 
   const applyEvents = (events: readonly EventIntrospection[], now: Reading): Applied => {
     const newFailures = new Map<string, number>();
@@ -74,67 +82,59 @@ export function createHubStore({ histories, activity: before }: EarlierSamples =
       const last = before[index];
       const row = last?.type === event.type ? last : known.get(event.type);
       isSame &&= row === last;
-      ordered.push(row ?? createEventRow(event, now, reading, histories.get(event.type)));
-      if (row === undefined) continue;
-      const increase = row.update(event, now);
-      seen.received += increase.received;
-      seen.completed += increase.completed;
-      seen.failed += increase.failed;
-      if (increase.failed > 0) newFailures.set(event.type, increase.failed);
+      ordered.push(row ?? createEventRow(event, now, reading));
+      const failed = row?.update(event, now) ?? 0;
+      if (failed > 0) newFailures.set(event.type, failed);
     }
     if (!isSame) rows.value = byName(ordered);
     return { newFailures };
   };
 
   const apply = (introspection: Introspection, moment: Moment): Applied => {
-    const hubRestarted = hasRestarted(hub.value, introspection.hub);
-    const applied = applyEvents(introspection.events, { ...moment, hubRestarted });
-    addSample(samples, moment.at, seen, hubRestarted);
+    const now: Reading = {
+      ...moment,
+      hubNow: introspection.hub.now,
+      startedAt: introspection.hub.startedAt,
+      problems: problemTypes(introspection.health.problems),
+      range: reading.value.range,
+    };
+    const applied = applyEvents(introspection.events, now);
     hub.value = introspection.hub;
-    reading.value = moment;
-    totals.value = sum(introspection);
+    health.value = introspection.health;
+    totals.value = introspection.totals;
+    reading.value = now;
     workflows.value = introspection.workflows;
     agents.value = introspection.agents;
-    activity.value = [...samples];
     return applied;
   };
 
   return {
     hub,
+    health,
+    totals,
     reading,
     rows,
-    totals,
     byFilter: computed(() => {
       subscribeTo(reading);
       return countByFilter(rows.value.values());
     }),
     workflows,
     agents,
-    activity,
+    range,
     apply: (introspection, moment) => batch(() => apply(introspection, moment)),
+    select: (next) =>
+      batch(() => {
+        range.value = next;
+        reading.value = { ...reading.value, range: next && indexRange(next) };
+      }),
   };
 }
 
-/**
- * Returns true if the counters restarted between two responses. In-process counters end with their process. On Redis they
- * survive it, and several processes may respond in turn, so only a counter that went down shows a restart.
- */
-function hasRestarted(before: HubInfo | null, after: HubInfo): boolean {
-  return before !== null && after.transport === 'memory' && before.startedAt !== after.startedAt;
+function indexRange({ from, to, events }: RangeCounts): SelectedRange {
+  return { from, to, byType: new Map(events.map(({ type, counts }) => [type, counts])) };
 }
 
 function byName(rows: readonly EventRow[]): ReadonlyMap<string, EventRow> {
   const sorted = [...rows].sort((a, b) => compare(a.type, b.type));
   return new Map(sorted.map((row) => [row.type, row]));
-}
-
-function sum({ events }: Introspection): Totals {
-  const totals = { received: 0, completed: 0, failed: 0, pending: 0 };
-  for (const { metrics } of events) {
-    totals.received += metrics.received;
-    totals.completed += metrics.completed;
-    totals.failed += metrics.failed;
-    totals.pending += metrics.pending;
-  }
-  return totals;
 }

@@ -1,6 +1,7 @@
 import type { EventBody, EventIntrospection } from '../../server/dashboard/protocol.js';
 import type { Api } from '../api/api.js';
-import type { Introspection } from '../api/parse-body.js';
+import type { Introspection } from '../api/decode-introspection.js';
+import type { RangeCounts } from '../api/parse-body.js';
 import { statusError } from '../api/request-error.js';
 import { detailOf, introspectionOf, SERVER_NOW } from './test-data.js';
 
@@ -10,13 +11,16 @@ export interface FakeApi extends Api {
   hub: Partial<Introspection['hub']>;
   workflows: Introspection['workflows'];
   agents: Introspection['agents'];
+  health: Introspection['health'];
+  /** Counts of every range, by event type. */
+  rangeEvents: RangeCounts['events'];
   /** Fields that override those in the details of each event type. */
   details: Partial<EventBody>;
   /** Time of the server's clock. */
   serverNow: number;
   /** Error with which every request rejects. */
   error: Error | null;
-  /** Requests so far: "introspection" or the event type. */
+  /** Requests so far: "introspection", "range" with its ends, or the event type. */
   readonly requests: string[];
 }
 
@@ -26,6 +30,8 @@ export function createFakeApi(events: readonly EventIntrospection[] = []): FakeA
     hub: {},
     workflows: [],
     agents: [],
+    health: { status: 'ok', problems: [], problemCount: 0 },
+    rangeEvents: [],
     details: {},
     error: null,
     serverNow: SERVER_NOW,
@@ -34,9 +40,22 @@ export function createFakeApi(events: readonly EventIntrospection[] = []): FakeA
       api.requests.push('introspection');
       if (api.error !== null) throw api.error;
       return {
-        introspection: introspectionOf(api.events, api.hub, { workflows: api.workflows, agents: api.agents }),
+        introspection: introspectionOf(
+          api.events,
+          { now: api.serverNow, ...api.hub },
+          {
+            workflows: api.workflows,
+            agents: api.agents,
+            health: api.health,
+          },
+        ),
         sentAt: api.serverNow,
       };
+    },
+    range: async (from, to) => {
+      api.requests.push(`range ${from} ${to}`);
+      if (api.error !== null) throw api.error;
+      return { from, to, stepMs: 60_000, events: api.rangeEvents };
     },
     event: async (type) => {
       api.requests.push(type);

@@ -3,11 +3,15 @@ import type {
   Counts,
   EventBody,
   EventIntrospection,
+  Histories,
+  History,
+  PeriodCounts,
+  RecentActivity,
   RunIntrospection,
   StepStatus,
   WorkflowIntrospection,
 } from '../../server/dashboard/protocol.js';
-import type { Introspection } from '../api/parse-body.js';
+import type { Introspection } from '../api/decode-introspection.js';
 import type { Moment } from '../store/moment.js';
 
 /** Time of the server's clock at the start of a test. */
@@ -25,13 +29,58 @@ export function countsOf(completed = 0, failed = 0, rest: Partial<Counts> = {}):
     received: completed + failed + pending,
     completed,
     failed,
-    cancelled: 0,
     pending,
     active: 0,
     delayed: 0,
     suspended: 0,
     retried: 0,
+    deduplicated: 0,
+    cancelled: 0,
+    deadLetters: 0,
     ...rest,
+  };
+}
+
+/** Returns the counts of a period with `received = completed + failed`. */
+export function periodOf(completed = 0, failed = 0, rest: Partial<PeriodCounts> = {}): PeriodCounts {
+  return { received: completed + failed, completed, failed, cancelled: 0, retried: 0, ...rest };
+}
+
+/** Returns the activity of the last minutes. All events of the 5 minutes are in the current one. */
+export function recentOf(last5Min: PeriodCounts = periodOf(), rest: Partial<RecentActivity> = {}): RecentActivity {
+  const zeros = Array.from({ length: 9 }, () => 0);
+  return {
+    last5Min,
+    waitP95Ms: null,
+    durationP95Ms: null,
+    minutes: { received: [...zeros, last5Min.received], failed: [...zeros, last5Min.failed] },
+    ...rest,
+  };
+}
+
+/** Returns a history that ends at `SERVER_NOW`, with the given columns at its end. */
+export function historyOf(count: number, stepMs: number, end: Partial<History> = {}): History {
+  const column = <T>(last: readonly T[] = [], rest: T): T[] => [
+    ...Array.from({ length: count - last.length }, () => rest),
+    ...last,
+  ];
+  return {
+    startAt: Math.floor(SERVER_NOW / stepMs) * stepMs - (count - 1) * stepMs,
+    stepMs,
+    received: column(end.received, 0),
+    completed: column(end.completed, 0),
+    failed: column(end.failed, 0),
+    waitP95Ms: column<number | null>(end.waitP95Ms, null),
+    durationP95Ms: column<number | null>(end.durationP95Ms, null),
+  };
+}
+
+/** Returns histories whose minutes end with the given columns. */
+export function historiesOf(minutes: Partial<History> = {}): Histories {
+  return {
+    minutes: historyOf(60, 60_000, minutes),
+    fiveMinutes: historyOf(288, 300_000),
+    hours: historyOf(168, 3_600_000),
   };
 }
 
@@ -41,14 +90,26 @@ export function eventOf(
   metrics: Counts = countsOf(),
   rest: Partial<EventIntrospection> = {},
 ): EventIntrospection {
-  return { type, kind: 'handler', metrics, ...rest };
+  return { type, kind: 'handler', metrics, recent: recentOf(), ...rest };
+}
+
+/** Returns an event type with failures in the last 5 minutes. */
+export function failingOf(
+  type: string,
+  completed: number,
+  failed: number,
+  rest: Partial<Counts> = {},
+): EventIntrospection {
+  return eventOf(type, countsOf(completed, failed, { deadLetters: failed, lastFailedAt: SERVER_NOW, ...rest }), {
+    recent: recentOf(periodOf(completed, failed)),
+  });
 }
 
 /** Returns a parsed response of the introspection route. */
 export function introspectionOf(
   events: readonly EventIntrospection[],
   hub: Partial<Introspection['hub']> = {},
-  rest: Partial<Pick<Introspection, 'workflows' | 'agents'>> = {},
+  rest: Partial<Omit<Introspection, 'hub' | 'events'>> = {},
 ): Introspection {
   return {
     hub: {
@@ -56,13 +117,25 @@ export function introspectionOf(
       transport: 'memory',
       version: '1.0.0',
       startedAt: SERVER_NOW - 3_600_000,
+      now: SERVER_NOW,
       ...hub,
     },
+    health: { status: 'ok', problems: [], problemCount: 0 },
+    totals: { metrics: sumOf(events), recent: recentOf(), histories: historiesOf() },
     events,
     workflows: [],
     agents: [],
     ...rest,
   };
+}
+
+function sumOf(events: readonly EventIntrospection[]): Counts {
+  const total = (of: (counts: Counts) => number): number => events.reduce((sum, { metrics }) => sum + of(metrics), 0);
+  return countsOf(
+    total((counts) => counts.completed),
+    total((counts) => counts.failed),
+    { pending: total((counts) => counts.pending), deadLetters: total((counts) => counts.deadLetters) },
+  );
 }
 
 /** Returns a registered workflow with these steps. */
@@ -111,19 +184,18 @@ export function agentOf(name: string, rest: Partial<AgentIntrospection> = {}): A
   };
 }
 
+const NO_DURATIONS = { p50: null, p95: null, p99: null, max: null };
+
 /** Returns a parsed response of the route of an event type. */
 export function detailOf(type: string, metrics: Counts = countsOf(), rest: Partial<EventBody> = {}): EventBody {
   return {
     type,
     ...metrics,
-    deduplicated: 0,
-    durationMs: { p50: null, p95: null, p99: null, max: null },
-    perMinute: Array.from({ length: 60 }, (_, minute) => ({
-      at: SERVER_NOW - (59 - minute) * 60_000,
-      received: 0,
-      completed: 0,
-      failed: 0,
-    })),
+    settings: {},
+    recent: recentOf(),
+    waitMs: { last5Min: NO_DURATIONS, lastHour: NO_DURATIONS },
+    durationMs: { last5Min: NO_DURATIONS, lastHour: NO_DURATIONS },
+    histories: historiesOf(),
     recentFailures: [],
     ...rest,
   };

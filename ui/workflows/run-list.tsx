@@ -1,53 +1,82 @@
 import type { JSX } from 'preact';
 import type { RunIntrospection } from '../../server/dashboard/protocol.js';
+import { ShortId } from '../controls/short-id.js';
 import { formatDateTime } from '../format/clock-time.js';
-import { formatAgo, formatDuration } from '../format/duration.js';
-import { RunState } from './run-state.js';
+import { formatAge, formatAgo, formatDuration } from '../format/duration.js';
+import { runSegments } from './run-segments.js';
+import { RunState, STATE_LABEL } from './run-state.js';
 
 export interface RunListProps {
-  /** Newest first. */
   readonly runs: readonly RunIntrospection[];
   /** Current time in epoch milliseconds on the server's clock. */
   readonly serverNow: number;
 }
 
-/** Runs of a workflow, each with the status of its steps. */
+/** Runs of a workflow, one line each, with the duration of every step as a part of a bar. */
 export function RunList({ runs, serverNow }: RunListProps): JSX.Element {
   return (
     <ol class="runs" aria-label="Recent runs">
       {runs.map((run) => (
-        <li key={run.id} class="run">
-          <p class="run-head">
-            <RunState status={run.status} />
-            <span class="run-id" title={`Run ${run.id}, request ${run.requestId}`}>
-              {run.id}
-            </span>
-            <time dateTime={new Date(run.acceptedAt).toISOString()} title={formatDateTime(run.acceptedAt)}>
-              {formatAgo(serverNow - run.acceptedAt)}
-            </time>
-            {run.attempt > 1 && <span>attempt {run.attempt}</span>}
-            {run.endedAt !== undefined && (
-              <span title="From acceptance to end">took {formatDuration(run.endedAt - run.acceptedAt)}</span>
-            )}
-          </p>
-          <ol class="run-steps" aria-label="Steps">
-            {run.steps.map((step) => (
-              <li key={step.name} class={`run-step is-${step.status}`}>
-                <span class="run-step-name" title={step.name}>
-                  <bdi>{step.name}</bdi>
-                </span>
-                <RunState status={step.status} />
-                {step.durationMs !== undefined && <span class="muted"> {formatDuration(step.durationMs)}</span>}
-              </li>
-            ))}
-          </ol>
-          {run.error && (
-            <p class="run-error">
-              <strong class="tone-failed">{run.error.name}</strong> {run.error.message}
-            </p>
-          )}
-        </li>
+        <RunLine key={run.id} run={run} serverNow={serverNow} />
       ))}
     </ol>
   );
+}
+
+function RunLine({ run, serverNow }: { run: RunIntrospection; serverNow: number }): JSX.Element {
+  const { id, status, attempt, acceptedAt, endedAt, error } = run;
+  const note = error === undefined ? waitText(run, serverNow) : undefined;
+  return (
+    <li class="run">
+      <div class="run-line">
+        <RunState status={status} />
+        <ShortId id={id} name="run" />
+        <Segments run={run} serverNow={serverNow} />
+        <span class="run-total" title={endedAt === undefined ? 'Since acceptance' : 'From acceptance to end'}>
+          {formatDuration((endedAt ?? serverNow) - acceptedAt)}
+        </span>
+        <time dateTime={new Date(acceptedAt).toISOString()} title={formatDateTime(acceptedAt)}>
+          {formatAgo(serverNow - acceptedAt)}
+        </time>
+      </div>
+      {error && (
+        <p class="run-note" title={error.message}>
+          <strong class="tone-failed">{error.name}</strong> {error.message}
+          {attempt > 1 && <span class="muted"> · attempt {attempt}</span>}
+        </p>
+      )}
+      {note !== undefined && <p class="run-note muted">{note}</p>}
+    </li>
+  );
+}
+
+function Segments({ run, serverNow }: { run: RunIntrospection; serverNow: number }): JSX.Element {
+  return (
+    <ol class="run-segments" aria-label="Steps">
+      {runSegments(run, serverNow).map(({ key, name, status, durationMs }) => {
+        const text = `${name}: ${STATE_LABEL[status].toLowerCase()}, ${formatDuration(durationMs)}`;
+        return (
+          <li key={key} class={`run-segment is-${status}`} style={{ flexGrow: Math.max(1, durationMs) }} title={text}>
+            <span class="visually-hidden">{text}</span>
+            <span aria-hidden="true" class="run-segment-name">
+              {name}
+            </span>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+/** Returns the condition that a run waits for; `undefined` if it does not wait. */
+function waitText({ steps }: RunIntrospection, serverNow: number): string | undefined {
+  const wait = steps.findLast(({ waitsFor }) => waitsFor !== undefined)?.waitsFor;
+  if (wait === undefined) return undefined;
+  const { since, dueAt, event, runId } = wait;
+  const targets = [
+    ...(event === undefined ? [] : [event.type]),
+    ...(runId === undefined ? [] : [`run ${runId.slice(0, 8)}`]),
+    ...(dueAt === undefined ? [] : [`the time in ${formatAge(dueAt - serverNow)}`]),
+  ];
+  return `waits for ${targets.join(' or ')}, since ${formatAge(serverNow - since)}`;
 }

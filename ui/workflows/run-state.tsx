@@ -1,8 +1,6 @@
 import type { JSX } from 'preact';
-import type { RunIntrospection, StepStatus } from '../../server/dashboard/protocol.js';
 import { Icon, type IconName } from '../shared/icon.js';
-
-type State = StepStatus | RunIntrospection['status'];
+import type { State } from './step-state.js';
 
 export const STATE_LABEL: Record<State, string> = {
   waiting: 'Waiting',
@@ -17,7 +15,7 @@ export const STATE_ICON: Record<State, IconName> = {
   waiting: 'dashes',
   active: 'running',
   retrying: 'refresh',
-  suspended: 'dashes',
+  suspended: 'pause',
   completed: 'check',
   failed: 'triangle',
 };

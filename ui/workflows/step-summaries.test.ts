@@ -26,6 +26,7 @@ test('counts runs by status', () => {
     waiting: 0,
     active: 1,
     retrying: 0,
+    suspended: 0,
     completed: 2,
     failed: 1,
   });
@@ -36,5 +37,18 @@ test('ignores runs of an older definition without the step', () => {
   expect(summarizeSteps(workflowOf('fulfil', ['pick'], { runs }))[0]).toMatchObject({
     name: 'pick',
     status: 'waiting',
+  });
+});
+
+test('has the median duration and the failure rate of the runs that ended the step', () => {
+  const runs = [
+    runOf('1', 'completed', [['pick', 'completed', 300]]),
+    runOf('2', 'completed', [['pick', 'completed', 100]]),
+    runOf('3', 'failed', [['pick', 'failed']]),
+    runOf('4', 'active', [['pick', 'active']]),
+  ];
+  expect(summarizeSteps(workflowOf('fulfil', ['pick'], { runs }))[0]).toMatchObject({
+    medianMs: 200,
+    failureRatio: 1 / 3,
   });
 });

@@ -1,4 +1,5 @@
-import type { StepStatus, WorkflowIntrospection } from '../../server/dashboard/protocol.js';
+import type { WorkflowIntrospection } from '../../server/dashboard/protocol.js';
+import { type State, stepState } from './step-state.js';
 
 /** Summary of a step over the recent runs. */
 export interface StepSummary {
@@ -6,24 +7,47 @@ export interface StepSummary {
   /** Agent that the step runs. */
   readonly agent: string | undefined;
   /** Status of a run that is in the step now, else of the last run that reached it. */
-  readonly status: StepStatus;
+  readonly status: State;
   /** Number of runs by their status in the step. */
-  readonly runs: Readonly<Record<StepStatus, number>>;
+  readonly runs: Readonly<Record<State, number>>;
+  /** Median duration of the completed runs; `null` if there are none. */
+  readonly medianMs: number | null;
+  /** Part of the runs that failed in the step, of those that ended it; `null` if there are none. */
+  readonly failureRatio: number | null;
 }
 
 /** Summarizes the recent runs of a workflow by step. */
 export function summarizeSteps({ steps, runs }: WorkflowIntrospection): readonly StepSummary[] {
   return steps.map(({ name, agent }) => {
     // Newest first. A run of an older definition may lack the step.
-    const seen = runs.flatMap((run) => run.steps.find((step) => step.name === name)?.status ?? []);
-    const counts = { waiting: 0, active: 0, retrying: 0, completed: 0, failed: 0 };
-    for (const status of seen) counts[status]++;
-    return { name, agent, status: mostNotable(seen), runs: counts };
+    const reached = runs.flatMap((run) => run.steps.find((step) => step.name === name) ?? []);
+    const counts = { waiting: 0, active: 0, retrying: 0, suspended: 0, completed: 0, failed: 0 };
+    const states = reached.map(stepState);
+    for (const state of states) counts[state]++;
+    const ended = counts.completed + counts.failed;
+    return {
+      name,
+      agent,
+      status: mostNotable(states),
+      runs: counts,
+      medianMs: median(
+        reached.flatMap(({ status, durationMs }) =>
+          status === 'completed' && durationMs !== undefined ? durationMs : [],
+        ),
+      ),
+      failureRatio: ended === 0 ? null : counts.failed / ended,
+    };
   });
 }
 
-function mostNotable(newestFirst: readonly StepStatus[]): StepStatus {
-  if (newestFirst.includes('active')) return 'active';
-  if (newestFirst.includes('retrying')) return 'retrying';
-  return newestFirst.find((status) => status !== 'waiting') ?? 'waiting';
+function mostNotable(newestFirst: readonly State[]): State {
+  const present = (['active', 'retrying', 'suspended'] as const).find((status) => newestFirst.includes(status));
+  return present ?? newestFirst.find((status) => status !== 'waiting') ?? 'waiting';
+}
+
+function median(values: readonly number[]): number | null {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted[Math.floor(sorted.length / 2)];
+  if (middle === undefined) return null;
+  return sorted.length % 2 === 1 ? middle : (middle + (sorted[sorted.length / 2 - 1] ?? middle)) / 2;
 }

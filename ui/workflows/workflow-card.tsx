@@ -4,10 +4,11 @@ import type { Monitor } from '../polling/monitor.js';
 import { viewPath } from '../routing/route.js';
 import { CountStats } from '../shared/count-stats.js';
 import { RunList } from './run-list.js';
+import { failedFirst } from './run-segments.js';
 import { WorkflowGraph } from './workflow-graph.js';
 
 /** Number of runs on the card of a workflow that is not open. */
-const RUNS_SHOWN = 2;
+const RUNS_SHOWN = 5;
 
 export interface WorkflowCardProps {
   readonly workflow: WorkflowIntrospection;
@@ -20,9 +21,11 @@ export interface WorkflowCardProps {
 
 /** Card of a workflow with its counts, graph and recent runs. */
 export function WorkflowCard({ workflow, isOpen, monitor, query }: WorkflowCardProps): JSX.Element {
-  const { name, description, metrics, processes, runs } = workflow;
+  const { name, description, metrics, runs } = workflow;
   const href = viewPath('workflows', name) + query;
-  const shown = isOpen ? runs : runs.slice(0, RUNS_SHOWN);
+  const sorted = failedFirst(runs);
+  const shown = isOpen ? sorted : sorted.slice(0, RUNS_SHOWN);
+  const last = runs.length === 1 ? 'last run' : `last ${runs.length} runs`;
   return (
     <article class="card workflow" aria-label={name}>
       <div class="workflow-head">
@@ -37,15 +40,26 @@ export function WorkflowCard({ workflow, isOpen, monitor, query }: WorkflowCardP
         </h3>
         {description && <p class="muted">{description}</p>}
       </div>
+      <h4 class="workflow-period">
+        Runs <span class="panel-period">since start</span>
+      </h4>
       <dl class="stats workflow-stats">
         <CountStats
-          counters={['received', 'completed', 'failed', 'pending', 'retried', 'processes']}
-          counts={{ ...metrics, processes }}
+          counters={['received', 'completed', 'failed', 'pending', 'suspended', 'retried']}
+          counts={metrics}
         />
       </dl>
+      <h4 class="workflow-period">
+        Steps{' '}
+        <span class="panel-period">
+          {runs.length === 0 ? 'no run yet' : `median duration and failure rate of the ${last}`}
+        </span>
+      </h4>
       <WorkflowGraph workflow={workflow} rows={monitor.store.rows.value} query={query} />
       <div class="workflow-runs">
-        <h4>Recent runs</h4>
+        <h4>
+          Recent runs <span class="panel-period">failed first</span>
+        </h4>
         {runs.length === 0 ? (
           <p class="muted">None yet.</p>
         ) : (

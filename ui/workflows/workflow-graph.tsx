@@ -1,14 +1,14 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { WorkflowIntrospection } from '../../server/dashboard/protocol.js';
-import { followUpsOf, WHEN_LABEL } from '../shared/follow-up-events.js';
+import { type FollowUp, followUpsOf, WHEN_LABEL } from '../shared/follow-up-events.js';
+import { pixelsPerRem, useWidth } from '../shared/use-width.js';
 import type { EventRow } from '../store/event-row.js';
 import { EventNode } from './event-node.js';
 import { layoutGraph } from './graph-layout.js';
 import { GraphNode } from './graph-node.js';
 import { StepNode } from './step-node.js';
 import { summarizeSteps } from './step-summaries.js';
-import { useWidth } from './use-width.js';
 
 export interface WorkflowGraphProps {
   readonly workflow: WorkflowIntrospection;
@@ -20,7 +20,7 @@ export interface WorkflowGraphProps {
 /** Graph of a workflow from its trigger to its follow-up events. For screen readers it is a list. */
 export function WorkflowGraph({ workflow, rows, query }: WorkflowGraphProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
-  const available = useWidth(box);
+  const available = useWidth(box) / pixelsPerRem();
   const { trigger } = workflow;
   const steps = summarizeSteps(workflow);
   const followUps = followUpsOf(workflow);
@@ -38,7 +38,11 @@ export function WorkflowGraph({ workflow, rows, query }: WorkflowGraphProps): JS
             <path key={index} class={`arrow arrow-${steps[index]?.status}`} d={line} />
           ))}
           {layout.followUpArrows.map((line, index) => (
-            <path key={index} class={`arrow arrow-${followUps[index]?.when}`} d={line} />
+            <path
+              key={index}
+              class={`arrow ${isUsed(followUps[index], workflow) ? `arrow-${followUps[index]?.when}` : ''}`}
+              d={line}
+            />
           ))}
         </svg>
         <ol aria-label={`${workflow.name}, from start to end`}>
@@ -75,5 +79,13 @@ export function WorkflowGraph({ workflow, rows, query }: WorkflowGraphProps): JS
         </ol>
       </div>
     </div>
+  );
+}
+
+/** Returns true if one of the recent runs emitted a follow-up event. */
+function isUsed(followUp: FollowUp | undefined, { runs }: WorkflowIntrospection): boolean {
+  return runs.some(
+    ({ status }) =>
+      (followUp?.when !== 'failure' && status === 'completed') || (followUp?.when !== 'success' && status === 'failed'),
   );
 }

@@ -27,6 +27,12 @@ export const unknownEvent: DashboardResponse = errorResponse(
   'No event type with this name is registered on the hub.',
 );
 
+export const invalidRange: DashboardResponse = errorResponse(
+  400,
+  'ERR_INVALID_RANGE',
+  'A range needs from and to in epoch milliseconds, from before to.',
+);
+
 export const methodNotAllowed: DashboardResponse = errorResponse(405, 'ERR_METHOD_NOT_ALLOWED', 'Only GET is served.', [
   ['Allow', 'GET'],
 ]);

@@ -1,7 +1,42 @@
 import type { Hub } from '../../hub/hub.js';
-import type { IntrospectionBody } from '../protocol.js';
+import { computeHealth } from '../../hub/introspection/health.js';
+import type { HubIntrospection } from '../../hub/introspection/introspection.js';
+import type { EventIntrospection, IntrospectionBody } from '../protocol.js';
 
 /** Reads everything that is registered on the hub. */
 export async function readIntrospectionBody(hub: Hub): Promise<IntrospectionBody> {
-  return { protocol: 1, ...(await hub.introspect()) };
+  const introspection = await hub.introspect();
+  const { hub: source, totals, events, workflows, agents, schedules } = introspection;
+  const { keepsDeadLetters: _, ...shownHub } = source;
+  return {
+    protocol: 2,
+    hub: shownHub,
+    health: computeHealth(introspection),
+    totals,
+    events: events.map(shownEvent),
+    workflows: workflows.map(({ lastFailure: _failure, ...workflow }) => workflow),
+    agents,
+    schedules,
+  };
+}
+
+function shownEvent(event: HubIntrospection['events'][number]): EventIntrospection {
+  const { type, description, kind, agent, onSuccess, onFailure, onComplete, processes, services } = event;
+  const { metrics, recent, lastFailure } = event;
+  return {
+    type,
+    ...(description !== undefined && { description }),
+    kind,
+    ...(agent !== undefined && { agent }),
+    ...(onSuccess !== undefined && { onSuccess }),
+    ...(onFailure !== undefined && { onFailure }),
+    ...(onComplete !== undefined && { onComplete }),
+    ...(processes !== undefined && { processes }),
+    ...(services !== undefined && { services }),
+    metrics,
+    recent,
+    ...(lastFailure !== undefined && {
+      lastFailure: { at: lastFailure.at, name: lastFailure.name, message: lastFailure.message },
+    }),
+  };
 }

@@ -5,11 +5,13 @@ import {
   type DashboardRequest,
   type DashboardResponse,
   internalError,
+  invalidRange,
   methodNotAllowed,
   notFound,
   unavailable,
   unknownEvent,
 } from '../http/response.js';
+import type { RangeBody } from '../protocol.js';
 import type { JsonSource } from './json-body-cache.js';
 import { createJsonResponder } from './json-responder.js';
 import { pageResponse } from './page.js';
@@ -43,6 +45,11 @@ export function createRouter(hub: Hub, { basePath, onFailure }: RouterOptions): 
     revision: () => hub.revision(),
     read: () => readIntrospectionBody(hub),
   };
+  const range = (from: number, to: number): JsonSource => ({
+    key: `range ${from} ${to}`,
+    revision: () => hub.revision(),
+    read: async (): Promise<RangeBody> => ({ protocol: 2, ...(await hub.range(from, to)) }),
+  });
   const event = (type: string): JsonSource => ({
     key: `event ${type}`,
     revision: () => hub.revision(type),
@@ -54,7 +61,14 @@ export function createRouter(hub: Hub, { basePath, onFailure }: RouterOptions): 
     {
       path: '/api/introspection',
       matchesPrefix: false,
-      respond: (request) => respondWithJson(request, introspection).catch(failureResponse),
+      respond(request) {
+        const query = queryOf(request);
+        if (!query.has('from') && !query.has('to'))
+          return respondWithJson(request, introspection).catch(failureResponse);
+        const [from, to] = [readTime(query.get('from')), readTime(query.get('to'))];
+        if (from === undefined || to === undefined || from >= to) return invalidRange;
+        return respondWithJson(request, range(from, to)).catch(failureResponse);
+      },
     },
     {
       path: '/api/events/',
@@ -82,4 +96,14 @@ export function createRouter(hub: Hub, { basePath, onFailure }: RouterOptions): 
     );
     return route === undefined ? notFound : route.respond(request, path.slice(route.path.length));
   };
+}
+
+function queryOf({ targets: [target = ''] }: DashboardRequest): URLSearchParams {
+  const start = target.indexOf('?');
+  return new URLSearchParams(start === -1 ? '' : target.slice(start));
+}
+
+/** Reads epoch milliseconds; `undefined` if the text is anything else. */
+function readTime(text: string | null): number | undefined {
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }

@@ -1,7 +1,7 @@
 import { InvalidOptionError } from '../../errors.js';
 import { OptionChecker } from '../../options.js';
 import type { Redactor } from '../../redactor.js';
-import type { FailureRecord } from '../../transports/stats.js';
+import type { FailureRecord } from '../../transports/statistics/stats.js';
 import type { DeadLetterRecord, TransportManager } from '../../transports/transport.js';
 import { workflowType } from '../../transports/workflow-type.js';
 import type { AnyWorkflow } from '../runs/workflow.js';

@@ -8,11 +8,13 @@ import { describeSchedule, type ScheduleDescription } from '../schedules/schedul
 import { type HandlerInfo, handlerInfo } from './handler-info.js';
 import type { AgentIntrospection, EventIntrospection, WorkflowIntrospection } from './introspection.js';
 
+type Counted = 'metrics' | 'recent' | 'lastFailure' | 'processes';
+
 /** Description of an event type by the hub that registered it. */
-export type EventDescription = Omit<EventIntrospection, 'metrics' | 'services' | 'processes'>;
+export type EventDescription = Omit<EventIntrospection, Counted | 'services'>;
 
 /** Description of a workflow by the hub that registered it. */
-export type WorkflowDescription = Omit<WorkflowIntrospection, 'metrics' | 'runs' | 'processes'>;
+export type WorkflowDescription = Omit<WorkflowIntrospection, Counted | 'runs'>;
 
 /** Registrations of a hub as other hubs on the transport read them, without handlers and counts. */
 export interface HubDescription {

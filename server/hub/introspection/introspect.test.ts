@@ -30,6 +30,12 @@ describe('introspection', () => {
         version: expect.any(String),
         startedAt: clock.now(),
         now: clock.now(),
+        keepsDeadLetters: true,
+      },
+      totals: {
+        metrics: expect.objectContaining({ received: 2, completed: 2 }),
+        recent: expect.objectContaining({ last5Min: expect.objectContaining({ received: 2, completed: 2 }) }),
+        histories: expect.any(Object),
       },
       events: [
         {
@@ -53,14 +59,18 @@ describe('introspection', () => {
             active: 0,
             retried: 0,
             suspended: 0,
+            deduplicated: 0,
+            deadLetters: 0,
             lastReceivedAt: clock.now(),
           },
+          recent: expect.objectContaining({ last5Min: expect.objectContaining({ received: 1, completed: 1 }) }),
         },
         {
           type: 'order.noted',
           kind: 'declared',
           processes: 0,
           metrics: expect.objectContaining({ received: 1, completed: 1 }),
+          recent: expect.objectContaining({ last5Min: expect.objectContaining({ received: 1, completed: 1 }) }),
         },
       ],
       workflows: [],

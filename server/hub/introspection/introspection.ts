@@ -1,4 +1,11 @@
-import type { Counts } from '../../transports/stats.js';
+import type {
+  Counts,
+  FailureRecord,
+  PeriodCounts,
+  RangeCounts,
+  RecentActivity,
+  TotalActivity,
+} from '../../transports/statistics/stats.js';
 import type { EventRate } from '../events/event.js';
 import type { ResolvedRetry } from '../events/retry-policy.js';
 import type { ScheduleIntrospection } from '../schedules/schedule-introspection.js';
@@ -15,12 +22,8 @@ export interface AgentSummary {
   readonly delegates: readonly string[];
 }
 
-/** Registered event type with its settings and counts. */
-export interface EventIntrospection {
-  readonly type: string;
-  readonly description?: string;
-  readonly kind: EventKind;
-  readonly agent?: AgentSummary;
+/** Settings of a registered event type. */
+export interface SettingsIntrospection {
   readonly retry?: Omit<ResolvedRetry, 'retryIf'>;
   readonly timeoutMs?: number;
   readonly concurrency?: number;
@@ -30,6 +33,14 @@ export interface EventIntrospection {
   readonly rate?: EventRate;
   readonly debounceMs?: number;
   readonly debounceMaxMs?: number;
+}
+
+/** Registered event type with its settings and counts. */
+export interface EventIntrospection extends SettingsIntrospection {
+  readonly type: string;
+  readonly description?: string;
+  readonly kind: EventKind;
+  readonly agent?: AgentSummary;
   readonly onSuccess?: string;
   readonly onFailure?: string;
   readonly onComplete?: string;
@@ -39,6 +50,8 @@ export interface EventIntrospection {
   readonly processes?: number;
   /** Counts summed over the services that handle the type. */
   readonly metrics: Counts;
+  readonly recent: RecentActivity;
+  readonly lastFailure?: FailureRecord;
   /**
    * Counts and number of running hubs per service. Present if more than one service has handled the type, or if
    * a service has pending events and no running hub.
@@ -58,6 +71,8 @@ export interface WorkflowIntrospection {
   /** Number of running hubs that handle the workflow. */
   readonly processes?: number;
   readonly metrics: Counts;
+  readonly recent: RecentActivity;
+  readonly lastFailure?: FailureRecord;
   /** The 10 newest runs, newest first. */
   readonly runs: readonly RunIntrospection[];
 }
@@ -85,10 +100,19 @@ export interface HubIntrospection {
     readonly startedAt: number | null;
     /** Epoch milliseconds at which the data was read. */
     readonly now: number;
+    /** The transport retains the dead letters of this hub's service. */
+    readonly keepsDeadLetters: boolean;
   };
+  /** Sums over `events`, and the activity of all event types of the transport. */
+  readonly totals: { readonly metrics: Counts } & TotalActivity;
   readonly events: readonly EventIntrospection[];
   readonly workflows: readonly WorkflowIntrospection[];
   readonly agents: readonly AgentIntrospection[];
   /** Schedules of all services, by service and name. */
   readonly schedules: readonly ScheduleIntrospection[];
+}
+
+/** Counts of all event types in a range. Result of `hub.range()`. */
+export interface RangeIntrospection extends Omit<RangeCounts, 'counts'> {
+  readonly events: readonly { readonly type: string; readonly counts: PeriodCounts }[];
 }

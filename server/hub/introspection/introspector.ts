@@ -1,6 +1,8 @@
 import type { Redactor } from '../../redactor.js';
 import type { ScheduleRecord } from '../../transports/schedules.js';
-import type { RunRecord, TransportManager, TypeCounts } from '../../transports/transport.js';
+import type { TypeActivity } from '../../transports/statistics/stats.js';
+import { sumCounts } from '../../transports/statistics/sum-counts.js';
+import type { Overview, RunRecord, TransportManager, TypeCounts } from '../../transports/transport.js';
 import { workflowType } from '../../transports/workflow-type.js';
 import { version } from '../../version.js';
 import {
@@ -14,7 +16,12 @@ import {
   parseDescription,
   type WorkflowDescription,
 } from './hub-description.js';
-import type { EventIntrospection, HubIntrospection, WorkflowIntrospection } from './introspection.js';
+import type {
+  EventIntrospection,
+  HubIntrospection,
+  RangeIntrospection,
+  WorkflowIntrospection,
+} from './introspection.js';
 import { type Cluster, mergeDescriptions, type Served } from './merge-descriptions.js';
 import { introspectRun } from './run-introspection.js';
 
@@ -42,24 +49,39 @@ export class Introspector {
 
   /** Reads all registrations with their counts. */
   async read(own: HubDescription, startedAt: number | null): Promise<HubIntrospection> {
-    const { cluster, counts, runs, schedules } = await this.#overview(own);
+    const { cluster, counted, runs, overview } = await this.#overview(own);
     const { service, name, clock } = this.#transport;
+    const { schedules, total, keepsDeadLetters } = overview;
+    const events = cluster.events.flatMap((event) => {
+      const found = counted.get(event.description.type);
+      return found === undefined ? [] : [introspectEvent(event, found)];
+    });
     return {
-      hub: { service, transport: name, version, startedAt, now: clock.now() },
-      events: cluster.events.flatMap((event) => {
-        const typeCounts = counts.get(event.description.type);
-        return typeCounts === undefined ? [] : [introspectEvent(event, typeCounts)];
-      }),
+      hub: { service, transport: name, version, startedAt, now: clock.now(), keepsDeadLetters },
+      totals: { metrics: sumCounts(events.map(({ metrics }) => metrics)), ...total },
+      events,
       workflows: cluster.workflows.flatMap((workflow) => {
         const type = workflowType(workflow.description.name);
-        const typeCounts = counts.get(type);
-        return typeCounts === undefined
-          ? []
-          : [introspectWorkflow(workflow, typeCounts, runs.get(type) ?? [], this.#redactor)];
+        const found = counted.get(type);
+        return found === undefined ? [] : [introspectWorkflow(workflow, found, runs.get(type) ?? [], this.#redactor)];
       }),
       agents: cluster.agents,
       schedules: introspectSchedules(own, this.#running, schedules, clock.now()),
     };
+  }
+
+  /** Returns the description of an event type; `undefined` if neither this nor a running hub registered it. */
+  async describe(own: HubDescription, type: string): Promise<EventDescription | undefined> {
+    const { events } = mergeDescriptions(own, await this.#registered());
+    return events.find(({ description }) => description.type === type)?.description;
+  }
+
+  /** Returns the counts of all event types between two times in epoch milliseconds. */
+  async range(own: HubDescription, from: number, to: number): Promise<RangeIntrospection> {
+    const { events } = mergeDescriptions(own, await this.#registered());
+    const types = events.map(({ description }) => description.type);
+    const { counts, ...range } = await this.#transport.range(types, from, to);
+    return { ...range, events: counts.map((typeCounts, index) => ({ type: types[index] ?? '', counts: typeCounts })) };
   }
 
   /** Returns the names that running hubs registered. */
@@ -77,18 +99,19 @@ export class Introspector {
       const known = this.#running;
       const cluster = mergeDescriptions(own, known);
       const { types, runTypes } = typesOf(cluster);
-      const { registered, counts, runs, schedules } = await this.#transport.overview({
-        types,
-        runTypes,
-        runLimit: runsShown,
-      });
+      const overview = await this.#transport.overview({ types, runTypes, runLimit: runsShown });
+      const { registered, counts, activity, runs } = overview;
       const running = this.#parse(registered);
       const isSame = running.length === known.length && running.every((hub, index) => hub === known[index]);
       const found = isSame ? cluster : mergeDescriptions(own, running);
-      const byType = new Map(counts.map((typeCounts, index) => [types[index] ?? '', typeCounts]));
-      if (typesOf(found).types.some((type) => !byType.has(type)) && read < maxReads) continue;
+      const counted = new Map<string, CountedType>();
+      for (const [index, type] of types.entries()) {
+        const [typeCounts, typeActivity] = [counts[index], activity[index]];
+        if (typeCounts !== undefined && typeActivity !== undefined) counted.set(type, { ...typeCounts, typeActivity });
+      }
+      if (typesOf(found).types.some((type) => !counted.has(type)) && read < maxReads) continue;
       const runsByType = new Map(runs.map((latest, index) => [runTypes[index] ?? '', latest]));
-      return { cluster: found, counts: byType, runs: runsByType, schedules };
+      return { cluster: found, counted, runs: runsByType, overview };
     }
   }
 
@@ -112,9 +135,13 @@ export interface RegisteredNames {
 
 interface ClusterOverview {
   readonly cluster: Cluster;
-  readonly counts: ReadonlyMap<string, TypeCounts>;
+  readonly counted: ReadonlyMap<string, CountedType>;
   readonly runs: ReadonlyMap<string, readonly RunRecord[]>;
-  readonly schedules: readonly ScheduleRecord[];
+  readonly overview: Pick<Overview, 'schedules' | 'total' | 'keepsDeadLetters'>;
+}
+
+interface CountedType extends TypeCounts {
+  readonly typeActivity: TypeActivity;
 }
 
 /** Returns the types with counts in a cluster, and those with runs. */
@@ -125,7 +152,7 @@ function typesOf({ events, workflows }: Cluster): { readonly types: string[]; re
 
 function introspectEvent(
   { description, processes }: Served<EventDescription>,
-  { total, services }: TypeCounts,
+  { total, services, typeActivity }: CountedType,
 ): EventIntrospection {
   const shares = services.map(({ service, counts }) => ({
     service,
@@ -138,13 +165,14 @@ function introspectEvent(
     ...description,
     processes: sum(processes.values()),
     metrics: total,
+    ...typeActivity,
     ...((shares.length > 1 || isAbandoned) && { services: shares }),
   };
 }
 
 function introspectWorkflow(
   { description, processes }: Served<WorkflowDescription>,
-  { total }: TypeCounts,
+  { total, typeActivity }: CountedType,
   runs: readonly RunRecord[],
   redactor: Redactor,
 ): WorkflowIntrospection {
@@ -152,6 +180,7 @@ function introspectWorkflow(
     ...description,
     processes: sum(processes.values()),
     metrics: total,
+    ...typeActivity,
     runs: runs.map((run) => {
       const { steps, ...rest } = introspectRun(description.steps, run, redactor);
       return { ...rest, steps: steps.slice(-shownSteps) };

@@ -2,7 +2,7 @@ import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import type { Clock } from '../clock.js';
 import type { KeyValueStore } from '../key-value-store.js';
 import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
-import type { EventMetrics, FailureRecord } from '../stats.js';
+import type { EventMetrics, FailureRecord, RangeCounts } from '../statistics/stats.js';
 import type {
   CloseResult,
   CommitResult,
@@ -64,6 +64,10 @@ export class CodedTransport implements TransportManager {
 
   metrics(type: string): Promise<EventMetrics> {
     return this.#inner.metrics(type);
+  }
+
+  range(types: readonly string[], from: number, to: number): Promise<RangeCounts> {
+    return this.#inner.range(types, from, to);
   }
 
   failures(type: string): Promise<readonly FailureRecord[]> {

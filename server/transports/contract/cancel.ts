@@ -39,9 +39,9 @@ export function describeCancel({ advance, consume, counts, next, until }: Contra
       expect(await shop.transport.revision('a')).not.toBe(revision);
       expect(await counts(shop.transport, 'a')).toMatchObject({ received: 1, failed: 1, cancelled: 1, pending: 0 });
       const metrics = await shop.transport.metrics('a');
-      expect(metrics).toMatchObject({ failed: 1, cancelled: 1, durationMs: { max: null } });
+      expect(metrics).toMatchObject({ failed: 1, cancelled: 1, durationMs: { last5Min: { max: null } } });
       expect(metrics.lastFailedAt).toBeUndefined();
-      expect(metrics.perMinute.reduce((sum, { failed }) => sum + failed, 0)).toBe(0);
+      expect(metrics.histories.minutes.failed.reduce((sum, count) => sum + count, 0)).toBe(0);
       expect(await shop.transport.failures('a')).toEqual([]);
       expect(await shop.transport.deadLetters('a', 10)).toEqual([]);
     });

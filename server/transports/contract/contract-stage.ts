@@ -1,5 +1,5 @@
 import { afterEach, beforeEach } from 'vitest';
-import type { Counts } from '../stats.js';
+import type { Counts } from '../statistics/stats.js';
 import type { DeclaredEvent, Delivery, Subscription, TransportManager } from '../transport.js';
 
 /** A transport under test. */

@@ -2,20 +2,23 @@ import { randomUUID } from 'node:crypto';
 import { quote } from '../../errors.js';
 import type { Clock } from '../clock.js';
 import { BackpressureError } from '../errors.js';
-import type { EventMetrics, FailureRecord } from '../stats.js';
-import { sumCounts } from '../sum-counts.js';
+import { periodKinds, periodOf, rangePeriods, rangeTimes } from '../statistics/periods.js';
+import type { EventMetrics, FailureRecord, RangeCounts, TotalActivity, TypeActivity } from '../statistics/stats.js';
+import { sumCounts } from '../statistics/sum-counts.js';
 import type { DeclaredEvent, Envelope, Receipt, RunRecord, Subscription, TypeCounts } from '../transport.js';
+import { workflowOf } from '../workflow-type.js';
 import { ConsumerGroup, type GroupHost } from './consumer-group.js';
 import type { DeadLetterLimits } from './dead-letters.js';
 import { DedupeWindow, type RememberedId } from './dedupe-window.js';
 import type { Entry } from './entry.js';
 import { PendingLimits, type PendingMaximum } from './pending-limits.js';
+import { PeriodHistory } from './period-history.js';
 import { RevisionCounter } from './revision-counter.js';
 import { Routes } from './routes.js';
 import { RunWaits } from './run-waits.js';
 import { ScheduleTable } from './schedule-table.js';
 import { TurnBudget } from './turn-budget.js';
-import { latestFailures, minuteOf, sumMetrics, type TypeStats } from './type-stats.js';
+import { latestFailures, type TypeStats } from './type-stats.js';
 
 const maxDedupeIdsPerType = 1_000_000;
 
@@ -30,6 +33,8 @@ export class Broker implements GroupHost {
   readonly #pending: PendingLimits;
   readonly #id = randomUUID().slice(0, 8);
   readonly #groups = new Map<string, ConsumerGroup>();
+  readonly #histories = new Map<string, PeriodHistory>();
+  readonly #totalHistory = new PeriodHistory();
   readonly #routes = new Routes();
   readonly #dedupe = new Map<string, DedupeWindow>();
   readonly schedules: ScheduleTable;
@@ -51,6 +56,15 @@ export class Broker implements GroupHost {
       this.#groups.set(service, group);
     }
     return group;
+  }
+
+  history(type: string): PeriodHistory {
+    let history = this.#histories.get(type);
+    if (history === undefined) {
+      history = new PeriodHistory(workflowOf(type) === undefined ? this.#totalHistory : undefined);
+      this.#histories.set(type, history);
+    }
+    return history;
   }
 
   /** Keeps the events of these types for the group, and those of declared types for their subscribers. */
@@ -123,17 +137,45 @@ export class Broker implements GroupHost {
 
   counts(type: string): TypeCounts {
     const services = [...this.#groups.values()].flatMap((group) => {
-      const stats = group.findQueue(type)?.stats;
-      return stats === undefined ? [] : [{ service: group.service, stats }];
+      const queue = group.findQueue(type);
+      return queue === undefined ? [] : [{ service: group.service, counts: queue.counts }];
     });
     return {
-      total: sumCounts(services.map(({ stats }) => stats)),
-      services: services.map(({ service, stats }) => ({ service, counts: sumCounts([stats]) })),
+      total: sumCounts(services.map(({ counts }) => counts)),
+      services: services.map(({ service, counts }) => ({ service, counts: sumCounts([counts]) })),
     };
   }
 
   metrics(type: string): EventMetrics {
-    return sumMetrics(type, this.#stats(type), this.clock.now());
+    const now = this.clock.now();
+    const history = this.#knownHistory(type);
+    return {
+      type,
+      ...this.counts(type).total,
+      recent: history.recent(now),
+      waitMs: history.waits(now),
+      durationMs: history.durations(now),
+      histories: history.histories(now),
+    };
+  }
+
+  activity(type: string): TypeActivity {
+    const recent = this.#knownHistory(type).recent(this.clock.now());
+    const [lastFailure] = this.failures(type);
+    return { recent, ...(lastFailure !== undefined && { lastFailure }) };
+  }
+
+  total(): TotalActivity {
+    const now = this.clock.now();
+    return { recent: this.#totalHistory.recent(now), histories: this.#totalHistory.histories(now) };
+  }
+
+  range(types: readonly string[], from: number, to: number): RangeCounts {
+    const periods = rangePeriods(from, to, this.clock.now());
+    return {
+      ...rangeTimes(periods),
+      counts: types.map((type) => this.#knownHistory(type).range(periods)),
+    };
   }
 
   failures(type: string): readonly FailureRecord[] {
@@ -148,10 +190,19 @@ export class Broker implements GroupHost {
   }
 
   revisionOf(type: string | undefined): string {
-    if (type === undefined) return `${this.#id}.${this.revision.value}`;
+    if (type === undefined) return `${this.#id}.${this.revision.value}.${this.#minute()}`;
     const changes = this.#stats(type).reduce((sum, { revision }) => sum + revision, 0);
-    // The history in `metrics` changes every minute without an event.
-    return `${this.#id}.${changes}.${minuteOf(this.clock.now())}`;
+    // The histories change every minute without an event.
+    return `${this.#id}.${changes}.${this.#minute()}`;
+  }
+
+  #minute(): number {
+    return periodOf(this.clock.now(), periodKinds.minutes);
+  }
+
+  /** Returns the history of a type; an empty one if the type was never published or handled. */
+  #knownHistory(type: string): PeriodHistory {
+    return this.#histories.get(type) ?? new PeriodHistory();
   }
 
   #stats(type: string): TypeStats[] {

@@ -7,6 +7,7 @@ import { Dispatcher } from './dispatcher.js';
 import type { Entry, StoredWait, WaitOwner } from './entry.js';
 import { GroupConsumer } from './group-consumer.js';
 import type { MemoryDelivery, OutcomeSink } from './memory-delivery.js';
+import type { PeriodHistory } from './period-history.js';
 import type { RevisionCounter } from './revision-counter.js';
 import type { RunWaits } from './run-waits.js';
 import { TypeQueue } from './type-queue.js';
@@ -17,6 +18,8 @@ export interface GroupHost {
   readonly deadLetterLimits: DeadLetterLimits;
   readonly revision: RevisionCounter;
   readonly waits: RunWaits;
+  /** Returns the history of a type, which all services share. */
+  history(type: string): PeriodHistory;
   /** Counts one event as no longer pending and accepts its follow-ups. */
   recordEnd(entry: Entry, followUps: readonly Envelope[], from: ConsumerGroup): void;
   /** Accepts the events that a step emitted. */
@@ -47,12 +50,9 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
   queue(type: string): TypeQueue {
     let queue = this.#queues.get(type);
     if (queue === undefined) {
-      queue = new TypeQueue(
-        type,
-        new DeadLetters(this.#host.deadLetterLimits, this.#host.clock),
-        this.#host.revision,
-        (wait) => this.#host.waits.resolveByTime(wait),
-      );
+      const { deadLetterLimits, clock, revision, waits } = this.#host;
+      const deadLetters = new DeadLetters(deadLetterLimits, clock);
+      queue = new TypeQueue(type, deadLetters, this.#host.history(type), revision, (wait) => waits.resolveByTime(wait));
       this.#queues.set(type, queue);
     }
     return queue;
@@ -152,7 +152,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     for (const wait of waits) {
       const stored = this.#host.waits.add(wait, this, entry);
       if (stored === undefined) continue;
-      if (wait.isRetry === true) queue.stats.countRetried();
+      if (wait.isRetry === true) queue.stats.countRetried(this.#host.clock.now());
       if (wait.delayMs !== undefined) {
         const dueAt = this.#host.clock.monotonic() + wait.delayMs;
         stored.timer = queue.addTimer(stored, dueAt);
@@ -259,16 +259,17 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       return;
     }
     const isCancelled = outcome.status === 'failed' && outcome.cancelled === true;
-    if (!isCancelled) stats.durations.add(outcome.durationMs);
+    if (!isCancelled) stats.countDuration(outcome.durationMs, now);
     if (outcome.status === 'retry') {
       entry.attempt += 1;
-      stats.countRetried();
+      stats.countRetried(now);
       this.#enqueueDelayed(queue, entry, outcome.delayMs);
     } else {
       entry.ended = true;
+      queue.accepted.remove(entry);
       this.#byId?.delete(envelope.id);
       queue.releaseKey(entry, this.#host.clock.monotonic());
-      if (isCancelled) stats.countCancelled();
+      if (isCancelled) stats.countCancelled(now);
       else if (outcome.status === 'completed') stats.countCompleted(now);
       else stats.countFailed(now, envelope, attempt, outcome);
       this.#host.waits.drop(entry);
@@ -353,12 +354,17 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       checkpoints,
       attempt: 1,
       ended: false,
+      acceptedAt: now,
+      hasStarted: false,
+      older: undefined,
+      newer: undefined,
       lease: undefined,
       keyHolder: undefined,
       waits: undefined,
       isSuspended: false,
     };
     this.#byId?.set(envelope.id, entry);
+    queue.accepted.add(entry);
     queue.runs?.accept(entry, now);
     queue.stats.countReceived(now);
     return entry;

@@ -41,6 +41,10 @@ export class DeadLetters {
     }
   }
 
+  get size(): number {
+    return this.#byId.size;
+  }
+
   find(id: string): Entry | undefined {
     this.#evictOld();
     return this.#byId.get(id)?.entry;

@@ -167,7 +167,7 @@ export class Dispatcher {
   }
 
   #start(queue: TypeQueue, consumer: GroupConsumer): void {
-    const entry = queue.start(this.#clock.monotonic());
+    const entry = queue.start(this.#clock.monotonic(), this.#clock.now());
     if (entry === undefined) return;
     this.#started += 1;
     const delivery = new MemoryDelivery(queue, entry, this.#started, consumer, this.#outcomes);

@@ -9,6 +9,13 @@ export interface Entry {
   /** The next or the running attempt, from 1. */
   attempt: number;
   ended: boolean;
+  /** Epoch milliseconds. */
+  readonly acceptedAt: number;
+  /** An attempt has started. */
+  hasStarted: boolean;
+  /** Neighbours in the order of acceptance among the pending entries of the type. */
+  older: Entry | undefined;
+  newer: Entry | undefined;
   /** The lease of the running attempt. */
   lease: Lease | undefined;
   /** List in which the entry takes a slot of its key: from its first start until it ends. */

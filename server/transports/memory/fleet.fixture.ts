@@ -3,7 +3,7 @@ import { createFakeClock } from '../../testing/fake-clock.js';
 import { envelope } from '../contract/envelope.js';
 import { completed, failed, retry } from '../contract/outcome.js';
 import { silentLogger } from '../logger.js';
-import type { Counts } from '../stats.js';
+import type { Counts } from '../statistics/stats.js';
 import type { Delivery, Subscription, TransportManager } from '../transport.js';
 import { memoryTransport } from './memory-transport.js';
 

@@ -6,7 +6,7 @@ import { CodedTransport } from '../codec/coded-transport.js';
 import type { KeyValueStore } from '../key-value-store.js';
 import { defaultMaxDeadLetters } from '../limits.js';
 import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
-import type { EventMetrics, FailureRecord } from '../stats.js';
+import type { EventMetrics, FailureRecord, RangeCounts } from '../statistics/stats.js';
 import type {
   CloseResult,
   CommitResult,
@@ -116,6 +116,10 @@ class MemoryTransportManager implements TransportManager {
     return this.#broker.metrics(type);
   }
 
+  async range(types: readonly string[], from: number, to: number): Promise<RangeCounts> {
+    return this.#broker.range(types, from, to);
+  }
+
   async failures(type: string): Promise<readonly FailureRecord[]> {
     return this.#broker.failures(type);
   }
@@ -132,6 +136,9 @@ class MemoryTransportManager implements TransportManager {
     return {
       registered: this.#broker.descriptions,
       counts: types.map((type) => this.#broker.counts(type)),
+      activity: types.map((type) => this.#broker.activity(type)),
+      total: this.#broker.total(),
+      keepsDeadLetters: this.#broker.deadLetterLimits.maxDeadLetters > 0,
       runs: runTypes.map((type) => this.#broker.runs(type, runLimit)),
       schedules: this.#broker.schedules.records(),
     };

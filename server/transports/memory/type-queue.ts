@@ -1,6 +1,9 @@
+import type { ServiceTypeCounts } from '../statistics/sum-counts.js';
 import type { Envelope, Subscription } from '../transport.js';
 import type { DeadLetters } from './dead-letters.js';
 import type { Entry, StoredWait } from './entry.js';
+import type { PeriodHistory } from './period-history.js';
+import { AcceptanceOrder } from './queues/acceptance-order.js';
 import { DebounceWindows } from './queues/debounce-windows.js';
 import { type DelayedItem, DelayQueue } from './queues/delay-queue.js';
 import { KeyedList } from './queues/keyed-list.js';
@@ -17,6 +20,8 @@ export class TypeQueue {
   readonly deadLetters: DeadLetters;
   /** `undefined` if no subscription of the type keeps runs. */
   runs: RunLog | undefined;
+  /** Pending entries, the oldest first. */
+  readonly accepted: AcceptanceOrder = new AcceptanceOrder();
   readonly #waiting = new WaitingList<Entry>();
   /** Replaces the waiting list of a type with a `key`. */
   #keyed: KeyedList<Entry> | undefined;
@@ -41,11 +46,12 @@ export class TypeQueue {
   constructor(
     type: string,
     deadLetters: DeadLetters,
+    history: PeriodHistory,
     transportRevision: RevisionCounter,
     onDue: (wait: StoredWait) => void,
   ) {
     this.type = type;
-    this.stats = new TypeStats(transportRevision);
+    this.stats = new TypeStats(history, transportRevision);
     this.deadLetters = deadLetters;
     this.#onDue = onDue;
   }
@@ -194,10 +200,17 @@ export class TypeQueue {
     else this.#keyed.remove(entry, now);
   }
 
-  /** Takes the next waiting entry that the limits per key allow, and counts its start. */
-  start(now: number): Entry | undefined {
+  /**
+   * Takes the next waiting entry that the limits per key allow, and counts its start.
+   *
+   * @param now monotonic time
+   * @param wallTime epoch milliseconds
+   */
+  start(now: number, wallTime: number): Entry | undefined {
     const entry = this.#keyed === undefined ? this.#waiting.shift() : this.#keyed.shift(now);
     if (entry === undefined) return undefined;
+    if (!entry.hasStarted) this.stats.countWait(Math.max(0, wallTime - entry.acceptedAt), wallTime);
+    entry.hasStarted = true;
     this.#rate?.countStart(now);
     this.stats.countStart();
     return entry;
@@ -225,6 +238,19 @@ export class TypeQueue {
     return (now) => {
       this.#overdue.delete(overdue);
       this.#keyed?.removeOverdue(key, now);
+    };
+  }
+
+  get counts(): ServiceTypeCounts {
+    const { received, completed, failed, cancelled, active, delayed, suspended, retried, deduplicated } = this.stats;
+    const { lastReceivedAt, lastFailedAt } = this.stats;
+    const counters = { received, completed, failed, cancelled, active, delayed, suspended, retried, deduplicated };
+    return {
+      ...counters,
+      deadLetters: this.deadLetters.size,
+      oldestPendingAt: this.accepted.oldest?.acceptedAt,
+      lastReceivedAt,
+      lastFailedAt,
     };
   }
 

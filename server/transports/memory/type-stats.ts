@@ -1,14 +1,8 @@
-import { DurationSketch } from '../duration-sketch.js';
-import { keptFailures, keptMinutes, minuteMs } from '../limits.js';
-import type { EventMetrics, FailureRecord, MinuteBucket } from '../stats.js';
-import { sumCounts } from '../sum-counts.js';
+import { keptFailures } from '../limits.js';
+import type { FailureRecord } from '../statistics/stats.js';
 import type { Envelope, Outcome } from '../transport.js';
+import type { PeriodHistory } from './period-history.js';
 import type { RevisionCounter } from './revision-counter.js';
-
-/** Returns the minute of `at` (epoch milliseconds), counted from the epoch. */
-export function minuteOf(at: number): number {
-  return Math.floor(at / minuteMs);
-}
 
 type Failure = Extract<Outcome, { status: 'failed' }>;
 
@@ -28,19 +22,19 @@ export class TypeStats {
   /** Increases with every change. */
   revision = 0;
   readonly failures: FailureRecord[] = [];
-  readonly durations: DurationSketch = new DurationSketch();
+  readonly #history: PeriodHistory;
   readonly #transportRevision: RevisionCounter;
-  // A ring of minutes with four numbers each: the minute, received, completed, failed.
-  readonly #minutes = new Float64Array(keptMinutes * 4);
 
-  constructor(transportRevision: RevisionCounter) {
+  /** @param history counts the events of the type in all services */
+  constructor(history: PeriodHistory, transportRevision: RevisionCounter) {
+    this.#history = history;
     this.#transportRevision = transportRevision;
   }
 
   countReceived(now: number): void {
     this.received += 1;
     this.lastReceivedAt = now;
-    this.#countInMinute(now, 1);
+    this.#history.count('received', now);
     this.markChanged();
   }
 
@@ -66,14 +60,24 @@ export class TypeStats {
     this.markChanged();
   }
 
-  countRetried(): void {
+  /** Counts the first start of an event. */
+  countWait(waitMs: number, now: number): void {
+    this.#history.countWait(waitMs, now);
+  }
+
+  countDuration(durationMs: number, now: number): void {
+    this.#history.countDuration(durationMs, now);
+  }
+
+  countRetried(now: number): void {
     this.retried += 1;
+    this.#history.count('retried', now);
     this.markChanged();
   }
 
   countCompleted(now: number): void {
     this.completed += 1;
-    this.#countInMinute(now, 2);
+    this.#history.count('completed', now);
     this.markChanged();
   }
 
@@ -82,16 +86,18 @@ export class TypeStats {
     const { name, message } = failure.error;
     this.failed += 1;
     this.lastFailedAt = now;
-    this.#countInMinute(now, 3);
+    this.#history.count('failed', now);
     const place = step === undefined ? { requestId } : { requestId, step };
     this.failures.unshift({ id, at: now, attempt, ...place, name, message });
     if (this.failures.length > keptFailures) this.failures.pop();
     this.markChanged();
   }
 
-  countCancelled(): void {
+  countCancelled(now: number): void {
     this.failed += 1;
     this.cancelled += 1;
+    this.#history.count('failed', now);
+    this.#history.count('cancelled', now);
     this.markChanged();
   }
 
@@ -100,41 +106,6 @@ export class TypeStats {
     this.revision += 1;
     this.#transportRevision.increment();
   }
-
-  minute(minute: number): MinuteBucket {
-    const slot = (minute % keptMinutes) * 4;
-    const [kept, received = 0, completed = 0, failed = 0] = this.#minutes.subarray(slot, slot + 4);
-    const at = minute * minuteMs;
-    return kept === minute ? { at, received, completed, failed } : { at, received: 0, completed: 0, failed: 0 };
-  }
-
-  #countInMinute(now: number, field: 1 | 2 | 3): void {
-    const minute = minuteOf(now);
-    const slot = (minute % keptMinutes) * 4;
-    if (this.#minutes[slot] !== minute) this.#minutes.fill(0, slot, slot + 4);
-    this.#minutes[slot] = minute;
-    this.#minutes[slot + field] = (this.#minutes[slot + field] ?? 0) + 1;
-  }
-}
-
-/** Sums the metrics of one type over several services. */
-export function sumMetrics(type: string, all: readonly TypeStats[], now: number): EventMetrics {
-  const durations = new DurationSketch();
-  for (const stats of all) durations.merge(stats.durations);
-  const current = minuteOf(now);
-  const perMinute = Array.from({ length: keptMinutes }, (_, index) => {
-    const minute = current - keptMinutes + 1 + index;
-    return all
-      .map((stats) => stats.minute(minute))
-      .reduce(addBuckets, { at: minute * minuteMs, received: 0, completed: 0, failed: 0 });
-  });
-  return {
-    type,
-    ...sumCounts(all),
-    deduplicated: all.reduce((total, stats) => total + stats.deduplicated, 0),
-    durationMs: durations.durations(),
-    perMinute,
-  };
 }
 
 /** Returns the latest failures of several services, newest first. */
@@ -143,13 +114,4 @@ export function latestFailures(all: readonly TypeStats[]): readonly FailureRecor
     .flatMap((stats) => stats.failures)
     .sort((a, b) => b.at - a.at)
     .slice(0, keptFailures);
-}
-
-function addBuckets(a: MinuteBucket, b: MinuteBucket): MinuteBucket {
-  return {
-    at: a.at,
-    received: a.received + b.received,
-    completed: a.completed + b.completed,
-    failed: a.failed + b.failed,
-  };
 }

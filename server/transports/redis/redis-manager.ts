@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../clock.js';
 import type { KeyValueStore } from '../key-value-store.js';
 import type { Logger } from '../logger.js';
 import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
-import type { EventMetrics, FailureRecord } from '../stats.js';
+import type { EventMetrics, FailureRecord, RangeCounts } from '../statistics/stats.js';
 import type {
   CloseResult,
   CommitResult,
@@ -39,6 +39,7 @@ import { LeaseRecorder } from './outcomes/lease-recorder.js';
 import { outcomeArguments } from './outcomes/outcome-codec.js';
 import { encodeReason, RunEnds } from './outcomes/run-ends.js';
 import { PublishBatch } from './publishing/publish-batch.js';
+import { rangeScript, readRange } from './reading/activity.js';
 import { countsScript, readCounts } from './reading/counts.js';
 import { failuresScript, readFailures } from './reading/failures.js';
 import { metricsScript, readMetrics } from './reading/metrics.js';
@@ -165,8 +166,13 @@ export class RedisManager implements TransportManager {
     return replay(this.#commands, this.service, id);
   }
 
-  overview(query: OverviewQuery): Promise<Overview> {
-    return readOverview(this.#commands, this.#fleet, query);
+  async overview(query: OverviewQuery): Promise<Overview> {
+    const overview = await readOverview(this.#commands, this.#fleet, query);
+    return { ...overview, keepsDeadLetters: this.#settings.maxDeadLetters > 0 };
+  }
+
+  async range(types: readonly string[], from: number, to: number): Promise<RangeCounts> {
+    return readRange(from, to, await this.#commands.runScript(rangeScript, [typeList(types)]));
   }
 
   async run(type: string, id: string): Promise<RunRecord | undefined> {

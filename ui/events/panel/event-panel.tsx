@@ -1,20 +1,24 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
+import { CopyButton } from '../../controls/copy-button.js';
+import { IconButton } from '../../controls/icon-button.js';
 import type { Detail } from '../../polling/event-detail.js';
 import type { Monitor } from '../../polling/monitor.js';
 import type { Navigation } from '../../routing/navigation.js';
-import { CopyButton } from '../../shared/copy-button.js';
 import { CountStats } from '../../shared/count-stats.js';
 import { Icon } from '../../shared/icon.js';
-import { IconButton } from '../../shared/icon-button.js';
 import type { EventRow } from '../../store/event-row.js';
 import { StatusBadge } from '../table/status-badge.js';
-import { DetailSections } from './detail-sections.js';
+import { DeadLetters } from './dead-letters.js';
 import { EventSettings } from './event-settings.js';
+import { FailureList } from './failure-list.js';
 import { KindTag } from './kind-tag.js';
 import { PanelSection } from './panel-section.js';
+import { Percentiles } from './percentiles.js';
 import { ServiceTable } from './service-table.js';
+import { statusSentence } from './status-sentence.js';
 import { Triggers } from './triggers.js';
+import { TypeChart } from './type-chart.js';
 import { usePanelFocus } from './use-panel-focus.js';
 
 export interface EventPanelProps {
@@ -23,7 +27,7 @@ export interface EventPanelProps {
   readonly navigation: Navigation;
 }
 
-/** Panel with the details of one event type. */
+/** Panel with the details of one event type: beside the table, or in its place if there is little width. */
 export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.Element {
   const panel = useRef<HTMLElement>(null);
   const title = useRef<HTMLHeadingElement>(null);
@@ -31,28 +35,19 @@ export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.
   const { store } = monitor;
   const row = store.rows.value.get(type);
   const detail = monitor.detail.value?.type === type ? monitor.detail.value : null;
+  const close = (): void => navigation.go({ name: null });
   return (
     <aside ref={panel} class="panel" aria-labelledby="panel-title">
       <div class="panel-head">
+        <button type="button" class="panel-back" onClick={close}>
+          <Icon name="back" /> Events
+        </button>
         <h2 id="panel-title" class="panel-title" ref={title} tabIndex={-1} title={type}>
           <bdi>{type}</bdi>
         </h2>
-        <IconButton
-          icon="close"
-          label="Close panel"
-          title="Close panel (Esc)"
-          onClick={() => navigation.go({ name: null })}
-        />
+        <IconButton icon="close" label="Close panel" title="Close panel (Esc)" onClick={close} />
       </div>
-      <div class="panel-bar">
-        {row && <StatusBadge status={row.view.value.status} />}
-        {row && <KindTag event={row.event.value} query={navigation.query.value} />}
-        {row?.view.value.restarted && <span class="tag is-stale">restarted</span>}
-        <span class="panel-actions">
-          <CopyButton label="Copy link" icon="link" text={() => location.href} />
-          {row && <CopyButton label="Copy JSON" text={() => asJson(row, detail)} />}
-        </span>
-      </div>
+      {row && <PanelStatus row={row} serverNow={monitor.serverNow.value} />}
       {row && detail?.error && <PanelNotice detail={detail} />}
       {row && !detail && monitor.connection.value.kind === 'snapshot' && (
         <p class="panel-note muted">The snapshot has no details of this event type.</p>
@@ -63,6 +58,16 @@ export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.
   );
 }
 
+function PanelStatus({ row, serverNow }: { row: EventRow; serverNow: number }): JSX.Element {
+  const { status } = row.view.value;
+  return (
+    <p class={`panel-status is-${status}`}>
+      <StatusBadge status={status} hasWord />
+      <span>{statusSentence(row.event.value, serverNow)}</span>
+    </p>
+  );
+}
+
 interface PanelBodyProps extends Omit<EventPanelProps, 'type'> {
   readonly row: EventRow;
   readonly detail: Detail | null;
@@ -70,24 +75,48 @@ interface PanelBodyProps extends Omit<EventPanelProps, 'type'> {
 
 function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.Element {
   const event = row.event.value;
+  const query = navigation.query.value;
+  const body = detail?.body ?? null;
   return (
     <>
       {event.description && <p class="panel-description">{event.description}</p>}
-      <dl class="stats panel-stats">
-        <CountStats
-          counters={['received', 'completed', 'failed', 'pending', 'active', 'retried', 'deduplicated', 'processes']}
-          counts={{ ...event.metrics, deduplicated: detail?.body?.deduplicated, processes: event.processes }}
-        />
-      </dl>
-      <DetailSections body={detail?.body ?? null} serverNow={monitor.serverNow.value} />
+      <FailureList failures={body?.recentFailures ?? []} serverNow={monitor.serverNow.value} />
+      <DeadLetters type={row.type} count={event.metrics.deadLetters} />
+      <TypeChart detail={detail} monitor={monitor} navigation={navigation} />
+      <Percentiles body={body} />
+      <PanelSection title="Counts" period="since start">
+        <dl class="stats panel-stats">
+          <CountStats
+            counters={[
+              'received',
+              'completed',
+              'failed',
+              'retried',
+              'pending',
+              'active',
+              'delayed',
+              'suspended',
+              'deduplicated',
+              'cancelled',
+              'deadLetters',
+              'processes',
+            ]}
+            counts={{ ...event.metrics, processes: event.processes }}
+          />
+        </dl>
+      </PanelSection>
       {event.services && <ServiceTable services={event.services} />}
-      <Triggers event={event} store={monitor.store} query={navigation.query.value} />
-      <EventSettings event={event} />
-      {event.schema && (
+      <Triggers event={event} store={monitor.store} query={query} />
+      <EventSettings event={event} body={body} kind={<KindTag event={event} query={query} />} />
+      {body?.schema && (
         <PanelSection title="Payload schema">
-          <pre class="code panel-code">{JSON.stringify(event.schema, null, 2)}</pre>
+          <pre class="code panel-code">{JSON.stringify(body.schema, null, 2)}</pre>
         </PanelSection>
       )}
+      <div class="panel-actions">
+        <CopyButton label="Copy link" icon="link" text={() => location.href} />
+        <CopyButton label="Copy JSON" text={() => asJson(row, detail)} />
+      </div>
     </>
   );
 }

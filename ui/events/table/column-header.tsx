@@ -1,41 +1,21 @@
 import type { JSX } from 'preact';
 import { type Direction, firstDirection, type SortKey } from '../../routing/route.js';
-import { COUNTER_LOOK } from '../../shared/count-stats.js';
-import { Icon, type IconName } from '../../shared/icon.js';
-
-export interface Column {
-  readonly key: SortKey;
-  readonly label: string;
-  readonly title?: string;
-  readonly icon?: IconName;
-}
-
-/** Columns of the table, from left to right. */
-export const COLUMNS: readonly Column[] = [
-  { key: 'status', label: 'Status' },
-  { key: 'type', label: 'Event type' },
-  { key: 'received', ...COUNTER_LOOK.received },
-  { key: 'completed', ...COUNTER_LOOK.completed },
-  { key: 'failed', ...COUNTER_LOOK.failed },
-  { key: 'rate', label: 'Per second', title: 'Events received per second over the last 10 seconds' },
-  { key: 'failures', label: 'Failure rate', title: 'Failed events divided by completed and failed events' },
-  {
-    key: 'recent',
-    label: 'Last 5 min',
-    title: 'Events received since this page was opened, at most the last 5 minutes',
-  },
-];
+import { Icon } from '../../shared/icon.js';
+import { type Column, periodOf } from './columns.js';
 
 export interface ColumnHeaderProps {
   readonly column: Column;
   /** Sort direction of the table; `null` if it is sorted by another column. */
   readonly sorted: Direction | null;
+  /** True if a part of the chart is selected. */
+  readonly hasRange: boolean;
   readonly onSort: (sort: SortKey, dir: Direction) => void;
 }
 
 /** Column header that sorts the table. */
-export function ColumnHeader({ column, sorted, onSort }: ColumnHeaderProps): JSX.Element {
+export function ColumnHeader({ column, sorted, hasRange, onSort }: ColumnHeaderProps): JSX.Element {
   const next = sorted === null ? firstDirection(column.key) : sorted === 'asc' ? 'desc' : 'asc';
+  const period = periodOf(column, hasRange);
   return (
     <th
       scope="col"
@@ -44,10 +24,10 @@ export function ColumnHeader({ column, sorted, onSort }: ColumnHeaderProps): JSX
     >
       <button type="button" class="sort" title={column.title} onClick={() => onSort(column.key, next)}>
         <span class="sort-label">
-          {column.icon && <Icon name={column.icon} />}
           {column.label}
+          {sorted !== null && <Icon name={sorted === 'asc' ? 'up' : 'down'} />}
         </span>
-        {sorted !== null && <Icon name={sorted === 'asc' ? 'up' : 'down'} />}
+        {period && <span class="sort-period"> {period}</span>}
       </button>
     </th>
   );

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createHubStore } from '../../store/hub-store.js';
-import { countsOf, eventOf, introspectionOf, momentAt, SERVER_NOW } from '../../testing/test-data.js';
+import { countsOf, eventOf, failingOf, introspectionOf, momentAt } from '../../testing/test-data.js';
 import { groupItems, prefixOf } from './event-groups.js';
 
 test.each([
@@ -18,7 +18,7 @@ test.each([
 const store = createHubStore();
 store.apply(
   introspectionOf([
-    eventOf('order.paid', countsOf(5, 2, { lastFailedAt: SERVER_NOW })),
+    failingOf('order.paid', 5, 2, { pending: 1 }),
     eventOf('audit:read', countsOf(1)),
     eventOf('ping'),
     eventOf('order.created', countsOf(10)),
@@ -31,7 +31,9 @@ const rows = ['order.paid', 'ping', 'audit:read', 'order.created', '__proto__.x'
 );
 
 function lines(closed: readonly string[]): readonly string[] {
-  return groupItems(rows, closed).map((item) => (item.kind === 'row' ? item.type : `# ${item.prefix}`));
+  return groupItems(rows, closed, store.reading.value).map((item) =>
+    item.kind === 'row' ? item.type : `# ${item.prefix}`,
+  );
 }
 
 test('rows follow their group headers, and groups are in the order of their first rows', () => {
@@ -53,14 +55,16 @@ test('a collapsed group shows only its header', () => {
 });
 
 test('a group header has the sums of its group', () => {
-  expect(groupItems(rows, ['order'])[0]).toEqual({
+  expect(groupItems(rows, ['order'], store.reading.value)[0]).toMatchObject({
     kind: 'group',
     prefix: 'order',
     types: 2,
     failing: 1,
     isOpen: false,
-    received: 17,
-    completed: 15,
     failed: 2,
+    failureRatio: 2 / 7,
+    pending: 1,
+    retried: 0,
+    received: 18,
   });
 });

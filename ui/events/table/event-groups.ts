@@ -1,11 +1,14 @@
-import type { EventRow } from '../../store/event-row.js';
-import type { Tally } from '../../store/history.js';
+import type { PeriodCounts } from '../../../server/dashboard/protocol.js';
+import { type EventRow, shownCounts, shownRate, shownReceived } from '../../store/event-row.js';
+import { failureRatio } from '../../store/period.js';
+import type { Reading } from '../../store/reading.js';
+import { type Trend, trendOf } from '../../store/trend.js';
 
 /** Row of the table: an event type or the header of a group. */
 export type ListItem = EventRow | EventGroup;
 
-/** Group of event types with a common prefix. */
-export interface EventGroup extends Tally {
+/** Group of event types with a common prefix, with the sums of their columns. */
+export interface EventGroup extends Trend {
   readonly kind: 'group';
   /** Common prefix of the types; empty for types without one. */
   readonly prefix: string;
@@ -14,6 +17,12 @@ export interface EventGroup extends Tally {
   /** Number of failing event types. */
   readonly failing: number;
   readonly isOpen: boolean;
+  readonly ratePerSecond: number | null;
+  readonly failed: number;
+  readonly failureRatio: number | null;
+  readonly pending: number;
+  readonly retried: number;
+  readonly received: number;
 }
 
 /** Returns the part of a name before its first ".", ":" or "/"; empty if it has none. */
@@ -25,7 +34,11 @@ export function prefixOf(type: string): string {
  * Groups rows by prefix. Each group header precedes its rows; a collapsed group has only the header. Groups are in the
  * order of their first rows.
  */
-export function groupItems(rows: readonly EventRow[], closed: readonly string[]): readonly ListItem[] {
+export function groupItems(
+  rows: readonly EventRow[],
+  closed: readonly string[],
+  reading: Reading,
+): readonly ListItem[] {
   const groups = new Map<string, EventRow[]>();
   for (const row of rows) {
     const prefix = prefixOf(row.type);
@@ -34,18 +47,46 @@ export function groupItems(rows: readonly EventRow[], closed: readonly string[])
     else group.push(row);
   }
   return [...groups].flatMap(([prefix, members]) => {
-    const group = groupOf(prefix, members, !closed.includes(prefix));
+    const group = groupOf(prefix, members, !closed.includes(prefix), reading);
     return group.isOpen ? [group, ...members] : [group];
   });
 }
 
-function groupOf(prefix: string, members: readonly EventRow[], isOpen: boolean): EventGroup {
-  let [received, completed, failed, failing] = [0, 0, 0, 0];
-  for (const { metrics, status } of members) {
-    received += metrics.received;
-    completed += metrics.completed;
-    failed += metrics.failed;
-    if (status === 'failing') failing++;
+function groupOf(prefix: string, members: readonly EventRow[], isOpen: boolean, reading: Reading): EventGroup {
+  const sum = (of: (row: EventRow) => number): number => members.reduce((total, row) => total + of(row), 0);
+  const sumCounts = (of: (counts: PeriodCounts) => number): number => sum((row) => of(shownCounts(row, reading)));
+  const counts = {
+    completed: sumCounts(({ completed }) => completed),
+    failed: sumCounts(({ failed }) => failed),
+    cancelled: sumCounts(({ cancelled }) => cancelled),
+  };
+  const rates = members.map((row) => shownRate(row, reading));
+  return {
+    kind: 'group',
+    prefix,
+    types: members.length,
+    failing: sum(({ status }) => Number(status === 'failing')),
+    isOpen,
+    ratePerSecond: rates.every((rate) => rate === null)
+      ? null
+      : rates.reduce<number>((all, rate) => all + (rate ?? 0), 0),
+    failed: counts.failed - counts.cancelled,
+    failureRatio: failureRatio(counts),
+    pending: sum(({ latest }) => latest.metrics.pending),
+    retried: sumCounts(({ retried }) => retried),
+    received: sum((row) => shownReceived(row, reading)),
+    ...trendOf(sumMinutes(members)),
+  };
+}
+
+function sumMinutes(members: readonly EventRow[]): { received: number[]; failed: number[] } {
+  const received: number[] = [];
+  const failed: number[] = [];
+  for (const { latest } of members) {
+    latest.recent.minutes.received.forEach((count, index) => {
+      received[index] = (received[index] ?? 0) + count;
+      failed[index] = (failed[index] ?? 0) + (latest.recent.minutes.failed[index] ?? 0);
+    });
   }
-  return { kind: 'group', prefix, types: members.length, failing, isOpen, received, completed, failed };
+  return { received, failed };
 }

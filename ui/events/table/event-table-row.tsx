@@ -3,15 +3,10 @@ import { formatPercent, formatRate } from '../../format/ratio.js';
 import type { Navigation } from '../../routing/navigation.js';
 import { viewPath } from '../../routing/route.js';
 import { Count } from '../../shared/count.js';
-import { Icon } from '../../shared/icon.js';
 import type { EventRow } from '../../store/event-row.js';
-import { SPARK_HEIGHT, SPARK_WIDTH } from '../../store/sparkline.js';
 import { StatusBadge } from './status-badge.js';
-
-// Created once: Preact skips an element that is identical to the one in the previous render.
-const RECEIVED = <Icon name="dot" />;
-const COMPLETED = <Icon name="check" />;
-const FAILED = <Icon name="triangle" />;
+import { TrendChart } from './trend-chart.js';
+import { TypeName } from './type-name.js';
 
 export interface EventTableRowProps {
   readonly row: EventRow;
@@ -34,38 +29,32 @@ export function EventTableRow({ row, index, navigation }: EventTableRowProps): J
           class="row-link"
           href={viewPath('events', row.type) + navigation.query.value}
           title={row.type}
+          aria-label={row.type}
           aria-current={isOpen ? 'true' : undefined}
           data-type={row.type}
         >
-          <bdi>{row.type}</bdi>
+          <TypeName type={row.type} />
         </a>
         {view.kind !== 'handler' && <span class="tag">{view.kind}</span>}
-        {view.restarted && (
-          <span class="tag is-stale" title="The counters restarted in the last minute">
-            restarted
-          </span>
-        )}
       </th>
-      <td class="col-received">
-        {RECEIVED}
-        <Count value={view.received} />
-      </td>
-      <td class="col-completed">
-        {COMPLETED}
-        <Count value={view.completed} />
-      </td>
-      <td class="col-failed" data-any={view.failed > 0}>
-        {FAILED}
-        <Count value={view.failed} />
+      <td class="col-trend">
+        <TrendChart received={view.trendReceived} failed={view.trendFailed} />
       </td>
       <td class="col-rate">{formatRate(view.ratePerSecond)}</td>
-      <td class="col-failures">{formatPercent(view.failureRatio)}</td>
-      <td class="col-recent">
-        <svg class="spark" viewBox={`0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
-          <path class="spark-line" d={view.line} />
-          <path class="spark-failures" d={view.failures} />
-        </svg>
-        <Count value={view.recent} />
+      <td class="col-failed" data-any={view.failed > 0}>
+        <Count value={view.failed} />
+      </td>
+      <td class="col-failures" data-any={view.failed > 0}>
+        {formatPercent(view.failureRatio)}
+      </td>
+      <td class="col-pending" data-any={view.pending > 0}>
+        <Count value={view.pending} />
+      </td>
+      <td class="col-retried" data-any={view.retried > 0}>
+        <Count value={view.retried} />
+      </td>
+      <td class="col-received">
+        <Count value={view.received} />
       </td>
     </tr>
   );

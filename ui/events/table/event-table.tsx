@@ -1,18 +1,20 @@
 import type { JSX, RefObject } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { Navigation } from '../../routing/navigation.js';
+import { useInteraction } from '../../shared/use-interaction.js';
 import { holdOrder } from '../../store/event-list.js';
 import type { EventRow } from '../../store/event-row.js';
-import { COLUMNS, ColumnHeader } from './column-header.js';
+import type { HubStore } from '../../store/hub-store.js';
+import { ColumnHeader } from './column-header.js';
+import { COLUMNS } from './columns.js';
 import { groupItems, type ListItem } from './event-groups.js';
 import { EventTableRow } from './event-table-row.js';
 import { GroupRow } from './group-row.js';
-import { useInteraction } from './use-interaction.js';
 import { type RowFocus, useRowFocus } from './use-row-focus.js';
 import { useVisibleRange } from './use-visible-range.js';
 
 export interface EventTableProps {
-  readonly rows: ReadonlyMap<string, EventRow>;
+  readonly store: HubStore;
   /** Rows to show, in the current sort order. */
   readonly order: readonly EventRow[];
   readonly navigation: Navigation;
@@ -23,12 +25,14 @@ export interface EventTableProps {
  * Table of event types. Rows stay in place while the pointer or the focus is in the table. Of thousands of rows, only those
  * near the viewport are in the document.
  */
-export function EventTable({ rows, order: fresh, navigation, focusRef }: EventTableProps): JSX.Element {
+export function EventTable({ store, order: fresh, navigation, focusRef }: EventTableProps): JSX.Element {
   const body = useRef<HTMLTableSectionElement>(null);
   const { isActive, focusedType } = useInteraction(body);
-  const { q, sort, dir, show, group, closed } = navigation.route.value;
-  const order = useOrder(fresh, [q, sort, dir, show].join('\n'), isActive, rows);
-  const items: readonly ListItem[] = group === 'prefix' ? groupItems(order, closed) : order;
+  const rows = store.rows.value;
+  const { q, sort, dir, show, group, closed, selection } = navigation.route.value;
+  const reading = store.reading.value;
+  const order = useOrder(fresh, [q, sort, dir, show, selection?.from, selection?.to].join('\n'), isActive, rows);
+  const items: readonly ListItem[] = group === 'prefix' ? groupItems(order, closed, reading) : order;
   const shownTypes = (): string[] => items.flatMap((item) => (item.kind === 'row' ? item.type : []));
   const wanted = useRowFocus(focusRef, shownTypes, focusedType ?? navigation.openType.value);
   const { from, to } = useVisibleRange(body, items.length);
@@ -49,6 +53,7 @@ export function EventTable({ rows, order: fresh, navigation, focusRef }: EventTa
               <ColumnHeader
                 key={column.key}
                 column={column}
+                hasRange={reading.range !== null}
                 sorted={column.key === sort ? dir : null}
                 onSort={(key, direction) => navigation.go({ sort: key, dir: direction })}
               />

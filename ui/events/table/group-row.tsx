@@ -1,8 +1,10 @@
 import type { JSX } from 'preact';
+import { formatPercent, formatRate } from '../../format/ratio.js';
 import type { Navigation } from '../../routing/navigation.js';
 import { Count } from '../../shared/count.js';
 import { Icon } from '../../shared/icon.js';
 import type { EventGroup } from './event-groups.js';
+import { TrendChart } from './trend-chart.js';
 
 export interface GroupRowProps {
   readonly group: EventGroup;
@@ -13,7 +15,7 @@ export interface GroupRowProps {
 
 /** Header of a group of event types, with their sums. It expands and collapses the group. */
 export function GroupRow({ group, index, navigation }: GroupRowProps): JSX.Element {
-  const { prefix, types, failing, isOpen, received, completed, failed } = group;
+  const { prefix, types, failing, isOpen, failed, pending, retried, received } = group;
   const toggle = (): void => {
     const others = navigation.route.value.closed.filter((other) => other !== prefix);
     navigation.go({ closed: isOpen ? [...others, prefix] : others }, { replace: true });
@@ -28,14 +30,24 @@ export function GroupRow({ group, index, navigation }: GroupRowProps): JSX.Eleme
         </button>
         {failing > 0 && <span class="tag is-failing">{failing} failing</span>}
       </th>
-      <td class="col-received">
-        <Count value={received} />
+      <td class="col-trend">
+        <TrendChart received={group.trendReceived} failed={group.trendFailed} />
       </td>
-      <td class="col-completed">
-        <Count value={completed} />
-      </td>
+      <td class="col-rate">{formatRate(group.ratePerSecond)}</td>
       <td class="col-failed" data-any={failed > 0}>
         <Count value={failed} />
+      </td>
+      <td class="col-failures" data-any={failed > 0}>
+        {formatPercent(group.failureRatio)}
+      </td>
+      <td class="col-pending" data-any={pending > 0}>
+        <Count value={pending} />
+      </td>
+      <td class="col-retried" data-any={retried > 0}>
+        <Count value={retried} />
+      </td>
+      <td class="col-received">
+        <Count value={received} />
       </td>
     </tr>
   );

@@ -2,22 +2,23 @@ import type { JSX } from 'preact';
 import { Icon, type IconName } from '../../shared/icon.js';
 import type { EventStatus } from '../../store/event-status.js';
 
-/** Label of each status. */
-export const STATUS_LABEL: Record<EventStatus, string> = {
-  failing: 'Failing',
-  active: 'Active',
-  idle: 'Idle',
-  never: 'Never seen',
+/** Look of each status, and the rule that decides it. */
+const LOOK: Record<EventStatus, readonly [icon: IconName, label: string, rule: string]> = {
+  failing: ['triangle', 'Failing', 'An event failed in the last 5 minutes'],
+  attention: ['clock', 'Attention', 'There are open dead letters, or events wait too long'],
+  active: ['dot', 'Active', 'A handler runs, or an event was received in the last minute'],
+  idle: ['ring', 'Idle', 'No event was received in the last minute'],
+  never: ['dashes', 'Never seen', 'No event was received since the start'],
 };
 
-const ICON: Record<EventStatus, IconName> = { failing: 'triangle', active: 'dot', idle: 'ring', never: 'dashes' };
-
-/** Status of an event type with its icon. */
-export function StatusBadge({ status }: { status: EventStatus }): JSX.Element {
+/** Status of an event type: an icon, with a word if it is an exception or if `hasWord`. */
+export function StatusBadge({ status, hasWord = false }: { status: EventStatus; hasWord?: boolean }): JSX.Element {
+  const [icon, label, rule] = LOOK[status];
+  const isLoud = status === 'failing' || status === 'attention';
   return (
-    <span class={`badge is-${status}`}>
-      <Icon name={ICON[status]} />
-      {STATUS_LABEL[status]}
+    <span class={`status is-${status}`} title={`${label}: ${rule}`}>
+      <Icon name={icon} />
+      <span class={isLoud || hasWord ? undefined : 'visually-hidden'}>{label}</span>
     </span>
   );
 }

@@ -1,4 +1,5 @@
 import { keptFailures } from '../../limits.js';
+import { deadLetters } from '../dead-letters/dead-letter-fragments.js';
 import { acceptance } from '../publishing/acceptance.js';
 import { dedupe } from '../publishing/dedupe.js';
 import { runWaits } from '../runs/run-waits.js';
@@ -85,7 +86,11 @@ local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
   end
   if not outcome.isCancelled then
     changed.buckets[outcome.bucket] = (changed.buckets[outcome.bucket] or 0) + 1
-    changed.longest = math.max(changed.longest, outcome.durationMs)
+    -- A run may have been suspended since its first start.
+    if outcome.attempt == 1 and not keepsRuns then
+      local acceptedAt = call('HGET', queue .. id, 'timestamp') or call('HGET', deadLetterKey(serviceType, id), 'timestamp')
+      if acceptedAt then countWait(changed, now - outcome.durationMs - acceptedAt) end
+    end
   end
   if outcome.status == 'retry' then
     changed.retried = changed.retried + 1
@@ -99,5 +104,5 @@ local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
   end
 end
 `,
-  [acceptance, dedupe, leases, runRetention, runWaits],
+  [acceptance, deadLetters, dedupe, leases, runRetention, runWaits],
 );

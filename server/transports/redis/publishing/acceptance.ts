@@ -1,12 +1,10 @@
 import { gates } from '../gate/gates.js';
 import { runWaits } from '../runs/run-waits.js';
 import { counters } from '../scripts/counters.js';
+import { orderSpan } from '../scripts/limits.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { debounceWindows } from './debounce.js';
 import { dedupe } from './dedupe.js';
-
-// Events of one priority stand in order of acceptance: the sum of both is exact up to 2^53.
-const orderSpan = 2 ** 44;
 
 /**
  * Acceptance of events: `takeEnvelope()` reads what `envelopeArguments` writes, `accept(envelope)` passes it to the

@@ -1,9 +1,10 @@
-import { type ServiceTypeCounts, sumCounts } from '../../sum-counts.js';
+import { type ServiceTypeCounts, sumCounts } from '../../statistics/sum-counts.js';
 import type { TypeCounts } from '../../transport.js';
 import { serviceOf } from '../names.js';
 import { activeJobs } from '../scripts/active-jobs.js';
 import { delayedJobs } from '../scripts/delayed-jobs.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
+import { oldestPending } from '../scripts/oldest-pending.js';
 import { prelude } from '../scripts/prelude.js';
 import { readNumber, readString } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';
@@ -15,14 +16,17 @@ import { Script } from '../scripts/script.js';
 export const counts: LuaFragment = new LuaFragment(
   `
 local function readCounts()
-  local active = activeJobs()
+  local active, _, oldest = activeJobs()
   local lines = {}
   for type in string.gmatch(take(), '[^,]+') do
     local serviceTypes = {}
     for index, serviceType in ipairs(call('SMEMBERS', key('service-types', type))) do
       local stats = call('HMGET', key('stats', serviceType),
-        'received', 'completed', 'failed', 'cancelled', 'retried', 'lastReceivedAt', 'lastFailedAt')
-      for field = 1, #stats do stats[field] = stats[field] or '' end
+        'received', 'completed', 'failed', 'cancelled', 'retried', 'lastReceivedAt', 'lastFailedAt', 'deduplicated')
+      local pending = (stats[1] or 0) - (stats[2] or 0) - (stats[3] or 0)
+      stats[9] = call('ZCARD', key('dead-letters', serviceType))
+      stats[10] = pending > 0 and oldestPending(serviceType, oldest[serviceType])
+      for field = 1, 10 do stats[field] = stats[field] or '' end
       serviceTypes[index] = table.concat({ serviceType, active[serviceType] or 0, delayedJobs(serviceType),
         call('SCARD', key('suspended', serviceType)), unpack(stats) }, ' ')
     end
@@ -31,7 +35,7 @@ local function readCounts()
   return table.concat(lines)
 end
 `,
-  [prelude, activeJobs, delayedJobs],
+  [prelude, activeJobs, delayedJobs, oldestPending],
 );
 
 export const countsScript: Script = new Script({
@@ -57,8 +61,9 @@ export function readCounts(reply: unknown): TypeCounts[] {
 }
 
 function readServiceType(text: string): { readonly service: string; readonly counts: ServiceTypeCounts } {
-  const [serviceType, active, delayed, suspended, ...stats] = text.split(' ');
-  const [received, completed, failed, cancelled, retried, lastReceivedAt, lastFailedAt] = stats;
+  const [serviceType, active, delayed, suspended, received, completed, failed, cancelled, retried, ...rest] =
+    text.split(' ');
+  const [lastReceivedAt, lastFailedAt, deduplicated, deadLetters, oldestPendingAt] = rest;
   return {
     service: serviceOf(readString(serviceType)),
     counts: {
@@ -70,6 +75,9 @@ function readServiceType(text: string): { readonly service: string; readonly cou
       completed: readNumber(completed),
       failed: readNumber(failed),
       retried: readNumber(retried),
+      deduplicated: readNumber(deduplicated),
+      deadLetters: readNumber(deadLetters),
+      oldestPendingAt: oldestPendingAt ? readNumber(oldestPendingAt) : undefined,
       lastReceivedAt: lastReceivedAt ? readNumber(lastReceivedAt) : undefined,
       lastFailedAt: lastFailedAt ? readNumber(lastFailedAt) : undefined,
     },

@@ -1,5 +1,5 @@
 import { keptFailures } from '../../limits.js';
-import type { FailureRecord } from '../../stats.js';
+import type { FailureRecord } from '../../statistics/stats.js';
 import { eventIdOf } from '../names.js';
 import { decodeError } from '../outcomes/outcome-codec.js';
 import { prelude } from '../scripts/prelude.js';
@@ -28,7 +28,8 @@ export function readFailures(reply: unknown): FailureRecord[] {
     .slice(0, keptFailures);
 }
 
-function readFailure(entry: unknown): FailureRecord {
+/** Returns a failure as a script stored it. */
+export function readFailure(entry: unknown): FailureRecord {
   const { id, at, attempt, requestId, step, error } = Object(JSON.parse(readString(entry))) as Record<string, unknown>;
   const { name, message } = decodeError(readString(error));
   return {

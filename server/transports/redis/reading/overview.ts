@@ -6,17 +6,19 @@ import { readSchedules, scheduleRecords } from '../schedules/schedule-records.js
 import { prelude } from '../scripts/prelude.js';
 import { readArray } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';
+import { activity, readActivity, readTotal } from './activity.js';
 import { counts, readCounts } from './counts.js';
 import { readRuns, runs } from './runs.js';
 
 const overviewScript = new Script({
   purpose:
-    'Reads the descriptions of all live processes, the counts of many types, the latest runs of some, and all schedules.',
+    'Reads the descriptions of all live processes, the counts and activity of many types, the latest runs of some, and all schedules.',
   argv: 'arguments of readDescriptions, of readCounts, of readRuns',
-  reply: 'the results of the three and of readSchedules',
-  includes: [prelude, descriptions, counts, runs, scheduleRecords],
+  reply: 'the results of the three, of readTotal, of readActivity and of readSchedules',
+  includes: [prelude, descriptions, counts, runs, activity, scheduleRecords],
   lua: `
-return { readDescriptions(), readCounts(), readRuns(), readSchedules() }
+local registered, types = readDescriptions(), ARGV[position + 1]
+return { registered, readCounts(), readRuns(), readTotal(), readActivity(types), readSchedules() }
 `,
 });
 
@@ -25,13 +27,18 @@ export async function readOverview(
   commands: CommandClient,
   fleet: Fleet,
   { types, runTypes, runLimit }: OverviewQuery,
-): Promise<Overview> {
+): Promise<Omit<Overview, 'keepsDeadLetters'>> {
   const query = fleet.query();
   const args = [...query.args, typeList(types), runLimit, typeList(runTypes)];
-  const [registered, typeCounts, latestRuns, schedules] = readArray(await commands.runScript(overviewScript, args));
+  const [registered, typeCounts, latestRuns, totalReply, activityReply, schedules] = readArray(
+    await commands.runScript(overviewScript, args),
+  );
+  const { now, ...total } = readTotal(totalReply);
   return {
     registered: query.read(registered),
     counts: readCounts(typeCounts),
+    activity: readActivity(now, activityReply),
+    total,
     runs: readRuns(latestRuns, runLimit),
     schedules: readSchedules(schedules),
   };

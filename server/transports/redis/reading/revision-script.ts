@@ -11,7 +11,7 @@ export const revisionScript: Script = new Script({
   lua: `
 local active, leased = activeJobs()
 local type = ARGV[1]
-if not type then return (call('GET', key('revision')) or '0') .. '.' .. string.sub(redis.sha1hex(leased), 1, 12) end
+if not type then return (call('GET', key('revision')) or '0') .. '.' .. string.sub(redis.sha1hex(leased), 1, 12) .. '.' .. math.floor(now / ${minuteMs}) end
 local changes, running = 0, 0
 for _, serviceType in ipairs(call('SMEMBERS', key('service-types', type))) do
   changes = changes + call('HGET', key('stats', serviceType), 'revision')

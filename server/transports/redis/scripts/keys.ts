@@ -32,8 +32,9 @@ import { LuaFragment } from './lua-fragment.js';
  * - `processes`, `process:<id>` set of process ids; hash value of a process's description, which expires without heartbeats
  * - `description:<hash>` description that all processes with this hash share
  * - `service-types:<type>` set of the service types for which something of a type was counted
- * - `stats:<serviceType>`, `minutes:<serviceType>`, `failures:<serviceType>` counters, counters per minute, list of
- *   the last failures
+ * - `stats:<serviceType>`, `failures:<serviceType>` counters, list of the last failures
+ * - `minute:<type>`, `history:<type>` hashes of the counters of the current minute and of the history of a type over all
+ *   services; of all event types with `/` as the type
  * - `run:<serviceType>:<id>` hash of a run; after it, `:order`, the list of its entries, `:checkpoints` and `:outputs`,
  *   hashes of these, `:waits`, a hash of its open waits, and `:waiters`, a set of the processes that wait for its end
  * - `suspended:<serviceType>` set of the ids of suspended runs
@@ -83,7 +84,8 @@ export const keyKinds = [
   'description',
   'service-types',
   'stats',
-  'minutes',
+  'minute',
+  'history',
   'failures',
   'run',
   'runs',

@@ -12,3 +12,5 @@ export const maxEvictedDeadLetters = 100;
 export const maxDuePerFetch = 100;
 /** Maximum number of service types that one script registers or settles. */
 export const maxTypesPerScript = 250;
+/** Span of the order of acceptance within a priority: the sum of both is exact up to 2^53. */
+export const orderSpan: number = 2 ** 44;

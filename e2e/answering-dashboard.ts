@@ -1,0 +1,44 @@
+import type { ServerResponse } from 'node:http';
+import { type Answers, createAnswers } from '../ui/testing/answers.js';
+import type { DashboardSetup, Interceptor, RunningDashboard } from './start-dashboard.js';
+
+const HOUR_MS = 3_600_000;
+
+/** Time for which the failing types have failed. */
+const BAD_MS = 8 * 60_000;
+
+/** Starts a dashboard. */
+type Serve = (setup?: DashboardSetup) => Promise<RunningDashboard>;
+
+/** Dashboard whose JSON routes respond with the bodies of a hub in trouble that has run for nine days. */
+export interface AnsweringDashboard {
+  readonly dashboard: RunningDashboard;
+  readonly answers: Answers;
+}
+
+/** Serves the page with bodies that no test could make a hub count in time. */
+export async function serveAnswers(serve: Serve): Promise<AnsweringDashboard> {
+  const dashboard = await serve();
+  const now = Date.now();
+  const answers = createAnswers(now - 9 * 24 * HOUR_MS, now - BAD_MS);
+  dashboard.intercept = respondWith(answers);
+  return { dashboard, answers };
+}
+
+/** Returns an interceptor of the JSON routes that responds with these bodies. */
+export function respondWith(answers: Answers): Interceptor {
+  return (req, res) => {
+    const url = new URL(req.url ?? '/', 'http://localhost');
+    if (url.pathname === '/api/introspection') {
+      const [from, to] = [url.searchParams.get('from'), url.searchParams.get('to')];
+      return send(res, from === null ? answers.introspection(Date.now()) : answers.range(Number(from), Number(to)));
+    }
+    const type = /^\/api\/events\/(.+)$/.exec(url.pathname)?.[1];
+    return type !== undefined && send(res, answers.event(decodeURIComponent(type), Date.now()));
+  };
+}
+
+function send(res: ServerResponse, body: object): true {
+  res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  return true;
+}

@@ -1,0 +1,140 @@
+/** Counts of one event type or workflow. At every instant `received = completed + failed + pending`. */
+export interface Counts {
+  /** Accepted events. Retries do not count again. */
+  readonly received: number;
+  /** Events with a successful last attempt. */
+  readonly completed: number;
+  /** Events that failed terminally: no attempts left, a fatal error, or a payload that does not match its schema. */
+  readonly failed: number;
+  /** Events that were cancelled. Part of `failed`, but not of the failures in histories. */
+  readonly cancelled: number;
+  /** Accepted events without an outcome: waiting, delayed or running. */
+  readonly pending: number;
+  /** Handlers that are running. Part of `pending`. */
+  readonly active: number;
+  /** Events that wait for their `delayMs`, their debounce window or the delay of a retry. Part of `pending`. */
+  readonly delayed: number;
+  /** Runs that wait for time, an event or a child run and hold no process. Part of `pending`. */
+  readonly suspended: number;
+  /** Failed attempts that were scheduled for a retry. */
+  readonly retried: number;
+  /** Events that were not accepted because their `dedupeId` was known. Not part of `received`. */
+  readonly deduplicated: number;
+  /** Dead letters that are open: neither replayed nor evicted. */
+  readonly deadLetters: number;
+  /** Acceptance time of the oldest pending event in epoch milliseconds; absent if nothing is pending. */
+  readonly oldestPendingAt?: number;
+  /** Epoch milliseconds of the last acceptance; absent until an event is received. */
+  readonly lastReceivedAt?: number;
+  /** Epoch milliseconds of the last terminal failure; absent until an event fails. */
+  readonly lastFailedAt?: number;
+}
+
+/** Percentiles of durations in milliseconds, accurate to 10 %; `null` without durations. */
+export interface Durations {
+  readonly p50: number | null;
+  readonly p95: number | null;
+  readonly p99: number | null;
+  readonly max: number | null;
+}
+
+/** Counts of one period. The failure rate is `(failed - cancelled) / (completed + failed - cancelled)`. */
+export interface PeriodCounts {
+  readonly received: number;
+  readonly completed: number;
+  /** Events that ended without success, cancelled ones included. */
+  readonly failed: number;
+  readonly cancelled: number;
+  readonly retried: number;
+}
+
+/** Activity of the last minutes. "5 minutes" are the current minute and the five before it. */
+export interface RecentActivity {
+  readonly last5Min: PeriodCounts;
+  /** Waiting time from acceptance to the first attempt over 5 minutes; `null` if no event started in them. */
+  readonly waitP95Ms: number | null;
+  /** Duration of attempts over 5 minutes; `null` if no attempt ended in them. */
+  readonly durationP95Ms: number | null;
+  /** The last 10 minutes, oldest first, the current one last. `failed` is without cancelled events. */
+  readonly minutes: { readonly received: readonly number[]; readonly failed: readonly number[] };
+}
+
+/** Columns of equal periods, oldest first, the current period last. */
+export interface History {
+  /** Start of the first period in epoch milliseconds. */
+  readonly startAt: number;
+  readonly stepMs: number;
+  readonly received: readonly number[];
+  readonly completed: readonly number[];
+  /** Failures without cancelled events. */
+  readonly failed: readonly number[];
+  readonly waitP95Ms: readonly (number | null)[];
+  readonly durationP95Ms: readonly (number | null)[];
+}
+
+/** Histories of one type or of all types. */
+export interface Histories {
+  /** 60 periods of a minute. */
+  readonly minutes: History;
+  /** 288 periods of 5 minutes. */
+  readonly fiveMinutes: History;
+  /** 168 periods of an hour. */
+  readonly hours: History;
+}
+
+/** Percentiles of two periods. "Hour" is the current period of 5 minutes and the twelve before it. */
+export interface PeriodDurations {
+  readonly last5Min: Durations;
+  readonly lastHour: Durations;
+}
+
+/** Recent activity of one type. */
+export interface TypeActivity {
+  readonly recent: RecentActivity;
+  readonly lastFailure?: FailureRecord;
+}
+
+/** Activity of all event types together. Runs of workflows are not part of it. */
+export interface TotalActivity {
+  readonly recent: RecentActivity;
+  readonly histories: Histories;
+}
+
+/** Counts of several types in a range. */
+export interface RangeCounts {
+  /** Start and end in epoch milliseconds, widened to whole periods. */
+  readonly from: number;
+  readonly to: number;
+  readonly stepMs: number;
+  /** Counts per type, in the order of the query. */
+  readonly counts: readonly PeriodCounts[];
+}
+
+/** A terminal failure, without the payload. */
+export interface FailureRecord {
+  /** Id of the event. */
+  readonly id: string;
+  /** Time of the failure in epoch milliseconds. */
+  readonly at: number;
+  /** Number of the last attempt, from 1. */
+  readonly attempt: number;
+  /** Correlation id of the event. Absent in records of versions that did not store it. */
+  readonly requestId?: string;
+  /** Step that failed, of a workflow run. */
+  readonly step?: string;
+  /** Class name of the error. */
+  readonly name: string;
+  /** Message of the error, cut to 1,024 characters. */
+  readonly message: string;
+}
+
+/** Counts, durations and histories of one event type. */
+export interface EventMetrics extends Counts {
+  readonly type: string;
+  readonly recent: RecentActivity;
+  /** Waiting time from acceptance to the first attempt. */
+  readonly waitMs: PeriodDurations;
+  /** Duration of attempts. */
+  readonly durationMs: PeriodDurations;
+  readonly histories: Histories;
+}

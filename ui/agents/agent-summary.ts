@@ -1,0 +1,34 @@
+import { formatCount, UNKNOWN } from '../format/count.js';
+
+/** Runs of an agent since the start. */
+export interface RunSummary {
+  readonly total: number;
+  /** Failed runs divided by all runs; `null` before the first one. */
+  readonly failureRatio: number | null;
+  /** Numbers of runs with another status than completed, in words. */
+  readonly exceptions: readonly { readonly label: string; readonly count: number }[];
+}
+
+/** Summarizes the numbers of runs by status. */
+export function summarizeRuns(runs: Readonly<Record<string, number>>): RunSummary {
+  const entries = Object.keys(runs).map((status) => ({ status, count: runs[status] ?? 0 }));
+  const total = entries.reduce((sum, { count }) => sum + count, 0);
+  return {
+    total,
+    failureRatio: total === 0 ? null : (runs['failed'] ?? 0) / total,
+    exceptions: entries
+      .filter(({ status, count }) => status !== 'completed' && count > 0)
+      .map(({ status, count }) => ({ label: status.replaceAll('_', ' '), count })),
+  };
+}
+
+/** Formats the average number of tokens per run. */
+export function averageTokens(tokens: number, runs: number): string {
+  return runs === 0 ? UNKNOWN : formatCount(Math.round(tokens / runs));
+}
+
+/** Formats a cost in US dollars: "$0.0042", "$1.42", "$1,204". */
+export function formatCost(usd: number): string {
+  if (usd > 0 && usd < 0.01) return `$${usd.toPrecision(2)}`;
+  return `$${usd < 100 ? usd.toFixed(2) : formatCount(Math.round(usd))}`;
+}

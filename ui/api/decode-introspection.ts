@@ -1,0 +1,177 @@
+import type {
+  AgentIntrospection,
+  AgentSummary,
+  EventIntrospection,
+  EventKind,
+  Health,
+  IntrospectionBody,
+  LastFailure,
+  Problem,
+  RunIntrospection,
+  StepIntrospection,
+  StepStatus,
+  WorkflowIntrospection,
+} from '../../server/dashboard/protocol.js';
+import { counts, durations, histories, isCounts, isRecentActivity, recentActivity } from './decode-statistics.js';
+import { array, type Decoder, map, nullable, number, object, oneOf, optional, string } from './decoder.js';
+
+/** Parts of the body of `GET /api/introspection` that the page reads. */
+export type Introspection = Omit<IntrospectionBody, 'protocol' | 'schedules'>;
+
+/** Description of the hub. `now` is the time at which the body was built. */
+export type HubInfo = IntrospectionBody['hub'];
+
+const agentSummary = { name: string, model: string, tools: array(string), delegates: array(string) };
+
+const anyEvent = object<EventIntrospection>({
+  type: string,
+  description: optional(string),
+  kind: oneOf<EventKind>(['handler', 'agent', 'debate', 'declared']),
+  agent: optional(object<AgentSummary>(agentSummary)),
+  onSuccess: optional(string),
+  onFailure: optional(string),
+  onComplete: optional(string),
+  processes: optional(number),
+  services: optional(
+    array(
+      object<NonNullable<EventIntrospection['services']>[number]>({
+        service: string,
+        processes: optional(number),
+        metrics: counts,
+      }),
+    ),
+  ),
+  metrics: counts,
+  recent: recentActivity,
+  lastFailure: optional(object<LastFailure>({ at: number, name: string, message: string })),
+});
+
+/** Decodes an event type. Most have no optional parts, and are recognized without a look at each. */
+const event: Decoder<EventIntrospection> = (value) => (isPlainEvent(value) ? value : anyEvent(value));
+
+function isPlainEvent(value: unknown): value is EventIntrospection {
+  if (typeof value !== 'object' || value === null) return false;
+  const given: Partial<Record<keyof EventIntrospection, unknown>> = value;
+  if (typeof given.type !== 'string' || given.kind !== 'handler') return false;
+  if (given.agent !== undefined || given.services !== undefined || given.lastFailure !== undefined) return false;
+  if (!isText(given.description) || !isText(given.onSuccess) || !isText(given.onFailure) || !isText(given.onComplete)) {
+    return false;
+  }
+  if (given.processes !== undefined && typeof given.processes !== 'number') return false;
+  return isCounts(given.metrics) && isRecentActivity(given.recent);
+}
+
+function isText(value: unknown): value is string | undefined {
+  return value === undefined || typeof value === 'string';
+}
+
+const namedError = object<NonNullable<RunIntrospection['error']>>({ name: string, message: string });
+
+const stepWait = object<NonNullable<StepIntrospection['waitsFor']>>({
+  since: number,
+  dueAt: optional(number),
+  event: optional(
+    object<NonNullable<NonNullable<StepIntrospection['waitsFor']>['event']>>({ type: string, key: optional(string) }),
+  ),
+  runId: optional(string),
+});
+
+const run = object<RunIntrospection>({
+  id: string,
+  service: string,
+  requestId: string,
+  status: oneOf<RunIntrospection['status']>(['waiting', 'active', 'suspended', 'completed', 'failed']),
+  attempt: number,
+  acceptedAt: number,
+  endedAt: optional(number),
+  error: optional(namedError),
+  steps: array(
+    object<StepIntrospection>({
+      name: string,
+      kind: oneOf<StepIntrospection['kind']>(['run', 'emit', 'sleep', 'event', 'invoke']),
+      status: oneOf<StepStatus>(['waiting', 'active', 'retrying', 'completed', 'failed']),
+      attempt: optional(number),
+      startedAt: optional(number),
+      endedAt: optional(number),
+      durationMs: optional(number),
+      error: optional(
+        object<NonNullable<StepIntrospection['error']>>({ name: string, message: string, code: optional(string) }),
+      ),
+      waitsFor: optional(stepWait),
+      // The dashboard never receives outputs.
+      output: () => undefined,
+    }),
+  ),
+});
+
+const workflow = object<WorkflowIntrospection>({
+  name: string,
+  description: optional(string),
+  trigger: optional(string),
+  processes: optional(number),
+  steps: array(
+    object<WorkflowIntrospection['steps'][number]>({
+      name: string,
+      kind: oneOf<WorkflowIntrospection['steps'][number]['kind']>(['step', 'agent']),
+      agent: optional(string),
+    }),
+  ),
+  onSuccess: optional(string),
+  onFailure: optional(string),
+  onComplete: optional(string),
+  metrics: counts,
+  recent: optional(recentActivity),
+  runs: array(run),
+});
+
+const agent = object<AgentIntrospection>({
+  ...agentSummary,
+  description: optional(string),
+  runs: map(number),
+  tokenUsage: object<AgentIntrospection['tokenUsage']>({
+    promptTokens: number,
+    completionTokens: number,
+    totalTokens: number,
+    cachedTokens: optional(number),
+    reasoningTokens: optional(number),
+  }),
+  costUsd: optional(number),
+  durationMs: optional(durations),
+  approvalsWaiting: optional(number),
+});
+
+const problem = object<Problem>({
+  // A newer server may report kinds that this page does not know. It shows them without a rule of their own.
+  kind: string as Decoder<Problem['kind']>,
+  severity: oneOf<Problem['severity']>(['error', 'warning']),
+  eventType: optional(string),
+  workflow: optional(string),
+  service: optional(string),
+  schedule: optional(string),
+  failed: optional(number),
+  ended: optional(number),
+  pending: optional(number),
+  since: optional(number),
+  lastAt: optional(number),
+  lastError: optional(namedError),
+  count: optional(number),
+});
+
+export const introspection: Decoder<Introspection> = object<Introspection>({
+  hub: object<HubInfo>({
+    service: string,
+    transport: string,
+    version: string,
+    startedAt: nullable(number),
+    now: number,
+  }),
+  health: object<Health>({
+    status: oneOf<Health['status']>(['ok', 'degraded', 'failing']),
+    problems: array(problem),
+    problemCount: number,
+  }),
+  totals: object<Introspection['totals']>({ metrics: counts, recent: recentActivity, histories }),
+  events: array(event),
+  workflows: array(workflow),
+  agents: array(agent),
+});

@@ -1,0 +1,86 @@
+import type { Problem } from '../../server/dashboard/protocol.js';
+import { formatCount } from '../format/count.js';
+import { formatAge, formatAgo } from '../format/duration.js';
+import { formatPercent } from '../format/ratio.js';
+import { viewPath } from '../routing/route.js';
+import type { IconName } from '../shared/icon.js';
+
+/** Problem in words. */
+export interface ProblemText {
+  readonly icon: IconName;
+  readonly tone: 'failed' | 'stale';
+  /** Event type, workflow, service or schedule. */
+  readonly subject: string;
+  /** Hash of the subject's view, without a query; absent if it has none. */
+  readonly path?: string;
+  /** Main fact. */
+  readonly fact: string;
+  /** Main fact for little width. */
+  readonly shortFact: string;
+  /** Further facts, the most important first. */
+  readonly details: readonly string[];
+}
+
+/**
+ * Describes a problem.
+ *
+ * @param now current time in epoch milliseconds on the server's clock
+ */
+export function describeProblem(problem: Problem, now: number): ProblemText {
+  const { eventType, workflow, service, schedule, severity, lastError } = problem;
+  const path =
+    eventType !== undefined
+      ? viewPath('events', eventType)
+      : workflow !== undefined
+        ? viewPath('workflows', workflow)
+        : undefined;
+  return {
+    icon: severity === 'error' ? 'triangle' : 'clock',
+    tone: severity === 'error' ? 'failed' : 'stale',
+    subject: eventType ?? workflow ?? schedule ?? service ?? 'Hub',
+    ...(path !== undefined && { path }),
+    fact: factOf(problem, now),
+    shortFact: shortFactOf(problem, now),
+    details: [
+      ...(lastError === undefined ? [] : [lastError.message === '' ? lastError.name : lastError.message]),
+      ...timeOf(problem, now),
+    ],
+  };
+}
+
+function factOf(problem: Problem, now: number): string {
+  const { kind, failed = 0, ended = 0, pending = 0, count = 0, service, since } = problem;
+  switch (kind) {
+    case 'failing':
+      return `${formatCount(failed)} of ${formatCount(ended)} failed (${formatPercent(ended === 0 ? null : failed / ended)})`;
+    case 'backlog':
+      return `${formatCount(pending)} pending and growing`;
+    case 'oldest-pending':
+      return since === undefined ? 'an event waits' : `the oldest event waits for ${formatAge(now - since)}`;
+    case 'no-process':
+      return `no process${service === undefined ? '' : ` of ${service}`}, ${formatCount(pending)} pending`;
+    case 'dead-letters':
+      return `${formatCount(count)} open ${count === 1 ? 'dead letter' : 'dead letters'}`;
+    case 'overdue-schedule':
+      return 'the schedule is overdue';
+    case 'approval-waiting':
+      return `${formatCount(count)} ${count === 1 ? 'approval waits' : 'approvals wait'}`;
+    // A newer server may report other kinds.
+    default:
+      return String(kind).replaceAll('-', ' ');
+  }
+}
+
+function shortFactOf(problem: Problem, now: number): string {
+  const { kind, failed = 0, ended = 0, pending = 0, since } = problem;
+  if (kind === 'failing') return `${formatPercent(ended === 0 ? null : failed / ended)} failed`;
+  if (kind === 'backlog' || kind === 'no-process') return `${formatCount(pending)} pending`;
+  if (kind === 'oldest-pending' && since !== undefined) return `waits ${formatAge(now - since)}`;
+  return factOf(problem, now);
+}
+
+function timeOf({ kind, since, lastAt }: Problem, now: number): string[] {
+  if (kind === 'oldest-pending') return [];
+  if (lastAt !== undefined) return [formatAgo(now - lastAt)];
+  return since === undefined ? [] : [`for ${formatAge(now - since)}`];
+}

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { historiesOf, historyOf, SERVER_NOW } from '../testing/test-data.js';
+import { historyOfRange, historyPoints, perSecond } from './history-points.js';
+
+const MINUTE = 60_000;
+const now = SERVER_NOW + 15_000;
+
+test('the shortest range has the current minute and the five before it', () => {
+  const history = historyOfRange(historiesOf({ received: [1, 2, 3, 4, 5, 6, 7] }), '5m');
+  expect(history.received).toEqual([2, 3, 4, 5, 6, 7]);
+  expect(history.startAt).toBe(SERVER_NOW - 5 * MINUTE);
+});
+
+test('the other ranges have the whole history of their period', () => {
+  const histories = historiesOf();
+  expect([
+    historyOfRange(histories, '1h').received.length,
+    historyOfRange(histories, '24h').received.length,
+    historyOfRange(histories, '7d').received.length,
+  ]).toEqual([60, 288, 168]);
+});
+
+test('a point covers the time since the start and up to now', () => {
+  const points = historyPoints(historyOf(4, MINUTE), now, SERVER_NOW - 90_000);
+  expect(points.map(({ coveredMs }) => coveredMs)).toEqual([0, 30_000, MINUTE, 15_000]);
+  expect(points.map(({ isCurrent }) => isCurrent)).toEqual([false, false, false, true]);
+});
+
+test('counts from before the start of this process are known', () => {
+  const points = historyPoints(historyOf(4, MINUTE, { received: [9, 0, 0] }), now, SERVER_NOW);
+  expect(points.map(({ coveredMs }) => coveredMs)).toEqual([0, MINUTE, MINUTE, 15_000]);
+});
+
+test('a rate is that of the covered time', () => {
+  const points = historyPoints(historyOf(2, MINUTE, { received: [60, 60] }), now, null);
+  expect(points.map((point) => perSecond(point.received, point))).toEqual([1, 4]);
+});

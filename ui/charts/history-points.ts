@@ -1,0 +1,83 @@
+import type { Histories, History } from '../../server/dashboard/protocol.js';
+import type { Range } from '../routing/route.js';
+
+/** Counts of one period of a history. */
+export interface Point {
+  /** Start of the period in epoch milliseconds. */
+  readonly at: number;
+  readonly endAt: number;
+  readonly received: number;
+  readonly completed: number;
+  readonly failed: number;
+  readonly waitP95Ms: number | null;
+  readonly durationP95Ms: number | null;
+  /** Part of the period in which the hub ran and that has passed; 0 if there is none. */
+  readonly coveredMs: number;
+  /** True if the period has not ended. */
+  readonly isCurrent: boolean;
+}
+
+/** Periods in the shortest range: the current minute and the five before it. */
+const MINUTES_IN_SHORTEST = 6;
+
+/** Label of each range. */
+export const RANGE_LABEL: Record<Range, string> = { '5m': '5 min', '1h': '1 h', '24h': '24 h', '7d': '7 d' };
+
+/** Returns the history that covers a range. */
+export function historyOfRange(histories: Histories, range: Range): History {
+  if (range === '7d') return histories.hours;
+  if (range === '24h') return histories.fiveMinutes;
+  return range === '1h' ? histories.minutes : lastPeriods(histories.minutes, MINUTES_IN_SHORTEST);
+}
+
+function lastPeriods(history: History, count: number): History {
+  const skipped = Math.max(0, history.received.length - count);
+  return {
+    startAt: history.startAt + skipped * history.stepMs,
+    stepMs: history.stepMs,
+    received: history.received.slice(skipped),
+    completed: history.completed.slice(skipped),
+    failed: history.failed.slice(skipped),
+    waitP95Ms: history.waitP95Ms.slice(skipped),
+    durationP95Ms: history.durationP95Ms.slice(skipped),
+  };
+}
+
+/**
+ * Returns the periods of a history, oldest first.
+ *
+ * @param now time at which the counts were read, in epoch milliseconds
+ * @param startedAt time at which the hub started. Older processes of a fleet may have counted before it.
+ */
+export function historyPoints(history: History, now: number, startedAt: number | null): readonly Point[] {
+  const knownFrom = Math.min(startedAt ?? now, firstActivity(history) ?? now);
+  return history.received.map((received, index) => {
+    const at = history.startAt + index * history.stepMs;
+    const endAt = at + history.stepMs;
+    return {
+      at,
+      endAt,
+      received,
+      completed: history.completed[index] ?? 0,
+      failed: history.failed[index] ?? 0,
+      waitP95Ms: history.waitP95Ms[index] ?? null,
+      durationP95Ms: history.durationP95Ms[index] ?? null,
+      coveredMs: Math.max(0, Math.min(endAt, now) - Math.max(at, knownFrom)),
+      isCurrent: endAt > now,
+    };
+  });
+}
+
+function firstActivity({ startAt, stepMs, received, completed, failed }: History): number | undefined {
+  const first = received.findIndex((count, index) => count + (completed[index] ?? 0) + (failed[index] ?? 0) > 0);
+  return first === -1 ? undefined : startAt + first * stepMs;
+}
+
+/** Part of a period from which a rate is computed at least. Over less time, chance dominates. */
+const MIN_PART = 0.1;
+
+/** Returns a count of a period per second. */
+export function perSecond(count: number, { coveredMs, at, endAt }: Point): number {
+  if (coveredMs === 0) return 0;
+  return (count / Math.max(coveredMs, MIN_PART * (endAt - at))) * 1_000;
+}

@@ -1,0 +1,140 @@
+import type { JSX } from 'preact';
+import { useId, useRef } from 'preact/hooks';
+import { formatPeriod, formatTick, formatTime } from '../format/clock-time.js';
+import { formatCount } from '../format/count.js';
+import type { Selection } from '../routing/route.js';
+import { useWidth } from '../shared/use-width.js';
+import { chartShape, LANE_GAP, LANE_HEIGHT } from './chart-shape.js';
+import { ChartTooltip, tooltipText } from './chart-tooltip.js';
+import type { Point } from './history-points.js';
+import { timeTicks } from './time-ticks.js';
+import { useCrosshair } from './use-crosshair.js';
+
+export interface TimeChartProps {
+  /** Name of the chart for screen readers. */
+  readonly label: string;
+  readonly points: readonly Point[];
+  /** Time at which the counts were read, in epoch milliseconds. */
+  readonly now: number;
+  /** True if the counts are updated continually. Otherwise the right end has the time of the last one. */
+  readonly isLive: boolean;
+  readonly height: number;
+  readonly selection?: Selection | null;
+  /** Called with a selected part of the chart. */
+  readonly onSelect?: (selection: Selection) => void;
+}
+
+const TICK_DISTANCE = 84;
+
+/** Chart of received events as a line, and of failed events as bars in a lane with a scale of its own. */
+export function TimeChart(props: TimeChartProps): JSX.Element {
+  const { label, points, now, isLive, height, selection = null, onSelect } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const hatch = useId();
+  const width = useWidth(box);
+  const crosshair = useCrosshair(points.length, (first, last) => {
+    const [from, to] = [points[first]?.at, points[last]?.endAt];
+    if (from !== undefined && to !== undefined) onSelect?.({ from, to });
+  });
+  const shape = chartShape(points, width, height);
+  const total = height + LANE_GAP + LANE_HEIGHT;
+  const slot = width / Math.max(1, points.length);
+  const from = points[0]?.at ?? now;
+  const to = points.at(-1)?.endAt ?? now;
+  const xOf = (time: number): number => Math.round(((time - from) / (to - from)) * width);
+  const indexAt = ({ clientX }: PointerEvent): number => {
+    const left = box.current?.getBoundingClientRect().left ?? 0;
+    return Math.max(0, Math.min(points.length - 1, Math.floor((clientX - left) / slot)));
+  };
+  const pointed = crosshair.at === null ? undefined : points[crosshair.at];
+  const [firstSelected, lastSelected] = crosshair.selecting ?? [];
+  const marked =
+    crosshair.selecting === null
+      ? selection
+      : { from: points[firstSelected ?? 0]?.at ?? from, to: points[lastSelected ?? 0]?.endAt ?? to };
+  const ticks = timeTicks(from, to, Math.max(1, width / TICK_DISTANCE), -new Date(now).getTimezoneOffset() * 60_000);
+  return (
+    <div class="chart" style={{ '--plot': `${height}px` }}>
+      <div class="chart-scale" aria-hidden="true">
+        <span>{scaleText(shape.top)}</span>
+        <span>{scaleText(shape.top / 2)}</span>
+        <span>0</span>
+        <span class={shape.failedTop > 0 ? 'tone-failed' : ''}>{scaleText(shape.failedTop)}</span>
+      </div>
+      <div
+        ref={box}
+        class="chart-plot"
+        role="slider"
+        tabIndex={0}
+        aria-label={label}
+        aria-valuemin={0}
+        aria-valuemax={Math.max(0, points.length - 1)}
+        aria-valuenow={crosshair.at ?? Math.max(0, points.length - 1)}
+        aria-valuetext={tooltipText(pointed ?? points.at(-1), now)}
+        data-selects={onSelect !== undefined}
+        onPointerDown={(event) => crosshair.onPointerDown(event, indexAt(event))}
+        onPointerMove={(event) => crosshair.onPointerMove(event, indexAt(event))}
+        onPointerUp={crosshair.onPointerUp}
+        onPointerLeave={crosshair.onPointerLeave}
+        onKeyDown={crosshair.onKeyDown}
+        onBlur={crosshair.onBlur}
+      >
+        {width > 0 && (
+          <svg viewBox={`0 0 ${width} ${total}`} width={width} height={total} aria-hidden="true">
+            <pattern id={hatch} width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+              <path class="chart-hatch" d="M0 0V6" />
+            </pattern>
+            <path class="chart-grid" d={`M0 .5H${width}M0 ${height / 2 + 0.5}H${width}`} />
+            <path class="chart-base" d={`M0 ${height + 0.5}H${width}M0 ${total - 0.5}H${width}`} />
+            {shape.unknownUntil > 0 && (
+              <rect class="chart-unknown" width={shape.unknownUntil} height={height} fill={`url(#${hatch})`} />
+            )}
+            <path class="chart-area" d={shape.area} />
+            <path class="chart-line" d={shape.line} />
+            <path class="chart-failed" d={shape.failures} />
+            {marked !== null && to > from && (
+              <rect
+                class="chart-selection"
+                x={xOf(Math.max(marked.from, from))}
+                width={Math.max(0, xOf(Math.min(marked.to, to)) - xOf(Math.max(marked.from, from)))}
+                height={total}
+              />
+            )}
+            {crosshair.at !== null && (
+              <path class="chart-crosshair" d={`M${Math.round((crosshair.at + 0.5) * slot) + 0.5} 0V${total}`} />
+            )}
+          </svg>
+        )}
+        {pointed !== undefined && crosshair.at !== null && (
+          <ChartTooltip
+            point={pointed}
+            now={now}
+            x={(crosshair.at + 0.5) * slot}
+            isFlipped={crosshair.at > points.length / 2}
+            selected={
+              crosshair.selecting === null || marked === null ? undefined : formatPeriod(marked.from, marked.to, now)
+            }
+          />
+        )}
+      </div>
+      <div class="chart-time" aria-hidden="true">
+        {ticks.map((at) => {
+          const x = xOf(at);
+          return (
+            x > 12 &&
+            x < width - 60 && (
+              <span key={at} style={{ left: `${x}px` }}>
+                {formatTick(at)}
+              </span>
+            )
+          );
+        })}
+        <span class="chart-end">{isLive ? 'now' : formatTime(now)}</span>
+      </div>
+    </div>
+  );
+}
+
+function scaleText(value: number): string {
+  return value >= 10 || value === 0 ? formatCount(Math.round(value)) : String(Number(value.toPrecision(2)));
+}

@@ -1,0 +1,89 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+/** Crosshair and selection of a chart. Indexes are those of its points. */
+export interface Crosshair {
+  /** Index of the pointed point; `null` if there is none. */
+  readonly at: number | null;
+  /** First and last index of the selection in progress; `null` if there is none. */
+  readonly selecting: readonly [first: number, last: number] | null;
+  onPointerDown(event: PointerEvent, index: number): void;
+  onPointerMove(event: PointerEvent, index: number): void;
+  onPointerUp(event: PointerEvent): void;
+  onPointerLeave(): void;
+  onKeyDown(event: KeyboardEvent): void;
+  onBlur(): void;
+}
+
+/**
+ * Moves the crosshair by mouse, touch and arrow keys. Dragging with the mouse selects, and so do arrow keys with Shift and
+ * then Enter.
+ *
+ * @param count number of points
+ * @param onSelect called with the first and the last index of a selection
+ */
+export function useCrosshair(count: number, onSelect: (first: number, last: number) => void): Crosshair {
+  const [at, setAt] = useState<number | null>(null);
+  const [anchor, setAnchor] = useState<number | null>(null);
+  const isDragging = useRef(false);
+  useEffect(() => {
+    setAt(null);
+    setAnchor(null);
+  }, [count]);
+  const selecting = anchor === null || at === null || anchor === at ? null : order(anchor, at);
+  const end = (): void => {
+    isDragging.current = false;
+    setAnchor(null);
+  };
+  const clear = (): void => {
+    end();
+    setAt(null);
+  };
+  const finish = (): void => {
+    if (selecting !== null) onSelect(...selecting);
+    end();
+  };
+  return {
+    at,
+    selecting,
+    onPointerDown: (event, index) => {
+      setAt(index);
+      if (event.pointerType !== 'mouse' || event.button !== 0) return;
+      isDragging.current = true;
+      setAnchor(index);
+      if (event.currentTarget instanceof Element) event.currentTarget.setPointerCapture(event.pointerId);
+    },
+    onPointerMove: (_, index) => setAt(index),
+    onPointerUp: () => {
+      if (isDragging.current) finish();
+    },
+    onPointerLeave: () => {
+      if (!isDragging.current) clear();
+    },
+    onKeyDown: (event) => {
+      if (event.key === 'Enter' && selecting !== null) finish();
+      else if (event.key === 'Escape' && at !== null) clear();
+      else {
+        const next = targetOf(event.key, at ?? count - 1, at === null, count);
+        if (next === null || event.ctrlKey || event.metaKey || event.altKey) return;
+        setAnchor(event.shiftKey ? (anchor ?? at ?? next) : null);
+        setAt(next);
+      }
+      event.preventDefault();
+    },
+    onBlur: clear,
+  };
+}
+
+/** Returns the index to which a key moves; `null` if it is not a key of the chart. */
+function targetOf(key: string, at: number, isFirst: boolean, count: number): number | null {
+  if (key === 'Home') return 0;
+  if (key === 'End') return count - 1;
+  const step =
+    key === 'ArrowLeft' ? -1 : key === 'ArrowRight' ? 1 : key === 'PageUp' ? -10 : key === 'PageDown' ? 10 : 0;
+  if (step === 0) return null;
+  return isFirst ? at : Math.max(0, Math.min(count - 1, at + step));
+}
+
+function order(a: number, b: number): readonly [number, number] {
+  return a < b ? [a, b] : [b, a];
+}

@@ -1,0 +1,25 @@
+import type { JSX } from 'preact';
+import { CopyButton } from '../../controls/copy-button.js';
+import { formatCount } from '../../format/count.js';
+import { PanelSection } from './panel-section.js';
+
+export interface DeadLettersProps {
+  readonly type: string;
+  /** Number of open dead letters. */
+  readonly count: number;
+}
+
+/** Section with the number of open dead letters and the code that replays them. Absent if there are none. */
+export function DeadLetters({ type, count }: DeadLettersProps): JSX.Element | null {
+  if (count === 0) return null;
+  const name = `'${type.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+  const code = `for (const { id } of await hub.deadLetters(${name}, { limit: ${count} })) {\n  await hub.replay(id);\n}`;
+  return (
+    <PanelSection title="Dead letters" period={`${formatCount(count)} open`}>
+      <div class="replay">
+        <pre class="code panel-code">{code}</pre>
+        <CopyButton label="Copy code" text={() => code} />
+      </div>
+    </PanelSection>
+  );
+}

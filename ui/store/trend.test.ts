@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import { TREND_HEIGHT, trendOf } from './trend.js';
+
+/** Returns the heights of the bars in path data. */
+function heights(path: string): number[] {
+  return [...path.matchAll(/v-(\d+)/g)].map(([, height]) => Number(height));
+}
+
+test('the largest minute has the whole height, and a tiny one a floor', () => {
+  const { trendReceived, trendFailed } = trendOf({ received: [1_000, 0, 1], failed: [0, 0, 0] });
+  expect(heights(trendReceived)).toEqual([TREND_HEIGHT, 2]);
+  expect(trendFailed).toBe('');
+});
+
+test('failures are the foot of a bar, one of a thousand too', () => {
+  const { trendReceived, trendFailed } = trendOf({ received: [1_000, 500], failed: [1, 500] });
+  expect(heights(trendFailed)).toEqual([2, TREND_HEIGHT / 2]);
+  expect(heights(trendReceived)).toEqual([TREND_HEIGHT - 2]);
+});
+
+test('failures of events of an earlier minute show too', () => {
+  expect(heights(trendOf({ received: [0], failed: [3] }).trendFailed)).toEqual([TREND_HEIGHT]);
+});

@@ -1,0 +1,43 @@
+import type { RecentActivity } from '../../server/dashboard/protocol.js';
+
+/** Small chart of the last 10 minutes, as path data of an SVG of `TREND_WIDTH` by `TREND_HEIGHT`. */
+export interface Trend {
+  /** Bars of received events; empty if there are none. */
+  readonly trendReceived: string;
+  /** Share of failed events at the foot of each bar. */
+  readonly trendFailed: string;
+}
+
+export const TREND_WIDTH = 100;
+export const TREND_HEIGHT = 20;
+
+const GAP = 2;
+
+/** Minimum height of a bar, so that a tiny count shows beside a large one. */
+const FLOOR = 2;
+
+/** Draws one bar per minute on a scale from 0 to the largest minute. */
+export function trendOf({ received, failed }: RecentActivity['minutes']): Trend {
+  const step = TREND_WIDTH / Math.max(1, received.length);
+  const counts = received.map((count, index) => Math.max(count, failed[index] ?? 0));
+  const max = Math.max(0, ...counts);
+  const trend = { trendReceived: '', trendFailed: '' };
+  for (const [index, count] of counts.entries()) {
+    if (count === 0) continue;
+    const failures = failed[index] ?? 0;
+    const height = barHeight(count / max);
+    const failedHeight =
+      failures === 0 ? 0 : Math.min(height, Math.max(FLOOR, Math.round((failures / count) * height)));
+    if (failedHeight > 0) trend.trendFailed += bar(index * step, step, 0, failedHeight);
+    if (height > failedHeight) trend.trendReceived += bar(index * step, step, failedHeight, height - failedHeight);
+  }
+  return trend;
+}
+
+function barHeight(share: number): number {
+  return Math.max(FLOOR, Math.round(share * TREND_HEIGHT));
+}
+
+function bar(x: number, step: number, foot: number, height: number): string {
+  return `M${x} ${TREND_HEIGHT - foot}v${-height}h${step - GAP}v${height}z`;
+}

@@ -1,0 +1,71 @@
+import type {
+  AgentIntrospection,
+  Counts,
+  RunIntrospection,
+  WorkflowIntrospection,
+} from '../../server/dashboard/protocol.js';
+
+/** Returns a workflow with runs in every state. */
+export function workflowAnswer(metrics: Counts, now: number): WorkflowIntrospection {
+  return {
+    name: 'fulfil',
+    description: 'From the payment to the parcel at the door.',
+    trigger: 'payment.captured',
+    onFailure: 'refund.requested',
+    steps: ['pick', 'pack', 'label the parcel', 'ship'].map((name) => ({ name, kind: 'step' })),
+    metrics,
+    runs: [
+      runAnswer('5f0c9e1a-run-1', 'active', now, [1_200, 14_000]),
+      runAnswer('6a1d8b22-run-2', 'completed', now, [900, 21_000, 3_100, 4_000]),
+      runAnswer('7b2e7c33-run-3', 'failed', now, [1_000, 17_000, 2_900]),
+      runAnswer('8c3f6d44-run-4', 'suspended', now, [1_400, 15_500, 3_300]),
+      runAnswer('9d405e55-run-5', 'completed', now, [800, 26_000, 2_700, 500]),
+    ],
+  };
+}
+
+function runAnswer(
+  id: string,
+  status: RunIntrospection['status'],
+  now: number,
+  durations: readonly number[],
+): RunIntrospection {
+  const names = ['pick', 'pack', 'label the parcel', 'ship'];
+  const last = durations.length;
+  return {
+    id,
+    service: 'shop',
+    requestId: `request-of-${id}`,
+    status,
+    attempt: 1,
+    acceptedAt: now - 90_000,
+    ...((status === 'completed' || status === 'failed') && { endedAt: now - 60_000 }),
+    ...(status === 'failed' && { error: { name: 'FatalError', message: 'the carrier does not know the address' } }),
+    steps: names.map((name, index) => ({
+      name,
+      kind: 'run',
+      status: index < last ? 'completed' : index > last ? 'waiting' : status === 'suspended' ? 'waiting' : status,
+      ...(index === last &&
+        status === 'suspended' && { waitsFor: { since: now - 80_000, event: { type: 'parcel.scanned' } } }),
+      ...(index < last && { durationMs: durations[index] ?? 0 }),
+    })),
+  };
+}
+
+/** Agent with every field that the page shows. */
+export const AGENT: AgentIntrospection = {
+  name: 'triage',
+  description: 'Sorts tickets by subject and urgency.',
+  model: 'small-1',
+  tools: ['find_order'],
+  delegates: ['drafter'],
+  runs: { completed: 240, failed: 3 },
+  tokenUsage: {
+    promptTokens: 398_000,
+    completionTokens: 51_000,
+    totalTokens: 449_000,
+    cachedTokens: 120_000,
+  },
+  costUsd: 1.42,
+  durationMs: { p50: 900, p95: 3_400, p99: 6_000, max: 9_100 },
+};

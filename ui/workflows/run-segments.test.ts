@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { runOf, SERVER_NOW } from '../testing/test-data.js';
+import { failedFirst, runSegments } from './run-segments.js';
+
+test('the step in which a run is has the time that the finished steps leave', () => {
+  const run = runOf('a', 'active', [
+    ['pick', 'completed', 1_000],
+    ['ship', 'active'],
+    ['bill', 'waiting'],
+  ]);
+  expect(runSegments(run, SERVER_NOW)).toEqual([
+    { key: 'run pick', name: 'pick', status: 'completed', durationMs: 1_000 },
+    { key: 'run ship', name: 'ship', status: 'active', durationMs: 4_000 },
+  ]);
+});
+
+test('a failed step ends with its run', () => {
+  const run = runOf('a', 'failed', [['pick', 'failed']], { endedAt: SERVER_NOW - 3_000 });
+  expect(runSegments(run, SERVER_NOW)).toEqual([
+    { key: 'run pick', name: 'pick', status: 'failed', durationMs: 2_000 },
+  ]);
+});
+
+test('failed runs come first, the others stay in order', () => {
+  const runs = [
+    runOf('a', 'completed', []),
+    runOf('b', 'failed', []),
+    runOf('c', 'active', []),
+    runOf('d', 'failed', []),
+  ];
+  expect(failedFirst(runs).map(({ id }) => id)).toEqual(['b', 'd', 'a', 'c']);
+});
+
+test('a step that waits for an event is suspended', () => {
+  const run = runOf('a', 'suspended', [], {
+    steps: [
+      { name: 'scan', kind: 'event', status: 'waiting', waitsFor: { since: 0, event: { type: 'parcel.scanned' } } },
+    ],
+  });
+  expect(runSegments(run, SERVER_NOW)).toEqual([
+    { key: 'event scan', name: 'scan', status: 'suspended', durationMs: 5_000 },
+  ]);
+});
