@@ -130,7 +130,7 @@ function poison(hub: Hub, ledger: string): void {
 }
 
 /** Number of events that run at once, per type, in the variant `limited` of the `deploy` scenario. */
-export const deployedConcurrency = 3;
+const deployedConcurrency = 3;
 
 /**
  * Versions of one service: `stable`; `limited`, which adds limits and another trigger; `wider`, which handles one more

@@ -142,6 +142,7 @@ export type { EventConfig, EventRate } from './hub/events/event.js';
 export type { EventRef } from './hub/events/event-ref.js';
 export type { CompletionPayload, FailurePayload, FollowUpNames, FollowUps } from './hub/events/follow-ups.js';
 export type { ResolvedRetry, RetryConfig } from './hub/events/retry-policy.js';
+export type { PayloadSchema, SchemaResult } from './hub/events/schema.js';
 export type { Hub, HubOptions, StopResult } from './hub/hub.js';
 export type {
   AgentIntrospection,

@@ -71,7 +71,7 @@ it.each([[7], [undefined]])('rejects the id %s', async (id) => {
   const { hub } = testHub();
   await hub.start();
   // Wrong on purpose: what the compiler would not let through.
-  await expect(hub.cancel(id as never)).rejects.toThrow('id of cancel must be the id of an event');
+  await expect(hub.cancel(id as never)).rejects.toThrow('id of cancel must be a string of 1 to 512 characters');
 });
 
 it('rejects before start', async () => {

@@ -112,6 +112,7 @@ export interface Hub {
     input: NoInfer<TInput>,
     options?: EmitOptions,
   ): Promise<WorkflowHandle<TResult>>;
+  /** Starts a run of the workflow of this name. */
   startWorkflow(workflow: string, input: unknown, options?: EmitOptions): Promise<WorkflowHandle>;
   /**
    * Returns the state of a run of this hub's service: the attempts, times and errors of its steps, and what it waits

@@ -46,8 +46,8 @@ export class Publisher {
     checkEmitOptions(options);
     const body = encodePayload(payload, type, this.#maxPayloadBytes);
     const draft = createDraft(type, body, options, dedupeWindowMs, cause ?? causeOf(options));
-    const addKey = (stored: string): Draft => withKey({ ...draft, body: stored }, event);
     if (schema === undefined) return withKey(draft, event);
+    const addKey = (stored: string): Draft => withKey({ ...draft, body: stored }, event);
     const stored = toStoredBody({ type, payload, body }, schema, this.#maxPayloadBytes);
     return stored instanceof Promise ? stored.then(addKey) : addKey(stored);
   }
@@ -70,7 +70,10 @@ export class Publisher {
   async send(draft: Draft): Promise<Receipt> {
     const id = randomUUID();
     const envelope = { ...draft, id, requestId: draft.requestId === '' ? id : draft.requestId };
-    const [receipt = { id, deduplicated: false }] = await this.#publish([envelope]);
+    const [receipt = { id, deduplicated: false }] = await observeSends([envelope], (sent) =>
+      this.#transport.publish(sent),
+    );
+    if (receipt.unsubscribed === true) this.#reportUnsubscribed(envelope);
     return receipt;
   }
 
@@ -101,7 +104,9 @@ export class Publisher {
     const receipts: Receipt[] = [];
     for (const batch of cutBatches(envelopes)) {
       try {
-        receipts.push(...(await this.#publish(batch)));
+        const accepted = await observeSends(batch, (sent) => this.#transport.publish(sent));
+        receipts.push(...accepted);
+        if (accepted[0]?.unsubscribed === true) this.#reportUnsubscribed(batch[0]);
       } catch (error) {
         if (receipts.length === 0) throw error;
         throw new PartialEmitError(event.type, receipts.length, envelopes.length, error);
@@ -120,14 +125,6 @@ export class Publisher {
     const id = deriveId(`schedule:${this.#transport.service}:${schedule}`, String(dueAt));
     const draft = await ('type' in target ? this.draft(target, payload) : this.draftRun(target, payload));
     return { ...draft, id, requestId: id };
-  }
-
-  async #publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
-    const receipts = await observeSends(envelopes, (sent) => this.#transport.publish(sent));
-    for (const [index, { unsubscribed }] of receipts.entries()) {
-      if (unsubscribed === true) this.#reportUnsubscribed(envelopes[index]);
-    }
-    return receipts;
   }
 
   /** Warns once per type: the events count as completed, and nobody would notice. */

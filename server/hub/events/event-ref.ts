@@ -7,7 +7,8 @@ declare const storedType: unique symbol;
  */
 export interface EventRef<in TPayload = unknown, out TStored = TPayload> {
   readonly type: string;
-  /** Types for the compiler. Never present at run time. */
+  /** Type of an emitted payload, for the compiler. Never present at run time. */
   readonly [emittedType]?: (payload: TPayload) => void;
+  /** Type of a stored payload, for the compiler. Never present at run time. */
   readonly [storedType]?: () => TStored;
 }

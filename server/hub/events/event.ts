@@ -94,7 +94,10 @@ export const defaultDedupeWindowMs = 300_000;
 const maxRate = 1_000_000;
 
 /** Options that require a handler. */
-export const needHandler = [
+export const needHandler: readonly Exclude<
+  keyof EventConfig,
+  'type' | 'description' | 'schema' | 'key' | 'handler' | 'subscribers' | 'dedupeWindowMs'
+>[] = [
   ...followUpKeys,
   'retry',
   'timeoutMs',
@@ -103,7 +106,7 @@ export const needHandler = [
   'rate',
   'debounceMs',
   'debounceMaxMs',
-] as const;
+];
 const eventOptions = [
   'type',
   'description',

@@ -12,6 +12,7 @@ export type SchemaResult =
 
 /** Standard Schema or JSON Schema, prepared for validation. */
 export interface PayloadSchema {
+  /** Validates a payload, and returns the schema's output or the issues. */
   validate(payload: unknown): SchemaResult | Promise<SchemaResult>;
   /** Absent if the schema's library cannot convert it to JSON Schema. */
   readonly jsonSchema?: JsonSchema;

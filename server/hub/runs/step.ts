@@ -93,7 +93,9 @@ export interface Step {
     event: EventRef<never, TStored>,
     options: WaitOptions & { timeoutMs: number },
   ): Promise<TStored | null>;
+  /** Waits without a limit of time. */
   waitForEvent<TStored>(name: string, event: EventRef<never, TStored>, options?: { key?: string }): Promise<TStored>;
+  /** Waits for an event of the type of this name. */
   waitForEvent(name: string, type: string, options?: WaitOptions): Promise<unknown>;
   /**
    * Starts another workflow as a child run and waits for its result. Cancelling the run cancels the child.
@@ -105,6 +107,7 @@ export interface Step {
     workflow: WorkflowRef<TInput, TResult>,
     input: NoInfer<TInput>,
   ): Promise<TResult>;
+  /** Starts the workflow of this name. */
   invoke(name: string, workflow: string, input: unknown): Promise<unknown>;
   /**
    * Runs a function for each element, each as a step of its own: a crash repeats only the elements that are not
@@ -129,6 +132,7 @@ export interface Step {
     payload: NoInfer<TPayload>,
     options?: EmitOptions,
   ): Promise<{ readonly id: string }>;
+  /** Emits an event of the type of this name. */
   emit(name: string, type: string, payload: unknown, options?: EmitOptions): Promise<{ readonly id: string }>;
   /**
    * Tells new runs from those that started under older code. Returns `false` while the run replays what older code

@@ -2,7 +2,7 @@ import { type DueTimes, lastDueTimes } from './due-times.js';
 import type { CatchUp } from './schedule.js';
 
 /** Maximum number of due times that one schedule makes up for. */
-export const maxCaughtUp = 1_000;
+const maxCaughtUp = 1_000;
 
 /**
  * Returns the instant after which a schedule claims every due time, one after the other. Due times between `position` and

@@ -1,5 +1,9 @@
-import { Cron } from 'croner';
+import { createRequire } from 'node:module';
+import type * as Croner from 'croner';
 import { TimeZone } from './time-zone.js';
+
+// Loaded by the first cron expression: programs without one do not pay for croner at import.
+const require = createRequire(import.meta.url);
 
 /** The due times of a schedule. */
 export interface DueTimes {
@@ -25,6 +29,7 @@ export function everyDueTimes(everyMs: number): DueTimes {
 export function cronDueTimes(expression: string, timeZone: string): DueTimes {
   const zone = new TimeZone(timeZone);
   const mode = '5-or-6-parts';
+  const { Cron } = require('croner') as typeof Croner;
   if (!hasFixedTimes(expression)) {
     const cron = new Cron(expression, { timezone: timeZone, mode, paused: true });
     return { next: (after) => cron.nextRun(new Date(after))?.getTime() };

@@ -48,6 +48,21 @@ export function describeOverdueHandlers({ advance, consume, counts, next }: Cont
       expect((await next(shop)).attempt).toBe(2);
     });
 
+    it('keeps the slot of its type while processes come and go', async () => {
+      const shop = await consume([{ type: 'a', concurrency: 1 }]);
+      await shop.transport.publish([envelope('a'), envelope('a')]);
+      const handler = overdueHandler();
+      await (await next(shop)).commit(failed('timeout'), handler.end);
+      const other = await consume([{ type: 'a', concurrency: 1 }, 'b']);
+      await advance(50);
+      expect(shop.waiting.length + other.waiting.length).toBe(0);
+      await other.transport.close({ drainMs: 0 });
+      await advance(50);
+      expect(shop.waiting).toHaveLength(0);
+      handler.return();
+      await (await next(shop)).commit(completed());
+    });
+
     it('leaves other slots to other events', async () => {
       const shop = await consume([{ type: 'a', concurrency: 2 }]);
       await shop.transport.publish([envelope('a'), envelope('a'), envelope('a')]);

@@ -114,7 +114,7 @@ export class Broker implements GroupHost {
   replay(id: string, group: ConsumerGroup): boolean {
     const dead = group.findDeadLetter(id);
     if (dead === undefined) return false;
-    this.#pending.checkRoom(1, dead.bytes);
+    this.#pending.checkRoom(1, dead.bytes, () => dead.bytes);
     this.#pending.add(dead.bytes);
     group.replay(id, this.clock.now());
     return true;
@@ -160,21 +160,33 @@ export class Broker implements GroupHost {
   /** Throws unless all envelopes fit, so that a call accepts all of them or none. */
   #checkCapacity(envelopes: readonly Envelope[], now: number): void {
     let events = 0;
-    let bytes = 0;
+    let bytesAtMost = 0;
     for (const envelope of envelopes) {
       if (this.#findDuplicate(envelope, now) !== undefined) continue;
-      const route = this.#routes.find(envelope.type);
-      if (route !== undefined) {
-        let copies = route.triggers.size;
-        for (const group of route.handlers) if (!group.debounces(envelope)) copies += 1;
-        events += copies;
-        if (copies > 0) bytes += copies * sizeOf(envelope);
-      }
+      const copies = this.#copiesOf(envelope);
+      events += copies;
+      // One UTF-16 code unit is at most three bytes of UTF-8.
+      bytesAtMost += copies * envelope.body.length * 3;
       if (envelope.dedupe !== undefined && !this.#dedupeWindow(envelope.type).hasRoom(envelopes.length, now)) {
         throw new BackpressureError(`deduplication ids of ${quote(envelope.type)}`, `${maxDedupeIdsPerType}`);
       }
     }
-    this.#pending.checkRoom(events, bytes);
+    this.#pending.checkRoom(events, bytesAtMost, () => this.#sizeOfAll(envelopes, now));
+  }
+
+  /** Returns the number of events that the services of the type would accept. */
+  #copiesOf(envelope: Envelope): number {
+    const route = this.#routes.find(envelope.type);
+    if (route === undefined) return 0;
+    let copies = route.triggers.size;
+    for (const group of route.handlers) if (!group.debounces(envelope)) copies += 1;
+    return copies;
+  }
+
+  #sizeOfAll(envelopes: readonly Envelope[], now: number): number {
+    return envelopes
+      .filter((envelope) => this.#findDuplicate(envelope, now) === undefined)
+      .reduce((sum, envelope) => sum + this.#copiesOf(envelope) * sizeOf(envelope), 0);
   }
 
   #publishOne(envelope: Envelope, from: ConsumerGroup, now: number): Receipt {

@@ -341,7 +341,12 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     { envelope, bytes, remembered, checkpoints }: Pick<Entry, 'envelope' | 'bytes' | 'remembered' | 'checkpoints'>,
     now: number,
   ): Entry {
-    const state = {
+    // Written out: a spread made every accepted event measurably slower.
+    const entry: Entry = {
+      envelope,
+      bytes,
+      remembered,
+      checkpoints,
       attempt: 1,
       ended: false,
       lease: undefined,
@@ -349,7 +354,6 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       waits: undefined,
       isSuspended: false,
     };
-    const entry: Entry = { envelope, bytes, remembered, checkpoints, ...state };
     this.#byId?.set(envelope.id, entry);
     queue.runs?.accept(entry, now);
     queue.stats.countReceived(now);

@@ -67,8 +67,9 @@ export class MemoryDelivery implements Delivery, Lease {
 
   async checkpoint(key: string, value: string, emits: readonly Envelope[] = []): Promise<CommitResult> {
     const { checkpoints, ended } = this.entry;
+    if (ended || !this.#leased) return 'fenced';
     if (this.#recorded?.has(key) === true) return 'already';
-    if (ended || !this.#leased || checkpoints?.has(key) === true) return 'fenced';
+    if (checkpoints?.has(key) === true) return 'fenced';
     checkpoints?.set(key, value);
     this.#recorded ??= new Set();
     this.#recorded.add(key);

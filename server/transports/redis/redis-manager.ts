@@ -70,7 +70,7 @@ export class RedisManager implements TransportManager {
   #membership: Membership | undefined;
   #consumer: JobConsumer | undefined;
   #settlements: SettlementListener | undefined;
-  /** Names this process in Redis: in the tokens of its leases, and in the channel of its runs. */
+  /** Names this process in Redis: as a member, in the tokens of its leases, and in the channel of its runs. */
   readonly #processId = randomUUID();
   #runEnds: Promise<RunEnds> | undefined;
 
@@ -105,21 +105,20 @@ export class RedisManager implements TransportManager {
   async #start(options: ConsumeOptions): Promise<void> {
     const { subscriptions } = options;
     const { service } = this;
-    const parts = { service, settings: this.#settings, logger: this.#logger, commands: this.#commands };
+    const parts = {
+      service,
+      processId: this.#processId,
+      settings: this.#settings,
+      logger: this.#logger,
+      commands: this.#commands,
+    };
     await this.#commands.run((client) => checkServer(client, this.#logger), { isRepeatable: true });
     const membership = new Membership(parts, options);
     this.#membership = membership;
-    if (subscriptions.length === 0) {
-      await membership.join();
-      await this.#epoch.open(() => membership.rejoin());
-      return;
-    }
+    if (subscriptions.length === 0) return this.#join(membership);
     const connection = await connectConsumer(this.#settings, this.#logger);
     this.#recorder.use(connection);
-    const consumer = new JobConsumer(
-      { ...parts, processId: this.#processId, connection, recorder: this.#recorder },
-      options,
-    );
+    const consumer = new JobConsumer({ ...parts, connection, recorder: this.#recorder }, options);
     this.#consumer = consumer;
     this.#settlements = new SettlementListener(await connectConsumer(this.#settings, this.#logger), this.#logger);
     const serve = new CoalescedTask(async () => consumer.serve(await membership.servedQueues()));
@@ -134,8 +133,7 @@ export class RedisManager implements TransportManager {
     // Listens before it joins, so that it does not miss a settlement in between.
     await this.#settlements.start(this.#settings.prefix, service, serveLater);
     membership.onHeartbeat(serveLater);
-    await membership.join();
-    await this.#epoch.open(() => membership.rejoin());
+    await this.#join(membership);
     await serve.run();
     if (subscriptions.some(({ keepsRuns }) => keepsRuns === true)) await this.#listening();
   }
@@ -220,7 +218,7 @@ export class RedisManager implements TransportManager {
     this.#settlements = undefined;
     const consumer = this.#consumer;
     this.#consumer = undefined;
-    const released = (await consumer?.close(drainMs)) ?? 0;
+    const result = (await consumer?.close(drainMs)) ?? { released: 0, overdue: 0 };
     this.#recorder.use(undefined);
     await this.#epoch.close();
     await this.#membership?.leave();
@@ -231,7 +229,7 @@ export class RedisManager implements TransportManager {
     );
     this.#runEnds = undefined;
     await this.#commands.close();
-    return { released, overdue: 0 };
+    return result;
   }
 
   #listening(): Promise<RunEnds> {
@@ -240,6 +238,11 @@ export class RedisManager implements TransportManager {
       throw error;
     });
     return this.#runEnds;
+  }
+
+  async #join(membership: Membership): Promise<void> {
+    await membership.join();
+    await this.#epoch.open(() => membership.rejoin());
   }
 
   async #listen(): Promise<RunEnds> {
@@ -251,7 +254,11 @@ export class RedisManager implements TransportManager {
     };
     const runEnds = new RunEnds(await connectConsumer(this.#settings, this.#logger), parts);
     try {
-      await runEnds.start((serviceType, jobId, reason) => this.#consumer?.find(serviceType, jobId)?.revoke(reason));
+      await runEnds.start({
+        onEnd: (serviceType, jobId, reason) => this.#consumer?.find(serviceType, jobId)?.revoke(reason),
+        onRecorded: (serviceType, jobId) => this.#consumer?.readNewEntries(serviceType, jobId),
+        onReconnected: () => this.#consumer?.readAllNewEntries(),
+      });
     } catch (error) {
       runEnds.close();
       throw error;

@@ -19,7 +19,7 @@ const initialDelayMs = 50;
 const maxDelayMs = 1_000;
 
 /** Returns the delay before a reconnection attempt, in milliseconds. */
-export function reconnectDelayMs(attempt: number): number {
+function reconnectDelayMs(attempt: number): number {
   return Math.min(attempt * initialDelayMs, maxDelayMs);
 }
 

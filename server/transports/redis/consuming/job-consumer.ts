@@ -1,32 +1,33 @@
 import type { Redis } from 'ioredis';
 import { CrashLoopError, LeaseLostError, ShutdownError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
-import type { ConsumeOptions, Subscription } from '../../transport.js';
+import type { CloseResult, ConsumeOptions, Subscription } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { loadBullmq } from '../connection/optional-dependencies.js';
 import type { ServedQueue } from '../membership/served-queue.js';
-import { serviceTypeOf } from '../names.js';
-import { readCheckpoints } from '../outcomes/checkpoint-codec.js';
+import { serviceTypeOf, sharedQueue } from '../names.js';
 import type { Lease } from '../outcomes/lease.js';
 import type { LeaseRecorder } from '../outcomes/lease-recorder.js';
 import { decodeEnvelope } from '../publishing/envelope-codec.js';
 import { withoutArguments } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
-import { redisKey } from '../scripts/keys.js';
-import { readNumber, readOptional } from '../scripts/reply.js';
+import { readCheckpoints } from '../runs/checkpoint-codec.js';
+import { loadRunScript } from '../runs/read-entries-scripts.js';
+import { readArray, readHash, readNumber, readOptional } from '../scripts/reply.js';
 import { countCrashScript, noteStartScript } from './crash-scripts.js';
 import { LeaseRenewal } from './lease-renewal.js';
-import { RedisDelivery } from './redis-delivery.js';
+import { OverdueHandlers } from './overdue-handlers.js';
+import { type DeliveryDetails, RedisDelivery } from './redis-delivery.js';
 import { releaseJobsScript } from './release-jobs-script.js';
 import { requeueJobScript } from './requeue-job-script.js';
-import { SharedSlots } from './shared-slots.js';
+import { Slots } from './slots.js';
+import { within } from './within.js';
 import { type Job, type QueueSettings, WorkerQueue } from './worker-queue.js';
 
 // A process that the service has lost sight of may take jobs of types that it does not handle, until its next heartbeat.
 const requeueDelayMs = 50;
 // A job on its last attempt before the crash limit waits for another such job to end.
 const lastChanceDelayMs = 200;
-const maxTimeoutMs = 2 ** 31 - 1;
 
 /** Parts that a consumer shares with the other parts of its connection. */
 export interface JobConsumerParts {
@@ -44,11 +45,16 @@ export class JobConsumer {
   readonly #parts: JobConsumerParts;
   readonly #options: ConsumeOptions;
   readonly #subscriptions: ReadonlyMap<string, Subscription>;
-  readonly #slots: SharedSlots;
+  readonly #slots: Slots;
+  /** By the name of a queue. */
+  readonly #ownSlots = new Map<string, Slots>();
   readonly #renewal: LeaseRenewal;
   readonly #queues = new Map<string, WorkerQueue>();
   /** Queues that this process no longer serves, until their last job has ended. */
   readonly #ending = new Set<WorkerQueue>();
+  readonly #overdue: OverdueHandlers;
+  /** Runs whose entries are being read for a delivery; `true` if another one was recorded meanwhile. */
+  readonly #loading = new Map<string, boolean>();
   #serving: Promise<void> = Promise.resolve();
   #isClosing = false;
   #isLastChanceRunning = false;
@@ -56,9 +62,11 @@ export class JobConsumer {
   constructor(parts: JobConsumerParts, options: ConsumeOptions) {
     this.#parts = parts;
     this.#options = options;
-    this.#slots = new SharedSlots(options.concurrency);
+    this.#slots = new Slots(options.concurrency);
     this.#renewal = new LeaseRenewal(parts.connection, parts.settings, parts.logger);
+    this.#overdue = new OverdueHandlers(parts.logger);
     this.#subscriptions = new Map(options.subscriptions.map((subscription) => [subscription.type, subscription]));
+    this.#renewal.start();
   }
 
   /**
@@ -73,7 +81,6 @@ export class JobConsumer {
   }
 
   async #serve(served: readonly ServedQueue[]): Promise<void> {
-    this.#renewal.start();
     const names = new Set(served.map(({ name }) => name));
     const ends = [...this.#queues.values()].filter(({ name }) => !names.has(name)).map((queue) => this.#end(queue));
     const starts = served.map((queue) => this.#begin(queue));
@@ -82,13 +89,13 @@ export class JobConsumer {
 
   async #begin({ name, slots }: ServedQueue): Promise<void> {
     if (this.#isClosing) return;
-    const { processId, settings, connection, logger } = this.#parts;
-    const isShared = slots === 'shared';
-    const concurrency = typeof slots === 'number' ? slots : this.#options.concurrency;
-    const queueSettings: QueueSettings = { name, concurrency, slots: isShared ? this.#slots : undefined };
+    const { service, processId, settings, connection, logger } = this.#parts;
     const current = this.#queues.get(name);
-    if (current !== undefined) return current.change(queueSettings);
+    if (current !== undefined) return current.use(this.#slotsOf(name, slots));
+    // The slots of a queue of one type change with the limits of the type.
+    const maxJobs = name === sharedQueue(service) ? this.#options.concurrency : Number.MAX_SAFE_INTEGER;
     const bullmq = await loadBullmq();
+    const queueSettings: QueueSettings = { name, maxJobs, slots: this.#slotsOf(name, slots) };
     const queue = new WorkerQueue(queueSettings, bullmq, connection, settings, processId, (from, job) =>
       this.#handle(from, job),
     );
@@ -97,6 +104,14 @@ export class JobConsumer {
       logger.warn({ err: withoutArguments(error), queue: name }, 'worker error; the worker retries'),
     );
     await queue.start();
+  }
+
+  #slotsOf(name: string, slots: ServedQueue['slots']): Slots | undefined {
+    if (slots === 'none') return undefined;
+    if (slots === 'shared') return this.#slots;
+    const own = this.#ownSlots.get(name) ?? new Slots(this.#options.concurrency);
+    this.#ownSlots.set(name, own);
+    return own;
   }
 
   async #end(queue: WorkerQueue): Promise<void> {
@@ -123,14 +138,28 @@ export class JobConsumer {
     return undefined;
   }
 
-  /** Waits for running deliveries, then releases the rest; returns the number of released ones. */
-  async close(drainMs: number): Promise<number> {
+  /** Lets the delivery of a run read what was recorded for it. */
+  readNewEntries(serviceType: string, jobId: string): void {
+    const runKey = `${serviceType}:${jobId}`;
+    if (this.#loading.has(runKey)) this.#loading.set(runKey, true);
+    else this.find(serviceType, jobId)?.readNewEntries();
+  }
+
+  /** Lets all deliveries of runs read it, after messages may have been lost. */
+  readAllNewEntries(): void {
+    for (const runKey of this.#loading.keys()) this.#loading.set(runKey, true);
+    for (const delivery of this.#running()) if (delivery.lease.keepsRuns) delivery.readNewEntries();
+  }
+
+  /** Waits for running deliveries and handlers, then releases the rest. */
+  async close(drainMs: number): Promise<CloseResult> {
     this.#isClosing = true;
     await this.#serving;
     const queues = this.#all();
     await Promise.all(queues.map((queue) => queue.pause()));
     await this.#drained(drainMs);
     const released = await Promise.all(queues.map((queue) => this.#interrupt(queue)));
+    const overdue = this.#overdue.abandon();
     const { settings, connection, logger } = this.#parts;
     // A queue closes when Redis has replied to its last commands, commits included: without Redis, never.
     const ends = [...queues.map((queue) => queue.close()), ...this.#running().map(({ finished }) => finished)];
@@ -144,7 +173,7 @@ export class JobConsumer {
     connection.disconnect();
     // A worker that was about to take a job may have consumed the marker that wakes other workers.
     await Promise.all(queues.map((queue) => this.#release(queue, [])));
-    return released.reduce((sum, count) => sum + count, 0);
+    return { released: released.reduce((sum, count) => sum + count, 0), overdue };
   }
 
   async #handle(queue: WorkerQueue, job: Job): Promise<void> {
@@ -198,7 +227,11 @@ export class JobConsumer {
     const serviceType = serviceTypeOf(service, type);
     const { id: jobId, token, starts } = job;
     const lease: Lease = { queue: queue.key, jobId, token, starts, serviceType, keepsRuns };
-    const checkpoints = keepsRuns ? await this.#checkpoints(serviceType, jobId) : new Map();
+    const runKey = `${serviceType}:${jobId}`;
+    if (keepsRuns) this.#loading.set(runKey, false);
+    const run = keepsRuns ? await this.#load(serviceType, jobId) : { checkpoints: new Map() };
+    const isStale = this.#loading.get(runKey) === true;
+    this.#loading.delete(runKey);
     // Closing may have begun since the job arrived. It interrupts deliveries that are registered.
     if (this.#isClosing) {
       await this.#release(queue, [jobId, token]);
@@ -208,8 +241,8 @@ export class JobConsumer {
     const delivery = new RedisDelivery(lease, recorder, {
       envelope,
       attempt: job.attemptsMade + 1,
-      checkpoints,
       refusal,
+      ...run,
     });
     queue.deliveries.set(jobId, delivery);
     const endRenewal = this.#renewal.hold(lease, () => delivery.revoke(new LeaseLostError()));
@@ -217,8 +250,10 @@ export class JobConsumer {
     void delivery.finished.then(() => {
       endRenewal();
       if (queue.deliveries.get(jobId) === delivery) queue.deliveries.delete(jobId);
+      this.#overdue.add(delivery);
     });
     this.#options.onDelivery(delivery);
+    if (isStale) delivery.readNewEntries();
     await delivery.slotFree;
   }
 
@@ -230,19 +265,23 @@ export class JobConsumer {
     });
   }
 
-  async #checkpoints(serviceType: string, jobId: string): Promise<ReadonlyMap<string, string>> {
+  async #load(serviceType: string, jobId: string): Promise<Pick<DeliveryDetails, 'checkpoints' | 'dueInMs'>> {
     const { settings, connection } = this.#parts;
-    const [stored, outputs] = await Promise.all(
-      ['checkpoints', 'outputs'].map(async (part) => {
-        const hash = await connection.hgetall(redisKey(settings.prefix, 'run', serviceType, jobId, part));
-        return new Map(Object.entries(hash));
-      }),
-    );
-    return readCheckpoints(stored ?? new Map(), outputs ?? new Map());
+    const reply = readArray(await loadRunScript.run(connection, settings.prefix, [serviceType, jobId]));
+    const [checkpoints, outputs, dueInMs] = reply;
+    return {
+      checkpoints: readCheckpoints(readHash(checkpoints), readHash(outputs)),
+      dueInMs: readOptional(dueInMs, readNumber),
+    };
   }
 
   async #drained(drainMs: number): Promise<void> {
-    if (drainMs > 0) await within(drainMs, Promise.all(this.#running().map(({ finished }) => finished)));
+    if (drainMs > 0) await within(drainMs, this.#idle());
+  }
+
+  async #idle(): Promise<void> {
+    await Promise.all(this.#running().map(({ finished }) => finished));
+    await this.#overdue.returned();
   }
 
   #all(): readonly WorkerQueue[] {
@@ -275,13 +314,4 @@ export class JobConsumer {
       return 0;
     }
   }
-}
-
-async function within(ms: number, done: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, Math.min(ms, maxTimeoutMs));
-  });
-  await Promise.race([done, deadline]);
-  clearTimeout(timer);
 }

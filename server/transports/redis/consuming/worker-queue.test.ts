@@ -17,7 +17,7 @@ it('does not start with a version of BullMQ that it does not know', async () => 
     connection.defineCommand = (name, { lua, ...rest }) => define(name, { ...rest, lua: `${lua}\n-- changed` });
     const bullmq = await loadBullmq();
     const queue = new WorkerQueue(
-      { name: 'shop', concurrency: 1, slots: undefined },
+      { name: 'shop', maxJobs: 1, slots: undefined },
       bullmq,
       connection,
       settings,

@@ -5,7 +5,7 @@ import type { loadBullmq } from '../connection/optional-dependencies.js';
 import type { RedisSettings } from '../redis-options.js';
 import { queueKey, redisKey } from '../scripts/keys.js';
 import type { RedisDelivery } from './redis-delivery.js';
-import type { SharedSlots } from './shared-slots.js';
+import type { Slots } from './slots.js';
 
 /** Handles a job; resolves when the worker may take another one. */
 export type JobHandler = (queue: WorkerQueue, job: Job) => Promise<void>;
@@ -27,10 +27,13 @@ export interface Job {
 /** Worker queue as a process serves it. */
 export interface QueueSettings {
   readonly name: string;
-  /** Number of jobs that the process runs at once. */
-  readonly concurrency: number;
-  /** Slots of which each job takes one; `undefined` if the jobs have slots of their own. */
-  readonly slots: SharedSlots | undefined;
+  /**
+   * Number of running jobs at which BullMQ stops to fetch, which saves a command per job. It is fixed: BullMQ would not
+   * notice a change until one of the jobs ends.
+   */
+  readonly maxJobs: number;
+  /** Slots of which each job takes one; `undefined` if only the gate limits their number. */
+  readonly slots: Slots | undefined;
 }
 
 // Reply of a fetch that finds no job: no data, no id, no rate limit, no due time.
@@ -49,12 +52,12 @@ export class WorkerQueue {
   readonly #worker: Worker;
   readonly #stopped = new AbortController();
   /** Slots that jobs have taken, by the token of their fetch. */
-  readonly #takenSlots = new Map<string, SharedSlots>();
-  #slots: SharedSlots | undefined;
+  readonly #takenSlots = new Map<string, Slots>();
+  #slots: Slots | undefined;
   #running: Promise<void> = Promise.resolve();
 
   constructor(
-    { name, concurrency, slots }: QueueSettings,
+    { name, maxJobs, slots }: QueueSettings,
     { Worker, WaitingError }: Awaited<ReturnType<typeof loadBullmq>>,
     connection: Redis,
     { prefix, lockDurationMs, stalledIntervalMs }: RedisSettings,
@@ -87,7 +90,7 @@ export class WorkerQueue {
         connection,
         prefix: redisKey(prefix, 'queue'),
         autorun: false,
-        concurrency,
+        concurrency: maxJobs,
         lockDuration: lockDurationMs,
         skipLockRenewal: true,
         stalledInterval: stalledIntervalMs,
@@ -104,9 +107,8 @@ export class WorkerQueue {
     this.#worker.on('error', listener);
   }
 
-  /** Changes the concurrency and the slots; running jobs keep theirs. */
-  change({ concurrency, slots }: QueueSettings): void {
-    this.#worker.concurrency = concurrency;
+  /** Changes the slots; running jobs keep theirs. */
+  use(slots: Slots | undefined): void {
     this.#slots = slots;
   }
 
@@ -136,8 +138,8 @@ export class WorkerQueue {
     const { backend } = this.#worker;
     const moveToActive = backend.moveToActive.bind(backend);
     const waitForJob = backend.waitForJob.bind(backend);
-    let awaited: SharedSlots | undefined;
-    let reserved: SharedSlots | undefined;
+    let awaited: Slots | undefined;
+    let reserved: Slots | undefined;
 
     backend.moveToActive = async (token, workerName) => {
       const slots = reserved ?? this.#slots;

@@ -12,7 +12,7 @@ local function deadLetterKey(serviceType, id)
 end
 local function deleteDeadLetter(serviceType, id)
   local deadLetter = deadLetterKey(serviceType, id)
-  call('DEL', deadLetter, deadLetter .. ':checkpoints', deadLetter .. ':outputs')
+  call('DEL', deadLetter, deadLetter .. ':order', deadLetter .. ':checkpoints', deadLetter .. ':outputs')
   call('ZREM', key('dead-letters', serviceType), id)
 end
 `,
@@ -31,7 +31,8 @@ local function addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters)
     call('RENAME', queue .. id, deadLetter)
     call('HDEL', deadLetter, 'dedupe', 'order')
     call('HSET', deadLetter, 'at', now, 'attempt', outcome.attempt, 'error', outcome.value)
-    for _, part in ipairs({ 'checkpoints', 'outputs' }) do
+    if outcome.step ~= '' then call('HSET', deadLetter, 'step', outcome.step) end
+    for _, part in ipairs({ 'order', 'checkpoints', 'outputs' }) do
       call('COPY', key('run', serviceType, id, part), deadLetter .. ':' .. part)
     end
     call('ZADD', deadLetters, call('INCR', key('sequence')), id)

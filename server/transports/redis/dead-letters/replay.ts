@@ -32,8 +32,8 @@ call('DEL', deadLetter)
 call('ZREM', key('dead-letters', serviceType), id)
 call('DEL', key('run', serviceType, id))
 call('PERSIST', key('run', serviceType, id, 'waiters'))
-call('LREM', key('ended', serviceType), 1, id)
-for _, part in ipairs({ 'checkpoints', 'outputs' }) do
+call('LREM', key('ended', serviceType, 'failed'), 1, id)
+for _, part in ipairs({ 'order', 'checkpoints', 'outputs' }) do
   if call('EXISTS', deadLetter .. ':' .. part) == 1 then
     call('RENAME', deadLetter .. ':' .. part, key('run', serviceType, id, part))
   end

@@ -5,11 +5,13 @@ import { typeStates } from './type-states.js';
 
 /**
  * The gate in front of the worker queues. Events that wait stand in the gate of their service type, ordered by
- * priority, then acceptance, or in the line of its key; delayed ones by their due time. BullMQ receives an event when a worker takes it.
+ * priority, then acceptance, or in the line of their key; delayed ones by their due time. BullMQ receives an event when
+ * a worker takes it.
  *
  * A queue has two sorted sets of service types. `turns` holds those with an event that may start now. They take turns
  * by start-time fair queueing (Goyal, Vin, Cheng 1996): the next turn of a type comes one after its last one, and not
- * before the last turn that the queue gave. `due` holds the times at which delays end and rates open.
+ * before the last turn that the queue gave. `due` holds the times at which delays end, rates open and waits
+ * of runs end.
  *
  * - `enterGate(serviceType, id, order)`, `enterLater(serviceType, id, delayMs)` add a waiting or delayed event
  * - `leaveGate(serviceType, id)` removes one, `takeFromGate(serviceType)` the next one, with the key of its line
@@ -132,7 +134,11 @@ local function arrange(serviceType)
   if state.hadKeys and sortWaiting(serviceType) then wakeAt = now end
   if state.keys then
     local opensAt = openLines(serviceType)
-    wakeAt = wakeAt and opensAt and math.min(wakeAt, opensAt) or wakeAt or opensAt
+    wakeAt = opensAt and math.min(wakeAt or opensAt, opensAt) or wakeAt
+  end
+  if state.hasTimers then
+    local timer = tonumber(call('ZRANGE', key('timers', serviceType), 0, 0, 'WITHSCORES')[2])
+    wakeAt = timer and math.min(wakeAt or timer, timer) or wakeAt
   end
   local isReady = state.isOpen
     and not (state.concurrency and state.taken >= state.concurrency)

@@ -1,3 +1,4 @@
+import { runWaits } from '../runs/run-waits.js';
 import { counters } from '../scripts/counters.js';
 import { maxDuePerFetch } from '../scripts/limits.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
@@ -30,6 +31,7 @@ local function enterDue(name)
     end
     if #ids > 0 then changesOf(serviceType) end
     left = left - #ids - 1
+    if left > 0 and stateOf(serviceType).hasTimers then left = left - resolveDue(serviceType, left) end
     arrange(serviceType)
   end
   writeChanges()
@@ -92,5 +94,5 @@ local function takeNext(name)
   return dueAt
 end
 `,
-  [counters, gates],
+  [counters, gates, runWaits],
 );

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Logger } from '../../logger.js';
 import type { ConsumeOptions } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
@@ -26,6 +26,8 @@ const lifetimeMs = 16_000;
 
 export interface MembershipParts {
   readonly service: string;
+  /** Id of this process, with which the tokens of its leases start. */
+  readonly processId: string;
   readonly commands: CommandClient;
   readonly logger: Logger;
 }
@@ -38,7 +40,7 @@ export class Membership {
   readonly #parts: MembershipParts;
   readonly #options: Pick<ConsumeOptions, 'subscriptions' | 'declared' | 'describe'>;
   readonly #service: string;
-  readonly #id = randomUUID();
+  readonly #id: string;
   #startOrder: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #heartbeat: Promise<void> | undefined;
@@ -46,6 +48,7 @@ export class Membership {
 
   constructor(parts: MembershipParts, options: Pick<ConsumeOptions, 'subscriptions' | 'declared' | 'describe'>) {
     this.#parts = parts;
+    this.#id = parts.processId;
     this.#options = options;
     this.#service = sharedQueue(parts.service);
   }
@@ -80,6 +83,7 @@ export class Membership {
   /** Registers the process again if Redis has lost its registration. */
   async rejoin(): Promise<void> {
     await this.#beat();
+    this.#onHeartbeat();
   }
 
   async leave(): Promise<void> {

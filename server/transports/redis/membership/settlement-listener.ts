@@ -18,10 +18,14 @@ export class SettlementListener {
     this.#connection.on('message', (from: string, message: string) => {
       if (from === channel && message === service) onSettled();
     });
+    await this.#subscribe(channel);
+    // Announcements are lost while the connection is.
+    this.#connection.on('ready', () => void this.#subscribe(channel).then(onSettled));
+  }
+
+  async #subscribe(channel: string): Promise<void> {
     try {
       await this.#connection.subscribe(channel);
-      // Announcements are lost while the connection is.
-      this.#connection.on('ready', onSettled);
     } catch (error) {
       this.#logger.warn(
         { err: withoutArguments(error) },

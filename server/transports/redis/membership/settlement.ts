@@ -1,4 +1,5 @@
 import { gates } from '../gate/gates.js';
+import { overdueSlots } from '../outcomes/overdue-slots.js';
 import { keptQueueEvents, maxTypesPerScript } from '../scripts/limits.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
@@ -60,9 +61,8 @@ local function putIntoEffect(serviceType, json)
     call('HSET', key('routes', trigger), field, cjson.encode(route))
   end
 
-  call('HDEL', dispatch, 'concurrency', 'max', 'perMs')
-  for _, limit in ipairs({ 'concurrency', 'max', 'perMs' }) do
-    if wanted[limit] then call('HSET', dispatch, limit, wanted[limit]) end
+  for _, limit in ipairs({ 'concurrency', 'max', 'perMs', 'keepCompleted', 'keepFailed', 'keepMs' }) do
+    if wanted[limit] then call('HSET', dispatch, limit, wanted[limit]) else call('HDEL', dispatch, limit) end
   end
   call('HSET', dispatch, 'settings', json)
   limitKeys(serviceType, wanted.keys)
@@ -101,7 +101,7 @@ local function countTakenJobs(serviceType)
       end
     end
   end
-  return takenByType[serviceType] or 0
+  return (takenByType[serviceType] or 0) + call('SCARD', key('overdue', serviceType))
 end
 
 local function latestHandler(serviceType)
@@ -114,6 +114,7 @@ local function latestHandler(serviceType)
       if order > latest then latest, json = order, handlers[index + 1] end
     elseif not isLive(process) then
       call('HDEL', key('handlers', serviceType), process)
+      dropSlots(serviceType, process)
     end
   end
   return json, count
@@ -157,7 +158,7 @@ local function settle(serviceType)
   arrange(serviceType)
 end
 `,
-  [gates, liveHandlers, settings],
+  [gates, liveHandlers, overdueSlots, settings],
 );
 
 export const settleScript: Script = new Script({
@@ -193,8 +194,7 @@ export const servedQueuesScript: Script = new Script({
   purpose:
     'Lists the worker queues that a process has to serve: those of types that it handles, and those that still hold jobs. Forgets queues that are no longer in use.',
   argv: 'service, process id',
-  reply:
-    'for each: name; concurrency of the type, "rate" if it has only a rate, or empty if its events take shared slots',
+  reply: 'for each: name; "none" if the gate limits its events, "own" if their type has only a rate, or "shared" slots',
   includes: [prelude],
   lua: `
 local service, process = take(), take()
@@ -205,15 +205,15 @@ for _, name in ipairs(call('SMEMBERS', key('queues'))) do
     local holdsJobs = call('EXISTS', queue .. 'wait', queue .. 'active') > 0
     if name == service then
       if holdsJobs or tonumber(call('HGET', key('settlement', service), 'shared') or 0) > 0 then
-        served[#served + 1] = { name, '' }
+        served[#served + 1] = { name, 'shared' }
       end
     else
       local current, isOpen, concurrency, max = unpack(call('HMGET', key('dispatch', name), 'queue', 'isOpen', 'concurrency', 'max'))
       local isHandled = call('HEXISTS', key('handlers', name), process) == 1
       if current == name and isHandled then
-        served[#served + 1] = { name, concurrency or max and 'rate' or '' }
+        served[#served + 1] = { name, concurrency and 'none' or max and 'own' or 'shared' }
       elseif holdsJobs and (isHandled or isOpen ~= '1') then
-        served[#served + 1] = { name, '' }
+        served[#served + 1] = { name, 'shared' }
       elseif not holdsJobs and current ~= name then
         call('SREM', key('queues'), name)
         for _, part in ipairs({ 'meta', 'events', 'marker', 'stalled', 'stalled-check' }) do call('DEL', queue .. part) end

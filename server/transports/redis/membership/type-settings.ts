@@ -9,7 +9,7 @@ export interface TypeSettings {
 
 /** Returns the settings of a subscription. Equal settings have equal JSON. */
 export function typeSettings(service: string, subscription: Subscription): TypeSettings {
-  const { type, concurrency, rate, keepsRuns, trigger, perKey, debounce } = subscription;
+  const { type, concurrency, rate, keepsRuns, retain, trigger, perKey, debounce } = subscription;
   const settings = {
     type,
     concurrency,
@@ -17,6 +17,9 @@ export function typeSettings(service: string, subscription: Subscription): TypeS
     keys: perKey === undefined ? undefined : { concurrency: perKey.concurrency, ...limitsOf(perKey.rate) },
     debounce: debounce === undefined ? undefined : { ms: debounce.ms, maxMs: debounce.maxMs },
     keepsRuns: keepsRuns === true ? true : undefined,
+    keepCompleted: retain?.completed,
+    keepFailed: retain?.failed,
+    keepMs: retain?.ageMs === undefined ? undefined : Math.ceil(retain.ageMs),
     trigger:
       trigger === undefined
         ? undefined

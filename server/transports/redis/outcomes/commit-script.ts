@@ -5,23 +5,28 @@ import { prelude } from '../scripts/prelude.js';
 import { leases } from '../scripts/queue-moves.js';
 import { Script } from '../scripts/script.js';
 import { attemptEnds } from './attempt-ends.js';
+import { overdueSlots } from './overdue-slots.js';
 
 export const commitScript: Script = new Script({
   purpose: 'Records outcomes of leased jobs, each in one step with its follow-ups and its dead letter.',
-  argv: 'maximum number of dead letters per service type, number of outcomes, (lease, 1 if the type keeps runs, outcome)...',
+  argv: 'maximum number of dead letters per service type, number of outcomes, (lease, 1 if the type keeps runs, 1 if the handler keeps its slot, outcome)...',
   reply: 'a commit result for each outcome',
-  includes: [prelude, counters, leases, attemptEnds, deadLetterMoves],
+  includes: [prelude, counters, leases, attemptEnds, overdueSlots, deadLetterMoves],
   lua: `
 local maxDeadLetters = takeNumber()
 local results, queues = {}, {}
 for index = 1, takeNumber() do
-  local queue, id, token, starts, serviceType, keepsRuns = take(), take(), take(), take(), take(), take() == '1'
+  local queue, id, token, starts, serviceType = take(), take(), take(), take(), take()
+  local keepsRuns, keepsSlot = take() == '1', take() == '1'
   local outcome = takeOutcome()
   local result = leaseOf(queue, id, token, starts)
   if result == 'ok' then
-    if outcome.status == 'failed' and not outcome.isCancelled then addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters) end
+    if outcome.status == 'failed' and not outcome.isCancelled then
+      outcome.requestId = requestIdOf(queue .. id)
+      addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters)
+    end
     endLease(queue, id)
-    countReturned(serviceType)
+    if keepsSlot then keepSlot(serviceType, token, id, starts) else countReturned(serviceType) end
     endAttempt(queue, id, serviceType, keepsRuns, outcome)
     queues[queue] = true
   end

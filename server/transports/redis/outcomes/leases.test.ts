@@ -70,7 +70,7 @@ describe('a lease', () => {
     await admin.set(`${queue}${jobId}:lock`, firstLease.token);
     const settings = resolveRedisOptions({ url: server.url, prefix });
     const commands = new CommandClient(settings, silentLogger);
-    const resent = new LeaseRecorder(commands, 'shop', settings).commit(firstLease, 1, retry(0));
+    const resent = new LeaseRecorder(commands, 'shop', settings).commit(firstLease, 1, retry(0), false);
     expect(await resent.reply).toBe('fenced');
     await commands.close();
     await admin.set(`${queue}${jobId}:lock`, token);

@@ -1,7 +1,9 @@
 import { gates } from '../gate/gates.js';
+import { runWaits } from '../runs/run-waits.js';
 import { counters } from '../scripts/counters.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { debounceWindows } from './debounce.js';
+import { dedupe } from './dedupe.js';
 
 // Events of one priority stand in order of acceptance: the sum of both is exact up to 2^53.
 const orderSpan = 2 ** 44;
@@ -10,6 +12,8 @@ const orderSpan = 2 ** 44;
  * Acceptance of events: `takeEnvelope()` reads what `envelopeArguments` writes, `accept(envelope)` passes it to the
  * gate of every service that subscribes to its type, `queueJob(route, envelope, id, depth)` to one of them. `accept`
  * returns `true` if a service subscribes, and the id of the event that waits if every service debounced this one.
+ * `takeEmit()` reads what `emitArguments` writes, and `acceptEmit(emit)` deduplicates it: it returns the id of the earlier
+ * event if it is a duplicate or debounced, a dash if no service subscribes to its type, else an empty string.
  */
 export const acceptance: LuaFragment = new LuaFragment(
   `
@@ -25,19 +29,23 @@ end
 
 local function takeEnvelope()
   return {
-    id = take(), type = take(), sender = take(), head = take(), key = take(),
+    id = take(), type = take(), sender = take(), key = take(), links = take(), parent = take(), head = take(),
     depth = takeNumber(), priority = takeNumber(), delayMs = takeNumber(),
   }
 end
 
--- The copy that a trigger accepts has no key.
+-- A copy of an event has the event as its cause, and neither key nor parent.
+local function triggeredLinks(envelope)
+  return ',"causeId":' .. cjson.encode(decodeName(string.sub(envelope.id, 3)))
+end
+
 local function lineKeyOf(route, envelope)
   return route.idSuffix and '' or envelope.key
 end
 
 local function tailOf(route, envelope, depth)
-  local cause = route.idSuffix and ',"key":null,"causeJob":"' .. envelope.id .. '"' or ''
-  return cause .. ',"depth":' .. depth .. ',"replays":' .. (envelope.replays or 0) .. '}'
+  local links = route.idSuffix and triggeredLinks(envelope) or envelope.links or ''
+  return links .. ',"depth":' .. depth .. ',"replays":' .. (envelope.replays or 0) .. '}'
 end
 
 -- The data without the body, for readers that do not need it.
@@ -64,6 +72,7 @@ local function queueJob(route, envelope, id, depth, dueAt)
   changed.received = changed.received + 1
   if route.keepsRuns then
     call('HSET', key('run', serviceType, id), 'data', data, 'shown', shownOf(envelope, tail), 'acceptedAt', now, 'attempt', 1, 'queue', queue)
+    if (envelope.parent or '') ~= '' then call('HSET', key('run', serviceType, id), 'parent', envelope.parent) end
     call('ZADD', key('runs', serviceType), sequence, id)
   end
   if dueAt then
@@ -107,6 +116,7 @@ local function acceptFor(route, envelope, id, depth)
 end
 
 local function accept(envelope)
+  resolveByEvent(envelope)
   local isHandled, isAccepted, waiting = false, false, nil
   for _, route in ipairs(routesOf(envelope.type)) do
     if route.idSuffix then
@@ -124,6 +134,43 @@ local function accept(envelope)
   changed.completed = changed.completed + 1
   return #routesOf(envelope.type) > 0
 end
+
+local function takeEmit()
+  local envelope = takeEnvelope()
+  local dedupeId, windowMs = take(), takeNumber()
+  if dedupeId ~= '' then envelope.dedupe, envelope.windowMs = key('dedupe', envelope.type, dedupeId), windowMs end
+  return envelope
+end
+
+local function countDuplicate(envelope)
+  local isHandled = false
+  for _, route in ipairs(routesOf(envelope.type)) do
+    if not route.idSuffix then
+      isHandled = true
+      local changed = changesOf(route.serviceType)
+      changed.deduplicated = changed.deduplicated + 1
+    end
+  end
+  if not isHandled then
+    local changed = changesOf(envelope.sender)
+    changed.deduplicated = changed.deduplicated + 1
+  end
+end
+
+local function acceptEmit(envelope)
+  local dedupe = envelope.dedupe
+  local earlier = dedupe and call('HGET', dedupe, 'id')
+  if earlier then
+    countDuplicate(envelope)
+    return earlier
+  end
+  if dedupe then
+    call('HSET', dedupe, 'id', envelope.id, 'until', now + math.ceil(envelope.windowMs), 'pending', 0)
+  end
+  local isSubscribed, waiting = accept(envelope)
+  if dedupe and call('HGET', dedupe, 'pending') == '0' then forgetDedupe(dedupe) end
+  return waiting or isSubscribed and '' or '-'
+end
 `,
-  [counters, debounceWindows, gates],
+  [counters, debounceWindows, dedupe, gates, runWaits],
 );

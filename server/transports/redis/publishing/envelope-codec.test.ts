@@ -23,21 +23,14 @@ it('decodes every encoded envelope after a script has appended depth and replays
   });
   fc.assert(
     fc.property(envelopes, (envelope) => {
-      const [jobId, , , head, key, depth, priority] = envelopeArguments(envelope, 'shop');
-      const data: unknown = JSON.parse(`${head},"depth":${depth},"replays":${envelope.replays}}`);
+      const [jobId, , , , links, , head, depth, priority] = envelopeArguments(envelope, 'shop');
+      const data: unknown = JSON.parse(`${head}${links},"depth":${depth},"replays":${envelope.replays}}`);
       expect(decodeEnvelope(String(jobId), envelope.type, data)).toEqual(envelope);
-      expect(key).toBe(envelope.key === undefined ? '' : `=${encodeURIComponent(envelope.key)}`);
       // BullMQ accepts priorities from 1 and starts the lowest first.
       expect(priority).toBeGreaterThanOrEqual(1);
       expect(priority).toBe(101 - envelope.priority);
     }),
   );
-});
-
-it('names the event as the cause of the copy that a trigger accepts, without its key', () => {
-  const data = { requestId: 'r', body: 'null', depth: 1, replays: 0, delayMs: 0, priority: 0 };
-  const copy = { ...data, key: null, causeId: 'earlier', causeJob: 'e-a%2Fb' };
-  expect(decodeEnvelope('e-copy', 'ordered', copy)).toMatchObject({ key: undefined, causeId: 'a/b' });
 });
 
 it.each([undefined, null, 'traceparent', { traceparent: 7 }])('ignores the unreadable trace %j', (trace) => {

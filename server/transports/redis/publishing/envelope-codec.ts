@@ -8,27 +8,45 @@ import type { ScriptArgument } from '../scripts/script.js';
 const lowestPriority = 101;
 
 /**
- * Returns an envelope as the arguments that `takeEnvelope` reads. Its JSON has no end: the scripts append depth and
- * replays.
+ * Returns an envelope as the arguments that `takeEnvelope` reads. Its JSON has no end: the scripts append the links to
+ * other events, depth and replays.
  */
 export function envelopeArguments(envelope: Envelope, sender: string): ScriptArgument[] {
   const { id, type, body, requestId, depth, delayMs, priority, trace, key, causeId, parent } = envelope;
+  const links = JSON.stringify({ key, causeId, parent });
   return [
     jobIdOf(id),
     encodeName(type),
     serviceTypeOf(sender, type),
-    // The body comes last: `queueJob` cuts it off for readers that do not need it.
-    JSON.stringify({ requestId, delayMs, priority, trace, key, causeId, parent, body }).slice(0, -1),
-    key === undefined ? '' : `=${encodeName(key)}`,
+    keyArgument(key),
+    links === '{}' ? '' : `,${links.slice(1, -1)}`,
+    parent === undefined
+      ? ''
+      : JSON.stringify([serviceTypeOf(sender, parent.type), jobIdOf(parent.id), encodeName(parent.wait)]),
+    // The request comes first, for `requestIdOf`. The body comes last: `queueJob` cuts it off for readers that do not
+    // need it.
+    JSON.stringify({ requestId, delayMs, priority, trace, body }).slice(0, -1),
     depth,
     lowestPriority - priority,
     checkedMs(delayMs, 'delayMs'),
   ];
 }
 
+/** Returns an envelope and its deduplication as the arguments that `takeEmit` reads. */
+export function emitArguments(envelope: Envelope, sender: string): ScriptArgument[] {
+  const { dedupe } = envelope;
+  const window = dedupe === undefined ? ['', 0] : [encodeName(dedupe.id), checkedMs(dedupe.windowMs, 'dedupeWindowMs')];
+  return [...envelopeArguments(envelope, sender), ...window];
+}
+
+/** Returns the key of an event as a part of Redis keys; `''` if it has none. The empty key differs from it. */
+export function keyArgument(key: string | undefined): string {
+  return key === undefined ? '' : `=${encodeName(key)}`;
+}
+
 /** Returns the envelope that a job carries. @throws {UnexpectedDataError} if it carries none */
 export function decodeEnvelope(jobId: string, type: string, data: unknown): Envelope {
-  const fields = Object(data) as Partial<Record<keyof Envelope | 'causeJob', unknown>>;
+  const fields = Object(data) as Partial<Record<keyof Envelope, unknown>>;
   const { requestId, body, depth, replays, delayMs, priority } = fields;
   if (
     typeof requestId !== 'string' ||
@@ -42,32 +60,17 @@ export function decodeEnvelope(jobId: string, type: string, data: unknown): Enve
   }
   const trace = readTrace(fields.trace);
   return {
-    id: eventIdOf(jobId),
-    type,
-    body,
-    requestId,
-    depth,
-    delayMs,
-    priority,
-    replays,
-    dedupe: undefined,
-    trace,
-    key: typeof fields.key === 'string' ? fields.key : undefined,
-    causeId: readCause(fields),
-    parent: readParent(fields.parent),
+    ...{ id: eventIdOf(jobId), type, body, requestId, depth, delayMs, priority, replays, dedupe: undefined, trace },
+    ...(typeof fields.key === 'string' && { key: fields.key }),
+    ...(typeof fields.causeId === 'string' && { causeId: fields.causeId }),
+    ...readParent(fields.parent),
   };
 }
 
-/** The copy of an event that a trigger accepts names the job of the event. */
-function readCause({ causeId, causeJob }: { causeId?: unknown; causeJob?: unknown }): string | undefined {
-  if (typeof causeJob === 'string') return eventIdOf(causeJob);
-  return typeof causeId === 'string' ? causeId : undefined;
-}
-
-function readParent(parent: unknown): Envelope['parent'] {
-  const { type, id, wait } = Object(parent) as Partial<Record<'type' | 'id' | 'wait', unknown>>;
-  if (typeof type !== 'string' || typeof id !== 'string' || typeof wait !== 'string') return undefined;
-  return { type, id, wait };
+function readParent(parent: unknown): Pick<Envelope, 'parent'> {
+  const { type, id, wait } = Object(parent) as Record<string, unknown>;
+  if (typeof type !== 'string' || typeof id !== 'string' || typeof wait !== 'string') return {};
+  return { parent: { type, id, wait } };
 }
 
 /** Ignores a trace that it cannot read: no behaviour depends on it. */

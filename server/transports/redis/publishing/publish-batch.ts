@@ -3,12 +3,11 @@ import type { Envelope, Receipt } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { TickBatch } from '../connection/tick-batch.js';
 import type { DataEpoch } from '../membership/data-epoch.js';
-import { encodeName, eventIdOf } from '../names.js';
+import { eventIdOf } from '../names.js';
 import { argumentBatches } from '../scripts/argument-batches.js';
-import { checkedMs } from '../scripts/checked-ms.js';
 import { readArray, readString } from '../scripts/reply.js';
 import type { ScriptArgument } from '../scripts/script.js';
-import { envelopeArguments } from './envelope-codec.js';
+import { emitArguments } from './envelope-codec.js';
 import { publishScript } from './publish-script.js';
 
 /** Envelopes of one call of `publish`, ready to be sent. */
@@ -39,18 +38,9 @@ export class PublishBatch {
 
   /** Rejects, without an effect on other calls, if a value of an envelope cannot be stored. */
   async publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
-    const args = envelopes.flatMap((envelope) => publishArguments(envelope, this.#service));
+    const args = envelopes.flatMap((envelope) => emitArguments(envelope, this.#service));
     return this.#calls.add({ ids: envelopes.map(({ id }) => id), args }).reply;
   }
-}
-
-/** Returns an envelope as the arguments that `publishOne` takes. */
-export function publishArguments(envelope: Envelope, sender: string): ScriptArgument[] {
-  return [...envelopeArguments(envelope, sender), ...dedupeArguments(envelope)];
-}
-
-function dedupeArguments({ dedupe }: Envelope): ScriptArgument[] {
-  return dedupe === undefined ? ['', 0] : [encodeName(dedupe.id), checkedMs(dedupe.windowMs, 'dedupeWindowMs')];
 }
 
 function receipt(id: string, earlierId: string): Receipt {

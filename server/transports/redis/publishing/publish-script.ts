@@ -2,14 +2,15 @@ import { dataLoss } from '../membership/data-epoch.js';
 import { counters } from '../scripts/counters.js';
 import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';
-import { publishOne } from './publish-one.js';
+import { acceptance } from './acceptance.js';
 
 export const publishScript: Script = new Script({
   purpose:
     'Accepts envelopes, all of them or none. Repeated with the same token it returns the same and changes nothing.',
-  argv: 'token, milliseconds to remember it, epoch that the caller knows or empty, number of envelopes, envelope as publishOne takes it...',
-  reply: 'for each envelope the result of publishOne; or a result of dataLoss, and nothing is accepted',
-  includes: [prelude, counters, publishOne, dataLoss],
+  argv: 'token, milliseconds to remember it, epoch that the caller knows or empty, number of events, event...',
+  reply:
+    'for each envelope the id of the earlier event if it is a duplicate, a dash if no service subscribes to its type, else an empty string; or a result of dataLoss, and nothing is accepted',
+  includes: [prelude, counters, acceptance, dataLoss],
   lua: `
 local executed, rememberMs = key('executed', take()), take()
 local earlierReply = call('GET', executed)
@@ -18,9 +19,7 @@ local loss = dataLoss(take())
 if loss then return loss end
 
 local receipts = {}
-for index = 1, takeNumber() do
-  receipts[index] = publishOne()
-end
+for index = 1, takeNumber() do receipts[index] = acceptEmit(takeEmit()) end
 arrangeTypes()
 writeChanges()
 call('SET', executed, cjson.encode(receipts), 'PX', rememberMs)

@@ -2,6 +2,7 @@ import { type ServiceTypeCounts, sumCounts } from '../../sum-counts.js';
 import type { TypeCounts } from '../../transport.js';
 import { serviceOf } from '../names.js';
 import { activeJobs } from '../scripts/active-jobs.js';
+import { delayedJobs } from '../scripts/delayed-jobs.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
 import { readNumber, readString } from '../scripts/reply.js';
@@ -9,7 +10,7 @@ import { Script } from '../scripts/script.js';
 
 /**
  * `readCounts()` takes a list of types and returns text: a line per type, in it the service types separated by commas,
- * each as `serviceType active received ...`. Redis and its client take longer for nested arrays than for this text.
+ * each as `serviceType active delayed suspended received ...`. Redis and its client take longer for nested arrays than for this text.
  */
 export const counts: LuaFragment = new LuaFragment(
   `
@@ -22,14 +23,15 @@ local function readCounts()
       local stats = call('HMGET', key('stats', serviceType),
         'received', 'completed', 'failed', 'cancelled', 'retried', 'lastReceivedAt', 'lastFailedAt')
       for field = 1, #stats do stats[field] = stats[field] or '' end
-      serviceTypes[index] = serviceType .. ' ' .. (active[serviceType] or 0) .. ' ' .. table.concat(stats, ' ')
+      serviceTypes[index] = table.concat({ serviceType, active[serviceType] or 0, delayedJobs(serviceType),
+        call('SCARD', key('suspended', serviceType)), unpack(stats) }, ' ')
     end
     lines[#lines + 1] = table.concat(serviceTypes, ',') .. '\\n'
   end
   return table.concat(lines)
 end
 `,
-  [prelude, activeJobs],
+  [prelude, activeJobs, delayedJobs],
 );
 
 export const countsScript: Script = new Script({
@@ -55,15 +57,26 @@ export function readCounts(reply: unknown): TypeCounts[] {
 }
 
 function readServiceType(text: string): { readonly service: string; readonly counts: ServiceTypeCounts } {
-  const [serviceType, active, received, completed, failed, cancelled, retried, lastReceivedAt, lastFailedAt] =
-    text.split(' ');
+  const [
+    serviceType,
+    active,
+    delayed,
+    suspended,
+    received,
+    completed,
+    failed,
+    cancelled,
+    retried,
+    lastReceivedAt,
+    lastFailedAt,
+  ] = text.split(' ');
   return {
     service: serviceOf(readString(serviceType)),
     counts: {
       active: readNumber(active),
-      suspended: 0,
+      delayed: readNumber(delayed),
+      suspended: readNumber(suspended),
       cancelled: readNumber(cancelled),
-      delayed: 0,
       received: readNumber(received),
       completed: readNumber(completed),
       failed: readNumber(failed),

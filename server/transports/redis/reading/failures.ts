@@ -29,7 +29,15 @@ export function readFailures(reply: unknown): FailureRecord[] {
 }
 
 function readFailure(entry: unknown): FailureRecord {
-  const { id, at, attempt, error } = Object(JSON.parse(readString(entry))) as Record<string, unknown>;
+  const { id, at, attempt, requestId, step, error } = Object(JSON.parse(readString(entry))) as Record<string, unknown>;
   const { name, message } = decodeError(readString(error));
-  return { id: eventIdOf(readString(id)), at: readNumber(at), attempt: readNumber(attempt), name, message };
+  return {
+    id: eventIdOf(readString(id)),
+    at: readNumber(at),
+    attempt: readNumber(attempt),
+    ...(requestId !== undefined && { requestId: readString(JSON.parse(readString(requestId))) }),
+    ...(step !== undefined && { step: readString(step) }),
+    name,
+    message,
+  };
 }

@@ -3,6 +3,7 @@ import { keptMinutes, minuteMs } from '../../limits.js';
 import type { EventMetrics, MinuteBucket } from '../../stats.js';
 import { type ServiceTypeCounts, sumCounts } from '../../sum-counts.js';
 import { activeJobs } from '../scripts/active-jobs.js';
+import { delayedJobs } from '../scripts/delayed-jobs.js';
 import { prelude } from '../scripts/prelude.js';
 import { readArray, readHash, readNumber, readOptional } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';
@@ -10,14 +11,17 @@ import { Script } from '../scripts/script.js';
 export const metricsScript: Script = new Script({
   purpose: 'Reads all counters of a type.',
   argv: 'type',
-  reply: 'the time, then for each service type: number of active jobs, counters, counters per minute',
-  includes: [prelude, activeJobs],
+  reply:
+    'the time, then for each service type: numbers of active, delayed and suspended jobs, counters, counters per minute',
+  includes: [prelude, activeJobs, delayedJobs],
   lua: `
 local active = activeJobs()
 local reply = { now }
 for _, serviceType in ipairs(call('SMEMBERS', key('service-types', take()))) do
   reply[#reply + 1] = {
     active[serviceType] or 0,
+    delayedJobs(serviceType),
+    call('SCARD', key('suspended', serviceType)),
     call('HGETALL', key('stats', serviceType)),
     call('HGETALL', key('minutes', serviceType)),
   }
@@ -34,7 +38,7 @@ export function readMetrics(type: string, reply: unknown): EventMetrics {
   const minutes = new Map<string, number>();
   let deduplicated = 0;
   for (const row of rows) {
-    const [active, stats, minuteCounters] = readArray(row);
+    const [active, delayed, suspended, stats, minuteCounters] = readArray(row);
     const fields = readHash(stats);
     const count = (field: string): number => Number(fields.get(field) ?? 0);
     const at = (field: string): number | undefined => readOptional(fields.get(field), readNumber);
@@ -43,9 +47,9 @@ export function readMetrics(type: string, reply: unknown): EventMetrics {
       completed: count('completed'),
       failed: count('failed'),
       active: readNumber(active),
-      suspended: 0,
+      delayed: readNumber(delayed),
+      suspended: readNumber(suspended),
       cancelled: count('cancelled'),
-      delayed: 0,
       retried: count('retried'),
       lastReceivedAt: at('lastReceivedAt'),
       lastFailedAt: at('lastFailedAt'),

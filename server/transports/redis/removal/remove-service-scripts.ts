@@ -77,7 +77,7 @@ return #ids == portion and from + portion - discarded or 0
 });
 
 export const clearGateScript: Script = new Script({
-  purpose: `Discards waiting and delayed events of a retired service type, at most ${maxDiscarded} per call.`,
+  purpose: `Discards waiting and delayed events and suspended runs of a retired service type, at most ${maxDiscarded} per call.`,
   argv: 'service type',
   reply: 'the number of discarded events',
   includes: [prelude, counters, subscribed, discarding, keyLines],
@@ -87,6 +87,7 @@ if isSubscribed(serviceType) then return 0 end
 local ids = call('ZRANGE', key('gate', serviceType), 0, ${maxDiscarded - 1})
 if #ids == 0 then ids = call('ZRANGE', key('delayed', serviceType), 0, ${maxDiscarded - 1}) end
 if #ids == 0 then ids = firstInLines(serviceType, ${maxDiscarded}) end
+if #ids == 0 then ids = call('SRANDMEMBER', key('suspended', serviceType), ${maxDiscarded}) end
 for _, id in ipairs(ids) do
   local queue = jobQueue(serviceType, id)
   if queue then discard(queue, id) else leaveGate(serviceType, id) end
@@ -135,7 +136,9 @@ while position < #ARGV do
     call('ZREM', key('turns', queue), serviceType)
     call('ZREM', key('due', queue), serviceType)
     call('SREM', key('subscribed', service), serviceType)
-    for _, kind in ipairs({ 'handlers', 'dispatch', 'starts', 'lines', 'blocked', 'held', 'windows' }) do call('DEL', key(kind, serviceType)) end
+    for _, kind in ipairs({ 'handlers', 'dispatch', 'starts', 'overdue', 'lines', 'blocked', 'held', 'windows' }) do
+      call('DEL', key(kind, serviceType))
+    end
     forgetQueue(serviceType)
   end
 end

@@ -213,7 +213,7 @@ it('discards released events that wait in their queue', async () => {
   const mail = await consume(['a', 'b'], { service: 'mail' });
   await mail.transport.publish(Array.from({ length: 4 }, (_, n) => envelope(n % 2 === 0 ? 'a' : 'b')));
   await until(() => mail.waiting.length === 4);
-  expect(await mail.transport.close({ drainMs: 0 })).toEqual({ released: 4 });
+  expect(await mail.transport.close({ drainMs: 0 })).toEqual({ released: 4, overdue: 0 });
   expect(await transport.retire('mail', { only: ['a'], discard: true })).toEqual({ events: 2, deadLetters: 0 });
   const again = await consume(['a', 'b'], { service: 'mail' });
   await until(() => again.waiting.length === 2);

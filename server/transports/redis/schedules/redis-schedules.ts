@@ -2,7 +2,7 @@ import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord, Sched
 import type { CommandClient } from '../connection/command-client.js';
 import type { DataEpoch } from '../membership/data-epoch.js';
 import { encodeName, serviceTypeOf } from '../names.js';
-import { publishArguments } from '../publishing/publish-batch.js';
+import { emitArguments } from '../publishing/envelope-codec.js';
 import { readArray, readNumber, readString, unexpected } from '../scripts/reply.js';
 import { readSchedules, schedulesScript } from './schedule-records.js';
 import { claimScript, openSchedulesScript } from './schedule-scripts.js';
@@ -49,7 +49,7 @@ export class RedisSchedules implements ScheduleStore {
     const { service, commands, epoch, timeoutMs, processId } = this.#parts;
     const schedule = serviceTypeOf(service, name);
     const args = [processId(), schedule, definition, times, dueAt, events.length];
-    const sent = events.flatMap((envelope) => publishArguments(envelope, service));
+    const sent = events.flatMap((envelope) => emitArguments(envelope, service));
     const reply = await epoch.whileKnown(timeoutMs, (id) => commands.runScript(claimScript, [id, ...args, ...sent]));
     return readClaim(reply);
   }

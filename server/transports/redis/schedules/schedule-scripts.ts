@@ -1,5 +1,5 @@
 import { dataLoss } from '../membership/data-epoch.js';
-import { publishOne } from '../publishing/publish-one.js';
+import { acceptance } from '../publishing/acceptance.js';
 import { counters } from '../scripts/counters.js';
 import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';
@@ -37,10 +37,10 @@ return 1
 
 export const claimScript: Script = new Script({
   purpose: 'Records a due time of a schedule and accepts its events, once over all processes.',
-  argv: 'epoch that the caller knows or empty, process, schedule, definition, times, due time, number of events, event as publishOne takes it...',
+  argv: 'epoch that the caller knows or empty, process, schedule, definition, times, due time, number of events, event...',
   reply:
     'claimed; early, and the milliseconds until the due time; already, and the position; or replaced, each in a list; or a result of dataLoss, and nothing is accepted',
-  includes: [prelude, counters, publishOne, dataLoss, scheduleRecords],
+  includes: [prelude, counters, acceptance, dataLoss, scheduleRecords],
   lua: `
 local loss = dataLoss(take())
 if loss then return loss end
@@ -51,7 +51,7 @@ if record then
   if record.definition ~= definition and record.isHeld then return { 'replaced' } end
   if dueAt <= tonumber(record.position) then return { 'already', record.position } end
 end
-for _ = 1, takeNumber() do publishOne() end
+for _ = 1, takeNumber() do acceptEmit(takeEmit()) end
 local due = string.format('%.17g', dueAt)
 writeSchedule(schedule, 'definition', definition, 'times', times, 'position', due, 'lastDue', due,
   'removed', record and record.removed or 0)

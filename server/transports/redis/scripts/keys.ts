@@ -20,6 +20,7 @@ import { LuaFragment } from './lua-fragment.js';
  * - `held:<serviceType>` hash of the number of taken slots per key
  * - `windows:<serviceType>` hash of the open debounce windows per key: time of their opening, a space and the id of a job
  * - `key-starts:<serviceType>:<key>` list of the times of the last starts of a key with a rate, newest first
+ * - `overdue:<serviceType>` set of the leases that have ended while their handler runs on, and keeps a slot of the type
  * - `starts:<serviceType>` list of the times of the last starts of a type with a rate, newest first
  * - `routes:<type>` hash of the routes of a type's events: the service types that receive an accepted event
  * - `handlers:<serviceType>` hash of the settings of each process that handles a service type, by process id
@@ -33,11 +34,15 @@ import { LuaFragment } from './lua-fragment.js';
  * - `service-types:<type>` set of the service types for which something of a type was counted
  * - `stats:<serviceType>`, `minutes:<serviceType>`, `failures:<serviceType>` counters, counters per minute, list of
  *   the last failures
- * - `run:<serviceType>:<id>` hash of a run; after it, `:checkpoints` and `:outputs`, hashes of its steps, and `:waiters`,
- *   a set of the processes that wait for its end
- * - `runs:<serviceType>`, `ended:<serviceType>` sorted set of run ids in order of acceptance, list of ended ones
+ * - `run:<serviceType>:<id>` hash of a run; after it, `:order`, the list of its entries, `:checkpoints` and `:outputs`,
+ *   hashes of these, `:waits`, a hash of its open waits, and `:waiters`, a set of the processes that wait for its end
+ * - `suspended:<serviceType>` set of the ids of suspended runs
+ * - `timers:<serviceType>` sorted set of the waits with a time, by that time
+ * - `waiting:<type>`, `waiting:<type>:<key>` sets of the waits for events of a type, with any key or with this one
+ * - `awaited` hash of the number of waits for events, by type
+ * - `runs:<serviceType>`, `ended:<serviceType>:<status>` sorted set of run ids in order of acceptance, lists of ended ones
  * - `dead-letters:<serviceType>` sorted set of event ids in order of failure
- * - `dead-letter:<service>:<id>` the job of a failed event; after it, `:checkpoints` and `:outputs`
+ * - `dead-letter:<service>:<id>` the job of a failed event; after it, `:order`, `:checkpoints` and `:outputs`
  * - `dedupe:<type>:<dedupeId>` hash: id of the event that was accepted, end of the window, number of services in which
  *   the event is pending
  * - `executed:<token>` reply of a script that must not run twice
@@ -64,6 +69,7 @@ export const keyKinds = [
   'held',
   'windows',
   'key-starts',
+  'overdue',
   'starts',
   'routes',
   'handlers',
@@ -81,6 +87,10 @@ export const keyKinds = [
   'failures',
   'run',
   'runs',
+  'suspended',
+  'timers',
+  'waiting',
+  'awaited',
   'ended',
   'dead-letters',
   'dead-letter',

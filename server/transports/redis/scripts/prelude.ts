@@ -11,17 +11,30 @@ local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
-local position = 0
+local arguments, position = ARGV, 0
 local function take()
   position = position + 1
-  return ARGV[position]
+  return arguments[position]
 end
 local function takeNumber()
   return tonumber(take())
 end
 
+-- Reads stored arguments, as "read" reads those of the script.
+local function readFrom(stored, read)
+  local ownArguments, ownPosition = arguments, position
+  arguments, position = stored, 0
+  local value = read()
+  arguments, position = ownArguments, ownPosition
+  return value
+end
+
 local function serviceOf(serviceType)
   return string.match(serviceType, '^[^/]*')
+end
+-- Tokens of leases start with the id of the process.
+local function processOf(token)
+  return string.match(token, '^[^.]*')
 end
 local function typeOf(serviceType)
   return string.match(serviceType, '/(.*)$')

@@ -1,5 +1,5 @@
-/** Slots that the worker queues of a process share: a job of a type without limits takes one. */
-export class SharedSlots {
+/** Slots of a process for jobs. Worker queues may share them. */
+export class Slots {
   readonly #waiting = new Set<(isTaken: boolean) => void>();
   #free: number;
 
