@@ -1,14 +1,8 @@
 import type { Hub } from '../../hub/hub.js';
-import type { DashboardOptions } from '../dashboard-options.js';
 import type { EventBody } from '../protocol.js';
-import { redactFailure } from './redact-failure.js';
 
-/** Reads the body of one event type, with its failures redacted. */
-export async function readEventBody(
-  hub: Hub,
-  type: string,
-  redactError: DashboardOptions['redactError'],
-): Promise<EventBody> {
-  const [metrics, failures] = await Promise.all([hub.metrics(type), hub.failures(type)]);
-  return { ...metrics, recentFailures: failures.map((failure) => redactFailure(failure, redactError)) };
+/** Reads the body of one event type. */
+export async function readEventBody(hub: Hub, type: string): Promise<EventBody> {
+  const [metrics, recentFailures] = await Promise.all([hub.metrics(type), hub.failures(type)]);
+  return { ...metrics, recentFailures };
 }

@@ -1,3 +1,4 @@
+import type { Redactor } from '../../redactor.js';
 import type { ScheduleRecord } from '../../transports/schedules.js';
 import type { RunRecord, TransportManager, TypeCounts } from '../../transports/transport.js';
 import { workflowType } from '../../transports/workflow-type.js';
@@ -19,19 +20,24 @@ import { introspectRun } from './run-introspection.js';
 
 const runsShown = 10;
 
+// Types are registered at starts. Descriptions that name others at every read come from no hub.
+const maxReads = 3;
+
 /** Number of steps per run that an introspection contains, the latest ones. `hub.run` returns all. */
 const shownSteps = 100;
 
 /** Reads the registrations and counts of all hubs of a transport. */
 export class Introspector {
   readonly #transport: TransportManager;
+  readonly #redactor: Redactor;
   /** Running hubs at the last read. Lets the next read request all counts in one round trip. */
   #running: readonly HubDescription[] = [];
   /** Parsed descriptions by their text. Processes of one service send the same text, and send it repeatedly. */
   #parsed: ReadonlyMap<string, HubDescription> = new Map();
 
-  constructor(transport: TransportManager) {
+  constructor(transport: TransportManager, redactor: Redactor) {
     this.#transport = transport;
+    this.#redactor = redactor;
   }
 
   /** Reads all registrations with their counts. */
@@ -47,7 +53,9 @@ export class Introspector {
       workflows: cluster.workflows.flatMap((workflow) => {
         const type = workflowType(workflow.description.name);
         const typeCounts = counts.get(type);
-        return typeCounts === undefined ? [] : [introspectWorkflow(workflow, typeCounts, runs.get(type) ?? [])];
+        return typeCounts === undefined
+          ? []
+          : [introspectWorkflow(workflow, typeCounts, runs.get(type) ?? [], this.#redactor)];
       }),
       agents: cluster.agents,
       schedules: introspectSchedules(own, this.#running, schedules, clock.now()),
@@ -65,7 +73,7 @@ export class Introspector {
 
   /** Takes one round trip, and another one if a type was registered since the last read. */
   async #overview(own: HubDescription): Promise<ClusterOverview> {
-    for (;;) {
+    for (let read = 1; ; read += 1) {
       const known = this.#running;
       const cluster = mergeDescriptions(own, known);
       const { types, runTypes } = typesOf(cluster);
@@ -78,7 +86,7 @@ export class Introspector {
       const isSame = running.length === known.length && running.every((hub, index) => hub === known[index]);
       const found = isSame ? cluster : mergeDescriptions(own, running);
       const byType = new Map(counts.map((typeCounts, index) => [types[index] ?? '', typeCounts]));
-      if (typesOf(found).types.some((type) => !byType.has(type))) continue;
+      if (typesOf(found).types.some((type) => !byType.has(type)) && read < maxReads) continue;
       const runsByType = new Map(runs.map((latest, index) => [runTypes[index] ?? '', latest]));
       return { cluster: found, counts: byType, runs: runsByType, schedules };
     }
@@ -138,13 +146,14 @@ function introspectWorkflow(
   { description, processes }: Served<WorkflowDescription>,
   { total }: TypeCounts,
   runs: readonly RunRecord[],
+  redactor: Redactor,
 ): WorkflowIntrospection {
   return {
     ...description,
     processes: sum(processes.values()),
     metrics: total,
     runs: runs.map((run) => {
-      const { steps, ...rest } = introspectRun(description.steps, run);
+      const { steps, ...rest } = introspectRun(description.steps, run, redactor);
       return { ...rest, steps: steps.slice(-shownSteps) };
     }),
   };

@@ -6,6 +6,7 @@ import type { EventMetrics, FailureRecord } from '../stats.js';
 import { sumCounts } from '../sum-counts.js';
 import type { DeclaredEvent, Envelope, Receipt, RunRecord, Subscription, TypeCounts } from '../transport.js';
 import { ConsumerGroup, type GroupHost } from './consumer-group.js';
+import type { DeadLetterLimits } from './dead-letters.js';
 import { DedupeWindow, type RememberedId } from './dedupe-window.js';
 import type { Entry } from './entry.js';
 import { PendingLimits, type PendingMaximum } from './pending-limits.js';
@@ -21,7 +22,7 @@ const maxDedupeIdsPerType = 1_000_000;
 /** Shared state of all connections to one memory transport. */
 export class Broker implements GroupHost {
   readonly clock: Clock;
-  readonly maxDeadLetters: number;
+  readonly deadLetterLimits: DeadLetterLimits;
   readonly revision: RevisionCounter = new RevisionCounter();
   readonly waits: RunWaits;
   /** Makes publishers yield. */
@@ -34,12 +35,12 @@ export class Broker implements GroupHost {
   readonly schedules: ScheduleTable;
   readonly #descriptions = new Map<object, () => string>();
 
-  constructor(clock: Clock, maximum: PendingMaximum & { readonly maxDeadLetters: number }) {
+  constructor(clock: Clock, maximum: PendingMaximum & DeadLetterLimits) {
     this.clock = clock;
     this.waits = new RunWaits(clock);
     this.turns = new TurnBudget(clock);
     this.#pending = new PendingLimits(maximum);
-    this.maxDeadLetters = maximum.maxDeadLetters;
+    this.deadLetterLimits = maximum;
     this.schedules = new ScheduleTable(clock, this.revision);
   }
 

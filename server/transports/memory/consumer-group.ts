@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js';
 import { ShutdownError } from '../errors.js';
 import type { CloseResult, ConsumeOptions, Envelope, Outcome, RunWait, Subscription } from '../transport.js';
+import { type DeadLetterLimits, DeadLetters } from './dead-letters.js';
 import type { RememberedId } from './dedupe-window.js';
 import { Dispatcher } from './dispatcher.js';
 import type { Entry, StoredWait, WaitOwner } from './entry.js';
@@ -13,7 +14,7 @@ import { TypeQueue } from './type-queue.js';
 /** The part of the broker that a consumer group uses. */
 export interface GroupHost {
   readonly clock: Clock;
-  readonly maxDeadLetters: number;
+  readonly deadLetterLimits: DeadLetterLimits;
   readonly revision: RevisionCounter;
   readonly waits: RunWaits;
   /** Counts one event as no longer pending and accepts its follow-ups. */
@@ -46,8 +47,11 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
   queue(type: string): TypeQueue {
     let queue = this.#queues.get(type);
     if (queue === undefined) {
-      queue = new TypeQueue(type, this.#host.maxDeadLetters, this.#host.revision, (wait) =>
-        this.#host.waits.resolveByTime(wait),
+      queue = new TypeQueue(
+        type,
+        new DeadLetters(this.#host.deadLetterLimits, this.#host.clock),
+        this.#host.revision,
+        (wait) => this.#host.waits.resolveByTime(wait),
       );
       this.#queues.set(type, queue);
     }

@@ -1,5 +1,5 @@
 import type { Envelope, Subscription } from '../transport.js';
-import { DeadLetters } from './dead-letters.js';
+import type { DeadLetters } from './dead-letters.js';
 import type { Entry, StoredWait } from './entry.js';
 import { DebounceWindows } from './queues/debounce-windows.js';
 import { type DelayedItem, DelayQueue } from './queues/delay-queue.js';
@@ -40,13 +40,13 @@ export class TypeQueue {
   /** @param onDue resolves a wait by time */
   constructor(
     type: string,
-    maxDeadLetters: number,
+    deadLetters: DeadLetters,
     transportRevision: RevisionCounter,
     onDue: (wait: StoredWait) => void,
   ) {
     this.type = type;
     this.stats = new TypeStats(transportRevision);
-    this.deadLetters = new DeadLetters(maxDeadLetters);
+    this.deadLetters = deadLetters;
     this.#onDue = onDue;
   }
 

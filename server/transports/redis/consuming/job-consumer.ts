@@ -8,7 +8,7 @@ import type { ServedQueue } from '../membership/served-queue.js';
 import { serviceTypeOf, sharedQueue } from '../names.js';
 import type { Lease } from '../outcomes/lease.js';
 import type { LeaseRecorder } from '../outcomes/lease-recorder.js';
-import { decodeEnvelope } from '../publishing/envelope-codec.js';
+import { decodeAnyEnvelope } from '../publishing/envelope-codec.js';
 import { withoutArguments } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
 import { readCheckpoints } from '../runs/checkpoint-codec.js';
@@ -221,7 +221,7 @@ export class JobConsumer {
     queue: WorkerQueue,
     job: Job,
     { type, keepsRuns = false }: Subscription,
-    refusal?: CrashLoopError,
+    crashLoop?: CrashLoopError,
   ): Promise<void> {
     const { service, recorder } = this.#parts;
     const serviceType = serviceTypeOf(service, type);
@@ -237,7 +237,7 @@ export class JobConsumer {
       await this.#release(queue, [jobId, token]);
       return;
     }
-    const envelope = decodeEnvelope(jobId, type, job.data);
+    const { envelope, refusal = crashLoop } = decodeAnyEnvelope(jobId, type, job.data);
     const delivery = new RedisDelivery(lease, recorder, {
       envelope,
       attempt: job.attemptsMade + 1,

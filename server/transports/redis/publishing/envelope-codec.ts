@@ -73,6 +73,30 @@ function readParent(parent: unknown): Pick<Envelope, 'parent'> {
   return { parent: { type, id, wait } };
 }
 
+/** Envelope of a job, and the error if the job's data was changed in Redis and carries no event. */
+export interface DecodedEnvelope {
+  readonly envelope: Envelope;
+  readonly refusal: UnexpectedDataError | undefined;
+}
+
+/**
+ * Returns the envelope that a job carries. For data that carries none, returns an envelope without a payload and the
+ * error: one changed job must neither be delivered for ever nor hide the jobs beside it.
+ */
+export function decodeAnyEnvelope(jobId: string, type: string, data: unknown): DecodedEnvelope {
+  try {
+    const parsed: unknown = typeof data === 'string' ? JSON.parse(data) : data;
+    return { envelope: decodeEnvelope(jobId, type, parsed), refusal: undefined };
+  } catch {
+    const id = eventIdOf(jobId);
+    const settings = { depth: 0, delayMs: 0, priority: 0, replays: 0, dedupe: undefined, trace: undefined };
+    return {
+      envelope: { id, type, body: 'null', requestId: id, ...settings },
+      refusal: new UnexpectedDataError(`job ${JSON.stringify(jobId)} carries no event`),
+    };
+  }
+}
+
 /** Ignores a trace that it cannot read: no behaviour depends on it. */
 function readTrace(trace: unknown): Envelope['trace'] {
   if (typeof trace !== 'object' || trace === null) return undefined;

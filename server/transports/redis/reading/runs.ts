@@ -2,7 +2,7 @@ import type { RunRecord } from '../../transport.js';
 import { serviceOf, typeOf } from '../names.js';
 import { decodeError } from '../outcomes/outcome-codec.js';
 import { runRetention } from '../outcomes/run-fragments.js';
-import { decodeEnvelope } from '../publishing/envelope-codec.js';
+import { decodeAnyEnvelope } from '../publishing/envelope-codec.js';
 import { readCheckpoints } from '../runs/checkpoint-codec.js';
 import { readWaits } from '../runs/wait-codec.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
@@ -73,7 +73,7 @@ export function readRun(reply: unknown): RunRecord {
   const [serviceType, jobId] = [readString(serviceTypeValue), readString(idValue)];
   const [data, acceptedAt, attempt, statusValue, endedAt, outcomeValue, checkpoints, outputs, waits] =
     readArray(fields);
-  const envelope = decodeEnvelope(jobId, typeOf(serviceType), JSON.parse(readString(data)));
+  const { envelope } = decodeAnyEnvelope(jobId, typeOf(serviceType), readString(data));
   const status = readStatus(statusValue);
   const value = readOptional(outcomeValue, readString);
   return {
