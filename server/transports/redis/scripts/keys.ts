@@ -20,7 +20,9 @@ import { LuaFragment } from './lua-fragment.js';
  * - `held:<serviceType>` hash of the number of taken slots per key
  * - `windows:<serviceType>` hash of the open debounce windows per key: time of their opening, a space and the id of a job
  * - `key-starts:<serviceType>:<key>` list of the times of the last starts of a key with a rate, newest first
- * - `overdue:<serviceType>` set of the leases that have ended while their handler runs on, and keeps a slot of the type
+ * - `overdue:<serviceType>` hash of the leases that have ended while their handler runs on, and keeps a slot of the type
+ *   and of the key that is the value
+ * - `overdue-keys:<serviceType>` hash of the number of these slots per key
  * - `starts:<serviceType>` list of the times of the last starts of a type with a rate, newest first
  * - `routes:<type>` hash of the routes of a type's events: the service types that receive an accepted event
  * - `handlers:<serviceType>` hash of the settings of each process that handles a service type, by process id
@@ -70,6 +72,7 @@ export const keyKinds = [
   'windows',
   'key-starts',
   'overdue',
+  'overdue-keys',
   'starts',
   'routes',
   'handlers',
