@@ -15,6 +15,7 @@ export const COUNTER_LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
   cancelled: { label: 'Cancelled', title: 'Events that were cancelled; part of the failed ones' },
   pending: { label: 'Pending', title: 'Events that have not ended: waiting, delayed or running' },
   active: { label: 'Active', title: 'Handlers running now' },
+  delayed: { label: 'Delayed', title: 'Events that wait for their time or their retry' },
   suspended: { label: 'Suspended', title: 'Runs that wait for time, an event or a child run' },
   retried: { label: 'Retried', title: 'Failed attempts that were retried' },
   processes: { label: 'Processes', title: 'Processes that handle these events' },

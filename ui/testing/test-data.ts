@@ -28,6 +28,7 @@ export function countsOf(completed = 0, failed = 0, rest: Partial<Counts> = {}):
     cancelled: 0,
     pending,
     active: 0,
+    delayed: 0,
     suspended: 0,
     retried: 0,
     ...rest,

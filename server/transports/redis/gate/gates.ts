@@ -5,13 +5,12 @@ import { typeStates } from './type-states.js';
 
 /**
  * The gate in front of the worker queues. Events that wait stand in the gate of their service type, ordered by
- * priority, then acceptance, or in the line of their key; delayed ones by their due time. BullMQ receives an event when
- * a worker takes it.
+ * priority, then acceptance, or in the line of its key; delayed ones by their due time. BullMQ receives an event when a
+ * worker takes it.
  *
  * A queue has two sorted sets of service types. `turns` holds those with an event that may start now. They take turns
  * by start-time fair queueing (Goyal, Vin, Cheng 1996): the next turn of a type comes one after its last one, and not
- * before the last turn that the queue gave. `due` holds the times at which delays end, rates open and waits
- * of runs end.
+ * before the last turn that the queue gave. `due` holds the times at which delays end, rates open and waits of runs end.
  *
  * - `enterGate(serviceType, id, order)`, `enterLater(serviceType, id, delayMs)` add a waiting or delayed event
  * - `leaveGate(serviceType, id)` removes one, `takeFromGate(serviceType)` the next one, with the key of its line
@@ -128,17 +127,17 @@ local function giveTurn(serviceType)
   wakeWorker(queueKey(state.queue))
 end
 
+local function earliest(at, other)
+  return at and other and math.min(at, other) or at or other
+end
+
 local function arrange(serviceType)
   local state = stateOf(serviceType)
   local wakeAt = tonumber(call('ZRANGE', key('delayed', serviceType), 0, 0, 'WITHSCORES')[2])
   if state.hadKeys and sortWaiting(serviceType) then wakeAt = now end
-  if state.keys then
-    local opensAt = openLines(serviceType)
-    wakeAt = opensAt and math.min(wakeAt or opensAt, opensAt) or wakeAt
-  end
+  if state.keys then wakeAt = earliest(wakeAt, openLines(serviceType)) end
   if state.hasTimers then
-    local timer = tonumber(call('ZRANGE', key('timers', serviceType), 0, 0, 'WITHSCORES')[2])
-    wakeAt = timer and math.min(wakeAt or timer, timer) or wakeAt
+    wakeAt = earliest(wakeAt, tonumber(call('ZRANGE', key('timers', serviceType), 0, 0, 'WITHSCORES')[2]))
   end
   local isReady = state.isOpen
     and not (state.concurrency and state.taken >= state.concurrency)
@@ -147,7 +146,7 @@ local function arrange(serviceType)
     local opensAt = rateOpensAt(serviceType)
     if opensAt > now then
       isReady = false
-      wakeAt = math.min(wakeAt or opensAt, opensAt)
+      wakeAt = earliest(wakeAt, opensAt)
     end
   end
   if isReady then giveTurn(serviceType) else endTurn(serviceType) end

@@ -28,7 +28,7 @@ local function endTree(serviceType, id, outcome, reason)
       local followUps = {}
       for index, stored in ipairs(cjson.decode(wait.onCancel or '[]')) do followUps[index] = readFrom(stored, takeEmit) end
       endTree(wait.child.serviceType, wait.child.id, {
-        status = 'failed', cancelled = true, value = outcome.value, bucket = outcome.bucket,
+        status = 'failed', isCancelled = true, value = outcome.value, bucket = outcome.bucket,
         durationMs = outcome.durationMs, followUps = followUps,
       }, reason)
     end

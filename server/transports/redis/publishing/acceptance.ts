@@ -13,7 +13,7 @@ const orderSpan = 2 ** 44;
  * gate of every service that subscribes to its type, `queueJob(route, envelope, id, depth)` to one of them. `accept`
  * returns `true` if a service subscribes, and the id of the event that waits if every service debounced this one.
  * `takeEmit()` reads what `emitArguments` writes, and `acceptEmit(emit)` deduplicates it: it returns the id of the earlier
- * event if it is a duplicate or debounced, a dash if no service subscribes to its type, else an empty string.
+ * event if it is a duplicate or was debounced, a dash if no service subscribes to its type, else an empty string.
  */
 export const acceptance: LuaFragment = new LuaFragment(
   `
@@ -71,8 +71,9 @@ local function queueJob(route, envelope, id, depth, dueAt)
   local changed = changesOf(serviceType)
   changed.received = changed.received + 1
   if route.keepsRuns then
-    call('HSET', key('run', serviceType, id), 'data', data, 'shown', shownOf(envelope, tail), 'acceptedAt', now, 'attempt', 1, 'queue', queue)
-    if (envelope.parent or '') ~= '' then call('HSET', key('run', serviceType, id), 'parent', envelope.parent) end
+    local run = key('run', serviceType, id)
+    call('HSET', run, 'data', data, 'shown', shownOf(envelope, tail), 'acceptedAt', now, 'attempt', 1, 'queue', queue)
+    if not route.idSuffix and (envelope.parent or '') ~= '' then call('HSET', run, 'parent', envelope.parent) end
     call('ZADD', key('runs', serviceType), sequence, id)
   end
   if dueAt then

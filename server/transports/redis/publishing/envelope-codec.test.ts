@@ -23,9 +23,10 @@ it('decodes every encoded envelope after a script has appended depth and replays
   });
   fc.assert(
     fc.property(envelopes, (envelope) => {
-      const [jobId, , , , links, , head, depth, priority] = envelopeArguments(envelope, 'shop');
+      const [jobId, , , key, links, , head, depth, priority] = envelopeArguments(envelope, 'shop');
       const data: unknown = JSON.parse(`${head}${links},"depth":${depth},"replays":${envelope.replays}}`);
       expect(decodeEnvelope(String(jobId), envelope.type, data)).toEqual(envelope);
+      expect(key).toBe(envelope.key === undefined ? '' : `=${encodeURIComponent(envelope.key)}`);
       // BullMQ accepts priorities from 1 and starts the lowest first.
       expect(priority).toBeGreaterThanOrEqual(1);
       expect(priority).toBe(101 - envelope.priority);

@@ -8,8 +8,7 @@ export const publishScript: Script = new Script({
   purpose:
     'Accepts envelopes, all of them or none. Repeated with the same token it returns the same and changes nothing.',
   argv: 'token, milliseconds to remember it, epoch that the caller knows or empty, number of events, event...',
-  reply:
-    'for each envelope the id of the earlier event if it is a duplicate, a dash if no service subscribes to its type, else an empty string; or a result of dataLoss, and nothing is accepted',
+  reply: 'for each event the result of acceptEmit; or a result of dataLoss, and nothing is accepted',
   includes: [prelude, counters, acceptance, dataLoss],
   lua: `
 local executed, rememberMs = key('executed', take()), take()

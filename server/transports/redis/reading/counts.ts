@@ -57,19 +57,8 @@ export function readCounts(reply: unknown): TypeCounts[] {
 }
 
 function readServiceType(text: string): { readonly service: string; readonly counts: ServiceTypeCounts } {
-  const [
-    serviceType,
-    active,
-    delayed,
-    suspended,
-    received,
-    completed,
-    failed,
-    cancelled,
-    retried,
-    lastReceivedAt,
-    lastFailedAt,
-  ] = text.split(' ');
+  const [serviceType, active, delayed, suspended, ...stats] = text.split(' ');
+  const [received, completed, failed, cancelled, retried, lastReceivedAt, lastFailedAt] = stats;
   return {
     service: serviceOf(readString(serviceType)),
     counts: {

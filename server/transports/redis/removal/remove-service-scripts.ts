@@ -86,8 +86,8 @@ local serviceType = take()
 if isSubscribed(serviceType) then return 0 end
 local ids = call('ZRANGE', key('gate', serviceType), 0, ${maxDiscarded - 1})
 if #ids == 0 then ids = call('ZRANGE', key('delayed', serviceType), 0, ${maxDiscarded - 1}) end
-if #ids == 0 then ids = firstInLines(serviceType, ${maxDiscarded}) end
 if #ids == 0 then ids = call('SRANDMEMBER', key('suspended', serviceType), ${maxDiscarded}) end
+if #ids == 0 then ids = firstInLines(serviceType, ${maxDiscarded}) end
 for _, id in ipairs(ids) do
   local queue = jobQueue(serviceType, id)
   if queue then discard(queue, id) else leaveGate(serviceType, id) end
@@ -136,7 +136,7 @@ while position < #ARGV do
     call('ZREM', key('turns', queue), serviceType)
     call('ZREM', key('due', queue), serviceType)
     call('SREM', key('subscribed', service), serviceType)
-    for _, kind in ipairs({ 'handlers', 'dispatch', 'starts', 'overdue', 'overdue-keys', 'lines', 'blocked', 'held', 'windows' }) do
+    for _, kind in ipairs({ 'handlers', 'dispatch', 'starts', 'overdue', 'lines', 'blocked', 'held', 'windows' }) do
       call('DEL', key(kind, serviceType))
     end
     forgetQueue(serviceType)
