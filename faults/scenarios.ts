@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createWorkflow, FatalError, type Hub, type StepCtx, UnknownDeadLetterError } from 'hubline';
+import { createEvent, createWorkflow, FatalError, type Hub, type StepCtx, UnknownDeadLetterError } from 'hubline';
 import { writeLedger } from './ledger.js';
 
 /** Registers the events of a scenario on a worker's hub. */
@@ -33,6 +33,8 @@ export const scenarios: ReadonlyMap<string, Scenario> = new Map<string, Scenario
   ['poison', poison],
   ['replay', replay],
   ['deploy', deploy],
+  ['ticks', ticks],
+  ['keyed', keyed],
 ]);
 
 /** Registers short handlers, some of which fail; `settled` follows each outcome. */
@@ -187,6 +189,40 @@ function replay(hub: Hub, ledger: string): void {
           if (!(error instanceof UnknownDeadLetterError)) throw error;
         });
       }
+    },
+  });
+}
+
+/** Names of the schedules of the `ticks` scenario. */
+export const tickNames: readonly string[] = ['tick-1', 'tick-2', 'tick-3'];
+
+/** Registers schedules with a due time per second; the handler writes the due time and the id of its event. */
+function ticks(hub: Hub, ledger: string): void {
+  for (const name of tickNames) {
+    const tick = hub.event<number>({
+      type: name,
+      handler: ({ payload, eventId }) => writeLedger(ledger, `${name} ${payload}`, eventId),
+    });
+    hub.schedule({ name, everyMs: 1_000, catchUp: 'all', emit: tick, payload: (dueAt) => dueAt.getTime() });
+  }
+}
+
+/** Number of keys of the `keyed` scenario. */
+export const keyCount = 10;
+
+/** Event of the `keyed` scenario. */
+export const keyedWork = createEvent({ type: 'keyed', key: ({ n }: Work) => String(n % keyCount) });
+
+/** Registers a handler that runs one event of a key at a time. */
+function keyed(hub: Hub, ledger: string): void {
+  hub.event(keyedWork, {
+    concurrencyPerKey: 1,
+    retry: { maxAttempts: 3, initialDelayMs: 20 },
+    async handler({ payload: { n }, attempt }) {
+      writeLedger(ledger, 'start', String(n), attempt);
+      await delay(Math.random() * 30);
+      if (failsAtFirst(n) && attempt === 1) throw new Error('flaky');
+      writeLedger(ledger, 'end', String(n), attempt);
     },
   });
 }
