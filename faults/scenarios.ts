@@ -28,6 +28,7 @@ export const workflowSteps = ['reserve', 'pay', 'pack', 'ship', 'thank'];
 export const scenarios: ReadonlyMap<string, Scenario> = new Map<string, Scenario>([
   ['work', work],
   ['flow', flow],
+  ['durable', durable],
   ['stuck', stuck],
   ['long', long],
   ['poison', poison],
@@ -84,6 +85,35 @@ function flow(hub: Hub, ledger: string, variant: string): void {
   hub.event({ type: 'ordered' });
   hub.event<Ending>({
     type: 'flow.ended',
+    handler: ({ payload: { status, error, payload } }) =>
+      writeLedger(ledger, `ended ${error?.code ?? status}`, String(payload.n)),
+  });
+}
+
+/** Time that a run of the `durable` scenario sleeps. */
+export const durableSleepMs = 2_000;
+
+/** Registers a workflow of which every second run waits for `go`, and the others sleep, between two steps. */
+function durable(hub: Hub, ledger: string): void {
+  hub.workflow(
+    createWorkflow({
+      name: 'durable',
+      trigger: 'begun',
+      onComplete: 'durable.ended',
+      run: async ({ input, step }) => {
+        // The trigger emits `Work`.
+        const { n } = input as Work;
+        await step.run('before', () => writeLedger(ledger, 'before', String(n)));
+        if (n % 2 === 0) await step.waitForEvent('go', 'go');
+        else await step.sleep('pause', durableSleepMs);
+        await step.run('after', () => writeLedger(ledger, 'after', String(n)));
+      },
+    }),
+  );
+  hub.event({ type: 'begun' });
+  hub.event({ type: 'go' });
+  hub.event<Ending>({
+    type: 'durable.ended',
     handler: ({ payload: { status, error, payload } }) =>
       writeLedger(ledger, `ended ${error?.code ?? status}`, String(payload.n)),
   });

@@ -12,6 +12,7 @@ import { CommandClient } from '../connection/command-client.js';
 import { RedisDelivery } from '../consuming/redis-delivery.js';
 import { resolveRedisOptions } from '../redis-options.js';
 import { redisTransport } from '../redis-transport.js';
+import { loadRunScript } from '../runs/read-entries-scripts.js';
 import { serverTime } from '../server-time.fixture.js';
 import type { Lease } from './lease.js';
 import { LeaseRecorder } from './lease-recorder.js';
@@ -121,13 +122,13 @@ it('delivers no run that arrives while the connection closes', async () => {
   const shop = await consume([runs]);
   let proceed = (): void => {};
   const reached = new Promise<void>((resolve) => {
-    const { hgetall } = Redis.prototype;
-    vi.spyOn(Redis.prototype, 'hgetall').mockImplementation(async function (this: Redis, ...args) {
+    const run = loadRunScript.run.bind(loadRunScript);
+    vi.spyOn(loadRunScript, 'run').mockImplementation(async (...args) => {
       resolve();
       await new Promise<void>((go) => {
         proceed = go;
       });
-      return hgetall.apply(this, args);
+      return run(...args);
     });
   });
   await shop.transport.publish([envelope('run')]);
