@@ -46,4 +46,5 @@ export type {
   TransportManager,
   TypeCounts,
   WaitResolution,
+  WaitTimes,
 } from './transport.js';
