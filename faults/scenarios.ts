@@ -91,7 +91,7 @@ function flow(hub: Hub, ledger: string, variant: string): void {
 }
 
 /** Time that a run of the `durable` scenario sleeps. */
-export const durableSleepMs = 2_000;
+const durableSleepMs = 2_000;
 
 /** Registers a workflow of which every second run waits for `go`, and the others sleep, between two steps. */
 function durable(hub: Hub, ledger: string): void {

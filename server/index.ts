@@ -98,7 +98,7 @@ export type {
   ProtocolVersion,
 } from './dashboard/index.js';
 export { createDashboardHandler, dashboardCspHashes, getDashboardHtml } from './dashboard/index.js';
-export type { ErrorInfo, SchemaIssue } from './errors.js';
+export type { ErrorInfo, HubErrorOptions, SchemaIssue } from './errors.js';
 export {
   DuplicateNameError,
   FatalError,

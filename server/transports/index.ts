@@ -58,4 +58,5 @@ export type {
   TransportManager,
   TypeCounts,
   WaitResolution,
+  WaitTimes,
 } from './transport.js';

@@ -37,9 +37,30 @@ export function describeOverdueHandlers({ advance, consume, counts, next }: Cont
       expect(await counts(shop.transport, 'a')).toMatchObject({ completed: 1, failed: 1, pending: 0, active: 0 });
     });
 
-    it('delays the retry of its event if the type has one slot', async () => {
-      const shop = await consume([{ type: 'a', concurrency: 1 }]);
-      await shop.transport.publish([envelope('a')]);
+    it('keeps the slot of its key', async () => {
+      const shop = await consume([{ type: 'a', perKey: { concurrency: 1 } }]);
+      const [first, second, other] = [
+        envelope('a', { key: 'k' }),
+        envelope('a', { key: 'k' }),
+        envelope('a', { key: 'o' }),
+      ];
+      await shop.transport.publish([first, second]);
+      const handler = overdueHandler();
+      await (await next(shop)).commit(failed('timeout'), handler.end);
+      await shop.transport.publish([other]);
+      expect((await next(shop)).envelope.id).toBe(other.id);
+      await advance(50);
+      expect(shop.waiting).toHaveLength(0);
+      handler.return();
+      expect((await next(shop)).envelope.id).toBe(second.id);
+    });
+
+    it.each<[string, Subscription]>([
+      ['type', { type: 'a', concurrency: 1 }],
+      ['key', { type: 'a', perKey: { concurrency: 1 } }],
+    ])('delays the retry of its event if the %s has one slot', async (_, subscription) => {
+      const shop = await consume([subscription]);
+      await shop.transport.publish([envelope('a', { key: 'k' })]);
       const handler = overdueHandler();
       await (await next(shop)).commit(retry(10), handler.end);
       await advance(50);

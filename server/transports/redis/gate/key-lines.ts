@@ -15,6 +15,7 @@ const heldSpan = 2 ** 52;
  * - `enterLine(serviceType, id, order, lineKey, isHeld)` and `leaveLine(serviceType, id)` add and remove an event
  * - `popLine(serviceType)` takes the next event; afterwards `countKeyStart(...)` and `arrangeLine(...)`
  * - `releaseKey(serviceType, job)` frees the slot that a job holds
+ * - `addOverdue(serviceType, lineKey, by)` counts handlers that run on after their outcome
  * - `openLines(serviceType)` makes the lines ready whose rate opened; returns the time at which the next one opens
  * - `sortWaiting(serviceType)` moves some events after a type gained or lost its key; returns `true` if more are left
  * - `firstInLines(serviceType, count)` returns some of the ids, in no order
@@ -35,9 +36,11 @@ local function lineOpensAt(serviceType, lineKey)
   local order = call('ZRANGE', key('line', serviceType, lineKey), 0, 0, 'WITHSCORES')[2]
   local limits = stateOf(serviceType).keys
   if not order or not limits or lineKey == '' then return order and 0 end
-  if limits.concurrency and tonumber(order) >= 0 then
-    local held = tonumber(call('HGET', key('held', serviceType), lineKey) or 0)
-    if held >= limits.concurrency then return never end
+  if limits.concurrency then
+    -- An event that holds a slot needs no other one.
+    local kind = tonumber(order) < 0 and 'overdue-keys' or 'held'
+    local taken = tonumber(call('HGET', key(kind, serviceType), lineKey) or 0)
+    if taken >= limits.concurrency then return never end
   end
   local oldest = limits.max and call('LINDEX', key('key-starts', serviceType, lineKey), limits.max - 1)
   return oldest and oldest + limits.perMs or 0
@@ -101,6 +104,17 @@ local function releaseKey(serviceType, job)
   call('HDEL', job, 'held')
   local held = key('held', serviceType)
   if call('HINCRBY', held, lineKey, -1) <= 0 then call('HDEL', held, lineKey) end
+  arrangeLine(serviceType, lineKey)
+end
+
+local function countPerKey(kind, serviceType, lineKey, by)
+  if call('HINCRBY', key(kind, serviceType), lineKey, by) <= 0 then call('HDEL', key(kind, serviceType), lineKey) end
+end
+
+-- A handler that runs on takes a slot beside the one that its event may hold.
+local function addOverdue(serviceType, lineKey, by)
+  countPerKey('held', serviceType, lineKey, by)
+  countPerKey('overdue-keys', serviceType, lineKey, by)
   arrangeLine(serviceType, lineKey)
 end
 

@@ -101,7 +101,7 @@ local function countTakenJobs(serviceType)
       end
     end
   end
-  return (takenByType[serviceType] or 0) + call('SCARD', key('overdue', serviceType))
+  return (takenByType[serviceType] or 0) + call('HLEN', key('overdue', serviceType))
 end
 
 local function latestHandler(serviceType)

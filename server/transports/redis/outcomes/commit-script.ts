@@ -21,12 +21,13 @@ for index = 1, takeNumber() do
   local outcome = takeOutcome()
   local result = leaseOf(queue, id, token, starts)
   if result == 'ok' then
+    -- Before the end of the event frees its key.
+    if keepsSlot then keepSlot(serviceType, token, id, starts, queue .. id) else countReturned(serviceType) end
     if outcome.status == 'failed' and not outcome.isCancelled then
       outcome.requestId = requestIdOf(queue .. id)
       addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters)
     end
     endLease(queue, id)
-    if keepsSlot then keepSlot(serviceType, token, id, starts) else countReturned(serviceType) end
     endAttempt(queue, id, serviceType, keepsRuns, outcome)
     queues[queue] = true
   end

@@ -1,11 +1,13 @@
 import { gates } from '../gate/gates.js';
+import { keyLines } from '../gate/key-lines.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';
 
 /**
  * Slots of handlers that run on after their outcome. They count as taken until the handler returns, or its process is
- * dead. `keepSlot(serviceType, token, id, starts)` begins that, `dropSlots(serviceType, process)` ends it for a dead process.
+ * dead, and so does the slot of their key. `keepSlot(serviceType, token, id, starts, job)` begins that,
+ * `dropSlots(serviceType, process)` ends it for a dead process.
  */
 export const overdueSlots: LuaFragment = new LuaFragment(
   `
@@ -14,18 +16,28 @@ local function overdueLease(token, id, starts)
   return table.concat({ token, id, starts }, ' ')
 end
 
-local function keepSlot(serviceType, token, id, starts)
-  call('SADD', key('overdue', serviceType), overdueLease(token, id, starts))
+local function keepSlot(serviceType, token, id, starts, job)
+  local lineKey = call('HGET', job, 'held') or ''
+  call('HSET', key('overdue', serviceType), overdueLease(token, id, starts), lineKey)
+  if lineKey ~= '' then addOverdue(serviceType, lineKey, 1) end
+end
+
+local function dropSlot(serviceType, lease)
+  local overdue = key('overdue', serviceType)
+  local lineKey = call('HGET', overdue, lease)
+  if not lineKey then return false end
+  call('HDEL', overdue, lease)
+  if lineKey ~= '' then addOverdue(serviceType, lineKey, -1) end
+  return true
 end
 
 local function dropSlots(serviceType, process)
-  local overdue = key('overdue', serviceType)
-  for _, lease in ipairs(call('SMEMBERS', overdue)) do
-    if processOf(lease) == process then call('SREM', overdue, lease) end
+  for _, lease in ipairs(call('HKEYS', key('overdue', serviceType))) do
+    if processOf(lease) == process then dropSlot(serviceType, lease) end
   end
 end
 `,
-  [prelude],
+  [keyLines, prelude],
 );
 
 export const freeSlotScript: Script = new Script({
@@ -35,8 +47,9 @@ export const freeSlotScript: Script = new Script({
   includes: [prelude, gates, overdueSlots],
   lua: `
 local _, id, token, starts, serviceType = take(), take(), take(), take(), take()
-if call('SREM', key('overdue', serviceType), overdueLease(token, id, starts)) == 0 then return end
+if not dropSlot(serviceType, overdueLease(token, id, starts)) then return end
 countReturned(serviceType)
+changedTypes[serviceType] = true
 arrangeTypes()
 `,
 });

@@ -13,7 +13,6 @@ import { LuaFragment } from './lua-fragment.js';
  * - `dispatch:<serviceType>` hash with the settings in effect, the worker queue and the state of a service type
  * - `gate:<serviceType>`, `delayed:<serviceType>` sorted sets of the ids of waiting jobs, by priority and acceptance,
  *   and of delayed ones, by due time
- * - `overdue:<serviceType>` set of the leases that have ended while their handler runs on, and keeps a slot of the type
  * - `line:<serviceType>:<key>` sorted set of the ids of the waiting jobs of one key, by priority and acceptance; `key` is
  *   empty, or an equals sign and the encoded key
  * - `lines:<serviceType>`, `blocked:<serviceType>` sorted sets of the keys with a line: those with an event that may
@@ -21,6 +20,9 @@ import { LuaFragment } from './lua-fragment.js';
  * - `held:<serviceType>` hash of the number of taken slots per key
  * - `windows:<serviceType>` hash of the open debounce windows per key: time of their opening, a space and the id of a job
  * - `key-starts:<serviceType>:<key>` list of the times of the last starts of a key with a rate, newest first
+ * - `overdue:<serviceType>` hash of the leases that have ended while their handler runs on, and keeps a slot of the type
+ *   and of the key that is the value
+ * - `overdue-keys:<serviceType>` hash of the number of these slots per key
  * - `starts:<serviceType>` list of the times of the last starts of a type with a rate, newest first
  * - `routes:<type>` hash of the routes of a type's events: the service types that receive an accepted event
  * - `handlers:<serviceType>` hash of the settings of each process that handles a service type, by process id
@@ -64,13 +66,14 @@ export const keyKinds = [
   'dispatch',
   'gate',
   'delayed',
-  'overdue',
   'line',
   'lines',
   'blocked',
   'held',
   'windows',
   'key-starts',
+  'overdue',
+  'overdue-keys',
   'starts',
   'routes',
   'handlers',
