@@ -65,7 +65,7 @@ end
 
 local function appendLine(text, line, oldest)
   text = text .. line .. '\\n'
-  while tonumber(string.match(text, '^%d+')) < oldest do text = string.match(text, '\\n(.*)$') end
+  while text ~= '' and tonumber(string.match(text, '^%d+')) < oldest do text = string.match(text, '\\n(.*)$') end
   return text
 end
 
