@@ -1,6 +1,7 @@
 import { memoryTransport, WorkflowFailedError } from 'hubline';
 import { createFakeClock } from 'hubline/testing';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../testing/eventually.js';
 import { everyTransport } from '../testing/every-transport.js';
 import { startHub } from '../testing/start-hub.js';
 import { cancelOrder, createBillingHub, planReminder } from './cancelling.js';
@@ -22,11 +23,11 @@ describe.each(everyTransport)('on %s', (_name, options) => {
     const run = await hub.startWorkflow('collect', { order: '7' });
     const ended = expect(run.result()).rejects.toThrow(WorkflowFailedError);
     const suspended = async () => (await hub.introspect()).workflows.map(({ metrics }) => metrics.suspended);
-    await vi.waitFor(async () => expect(await suspended()).toEqual([1, 1]));
+    await eventually(async () => expect(await suspended()).toEqual([1, 1]));
     expect(await cancelOrder(run)).toBe('cancelled');
     await ended;
-    await vi.waitFor(() => expect(told).toEqual([expect.stringMatching(/^7: .*the customer cancelled the order/)]));
-    await vi.waitFor(async () => expect(await suspended()).toEqual([0, 0]));
+    await eventually(() => expect(told).toEqual([expect.stringMatching(/^7: .*the customer cancelled the order/)]));
+    await eventually(async () => expect(await suspended()).toEqual([0, 0]));
     expect(await cancelOrder(run)).toBe('failed');
     expect(await hub.deadLetters('collect')).toEqual([]);
   });

@@ -1,4 +1,5 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../testing/eventually.js';
 import { everyTransport } from '../testing/every-transport.js';
 import { startHub } from '../testing/start-hub.js';
 import {
@@ -30,14 +31,14 @@ describe.each(everyTransport)('on %s', (_name, options) => {
     const shared = options();
     const first = await startHub(createShippingHub(firstShipping(shop), shared));
     await first.emit(orderPaid, { id: 'A' });
-    await vi.waitFor(async () => expect(await suspended(first)).toBe(1));
+    await eventually(async () => expect(await suspended(first)).toBe(1));
     await first.stop();
 
     const second = await startHub(createShippingHub(shipping(shop), shared));
     await second.emit(orderPaid, { id: 'B' });
-    await vi.waitFor(async () => expect(await suspended(second)).toBe(2));
+    await eventually(async () => expect(await suspended(second)).toBe(2));
     await second.emitMany(parcelPacked, [{ id: 'A' }, { id: 'B' }]);
-    await vi.waitFor(() => expect(shop.log).toHaveLength(4));
+    await eventually(() => expect(shop.log).toHaveLength(4));
     expect(shop.log.slice(0, 2)).toEqual(['label A', 'booking B']);
     expect(shop.log.slice(2).sort()).toEqual(['A leaves with label A', 'B leaves with booking B']);
   });
@@ -47,7 +48,7 @@ describe.each(everyTransport)('on %s', (_name, options) => {
     const shared = options();
     const newer = await startHub(createShippingHub(shipping(shop), shared));
     await newer.emit(orderPaid, { id: 'B' });
-    await vi.waitFor(async () => expect(await suspended(newer)).toBe(1));
+    await eventually(async () => expect(await suspended(newer)).toBe(1));
     await newer.stop();
 
     const messages: unknown[] = [];
@@ -55,9 +56,9 @@ describe.each(everyTransport)('on %s', (_name, options) => {
     const logger = { debug: (...args: unknown[]) => messages.push(args[1]), info: ignore, warn: ignore, error: ignore };
     const older = await startHub(createShippingHub(firstShipping(shop), { ...shared, logger }));
     await older.emit(parcelPacked, { id: 'B' });
-    await vi.waitFor(() => expect(messages).toContainEqual(expect.stringMatching(/^run released: a higher version/)));
+    await eventually(() => expect(messages).toContainEqual(expect.stringMatching(/^run released: a higher version/)));
     await startHub(createShippingHub(shipping(shop), shared));
-    await vi.waitFor(() => expect(shop.log).toEqual(['booking B', 'B leaves with booking B']), 30_000);
+    await eventually(() => expect(shop.log).toEqual(['booking B', 'B leaves with booking B']));
   });
 });
 

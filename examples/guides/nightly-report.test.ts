@@ -1,6 +1,7 @@
 import { memoryTransport } from 'hubline';
 import { createFakeClock } from 'hubline/testing';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../testing/eventually.js';
 import { everyTransport } from '../testing/every-transport.js';
 import { startHub } from '../testing/start-hub.js';
 import { createReportHub, type Services } from './nightly-report.js';
@@ -16,7 +17,7 @@ describe.each(everyTransport)('on %s', (_name, options) => {
     const shared = options();
     const startedAt = Date.now();
     const [hub] = await Promise.all([1, 2].map(() => startHub(createReportHub(shop, { everyMs: 200 }, shared))));
-    await vi.waitFor(() => expect(shop.sent.length).toBeGreaterThanOrEqual(3));
+    await eventually(() => expect(shop.sent.length).toBeGreaterThanOrEqual(3));
     expect(shop.sent[0]).toEqual({ day: expect.stringMatching(/^\d{4}-\d\d-\d\d$/), net: 90 });
 
     const before = await hub?.introspect();

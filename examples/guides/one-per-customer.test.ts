@@ -1,4 +1,5 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../testing/eventually.js';
 import { everyTransport } from '../testing/every-transport.js';
 import { startHub } from '../testing/start-hub.js';
 import { createOrderChangesHub, orderChanged } from './one-per-customer.js';
@@ -14,7 +15,7 @@ describe.each(everyTransport)('on %s', (_name, options) => {
     };
     const hub = await startHub(createOrderChangesHub(apply, options()));
     await hub.emitMany(orderChanged, ['a1', 'a2', 'a3', 'b1', 'b2'].map(change));
-    await vi.waitFor(() => expect(log).toHaveLength(6));
+    await eventually(() => expect(log).toHaveLength(6));
     expect(log.filter((line) => line.startsWith('a'))).toEqual(['a1', 'a1', 'a2', 'a3']);
     expect(log.indexOf('b1')).toBeLessThan(log.indexOf('a2'));
   });
@@ -34,10 +35,10 @@ describe.each(everyTransport)('on %s', (_name, options) => {
     await hub.emitMany(orderChanged, ['a1', 'a2', 'b1', 'b2', 'c1', 'c2'].map(change));
     // The first change of each customer waits for the others' first change.
     for (const total of [3, 6]) {
-      await vi.waitFor(() => expect(release).toHaveLength(total));
+      await eventually(() => expect(release).toHaveLength(total));
       for (const next of release.slice(total - 3)) next();
     }
-    await vi.waitFor(async () => expect(await hub.metrics('order.changed')).toMatchObject({ completed: 6 }));
+    await eventually(async () => expect(await hub.metrics('order.changed')).toMatchObject({ completed: 6 }));
     expect(most).toEqual({ perCustomer: 1, customers: 3 });
   });
 });

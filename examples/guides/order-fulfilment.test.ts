@@ -1,6 +1,7 @@
 import { type Hub, type HubOptions, memoryTransport } from 'hubline';
 import { createFakeClock } from 'hubline/testing';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../testing/eventually.js';
 import { everyTransport } from '../testing/every-transport.js';
 import { startHub } from '../testing/start-hub.js';
 import { createFulfilmentHub, orderConfirmed, orderPlaced, type Services } from './order-fulfilment.js';
@@ -26,10 +27,10 @@ describe.each(everyTransport)('on %s', (_name, options) => {
   test('ships an order after its own confirmation, and not after that of another order', async () => {
     const { hub, log } = await startShop(options());
     await hub.emit(orderPlaced, order);
-    await vi.waitFor(() => expect(log).toEqual(['asked for A-1']));
+    await eventually(() => expect(log).toEqual(['asked for A-1']));
     await hub.emit(orderConfirmed, { id: 'B-2', by: 'Bob' });
     await hub.emit(orderConfirmed, { id: 'A-1', by: 'Ada' });
-    await vi.waitFor(() => expect(log).toHaveLength(3));
+    await eventually(() => expect(log).toHaveLength(3));
     expect(log[1]).toMatch(/^shipped with orders:.+:ship$/);
     expect(log[2]).toBe('A-1 is shipped');
   });
@@ -39,7 +40,7 @@ describe.each(everyTransport)('on %s', (_name, options) => {
       ask: async (id) => void (await hub.emit(orderConfirmed, { id, by: 'Ada' })),
     });
     await hub.emit(orderPlaced, order);
-    await vi.waitFor(() => expect(log.at(-1)).toBe('A-1 is shipped'));
+    await eventually(() => expect(log.at(-1)).toBe('A-1 is shipped'));
   });
 });
 

@@ -1,6 +1,7 @@
 import { memoryTransport } from 'hubline';
 import { createFakeClock } from 'hubline/testing';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../testing/eventually.js';
 import { everyTransport } from '../testing/every-transport.js';
 import { startHub } from '../testing/start-hub.js';
 import { createIndexHub } from './search-index.js';
@@ -13,7 +14,7 @@ describe.each(everyTransport)('on %s', (_name, options) => {
     const edits = ['Tea', 'Teapo', 'Teapot'].map((title) => ({ productId: 'p1', title }));
     const receipts = await hub.emitMany('product.edited', [...edits, { productId: 'p2', title: 'Cup' }]);
     expect(receipts.map(({ deduplicated }) => deduplicated)).toEqual([false, true, true, false]);
-    await vi.waitFor(async () =>
+    await eventually(async () =>
       expect(await hub.metrics('product.edited')).toMatchObject({ received: 2, completed: 2, deduplicated: 2 }),
     );
     expect(indexed.sort()).toEqual(['Cup', 'Teapot']);

@@ -62,6 +62,21 @@ describe('the shop', { timeout: 120_000 }, () => {
     expect(await shop.stop()).toMatchObject({ exitCode: 0, stderr: '' });
   });
 
+  test('waits for the carrier, keeps the messages of a customer in order, and reports on schedule', async () => {
+    const shop = startShop('--port', '0', '--rate', '20');
+    const url = await shop.url;
+    await vi.waitFor(async () => {
+      const { events, workflows } = await introspect(url);
+      const of = (name: string) => events.find(({ type }) => type === name);
+      expect(of('report.due')?.metrics.completed).toBeGreaterThan(0);
+      expect(of('parcel.collected')?.metrics.completed).toBeGreaterThan(0);
+      expect(of('notification.sent')).toMatchObject({ concurrencyPerKey: 1 });
+      expect(of('notification.sent')?.metrics.completed).toBeGreaterThan(0);
+      expect(workflows.find(({ name }) => name === 'fulfil-order')?.metrics.completed).toBeGreaterThan(0);
+    }, 60_000);
+    expect(await shop.stop()).toMatchObject({ exitCode: 0, stderr: '' });
+  });
+
   test('runs in three worker processes on Redis, with the dashboard in a fourth', async () => {
     const server = await startRedisServer();
     onTestFinished(() => server.release());
@@ -81,7 +96,9 @@ describe('the shop', { timeout: 120_000 }, () => {
     const shop = startShop('--port', '0', '--rate', '0');
     const { events } = await introspect(await shop.url);
     expect(events.length).toBeGreaterThanOrEqual(8);
-    expect(events.every(({ metrics }) => metrics.received === 0)).toBe(true);
+    // A schedule emits this one, with or without orders.
+    const caused = events.filter(({ type }) => type !== 'report.due');
+    expect(caused.every(({ metrics }) => metrics.received === 0)).toBe(true);
     expect(events.every(({ description }) => description !== undefined)).toBe(true);
     expect((await shop.stop('SIGINT')).exitCode).toBe(0);
   });

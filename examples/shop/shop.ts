@@ -4,6 +4,7 @@ import { registerComplaints } from './complaints.js';
 import { registerFulfilment } from './fulfilment.js';
 import { type AgentModels, chooseModels } from './models.js';
 import { registerPricing } from './pricing.js';
+import { registerReports } from './reports.js';
 import { oneIn, simulateWork } from './simulate.js';
 import { registerSupport } from './support.js';
 
@@ -37,6 +38,7 @@ export function createShop(transport?: Transport, models: AgentModels = chooseMo
   registerSupport(hub, models);
   registerComplaints(hub, models);
   registerPricing(hub, models);
+  registerReports(hub);
   return hub;
 }
 
@@ -134,7 +136,9 @@ function registerDelivery(hub: Hub): void {
 function registerMessages(hub: Hub): void {
   hub.event<{ customer: string; text: string }>({
     type: 'notification.sent',
-    description: 'Sends a message to a customer. The mail service takes ten per second.',
+    description: 'Sends a message to a customer, one after the other. The mail service takes ten per second.',
+    key: ({ customer }) => customer,
+    concurrencyPerKey: 1,
     rate: { max: 10, perMs: 1_000 },
     retry: { maxAttempts: 3 },
     async handler({ signal }) {
