@@ -6,7 +6,8 @@ hub.event({ type: 'order.created', handler: ({ eventId }) => console.log(eventId
 await hub.start();
 
 const app = fastify();
-const dashboard = createDashboardHandler(hub, { basePath: '/ops/hub' });
+const allowedHosts = ['127.0.0.1', 'localhost'];
+const dashboard = createDashboardHandler(hub, { basePath: '/ops/hub', allowedHosts });
 for (const path of ['/ops/hub', '/ops/hub/*']) {
   app.all(path, (request, reply) => {
     reply.hijack();

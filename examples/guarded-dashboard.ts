@@ -13,6 +13,7 @@ await hub.start();
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
 const expected = digest(`Basic ${Buffer.from(`admin:${password}`).toString('base64')}`);
 const dashboard = createDashboardHandler(hub, {
+  allowedHosts: ['127.0.0.1', 'localhost'],
   authorize: (req) => timingSafeEqual(digest(req.headers.authorization ?? ''), expected),
 });
 const server = createServer((req, res) => {

@@ -8,7 +8,8 @@ hub.event({ type: 'order.created', handler: ({ eventId }) => console.log(eventId
 await hub.start();
 
 const app = new Hono<{ Bindings: HttpBindings }>();
-const dashboard = createDashboardHandler(hub, { basePath: '/ops/hub' });
+const allowedHosts = ['127.0.0.1', 'localhost'];
+const dashboard = createDashboardHandler(hub, { basePath: '/ops/hub', allowedHosts });
 app.all('/ops/hub/*', (c) => {
   dashboard(c.env.incoming, c.env.outgoing);
   return RESPONSE_ALREADY_SENT;

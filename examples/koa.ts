@@ -6,7 +6,8 @@ hub.event({ type: 'order.created', handler: ({ eventId }) => console.log(eventId
 await hub.start();
 
 const app = new Koa();
-const dashboard = createDashboardHandler(hub, { basePath: '/ops/hub' });
+const allowedHosts = ['127.0.0.1', 'localhost'];
+const dashboard = createDashboardHandler(hub, { basePath: '/ops/hub', allowedHosts });
 app.use(async (ctx, next) => {
   if (ctx.path === '/ops/hub' || ctx.path.startsWith('/ops/hub/')) {
     ctx.respond = false;

@@ -20,7 +20,8 @@ class HubModule implements OnApplicationBootstrap, BeforeApplicationShutdown {
 }
 
 const app = await NestFactory.create(HubModule, { logger: ['warn', 'error'] });
-app.use('/ops/hub', createDashboardHandler(hub));
+const allowedHosts = ['127.0.0.1', 'localhost'];
+app.use('/ops/hub', createDashboardHandler(hub, { allowedHosts }));
 app.enableShutdownHooks(['SIGTERM'], { useProcessExit: true });
 
 const port = Number(process.env['PORT'] ?? 4000);

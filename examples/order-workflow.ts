@@ -1,8 +1,8 @@
-import { createHub, createWorkflow, type Hub, type StepCtx } from 'hubline';
+import { createHub, createWorkflow, type Hub } from 'hubline';
 
 interface Order {
-  id: string;
-  items: string[];
+  readonly id: string;
+  readonly items: readonly string[];
 }
 
 /** External services of the steps. */
@@ -15,38 +15,35 @@ export interface Services {
 /** Creates a hub that charges and ships each placed order. */
 export function createOrderHub({ charge, ship, tell }: Services): Hub {
   const hub = createHub({ service: 'shop' });
-  hub.event<Order>({ type: 'order.placed' });
+  const placed = hub.event<Order>({ type: 'order.placed' });
+  const fulfilled = hub.event<{ tracking: string }>({
+    type: 'order.fulfilled',
+    handler: ({ payload }) => tell(`on its way: ${payload.tracking}`),
+  });
+  const stuck = hub.event<{ error: { message: string }; payload: Order }>({
+    type: 'order.stuck',
+    handler: ({ payload: { error, payload } }) => tell(`${payload.id}: ${error.message}`),
+  });
   hub.workflow(
     createWorkflow({
       name: 'fulfil',
-      trigger: 'order.placed',
-      onSuccess: 'order.fulfilled',
-      onFailure: 'order.stuck',
+      trigger: placed,
+      onSuccess: fulfilled,
+      onFailure: stuck,
       steps: [
         {
           name: 'charge',
           retry: { maxAttempts: 4 },
           timeoutMs: 10_000,
-          handler: ({ payload, idempotencyKey, signal }: StepCtx<Order>) => charge(payload, idempotencyKey, signal),
+          handler: ({ payload, idempotencyKey, signal }) => charge(payload, idempotencyKey, signal),
         },
         {
           name: 'ship',
-          handler: async ({ payload: receipt, workflow }: StepCtx<string>) => {
-            const order = workflow.input as Order;
-            return { receipt, tracking: await ship(order.items) };
-          },
+          handler: async ({ payload: receipt, workflow }) => ({ receipt, tracking: await ship(workflow.input.items) }),
         },
       ],
     }),
   );
-  hub.event<{ tracking: string }>({
-    type: 'order.fulfilled',
-    handler: ({ payload }) => tell(`on its way: ${payload.tracking}`),
-  });
-  hub.event<{ error: { message: string }; payload: Order }>({
-    type: 'order.stuck',
-    handler: ({ payload: { error, payload } }) => tell(`${payload.id}: ${error.message}`),
-  });
   return hub;
 }
 

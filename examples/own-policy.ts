@@ -8,10 +8,14 @@ const policy = [
   "default-src 'none'",
   "connect-src 'self'",
   'img-src data:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
   `script-src ${dashboardCspHashes.script.join(' ')}`,
   `style-src ${dashboardCspHashes.style.join(' ')}`,
 ].join('; ');
-const dashboard = createDashboardHandler(hub, { basePath: '/ops/hub' });
+const allowedHosts = ['127.0.0.1', 'localhost'];
+const dashboard = createDashboardHandler(hub, { basePath: '/ops/hub', allowedHosts });
 const server = createServer((req, res) => {
   if (req.url !== '/ops/hub') return dashboard(req, res);
   res.setHeader('Content-Type', 'text/html; charset=utf-8');

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createWorkflow, FatalError, type Hub, type StepCtx, UnknownDeadLetterError } from 'hubline';
+import { createEvent, createWorkflow, FatalError, type Hub, type StepCtx, UnknownDeadLetterError } from 'hubline';
 import { writeLedger } from './ledger.js';
 
 /** Registers the events of a scenario on a worker's hub. */
@@ -28,11 +28,14 @@ export const workflowSteps = ['reserve', 'pay', 'pack', 'ship', 'thank'];
 export const scenarios: ReadonlyMap<string, Scenario> = new Map<string, Scenario>([
   ['work', work],
   ['flow', flow],
+  ['durable', durable],
   ['stuck', stuck],
   ['long', long],
   ['poison', poison],
   ['replay', replay],
   ['deploy', deploy],
+  ['ticks', ticks],
+  ['keyed', keyed],
 ]);
 
 /** Registers short handlers, some of which fail; `settled` follows each outcome. */
@@ -82,6 +85,35 @@ function flow(hub: Hub, ledger: string, variant: string): void {
   hub.event({ type: 'ordered' });
   hub.event<Ending>({
     type: 'flow.ended',
+    handler: ({ payload: { status, error, payload } }) =>
+      writeLedger(ledger, `ended ${error?.code ?? status}`, String(payload.n)),
+  });
+}
+
+/** Time that a run of the `durable` scenario sleeps. */
+export const durableSleepMs = 2_000;
+
+/** Registers a workflow of which every second run waits for `go`, and the others sleep, between two steps. */
+function durable(hub: Hub, ledger: string): void {
+  hub.workflow(
+    createWorkflow({
+      name: 'durable',
+      trigger: 'begun',
+      onComplete: 'durable.ended',
+      run: async ({ input, step }) => {
+        // The trigger emits `Work`.
+        const { n } = input as Work;
+        await step.run('before', () => writeLedger(ledger, 'before', String(n)));
+        if (n % 2 === 0) await step.waitForEvent('go', 'go');
+        else await step.sleep('pause', durableSleepMs);
+        await step.run('after', () => writeLedger(ledger, 'after', String(n)));
+      },
+    }),
+  );
+  hub.event({ type: 'begun' });
+  hub.event({ type: 'go' });
+  hub.event<Ending>({
+    type: 'durable.ended',
     handler: ({ payload: { status, error, payload } }) =>
       writeLedger(ledger, `ended ${error?.code ?? status}`, String(payload.n)),
   });
@@ -187,6 +219,40 @@ function replay(hub: Hub, ledger: string): void {
           if (!(error instanceof UnknownDeadLetterError)) throw error;
         });
       }
+    },
+  });
+}
+
+/** Names of the schedules of the `ticks` scenario. */
+export const tickNames: readonly string[] = ['tick-1', 'tick-2', 'tick-3'];
+
+/** Registers schedules with a due time per second; the handler writes the due time and the id of its event. */
+function ticks(hub: Hub, ledger: string): void {
+  for (const name of tickNames) {
+    const tick = hub.event<number>({
+      type: name,
+      handler: ({ payload, eventId }) => writeLedger(ledger, `${name} ${payload}`, eventId),
+    });
+    hub.schedule({ name, everyMs: 1_000, catchUp: 'all', emit: tick, payload: (dueAt) => dueAt.getTime() });
+  }
+}
+
+/** Number of keys of the `keyed` scenario. */
+export const keyCount = 10;
+
+/** Event of the `keyed` scenario. */
+export const keyedWork = createEvent({ type: 'keyed', key: ({ n }: Work) => String(n % keyCount) });
+
+/** Registers a handler that runs one event of a key at a time. */
+function keyed(hub: Hub, ledger: string): void {
+  hub.event(keyedWork, {
+    concurrencyPerKey: 1,
+    retry: { maxAttempts: 3, initialDelayMs: 20 },
+    async handler({ payload: { n }, attempt }) {
+      writeLedger(ledger, 'start', String(n), attempt);
+      await delay(Math.random() * 30);
+      if (failsAtFirst(n) && attempt === 1) throw new Error('flaky');
+      writeLedger(ledger, 'end', String(n), attempt);
     },
   });
 }

@@ -14,7 +14,10 @@ import { startTraffic } from '../examples/shop/traffic.js';
 const ordersPerSecond = 5;
 
 const shop = createShop();
-const target = await listenOn(createApiServer(createDashboardHandler(shop)), 0);
+const target = await listenOn(
+  createApiServer(createDashboardHandler(shop, { allowedHosts: ['127.0.0.1', 'localhost'] })),
+  0,
+);
 await shop.start();
 startTraffic(shop, ordersPerSecond, console.error);
 

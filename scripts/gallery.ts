@@ -90,7 +90,7 @@ const scenes: readonly Scene[] = [
 
 /** Serves a hub. `outage` is called for every request of the introspection route. */
 async function serve(hub: Hub, outage: () => Outage, intercept: Interceptor = () => false): Promise<string> {
-  const handler = createDashboardHandler(hub);
+  const handler = createDashboardHandler(hub, { allowedHosts: ['127.0.0.1', 'localhost'] });
   const listener: RequestListener = (req, res) => {
     const isIntrospection = req.url === '/api/introspection';
     if (isIntrospection && outage() === 'hangs') return;

@@ -21,6 +21,12 @@ function isInstance<T>(value: unknown, errorClass: abstract new (...args: never)
   return typeof value === 'object' && value !== null && symbol in value;
 }
 
+/** Options of a {@link HubError}. */
+export interface HubErrorOptions extends ErrorOptions {
+  /** See {@link HubError.publicMessage}. */
+  publicMessage?: string;
+}
+
 /** Base of every error that Hubline throws or records. */
 export class HubError extends Error {
   static {
@@ -43,18 +49,31 @@ export class HubError extends Error {
   }
 
   readonly code: string;
+  readonly #publicMessage: string | undefined;
 
-  constructor(code: string, message: string, options?: ErrorOptions) {
+  constructor(code: string, message: string, options?: HubErrorOptions) {
     super(message, options);
     this.name = new.target.name;
     this.code = code;
+    this.#publicMessage = options?.publicMessage;
+  }
+
+  /**
+   * Message for logs, spans, the dashboard and stored failures: without values and texts of payloads, models, tools and
+   * vendors.
+   *
+   * @default message
+   */
+  get publicMessage(): string {
+    return this.#publicMessage ?? this.message;
   }
 }
 
 /** An option has the wrong type or range. Thrown by the call that receives the option. */
 export class InvalidOptionError extends HubError {
   constructor(option: string, expected: string, got: unknown) {
-    super('ERR_INVALID_OPTION', `${option} must be ${expected}, got ${describe(got)}`);
+    const message = `${option} must be ${expected}, got`;
+    super('ERR_INVALID_OPTION', `${message} ${describe(got)}`, { publicMessage: `${message} ${describeType(got)}` });
   }
 }
 
@@ -121,6 +140,11 @@ export function describe(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array';
   if (typeof value === 'object' && value !== null) return 'an object';
   return String(value);
+}
+
+/** Describes a value without showing it. */
+function describeType(value: unknown): string {
+  return ['string', 'number', 'bigint', 'symbol'].includes(typeof value) ? `a ${typeof value}` : describe(value);
 }
 
 /** Formats a name for an error message: quoted, escaped, cut to 80 characters. */

@@ -96,7 +96,6 @@ export type {
   EventBody,
   IntrospectionBody,
   ProtocolVersion,
-  ShownError,
 } from './dashboard/index.js';
 export { createDashboardHandler, dashboardCspHashes, getDashboardHtml } from './dashboard/index.js';
 export type { ErrorInfo, SchemaIssue } from './errors.js';
@@ -125,6 +124,7 @@ export {
   PayloadNotJsonError,
   PayloadTooLargeError,
   SchemaValidationError,
+  StoredPayloadError,
   UnknownDeadLetterError,
   UnknownEventError,
   UnknownRunError,
@@ -191,7 +191,9 @@ export type { WorkflowRef } from './hub/runs/workflow-ref.js';
 export type { CatchUp, ScheduleConfig, ScheduleTarget, ScheduleTimes } from './hub/schedules/schedule.js';
 export type { ScheduleDescription, ScheduleIntrospection } from './hub/schedules/schedule-introspection.js';
 export type { JsonSchema } from './json-schema.js';
+export type { Redact } from './redactor.js';
 export type { Clock, Timer } from './transports/clock.js';
+export { type Codec, CodecError } from './transports/codec/codec.js';
 export {
   BackpressureError,
   CrashLoopError,

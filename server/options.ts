@@ -9,6 +9,13 @@ export interface Range {
 
 const maxNameLength = 512;
 
+/** Returns `true` for a name or an id that every transport can store. */
+export function isName(value: unknown): value is string {
+  return (
+    typeof value === 'string' && value.length >= 1 && value.length <= maxNameLength && !/[\p{Cc}\p{Cs}]/u.test(value)
+  );
+}
+
 /**
  * Checks a name or an id that transports store: an event type, a service, a `dedupeId`.
  *
@@ -16,9 +23,7 @@ const maxNameLength = 512;
  * @throws {InvalidOptionError}
  */
 export function checkName(value: unknown, subject: string): void {
-  const isValid =
-    typeof value === 'string' && value.length >= 1 && value.length <= maxNameLength && !/[\p{Cc}\p{Cs}]/u.test(value);
-  if (isValid) return;
+  if (isName(value)) return;
   const expected = `a string of 1 to ${maxNameLength} characters without control characters and unpaired surrogates`;
   throw new InvalidOptionError(subject, expected, value);
 }

@@ -3,18 +3,18 @@ import { json } from 'node:stream/consumers';
 import { createHub, SchemaValidationError } from 'hubline';
 import { redisTransport } from 'hubline/redis';
 import { z } from 'zod';
-import { orderPlaced } from './definitions.js';
+import { order, orderPlaced } from './definitions.js';
 
 const { REDIS_URL: url = 'redis://127.0.0.1:6379', PORT = '4000' } = process.env;
 
 const hub = createHub({ service: 'web', transport: redisTransport({ url }) });
-const placed = hub.event(orderPlaced);
+hub.event(orderPlaced);
 await hub.start();
 
 const server = createServer(async (req, res) => {
   try {
-    const order = orderPlaced.schema.parse(await json(req));
-    const { id } = await hub.emit(placed, order, { dedupeId: order.id });
+    const placed = order.parse(await json(req));
+    const { id } = await hub.emit(orderPlaced, placed, { dedupeId: placed.id });
     res.writeHead(202).end(id);
   } catch (error) {
     const isInvalid = [SyntaxError, z.ZodError, SchemaValidationError].some((kind) => error instanceof kind);

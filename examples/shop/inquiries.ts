@@ -1,5 +1,6 @@
 import type { Hub } from 'hubline';
 import { pick, type Traffic } from './simulate.js';
+import { customerOf } from './support-tools.js';
 
 const tickets = [
   'Where is my order A-17?',
@@ -22,7 +23,8 @@ const inquiries = [
 export function startInquiries(hub: Hub, onError: (error: unknown) => void): Traffic {
   const timers = inquiries.flatMap(({ type, texts, everyMs, firstAfterMs }) => {
     const send = (): void => {
-      hub.emit(type, { input: pick(texts) }).catch(onError);
+      const input = pick(texts);
+      hub.emit(type, { customer: customerIn(input), input }).catch(onError);
     };
     return [setTimeout(send, firstAfterMs), setInterval(send, everyMs)];
   });
@@ -31,4 +33,10 @@ export function startInquiries(hub: Hub, onError: (error: unknown) => void): Tra
       for (const timer of timers) clearTimeout(timer);
     },
   };
+}
+
+/** Returns the customer who writes: the buyer of the order in the text, or someone without an order. */
+function customerIn(text: string): string {
+  const orderId = /\bA-\d+\b/.exec(text)?.[0];
+  return orderId === undefined ? 'Katherine' : customerOf(orderId);
 }

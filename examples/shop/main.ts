@@ -6,9 +6,12 @@ import { firstPort, readOptions, type ShopOptions, usage } from './options.js';
 import { shopInThisProcess } from './shop-in-this-process.js';
 import { shopInWorkers } from './shop-in-workers.js';
 
+// Without it, the page of a stranger could read the dashboard through a name that points here (DNS rebinding).
+const allowedHosts = ['127.0.0.1', 'localhost'];
+
 async function run({ port, rate, redis }: Extract<ShopOptions, { help: false }>): Promise<void> {
   const { hub, start, stop } = redis === undefined ? shopInThisProcess(rate) : shopInWorkers(redis, rate);
-  const server = createServer(createDashboardHandler(hub));
+  const server = createServer(createDashboardHandler(hub, { allowedHosts }));
   const url = port === undefined ? await listenFrom(server, firstPort) : await listenOn(server, port);
   await start();
 

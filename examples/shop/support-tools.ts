@@ -12,6 +12,18 @@ interface OrderInput {
   readonly orderId: string;
 }
 
+/** Payload of `ticket.opened`. The shop's web site fills in the customer who is signed in. */
+interface Ticket {
+  readonly customer?: string;
+}
+
+const buyers = ['Ada', 'Grace', 'Linus', 'Margaret'];
+
+/** Returns the customer of an order. A real shop reads it from its database. */
+export function customerOf(orderId: string): string {
+  return buyers[Number(orderId.slice('A-'.length)) % buyers.length] ?? '';
+}
+
 export const lookUpOrder = createTool({
   name: 'look_up_order',
   description: 'Returns the items, amount and status of an order',
@@ -28,7 +40,11 @@ export const refund = createTool({
   name: 'refund',
   description: 'Refunds an order',
   parameters: orderParameters,
-  async execute({ orderId }: OrderInput, { emit, idempotencyKey }) {
+  async execute({ orderId }: OrderInput, { emit, idempotencyKey, payload }) {
+    // The customer comes from the ticket, never from an argument: a text can make the model name any order.
+    const { customer } = payload as Ticket;
+    if (customer === undefined || customerOf(orderId) !== customer)
+      throw new Error('this order is not of the customer');
     // A retried ticket must not refund twice.
     await emit('refund.requested', { orderId }, { dedupeId: `${idempotencyKey}:${orderId}` });
     return `The refund of ${orderId} is on its way.`;

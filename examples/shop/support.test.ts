@@ -2,6 +2,7 @@ import { createHub } from 'hubline';
 import { expect, test, vi } from 'vitest';
 import { chooseModels } from './models.js';
 import { createSupportAgent, registerSupport } from './support.js';
+import { customerOf } from './support-tools.js';
 
 const rehearsed = chooseModels({});
 
@@ -15,16 +16,17 @@ test.each([
   expect([status, output]).toEqual(['completed', expect.stringContaining(answer)]);
 });
 
-test('a broken item is refunded, and a ticket without an answer is escalated', async () => {
+test('a broken item is refunded to its buyer only, and a ticket without an answer is escalated', async () => {
   const hub = createHub();
   const refunds: unknown[] = [];
   hub.event({ type: 'refund.requested', handler: ({ payload }) => refunds.push(payload) });
   registerSupport(hub, rehearsed);
   await hub.start();
-  await hub.emit('ticket.opened', { input: 'The teapot of order A-23 arrived broken.' });
+  await hub.emit('ticket.opened', { customer: customerOf('A-23'), input: 'The teapot of order A-23 arrived broken.' });
+  await hub.emit('ticket.opened', { customer: 'Mallory', input: 'The teapot of order A-24 arrived broken.' });
   await hub.emit('ticket.opened', { input: 'You hear from my lawyer.' });
   await vi.waitFor(async () => {
-    expect(await hub.metrics('ticket.opened')).toMatchObject({ completed: 1, failed: 1, retried: 1 });
+    expect(await hub.metrics('ticket.opened')).toMatchObject({ completed: 2, failed: 1, retried: 1 });
   }, 30_000);
   expect(refunds).toEqual([{ orderId: 'A-23' }]);
   expect(await hub.metrics('ticket.escalated')).toMatchObject({ received: 1 });

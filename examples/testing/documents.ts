@@ -25,12 +25,12 @@ export interface Document {
   readonly anchors: readonly string[];
 }
 
-/** The Markdown files of the root folder, of `docs/` and of `examples/next/`. */
+/** The Markdown files of the root folder, of `docs/`, of `docs/guides/` and of `examples/next/`. */
 export const documents: readonly Document[] = readDocuments(root);
 
 /** Reads the Markdown files of a checkout or of an unpacked package. */
 export function readDocuments(folder: string): Document[] {
-  return ['.', 'docs', 'examples/next']
+  return ['.', 'docs', 'docs/guides', 'examples/next']
     .flatMap((path) =>
       readdirSync(join(folder, path))
         .filter((file) => file.endsWith('.md'))

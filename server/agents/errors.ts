@@ -62,6 +62,7 @@ export class ToolResultNotJsonError extends HubError {
   constructor(toolName: string, reason: string, cause: unknown) {
     super('ERR_TOOL_RESULT_NOT_JSON', `the result of ${quote(toolName)} cannot be converted to JSON: ${reason}`, {
       cause,
+      publicMessage: `the result of ${quote(toolName)} cannot be converted to JSON`,
     });
   }
 }

@@ -11,8 +11,8 @@ export const dashboardCspHashes: { readonly script: readonly string[]; readonly 
   style: styleHashes,
 };
 
-/** Returns the headers that every response has. */
-export function commonHeaders(frameAncestors: readonly string[]): readonly Header[] {
+/** Returns the headers that every response has. @param isPrivate keeps responses out of shared caches */
+export function commonHeaders(frameAncestors: readonly string[], isPrivate: boolean): readonly Header[] {
   const policy = [
     "default-src 'none'",
     `script-src ${dashboardCspHashes.script.join(' ')}`,
@@ -21,11 +21,16 @@ export function commonHeaders(frameAncestors: readonly string[]): readonly Heade
     'img-src data:',
     "base-uri 'none'",
     "form-action 'none'",
+    // The page creates no markup from text, so it needs no policy that may.
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
     `frame-ancestors ${frameAncestors.join(' ')}`,
   ];
   return [
-    ['Cache-Control', 'no-cache'],
+    ['Cache-Control', isPrivate ? 'private, no-cache' : 'no-cache'],
     ['Content-Security-Policy', policy.join('; ')],
+    ['Cross-Origin-Opener-Policy', 'same-origin'],
+    ['Cross-Origin-Resource-Policy', 'same-origin'],
     ['Referrer-Policy', 'no-referrer'],
     ['X-Content-Type-Options', 'nosniff'],
     ['X-Robots-Tag', 'noindex'],

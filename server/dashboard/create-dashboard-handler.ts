@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { InvalidOptionError } from '../errors.js';
 import type { Hub } from '../hub/hub.js';
+import { type AccessGuard, createAccessGuard } from './access-guard.js';
 import { commonHeaders } from './common-headers.js';
 import { type DashboardOptions, resolveDashboardOptions } from './dashboard-options.js';
-import { type DashboardRequest, type DashboardResponse, internalError, unauthorized } from './http/response.js';
+import { type DashboardRequest, type DashboardResponse, internalError } from './http/response.js';
 import { createRouter } from './routes/router.js';
 
 /** Request handler for a `node:http` server, or for a framework that passes the raw request and response. */
@@ -23,12 +24,13 @@ export type DashboardHandler = (req: IncomingMessage, res: ServerResponse) => vo
  */
 export function createDashboardHandler(hub: Hub, options: DashboardOptions = {}): DashboardHandler {
   checkHub(hub);
-  const { basePath, authorize, frameAncestors, redactError } = resolveDashboardOptions(options);
+  const resolved = resolveDashboardOptions(options);
+  const { basePath, authorize, frameAncestors } = resolved;
   const { logger } = hub;
-  const headers = commonHeaders(frameAncestors);
+  const guard = createAccessGuard(resolved, logger, hub.transport.clock);
+  const headers = commonHeaders(frameAncestors, authorize !== undefined);
   const route = createRouter(hub, {
     basePath,
-    redactError,
     onFailure: (error) => logError(error, 'dashboard: failed to read the hub'),
   });
   if (authorize === undefined && process.env['NODE_ENV'] === 'production') {
@@ -46,17 +48,13 @@ export function createDashboardHandler(hub: Hub, options: DashboardOptions = {})
     }
   }
 
-  async function respondIfAllowed(
+  async function respondLater(
     req: IncomingMessage,
-    allows: NonNullable<typeof authorize>,
-  ): Promise<DashboardResponse> {
-    try {
-      if ((await allows(req)) !== true) return unauthorized;
-    } catch (error) {
-      logError(error, 'dashboard: authorize failed; the request was denied');
-      return internalError;
-    }
-    return route(readRequest(req, basePath));
+    res: ServerResponse,
+    guarded: ReturnType<AccessGuard>,
+  ): Promise<void> {
+    const refused = await guarded;
+    if (refused !== 'handled') send(res, refused ?? (await route(readRequest(req, basePath))));
   }
 
   function send(res: ServerResponse, response: DashboardResponse): void {
@@ -75,17 +73,22 @@ export function createDashboardHandler(hub: Hub, options: DashboardOptions = {})
 
   return (req, res) => {
     // Other methods get 405 without a call of `authorize`.
-    const response =
-      authorize === undefined || req.method !== 'GET'
-        ? route(readRequest(req, basePath))
-        : respondIfAllowed(req, authorize);
-    if (response instanceof Promise) void response.then((settled) => send(res, settled));
-    else send(res, response);
+    const refused = req.method === 'GET' ? guard(req, res) : undefined;
+    const response = refused ?? route(readRequest(req, basePath));
+    if (response === 'handled') return;
+    if (!(response instanceof Promise)) {
+      send(res, response);
+      return;
+    }
+    respondLater(req, res, response).catch((error: unknown) => {
+      logError(error, 'dashboard: failed to respond');
+      send(res, internalError);
+    });
   };
 }
 
 function checkHub(hub: unknown): asserts hub is Hub {
-  const valid = typeof hub === 'object' && hub !== null && 'introspect' in hub && 'revision' in hub && 'logger' in hub;
+  const valid = typeof hub === 'object' && hub !== null && 'introspect' in hub && 'transport' in hub && 'logger' in hub;
   if (!valid) throw new InvalidOptionError('hub', 'a hub created by createHub', hub);
 }
 

@@ -1,12 +1,20 @@
+import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { InvalidOptionError } from '../errors.js';
 import { createDashboardHandler, type DashboardOptions } from './index.js';
-import { startTestHub } from './test-hub.fixture.js';
+import { hostileTypes, startTestHub } from './test-hub.fixture.js';
 import { jsonOf, serve } from './test-server.fixture.js';
 
 async function setUp(options: DashboardOptions) {
   const { hub, clock, lines } = await startTestHub();
   return { hub, clock, lines, server: await serve(createDashboardHandler(hub, options)) };
+}
+
+class Deferred {
+  declare resolve: () => void;
+  readonly promise: Promise<void> = new Promise((resolve) => {
+    this.resolve = resolve;
+  });
 }
 
 afterEach(() => {
@@ -53,7 +61,7 @@ describe('authorize', () => {
       expect(reply.status).toBe(401);
       expect(jsonOf(reply)).toMatchObject({ error: { code: 'ERR_UNAUTHORIZED' } });
     }
-    expect(lines).toEqual([]);
+    expect(lines).toHaveLength(1);
   });
 
   it.each([
@@ -104,58 +112,115 @@ describe('frameAncestors', () => {
   });
 });
 
-describe('redactError', () => {
-  async function failures(redactError: NonNullable<DashboardOptions['redactError']>) {
-    const { hub, clock, server, lines } = await setUp({ redactError });
-    await hub.emit('order.refused', {});
-    await clock.settle();
-    return { reply: await server.get('/api/events/order.refused'), lines };
-  }
-
-  it('returns the name and message to show', async () => {
-    const { reply } = await failures(({ name, message }) => ({ name, message: message.replace(/\d/g, 'x') }));
-    expect(jsonOf(reply)).toMatchObject({
-      recentFailures: [{ attempt: 1, name: 'RangeError', message: 'card xxxx was refused' }],
+describe('failures', () => {
+  it('are shown as the hub redacts them', async () => {
+    const { hub, clock } = await startTestHub(hostileTypes, {
+      redact: ({ name, message }) => ({ name, message: message.replace(/\d/g, 'x') }),
     });
-  });
-
-  it('applies to the errors of workflow runs', async () => {
-    const { hub, clock, server } = await setUp({ redactError: ({ name }) => ({ name, message: 'hidden' }) });
+    const server = await serve(createDashboardHandler(hub));
+    await hub.emit('order.refused', {});
     await hub.startWorkflow('refund', {});
     await clock.settle();
+    expect(jsonOf(await server.get('/api/events/order.refused'))).toMatchObject({
+      recentFailures: [{ attempt: 1, name: 'RangeError', message: 'card xxxx was refused' }],
+    });
     const reply = await server.get('/api/introspection');
     expect(jsonOf(reply)).toMatchObject({
-      workflows: [{ runs: [{ error: { name: 'RangeError', message: 'hidden' } }] }],
+      workflows: [{ runs: [{ error: { name: 'RangeError', message: 'card xxxx was refused' } }] }],
     });
-    expect(reply.body.toString()).not.toContain('4242');
   });
+});
 
-  it('cannot add fields', async () => {
-    const { reply } = await failures((error) => ({ ...error, name: '', message: '', payload: 'secret' }));
-    expect(reply.body.toString()).not.toContain('secret');
-  });
-
+describe('allowedHosts', () => {
   it.each([
-    [
-      'throws',
-      () => {
-        throw new Error('away');
-      },
-      'away',
-    ],
-    // Untyped code may return anything.
-    ['returns nothing', () => JSON.parse('null'), 'redactError must return { name, message }, both strings, got null'],
-    [
-      'returns a text',
-      () => JSON.parse('"hidden"'),
-      'redactError must return { name, message }, both strings, got "hidden"',
-    ],
-  ])('shows no failure if it %s', async (_, redactError, message) => {
-    const { reply, lines } = await failures(redactError);
-    expect(reply.status).toBe(500);
-    expect(reply.body.toString()).not.toContain('4242');
-    expect(lines.at(-1)).toMatchObject({ level: 'error', fields: { err: { message } } });
+    ['localhost', 200],
+    ['LOCALHOST:4000', 200],
+    ['127.0.0.1:4000', 200],
+    ['[::1]:4000', 200],
+    ['ops.example.com:8443', 200],
+    ['ops.example.com', 403],
+    ['rebound.example.net', 403],
+    ['rebound.example.net:4000', 403],
+    ['localhost.example.net', 403],
+    ['localhost@example.net', 403],
+  ])('answers the Host %j with %i', async (host, status) => {
+    const allowedHosts = ['localhost', '127.0.0.1', '[::1]', 'ops.example.com:8443'];
+    const { server } = await setUp({ allowedHosts, authorize: () => true });
+    for (const path of ['/', '/api/introspection']) {
+      const reply = await server.get(path, { host });
+      expect(reply.status).toBe(status);
+      if (status === 403) expect(jsonOf(reply)).toMatchObject({ error: { code: 'ERR_FORBIDDEN_HOST' } });
+    }
   });
+});
+
+describe('onUnauthorized', () => {
+  it('responds in place of the 401', async () => {
+    const { server } = await setUp({
+      authorize: () => false,
+      onUnauthorized: async (_, res) => {
+        res.writeHead(302, { Location: '/login' }).end();
+      },
+    });
+    const reply = await server.get('/');
+    expect([reply.status, reply.headers.location]).toEqual([302, '/login']);
+  });
+
+  it('is followed by the 401 if it does not respond', async () => {
+    const onUnauthorized = vi.fn((_: unknown, res: ServerResponse) => {
+      res.setHeader('WWW-Authenticate', 'Basic');
+    });
+    const { server } = await setUp({ authorize: () => false, onUnauthorized });
+    const reply = await server.get('/');
+    expect([reply.status, reply.headers['www-authenticate']]).toEqual([401, 'Basic']);
+    expect(onUnauthorized).toHaveBeenCalledOnce();
+  });
+
+  it('that throws leads to 500', async () => {
+    const { server, lines } = await setUp({
+      authorize: () => false,
+      onUnauthorized: () => Promise.reject(new Error('secret')),
+    });
+    expect((await server.get('/')).status).toBe(500);
+    expect(lines.at(-1)).toMatchObject({ level: 'error', message: expect.stringContaining('onUnauthorized') });
+  });
+});
+
+describe('refusals', () => {
+  it('are logged once per minute and reason, with their number', async () => {
+    const { server, clock, lines } = await setUp({ authorize: () => false });
+    for (let sent = 0; sent < 5; sent += 1) await server.get('/');
+    await clock.advance(60_000);
+    await server.get('/');
+    const message = 'dashboard: requests refused: authorize did not return true';
+    expect(lines).toEqual([
+      { level: 'warn', fields: { refused: 1 }, message },
+      { level: 'warn', fields: { refused: 5 }, message },
+    ]);
+  });
+
+  it('follow an authorize that does not settle within 10 seconds', async () => {
+    const asked = new Deferred();
+    const { server, clock, lines } = await setUp({
+      authorize: () => {
+        asked.resolve();
+        return new Promise<boolean>(() => {});
+      },
+    });
+    const reply = server.get('/');
+    await asked.promise;
+    await clock.advance(10_000);
+    expect((await reply).status).toBe(503);
+    expect(jsonOf(await reply)).toMatchObject({ error: { code: 'ERR_AUTHORIZE_TIMEOUT' } });
+    expect(lines.at(-1)?.message).toContain('authorize did not settle within 10000 ms');
+  });
+});
+
+it('keeps responses out of shared caches if authorize is set', async () => {
+  const cacheControl = async (options: DashboardOptions): Promise<unknown> =>
+    (await (await setUp(options)).server.get('/api/introspection')).headers['cache-control'];
+  expect(await cacheControl({ authorize: () => true })).toBe('private, no-cache');
+  expect(await cacheControl({})).toBe('no-cache');
 });
 
 describe('invalid arguments', () => {
@@ -163,8 +228,18 @@ describe('invalid arguments', () => {
     [{ basePath: 7 }, 'basePath must be a path such as "/dash", percent-encoded, without "?" or "#", got 7'],
     [{ basePath: 'https://example.com/dash' }, 'got "https://example.com/dash"'],
     [{ authorize: 'admin' }, 'authorize of createDashboardHandler must be a function, got "admin"'],
-    [{ authorise: () => true }, 'one of basePath, authorize, frameAncestors, redactError, got "authorise"'],
-    [{ redactError: true }, 'redactError of createDashboardHandler must be a function, got true'],
+    [
+      { authorise: () => true },
+      'one of basePath, authorize, onUnauthorized, allowedHosts, frameAncestors, got "authorise"',
+    ],
+    [
+      { authorize: () => true, onUnauthorized: '/login' },
+      'onUnauthorized of createDashboardHandler must be a function',
+    ],
+    [{ onUnauthorized: () => {} }, 'onUnauthorized of createDashboardHandler must be left out without authorize'],
+    [{ allowedHosts: 'localhost' }, 'allowedHosts must be hosts such as'],
+    [{ allowedHosts: [] }, 'allowedHosts must be hosts such as'],
+    [{ allowedHosts: ['http://localhost'] }, '[\\"http://localhost\\"]'],
     [{ frameAncestors: "'self'" }, `got "'self'"`],
     [{ frameAncestors: [] }, 'frameAncestors must be CSP sources'],
     [{ frameAncestors: ["'self'; script-src *"] }, 'without spaces'],

@@ -1,11 +1,8 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OptionChecker } from '../options.js';
 import { checkFrameAncestors } from './common-headers.js';
+import { createHostCheck, type HostCheck } from './http/allowed-hosts.js';
 import { normalizeBasePath } from './http/paths.js';
-import type { FailureRecord } from './protocol.js';
-
-/** Name and message of an error as the dashboard shows it. */
-export type ShownError = Pick<FailureRecord, 'name' | 'message'>;
 
 /** Options of `createDashboardHandler`. */
 export interface DashboardOptions {
@@ -18,23 +15,31 @@ export interface DashboardOptions {
   basePath?: string;
   /**
    * Called before every GET, including the one for the page. Any result other than `true` leads to 401, a throw or a
-   * rejection to 500. To get the browser's login prompt, set `WWW-Authenticate` on the response beforehand.
+   * rejection to 500, no result within 10 seconds to 503. To get the browser's login prompt, set `WWW-Authenticate` on
+   * the response beforehand. Refusals are logged, at most one line per minute.
    *
    * @default everyone who can reach the handler may read
    */
   authorize?: (req: IncomingMessage) => boolean | Promise<boolean>;
+  /**
+   * Called in place of the 401 if `authorize` did not return `true`. It may respond, such as with a redirect to a login;
+   * if it has not responded when it returns or resolves, 401 follows.
+   */
+  onUnauthorized?: (req: IncomingMessage, res: ServerResponse) => void | Promise<void>;
+  /**
+   * Values of the `Host` header that the handler answers, such as `["localhost", "127.0.0.1"]`; others get 403. A host
+   * without a port allows every port. Set it for a dashboard on a loopback or private address without `authorize`: it
+   * stops the page of a stranger that points its own name at your address (DNS rebinding).
+   *
+   * @default every host
+   */
+  allowedHosts?: readonly string[];
   /**
    * CSP sources of the sites that may embed the dashboard in a frame, such as `["'self'"]`.
    *
    * @default ["'none'"]
    */
   frameAncestors?: readonly string[];
-  /**
-   * Returns the name and message to show instead of those of a failure, which may contain personal data.
-   *
-   * @default name and message are shown unchanged
-   */
-  redactError?: (error: FailureRecord) => ShownError;
 }
 
 /** Checked options with defaults applied. */
@@ -43,10 +48,11 @@ export interface ResolvedDashboardOptions {
   readonly basePath: string;
   readonly authorize: DashboardOptions['authorize'];
   readonly frameAncestors: readonly string[];
-  readonly redactError: DashboardOptions['redactError'];
+  readonly onUnauthorized: DashboardOptions['onUnauthorized'];
+  readonly isAllowedHost: HostCheck;
 }
 
-const names = ['basePath', 'authorize', 'frameAncestors', 'redactError'];
+const names = ['basePath', 'authorize', 'onUnauthorized', 'allowedHosts', 'frameAncestors'];
 
 /**
  * Checks the options and applies the defaults.
@@ -56,13 +62,20 @@ const names = ['basePath', 'authorize', 'frameAncestors', 'redactError'];
 export function resolveDashboardOptions(options: DashboardOptions): ResolvedDashboardOptions {
   // A misspelt `authorize` must not leave the dashboard open.
   const check = new OptionChecker(options, names, 'createDashboardHandler');
-  const { basePath = '/', authorize, frameAncestors = ["'none'"], redactError } = options;
+  const { basePath = '/', authorize, onUnauthorized, allowedHosts, frameAncestors = ["'none'"] } = options;
   check.function('authorize', authorize);
-  check.function('redactError', redactError);
+  check.function('onUnauthorized', onUnauthorized);
+  check.that(
+    onUnauthorized === undefined || authorize !== undefined,
+    'onUnauthorized',
+    'left out without authorize',
+    onUnauthorized,
+  );
   return {
     basePath: normalizeBasePath(basePath),
     authorize,
     frameAncestors: checkFrameAncestors(frameAncestors),
-    redactError,
+    onUnauthorized,
+    isAllowedHost: createHostCheck(allowedHosts),
   };
 }

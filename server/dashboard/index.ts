@@ -8,6 +8,6 @@ export type { HubIntrospection } from '../hub/introspection/introspection.js';
 export type { EventMetrics, FailureRecord } from '../transports/statistics/stats.js';
 export { dashboardCspHashes } from './common-headers.js';
 export { createDashboardHandler, type DashboardHandler } from './create-dashboard-handler.js';
-export type { DashboardOptions, ShownError } from './dashboard-options.js';
+export type { DashboardOptions } from './dashboard-options.js';
 export type { ErrorBody, EventBody, IntrospectionBody, ProtocolVersion, RangeBody } from './protocol.js';
 export { getDashboardHtml } from './routes/page.js';

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { createHub } from '../hub/create-hub.js';
-import type { Hub } from '../hub/hub.js';
+import type { Hub, HubOptions } from '../hub/hub.js';
 import { createWorkflow } from '../hub/runs/workflow.js';
 import { createFakeClock, type FakeClock } from '../testing/fake-clock.js';
 import type { Logger } from '../transports/logger.js';
@@ -41,7 +41,10 @@ export interface TestHub {
  * Starts a hub with `order.created`, which succeeds, with `order.refused` and the workflow `refund`, which fail with a
  * secret in their messages, and with the hostile types. The hub stops when the test ends.
  */
-export async function startTestHub(types: readonly string[] = hostileTypes): Promise<TestHub> {
+export async function startTestHub(
+  types: readonly string[] = hostileTypes,
+  options: HubOptions = {},
+): Promise<TestHub> {
   const lines: LoggedLine[] = [];
   const log =
     (level: LoggedLine['level']) =>
@@ -50,7 +53,7 @@ export async function startTestHub(types: readonly string[] = hostileTypes): Pro
     };
   const logger: Logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') };
   const clock = createFakeClock();
-  const hub = createHub({ service: 'shop', logger, transport: memoryTransport({ clock }) });
+  const hub = createHub({ service: 'shop', logger, transport: memoryTransport({ clock }), ...options });
   hub.event({ type: 'order.created', description: 'An order came in', handler: () => undefined });
   const refuse = (): never => {
     throw new RangeError('card 4242 was refused');

@@ -1,8 +1,8 @@
-import { errorInfo } from '../errors.js';
-import type { Envelope, Outcome, TransportManager } from '../transports/transport.js';
+import type { Envelope, Outcome } from '../transports/transport.js';
 import { workflowOf } from '../transports/workflow-type.js';
 import { CancelledError } from './errors.js';
 import { createFollowUps, type FollowUpNames } from './events/follow-ups.js';
+import type { HandlerHost } from './events/outcome-recorder.js';
 import { type HubDescription, parseDescription } from './introspection/hub-description.js';
 import type { Registry } from './registry.js';
 
@@ -14,14 +14,14 @@ import type { Registry } from './registry.js';
 export async function cancelEvent(
   id: string,
   registry: Registry,
-  transport: TransportManager,
+  { transport, redactor }: Pick<HandlerHost, 'transport' | 'redactor'>,
   prepare: (envelopes: readonly Envelope[]) => readonly Envelope[],
 ): Promise<boolean> {
   const running = (await transport.registered()).map(parseDescription);
   const hubs = running.filter(({ service }) => service === transport.service);
   return transport.cancel(id, (envelope): Outcome => {
     const { onFailure, onComplete } = followUpsOf(envelope.type, [registry.describe(transport.service), ...hubs]);
-    const error = errorInfo(new CancelledError(workflowOf(envelope.type) ?? envelope.type));
+    const error = redactor.info(new CancelledError(workflowOf(envelope.type) ?? envelope.type));
     const names = { ...(onFailure !== undefined && { onFailure }), ...(onComplete !== undefined && { onComplete }) };
     const followUps = prepare(createFollowUps(names, envelope, { status: 'failed', error }));
     return { status: 'failed', cancelled: true, durationMs: 0, error, followUps };

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { InvalidOptionError, quote } from '../errors.js';
 import { checkName, OptionChecker } from '../options.js';
+import type { Redactor } from '../redactor.js';
 import { loadOpenTelemetry } from '../telemetry/open-telemetry.js';
 import type { Logger } from '../transports/logger.js';
 import type { EventMetrics, FailureRecord } from '../transports/statistics/stats.js';
@@ -9,7 +10,7 @@ import type { Envelope, TransportManager } from '../transports/transport.js';
 import { workflowType } from '../transports/workflow-type.js';
 import { cancelEvent } from './cancel-event.js';
 import { checkEventName } from './check-event-name.js';
-import { HubStoppedError, UnknownDeadLetterError, UnknownRunError } from './errors.js';
+import { HubStoppedError, UnknownDeadLetterError, UnknownEventError, UnknownRunError } from './errors.js';
 import type { Cause, Draft } from './events/attempt-emitter.js';
 import { checkSettings, definitionConfig } from './events/create-event.js';
 import {
@@ -64,6 +65,7 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
   readonly transport: TransportManager;
   readonly logger: Logger;
   readonly maxPayloadBytes: number;
+  readonly redactor: Redactor;
   readonly #registry = new Registry();
   readonly #introspector: Introspector;
   readonly #publisher: Publisher;
@@ -82,8 +84,9 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
     this.transport = transport;
     this.logger = settings.logger;
     this.maxPayloadBytes = settings.maxPayloadBytes;
-    this.#introspector = new Introspector(transport);
-    this.#publisher = new Publisher(transport, settings.maxPayloadBytes, settings.logger);
+    this.redactor = settings.redactor;
+    this.#introspector = new Introspector(transport, settings.redactor);
+    this.#publisher = new Publisher(transport, settings);
     this.#allowCycles = settings.allowCycles;
     this.#lifecycle = new Lifecycle(settings);
     this.#concurrency = settings.concurrency;
@@ -163,7 +166,7 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
   async cancel(id: string): Promise<boolean> {
     this.#lifecycle.checkEmitting('cancel');
     checkName(id, 'id of cancel');
-    return cancelEvent(id, this.#registry, this.transport, (followUps) => {
+    return cancelEvent(id, this.#registry, this, (followUps) => {
       const prepared = this.prepareFollowUps(followUps);
       // The transport waits for no schema while it cancels.
       return prepared instanceof Promise ? followUps : prepared;
@@ -221,7 +224,7 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
     const draft = await this.#publisher.draftRun(workflow, input, options);
     this.#checkAccepting('startWorkflow', options);
     const { id } = await this.#publisher.send(draft);
-    return createWorkflowHandle(workflow, id, this.transport, this.#stopped.signal);
+    return createWorkflowHandle(workflow, id, this, this.#stopped.signal);
   }
 
   async run(target: WorkflowRef<never> | string, id: string, options: RunQuery = {}): Promise<RunIntrospection> {
@@ -229,7 +232,7 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
     const workflow = this.#registry.workflow(target);
     const record = await this.transport.run(workflowType(workflow.name), id);
     if (record === undefined) throw new UnknownRunError(workflow.name, id);
-    return introspectRun(workflow.steps, record, options);
+    return introspectRun(workflow.steps, record, this.redactor, options);
   }
 
   async metrics(type: string): Promise<EventMetrics> {
@@ -239,14 +242,14 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
 
   async failures(type: string): Promise<readonly FailureRecord[]> {
     await this.#checkEvent(type);
-    return this.transport.failures(type);
+    return (await this.transport.failures(type)).map(this.redactor.recorded);
   }
 
   async deadLetters<TPayload>(
     source: DeadLetterSource<TPayload>,
     options: DeadLetterOptions = {},
   ): Promise<readonly DeadLetter<TPayload>[]> {
-    const deadLetters = await readDeadLetters(source, options, this.transport);
+    const deadLetters = await readDeadLetters(source, options, this.transport, this.redactor);
     // Checked only if there are none: dead letters may exist for a name that is no longer registered.
     if (deadLetters.length === 0 && typeof source === 'string') await this.#checkName(source);
     if (deadLetters.length === 0) this.#lifecycle.checkService('deadLetters');
@@ -282,7 +285,8 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
   }
 
   async revision(type?: string): Promise<string> {
-    if (type !== undefined) await this.#checkEvent(type);
+    // Without near names: the dashboard asks for any type that a request names.
+    if (type !== undefined && !(await this.#isEvent(type))) throw new UnknownEventError(type, []);
     const revision = await this.transport.revision(type);
     // Registrations change only before start, the usage of agents at any time.
     const registered = this.#startedAt === null ? this.#registry.size : 'started';
@@ -309,7 +313,7 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
         this.#lifecycle.markConsuming();
         onDelivery(delivery);
       },
-      describe: () => JSON.stringify(this.#registry.describe(this.service)),
+      describe: () => this.#registry.descriptionOf(this.service),
     });
     this.#stopObserving = observeCounts(
       this.transport,
@@ -336,6 +340,10 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
       this.#lifecycle.state = 'stopped';
       this.#stopped.abort(new HubStoppedError('result() of a workflow run was pending'));
     }
+  }
+
+  async #isEvent(type: string): Promise<boolean> {
+    return this.#registry.hasEvent(type) || (await this.#introspector.names()).events.has(type);
   }
 
   /** @throws {UnknownEventError} unless this or another running hub of the transport registered the type */

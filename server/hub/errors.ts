@@ -4,6 +4,8 @@
  * @module
  */
 import { type ErrorInfo, HubError, messageOf, quote, type SchemaIssue } from '../errors.js';
+import { publicPath } from '../format-path.js';
+import { publicErrorInfo } from '../public-error.js';
 
 /** The event type is not registered on the hub. */
 export class UnknownEventError extends HubError {
@@ -75,21 +77,27 @@ export class PayloadNotJsonError extends HubError {
     super(
       'ERR_PAYLOAD_NOT_JSON',
       `${path} is ${found}, which JSON cannot represent; send plain objects, arrays, strings, finite numbers, booleans or null`,
-      options,
+      { ...options, publicMessage: `${publicPath(path)} is ${kindOf(found)}, which JSON cannot represent` },
     );
     this.path = path;
   }
 }
 
+/** Returns a description without the value that it quotes. */
+function kindOf(found: string): string {
+  return found.startsWith('the bigint ') ? 'a bigint' : found.replace(/^not readable .*$/s, 'not readable');
+}
+
 /** The payload's JSON is larger than `maxPayloadBytes`. */
 export class PayloadTooLargeError extends HubError {
+  /** Size of the payload, at least: one that is far too large is not measured to its end. */
   readonly bytes: number;
   readonly maxPayloadBytes: number;
 
-  constructor(subject: string, type: string, bytes: number, maxPayloadBytes: number) {
+  constructor(subject: string, type: string, bytes: number, maxPayloadBytes: number, isAtLeast = false) {
     super(
       'ERR_PAYLOAD_TOO_LARGE',
-      `${subject} of ${quote(type)} is ${bytes} bytes of JSON, over maxPayloadBytes (${maxPayloadBytes}); store it elsewhere and send a reference`,
+      `${subject} of ${quote(type)} is ${isAtLeast ? 'at least ' : ''}${bytes} bytes of JSON, over maxPayloadBytes (${maxPayloadBytes}); store it elsewhere and send a reference`,
     );
     this.bytes = bytes;
     this.maxPayloadBytes = maxPayloadBytes;
@@ -101,10 +109,14 @@ export class SchemaValidationError extends HubError {
   /** Issues of the payload, at most 100. */
   readonly issues: readonly SchemaIssue[];
 
-  constructor(type: string, issues: readonly SchemaIssue[]) {
+  /** @param publicPaths paths of the issues without keys that come from the payload */
+  constructor(type: string, issues: readonly SchemaIssue[], publicPaths: readonly string[] = []) {
     const shown = issues.slice(0, 5).map((issue) => `${issue.path} ${issue.message}`);
     const more = issues.length > 5 ? ' and more' : '';
-    super('ERR_SCHEMA_VALIDATION', `payload of ${quote(type)} does not match its schema: ${shown.join('; ')}${more}`);
+    const subject = `payload of ${quote(type)} does not match its schema`;
+    const paths = [...new Set(publicPaths)].slice(0, 5);
+    const publicMessage = paths.length === 0 ? subject : `${subject} at ${paths.join(', ')}`;
+    super('ERR_SCHEMA_VALIDATION', `${subject}: ${shown.join('; ')}${more}`, { publicMessage });
     this.issues = issues;
   }
 }
@@ -112,7 +124,11 @@ export class SchemaValidationError extends HubError {
 /** The event's `key` function threw, or its return value is not a key. */
 export class InvalidKeyError extends HubError {
   constructor(type: string, cause: unknown) {
-    super('ERR_INVALID_KEY', `key of ${quote(type)} is not valid: ${messageOf(cause)}`, { cause });
+    const messageWith = (why: string): string => `key of ${quote(type)} is not valid: ${why}`;
+    super('ERR_INVALID_KEY', messageWith(messageOf(cause)), {
+      cause,
+      publicMessage: messageWith(publicErrorInfo(cause).message),
+    });
   }
 }
 
@@ -122,11 +138,12 @@ export class PartialEmitError extends HubError {
   readonly accepted: number;
 
   constructor(type: string, accepted: number, total: number, cause: unknown) {
-    super(
-      'ERR_PARTIAL_EMIT',
-      `emitMany accepted the first ${accepted} of ${total} events of ${quote(type)}: ${messageOf(cause)}; emit the others again`,
-      { cause },
-    );
+    const messageWith = (why: string): string =>
+      `emitMany accepted the first ${accepted} of ${total} events of ${quote(type)}: ${why}; emit the others again`;
+    super('ERR_PARTIAL_EMIT', messageWith(messageOf(cause)), {
+      cause,
+      publicMessage: messageWith(publicErrorInfo(cause).message),
+    });
     this.accepted = accepted;
   }
 }
@@ -135,6 +152,17 @@ export class PartialEmitError extends HubError {
 export class CancelledError extends HubError {
   constructor(type: string) {
     super('ERR_CANCELLED', `event of type ${quote(type)} was cancelled before it started`);
+  }
+}
+
+/** The stored payload of an event is not what the hub stored: other software changed it. */
+export class StoredPayloadError extends HubError {
+  constructor(type: string, cause: unknown) {
+    super(
+      'ERR_STORED_PAYLOAD',
+      `the stored payload of ${quote(type)} is not JSON; its handler did not run. Only hubs may write to the store`,
+      { cause },
+    );
   }
 }
 

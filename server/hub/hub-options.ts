@@ -1,16 +1,18 @@
 import { OptionChecker } from '../options.js';
+import { createRedactor, type Redactor } from '../redactor.js';
 import { silentLogger } from '../transports/logger.js';
 import { memoryTransport } from '../transports/memory/memory-transport.js';
 import { guardLogger } from './guard-logger.js';
 import type { HubOptions } from './hub.js';
 
 /** Checked {@link HubOptions} with defaults. */
-export type HubSettings = Readonly<Required<HubOptions>> & {
+export type HubSettings = Readonly<Required<Omit<HubOptions, 'redact'>>> & {
+  readonly redactor: Redactor;
   /** The caller did not name the service. */
   readonly isDefaultService: boolean;
 };
 
-const names = ['service', 'transport', 'logger', 'concurrency', 'maxPayloadBytes', 'allowCycles', 'observer'];
+const names = ['service', 'transport', 'logger', 'concurrency', 'maxPayloadBytes', 'allowCycles', 'observer', 'redact'];
 
 /** Checks the options of a hub and fills in defaults. @throws {InvalidOptionError} */
 export function resolveHubOptions(options: HubOptions): HubSettings {
@@ -24,12 +26,15 @@ export function resolveHubOptions(options: HubOptions): HubSettings {
   check.count('maxPayloadBytes', maxPayloadBytes);
   check.boolean('allowCycles', allowCycles);
   check.boolean('observer', observer);
+  check.function('redact', options.redact);
+  const redactor = createRedactor(options.redact);
   const settings = { concurrency, maxPayloadBytes, allowCycles, observer };
   return {
     service,
     isDefaultService: options.service === undefined,
     transport,
-    logger: guardLogger(logger),
+    logger: guardLogger(logger, redactor),
+    redactor,
     ...settings,
   };
 }

@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { Redact } from '../redactor.js';
 import type { Logger } from '../transports/logger.js';
 import type { EventMetrics, FailureRecord } from '../transports/statistics/stats.js';
 import type { Transport, TransportManager } from '../transports/transport.js';
@@ -48,6 +49,19 @@ export interface HubOptions {
    * @default false
    */
   observer?: boolean;
+  /**
+   * Returns the name and the message of an error as they leave the process: in log lines, spans, recorded failures, dead
+   * letters and the dashboard. It receives them after the default redaction, and the thrown value; of a recorded failure
+   * it receives what was recorded. If it throws, the message is withheld.
+   *
+   * @example
+   * ```ts
+   * createHub({ redact: ({ name, message }) => ({ name, message: message.replace(/\S+@\S+/g, '[address]') }) });
+   * ```
+   * @default messages of the application's errors are shown; those of validators, parsers, clients and vendors are
+   * replaced by paths, codes and statuses
+   */
+  redact?: Redact;
 }
 
 /** Event hub: accepts events, runs their handlers, retries failures and counts outcomes. */

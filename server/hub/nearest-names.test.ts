@@ -15,3 +15,14 @@ it.each([
 ])('for %j among %j returns %j', (name, candidates, expected) => {
   expect(nearestNames(name, candidates)).toEqual(expected);
 });
+
+it.each([
+  ['unlike it', (index: number) => `${'x'.repeat(60)}${index}`],
+  ['like it', (index: number) => `${'a'.repeat(50)}${index}`],
+])('takes a bounded time among 100,000 names %s', (_, nameOf) => {
+  const candidates = Array.from({ length: 100_000 }, (__, index) => nameOf(index));
+  const startedAt = performance.now();
+  for (let call = 0; call < 5; call += 1) nearestNames('a'.repeat(64), candidates);
+  // It took 10 s per call.
+  expect(performance.now() - startedAt).toBeLessThan(2_000);
+});

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { InvalidOptionError } from '../errors.js';
+import type { Redactor } from '../redactor.js';
 import { deriveId } from '../transports/derive-id.js';
 import type { Logger } from '../transports/logger.js';
 import type { Envelope, Receipt, TransportManager } from '../transports/transport.js';
@@ -11,6 +12,7 @@ import { defaultDedupeWindowMs, type RegisteredEvent } from './events/event.js';
 import { keyOf } from './events/event-key.js';
 import { encodePayload } from './events/payload.js';
 import { toStoredBody } from './events/stored-payload.js';
+import type { HubSettings } from './hub-options.js';
 import { observeSends } from './observability/observe-sends.js';
 import type { AnyWorkflow } from './runs/workflow.js';
 
@@ -28,12 +30,17 @@ export class Publisher {
   readonly #transport: TransportManager;
   readonly #maxPayloadBytes: number;
   readonly #logger: Logger;
+  readonly #redactor: Redactor;
   readonly #reportedTypes = new Set<string>();
 
-  constructor(transport: TransportManager, maxPayloadBytes: number, logger: Logger) {
+  constructor(
+    transport: TransportManager,
+    { maxPayloadBytes, logger, redactor }: Pick<HubSettings, 'maxPayloadBytes' | 'logger' | 'redactor'>,
+  ) {
     this.#transport = transport;
     this.#maxPayloadBytes = maxPayloadBytes;
     this.#logger = logger;
+    this.#redactor = redactor;
   }
 
   /**
@@ -70,8 +77,10 @@ export class Publisher {
   async send(draft: Draft): Promise<Receipt> {
     const id = randomUUID();
     const envelope = { ...draft, id, requestId: draft.requestId === '' ? id : draft.requestId };
-    const [receipt = { id, deduplicated: false }] = await observeSends([envelope], (sent) =>
-      this.#transport.publish(sent),
+    const [receipt = { id, deduplicated: false }] = await observeSends(
+      [envelope],
+      (sent) => this.#transport.publish(sent),
+      { errorInfo: this.#redactor.info },
     );
     if (receipt.unsubscribed === true) this.#reportUnsubscribed(envelope);
     return receipt;
@@ -104,7 +113,9 @@ export class Publisher {
     const receipts: Receipt[] = [];
     for (const batch of cutBatches(envelopes)) {
       try {
-        const accepted = await observeSends(batch, (sent) => this.#transport.publish(sent));
+        const accepted = await observeSends(batch, (sent) => this.#transport.publish(sent), {
+          errorInfo: this.#redactor.info,
+        });
         receipts.push(...accepted);
         if (accepted[0]?.unsubscribed === true) this.#reportUnsubscribed(batch[0]);
       } catch (error) {

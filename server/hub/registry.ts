@@ -18,6 +18,8 @@ export class Registry {
   // Stored separately: each poll of the dashboard reads it, and thousands of types may have no agent.
   readonly #handlerInfos: HandlerInfo[] = [];
 
+  #description: { readonly state: string; readonly text: string } | undefined;
+
   get size(): number {
     return this.#events.size + this.#workflows.size + this.#schedules.size;
   }
@@ -115,6 +117,17 @@ export class Registry {
       this.schedules,
       this.#handlerInfos,
     );
+  }
+
+  /** Returns the description as JSON. The text is the same object until the usage of an agent changes. */
+  descriptionOf(service: string): string {
+    // A registry of agents may grow at any time.
+    const agents = this.#handlerInfos.reduce((sum, info) => sum + info.agents().length, 0);
+    const state = `${this.size} ${agents} ${this.agentsRevision()} ${service}`;
+    if (this.#description?.state !== state) {
+      this.#description = { state, text: JSON.stringify(this.describe(service)) };
+    }
+    return this.#description.text;
   }
 
   /** Returns a number that grows with each agent run and each token. */

@@ -48,10 +48,9 @@ export function createSubscriptions({ events, workflows }: Definitions, host: Ha
       ...(trigger !== undefined && { trigger: { type: trigger, idSuffix: idSuffixOf(name) } }),
     });
   }
-  const { service } = host.transport;
   // Transports deliver only subscribed types, so every type has a handler.
   const consume = (delivery: Delivery): void => handlers.get(delivery.envelope.type)?.(delivery);
-  return { subscriptions, declared, onDelivery: (delivery) => observeDelivery(delivery, service, consume) };
+  return { subscriptions, declared, onDelivery: (delivery) => observeDelivery(delivery, host, consume) };
 }
 
 /** Creates the limits on starts of an event type and of its keys. */

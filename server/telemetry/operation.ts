@@ -1,5 +1,6 @@
 import type { Attributes, Context, Histogram, Link, Span, SpanKind } from '@opentelemetry/api';
-import { errorInfo, messageOf } from '../errors.js';
+import { type ErrorInfo, messageOf } from '../errors.js';
+import { publicErrorInfo, stackFrames } from '../public-error.js';
 import { version } from '../version.js';
 import type { OpenTelemetryApi } from './open-telemetry.js';
 
@@ -16,7 +17,19 @@ export interface OperationDetails {
   readonly links?: Link[];
   /** Histogram that records the duration, in seconds. */
   readonly histogram: Histogram;
+  /**
+   * Returns the name and message of an error as spans show them, for this operation and those inside it.
+   * @default that of the surrounding operation, else {@link publicErrorInfo}
+   */
+  readonly errorInfo?: ErrorInfoOf;
 }
+
+type ErrorInfoOf = (thrown: unknown) => ErrorInfo;
+
+const errorInfoKey = Symbol.for('hubline.error-info');
+
+// Some names are chosen by models and callers.
+const maxNameLength = 256;
 
 /** Observed operation: a span, and a metric of its duration. */
 export class Operation {
@@ -27,6 +40,7 @@ export class Operation {
   readonly #api: OpenTelemetryApi;
   readonly #span: Span;
   readonly #histogram: Histogram;
+  readonly #errorInfo: ErrorInfoOf;
   readonly #startedAt: number = performance.now();
   #hasEnded = false;
 
@@ -34,8 +48,11 @@ export class Operation {
     const { name, kind, dimensions, attributes, parent = api.context.active(), links, histogram } = details;
     const tracer = api.trace.getTracer('hubline', version);
     const options = { kind, attributes: { ...dimensions, ...attributes }, ...(links && { links }) };
-    this.#span = tracer.startSpan(name, options, parent);
-    this.context = api.trace.setSpan(parent, this.#span);
+    this.#span = tracer.startSpan(name.slice(0, maxNameLength), options, parent);
+    // Only operations set this value.
+    const inherited = parent.getValue(errorInfoKey) as ErrorInfoOf | undefined;
+    this.#errorInfo = details.errorInfo ?? inherited ?? publicErrorInfo;
+    this.context = api.trace.setSpan(parent, this.#span).setValue(errorInfoKey, this.#errorInfo);
     this.dimensions = dimensions;
     this.#api = api;
     this.#histogram = histogram;
@@ -65,10 +82,13 @@ export class Operation {
     }
   }
 
-  /** Returns the trace context in the format of the application's propagator, for another process. */
+  /**
+   * Returns the trace context in the format of the application's propagator, for another process. Without baggage: it
+   * may contain personal data, and a transport would store it.
+   */
   carrier(): Record<string, string> {
     const carrier: Record<string, string> = {};
-    guarded(() => this.#api.propagation.inject(this.context, carrier));
+    guarded(() => this.#api.propagation.inject(this.#api.propagation.deleteBaggage(this.context), carrier));
     return carrier;
   }
 
@@ -79,15 +99,16 @@ export class Operation {
   /** Marks the operation as failed. A shutdown is not a failure: the event was released and runs again. */
   fail(thrown: unknown): void {
     if (this.#hasEnded) return;
-    const { name, message, code } = errorInfo(thrown);
+    const { name, message, code } = this.#errorInfo(thrown);
     if (code === 'ERR_SHUTDOWN') {
       this.set({ 'hubline.released': true });
       return;
     }
     this.dimensions = { ...this.dimensions, 'error.type': name };
     guarded(() => {
-      const stack = thrown instanceof Error ? thrown.stack : undefined;
-      this.#span.recordException({ name, message, ...(stack !== undefined && { stack }) });
+      const frames = thrown instanceof Error ? stackFrames(thrown) : '';
+      const stack = `${name}: ${message}\n${frames}`;
+      this.#span.recordException({ name, message, ...(frames !== '' && { stack }) });
       this.#span.setAttribute('error.type', name);
       this.#span.setStatus({ code: this.#api.SpanStatusCode.ERROR, message });
     });

@@ -4,6 +4,7 @@
  * @module
  */
 import { HubError, messageOf, quote } from '../errors.js';
+import { publicErrorInfo } from '../public-error.js';
 
 /** A limit of the transport is reached. */
 export class BackpressureError extends HubError {
@@ -16,7 +17,9 @@ export class BackpressureError extends HubError {
 /** A key-value operation found the wrong kind of value: a list, a string, or not a whole number. */
 export class KeyTypeError extends HubError {
   constructor(key: string, expected: string) {
-    super('ERR_KEY_TYPE', `key ${quote(key)} does not hold ${expected}; delete it first, or use another key`);
+    super('ERR_KEY_TYPE', `key ${quote(key)} does not hold ${expected}; delete it first, or use another key`, {
+      publicMessage: `a key does not hold ${expected}`,
+    });
   }
 }
 
@@ -53,11 +56,12 @@ export class CrashLoopError extends HubError {
 /** The transport's server does not answer. It may or may not have accepted the event. */
 export class TransportUnavailableError extends HubError {
   constructor(transport: string, timeoutMs: number, cause?: unknown) {
-    const why = cause === undefined ? '' : `: ${messageOf(cause)}`;
+    const messageWith = (why: string): string =>
+      `${transport} did not answer within ${timeoutMs} ms${why}; retry with the same dedupeId to avoid a duplicate`;
     super(
       'ERR_TRANSPORT_UNAVAILABLE',
-      `${transport} did not answer within ${timeoutMs} ms${why}; retry with the same dedupeId to avoid a duplicate`,
-      { cause },
+      messageWith(cause === undefined ? '' : `: ${messageOf(cause)}`),
+      cause === undefined ? undefined : { cause, publicMessage: messageWith(`: ${publicErrorInfo(cause).message}`) },
     );
   }
 }

@@ -12,7 +12,6 @@ export type { KeyValueStore } from './key-value-store.js';
 export {
   defaultMaxDeadLetters,
   keptFailures,
-  keptRuns,
   maxAppendValues,
   maxListLength,
   minuteMs,
@@ -58,4 +57,5 @@ export type {
   Transport,
   TransportManager,
   TypeCounts,
+  WaitResolution,
 } from './transport.js';

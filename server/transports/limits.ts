@@ -10,9 +10,6 @@ export const minuteMs = 60_000;
 /** Terminal failures retained per type. */
 export const keptFailures = 20;
 
-/** Ended runs retained per type. */
-export const keptRuns = 50;
-
 /** Default number of completed runs retained per workflow and service. */
 export const keptCompletedRuns = 50;
 

@@ -1,4 +1,5 @@
 import { HubError, isFatal, messageOf, quote } from '../../errors.js';
+import { publicErrorInfo } from '../../public-error.js';
 import { StuckLoopError } from '../errors.js';
 import { ProviderError } from '../model/provider-error.js';
 import type { AgentRunResult, AgentRunStatus } from './agent-run-result.js';
@@ -14,11 +15,12 @@ export class AgentRunError extends HubError {
 
   constructor(result: AgentRunResult) {
     const { agentName, status, error } = result;
-    const cause = error === undefined ? '' : `: ${messageOf(error)}`;
+    const messageWith = (why: string): string =>
+      `agent ${quote(agentName)} ended with status ${status}${why}${remedies[status]}`;
     super(
       'ERR_AGENT_RUN',
-      `agent ${quote(agentName)} ended with status ${status}${cause}${remedies[status]}`,
-      error && { cause: error },
+      messageWith(error === undefined ? '' : `: ${messageOf(error)}`),
+      error && { cause: error, publicMessage: messageWith(`: ${publicErrorInfo(error).message}`) },
     );
     Object.defineProperty(this, 'result', { value: result });
     this.fatal = status === 'max_iterations' || status === 'token_budget_exceeded' || isFinal(error);

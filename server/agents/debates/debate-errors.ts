@@ -13,11 +13,11 @@ export class TooFewSpeakersError extends HubError {
   declare readonly retryAfterMs?: number;
 
   constructor(left: number, failures: readonly AgentRunError[]) {
-    const reasons = failures.map(messageOf).join('; ');
-    super(
-      'ERR_TOO_FEW_SPEAKERS',
-      `a debate needs two participants, but ${left === 0 ? 'none' : 'only one'} is left: ${reasons}`,
-    );
+    const messageWith = (reasons: readonly string[]): string =>
+      `a debate needs two participants, but ${left === 0 ? 'none' : 'only one'} is left: ${reasons.join('; ')}`;
+    super('ERR_TOO_FEW_SPEAKERS', messageWith(failures.map(messageOf)), {
+      publicMessage: messageWith(failures.map(({ publicMessage }) => publicMessage)),
+    });
     Object.defineProperty(this, 'failures', { value: failures });
     this.fatal = failures.every(isFatal);
     const delays = failures.flatMap(({ retryAfterMs }) => retryAfterMs ?? []);

@@ -28,7 +28,10 @@ export class ProviderError extends HubError {
   declare readonly usage?: TokenUsage;
 
   constructor(message: string, details: ProviderErrorDetails, code = 'ERR_PROVIDER') {
-    super(code, message, details.cause === undefined ? undefined : { cause: details.cause });
+    super(code, message, {
+      ...(details.cause !== undefined && { cause: details.cause }),
+      publicMessage: publicMessageOf(message, details, code),
+    });
     const { provider, statusCode, retryable, retryAfterMs, requestId, usage } = details;
     this.provider = provider;
     this.retryable = retryable;
@@ -37,6 +40,13 @@ export class ProviderError extends HubError {
     if (requestId !== undefined) this.requestId = requestId;
     if (usage !== undefined) this.usage = usage;
   }
+}
+
+// A vendor's text may quote the prompt.
+function publicMessageOf(message: string, { provider, statusCode }: ProviderErrorDetails, code: string): string {
+  if (code === 'ERR_CONTENT_FILTER') return `${provider} withheld the answer`;
+  if (code !== 'ERR_PROVIDER') return message;
+  return statusCode === undefined ? `the call of ${provider} failed` : `${provider} answered ${statusCode}`;
 }
 
 /** The vendor's content filter withheld the answer. */

@@ -1,10 +1,14 @@
 import type { Message } from '../model/message.js';
 import type { ModelOptions, ModelProvider, ModelResponse, ModelStreamChunk } from '../model/model-provider.js';
 import { type LanguageModel, languageModelProvider } from './language-model.js';
+import { sameOriginFetch } from './same-origin-fetch.js';
 import { checkApiKey, checkBaseUrl, type VendorProviderOptions } from './vendor-options.js';
 
 /** Loads the vendor package and creates the model with this id. */
-export type LoadModel = (modelId: string, settings: { apiKey: string; baseURL: string }) => Promise<LanguageModel>;
+export type LoadModel = (
+  modelId: string,
+  settings: { apiKey: string; baseURL: string; fetch: typeof fetch },
+) => Promise<LanguageModel>;
 
 /** Base of the vendors' providers: checks and hides the key, and loads the vendor package at the first call. */
 export class VendorProvider implements ModelProvider {
@@ -15,7 +19,11 @@ export class VendorProvider implements ModelProvider {
   /** @throws {InvalidApiKeyError | InvalidOptionError} */
   constructor(name: string, { apiKey, baseUrl }: Required<VendorProviderOptions>, load: LoadModel) {
     this.name = name;
-    const settings = { apiKey: checkApiKey(apiKey, new.target.name), baseURL: checkBaseUrl(baseUrl, new.target.name) };
+    const settings = {
+      apiKey: checkApiKey(apiKey, new.target.name),
+      baseURL: checkBaseUrl(baseUrl, new.target.name),
+      fetch: sameOriginFetch(name),
+    };
     this.#provider = languageModelProvider(name, (modelId) => load(modelId, settings), [apiKey]);
   }
 

@@ -1,4 +1,5 @@
 import { messageOf, quote } from '../../errors.js';
+import { parseWithoutPrototypes } from '../../prototype-keys.js';
 import { type Clock, systemClock } from '../../transports/clock.js';
 import { abortable } from '../abortable.js';
 import { type AgentContext, contextOfCall } from '../agent/agent-context.js';
@@ -188,16 +189,10 @@ function logFailure(err: unknown, call: ToolCall, ctx: AgentContext, turn: numbe
 function parseArguments({ name, arguments: text }: ToolCall): unknown {
   if (text.trim() === '') return {};
   try {
-    // A reviver is slow, and only such a text can contain the key, escaped or not.
-    return JSON.parse(text, text.includes('__proto__') || text.includes('\\u') ? refusePrototype : undefined);
+    // A tool that copies or merges its input would get a prototype that the model chose.
+    return parseWithoutPrototypes(text);
   } catch (cause) {
     const message = `the arguments of ${name} are not JSON`;
     throw new InvalidToolCallError(message, `${message}: ${messageOf(cause)}`);
   }
-}
-
-/** Refuses `__proto__`: a tool that copies or merges its input would get a prototype that the model chose. */
-function refusePrototype(key: string, value: unknown): unknown {
-  if (key === '__proto__') throw new SyntaxError('the key "__proto__" is not allowed');
-  return value;
 }

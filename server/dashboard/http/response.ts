@@ -43,6 +43,18 @@ export const unauthorized: DashboardResponse = errorResponse(
   'Access to this dashboard is denied.',
 );
 
+export const forbiddenHost: DashboardResponse = errorResponse(
+  403,
+  'ERR_FORBIDDEN_HOST',
+  'This dashboard does not answer requests for this host.',
+);
+
+export const authorizeTimeout: DashboardResponse = errorResponse(
+  503,
+  'ERR_AUTHORIZE_TIMEOUT',
+  'The access check did not answer in time. Retry later.',
+);
+
 export const internalError: DashboardResponse = errorResponse(
   500,
   'ERR_INTERNAL',

@@ -1,10 +1,20 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
+// Runs in the thread pool of Node, beside the event loop.
 const gzipAsync = promisify(gzip);
 const maxBodies = 32;
-// A body contains the time at which it was read, so an old one must not reach a page.
+// Pages poll every second or less often, so none sees a body that is older than its interval.
 const maxAgeMs = 1000;
+
+/** JSON that is read from the hub, with a revision that tells if it changed. */
+export interface JsonSource {
+  /** Unique name of the source. */
+  readonly key: string;
+  /** Changes whenever the result of `read` changes, apart from the time of reading. */
+  revision(): Promise<string>;
+  read(): Promise<object>;
+}
 
 /** Serialized body of a JSON route. */
 export interface JsonBody {
@@ -13,33 +23,59 @@ export interface JsonBody {
   gzipped(): Promise<Buffer>;
 }
 
-/** Returns the cached body of `key` if it has this `revision`; otherwise builds it from the result of `read`. */
-export type JsonBodyCache = (key: string, revision: string, read: () => Promise<object>) => Promise<JsonBody>;
+/** Revision of a source, and its body. */
+export interface CachedJson {
+  readonly revision: string;
+  /** Returns the body. Reads it on the first call. */
+  body(): Promise<JsonBody>;
+}
 
 /**
- * Creates a cache of the last 32 bodies, each retained for one second, so that many open pages cost one serialization.
+ * Creates a cache of the last 32 sources. Revision and body of a source are served for one second, whatever changes: any
+ * number of open pages costs one read and one serialization per second, however many events flow.
  *
  * @param now current time in milliseconds from an arbitrary point
  */
-export function createJsonBodyCache(now: () => number = () => performance.now()): JsonBodyCache {
-  const cache = new Map<string, { revision: string; readAt: number; body: Promise<JsonBody> }>();
+export function createJsonBodyCache(now: () => number): (source: JsonSource) => Promise<CachedJson> {
+  const cache = new Map<string, { readonly readAt: number; readonly json: Promise<CachedJson> }>();
 
-  return (key, revision, read) => {
-    const found = cache.get(key);
-    if (found?.revision === revision && now() - found.readAt < maxAgeMs) return found.body;
-    const body = read().then(jsonBody);
-    const entry = { revision, readAt: now(), body };
+  function add(source: JsonSource, readAt: number): Promise<CachedJson> {
+    const { key } = source;
+    const forget = (): void => {
+      if (cache.get(key) === entry) cache.delete(key);
+    };
+    const json = readJson(source, forget);
+    const entry = { readAt, json };
     cache.delete(key);
     cache.set(key, entry);
     for (const oldest of cache.keys()) {
       if (cache.size <= maxBodies) break;
       cache.delete(oldest);
     }
-    // Callers that await the body receive the error. The next call reads again.
-    body.catch(() => {
-      if (cache.get(key) === entry) cache.delete(key);
-    });
-    return body;
+    // Callers that await the result receive the error. The next call reads again.
+    json.catch(forget);
+    return json;
+  }
+
+  return (source) => {
+    const found = cache.get(source.key);
+    return found !== undefined && now() - found.readAt < maxAgeMs ? found.json : add(source, now());
+  };
+}
+
+async function readJson(source: JsonSource, onFailure: () => void): Promise<CachedJson> {
+  // Read before the content: an older tag costs one more request, a newer one would hide a change.
+  const revision = await source.revision();
+  let reading: Promise<JsonBody> | undefined;
+  return {
+    revision,
+    body() {
+      if (reading === undefined) {
+        reading = source.read().then(jsonBody);
+        reading.catch(onFailure);
+      }
+      return reading;
+    },
   };
 }
 

@@ -2,31 +2,25 @@ import { randomUUID } from 'node:crypto';
 import { acceptsEncoding } from '../http/accept-encoding.js';
 import { matchesEtag } from '../http/etag.js';
 import type { DashboardRequest, DashboardResponse, Header } from '../http/response.js';
-import { createJsonBodyCache } from './json-body-cache.js';
-
-/** JSON that is read from the hub, with a revision that tells if it changed. */
-export interface JsonSource {
-  /** Unique name of the source. */
-  readonly key: string;
-  /** Changes whenever the result of `read` changes, apart from the time of reading. */
-  revision(): Promise<string>;
-  read(): Promise<object>;
-}
+import { createJsonBodyCache, type JsonSource } from './json-body-cache.js';
 
 const gzipAboveBytes = 1024;
 
 /**
  * Creates a function that responds with the JSON of a source, or with 304 if the client already has its revision. A 304
  * costs neither a read nor a serialization.
+ *
+ * @param now current time in milliseconds from an arbitrary point
  */
-export function createJsonResponder(): (request: DashboardRequest, source: JsonSource) => Promise<DashboardResponse> {
+export function createJsonResponder(
+  now: () => number,
+): (request: DashboardRequest, source: JsonSource) => Promise<DashboardResponse> {
   // Tags of another handler, or of this process before a restart, must not match.
   const instance = randomUUID();
-  const cachedBody = createJsonBodyCache();
+  const cached = createJsonBodyCache(now);
 
   return async (request, source) => {
-    // Read before the content: an older tag costs one more request, a newer one would hide a change.
-    const revision = await source.revision();
+    const { revision, body: readBody } = await cached(source);
     // Weak, because bodies of one revision differ in the time at which they were read.
     const etag = `W/"${instance}-${revision}"`;
     const validators: Header[] = [
@@ -34,7 +28,7 @@ export function createJsonResponder(): (request: DashboardRequest, source: JsonS
       ['Vary', 'Accept-Encoding'],
     ];
     if (matchesEtag(request.ifNoneMatch, etag)) return { status: 304, headers: validators };
-    const body = await cachedBody(source.key, revision, source.read);
+    const body = await readBody();
     const headers: Header[] = [['Content-Type', 'application/json; charset=utf-8'], ...validators];
     if (body.plain.length <= gzipAboveBytes || !acceptsEncoding(request.acceptEncoding, 'gzip')) {
       return { status: 200, headers, body: body.plain };

@@ -64,7 +64,7 @@ describe('the page', () => {
     expect(dashboardCspHashes).toEqual({ script: hashes('script'), style: hashes('style') });
     expect(reply.headers['content-security-policy']).toBe(
       `default-src 'none'; script-src ${hashes('script').join(' ')}; style-src ${hashes('style').join(' ')}; ` +
-        "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'; frame-ancestors 'none'",
     );
   });
 });

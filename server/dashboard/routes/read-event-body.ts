@@ -1,7 +1,5 @@
 import type { Hub } from '../../hub/hub.js';
-import type { DashboardOptions } from '../dashboard-options.js';
 import type { EventBody, EventSettings } from '../protocol.js';
-import { redactFailure } from './redact-failure.js';
 
 const settingNames = [
   'retry',
@@ -14,13 +12,9 @@ const settingNames = [
   'debounceMaxMs',
 ] as const satisfies readonly (keyof EventSettings)[];
 
-/** Reads the body of one event type, with its failures redacted. */
-export async function readEventBody(
-  hub: Hub,
-  type: string,
-  redactError: DashboardOptions['redactError'],
-): Promise<EventBody> {
-  const [metrics, failures, description] = await Promise.all([
+/** Reads the body of one event type. */
+export async function readEventBody(hub: Hub, type: string): Promise<EventBody> {
+  const [metrics, recentFailures, description] = await Promise.all([
     hub.metrics(type),
     hub.failures(type),
     hub.describe(type),
@@ -32,6 +26,6 @@ export async function readEventBody(
     ...metrics,
     settings,
     ...(description.schema !== undefined && { schema: description.schema }),
-    recentFailures: failures.map((failure) => redactFailure(failure, redactError)),
+    recentFailures,
   };
 }

@@ -15,7 +15,7 @@ function request(path: string, more: Partial<DashboardRequest> = {}): DashboardR
 
 function routerOf(hub: Hub, basePath = '') {
   const failures: unknown[] = [];
-  const route = createRouter(hub, { basePath, redactError: undefined, onFailure: (error) => failures.push(error) });
+  const route = createRouter(hub, { basePath, onFailure: (error) => failures.push(error) });
   return { route, failures };
 }
 

@@ -1,6 +1,5 @@
 import { HubError } from '../../errors.js';
 import type { Hub } from '../../hub/hub.js';
-import type { DashboardOptions } from '../dashboard-options.js';
 import { decodeName, pathBelow } from '../http/paths.js';
 import {
   type DashboardRequest,
@@ -13,7 +12,8 @@ import {
   unknownEvent,
 } from '../http/response.js';
 import type { RangeBody } from '../protocol.js';
-import { createJsonResponder, type JsonSource } from './json-responder.js';
+import type { JsonSource } from './json-body-cache.js';
+import { createJsonResponder } from './json-responder.js';
 import { pageResponse } from './page.js';
 import { readEventBody } from './read-event-body.js';
 import { readIntrospectionBody } from './read-introspection-body.js';
@@ -25,7 +25,6 @@ export type Router = (request: DashboardRequest) => DashboardResponse | Promise<
 export interface RouterOptions {
   /** Normalized. */
   readonly basePath: string;
-  readonly redactError: DashboardOptions['redactError'];
   /** Called with an error of the hub, which the response does not reveal. Must not throw. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -38,13 +37,13 @@ interface Route {
 }
 
 /** Creates the router to the page and to the JSON that is read from `hub`. */
-export function createRouter(hub: Hub, { basePath, redactError, onFailure }: RouterOptions): Router {
-  const respondWithJson = createJsonResponder();
+export function createRouter(hub: Hub, { basePath, onFailure }: RouterOptions): Router {
+  const respondWithJson = createJsonResponder(() => hub.transport.clock.monotonic());
 
   const introspection: JsonSource = {
     key: 'introspection',
     revision: () => hub.revision(),
-    read: () => readIntrospectionBody(hub, redactError),
+    read: () => readIntrospectionBody(hub),
   };
   const range = (from: number, to: number): JsonSource => ({
     key: `range ${from} ${to}`,
@@ -54,7 +53,7 @@ export function createRouter(hub: Hub, { basePath, redactError, onFailure }: Rou
   const event = (type: string): JsonSource => ({
     key: `event ${type}`,
     revision: () => hub.revision(type),
-    read: () => readEventBody(hub, type, redactError),
+    read: () => readEventBody(hub, type),
   });
 
   const routes: readonly Route[] = [

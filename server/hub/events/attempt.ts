@@ -1,5 +1,5 @@
 import type { Delivery } from '../../transports/transport.js';
-import { SchemaValidationError } from '../errors.js';
+import { SchemaValidationError, StoredPayloadError } from '../errors.js';
 import { AttemptEmitter } from './attempt-emitter.js';
 import type { HandlerFunction } from './context.js';
 import type { RegisteredEvent } from './event.js';
@@ -42,7 +42,15 @@ export class Attempt implements CallCallbacks {
       this.#reject(error);
       return;
     }
-    const payload: unknown = JSON.parse(envelope.body);
+    let payload: unknown;
+    try {
+      payload = JSON.parse(envelope.body);
+    } catch (cause) {
+      this.#emitter.close();
+      this.#call.cancel();
+      this.#recorder.failUnreadable(new StoredPayloadError(type, cause));
+      return;
+    }
     if (schema === undefined) {
       this.#invoke(payload);
       return;
@@ -51,7 +59,7 @@ export class Attempt implements CallCallbacks {
       () => schema.validate(payload),
       (result) => {
         if (result.issues === undefined) this.#invoke(payload);
-        else this.#reject(new SchemaValidationError(type, result.issues));
+        else this.#reject(new SchemaValidationError(type, result.issues, schema.publicPaths(result.issues)));
       },
     );
   }

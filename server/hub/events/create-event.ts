@@ -65,5 +65,5 @@ export function definitionConfig(value: unknown): EventDefinitionConfig | undefi
 
 /** Checks that settings contain only options that a definition does not. @throws {InvalidOptionError} */
 export function checkSettings(type: string, settings: object = {}): void {
-  new OptionChecker(settings, ['handler', ...needHandler], `the settings of event ${quote(type)}`);
+  new OptionChecker(settings, ['handler', 'subscribers', ...needHandler], `the settings of event ${quote(type)}`);
 }

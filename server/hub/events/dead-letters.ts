@@ -1,5 +1,6 @@
 import { InvalidOptionError } from '../../errors.js';
 import { OptionChecker } from '../../options.js';
+import type { Redactor } from '../../redactor.js';
 import type { FailureRecord } from '../../transports/statistics/stats.js';
 import type { DeadLetterRecord, TransportManager } from '../../transports/transport.js';
 import { workflowType } from '../../transports/workflow-type.js';
@@ -27,6 +28,7 @@ export async function readDeadLetters<TPayload>(
   source: DeadLetterSource<TPayload>,
   options: DeadLetterOptions,
   transport: TransportManager,
+  redactor: Redactor,
 ): Promise<readonly DeadLetter<TPayload>[]> {
   const check = new OptionChecker(options, ['limit'], 'deadLetters');
   const { limit = 100 } = options;
@@ -36,7 +38,7 @@ export async function readDeadLetters<TPayload>(
     .flat()
     .sort((a, b) => b.at - a.at)
     .slice(0, limit)
-    .map((record) => toDeadLetter<TPayload>(record));
+    .map((record) => toDeadLetter<TPayload>({ ...record, error: redactor.recorded(record.error) }));
 }
 
 function typesOf<TPayload>(source: DeadLetterSource<TPayload>): string[] {
@@ -52,6 +54,15 @@ function toDeadLetter<TPayload>({ envelope, at, attempt, error, step }: DeadLett
   const { id, requestId, body } = envelope;
   const { name, message } = error;
   // `emit` checked the payload against the schema; without a schema the type is the caller's claim.
-  const payload = JSON.parse(body) as TPayload;
+  const payload = readPayload(body) as TPayload;
   return { id, at, attempt, name, message, requestId, ...(step !== undefined && { step }), payload };
+}
+
+/** Returns `undefined` for a payload that was changed in the store: it must not hide the dead letters beside it. */
+function readPayload(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
 }

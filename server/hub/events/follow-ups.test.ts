@@ -64,9 +64,7 @@ describe('follow-ups', () => {
     await hub.emit('a', 1);
     await clock.advance(60_000);
     expect(ran).toBe(1);
-    expect(await hub.failures('a')).toMatchObject([
-      { message: expect.stringContaining('result.total is the bigint 10n') },
-    ]);
+    expect(await hub.failures('a')).toMatchObject([{ message: expect.stringContaining('result.total is a bigint') }]);
   });
 
   it('leave the result unchecked if the event has none', async () => {

@@ -1,4 +1,5 @@
-import { type ErrorInfo, errorInfo, HubError } from '../../errors.js';
+import { type ErrorInfo, HubError } from '../../errors.js';
+import type { Redactor } from '../../redactor.js';
 import type { Logger } from '../../transports/logger.js';
 import type { Delivery, Envelope, Outcome, TransportManager } from '../../transports/transport.js';
 import { DepthLimitError } from '../errors.js';
@@ -14,6 +15,7 @@ export interface HandlerHost extends DraftSource {
   readonly transport: TransportManager;
   readonly logger: Logger;
   readonly maxPayloadBytes: number;
+  readonly redactor: Redactor;
   /** Returns the type of a registered event. @throws {UnknownEventError} */
   eventType(event: EventRef<never, unknown> | string): string;
   /** Returns a registered workflow. @throws {UnknownWorkflowError} */
@@ -97,8 +99,14 @@ export class OutcomeRecorder {
   }
 
   /** Records terminal failure. @param info recorded error, if it differs from the thrown one */
-  fail(error: unknown, info: ErrorInfo = errorInfo(error)): void {
+  fail(error: unknown, info: ErrorInfo = this.#host.redactor.info(error)): void {
     this.#end({ status: 'failed', error: info }, error);
+    this.#host.logger.error(this.#logFields(error), `${this.#kind} failed`);
+  }
+
+  /** Records terminal failure of an event whose stored payload cannot be read. Its follow-ups get `null` instead. */
+  failUnreadable(error: unknown): void {
+    this.#end({ status: 'failed', error: this.#host.redactor.info(error) }, error, [], 'null');
     this.#host.logger.error(this.#logFields(error), `${this.#kind} failed`);
   }
 
@@ -114,8 +122,14 @@ export class OutcomeRecorder {
     }
   }
 
-  #end(end: TerminalOutcome, thrown?: unknown, emits: readonly Envelope[] = []): void {
-    const { envelope } = this.#delivery;
+  #end(
+    end: TerminalOutcome,
+    thrown?: unknown,
+    emits: readonly Envelope[] = [],
+    body: string = this.#delivery.envelope.body,
+  ): void {
+    const { envelope: delivered } = this.#delivery;
+    const envelope = body === delivered.body ? delivered : { ...delivered, body };
     // Follow-ups of an event over the depth limit would be over it too.
     const ending = envelope.depth > maxDepth ? [] : createFollowUps(this.#followUps, envelope, end);
     const durationMs = this.#durationMs();

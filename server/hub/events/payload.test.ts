@@ -8,6 +8,7 @@ const limit = 512 * 1024;
 it('encodes any JSON value without loss', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
+      fc.pre(!JSON.stringify(value).includes('__proto__'));
       expect(JSON.parse(encodePayload(value, 'a', limit))).toEqual(JSON.parse(JSON.stringify(value)));
     }),
   );
@@ -55,18 +56,49 @@ it.each([
   ['no undefined property', { a: undefined, b: 1 }, '{"b":1}'],
   ['an object without prototype', Object.assign(Object.create(null), { a: 1 }), '{"a":1}'],
   ['one object in two places', ((shared) => ({ a: shared, b: shared }))({ x: 1 }), '{"a":{"x":1},"b":{"x":1}}'],
-  ['a key __proto__', JSON.parse('{"__proto__":1}'), '{"__proto__":1}'],
+  ['a key constructor', { constructor: { name: 'x' }, prototype: 1 }, '{"constructor":{"name":"x"},"prototype":1}'],
 ])('encodes %s', (_, payload, json) => {
   expect(encodePayload(payload, 'a', limit)).toBe(json);
 });
 
-it('rejects a payload that is nested deeper than the stack', () => {
-  let deep: unknown = [];
-  for (let i = 0; i < 200_000; i += 1) deep = [deep];
-  expect(() => encodePayload(deep, 'a', limit)).toThrow('payload is nested too deeply');
+it.each(['{"a":[{"__proto__":1}]}', '{"a":[{"constructor":{"prototype":{}}}]}'])(
+  'rejects %s, which a recursive merge would write into a prototype',
+  (json) => {
+    expect(() => encodePayload(JSON.parse(json), 'a', limit)).toThrow(/^payload\.a\[0\]\.\w+ is a prototype/);
+  },
+);
+
+it.each([
+  ['arrays', (deep: unknown) => [deep]],
+  ['objects', (deep: unknown) => ({ deep })],
+])('accepts 100 levels of %s and rejects more', (_, wrap) => {
+  const nested = (levels: number): unknown => {
+    let value: unknown = 1;
+    for (let level = 0; level < levels; level += 1) value = wrap(value);
+    return value;
+  };
+  expect(encodePayload(nested(100), 'a', limit)).toContain('1');
+  for (const levels of [101, 200_000]) {
+    expect(() => encodePayload(nested(levels), 'a', limit)).toThrow(/ is nested more than 100 levels deep/);
+  }
+});
+
+it('rejects a payload that is far too large without reading all of it', () => {
+  let read = 0;
+  const item = {
+    get text(): string {
+      read += 1;
+      return 'x'.repeat(1_000);
+    },
+  };
+  const payload = Array.from({ length: 100_000 }, () => item);
+  expect(() => encodePayload(payload, 'a', limit)).toThrow(/is at least \d+ bytes of JSON, over maxPayloadBytes/);
+  expect(read).toBeLessThan(1_000);
 });
 
 it('rejects a payload that is too large', () => {
-  expect(() => encodePayload('text', 'a', 5)).toThrow('payload of "a" is 6 bytes of JSON, over maxPayloadBytes (5)');
-  expect(() => encodePayload('text', 'a', 5, 'result')).toThrow('result of "a" is 6 bytes');
+  expect(() => encodePayload('text', 'a', 5)).toThrow(
+    'payload of "a" is at least 6 bytes of JSON, over maxPayloadBytes (5)',
+  );
+  expect(() => encodePayload('text', 'a', 5, 'result')).toThrow('result of "a" is at least 6 bytes');
 });

@@ -1,6 +1,10 @@
-import { messageOf } from '../../errors.js';
+import { HubError, messageOf } from '../../errors.js';
 import { formatPathSegment } from '../../format-path.js';
+import { isPrototypeKey } from '../../prototype-keys.js';
 import { PayloadNotJsonError, PayloadTooLargeError } from '../errors.js';
+
+/** Maximum number of levels of a payload: validators and handlers recurse over it. */
+const maxDepth = 100;
 
 /**
  * Encodes a payload as JSON. As with `JSON.stringify`, values with a `toJSON` method (such as a `Date`) are replaced by
@@ -20,13 +24,17 @@ export function encodePayload(
 ): string {
   let json: string;
   try {
-    const flaw = findFlaw(payload, '', { ancestors: [], isStrict });
+    const inspection: Inspection = { ancestors: [], isStrict, size: 0, maxSize: maxPayloadBytes };
+    const flaw = findFlaw(payload, '', inspection);
+    if (inspection.size > maxPayloadBytes) {
+      throw new PayloadTooLargeError(root, type, inspection.size, maxPayloadBytes, true);
+    }
     if (flaw !== undefined) throw new PayloadNotJsonError(root + flaw.path, flaw.found);
     json = JSON.stringify(payload);
   } catch (error) {
-    // Stack overflow: the payload has thousands of levels.
-    if (error instanceof RangeError) throw new PayloadNotJsonError(root, 'nested too deeply');
-    if (error instanceof PayloadNotJsonError) throw error;
+    // Stack overflow, in a toJSON that returns ever deeper values.
+    if (error instanceof RangeError) throw new PayloadNotJsonError(root, tooDeep.found);
+    if (error instanceof HubError) throw error;
     // A getter or toJSON of the payload threw.
     throw new PayloadNotJsonError(root, `not readable (${messageOf(error)})`, { cause: error });
   }
@@ -60,6 +68,9 @@ interface Inspection {
   readonly ancestors: object[];
   /** A value with a `toJSON` method is a flaw. */
   readonly isStrict: boolean;
+  /** Bytes of JSON so far, at least: a payload that is far too large is not read to its end. */
+  size: number;
+  readonly maxSize: number;
 }
 
 interface Flaw {
@@ -68,9 +79,18 @@ interface Flaw {
   readonly found: string;
 }
 
+const tooDeep: Flaw = { path: '', found: `nested more than ${maxDepth} levels deep` };
+
+// Ends the inspection. The size tells the caller why.
+const tooLarge: Flaw = { path: '', found: '' };
+
 function findFlaw(value: unknown, key: string, inspection: Inspection): Flaw | undefined {
+  inspection.size += 1;
+  if (inspection.size > inspection.maxSize) return tooLarge;
   switch (typeof value) {
     case 'string':
+      inspection.size += value.length + 1;
+      return undefined;
     case 'boolean':
       return undefined;
     case 'number':
@@ -95,6 +115,7 @@ function findFlawInObject(value: object, key: string, inspection: Inspection): F
   }
   const { ancestors } = inspection;
   if (ancestors.includes(value)) return { path: '', found: 'a circular reference' };
+  if (ancestors.length === maxDepth) return tooDeep;
   ancestors.push(value);
   const flaw = Array.isArray(value) ? findFlawInItems(value, inspection) : findFlawInFields(value, inspection);
   ancestors.pop();
@@ -119,6 +140,8 @@ function findFlawInFields(value: object, inspection: Inspection): Flaw | undefin
   for (const name of Object.keys(value)) {
     const field: unknown = Reflect.get(value, name);
     if (field === undefined) continue;
+    if (isPrototypeKey(name, field)) return { path: formatPathSegment(name), found: 'a prototype' };
+    inspection.size += name.length + 3;
     const flaw = findFlaw(field, name, inspection);
     if (flaw === undefined) continue;
     return { path: formatPathSegment(name) + flaw.path, found: flaw.found };

@@ -107,7 +107,7 @@ describe('schema', () => {
     expect(await hub.failures('b')).toMatchObject([
       {
         name: 'SchemaValidationError',
-        message: 'payload of "b" does not match its schema: payload.total must be number',
+        message: 'payload of "b" does not match its schema at payload.total',
       },
     ]);
   });

@@ -2,6 +2,7 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/sp
 import { InvalidOptionError, type SchemaIssue } from '../../errors.js';
 import { formatPathSegment } from '../../format-path.js';
 import { compileJsonSchema, type JsonSchema, maxIssues } from '../../json-schema.js';
+import { publicPaths } from './public-paths.js';
 
 export type { JsonSchema } from '../../json-schema.js';
 
@@ -12,7 +13,10 @@ export type SchemaResult =
 
 /** Standard Schema or JSON Schema, prepared for validation. */
 export interface PayloadSchema {
+  /** Validates a payload, and returns the schema's output or the issues. */
   validate(payload: unknown): SchemaResult | Promise<SchemaResult>;
+  /** Returns the paths of issues without keys that come from the payload. */
+  publicPaths(issues: readonly SchemaIssue[]): readonly string[];
   /** Absent if the schema's library cannot convert it to JSON Schema. */
   readonly jsonSchema?: JsonSchema;
 }
@@ -30,6 +34,7 @@ export function resolveSchema(schema: StandardSchemaV1 | JsonSchema, owner: stri
   const check = compileJsonSchema(schema, owner, 'payload');
   return {
     jsonSchema: schema,
+    publicPaths: (issues) => publicPaths(issues, schema),
     validate(value) {
       const issues = check(value);
       return issues.length === 0 ? { value } : { issues };
@@ -59,6 +64,7 @@ function fromStandardSchema(schema: StandardSchemaV1): PayloadSchema {
       const result = standard.validate(payload);
       return result instanceof Promise ? result.then(toResult) : toResult(result);
     },
+    publicPaths: (issues) => publicPaths(issues, jsonSchema),
     ...(jsonSchema && { jsonSchema }),
   };
 }

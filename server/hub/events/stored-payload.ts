@@ -27,7 +27,10 @@ export function toStoredBody(
 ): string | Promise<string> {
   const { type, payload, body } = emitted;
   return after(schema.validate(JSON.parse(body)), (result) => {
-    if (result.issues !== undefined) throw new SchemaValidationError(type, explainIssues(result.issues, payload));
+    if (result.issues !== undefined) {
+      const paths = schema.publicPaths(result.issues);
+      throw new SchemaValidationError(type, explainIssues(result.issues, payload), paths);
+    }
     const stored = encodeOutput(result.value, type, maxPayloadBytes);
     // A schema that accepted a value and returned it unchanged accepts it again.
     if (stored === body) return body;

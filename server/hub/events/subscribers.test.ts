@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { InvalidOptionError } from '../../errors.js';
 import { testHub } from '../hub.fixture.js';
+import { createEvent } from './create-event.js';
 
 it('an event is kept for a subscriber that has not started yet', async () => {
   const web = testHub({ service: 'web' });
@@ -37,4 +38,13 @@ it('emitting a type without subscribers logs one warning per type', async () => 
 it.each([['mailer'], [['a', '']], [[1]], [Array(101).fill('a')]])('refuses the subscribers %j', (subscribers) => {
   const { hub } = testHub();
   expect(() => hub.event({ type: 'a', subscribers: subscribers as never })).toThrow(InvalidOptionError);
+});
+
+it('the registration of a shared definition may name subscribers', async () => {
+  const ordered = createEvent<{ id: number }>({ type: 'ordered' });
+  const { hub } = testHub({ service: 'web' });
+  hub.event(ordered, { subscribers: ['mailer'] });
+  await hub.start();
+  await hub.emit(ordered, { id: 1 });
+  expect(await hub.metrics('ordered')).toMatchObject({ received: 1, completed: 0, pending: 1 });
 });

@@ -1,3 +1,4 @@
+import { isName } from '../../options.js';
 import type { HandlerFunction } from '../events/context.js';
 import type { RegisteredEvent } from '../events/event.js';
 import type { ResolvedStep } from '../runs/step-list.js';
@@ -41,16 +42,22 @@ export function describeHub(
   };
 }
 
-/** Parses the description of a hub, which may run another version. Entries that it does not understand are omitted. */
+/** Maximum number of events, workflows or agents that are read of one description. */
+const maxDescribed = 100_000;
+
+/**
+ * Parses the description of a hub, which may run another version. Entries that it does not understand are omitted, and
+ * so is all of a text that is not JSON.
+ */
 export function parseDescription(json: string): HubDescription {
-  const { service, events, workflows, agents, schedules } = Object(JSON.parse(json)) as Record<string, unknown>;
+  const { service, events, workflows, agents, schedules } = Object(parseJson(json)) as Record<string, unknown>;
   // Only the fields that the hub reads are checked. The others are displayed as they are.
   return {
     service: String(service),
-    events: listOf<EventDescription>(events, ({ type, kind }) => typeof type === 'string' && typeof kind === 'string'),
+    events: listOf<EventDescription>(events, ({ type, kind }) => isName(type) && typeof kind === 'string'),
     workflows: listOf<WorkflowDescription>(
       workflows,
-      ({ name, steps }) => typeof name === 'string' && Array.isArray(steps) && steps.every(isNamed),
+      ({ name, steps }) => isName(name) && Array.isArray(steps) && steps.every(isNamed),
     ),
     agents: listOf<AgentIntrospection>(
       agents,
@@ -66,7 +73,17 @@ export function parseDescription(json: string): HubDescription {
 
 function listOf<T>(value: unknown, isValid: (item: Record<string, unknown>) => boolean): T[] {
   // `isValid` checks the fields of T that the hub reads.
-  return Array.isArray(value) ? value.filter((item): item is T => isObject(item) && isValid(item)) : [];
+  return Array.isArray(value)
+    ? value.slice(0, maxDescribed).filter((item): item is T => isObject(item) && isValid(item))
+    : [];
+}
+
+function parseJson(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
 }
 
 function isNamed(value: unknown): boolean {

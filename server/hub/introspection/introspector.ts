@@ -1,3 +1,4 @@
+import type { Redactor } from '../../redactor.js';
 import type { ScheduleRecord } from '../../transports/schedules.js';
 import type { TypeActivity } from '../../transports/statistics/stats.js';
 import { sumCounts } from '../../transports/statistics/sum-counts.js';
@@ -26,19 +27,24 @@ import { introspectRun } from './run-introspection.js';
 
 const runsShown = 10;
 
+// Types are registered at starts. Descriptions that name others at every read come from no hub.
+const maxReads = 3;
+
 /** Number of steps per run that an introspection contains, the latest ones. `hub.run` returns all. */
 const shownSteps = 100;
 
 /** Reads the registrations and counts of all hubs of a transport. */
 export class Introspector {
   readonly #transport: TransportManager;
+  readonly #redactor: Redactor;
   /** Running hubs at the last read. Lets the next read request all counts in one round trip. */
   #running: readonly HubDescription[] = [];
   /** Parsed descriptions by their text. Processes of one service send the same text, and send it repeatedly. */
   #parsed: ReadonlyMap<string, HubDescription> = new Map();
 
-  constructor(transport: TransportManager) {
+  constructor(transport: TransportManager, redactor: Redactor) {
     this.#transport = transport;
+    this.#redactor = redactor;
   }
 
   /** Reads all registrations with their counts. */
@@ -57,7 +63,7 @@ export class Introspector {
       workflows: cluster.workflows.flatMap((workflow) => {
         const type = workflowType(workflow.description.name);
         const found = counted.get(type);
-        return found === undefined ? [] : [introspectWorkflow(workflow, found, runs.get(type) ?? [])];
+        return found === undefined ? [] : [introspectWorkflow(workflow, found, runs.get(type) ?? [], this.#redactor)];
       }),
       agents: cluster.agents,
       schedules: introspectSchedules(own, this.#running, schedules, clock.now()),
@@ -89,7 +95,7 @@ export class Introspector {
 
   /** Takes one round trip, and another one if a type was registered since the last read. */
   async #overview(own: HubDescription): Promise<ClusterOverview> {
-    for (;;) {
+    for (let read = 1; ; read += 1) {
       const known = this.#running;
       const cluster = mergeDescriptions(own, known);
       const { types, runTypes } = typesOf(cluster);
@@ -101,9 +107,10 @@ export class Introspector {
       const counted = new Map<string, CountedType>();
       for (const [index, type] of types.entries()) {
         const [typeCounts, typeActivity] = [counts[index], activity[index]];
-        if (typeCounts !== undefined && typeActivity !== undefined) counted.set(type, { ...typeCounts, typeActivity });
+        if (typeCounts !== undefined && typeActivity !== undefined)
+          counted.set(type, { ...typeCounts, typeActivity: redactActivity(typeActivity, this.#redactor) });
       }
-      if (typesOf(found).types.some((type) => !counted.has(type))) continue;
+      if (typesOf(found).types.some((type) => !counted.has(type)) && read < maxReads) continue;
       const runsByType = new Map(runs.map((latest, index) => [runTypes[index] ?? '', latest]));
       return { cluster: found, counted, runs: runsByType, overview };
     }
@@ -144,6 +151,11 @@ function typesOf({ events, workflows }: Cluster): { readonly types: string[]; re
   return { types: [...events.map(({ description }) => description.type), ...runTypes], runTypes };
 }
 
+function redactActivity(activity: TypeActivity, redactor: Redactor): TypeActivity {
+  const { lastFailure } = activity;
+  return lastFailure === undefined ? activity : { ...activity, lastFailure: redactor.recorded(lastFailure) };
+}
+
 function introspectEvent(
   { description, processes }: Served<EventDescription>,
   { total, services, typeActivity }: CountedType,
@@ -168,6 +180,7 @@ function introspectWorkflow(
   { description, processes }: Served<WorkflowDescription>,
   { total, typeActivity }: CountedType,
   runs: readonly RunRecord[],
+  redactor: Redactor,
 ): WorkflowIntrospection {
   return {
     ...description,
@@ -175,7 +188,7 @@ function introspectWorkflow(
     metrics: total,
     ...typeActivity,
     runs: runs.map((run) => {
-      const { steps, ...rest } = introspectRun(description.steps, run);
+      const { steps, ...rest } = introspectRun(description.steps, run, redactor);
       return { ...rest, steps: steps.slice(-shownSteps) };
     }),
   };

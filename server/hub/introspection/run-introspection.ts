@@ -1,4 +1,5 @@
 import type { ErrorInfo } from '../../errors.js';
+import type { Redactor } from '../../redactor.js';
 import type { OpenWait, RunRecord, RunStatus, WaitResolution } from '../../transports/transport.js';
 import { entryOutput, parseEntryKey, readEntry, type StepEntry, type StepKind, slotOf } from '../runs/run-entry.js';
 
@@ -66,9 +67,11 @@ export interface RunQuery {
 export function introspectRun(
   listed: readonly { readonly name: string }[],
   record: RunRecord,
+  redactor: Redactor,
   query: RunQuery = {},
 ): RunIntrospection {
-  const { id, service, envelope, status, acceptedAt, endedAt, error } = record;
+  const { id, service, envelope, status, acceptedAt, endedAt } = record;
+  const error = record.error && redactor.recorded(record.error);
   const steps = new Map<string, StepIntrospection>();
   const add = (step: StepIntrospection): void => void steps.set(slotOf(step.kind, step.name), step);
   for (const [key, value] of record.checkpoints) {
@@ -97,7 +100,7 @@ export function introspectRun(
     acceptedAt,
     ...(endedAt !== undefined && { endedAt }),
     ...(error !== undefined && { error: { name: error.name, message: error.message } }),
-    steps: all,
+    steps: all.map((step) => (step.error === undefined ? step : { ...step, error: redactor.recorded(step.error) })),
   };
 }
 

@@ -1,21 +1,32 @@
 import type { Context } from '@opentelemetry/api';
+import type { Redactor } from '../../redactor.js';
 import { instruments } from '../../telemetry/instruments.js';
 import { type OpenTelemetryApi, openTelemetry } from '../../telemetry/open-telemetry.js';
 import { Operation } from '../../telemetry/operation.js';
 import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../../transports/transport.js';
+import type { HandlerHost } from '../events/outcome-recorder.js';
 import { countOutcome } from './count-outcome.js';
 import { observeSends } from './observe-sends.js';
 import { destinationName, telemetryAttributes } from './telemetry-attributes.js';
 
 /** Consumes a delivery inside a span. The span belongs to the trace in the envelope and ends with the outcome. */
-export function observeDelivery(delivery: Delivery, service: string, consume: (delivery: Delivery) => void): void {
+export function observeDelivery(
+  delivery: Delivery,
+  { transport: { service }, redactor }: Pick<HandlerHost, 'transport' | 'redactor'>,
+  consume: (delivery: Delivery) => void,
+): void {
   const api = openTelemetry();
-  const operation = api === undefined ? undefined : startProcess(api, delivery, service);
+  const operation = api === undefined ? undefined : startProcess(api, delivery, service, redactor);
   if (operation === undefined) consume(delivery);
   else operation.run(() => consume(new ObservedDelivery(delivery, service, operation)));
 }
 
-function startProcess(api: OpenTelemetryApi, delivery: Delivery, service: string): Operation | undefined {
+function startProcess(
+  api: OpenTelemetryApi,
+  delivery: Delivery,
+  service: string,
+  redactor: Redactor,
+): Operation | undefined {
   const { id, type, requestId, trace } = delivery.envelope;
   const { consumed, processDuration } = instruments(api);
   const dimensions = {
@@ -39,6 +50,7 @@ function startProcess(api: OpenTelemetryApi, delivery: Delivery, service: string
     parent,
     ...(creation !== undefined && { links: [{ context: creation }] }),
     histogram: processDuration,
+    errorInfo: redactor.info,
   });
 }
 
@@ -71,12 +83,10 @@ class ObservedDelivery implements Delivery {
 
   checkpoint(key: string, value: string, emits?: readonly Envelope[]): Promise<CommitResult> {
     if (emits === undefined || emits.length === 0) return this.#delivery.checkpoint(key, value);
-    return observeSends(
-      emits,
-      (sent) => this.#delivery.checkpoint(key, value, sent),
-      (result) => result === 'ok',
-      this.#operation.context,
-    );
+    return observeSends(emits, (sent) => this.#delivery.checkpoint(key, value, sent), {
+      areSent: (result) => result === 'ok',
+      cause: this.#operation.context,
+    });
   }
 
   wait(waits: readonly RunWait[]): Promise<CommitResult> {
@@ -102,11 +112,9 @@ class ObservedDelivery implements Delivery {
 
   #commit(outcome: Outcome, cause: Context): Promise<CommitResult> {
     if (!('followUps' in outcome) || outcome.followUps.length === 0) return this.#delivery.commit(outcome);
-    return observeSends(
-      outcome.followUps,
-      (followUps) => this.#delivery.commit({ ...outcome, followUps }),
-      (result) => result === 'ok',
+    return observeSends(outcome.followUps, (followUps) => this.#delivery.commit({ ...outcome, followUps }), {
+      areSent: (result) => result === 'ok',
       cause,
-    );
+    });
   }
 }

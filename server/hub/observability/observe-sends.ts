@@ -1,28 +1,35 @@
 import type { Context } from '@opentelemetry/api';
 import { instruments } from '../../telemetry/instruments.js';
 import { type OpenTelemetryApi, openTelemetry } from '../../telemetry/open-telemetry.js';
-import { Operation } from '../../telemetry/operation.js';
+import { Operation, type OperationDetails } from '../../telemetry/operation.js';
 import type { Envelope } from '../../transports/transport.js';
 import { destinationName, telemetryAttributes } from './telemetry-attributes.js';
 
 type Publish<T> = (envelopes: readonly Envelope[]) => Promise<T>;
 
-/**
- * Publishes envelopes with one span per envelope. Each published envelope carries the trace context of its span.
- *
- * @param areSent returns `true` if the result of `publish` means that the envelopes were accepted; otherwise their
- * spans are discarded
- * @param cause context of the causing span; by default the active context, or else the trace in the envelope
- */
+/** Options of {@link observeSends}. */
+interface SendOptions<T> {
+  /**
+   * Returns `true` if the result of `publish` means that the envelopes were accepted; otherwise their spans are
+   * discarded.
+   * @default all are accepted
+   */
+  readonly areSent?: (result: T) => boolean;
+  /** Context of the causing span. @default the active context, or else the trace in the envelope */
+  readonly cause?: Context;
+  readonly errorInfo?: OperationDetails['errorInfo'];
+}
+
+/** Publishes envelopes with one span per envelope. Each published envelope carries the trace context of its span. */
 export function observeSends<T>(
   envelopes: readonly Envelope[],
   publish: Publish<T>,
-  areSent: (result: T) => boolean = () => true,
-  cause?: Context,
+  options: SendOptions<T> = {},
 ): Promise<T> {
+  const { areSent = () => true } = options;
   const api = openTelemetry();
   if (api === undefined) return publish(envelopes);
-  const sends = envelopes.map((envelope) => startSend(api, envelope, cause));
+  const sends = envelopes.map((envelope) => startSend(api, envelope, options));
   return publishAs(api, sends, envelopes, publish, areSent);
 }
 
@@ -56,7 +63,11 @@ function end(api: OpenTelemetryApi, sends: readonly (Operation | undefined)[]): 
   }
 }
 
-function startSend(api: OpenTelemetryApi, envelope: Envelope, cause: Context | undefined): Operation | undefined {
+function startSend<T>(
+  api: OpenTelemetryApi,
+  envelope: Envelope,
+  { cause, errorInfo }: SendOptions<T>,
+): Operation | undefined {
   const { id, type, requestId } = envelope;
   return Operation.start(api, {
     name: `send ${destinationName(type)}`,
@@ -69,6 +80,7 @@ function startSend(api: OpenTelemetryApi, envelope: Envelope, cause: Context | u
     attributes: { 'messaging.message.id': id, 'messaging.message.conversation_id': requestId },
     parent: cause ?? parentOf(api, envelope),
     histogram: instruments(api).sendDuration,
+    ...(errorInfo && { errorInfo }),
   });
 }
 

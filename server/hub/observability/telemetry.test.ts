@@ -4,6 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { FatalError } from '../../errors.js';
 import { kindOf, recordTelemetry } from '../../telemetry/record-telemetry.fixture.js';
 import { deferred, testHub } from '../hub.fixture.js';
+import { createWorkflow } from '../runs/workflow.js';
 
 const contextOf = (): SpanContext | undefined => trace.getActiveSpan()?.spanContext();
 
@@ -98,11 +99,54 @@ describe('spans', () => {
     release.resolve();
     await vi.waitFor(() => expect(handled).toHaveLength(3));
     expect(handled).toEqual([
-      ['red', 'red'],
-      ['blue', 'blue'],
+      ['red', undefined],
+      ['blue', undefined],
       ['none', undefined],
     ]);
     expect(new Set(telemetry.spans.map((span) => span.spanContext().traceId)).size).toBe(3);
+  });
+
+  it('an event does not store the baggage of its context', async () => {
+    const telemetry = recordTelemetry();
+    const { hub } = testHub();
+    const publish = vi.spyOn(hub.transport, 'publish');
+    hub.event({ type: 'ordered', handler: ({ emit }) => emit('billed', null) });
+    hub.event({ type: 'billed', handler: () => {} });
+    await hub.start();
+    const baggage = propagation.createBaggage({ user: { value: 'alice@example.com' } });
+    await context.with(propagation.setBaggage(context.active(), baggage), () => hub.emit('ordered', null));
+    await vi.waitFor(() => expect(telemetry.tree().at(-1)).toBe('      process billed'));
+    const stored = publish.mock.calls.flatMap(([envelopes]) => envelopes.map(({ trace: carrier }) => carrier));
+    expect(stored).toEqual([{ traceparent: expect.any(String) }]);
+  });
+
+  it('an error in a span is redacted, with the hook of the hub', async () => {
+    const telemetry = recordTelemetry();
+    const redact = ({ name, message }: { name: string; message: string }): { name: string; message: string } => ({
+      name,
+      message: message.replace('4242', '[card]'),
+    });
+    const { hub } = testHub({ redact });
+    hub.workflow(
+      createWorkflow({
+        name: 'pay',
+        steps: [{ name: 'parse', handler: () => JSON.parse('{"card":"4242"'), retry: { maxAttempts: 1 } }],
+      }),
+    );
+    hub.event({
+      type: 'charged',
+      handler: () => {
+        throw new Error('card 4242 declined');
+      },
+    });
+    await hub.start();
+    await hub.emit('charged', null);
+    await hub.startWorkflow('pay', null);
+    await vi.waitFor(() => expect(telemetry.spans).toHaveLength(5));
+    const told = JSON.stringify(telemetry.spans.map(({ status, events, attributes }) => [status, events, attributes]));
+    expect(told).toContain('card [card] declined');
+    expect(told).toContain('a text could not be parsed');
+    expect(told).not.toContain('4242');
   });
 
   it('a failed attempt has its own span with the exception and status, under the same send span', async () => {

@@ -1,4 +1,3 @@
-import { errorInfo } from '../../errors.js';
 import { deriveId } from '../../transports/derive-id.js';
 import type { Envelope, RunWait } from '../../transports/transport.js';
 import { DepthLimitError, WorkflowCancelledError } from '../errors.js';
@@ -18,7 +17,7 @@ export async function createChildWait(
   const draft = await host.draftRun(parent, child.name, input);
   const id = deriveId(parent.id, key);
   const run = { ...draft, id, parent: { type: parent.type, id: parent.id, wait: key } };
-  const error = errorInfo(new WorkflowCancelledError(child.name, id, 'its parent run was cancelled'));
+  const error = host.redactor.info(new WorkflowCancelledError(child.name, id, 'its parent run was cancelled'));
   const onCancel = createFollowUps(child.followUps, run, { status: 'failed', error });
   return { key, run, ...(onCancel.length > 0 && { onCancel }) };
 }

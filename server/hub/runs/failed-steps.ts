@@ -1,4 +1,4 @@
-import { type ErrorInfo, errorInfo } from '../../errors.js';
+import type { ErrorInfo } from '../../errors.js';
 import { StepFailedError } from './errors.js';
 
 /** Maximum number of causes that are followed from an error. */
@@ -16,8 +16,14 @@ export interface FailureSource {
 
 /** Failures of the steps of one delivery. Finds the step whose failure a function let through. */
 export class FailedSteps {
+  readonly #errorInfo: (thrown: unknown) => ErrorInfo;
   #thrown: Map<string, unknown> | undefined;
   #slots: Map<unknown, string> | undefined;
+
+  /** @param errorInfo returns what is recorded of an error */
+  constructor(errorInfo: (thrown: unknown) => ErrorInfo) {
+    this.#errorInfo = errorInfo;
+  }
 
   /** Adds the error that the function of a step threw. */
   addThrown(slot: string, thrown: unknown): void {
@@ -37,7 +43,7 @@ export class FailedSteps {
     for (let depth = 0; depth < maxCauses && current instanceof Error; depth += 1) {
       const slot = this.#slots?.get(current);
       if (slot !== undefined) {
-        const failure = error instanceof StepFailedError ? error.failure : errorInfo(error);
+        const failure = error instanceof StepFailedError ? error.failure : this.#errorInfo(error);
         return { slot, failure, thrown: this.#thrown?.get(slot) ?? error };
       }
       current = current.cause;

@@ -1,4 +1,3 @@
-import { errorInfo } from '../../errors.js';
 import type { Delivery, Envelope } from '../../transports/transport.js';
 import { AttemptEmitter } from '../events/attempt-emitter.js';
 import { type CallCallbacks, HandlerCall } from '../events/handler-call.js';
@@ -108,7 +107,7 @@ export class StepAttempt implements CallCallbacks {
 
   #retry(error: unknown, delayMs: number): void {
     const retryAt = this.#run.host.transport.clock.now() + delayMs;
-    const entry = { ...this.#entry(), error: errorInfo(error), retryAt };
+    const entry = { ...this.#entry(), error: this.#run.host.redactor.info(error), retryAt };
     void this.#run.record(this.#key('attempt'), writeEntry(entry));
     this.#log('warn', { err: error, delayMs }, 'attempt failed');
     this.#run.attemptEnded(this);
@@ -116,7 +115,10 @@ export class StepAttempt implements CallCallbacks {
 
   #fail(error: unknown): void {
     this.#emitter.close();
-    void this.#run.record(this.#key(this.step.kind), writeEntry({ ...this.#entry(), error: errorInfo(error) }));
+    void this.#run.record(
+      this.#key(this.step.kind),
+      writeEntry({ ...this.#entry(), error: this.#run.host.redactor.info(error) }),
+    );
     this.#log('warn', { err: error }, 'step failed');
     this.#run.attemptEnded(this, error);
   }

@@ -1,9 +1,9 @@
-import { errorInfo } from '../../errors.js';
 import { checkName } from '../../options.js';
-import type { RunRecord, TransportManager } from '../../transports/transport.js';
+import type { RunRecord } from '../../transports/transport.js';
 import { workflowType } from '../../transports/workflow-type.js';
 import { UnknownRunError, WorkflowCancelledError, WorkflowFailedError } from '../errors.js';
 import { createFollowUps } from '../events/follow-ups.js';
+import type { HandlerHost } from '../events/outcome-recorder.js';
 import { introspectRun, type RunIntrospection } from '../introspection/run-introspection.js';
 import { countOutcome } from '../observability/count-outcome.js';
 import type { AnyWorkflow } from './workflow.js';
@@ -34,7 +34,7 @@ export interface WorkflowHandle<TResult = unknown> {
 export function createWorkflowHandle<TResult>(
   workflow: AnyWorkflow,
   runId: string,
-  transport: TransportManager,
+  { transport, redactor }: Pick<HandlerHost, 'transport' | 'redactor'>,
   stopped: AbortSignal,
 ): WorkflowHandle<TResult> {
   const type = workflowType(workflow.name);
@@ -48,18 +48,18 @@ export function createWorkflowHandle<TResult>(
     runId,
     async result() {
       const { error, result = 'null' } = known(await transport.runEnded(type, runId, stopped));
-      if (error !== undefined) throw new WorkflowFailedError(workflow.name, runId, error);
+      if (error !== undefined) throw new WorkflowFailedError(workflow.name, runId, redactor.recorded(error));
       // The workflow's type promises what its function returns.
       return JSON.parse(result) as TResult;
     },
     async status() {
-      return introspectRun(workflow.steps, known(await transport.run(type, runId)));
+      return introspectRun(workflow.steps, known(await transport.run(type, runId)), redactor);
     },
     async cancel(because) {
       if (because !== undefined) checkName(because, 'reason of cancel');
       const { envelope } = known(await transport.run(type, runId));
       const reason = new WorkflowCancelledError(workflow.name, runId, because);
-      const error = errorInfo(reason);
+      const error = redactor.info(reason);
       const followUps = createFollowUps(workflow.followUps, envelope, { status: 'failed', error });
       const outcome = { status: 'failed', cancelled: true, error, durationMs: 0, followUps } as const;
       const isEnded = (await transport.endRun(type, runId, outcome, reason)) === 'ok';

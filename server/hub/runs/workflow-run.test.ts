@@ -119,7 +119,7 @@ describe('workflow run', () => {
 
   it.each([
     ['throws', () => Promise.reject(new FatalError('out of stock')), 'FatalError', 'out of stock'],
-    ['returns a value that is not JSON', () => 10n, 'PayloadNotJsonError', 'output of step b is the bigint 10n'],
+    ['returns a value that is not JSON', () => 10n, 'PayloadNotJsonError', 'output of step b is a bigint'],
     ['exceeds its timeoutMs', () => new Promise(() => {}), 'HandlerTimeoutError', 'handler of "w: b"'],
   ])('fails if a step %s', async (_, handler, name, message) => {
     const { hub, clock, log } = testHub();

@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
-import { errorInfo, isFatal } from '../../errors.js';
+import { isFatal } from '../../errors.js';
 import type { Delivery, Envelope, RunWait } from '../../transports/transport.js';
-import { AttemptEndedError, SchemaValidationError, WorkflowVersionError } from '../errors.js';
+import { AttemptEndedError, SchemaValidationError, StoredPayloadError, WorkflowVersionError } from '../errors.js';
 import { type HandlerHost, OutcomeRecorder, preflightError } from '../events/outcome-recorder.js';
 import { encodePayload } from '../events/payload.js';
 import type { StepFailedError } from './errors.js';
@@ -37,7 +37,7 @@ class WorkflowRun implements AttemptRun, StepHost {
   /** Context of the delivery: entries are recorded in the contexts of other runs and of timers. */
   readonly #resource = new AsyncResource('hubline.run');
   readonly #attempts = new Set<StepAttempt>();
-  readonly #failures = new FailedSteps();
+  readonly #failures = new FailedSteps((error) => this.host.redactor.info(error));
   readonly #tools: StepTools;
   #patches: string[] = [];
   #recording = 0;
@@ -118,7 +118,13 @@ class WorkflowRun implements AttemptRun, StepHost {
   /** Checks the input that an event brought. That of `startWorkflow` was checked when it was accepted. */
   #validate(): void {
     const { input: schema, name } = this.workflow;
-    this.input = JSON.parse(this.delivery.envelope.body);
+    try {
+      this.input = JSON.parse(this.delivery.envelope.body);
+    } catch (cause) {
+      this.#stop();
+      this.#recorder.failUnreadable(new StoredPayloadError(name, cause));
+      return;
+    }
     if (schema === undefined || this.replay.size > 0) {
       this.#call();
       return;
@@ -126,7 +132,7 @@ class WorkflowRun implements AttemptRun, StepHost {
     const proceed = (result: Awaited<ReturnType<typeof schema.validate>>): void => {
       if (this.#isOver) return;
       if (result.issues === undefined) this.#call();
-      else this.#fail(new SchemaValidationError(name, result.issues));
+      else this.#fail(new SchemaValidationError(name, result.issues, schema.publicPaths(result.issues)));
     };
     try {
       const result = schema.validate(this.input);
@@ -235,7 +241,7 @@ class WorkflowRun implements AttemptRun, StepHost {
     } catch (error) {
       const { version } = this.workflow;
       const { attempt: delivery } = this.delivery;
-      const entry = { version, delivery, attempt: 1, startedAt, durationMs: 0, error: errorInfo(error) };
+      const entry = { version, delivery, attempt: 1, startedAt, durationMs: 0, error: this.host.redactor.info(error) };
       await this.record(key, writeEntry(entry));
       return undefined;
     }

@@ -138,7 +138,7 @@ export class Scheduler {
     const events = await this.#events(schedule, dueAt);
     const claim = (sent: readonly Envelope[]): ReturnType<TransportManager['claim']> =>
       this.#host.transport.claim({ name, definition, times, dueAt, events: sent });
-    return observeSends(events, claim, ({ status }) => status === 'claimed');
+    return observeSends(events, claim, { areSent: ({ status }) => status === 'claimed' });
   }
 
   async #events(schedule: RegisteredSchedule, dueAt: number): Promise<readonly Envelope[]> {

@@ -19,11 +19,6 @@ import { describeSubscribers } from './subscribers.js';
 import { describeSuspensions } from './suspensions.js';
 import { describeWorkerQueues } from './worker-queues.js';
 
-/** Returns `true` if the transport records waits and emits of runs. */
-export function suspendsRuns(name: string): boolean {
-  return !name.startsWith('redis');
-}
-
 /** Registers the tests that every transport must pass. */
 export function describeTransport(name: string, setup: () => Promise<ContractHarness>): void {
   describe(`${name} transport`, () => {
@@ -35,7 +30,7 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
     describeFairness(stage);
     describeRuns(stage);
     describeDeadLetters(stage);
-    if (suspendsRuns(name)) describeSuspensions(stage);
+    describeSuspensions(stage);
     describeStatistics(stage);
     describeKeyValues(stage);
     describeDelays(stage);
@@ -43,10 +38,8 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
     describeFleets(stage);
     describeOverdueHandlers(stage);
     describeSubscribers(stage);
-    // The redis transport has neither keys nor schedules yet.
-    if (name.startsWith('redis')) return;
     describeKeys(stage);
-    describeCancel(stage);
     describeSchedules(stage);
+    describeCancel(stage);
   });
 }

@@ -8,6 +8,7 @@ import { sumCounts } from '../statistics/sum-counts.js';
 import type { DeclaredEvent, Envelope, Receipt, RunRecord, Subscription, TypeCounts } from '../transport.js';
 import { workflowOf } from '../workflow-type.js';
 import { ConsumerGroup, type GroupHost } from './consumer-group.js';
+import type { DeadLetterLimits } from './dead-letters.js';
 import { DedupeWindow, type RememberedId } from './dedupe-window.js';
 import type { Entry } from './entry.js';
 import { PendingLimits, type PendingMaximum } from './pending-limits.js';
@@ -24,7 +25,7 @@ const maxDedupeIdsPerType = 1_000_000;
 /** Shared state of all connections to one memory transport. */
 export class Broker implements GroupHost {
   readonly clock: Clock;
-  readonly maxDeadLetters: number;
+  readonly deadLetterLimits: DeadLetterLimits;
   readonly revision: RevisionCounter = new RevisionCounter();
   readonly waits: RunWaits;
   /** Makes publishers yield. */
@@ -39,12 +40,12 @@ export class Broker implements GroupHost {
   readonly schedules: ScheduleTable;
   readonly #descriptions = new Map<object, () => string>();
 
-  constructor(clock: Clock, maximum: PendingMaximum & { readonly maxDeadLetters: number }) {
+  constructor(clock: Clock, maximum: PendingMaximum & DeadLetterLimits) {
     this.clock = clock;
     this.waits = new RunWaits(clock);
     this.turns = new TurnBudget(clock);
     this.#pending = new PendingLimits(maximum);
-    this.maxDeadLetters = maximum.maxDeadLetters;
+    this.deadLetterLimits = maximum;
     this.schedules = new ScheduleTable(clock, this.revision);
   }
 

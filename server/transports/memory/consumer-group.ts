@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.js';
 import { ShutdownError } from '../errors.js';
 import type { CloseResult, ConsumeOptions, Envelope, Outcome, RunWait, Subscription } from '../transport.js';
+import { type DeadLetterLimits, DeadLetters } from './dead-letters.js';
 import type { RememberedId } from './dedupe-window.js';
 import { Dispatcher } from './dispatcher.js';
 import type { Entry, StoredWait, WaitOwner } from './entry.js';
@@ -14,7 +15,7 @@ import { TypeQueue } from './type-queue.js';
 /** The part of the broker that a consumer group uses. */
 export interface GroupHost {
   readonly clock: Clock;
-  readonly maxDeadLetters: number;
+  readonly deadLetterLimits: DeadLetterLimits;
   readonly revision: RevisionCounter;
   readonly waits: RunWaits;
   /** Returns the history of a type, which all services share. */
@@ -49,9 +50,13 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
   queue(type: string): TypeQueue {
     let queue = this.#queues.get(type);
     if (queue === undefined) {
-      const { maxDeadLetters, revision, waits } = this.#host;
-      queue = new TypeQueue(type, maxDeadLetters, this.#host.history(type), revision, (wait) =>
-        waits.resolveByTime(wait),
+      const { deadLetterLimits, clock, revision, waits } = this.#host;
+      queue = new TypeQueue(
+        type,
+        new DeadLetters(deadLetterLimits, clock),
+        this.#host.history(type),
+        revision,
+        (wait) => waits.resolveByTime(wait),
       );
       this.#queues.set(type, queue);
     }

@@ -1,4 +1,5 @@
 import type { ErrorInfo } from '../../errors.js';
+import type { Clock } from '../clock.js';
 import type { DeadLetterRecord, Outcome } from '../transport.js';
 import type { Entry } from './entry.js';
 
@@ -9,20 +10,31 @@ interface DeadLetter {
   readonly step: string | undefined;
 }
 
-/** The latest dead letters of one type in one service, up to a capacity. */
+/** Limits of {@link DeadLetters}. */
+export interface DeadLetterLimits {
+  readonly maxDeadLetters: number;
+  /** Age in milliseconds at which a dead letter is evicted. */
+  readonly maxDeadLetterAgeMs: number;
+}
+
+/** The latest dead letters of one type in one service, up to a number and an age. */
 export class DeadLetters {
-  readonly #capacity: number;
+  readonly #limits: DeadLetterLimits;
+  readonly #clock: Clock;
   /** By event id, oldest first. */
   readonly #byId = new Map<string, DeadLetter>();
 
-  constructor(capacity: number) {
-    this.#capacity = capacity;
+  constructor(limits: DeadLetterLimits, clock: Clock) {
+    this.#limits = limits;
+    this.#clock = clock;
   }
 
   add(entry: Entry, { error, step }: Extract<Outcome, { status: 'failed' }>, now: number): void {
-    if (this.#capacity === 0) return;
+    const { maxDeadLetters } = this.#limits;
+    if (maxDeadLetters === 0) return;
+    this.#evictOld();
     this.#byId.set(entry.envelope.id, { entry, at: now, error, step });
-    if (this.#byId.size <= this.#capacity) return;
+    if (this.#byId.size <= maxDeadLetters) return;
     for (const oldestId of this.#byId.keys()) {
       this.#byId.delete(oldestId);
       return;
@@ -34,6 +46,7 @@ export class DeadLetters {
   }
 
   find(id: string): Entry | undefined {
+    this.#evictOld();
     return this.#byId.get(id)?.entry;
   }
 
@@ -46,9 +59,18 @@ export class DeadLetters {
 
   /** Returns at most `limit` dead letters, newest first. */
   latest(limit: number): DeadLetterRecord[] {
+    this.#evictOld();
     return [...this.#byId.values()]
       .slice(-limit)
       .reverse()
       .map(({ entry: { envelope, attempt }, at, error, step }) => ({ envelope, at, attempt, error, step }));
+  }
+
+  #evictOld(): void {
+    const oldestAt = this.#clock.now() - this.#limits.maxDeadLetterAgeMs;
+    for (const [id, { at }] of this.#byId) {
+      if (at > oldestAt) return;
+      this.#byId.delete(id);
+    }
   }
 }

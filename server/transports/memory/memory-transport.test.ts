@@ -281,3 +281,27 @@ it('starts with 20,000 types, each with its own limits, and changes them', async
   const counts = await one.counts(types);
   expect(counts.filter(({ total }) => total.completed === 1)).toHaveLength(types.length);
 });
+
+it('evicts dead letters at maxDeadLetterAgeMs', async () => {
+  const { clock, transport, deliveries } = await started({ maxDeadLetterAgeMs: 60_000 }, ['a']);
+  const failed = { status: 'failed', durationMs: 1, followUps: [], error: { name: 'Error', message: 'x' } } as const;
+  const fail = async (): Promise<string> => {
+    const sent = envelope('a');
+    await transport.publish([sent]);
+    await clock.settle();
+    await deliveries.at(-1)?.commit(failed);
+    return sent.id;
+  };
+  const first = await fail();
+  await clock.advance(30_000);
+  const second = await fail();
+  expect(await transport.deadLetters('a', 10)).toHaveLength(2);
+  await clock.advance(30_000);
+  expect((await transport.deadLetters('a', 10)).map((letter) => letter.envelope.id)).toEqual([second]);
+  expect(await transport.replay(first)).toBe(false);
+  expect(await transport.replay(second)).toBe(true);
+});
+
+it.each([0, -1, Number.POSITIVE_INFINITY])('refuses maxDeadLetterAgeMs %j', (age) => {
+  expect(() => memoryTransport({ maxDeadLetterAgeMs: age })).toThrow(InvalidOptionError);
+});

@@ -1,6 +1,8 @@
 import { OptionChecker } from '../../options.js';
 import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import { type Clock, systemClock } from '../clock.js';
+import { type Codec, resolveCodec } from '../codec/codec.js';
+import { CodedTransport } from '../codec/coded-transport.js';
 import type { KeyValueStore } from '../key-value-store.js';
 import { defaultMaxDeadLetters } from '../limits.js';
 import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
@@ -37,6 +39,10 @@ export interface MemoryTransportOptions {
   maxPendingBytes?: number;
   /** Maximum number of dead letters per service and type, retained with their payloads for `hub.replay`. @default 1_000 */
   maxDeadLetters?: number;
+  /** Age at which a dead letter is evicted with its payload, in milliseconds. @default no limit */
+  maxDeadLetterAgeMs?: number;
+  /** Encodes the stored payloads, results, checkpoints and key-values. @default stored as JSON text */
+  codec?: Codec;
   /** Source of time; a fake clock in tests. @default the system clock */
   clock?: Clock;
 }
@@ -51,17 +57,25 @@ export interface MemoryTransportOptions {
 export function memoryTransport(options: MemoryTransportOptions = {}): Transport {
   const check = new OptionChecker(
     options,
-    ['maxPending', 'maxPendingBytes', 'maxDeadLetters', 'clock'],
+    ['maxPending', 'maxPendingBytes', 'maxDeadLetters', 'maxDeadLetterAgeMs', 'codec', 'clock'],
     'memoryTransport',
   );
   check.count('maxPending', options.maxPending);
   check.count('maxPendingBytes', options.maxPendingBytes);
   check.count('maxDeadLetters', options.maxDeadLetters, { min: 0 });
+  check.durationMs('maxDeadLetterAgeMs', options.maxDeadLetterAgeMs, { min: 1 });
+  const codec = resolveCodec(options.codec, check);
+  const { maxDeadLetterAgeMs = Number.POSITIVE_INFINITY } = options;
   const { maxPending = 1_000_000, maxPendingBytes = 512 * 1024 * 1024 } = options;
   const { maxDeadLetters = defaultMaxDeadLetters, clock = systemClock } = options;
-  const broker = new Broker(clock, { maxPending, maxPendingBytes, maxDeadLetters });
+  const broker = new Broker(clock, { maxPending, maxPendingBytes, maxDeadLetters, maxDeadLetterAgeMs });
   const kv = new CheckedKeyValueStore(new MemoryKeyValueStore(clock));
-  return { connect: ({ service }) => new MemoryTransportManager(broker, kv, broker.group(service)) };
+  return {
+    connect: ({ service }) => {
+      const manager = new MemoryTransportManager(broker, kv, broker.group(service));
+      return codec === undefined ? manager : new CodedTransport(manager, codec);
+    },
+  };
 }
 
 class MemoryTransportManager implements TransportManager {
@@ -124,7 +138,7 @@ class MemoryTransportManager implements TransportManager {
       counts: types.map((type) => this.#broker.counts(type)),
       activity: types.map((type) => this.#broker.activity(type)),
       total: this.#broker.total(),
-      keepsDeadLetters: this.#broker.maxDeadLetters > 0,
+      keepsDeadLetters: this.#broker.deadLetterLimits.maxDeadLetters > 0,
       runs: runTypes.map((type) => this.#broker.runs(type, runLimit)),
       schedules: this.#broker.schedules.records(),
     };

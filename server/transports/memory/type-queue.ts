@@ -1,6 +1,6 @@
 import type { ServiceTypeCounts } from '../statistics/sum-counts.js';
 import type { Envelope, Subscription } from '../transport.js';
-import { DeadLetters } from './dead-letters.js';
+import type { DeadLetters } from './dead-letters.js';
 import type { Entry, StoredWait } from './entry.js';
 import type { PeriodHistory } from './period-history.js';
 import { AcceptanceOrder } from './queues/acceptance-order.js';
@@ -45,14 +45,14 @@ export class TypeQueue {
   /** @param onDue resolves a wait by time */
   constructor(
     type: string,
-    maxDeadLetters: number,
+    deadLetters: DeadLetters,
     history: PeriodHistory,
     transportRevision: RevisionCounter,
     onDue: (wait: StoredWait) => void,
   ) {
     this.type = type;
     this.stats = new TypeStats(history, transportRevision);
-    this.deadLetters = new DeadLetters(maxDeadLetters);
+    this.deadLetters = deadLetters;
     this.#onDue = onDue;
   }
 

@@ -1,4 +1,5 @@
 import { HubError, messageOf, quote } from '../../errors.js';
+import { publicErrorInfo } from '../../public-error.js';
 
 /** Redis returned data that this version does not write: another version, or something else, uses the same prefix. */
 export class UnexpectedDataError extends HubError {
@@ -21,18 +22,22 @@ export class UnsupportedVersionError extends HubError {
 /** Redis rejected a command, and would reject it again. */
 export class RedisCommandError extends HubError {
   constructor(cause: Error) {
-    super('ERR_REDIS_COMMAND', `Redis rejected a command: ${cause.message}`, { cause });
+    super('ERR_REDIS_COMMAND', `Redis rejected a command: ${cause.message}`, {
+      cause,
+      publicMessage: `Redis rejected a command: ${publicErrorInfo(cause).message}`,
+    });
   }
 }
 
 /** The user of the connection lacks a permission in Redis's access control list. */
 export class RedisPermissionError extends HubError {
   constructor(cause: Error) {
-    super(
-      'ERR_REDIS_PERMISSION',
-      `Redis denied a permission: ${cause.message}; grant the user the commands, keys and channels that docs/redis.md lists`,
-      { cause },
-    );
+    const messageWith = (why: string): string =>
+      `Redis denied a permission: ${why}; grant the user the commands, keys and channels that docs/redis.md lists`;
+    super('ERR_REDIS_PERMISSION', messageWith(cause.message), {
+      cause,
+      publicMessage: messageWith(publicErrorInfo(cause).message),
+    });
   }
 }
 

@@ -27,12 +27,12 @@ import { JobConsumer } from './consuming/job-consumer.js';
 import { deadLettersScript, readDeadLetters } from './dead-letters/read-dead-letters.js';
 import { replay } from './dead-letters/replay.js';
 import { RedisKeyValueStore } from './key-values/redis-key-value-store.js';
-import { checkKeysSupported, keysUnsupported } from './keys-unsupported.js';
 import { DataEpoch } from './membership/data-epoch.js';
 import { descriptionsScript, Fleet } from './membership/fleet.js';
 import { Membership } from './membership/membership.js';
 import { SettlementListener } from './membership/settlement-listener.js';
 import { encodeName, jobIdOf, serviceTypeOf, typeList } from './names.js';
+import { cancel } from './outcomes/cancel.js';
 import { readCommitResult } from './outcomes/commit-result.js';
 import { endRunScript } from './outcomes/end-run-script.js';
 import { LeaseRecorder } from './outcomes/lease-recorder.js';
@@ -48,6 +48,7 @@ import { revisionScript } from './reading/revision-script.js';
 import { readRun, runScript } from './reading/runs.js';
 import { withoutArguments } from './redis-errors.js';
 import type { RedisSettings } from './redis-options.js';
+import { RedisSchedules } from './schedules/redis-schedules.js';
 import { readString } from './scripts/reply.js';
 
 /**
@@ -64,6 +65,7 @@ export class RedisManager implements TransportManager {
   readonly #commands: CommandClient;
   readonly #epoch: DataEpoch;
   readonly #publishing: PublishBatch;
+  readonly #schedules: RedisSchedules;
   readonly #recorder: LeaseRecorder;
   readonly #fleet = new Fleet();
   #membership: Membership | undefined;
@@ -80,6 +82,13 @@ export class RedisManager implements TransportManager {
     this.#commands = new CommandClient(settings, logger);
     this.#epoch = new DataEpoch(this.#commands, logger);
     this.#publishing = new PublishBatch(this.#commands, service, this.#epoch, settings.emitTimeoutMs);
+    this.#schedules = new RedisSchedules({
+      service,
+      commands: this.#commands,
+      epoch: this.#epoch,
+      timeoutMs: settings.emitTimeoutMs,
+      processId: () => this.#membership?.id ?? '',
+    });
     this.#recorder = new LeaseRecorder(this.#commands, service, settings);
     this.kv = new CheckedKeyValueStore(new RedisKeyValueStore(this.#commands, settings.prefix));
   }
@@ -96,7 +105,6 @@ export class RedisManager implements TransportManager {
 
   async #start(options: ConsumeOptions): Promise<void> {
     const { subscriptions } = options;
-    checkKeysSupported(subscriptions);
     const { service } = this;
     const parts = {
       service,
@@ -186,21 +194,20 @@ export class RedisManager implements TransportManager {
     );
   }
 
-  async cancel(_id: string): Promise<boolean> {
-    throw keysUnsupported('hub.cancel');
+  cancel(id: string, conclude: (envelope: Envelope) => Outcome): Promise<boolean> {
+    return cancel({ service: this.service, commands: this.#commands, settings: this.#settings }, id, conclude);
   }
 
-  async schedules(): Promise<readonly ScheduleRecord[]> {
-    return [];
+  schedules(): Promise<readonly ScheduleRecord[]> {
+    return this.#schedules.schedules();
   }
 
-  async openSchedules(openings: readonly ScheduleOpening[]): Promise<boolean> {
-    if (openings.length > 0) throw keysUnsupported('hub.schedule');
-    return true;
+  openSchedules(openings: readonly ScheduleOpening[]): Promise<boolean> {
+    return this.#schedules.openSchedules(openings);
   }
 
-  async claim(_claim: ScheduleClaim): Promise<ClaimResult> {
-    throw keysUnsupported('hub.schedule');
+  claim(claim: ScheduleClaim): Promise<ClaimResult> {
+    return this.#schedules.claim(claim);
   }
 
   async registered(): Promise<readonly string[]> {
@@ -253,7 +260,11 @@ export class RedisManager implements TransportManager {
     };
     const runEnds = new RunEnds(await connectConsumer(this.#settings, this.#logger), parts);
     try {
-      await runEnds.start((serviceType, jobId, reason) => this.#consumer?.find(serviceType, jobId)?.revoke(reason));
+      await runEnds.start({
+        onEnd: (serviceType, jobId, reason) => this.#consumer?.find(serviceType, jobId)?.revoke(reason),
+        onRecorded: (serviceType, jobId) => this.#consumer?.readNewEntries(serviceType, jobId),
+        onReconnected: () => this.#consumer?.readAllNewEntries(),
+      });
     } catch (error) {
       runEnds.close();
       throw error;

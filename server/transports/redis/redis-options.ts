@@ -1,5 +1,6 @@
 import type { RedisOptions } from 'ioredis';
 import { OptionChecker } from '../../options.js';
+import { type Codec, resolveCodec } from '../codec/codec.js';
 import { defaultMaxDeadLetters } from '../limits.js';
 
 /** Options of ioredis, except the representation of replies, on which the transport depends. */
@@ -37,6 +38,13 @@ export interface RedisTransportOptions {
    * @default 1_000
    */
   maxDeadLetters?: number;
+  /**
+   * Encodes payloads, results, checkpoints and key-values before they leave the process. Every process with the prefix
+   * needs the same codec.
+   *
+   * @default stored as JSON text
+   */
+  codec?: Codec;
 }
 
 /** Checked options, with defaults. */
@@ -51,6 +59,7 @@ export interface RedisSettings {
   readonly emitTimeoutMs: number;
   readonly maxCrashes: number;
   readonly maxDeadLetters: number;
+  readonly codec: Codec | undefined;
 }
 
 // Longest delay of a timer of Node.
@@ -65,6 +74,7 @@ const optionNames = [
   'emitTimeoutMs',
   'maxCrashes',
   'maxDeadLetters',
+  'codec',
 ] as const;
 
 /** @throws {InvalidOptionError} */
@@ -87,5 +97,6 @@ export function resolveRedisOptions(options: RedisTransportOptions): RedisSettin
   }
   check.count('maxCrashes', maxCrashes);
   check.count('maxDeadLetters', maxDeadLetters, { min: 0 });
-  return { url, client, prefix: `{${prefix}}`, ...times, maxCrashes, maxDeadLetters };
+  const codec = resolveCodec(options.codec, check);
+  return { url, client, prefix: `{${prefix}}`, ...times, maxCrashes, maxDeadLetters, codec };
 }

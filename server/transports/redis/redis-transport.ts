@@ -1,3 +1,4 @@
+import { CodedTransport } from '../codec/coded-transport.js';
 import { silentLogger } from '../logger.js';
 import type { Transport } from '../transport.js';
 import { CommandClient } from './connection/command-client.js';
@@ -41,7 +42,10 @@ export interface RedisTransport extends Transport {
 export function redisTransport(options: RedisTransportOptions = {}): RedisTransport {
   const settings = resolveRedisOptions(options);
   return {
-    connect: ({ service, logger }) => new RedisManager(service, settings, logger),
+    connect({ service, logger }) {
+      const manager = new RedisManager(service, settings, logger);
+      return settings.codec === undefined ? manager : new CodedTransport(manager, settings.codec);
+    },
     async retire(service, retireOptions = {}) {
       checkRetireArguments(service, retireOptions);
       const commands = new CommandClient(settings, silentLogger);

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { takeNext } from '../gate/take-next.js';
+import { takePlain } from '../gate/take-plain.js';
 import { UnsupportedVersionError } from '../redis-errors.js';
-import { resolveIncludes } from '../scripts/lua-fragment.js';
+import { type LuaFragment, resolveIncludes } from '../scripts/lua-fragment.js';
 
 /** Versions of BullMQ whose scripts {@link adaptScript} knows. */
 export const supportedBullmq = '6.7';
@@ -32,18 +33,23 @@ export function adaptScript(name: string, lua: string): string {
 function fromTheGate(lua: string): string {
   return `
 local localNow = tonumber(ARGV[2])
-local time = redis.call('TIME')
-local serverNow = time[1] * 1000 + math.floor(time[2] / 1000)
-ARGV[2] = string.format('%.0f', serverNow)
+local prefix, queueName = string.match(ARGV[1], '^(.-):queue:(.*):$')
 
-local function takeFromGate(prefix, queueName)
+local function takeFromGate()
 local KEYS = { prefix }
-${resolveIncludes([takeNext])
-  .map((fragment) => fragment.lua)
-  .join('\n')}
+${fragments(takeNext)}
 return takeNext(queueName)
 end
-local dueAt = takeFromGate(string.match(ARGV[1], '^(.-):queue:(.*):$'))
+
+local function takeFromPlainGate()
+local KEYS = { prefix }
+${fragments(takePlain)}
+local isDone, dueAt = takePlain(queueName)
+if not isDone then dueAt = takeFromGate() end
+return dueAt, now
+end
+local dueAt, serverNow = takeFromPlainGate()
+ARGV[2] = string.format('%.0f', serverNow)
 
 local function moveToActive()
 ${lua}
@@ -57,4 +63,10 @@ if type(reply[1]) == 'table' then
 end
 return reply
 `;
+}
+
+function fragments(last: LuaFragment): string {
+  return resolveIncludes([last])
+    .map(({ lua }) => lua)
+    .join('\n');
 }

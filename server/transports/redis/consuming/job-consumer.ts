@@ -6,18 +6,18 @@ import type { CommandClient } from '../connection/command-client.js';
 import { loadBullmq } from '../connection/optional-dependencies.js';
 import type { ServedQueue } from '../membership/served-queue.js';
 import { serviceTypeOf, sharedQueue } from '../names.js';
-import { readCheckpoints } from '../outcomes/checkpoint-codec.js';
 import type { Lease } from '../outcomes/lease.js';
 import type { LeaseRecorder } from '../outcomes/lease-recorder.js';
-import { decodeEnvelope } from '../publishing/envelope-codec.js';
+import { decodeAnyEnvelope } from '../publishing/envelope-codec.js';
 import { withoutArguments } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
-import { redisKey } from '../scripts/keys.js';
-import { readNumber, readOptional } from '../scripts/reply.js';
+import { readCheckpoints } from '../runs/checkpoint-codec.js';
+import { loadRunScript } from '../runs/read-entries-scripts.js';
+import { readArray, readHash, readNumber, readOptional } from '../scripts/reply.js';
 import { countCrashScript, noteStartScript } from './crash-scripts.js';
 import { LeaseRenewal } from './lease-renewal.js';
 import { OverdueHandlers } from './overdue-handlers.js';
-import { RedisDelivery } from './redis-delivery.js';
+import { type DeliveryDetails, RedisDelivery } from './redis-delivery.js';
 import { releaseJobsScript } from './release-jobs-script.js';
 import { requeueJobScript } from './requeue-job-script.js';
 import { Slots } from './slots.js';
@@ -53,6 +53,8 @@ export class JobConsumer {
   /** Queues that this process no longer serves, until their last job has ended. */
   readonly #ending = new Set<WorkerQueue>();
   readonly #overdue: OverdueHandlers;
+  /** Runs whose entries are being read for a delivery; `true` if another one was recorded meanwhile. */
+  readonly #loading = new Map<string, boolean>();
   #serving: Promise<void> = Promise.resolve();
   #isClosing = false;
   #isLastChanceRunning = false;
@@ -136,6 +138,19 @@ export class JobConsumer {
     return undefined;
   }
 
+  /** Lets the delivery of a run read what was recorded for it. */
+  readNewEntries(serviceType: string, jobId: string): void {
+    const runKey = `${serviceType}:${jobId}`;
+    if (this.#loading.has(runKey)) this.#loading.set(runKey, true);
+    else this.find(serviceType, jobId)?.readNewEntries();
+  }
+
+  /** Lets all deliveries of runs read it, after messages may have been lost. */
+  readAllNewEntries(): void {
+    for (const runKey of this.#loading.keys()) this.#loading.set(runKey, true);
+    for (const delivery of this.#running()) if (delivery.lease.keepsRuns) delivery.readNewEntries();
+  }
+
   /** Waits for running deliveries and handlers, then releases the rest. */
   async close(drainMs: number): Promise<CloseResult> {
     this.#isClosing = true;
@@ -206,24 +221,28 @@ export class JobConsumer {
     queue: WorkerQueue,
     job: Job,
     { type, keepsRuns = false }: Subscription,
-    refusal?: CrashLoopError,
+    crashLoop?: CrashLoopError,
   ): Promise<void> {
     const { service, recorder } = this.#parts;
     const serviceType = serviceTypeOf(service, type);
     const { id: jobId, token, starts } = job;
     const lease: Lease = { queue: queue.key, jobId, token, starts, serviceType, keepsRuns };
-    const checkpoints = keepsRuns ? await this.#checkpoints(serviceType, jobId) : new Map();
+    const runKey = `${serviceType}:${jobId}`;
+    if (keepsRuns) this.#loading.set(runKey, false);
+    const run = keepsRuns ? await this.#load(serviceType, jobId) : { checkpoints: new Map() };
+    const isStale = this.#loading.get(runKey) === true;
+    this.#loading.delete(runKey);
     // Closing may have begun since the job arrived. It interrupts deliveries that are registered.
     if (this.#isClosing) {
       await this.#release(queue, [jobId, token]);
       return;
     }
-    const envelope = decodeEnvelope(jobId, type, job.data);
+    const { envelope, refusal = crashLoop } = decodeAnyEnvelope(jobId, type, job.data);
     const delivery = new RedisDelivery(lease, recorder, {
       envelope,
       attempt: job.attemptsMade + 1,
-      checkpoints,
       refusal,
+      ...run,
     });
     queue.deliveries.set(jobId, delivery);
     const endRenewal = this.#renewal.hold(lease, () => delivery.revoke(new LeaseLostError()));
@@ -234,6 +253,7 @@ export class JobConsumer {
       this.#overdue.add(delivery);
     });
     this.#options.onDelivery(delivery);
+    if (isStale) delivery.readNewEntries();
     await delivery.slotFree;
   }
 
@@ -245,15 +265,14 @@ export class JobConsumer {
     });
   }
 
-  async #checkpoints(serviceType: string, jobId: string): Promise<ReadonlyMap<string, string>> {
+  async #load(serviceType: string, jobId: string): Promise<Pick<DeliveryDetails, 'checkpoints' | 'dueInMs'>> {
     const { settings, connection } = this.#parts;
-    const [stored, outputs] = await Promise.all(
-      ['checkpoints', 'outputs'].map(async (part) => {
-        const hash = await connection.hgetall(redisKey(settings.prefix, 'run', serviceType, jobId, part));
-        return new Map(Object.entries(hash));
-      }),
-    );
-    return readCheckpoints(stored ?? new Map(), outputs ?? new Map());
+    const reply = readArray(await loadRunScript.run(connection, settings.prefix, [serviceType, jobId]));
+    const [checkpoints, outputs, dueInMs] = reply;
+    return {
+      checkpoints: readCheckpoints(readHash(checkpoints), readHash(outputs)),
+      dueInMs: readOptional(dueInMs, readNumber),
+    };
   }
 
   async #drained(drainMs: number): Promise<void> {

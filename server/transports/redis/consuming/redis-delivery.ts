@@ -1,7 +1,19 @@
 import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../../transport.js';
 import type { Lease } from '../outcomes/lease.js';
 import type { LeaseRecorder } from '../outcomes/lease-recorder.js';
-import { suspensionUnsupported } from '../suspension-unsupported.js';
+import { KnownEntries } from './known-entries.js';
+
+const maxTimeoutMs = 2 ** 31 - 1;
+
+/** Parts of a delivery that the job and its run determine. */
+export interface DeliveryDetails {
+  readonly envelope: Envelope;
+  readonly attempt: number;
+  readonly checkpoints: ReadonlyMap<string, string>;
+  readonly refusal: Error | undefined;
+  /** Milliseconds until the first open wait of the run resolves by time. */
+  readonly dueInMs?: number | undefined;
+}
 
 /** Attempt that is leased to this process until it commits or the lease is lost. */
 export class RedisDelivery implements Delivery {
@@ -12,9 +24,12 @@ export class RedisDelivery implements Delivery {
   onRevoked: ((reason: Error) => void) | undefined;
   onRecorded: Delivery['onRecorded'];
   readonly #recorder: LeaseRecorder;
+  readonly #entries: KnownEntries;
   #lease: Lease;
   #overdue: Promise<void> | undefined;
   #isAbandoned = false;
+  #timer: NodeJS.Timeout | undefined;
+  #timerDueAt = Number.POSITIVE_INFINITY;
   #freeSlot = (): void => {};
   #finish = (): void => {};
   /** Resolves when the worker may take the next job: the outcome was sent and the handler returned, or the lease ended. */
@@ -26,17 +41,15 @@ export class RedisDelivery implements Delivery {
     this.#finish = resolve;
   });
 
-  constructor(
-    lease: Lease,
-    recorder: LeaseRecorder,
-    details: Pick<RedisDelivery, 'envelope' | 'attempt' | 'checkpoints' | 'refusal'>,
-  ) {
+  constructor(lease: Lease, recorder: LeaseRecorder, details: DeliveryDetails) {
     this.#lease = lease;
     this.#recorder = recorder;
     this.envelope = details.envelope;
     this.attempt = details.attempt;
     this.checkpoints = details.checkpoints;
     this.refusal = details.refusal;
+    this.#entries = new KnownEntries(details.checkpoints.size, (key, value) => this.onRecorded?.(key, value));
+    this.#readWhenDue(details.dueInMs);
   }
 
   get lease(): Lease {
@@ -76,26 +89,64 @@ export class RedisDelivery implements Delivery {
   }
 
   async checkpoint(key: string, value: string, emits: readonly Envelope[] = []): Promise<CommitResult> {
-    if (emits.length > 0) throw suspensionUnsupported();
-    const result = await this.#recorder.checkpoint(() => this.#lease, key, value);
-    if (result !== 'fenced') this.onRecorded?.(key, value);
+    const known = this.#entries.count;
+    this.#entries.addOwn(key, value);
+    const { result, entries } = await this.#recorder.checkpoint(() => this.#lease, known, { key, value, emits });
+    this.#entries.add(known, entries);
     return result;
   }
 
-  async wait(_waits: readonly RunWait[]): Promise<CommitResult> {
-    throw suspensionUnsupported();
+  async wait(waits: readonly RunWait[]): Promise<CommitResult> {
+    const result = await this.#recorder.wait(() => this.#lease, waits);
+    for (const { delayMs } of waits) this.#readWhenDue(delayMs);
+    return result;
+  }
+
+  /** Reads what the transport has recorded for the run. */
+  readNewEntries(isTimed = false): void {
+    if (!this.#isLeased) return;
+    const known = this.#entries.count;
+    this.#recorder.newEntries(this.#lease, known, isTimed).then(
+      ({ entries, dueInMs }) => {
+        if (!this.#isLeased) return;
+        this.#entries.add(known, entries);
+        if (isTimed) this.#readWhenDue(dueInMs);
+      },
+      // The lease is lost with the connection, and the next delivery reads all entries.
+      () => {},
+    );
   }
 
   /** Ends the lease: a later commit changes nothing. */
   revoke(reason: Error): void {
-    if (this.#lease.token === '') return;
+    if (!this.#isLeased) return;
     this.#endLease();
     this.#freeSlot();
     this.#finish();
     this.onRevoked?.(reason);
   }
 
+  get #isLeased(): boolean {
+    return this.#lease.token !== '';
+  }
+
+  #readWhenDue(dueInMs: number | undefined): void {
+    if (dueInMs === undefined || !this.#isLeased) return;
+    const dueAt = performance.now() + dueInMs;
+    if (dueAt >= this.#timerDueAt) return;
+    clearTimeout(this.#timer);
+    this.#timerDueAt = dueAt;
+    this.#timer = setTimeout(
+      () => {
+        this.#timerDueAt = Number.POSITIVE_INFINITY;
+        this.readNewEntries(true);
+      },
+      Math.min(dueInMs + 1, maxTimeoutMs),
+    );
+  }
+
   #endLease(): void {
     this.#lease = { ...this.#lease, token: '' };
+    clearTimeout(this.#timer);
   }
 }

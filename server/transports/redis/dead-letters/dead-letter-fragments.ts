@@ -1,3 +1,4 @@
+import { gates } from '../gate/gates.js';
 import { dedupe } from '../publishing/dedupe.js';
 import { maxEvictedDeadLetters } from '../scripts/limits.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
@@ -11,7 +12,7 @@ local function deadLetterKey(serviceType, id)
 end
 local function deleteDeadLetter(serviceType, id)
   local deadLetter = deadLetterKey(serviceType, id)
-  call('DEL', deadLetter, deadLetter .. ':checkpoints', deadLetter .. ':outputs')
+  call('DEL', deadLetter, deadLetter .. ':order', deadLetter .. ':checkpoints', deadLetter .. ':outputs')
   call('ZREM', key('dead-letters', serviceType), id)
 end
 `,
@@ -26,11 +27,12 @@ local function addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters)
   if maxDeadLetters > 0 then
     local deadLetter = deadLetterKey(serviceType, id)
     endDedupe(queue .. id)
+    freeKey(serviceType, queue .. id)
     call('RENAME', queue .. id, deadLetter)
     call('HDEL', deadLetter, 'dedupe', 'order')
     call('HSET', deadLetter, 'at', now, 'attempt', outcome.attempt, 'error', outcome.value)
     if outcome.step ~= '' then call('HSET', deadLetter, 'step', outcome.step) end
-    for _, part in ipairs({ 'checkpoints', 'outputs' }) do
+    for _, part in ipairs({ 'order', 'checkpoints', 'outputs' }) do
       call('COPY', key('run', serviceType, id, part), deadLetter .. ':' .. part)
     end
     call('ZADD', deadLetters, call('INCR', key('sequence')), id)
@@ -43,5 +45,5 @@ local function addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters)
   end
 end
 `,
-  [deadLetters, dedupe],
+  [deadLetters, dedupe, gates],
 );

@@ -1,6 +1,6 @@
 import type { DeadLetterRecord } from '../../transport.js';
 import { decodeError } from '../outcomes/outcome-codec.js';
-import { decodeEnvelope } from '../publishing/envelope-codec.js';
+import { decodeAnyEnvelope } from '../publishing/envelope-codec.js';
 import { prelude } from '../scripts/prelude.js';
 import { readArray, readNumber, readOptional, readString } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';
@@ -26,7 +26,7 @@ export function readDeadLetters(type: string, reply: unknown): DeadLetterRecord[
   return readArray(reply).map((deadLetter) => {
     const [jobId, data, at, attempt, error, step] = readArray(deadLetter);
     return {
-      envelope: decodeEnvelope(readString(jobId), type, JSON.parse(readString(data))),
+      envelope: decodeAnyEnvelope(readString(jobId), type, readString(data)).envelope,
       at: readNumber(at),
       attempt: readNumber(attempt),
       error: decodeError(readString(error)),

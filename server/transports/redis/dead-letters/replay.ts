@@ -21,7 +21,8 @@ local executed, rememberMs = key('executed', take()), take()
 if call('EXISTS', executed) == 1 then return 1 end
 local service, id = take(), take()
 local deadLetter = key('dead-letter', service, id)
-local serviceType, data, priority, starts = unpack(call('HMGET', deadLetter, 'serviceType', 'data', 'priority', 'ats'))
+local serviceType, data, priority, starts, lineKey =
+  unpack(call('HMGET', deadLetter, 'serviceType', 'data', 'priority', 'ats', 'key'))
 if not serviceType then return 0 end
 local head, depth, replays = string.match(data, '^(.*),"depth":(%d+),"replays":(%d+)}$')
 local route = call('HGET', key('routes', typeOf(serviceType)), serviceType)
@@ -31,13 +32,14 @@ call('DEL', deadLetter)
 call('ZREM', key('dead-letters', serviceType), id)
 call('DEL', key('run', serviceType, id))
 call('PERSIST', key('run', serviceType, id, 'waiters'))
-call('LREM', key('ended', serviceType), 1, id)
-for _, part in ipairs({ 'checkpoints', 'outputs' }) do
+call('LREM', key('ended', serviceType, 'failed'), 1, id)
+for _, part in ipairs({ 'order', 'checkpoints', 'outputs' }) do
   if call('EXISTS', deadLetter .. ':' .. part) == 1 then
     call('RENAME', deadLetter .. ':' .. part, key('run', serviceType, id, part))
   end
 end
-queueJob(cjson.decode(route), { head = head, priority = priority, delayMs = 0, replays = replays + 1 }, id, depth)
+local envelope = { head = head, key = lineKey or '', priority = priority, delayMs = 0, replays = replays + 1 }
+queueJob(cjson.decode(route), envelope, id, depth)
 -- The number of starts tells the leases of an event apart, those before the replay included.
 if starts then call('HSET', jobQueue(serviceType, id) .. id, 'ats', starts) end
 arrangeTypes()

@@ -1,17 +1,20 @@
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { queueMoves } from '../scripts/queue-moves.js';
+import { keyLines } from './key-lines.js';
 import { typeStates } from './type-states.js';
 
 /**
  * The gate in front of the worker queues. Events that wait stand in the gate of their service type, ordered by
- * priority, then acceptance; delayed ones by their due time. BullMQ receives an event when a worker takes it.
+ * priority, then acceptance, or in the line of its key; delayed ones by their due time. BullMQ receives an event when a
+ * worker takes it.
  *
  * A queue has two sorted sets of service types. `turns` holds those with an event that may start now. They take turns
  * by start-time fair queueing (Goyal, Vin, Cheng 1996): the next turn of a type comes one after its last one, and not
- * before the last turn that the queue gave. `due` holds the times at which delays end and rates open.
+ * before the last turn that the queue gave. `due` holds the times at which delays end, rates open and waits of runs end.
  *
  * - `enterGate(serviceType, id, order)`, `enterLater(serviceType, id, delayMs)` add a waiting or delayed event
- * - `leaveGate(serviceType, id)` removes one
+ * - `leaveGate(serviceType, id)` removes one, `takeFromGate(serviceType)` the next one, with the key of its line
+ * - `freeKey(serviceType, job)` frees the slot of a key that the job of an ended event holds
  * - `countTaken(serviceType)`, `countReturned(serviceType)` count the events that stand in BullMQ
  * - `arrangeTypes()` gives the types that changed their turns, and wakes workers; scripts call it once, at their end
  */
@@ -27,9 +30,27 @@ local function wakeAtDueTime(serviceType, at)
   if call('ZRANGE', due, 0, 0)[1] == serviceType then wakeWorker(queueKey(queue)) end
 end
 
+-- A debounce window ends if its event is due or leaves.
+local function closeWindow(serviceType, id)
+  local queue = jobQueue(serviceType, id)
+  local lineKey = queue and call('HGET', queue .. id, 'window')
+  if not lineKey then return end
+  call('HDEL', queue .. id, 'window')
+  call('HDEL', key('windows', serviceType), lineKey)
+end
+
 local function enterGate(serviceType, id, order)
-  call('ZADD', key('gate', serviceType), order, id)
   changedTypes[serviceType] = true
+  local gate = key('gate', serviceType)
+  if stateOf(serviceType).keys then
+    local lineKey, isHeld = lineOf(serviceType, id)
+    -- Behind those that have yet to be sorted by key.
+    if isHeld or call('EXISTS', gate) == 0 then
+      enterLine(serviceType, id, tonumber(order), lineKey, isHeld)
+      return
+    end
+  end
+  call('ZADD', gate, order, id)
 end
 
 local function enterLater(serviceType, id, delayMs)
@@ -38,9 +59,22 @@ local function enterLater(serviceType, id, delayMs)
 end
 
 local function leaveGate(serviceType, id)
-  if call('ZREM', key('gate', serviceType), id) + call('ZREM', key('delayed', serviceType), id) == 0 then return false end
+  local left = call('ZREM', key('gate', serviceType), id) + call('ZREM', key('delayed', serviceType), id)
+  if left == 0 and not (stateOf(serviceType).hadKeys and leaveLine(serviceType, id)) then return false end
   changedTypes[serviceType] = true
+  closeWindow(serviceType, id)
   return true
+end
+
+local function takeFromGate(serviceType)
+  if stateOf(serviceType).keys then return popLine(serviceType) end
+  return call('ZPOPMIN', key('gate', serviceType))[1]
+end
+
+local function freeKey(serviceType, job)
+  if not stateOf(serviceType).hadKeys then return end
+  releaseKey(serviceType, job)
+  changedTypes[serviceType] = true
 end
 
 -- Only a limit needs the number; a settlement that sets one counts anew.
@@ -93,17 +127,26 @@ local function giveTurn(serviceType)
   wakeWorker(queueKey(state.queue))
 end
 
+local function earliest(at, other)
+  return at and other and math.min(at, other) or at or other
+end
+
 local function arrange(serviceType)
   local state = stateOf(serviceType)
   local wakeAt = tonumber(call('ZRANGE', key('delayed', serviceType), 0, 0, 'WITHSCORES')[2])
+  if state.hadKeys and sortWaiting(serviceType) then wakeAt = now end
+  if state.keys then wakeAt = earliest(wakeAt, openLines(serviceType)) end
+  if state.hasTimers then
+    wakeAt = earliest(wakeAt, tonumber(call('ZRANGE', key('timers', serviceType), 0, 0, 'WITHSCORES')[2]))
+  end
   local isReady = state.isOpen
     and not (state.concurrency and state.taken >= state.concurrency)
-    and call('ZCARD', key('gate', serviceType)) > 0
+    and call('EXISTS', key(state.keys and 'lines' or 'gate', serviceType)) == 1
   if isReady then
     local opensAt = rateOpensAt(serviceType)
     if opensAt > now then
       isReady = false
-      wakeAt = math.min(wakeAt or opensAt, opensAt)
+      wakeAt = earliest(wakeAt, opensAt)
     end
   end
   if isReady then giveTurn(serviceType) else endTurn(serviceType) end
@@ -115,5 +158,5 @@ local function arrangeTypes()
   changedTypes = {}
 end
 `,
-  [queueMoves, typeStates],
+  [keyLines, queueMoves, typeStates],
 );

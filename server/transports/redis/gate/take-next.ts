@@ -1,3 +1,4 @@
+import { runWaits } from '../runs/run-waits.js';
 import { counters } from '../scripts/counters.js';
 import { maxDuePerFetch } from '../scripts/limits.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
@@ -22,10 +23,15 @@ local function enterDue(name)
     for _, id in ipairs(ids) do
       local queue = jobQueue(serviceType, id)
       call('ZREM', delayed, id)
-      if queue then enterGate(serviceType, id, call('HGET', queue .. id, 'order')) end
+      if queue then
+        local order, window = unpack(call('HMGET', queue .. id, 'order', 'window'))
+        if window then closeWindow(serviceType, id) end
+        enterGate(serviceType, id, order)
+      end
     end
     if #ids > 0 then changesOf(serviceType) end
     left = left - #ids - 1
+    if left > 0 and stateOf(serviceType).hasTimers then left = left - resolveDue(serviceType, left) end
     arrange(serviceType)
   end
   writeChanges()
@@ -49,7 +55,7 @@ local function takeTurn(name)
   while true do
     local serviceType, turn = unpack(call('ZRANGE', turns, 0, 0, 'WITHSCORES'))
     if not serviceType then return end
-    local id = call('ZPOPMIN', key('gate', serviceType))[1]
+    local id, lineKey = takeFromGate(serviceType)
     if not id then
       endTurn(serviceType)
       call('ZREM', turns, serviceType)
@@ -58,7 +64,11 @@ local function takeTurn(name)
       call('SET', key('turn', name), turn)
       countTaken(serviceType)
       countStart(serviceType)
-      if state.concurrency or state.max then
+      if lineKey then
+        countKeyStart(serviceType, queueKey(name) .. id, lineKey)
+        arrangeLine(serviceType, lineKey)
+      end
+      if state.concurrency or state.max or state.hadKeys then
         call('ZADD', turns, turn + 1, serviceType)
         arrange(serviceType)
       elseif call('ZCARD', key('gate', serviceType)) > 0 then
@@ -68,6 +78,8 @@ local function takeTurn(name)
         call('ZREM', turns, serviceType)
       end
       return
+    elseif lineKey then
+      arrangeLine(serviceType, lineKey)
     end
   end
 end
@@ -82,5 +94,5 @@ local function takeNext(name)
   return dueAt
 end
 `,
-  [counters, gates],
+  [counters, gates, runWaits],
 );

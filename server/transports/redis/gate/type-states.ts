@@ -12,7 +12,8 @@ local states = {}
 local function stateOf(serviceType)
   local state = states[serviceType]
   if state then return state end
-  local fields = call('HMGET', key('dispatch', serviceType), 'queue', 'isOpen', 'concurrency', 'max', 'perMs', 'taken', 'turn')
+  local fields = call('HMGET', key('dispatch', serviceType), 'queue', 'isOpen', 'concurrency', 'max', 'perMs', 'taken', 'turn',
+    'hasTimers', 'keys', 'hadKeys')
   state = {
     queue = fields[1] or serviceType,
     isOpen = fields[2] == '1',
@@ -21,6 +22,9 @@ local function stateOf(serviceType)
     perMs = tonumber(fields[5]),
     taken = tonumber(fields[6]) or 0,
     turn = tonumber(fields[7]) or 0,
+    hasTimers = fields[8] == '1',
+    keys = fields[9] and cjson.decode(fields[9]) or nil,
+    hadKeys = fields[10] == '1',
   }
   states[serviceType] = state
   return state

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { TransportUnavailableError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 import type { CommandClient } from '../connection/command-client.js';
+import { repeatDelayMs } from '../connection/rejections.js';
 import { withoutArguments } from '../redis-errors.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
@@ -48,6 +51,7 @@ return id
 export class DataEpoch {
   readonly #commands: CommandClient;
   readonly #logger: Logger;
+  /** Epoch that this process knows; `''` before it has registered. */
   #id = '';
   #rejoin: () => Promise<void> = () => Promise.resolve();
   #recovery: Promise<void> | undefined;
@@ -55,11 +59,6 @@ export class DataEpoch {
   constructor(commands: CommandClient, logger: Logger) {
     this.#commands = commands;
     this.#logger = logger;
-  }
-
-  /** Epoch that this process knows; `''` before it has registered. */
-  get id(): string {
-    return this.#id;
   }
 
   /** @param rejoin registers this process again */
@@ -87,6 +86,26 @@ export class DataEpoch {
       this.#recovery = undefined;
     });
     return this.#recovery;
+  }
+
+  /**
+   * Runs a script that accepts events. Waits until services have subscribed again if Redis has lost its data.
+   *
+   * @param accept runs the script, which returns the result of `dataLoss` if there is one
+   * @throws {TransportUnavailableError} if that takes longer than `timeoutMs`
+   */
+  async whileKnown(timeoutMs: number, accept: (epoch: string) => Promise<unknown>): Promise<unknown> {
+    const dueAt = performance.now() + timeoutMs;
+    for (let attempt = 1; ; attempt += 1) {
+      const reply = await accept(this.#id);
+      if (reply !== 'lost' && reply !== 'recovering') return reply;
+      if (performance.now() > dueAt) {
+        const cause = new Error('it has lost its data, and services subscribe again');
+        throw new TransportUnavailableError('Redis', timeoutMs, cause);
+      }
+      if (reply === 'lost') await this.recover();
+      else await delay(repeatDelayMs(attempt));
+    }
   }
 
   async #recover(): Promise<void> {

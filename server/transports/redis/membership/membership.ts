@@ -65,6 +65,11 @@ export class Membership {
     }, heartbeatIntervalMs);
   }
 
+  /** Id of this process in the registration. */
+  get id(): string {
+    return this.#id;
+  }
+
   /** @param listener called after each heartbeat */
   onHeartbeat(listener: () => void): void {
     this.#onHeartbeat = listener;

@@ -6,13 +6,48 @@ import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';
 import { liveHandlers, subscribed } from './subscription-fragments.js';
 
+/** `limitKeys(serviceType, limits)` changes the limits per key, also of what waits and runs. */
+const keyLimits = new LuaFragment(
+  `
+local function holdTakenJobs(serviceType)
+  for _, name in ipairs(call('SMEMBERS', key('queues'))) do
+    if serviceOf(name) == serviceOf(serviceType) then
+      for _, list in ipairs({ 'wait', 'active' }) do
+        for _, id in ipairs(call('LRANGE', queueKey(name) .. list, 0, -1)) do
+          local owner, lineKey = unpack(call('HMGET', queueKey(name) .. id, 'serviceType', 'key'))
+          if owner == serviceType and lineKey then holdKey(serviceType, queueKey(name) .. id, lineKey) end
+        end
+      end
+    end
+  end
+end
+
+local function limitKeys(serviceType, limits)
+  local dispatch = key('dispatch', serviceType)
+  local json = limits and cjson.encode(limits)
+  if json == (call('HGET', dispatch, 'keys') or nil) then return end
+  if not json then
+    call('HDEL', dispatch, 'keys')
+    return
+  end
+  call('HSET', dispatch, 'keys', json, 'hadKeys', 1)
+  holdTakenJobs(serviceType)
+  -- All lines are arranged anew, some with each call of openLines.
+  local lines, blocked = key('lines', serviceType), key('blocked', serviceType)
+  call('ZUNIONSTORE', blocked, 2, blocked, lines, 'WEIGHTS', 0, 0)
+  call('DEL', lines)
+end
+`,
+  [gates, prelude],
+);
+
 /** `putIntoEffect(serviceType, json)` puts the settings of a process into effect: route, trigger, limits. */
 const settings = new LuaFragment(
   `
 local function putIntoEffect(serviceType, json)
   local wanted = cjson.decode(json)
   local dispatch = key('dispatch', serviceType)
-  local route = { serviceType = serviceType, type = wanted.type, keepsRuns = wanted.keepsRuns }
+  local route = { serviceType = serviceType, type = wanted.type, keepsRuns = wanted.keepsRuns, debounce = wanted.debounce }
   subscribe(serviceType, route)
 
   local field = serviceType .. ' triggered'
@@ -26,14 +61,14 @@ local function putIntoEffect(serviceType, json)
     call('HSET', key('routes', trigger), field, cjson.encode(route))
   end
 
-  call('HDEL', dispatch, 'concurrency', 'max', 'perMs')
-  for _, limit in ipairs({ 'concurrency', 'max', 'perMs' }) do
-    if wanted[limit] then call('HSET', dispatch, limit, wanted[limit]) end
+  for _, limit in ipairs({ 'concurrency', 'max', 'perMs', 'keepCompleted', 'keepFailed', 'keepMs' }) do
+    if wanted[limit] then call('HSET', dispatch, limit, wanted[limit]) else call('HDEL', dispatch, limit) end
   end
   call('HSET', dispatch, 'settings', json)
+  limitKeys(serviceType, wanted.keys)
 end
 `,
-  [subscribed],
+  [keyLimits, subscribed],
 );
 
 /**

@@ -1,7 +1,8 @@
-import { keptFailures, keptRuns } from '../../limits.js';
+import { keptFailures } from '../../limits.js';
 import { deadLetters } from '../dead-letters/dead-letter-fragments.js';
 import { acceptance } from '../publishing/acceptance.js';
 import { dedupe } from '../publishing/dedupe.js';
+import { runWaits } from '../runs/run-waits.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { leases } from '../scripts/queue-moves.js';
 import { runRetention } from './run-fragments.js';
@@ -14,25 +15,29 @@ export const attemptEnds: LuaFragment = new LuaFragment(
   `
 local function takeOutcome()
   local outcome = { status = take(), attempt = takeNumber(), bucket = take(), durationMs = takeNumber() }
-  if outcome.status == 'retry' then
+  if outcome.status == 'retry' or outcome.status == 'released' then
     outcome.delayMs = takeNumber()
     return outcome
   end
+  if outcome.status == 'suspended' then
+    outcome.seen = takeNumber()
+    return outcome
+  end
+  if outcome.status == 'cancelled' then outcome.status, outcome.isCancelled = 'failed', true end
   outcome.value = take()
   if outcome.status == 'failed' then outcome.step = take() end
   outcome.followUps = {}
-  for index = 1, takeNumber() do outcome.followUps[index] = takeEnvelope() end
+  for index = 1, takeNumber() do outcome.followUps[index] = takeEmit() end
   return outcome
 end
 
-local keptRuns = ${keptRuns}
 local function endRun(serviceType, id, outcome)
+  local parent = call('HGET', key('run', serviceType, id), 'parent')
+  dropWaits(serviceType, id)
   call('HSET', key('run', serviceType, id), 'status', outcome.status, 'endedAt', now, 'value', outcome.value)
-  local ended = key('ended', serviceType)
-  call('LPUSH', ended, id)
-  for _, oldest in ipairs(call('LRANGE', ended, keptRuns, -1)) do evictRun(serviceType, oldest) end
-  call('LTRIM', ended, 0, keptRuns - 1)
+  retainRun(serviceType, id, outcome.status)
   wakeWaiters(serviceType, id)
+  if parent then resolveByRun(parent, id, outcome) end
 end
 
 -- As JSON: Lua does not decode every string that JavaScript encodes.
@@ -51,26 +56,41 @@ end
 
 local function endJob(queue, id, serviceType, keepsRuns, outcome)
   endDedupe(queue .. id)
-  if outcome.status == 'failed' then addFailure(queue, id, serviceType, outcome) end
+  if outcome.status == 'failed' and not outcome.isCancelled then addFailure(queue, id, serviceType, outcome) end
+  freeKey(serviceType, queue .. id)
   call('DEL', queue .. id)
   local changed = changesOf(serviceType)
   changed[outcome.status] = changed[outcome.status] + 1
+  if outcome.isCancelled then changed.cancelled = changed.cancelled + 1 end
   if keepsRuns then endRun(serviceType, id, outcome) end
 end
 
 -- Ends the lease of a job, or takes it out of the place where it waits.
 local function withdraw(queue, id, serviceType)
-  if leaveGate(serviceType, id) then return end
+  if leaveGate(serviceType, id) or call('SREM', key('suspended', serviceType), id) == 1 then return end
   if endLease(queue, id) + call('LREM', queue .. 'wait', 1, id) > 0 then countReturned(serviceType) end
 end
 
 local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
   local changed = changesOf(serviceType)
-  changed.buckets[outcome.bucket] = (changed.buckets[outcome.bucket] or 0) + 1
   -- A run may have been suspended since its first start.
-  if outcome.attempt == 1 and not keepsRuns then
+  if outcome.attempt == 1 and not keepsRuns and outcome.status ~= 'released' and not outcome.isCancelled then
     local acceptedAt = call('HGET', queue .. id, 'timestamp') or call('HGET', deadLetterKey(serviceType, id), 'timestamp')
     if acceptedAt then countWait(changed, now - outcome.durationMs - acceptedAt) end
+  end
+  if outcome.status == 'suspended' then
+    clearCrashes(queue, id)
+    call('SADD', key('suspended', serviceType), id)
+    if call('LLEN', key('run', serviceType, id, 'order')) > outcome.seen then resumeRun(serviceType, id) end
+    return
+  end
+  if outcome.status == 'released' then
+    clearCrashes(queue, id)
+    enterLater(serviceType, id, outcome.delayMs)
+    return
+  end
+  if not outcome.isCancelled then
+    changed.buckets[outcome.bucket] = (changed.buckets[outcome.bucket] or 0) + 1
   end
   if outcome.status == 'retry' then
     changed.retried = changed.retried + 1
@@ -80,9 +100,9 @@ local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
     enterLater(serviceType, id, outcome.delayMs)
   else
     endJob(queue, id, serviceType, keepsRuns, outcome)
-    for _, envelope in ipairs(outcome.followUps) do accept(envelope) end
+    for _, envelope in ipairs(outcome.followUps) do acceptEmit(envelope) end
   end
 end
 `,
-  [acceptance, deadLetters, dedupe, leases, runRetention],
+  [acceptance, deadLetters, dedupe, leases, runRetention, runWaits],
 );

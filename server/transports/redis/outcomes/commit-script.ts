@@ -21,7 +21,7 @@ for index = 1, takeNumber() do
   local outcome = takeOutcome()
   local result = leaseOf(queue, id, token, starts)
   if result == 'ok' then
-    if outcome.status == 'failed' then
+    if outcome.status == 'failed' and not outcome.isCancelled then
       outcome.requestId = requestIdOf(queue .. id)
       addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters)
     end

@@ -1,15 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import type { CommitResult, Outcome } from '../../transport.js';
+import type { CommitResult, Envelope, Outcome, RunWait } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { isOutOfMemory, isTransient, isWriteRefused, repeatDelayMs, translateReply } from '../connection/rejections.js';
 import { type Submission, TickBatch } from '../connection/tick-batch.js';
+import { emitArguments } from '../publishing/envelope-codec.js';
 import type { RedisSettings } from '../redis-options.js';
+import { splitCheckpoint } from '../runs/checkpoint-codec.js';
+import { checkpointScript } from '../runs/checkpoint-script.js';
+import { newEntriesScript } from '../runs/read-entries-scripts.js';
+import { waitArguments } from '../runs/wait-codec.js';
+import { waitScript } from '../runs/wait-script.js';
 import { argumentBatches } from '../scripts/argument-batches.js';
-import { readArray } from '../scripts/reply.js';
+import { readArray, readNumber, readOptional } from '../scripts/reply.js';
 import type { Script, ScriptArgument } from '../scripts/script.js';
-import { splitCheckpoint } from './checkpoint-codec.js';
-import { checkpointScript } from './checkpoint-script.js';
 import { readCommitResult } from './commit-result.js';
 import { commitScript } from './commit-script.js';
 import { type Lease, leaseArguments } from './lease.js';
@@ -64,10 +68,38 @@ export class LeaseRecorder {
     await this.#run(freeSlotScript, () => leaseArguments(lease));
   }
 
-  /** @param lease returns the lease as it is at each attempt to write */
-  async checkpoint(lease: () => Lease, key: string, value: string): Promise<CommitResult> {
-    const stored = [key, ...splitCheckpoint(value)];
-    return readCommitResult(await this.#run(checkpointScript, () => [...leaseArguments(lease()), ...stored]));
+  /**
+   * Resolves with the result, and with the entries that the delivery does not know.
+   *
+   * @param lease returns the lease as it is at each attempt to write
+   * @param known number of entries that the delivery knows
+   */
+  async checkpoint(
+    lease: () => Lease,
+    known: number,
+    { key, value, emits }: { readonly key: string; readonly value: string; readonly emits: readonly Envelope[] },
+  ): Promise<{ readonly result: CommitResult; readonly entries: unknown }> {
+    const events = emits.flatMap((envelope) => emitArguments(envelope, this.#service));
+    const args = [known, key, ...splitCheckpoint(value), emits.length, ...events];
+    const reply = await this.#run(checkpointScript, () => [...leaseArguments(lease()), ...args]);
+    const [result, entries] = readArray(reply);
+    return { result: readCommitResult(result), entries: entries ?? [] };
+  }
+
+  async wait(lease: () => Lease, waits: readonly RunWait[]): Promise<CommitResult> {
+    const args = [waits.length, ...waits.flatMap((wait) => waitArguments(wait, this.#service))];
+    return readCommitResult(await this.#run(waitScript, () => [...leaseArguments(lease()), ...args]));
+  }
+
+  /** Resolves with the entries that the delivery does not know, and the time until the next wait resolves by time. */
+  async newEntries(
+    lease: Lease,
+    known: number,
+    isTimed: boolean,
+  ): Promise<{ readonly entries: unknown; readonly dueInMs: number | undefined }> {
+    const args = [...leaseArguments(lease), known, isTimed ? '1' : ''];
+    const [entries, dueInMs] = readArray(await this.#run(newEntriesScript, () => args));
+    return { entries, dueInMs: readOptional(dueInMs, readNumber) };
   }
 
   async #run(script: Script, args: () => readonly ScriptArgument[]): Promise<unknown> {

@@ -1,20 +1,20 @@
 import type { ErrorInfo } from '../../../errors.js';
 import { durationBucket } from '../../statistics/duration-sketch.js';
 import type { Outcome } from '../../transport.js';
-import { envelopeArguments } from '../publishing/envelope-codec.js';
+import { emitArguments } from '../publishing/envelope-codec.js';
 import { checkedMs } from '../scripts/checked-ms.js';
 import type { ScriptArgument } from '../scripts/script.js';
-import { suspensionUnsupported } from '../suspension-unsupported.js';
 
 /** Returns an outcome as the arguments that `takeOutcome` reads. */
 export function outcomeArguments(outcome: Outcome, attempt: number, sender: string): ScriptArgument[] {
   const { status, durationMs } = outcome;
-  const head = [status, attempt, durationBucket(durationMs), durationMs];
+  const head: ScriptArgument[] = [status, attempt, durationBucket(durationMs), durationMs];
   if (outcome.status === 'retry') return [...head, checkedMs(outcome.delayMs, 'delayMs of a retry')];
   if (outcome.status === 'released') {
-    return ['retry', ...head.slice(1), checkedMs(outcome.delayMs, 'delayMs of a release')];
+    return [...head, checkedMs(outcome.delayMs, 'delayMs of a release')];
   }
-  if (outcome.status === 'suspended') throw suspensionUnsupported();
+  if (outcome.status === 'suspended') return [...head, outcome.seen];
+  if (outcome.status === 'failed' && outcome.cancelled === true) head[0] = 'cancelled';
   const value = outcome.status === 'completed' ? (outcome.result ?? '') : JSON.stringify(outcome.error);
   const step = outcome.status === 'failed' ? [outcome.step ?? ''] : [];
   const { followUps } = outcome;
@@ -23,7 +23,7 @@ export function outcomeArguments(outcome: Outcome, attempt: number, sender: stri
     value,
     ...step,
     followUps.length,
-    ...followUps.flatMap((envelope) => envelopeArguments(envelope, sender)),
+    ...followUps.flatMap((envelope) => emitArguments(envelope, sender)),
   ];
 }
 

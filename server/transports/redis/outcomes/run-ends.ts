@@ -43,7 +43,17 @@ export interface RunEndsParts {
   readonly logger: Logger;
 }
 
-/** Ends of the runs that this process waits for, and of those that it runs and another process ends. */
+/** Callbacks for the runs that this process runs. */
+export interface RunListener {
+  /** Another process has ended the run. */
+  onEnd(serviceType: string, jobId: string, reason: Error): void;
+  /** The transport has recorded an entry of the run. */
+  onRecorded(serviceType: string, jobId: string): void;
+  /** Messages may have been lost. */
+  onReconnected(): void;
+}
+
+/** Ends of the runs that this process waits for, and messages for those that it runs. */
 export class RunEnds {
   readonly #parts: RunEndsParts;
   readonly #connection: Redis;
@@ -64,13 +74,16 @@ export class RunEnds {
   }
 
   /**
-   * @param onEnd called for a run that this process runs and another process has ended
    * @throws {RedisPermissionError} if the user may not subscribe to the channel of this process
    */
-  async start(onEnd: (serviceType: string, jobId: string, reason: Error) => void): Promise<void> {
+  async start(listener: RunListener): Promise<void> {
     this.#connection.on('message', (_channel: string, message: string) => {
-      const { serviceType, jobId, reason } = decodeEnd(message);
-      if (reason !== undefined) onEnd(serviceType, jobId, reason);
+      const { serviceType, jobId, reason, recorded } = decodeMessage(message);
+      if (recorded) {
+        listener.onRecorded(serviceType, jobId);
+        return;
+      }
+      if (reason !== undefined) listener.onEnd(serviceType, jobId, reason);
       const run = this.#runs.get(keyOf(serviceType, jobId));
       if (run !== undefined) this.#read(run);
     });
@@ -79,7 +92,7 @@ export class RunEnds {
     } catch (error) {
       throw translateReply(error);
     }
-    this.#connection.on('ready', () => void this.#resubscribe());
+    this.#connection.on('ready', () => void this.#resubscribe(listener));
     this.#ping = setInterval(() => void this.#connection.ping().catch(() => {}), pingIntervalMs);
   }
 
@@ -173,7 +186,7 @@ export class RunEnds {
     await this.#connection.subscribe(redisKey(this.#parts.prefix, 'run-ends', this.#parts.processId));
   }
 
-  async #resubscribe(): Promise<void> {
+  async #resubscribe(listener: RunListener): Promise<void> {
     try {
       await this.#subscribe();
     } catch (error) {
@@ -181,6 +194,7 @@ export class RunEnds {
     }
     // Messages are lost while the connection is.
     for (const run of this.#runs.values()) this.#read(run);
+    listener.onReconnected();
   }
 }
 
@@ -188,12 +202,13 @@ function keyOf(serviceType: string, jobId: string): string {
   return `${serviceType}:${jobId}`;
 }
 
-function decodeEnd(message: string): RunName & { readonly reason: Error | undefined } {
-  const { serviceType, id, reason } = Object(JSON.parse(message)) as Record<string, unknown>;
+function decodeMessage(message: string): RunName & { readonly reason: Error | undefined; readonly recorded: boolean } {
+  const { serviceType, id, reason, recorded } = Object(JSON.parse(message)) as Record<string, unknown>;
   return {
     serviceType: String(serviceType),
     jobId: String(id),
     reason: typeof reason === 'string' ? decodeReason(reason) : undefined,
+    recorded: recorded === true,
   };
 }
 

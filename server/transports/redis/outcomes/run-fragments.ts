@@ -1,3 +1,4 @@
+import { keptCompletedRuns, keptFailedRuns } from '../../limits.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
 
@@ -5,16 +6,18 @@ import { prelude } from '../scripts/prelude.js';
 // these processes has read it, in case that its reply is lost.
 const awaitedMs = 10 * 60_000;
 const repeatableMs = 60_000;
+// A lowered limit leaves many to evict: each end evicts some, because nothing else runs meanwhile.
+const maxEvictedRuns = 100;
 
 /**
- * Retention of runs: `evictRun(serviceType, id)` deletes a run, or has it expire if a process still waits for its end,
- * `addWaiter(...)` and `removeWaiter(...)` register these processes, `wakeWaiters(serviceType, id)` notifies them.
+ * Retention of runs: `retainRun(serviceType, id, status)` retains a run that has ended as long as its type says, and
+ * evicts others. One that a process waits for stays until it has read it. `addWaiter(...)` and `removeWaiter(...)` register these processes, `wakeWaiters(serviceType, id)` notifies them.
  */
 export const runRetention: LuaFragment = new LuaFragment(
   `
 local function runKeys(serviceType, id)
   local run = key('run', serviceType, id)
-  return { run, run .. ':checkpoints', run .. ':outputs', run .. ':waiters' }
+  return { run, run .. ':order', run .. ':checkpoints', run .. ':outputs', run .. ':waiters' }
 end
 
 local function expireRun(serviceType, id, ms)
@@ -30,6 +33,37 @@ local function evictRun(serviceType, id)
   call('ZREM', key('runs', serviceType), id)
 end
 
+-- Redis deletes a run at the end of its age. Its id stays until the next run of its type ends.
+local function limitAge(serviceType, id, keepMs)
+  local untilMs = now + keepMs
+  call('HSET', key('run', serviceType, id), 'until', untilMs)
+  local isAwaited = call('EXISTS', key('run', serviceType, id, 'waiters')) == 1
+  expireRun(serviceType, id, isAwaited and math.max(keepMs, ${awaitedMs}) or keepMs)
+end
+
+local function isExpired(serviceType, id)
+  local run = key('run', serviceType, id)
+  local untilMs = tonumber(call('HGET', run, 'until'))
+  return untilMs and untilMs <= now or not untilMs and call('EXISTS', run) == 0
+end
+
+local function retainRun(serviceType, id, status)
+  local limits = call('HMGET', key('dispatch', serviceType), 'keepCompleted', 'keepFailed', 'keepMs')
+  local limit = tonumber(limits[1]) or ${keptCompletedRuns}
+  if status == 'failed' then limit = tonumber(limits[2]) or ${keptFailedRuns} end
+  if limits[3] then limitAge(serviceType, id, tonumber(limits[3])) end
+  local ended = key('ended', serviceType, status)
+  call('LPUSH', ended, id)
+  local excess = call('LLEN', ended) - limit
+  for _ = 1, ${maxEvictedRuns} do
+    local oldest = call('LINDEX', ended, -1)
+    if not oldest or excess <= 0 and not isExpired(serviceType, oldest) then return end
+    call('RPOP', ended)
+    evictRun(serviceType, oldest)
+    excess = excess - 1
+  end
+end
+
 local function addWaiter(serviceType, id, process)
   call('SADD', key('run', serviceType, id, 'waiters'), process)
 end
@@ -37,7 +71,10 @@ end
 local function removeWaiter(serviceType, id, process)
   local waiters = key('run', serviceType, id, 'waiters')
   if call('SREM', waiters, process) == 0 or call('EXISTS', waiters) == 1 then return end
-  if call('PTTL', key('run', serviceType, id)) > 0 then expireRun(serviceType, id, ${repeatableMs}) end
+  local run = key('run', serviceType, id)
+  if call('PTTL', run) <= 0 then return end
+  local untilMs = tonumber(call('HGET', run, 'until') or now)
+  expireRun(serviceType, id, math.max(untilMs - now, ${repeatableMs}))
 end
 
 local function notify(process, message)

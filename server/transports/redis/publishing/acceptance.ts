@@ -1,11 +1,17 @@
 import { gates } from '../gate/gates.js';
+import { runWaits } from '../runs/run-waits.js';
 import { counters } from '../scripts/counters.js';
 import { orderSpan } from '../scripts/limits.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
+import { debounceWindows } from './debounce.js';
+import { dedupe } from './dedupe.js';
 
 /**
  * Acceptance of events: `takeEnvelope()` reads what `envelopeArguments` writes, `accept(envelope)` passes it to the
- * gate of every service that subscribes to its type, `queueJob(route, envelope, id, depth)` to one of them.
+ * gate of every service that subscribes to its type, `queueJob(route, envelope, id, depth)` to one of them. `accept`
+ * returns `true` if a service subscribes, and the id of the event that waits if every service debounced this one.
+ * `takeEmit()` reads what `emitArguments` writes, and `acceptEmit(emit)` deduplicates it: it returns the id of the earlier
+ * event if it is a duplicate or was debounced, a dash if no service subscribes to its type, else an empty string.
  */
 export const acceptance: LuaFragment = new LuaFragment(
   `
@@ -21,20 +27,41 @@ end
 
 local function takeEnvelope()
   return {
-    id = take(), type = take(), sender = take(), head = take(),
+    id = take(), type = take(), sender = take(), key = take(), links = take(), parent = take(), head = take(),
     depth = takeNumber(), priority = takeNumber(), delayMs = takeNumber(),
   }
 end
 
-local function queueJob(route, envelope, id, depth)
+-- A copy of an event has the event as its cause, and neither key nor parent.
+local function triggeredLinks(envelope)
+  return ',"causeId":' .. cjson.encode(decodeName(string.sub(envelope.id, 3)))
+end
+
+local function lineKeyOf(route, envelope)
+  return route.idSuffix and '' or envelope.key
+end
+
+local function tailOf(route, envelope, depth)
+  local links = route.idSuffix and triggeredLinks(envelope) or envelope.links or ''
+  return links .. ',"depth":' .. depth .. ',"replays":' .. (envelope.replays or 0) .. '}'
+end
+
+-- The data without the body, for readers that do not need it.
+local function shownOf(envelope, tail)
+  return string.match(envelope.head, '^(.*),"body":"') .. ',"body":"null"' .. tail
+end
+
+local function queueJob(route, envelope, id, depth, dueAt)
   local serviceType = route.serviceType
   local queue = queueKey(stateOf(serviceType).queue)
-  local tail = ',"depth":' .. depth .. ',"replays":' .. (envelope.replays or 0) .. '}'
+  local tail = tailOf(route, envelope, depth)
   local data = envelope.head .. tail
+  local lineKey = lineKeyOf(route, envelope)
   local sequence = call('INCR', key('sequence'))
   local order = envelope.priority * ${orderSpan} + sequence
   call('HSET', queue .. id, 'name', route.type, 'data', data, 'opts', '{}', 'timestamp', now,
     'priority', envelope.priority, 'serviceType', serviceType, 'order', string.format('%.0f', order))
+  if lineKey ~= '' then call('HSET', queue .. id, 'key', lineKey) end
   if envelope.dedupe and not route.idSuffix then
     call('HSET', queue .. id, 'dedupe', envelope.dedupe)
     call('HINCRBY', envelope.dedupe, 'pending', 1)
@@ -42,29 +69,107 @@ local function queueJob(route, envelope, id, depth)
   local changed = changesOf(serviceType)
   changed.received = changed.received + 1
   if route.keepsRuns then
-    local shown = string.match(envelope.head, '^(.*),"body":"') .. ',"body":"null"' .. tail
-    call('HSET', key('run', serviceType, id), 'data', data, 'shown', shown, 'acceptedAt', now, 'attempt', 1, 'queue', queue)
+    local run = key('run', serviceType, id)
+    call('HSET', run, 'data', data, 'shown', shownOf(envelope, tail), 'acceptedAt', now, 'attempt', 1, 'queue', queue)
+    if not route.idSuffix and (envelope.parent or '') ~= '' then call('HSET', run, 'parent', envelope.parent) end
     call('ZADD', key('runs', serviceType), sequence, id)
   end
-  if envelope.delayMs > 0 then enterLater(serviceType, id, envelope.delayMs) else enterGate(serviceType, id, order) end
+  if dueAt then
+    openWindow(route, lineKey, queue .. id, id)
+    enterLater(serviceType, id, dueAt - now)
+  elseif envelope.delayMs > 0 then
+    enterLater(serviceType, id, envelope.delayMs)
+  else
+    enterGate(serviceType, id, order)
+  end
+end
+
+-- The job keeps its id, its place in the order of acceptance, and its deduplication id.
+local function replaceJob(route, envelope, depth, id, queue)
+  local serviceType = route.serviceType
+  local tail = tailOf(route, envelope, depth)
+  local data = envelope.head .. tail
+  local order = call('HGET', queue .. id, 'order') % ${orderSpan} + envelope.priority * ${orderSpan}
+  call('HSET', queue .. id, 'data', data, 'priority', envelope.priority, 'order', string.format('%.0f', order))
+  local run = key('run', serviceType, id)
+  if call('EXISTS', run) == 1 then call('HSET', run, 'data', data, 'shown', shownOf(envelope, tail)) end
+  local changed = changesOf(serviceType)
+  changed.deduplicated = changed.deduplicated + 1
+end
+
+-- Returns the id of the event that waits in its debounce window if this one replaced its payload.
+local function acceptFor(route, envelope, id, depth)
+  if not route.debounce then
+    queueJob(route, envelope, id, depth)
+    return nil
+  end
+  local waiting, queue, openedAt = findWindow(route, lineKeyOf(route, envelope))
+  local dueAt = windowEnd(route, envelope.delayMs, openedAt or now)
+  if not waiting then
+    queueJob(route, envelope, id, depth, dueAt)
+    return nil
+  end
+  replaceJob(route, envelope, depth, waiting, queue)
+  enterLater(route.serviceType, waiting, dueAt - now)
+  return waiting
 end
 
 local function accept(envelope)
-  local isHandled = false
+  resolveByEvent(envelope)
+  local isHandled, isAccepted, waiting = false, false, nil
   for _, route in ipairs(routesOf(envelope.type)) do
     if route.idSuffix then
-      queueJob(route, envelope, envelope.id .. route.idSuffix, envelope.depth + 1)
+      isAccepted = true
+      acceptFor(route, envelope, envelope.id .. route.idSuffix, envelope.depth + 1)
     else
       isHandled = true
-      queueJob(route, envelope, envelope.id, envelope.depth)
+      local replaced = acceptFor(route, envelope, envelope.id, envelope.depth)
+      if replaced then waiting = waiting or replaced else isAccepted = true end
     end
   end
-  if isHandled then return true end
+  if isHandled then return true, not isAccepted and waiting or nil end
   local changed = changesOf(envelope.sender)
   changed.received = changed.received + 1
   changed.completed = changed.completed + 1
   return #routesOf(envelope.type) > 0
 end
+
+local function takeEmit()
+  local envelope = takeEnvelope()
+  local dedupeId, windowMs = take(), takeNumber()
+  if dedupeId ~= '' then envelope.dedupe, envelope.windowMs = key('dedupe', envelope.type, dedupeId), windowMs end
+  return envelope
+end
+
+local function countDuplicate(envelope)
+  local isHandled = false
+  for _, route in ipairs(routesOf(envelope.type)) do
+    if not route.idSuffix then
+      isHandled = true
+      local changed = changesOf(route.serviceType)
+      changed.deduplicated = changed.deduplicated + 1
+    end
+  end
+  if not isHandled then
+    local changed = changesOf(envelope.sender)
+    changed.deduplicated = changed.deduplicated + 1
+  end
+end
+
+local function acceptEmit(envelope)
+  local dedupe = envelope.dedupe
+  local earlier = dedupe and call('HGET', dedupe, 'id')
+  if earlier then
+    countDuplicate(envelope)
+    return earlier
+  end
+  if dedupe then
+    call('HSET', dedupe, 'id', envelope.id, 'until', now + math.ceil(envelope.windowMs), 'pending', 0)
+  end
+  local isSubscribed, waiting = accept(envelope)
+  if dedupe and call('HGET', dedupe, 'pending') == '0' then forgetDedupe(dedupe) end
+  return waiting or isSubscribed and '' or '-'
+end
 `,
-  [counters, gates],
+  [counters, debounceWindows, dedupe, gates, runWaits],
 );

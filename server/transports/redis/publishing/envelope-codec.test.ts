@@ -17,12 +17,16 @@ it('decodes every encoded envelope after a script has appended depth and replays
     replays: fc.nat(9),
     dedupe: fc.constant(undefined),
     trace: fc.option(fc.dictionary(name, fc.string({ unit: 'binary' })), { nil: undefined }),
+    key: fc.option(fc.string({ unit: 'binary' }), { nil: undefined }),
+    causeId: fc.option(name, { nil: undefined }),
+    parent: fc.option(fc.record({ type: name, id: name, wait: name }), { nil: undefined }),
   });
   fc.assert(
     fc.property(envelopes, (envelope) => {
-      const [jobId, , , head, depth, priority] = envelopeArguments(envelope, 'shop');
-      const data: unknown = JSON.parse(`${head},"depth":${depth},"replays":${envelope.replays}}`);
+      const [jobId, , , key, links, , head, depth, priority] = envelopeArguments(envelope, 'shop');
+      const data: unknown = JSON.parse(`${head}${links},"depth":${depth},"replays":${envelope.replays}}`);
       expect(decodeEnvelope(String(jobId), envelope.type, data)).toEqual(envelope);
+      expect(key).toBe(envelope.key === undefined ? '' : `=${encodeURIComponent(envelope.key)}`);
       // BullMQ accepts priorities from 1 and starts the lowest first.
       expect(priority).toBeGreaterThanOrEqual(1);
       expect(priority).toBe(101 - envelope.priority);

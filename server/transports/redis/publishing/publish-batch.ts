@@ -1,17 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import { TransportUnavailableError } from '../../errors.js';
 import type { Envelope, Receipt } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
-import { repeatDelayMs } from '../connection/rejections.js';
 import { TickBatch } from '../connection/tick-batch.js';
 import type { DataEpoch } from '../membership/data-epoch.js';
-import { encodeName, eventIdOf } from '../names.js';
+import { eventIdOf } from '../names.js';
 import { argumentBatches } from '../scripts/argument-batches.js';
-import { checkedMs } from '../scripts/checked-ms.js';
 import { readArray, readString } from '../scripts/reply.js';
 import type { ScriptArgument } from '../scripts/script.js';
-import { envelopeArguments } from './envelope-codec.js';
+import { emitArguments } from './envelope-codec.js';
 import { publishScript } from './publish-script.js';
 
 /** Envelopes of one call of `publish`, ready to be sent. */
@@ -23,20 +19,18 @@ interface PublishCall {
 /** Calls of `publish`, each accepted whole or not at all. */
 export class PublishBatch {
   readonly #service: string;
-  readonly #epoch: DataEpoch;
-  readonly #timeoutMs: number;
   readonly #calls: TickBatch<PublishCall, readonly Receipt[]>;
 
   constructor(commands: CommandClient, service: string, epoch: DataEpoch, timeoutMs: number) {
     this.#service = service;
-    this.#epoch = epoch;
-    this.#timeoutMs = timeoutMs;
     this.#calls = new TickBatch<PublishCall, readonly Receipt[]>(argumentBatches, async (calls) => {
       const count = calls.reduce((sum, { ids }) => sum + ids.length, 0);
       // The token makes a repetition harmless if the reply is lost with the connection.
       const head = [randomUUID(), commands.repeatWithinMs];
       const args = [count, ...calls.flatMap((call) => call.args)];
-      const reply = await this.#accept((epochId) => commands.runScript(publishScript, [...head, epochId, ...args]));
+      const reply = await epoch.whileKnown(timeoutMs, (epochId) =>
+        commands.runScript(publishScript, [...head, epochId, ...args]),
+      );
       const earlierIds = readArray(reply).map(readString).values();
       return calls.map(({ ids }) => ids.map((id) => receipt(id, earlierIds.next().value ?? '')));
     });
@@ -44,31 +38,9 @@ export class PublishBatch {
 
   /** Rejects, without an effect on other calls, if a value of an envelope cannot be stored. */
   async publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
-    const args = envelopes.flatMap((envelope) => [
-      ...envelopeArguments(envelope, this.#service),
-      ...dedupeArguments(envelope),
-    ]);
+    const args = envelopes.flatMap((envelope) => emitArguments(envelope, this.#service));
     return this.#calls.add({ ids: envelopes.map(({ id }) => id), args }).reply;
   }
-
-  /** Waits until services have subscribed again if Redis has lost its data. */
-  async #accept(publish: (epochId: string) => Promise<unknown>): Promise<unknown> {
-    const dueAt = performance.now() + this.#timeoutMs;
-    for (let attempt = 1; ; attempt += 1) {
-      const reply = await publish(this.#epoch.id);
-      if (reply !== 'lost' && reply !== 'recovering') return reply;
-      if (performance.now() > dueAt) {
-        const cause = new Error('it has lost its data, and services subscribe again');
-        throw new TransportUnavailableError('Redis', this.#timeoutMs, cause);
-      }
-      if (reply === 'lost') await this.#epoch.recover();
-      else await delay(repeatDelayMs(attempt));
-    }
-  }
-}
-
-function dedupeArguments({ dedupe }: Envelope): ScriptArgument[] {
-  return dedupe === undefined ? ['', 0] : [encodeName(dedupe.id), checkedMs(dedupe.windowMs, 'dedupeWindowMs')];
 }
 
 function receipt(id: string, earlierId: string): Receipt {

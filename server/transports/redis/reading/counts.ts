@@ -11,7 +11,7 @@ import { Script } from '../scripts/script.js';
 
 /**
  * `readCounts()` takes a list of types and returns text: a line per type, in it the service types separated by commas,
- * each as `serviceType active delayed received ...`. Redis and its client take longer for nested arrays than for this text.
+ * each as `serviceType active delayed suspended received ...`. Redis and its client take longer for nested arrays than for this text.
  */
 export const counts: LuaFragment = new LuaFragment(
   `
@@ -27,7 +27,8 @@ local function readCounts()
       stats[9] = call('ZCARD', key('dead-letters', serviceType))
       stats[10] = pending > 0 and oldestPending(serviceType, oldest[serviceType])
       for field = 1, 10 do stats[field] = stats[field] or '' end
-      serviceTypes[index] = table.concat({ serviceType, active[serviceType] or 0, delayedJobs(serviceType), unpack(stats) }, ' ')
+      serviceTypes[index] = table.concat({ serviceType, active[serviceType] or 0, delayedJobs(serviceType),
+        call('SCARD', key('suspended', serviceType)), unpack(stats) }, ' ')
     end
     lines[#lines + 1] = table.concat(serviceTypes, ',') .. '\\n'
   end
@@ -60,14 +61,15 @@ export function readCounts(reply: unknown): TypeCounts[] {
 }
 
 function readServiceType(text: string): { readonly service: string; readonly counts: ServiceTypeCounts } {
-  const [serviceType, active, delayed, received, completed, failed, cancelled, retried, ...rest] = text.split(' ');
+  const [serviceType, active, delayed, suspended, ...stats] = text.split(' ');
+  const [received, completed, failed, cancelled, retried, ...rest] = stats;
   const [lastReceivedAt, lastFailedAt, deduplicated, deadLetters, oldestPendingAt] = rest;
   return {
     service: serviceOf(readString(serviceType)),
     counts: {
       active: readNumber(active),
       delayed: readNumber(delayed),
-      suspended: 0,
+      suspended: readNumber(suspended),
       cancelled: readNumber(cancelled),
       received: readNumber(received),
       completed: readNumber(completed),

@@ -2,6 +2,7 @@ import type { Overview, OverviewQuery } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { descriptions, type Fleet } from '../membership/fleet.js';
 import { typeList } from '../names.js';
+import { readSchedules, scheduleRecords } from '../schedules/schedule-records.js';
 import { prelude } from '../scripts/prelude.js';
 import { readArray } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';
@@ -11,13 +12,13 @@ import { readRuns, runs } from './runs.js';
 
 const overviewScript = new Script({
   purpose:
-    'Reads the descriptions of all live processes, the counts and activity of many types and the latest runs of some.',
+    'Reads the descriptions of all live processes, the counts and activity of many types, the latest runs of some, and all schedules.',
   argv: 'arguments of readDescriptions, of readCounts, of readRuns',
-  reply: 'the results of the three, of readTotal and of readActivity',
-  includes: [prelude, descriptions, counts, runs, activity],
+  reply: 'the results of the three, of readSchedules, of readTotal and of readActivity',
+  includes: [prelude, descriptions, counts, runs, scheduleRecords, activity],
   lua: `
 local registered, types = readDescriptions(), ARGV[position + 1]
-return { registered, readCounts(), readRuns(), readTotal(), readActivity(types) }
+return { registered, readCounts(), readRuns(), readSchedules(), readTotal(), readActivity(types) }
 `,
 });
 
@@ -29,7 +30,7 @@ export async function readOverview(
 ): Promise<Omit<Overview, 'keepsDeadLetters'>> {
   const query = fleet.query();
   const args = [...query.args, typeList(types), runLimit, typeList(runTypes)];
-  const [registered, typeCounts, latestRuns, totalReply, activityReply] = readArray(
+  const [registered, typeCounts, latestRuns, schedules, totalReply, activityReply] = readArray(
     await commands.runScript(overviewScript, args),
   );
   const { now, ...total } = readTotal(totalReply);
@@ -39,6 +40,6 @@ export async function readOverview(
     activity: readActivity(now, activityReply),
     total,
     runs: readRuns(latestRuns, runLimit),
-    schedules: [],
+    schedules: readSchedules(schedules),
   };
 }

@@ -1,8 +1,10 @@
 import type { RunRecord } from '../../transport.js';
 import { serviceOf, typeOf } from '../names.js';
-import { readCheckpoints } from '../outcomes/checkpoint-codec.js';
 import { decodeError } from '../outcomes/outcome-codec.js';
-import { decodeEnvelope } from '../publishing/envelope-codec.js';
+import { runRetention } from '../outcomes/run-fragments.js';
+import { decodeAnyEnvelope } from '../publishing/envelope-codec.js';
+import { readCheckpoints } from '../runs/checkpoint-codec.js';
+import { readWaits } from '../runs/wait-codec.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
 import { readArray, readHash, readNumber, readOptional, readString, unexpected } from '../scripts/reply.js';
@@ -20,9 +22,11 @@ local function readRun(serviceType, id, parts)
   local run = call('HMGET', runKey, data, 'acceptedAt', 'attempt', 'status', 'endedAt', 'queue')
   if not run[1] then return false end
   local queue = run[6]
+  if not run[4] and call('SISMEMBER', key('suspended', serviceType), id) == 1 then run[4] = 'suspended' end
   run[6] = (parts ~= 'shown' or run[4] == 'failed') and call('HGET', runKey, 'value')
   if not run[4] and call('LPOS', queue .. 'active', id) then run[4] = 'active' end
   run[7] = call('HGETALL', runKey .. ':checkpoints')
+  run[9] = call('HGETALL', runKey .. ':waits')
   run[8] = parts == 'all' and call('HGETALL', runKey .. ':outputs') or {}
   return { serviceType, id, run }
 end
@@ -40,7 +44,8 @@ local function readRuns()
     local runs = {}
     for _, serviceType in ipairs(call('SMEMBERS', key('service-types', type))) do
       for _, id in ipairs(call('ZREVRANGE', key('runs', serviceType), 0, limit - 1)) do
-        runs[#runs + 1] = readRun(serviceType, id, 'shown')
+        local run = not isExpired(serviceType, id) and readRun(serviceType, id, 'shown')
+        if run then runs[#runs + 1] = run end
       end
     end
     reply[#reply + 1] = runs
@@ -48,16 +53,17 @@ local function readRuns()
   return reply
 end
 `,
-  [prelude, oneRun],
+  [prelude, oneRun, runRetention],
 );
 
 export const runScript: Script = new Script({
   purpose: 'Reads a run.',
   argv: 'service type, job id',
   reply: 'service type, job id and fields of the run; nothing if it is unknown',
-  includes: [prelude, oneRun],
+  includes: [prelude, oneRun, runRetention],
   lua: `
-return readRun(take(), take(), 'all')
+local serviceType, id = take(), take()
+return not isExpired(serviceType, id) and readRun(serviceType, id, 'all')
 `,
 });
 
@@ -65,8 +71,9 @@ return readRun(take(), take(), 'all')
 export function readRun(reply: unknown): RunRecord {
   const [serviceTypeValue, idValue, fields] = readArray(reply);
   const [serviceType, jobId] = [readString(serviceTypeValue), readString(idValue)];
-  const [data, acceptedAt, attempt, statusValue, endedAt, outcomeValue, checkpoints, outputs] = readArray(fields);
-  const envelope = decodeEnvelope(jobId, typeOf(serviceType), JSON.parse(readString(data)));
+  const [data, acceptedAt, attempt, statusValue, endedAt, outcomeValue, checkpoints, outputs, waits] =
+    readArray(fields);
+  const { envelope } = decodeAnyEnvelope(jobId, typeOf(serviceType), readString(data));
   const status = readStatus(statusValue);
   const value = readOptional(outcomeValue, readString);
   return {
@@ -77,7 +84,7 @@ export function readRun(reply: unknown): RunRecord {
     attempt: readNumber(attempt),
     status,
     checkpoints: readCheckpoints(readHash(checkpoints), readHash(outputs)),
-    waits: [],
+    waits: readWaits(readHash(waits)),
     endedAt: readOptional(endedAt, readNumber),
     // Redis stores '' for a run that completed without a result.
     result: status === 'completed' && value !== '' ? value : undefined,
@@ -97,6 +104,6 @@ export function readRuns(reply: unknown, limit: number): RunRecord[][] {
 
 function readStatus(status: unknown): RunRecord['status'] {
   if (status === null || status === undefined) return 'waiting';
-  if (status === 'active' || status === 'completed' || status === 'failed') return status;
+  if (status === 'active' || status === 'suspended' || status === 'completed' || status === 'failed') return status;
   throw unexpected('the status of a run', status);
 }

@@ -1,4 +1,5 @@
 import { deadLetters } from '../dead-letters/dead-letter-fragments.js';
+import { keyLines } from '../gate/key-lines.js';
 import { typeStates } from '../gate/type-states.js';
 import { liveHandlers, subscribed } from '../membership/subscription-fragments.js';
 import { counters } from '../scripts/counters.js';
@@ -76,15 +77,17 @@ return #ids == portion and from + portion - discarded or 0
 });
 
 export const clearGateScript: Script = new Script({
-  purpose: `Discards waiting and delayed events of a retired service type, at most ${maxDiscarded} per call.`,
+  purpose: `Discards waiting and delayed events and suspended runs of a retired service type, at most ${maxDiscarded} per call.`,
   argv: 'service type',
   reply: 'the number of discarded events',
-  includes: [prelude, counters, subscribed, discarding],
+  includes: [prelude, counters, subscribed, discarding, keyLines],
   lua: `
 local serviceType = take()
 if isSubscribed(serviceType) then return 0 end
 local ids = call('ZRANGE', key('gate', serviceType), 0, ${maxDiscarded - 1})
 if #ids == 0 then ids = call('ZRANGE', key('delayed', serviceType), 0, ${maxDiscarded - 1}) end
+if #ids == 0 then ids = call('SRANDMEMBER', key('suspended', serviceType), ${maxDiscarded}) end
+if #ids == 0 then ids = firstInLines(serviceType, ${maxDiscarded}) end
 for _, id in ipairs(ids) do
   local queue = jobQueue(serviceType, id)
   if queue then discard(queue, id) else leaveGate(serviceType, id) end
@@ -133,7 +136,9 @@ while position < #ARGV do
     call('ZREM', key('turns', queue), serviceType)
     call('ZREM', key('due', queue), serviceType)
     call('SREM', key('subscribed', service), serviceType)
-    call('DEL', key('handlers', serviceType), key('dispatch', serviceType), key('starts', serviceType), key('overdue', serviceType))
+    for _, kind in ipairs({ 'handlers', 'dispatch', 'starts', 'overdue', 'lines', 'blocked', 'held', 'windows' }) do
+      call('DEL', key(kind, serviceType))
+    end
     forgetQueue(serviceType)
   end
 end

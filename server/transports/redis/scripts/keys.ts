@@ -14,6 +14,13 @@ import { LuaFragment } from './lua-fragment.js';
  * - `gate:<serviceType>`, `delayed:<serviceType>` sorted sets of the ids of waiting jobs, by priority and acceptance,
  *   and of delayed ones, by due time
  * - `overdue:<serviceType>` set of the leases that have ended while their handler runs on, and keeps a slot of the type
+ * - `line:<serviceType>:<key>` sorted set of the ids of the waiting jobs of one key, by priority and acceptance; `key` is
+ *   empty, or an equals sign and the encoded key
+ * - `lines:<serviceType>`, `blocked:<serviceType>` sorted sets of the keys with a line: those with an event that may
+ *   start, by turn, and those that wait, by the time at which their rate opens
+ * - `held:<serviceType>` hash of the number of taken slots per key
+ * - `windows:<serviceType>` hash of the open debounce windows per key: time of their opening, a space and the id of a job
+ * - `key-starts:<serviceType>:<key>` list of the times of the last starts of a key with a rate, newest first
  * - `starts:<serviceType>` list of the times of the last starts of a type with a rate, newest first
  * - `routes:<type>` hash of the routes of a type's events: the service types that receive an accepted event
  * - `handlers:<serviceType>` hash of the settings of each process that handles a service type, by process id
@@ -28,14 +35,21 @@ import { LuaFragment } from './lua-fragment.js';
  * - `stats:<serviceType>`, `failures:<serviceType>` counters, list of the last failures
  * - `minute:<type>`, `history:<type>` hashes of the counters of the current minute and of the history of a type over all
  *   services; of all event types with `/` as the type
- * - `run:<serviceType>:<id>` hash of a run; after it, `:checkpoints` and `:outputs`, hashes of its steps, and `:waiters`,
- *   a set of the processes that wait for its end
- * - `runs:<serviceType>`, `ended:<serviceType>` sorted set of run ids in order of acceptance, list of ended ones
+ * - `run:<serviceType>:<id>` hash of a run; after it, `:order`, the list of its entries, `:checkpoints` and `:outputs`,
+ *   hashes of these, `:waits`, a hash of its open waits, and `:waiters`, a set of the processes that wait for its end
+ * - `suspended:<serviceType>` set of the ids of suspended runs
+ * - `timers:<serviceType>` sorted set of the waits with a time, by that time
+ * - `waiting:<type>`, `waiting:<type>:<key>` sets of the waits for events of a type, with any key or with this one
+ * - `awaited` hash of the number of waits for events, by type
+ * - `runs:<serviceType>`, `ended:<serviceType>:<status>` sorted set of run ids in order of acceptance, lists of ended ones
  * - `dead-letters:<serviceType>` sorted set of event ids in order of failure
- * - `dead-letter:<service>:<id>` the job of a failed event; after it, `:checkpoints` and `:outputs`
+ * - `dead-letter:<service>:<id>` the job of a failed event; after it, `:order`, `:checkpoints` and `:outputs`
  * - `dedupe:<type>:<dedupeId>` hash: id of the event that was accepted, end of the window, number of services in which
  *   the event is pending
  * - `executed:<token>` reply of a script that must not run twice
+ * - `schedules` set of all schedules, as `service/name`, both percent-encoded
+ * - `schedule:<schedule>` hash: definition, position and state of a schedule, number of changes
+ * - `openers:<schedule>` hash of the definitions of the processes that have a schedule, by process id
  * - `epoch`, `recovering` identity of the data, which is gone after a loss; set while services register again
  * - `sequence`, `revision` counters: order of acceptance, number of changes
  * - `run-ends:<process>` channel on which a process hears of the runs that it waits for or runs
@@ -51,6 +65,12 @@ export const keyKinds = [
   'gate',
   'delayed',
   'overdue',
+  'line',
+  'lines',
+  'blocked',
+  'held',
+  'windows',
+  'key-starts',
   'starts',
   'routes',
   'handlers',
@@ -69,11 +89,18 @@ export const keyKinds = [
   'failures',
   'run',
   'runs',
+  'suspended',
+  'timers',
+  'waiting',
+  'awaited',
   'ended',
   'dead-letters',
   'dead-letter',
   'dedupe',
   'executed',
+  'schedules',
+  'schedule',
+  'openers',
   'epoch',
   'recovering',
   'sequence',

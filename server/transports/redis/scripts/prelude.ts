@@ -11,13 +11,22 @@ local call = redis.call
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 
-local position = 0
+local arguments, position = ARGV, 0
 local function take()
   position = position + 1
-  return ARGV[position]
+  return arguments[position]
 end
 local function takeNumber()
   return tonumber(take())
+end
+
+-- Reads stored arguments, as "read" reads those of the script.
+local function readFrom(stored, read)
+  local ownArguments, ownPosition = arguments, position
+  arguments, position = stored, 0
+  local value = read()
+  arguments, position = ownArguments, ownPosition
+  return value
 end
 
 local function serviceOf(serviceType)

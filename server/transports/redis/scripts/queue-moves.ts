@@ -37,8 +37,9 @@ end
 -- The job of an event that has ended is deleted. A worker uses a token again for its next lease, even of the same job:
 -- the number of starts, where it is given, tells the leases of a job apart.
 local function leaseOf(queue, id, token, starts)
-  if call('EXISTS', queue .. id) == 0 then return 'already' end
-  if call('GET', queue .. id .. ':lock') ~= token then return 'fenced' end
+  if call('GET', queue .. id .. ':lock') ~= token then
+    return call('EXISTS', queue .. id) == 0 and 'already' or 'fenced'
+  end
   if starts and call('HGET', queue .. id, 'ats') ~= starts then return 'fenced' end
   return 'ok'
 end

@@ -1,0 +1,42 @@
+import { createHub } from 'hubline';
+import { redisTransport } from 'hubline/redis';
+import { expect, it, onTestFinished } from 'vitest';
+import { startFleet } from './fleet.js';
+import { keyCount, keyedWork } from './scenarios.js';
+import { isLong, setScene, until } from './scene.js';
+
+const events = isLong ? 5_000 : 500;
+
+it(`${events} events of ${keyCount} keys run in order of acceptance while workers are killed at random`, async () => {
+  const { workers, ledger } = await setScene([]);
+  const options = { ...workers('keyed'), maxCrashes: 50 };
+  const hub = createHub({ service: 'test', transport: redisTransport({ url: options.url, prefix: options.prefix }) });
+  hub.event(keyedWork);
+  await hub.start();
+  onTestFinished(async () => {
+    await hub.stop();
+  });
+  const fleet = await startFleet(3, options);
+  onTestFinished(() => fleet.stop());
+  const done = new AbortController();
+  const killing = fleet.killEvery(200, done.signal);
+  for (let n = 0; n < events; n += 1) await hub.emit(keyedWork, { n });
+  await until('all events ended', async () => (await hub.metrics('keyed')).completed === events, 240_000);
+  done.abort();
+  await killing;
+
+  // An event starts again after a crash or a failure, and always before the next one of its key.
+  const lastOfKey = new Map<number, number>();
+  for (const { what, key } of ledger()) {
+    if (what !== 'start') continue;
+    const n = Number(key);
+    const last = lastOfKey.get(n % keyCount);
+    expect([last ?? n, (last ?? n - keyCount) + keyCount], `event ${n} after ${last}`).toContain(n);
+    lastOfKey.set(n % keyCount, n);
+  }
+  expect([...lastOfKey.values()].sort((a, b) => a - b)).toEqual(
+    Array.from({ length: keyCount }, (_, index) => events - keyCount + index),
+  );
+  expect(await hub.metrics('keyed')).toMatchObject({ completed: events, failed: 0, pending: 0, active: 0 });
+  console.log(`${events} events, ${fleet.kills} kills`);
+}, 300_000);

@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { FatalError, HubError, InvalidOptionError } from './errors.js';
+import { PayloadNotJsonError } from './hub/errors.js';
+import { publicErrorInfo, stackFrames } from './public-error.js';
+import { KeyTypeError, TransportUnavailableError } from './transports/errors.js';
+
+const secret = 'alice@example.com';
+
+function thrownBy(act: () => unknown): unknown {
+  try {
+    return act();
+  } catch (error) {
+    return error;
+  }
+}
+
+describe('publicErrorInfo', () => {
+  class CardDeclined extends Error {
+    override name = 'CardDeclined';
+    readonly status = 402;
+  }
+
+  it.each([
+    [new Error('card declined'), 'card declined'],
+    [new CardDeclined('card declined'), 'card declined'],
+    [new FatalError('card declined'), 'card declined'],
+    [new HubError('ERR_X', `value ${secret}`, { publicMessage: 'value is wrong' }), 'value is wrong'],
+    ['card declined', '"card declined"'],
+  ])('shows the message that the application wrote: %s', (thrown, message) => {
+    expect(publicErrorInfo(thrown).message).toBe(message);
+  });
+
+  it.each([
+    [
+      'zod',
+      thrownBy(() => z.strictObject({ a: z.string() }).parse({ a: 1, [secret]: 1 })),
+      '2 schema issues at .a (messages withheld)',
+    ],
+    [
+      'zod, in a record',
+      thrownBy(() => z.record(z.string(), z.number()).parse({ [secret]: 'x' })),
+      '1 schema issues at .* (messages withheld)',
+    ],
+    [
+      'a validator with details',
+      Object.assign(new Error(secret), { name: 'ValidationError', details: [{ path: ['a', 0] }] }),
+      '1 schema issues at .a[0] (messages withheld)',
+    ],
+    ['JSON.parse', thrownBy(() => JSON.parse(secret)), 'a text could not be parsed (message withheld)'],
+    ['Node', thrownBy(() => Buffer.from([]).readInt8(secret as never)), 'The "offset" argument must be of type number'],
+    [
+      'the file system',
+      Object.assign(new Error(`ENOENT: ${secret}`), { code: 'ENOENT', syscall: 'open' }),
+      'open ENOENT',
+    ],
+    [
+      'ioredis',
+      Object.assign(new Error(`WRONGPASS ${secret}`), { name: 'ReplyError', command: { args: [secret] } }),
+      'WRONGPASS (message withheld)',
+    ],
+    [
+      'axios',
+      Object.assign(new Error(secret), { config: {}, response: { status: 404 } }),
+      'status 404 (message withheld)',
+    ],
+    [
+      'the AI SDK',
+      Object.assign(new Error(secret), { name: 'AI_APICallError', statusCode: 400 }),
+      'status 400 (message withheld)',
+    ],
+    ['AWS', Object.assign(new Error(secret), { $metadata: { httpStatusCode: 403 } }), 'status 403 (message withheld)'],
+    ['pg', Object.assign(new Error(secret), { severity: 'ERROR', code: '23505' }), '23505 (message withheld)'],
+    ['an option', new InvalidOptionError('requestId', 'a string', secret), 'requestId must be a string, got a string'],
+    [
+      'a payload',
+      new PayloadNotJsonError(`payload["${secret}"].total`, 'the bigint 10n'),
+      'payload.*.total is a bigint, which JSON cannot represent',
+    ],
+    ['a key', new KeyTypeError(secret, 'a list'), 'a key does not hold a list'],
+    [
+      'a transport',
+      new TransportUnavailableError(
+        'redis',
+        100,
+        Object.assign(new Error(secret), { code: 'ECONNREFUSED', syscall: 'connect' }),
+      ),
+      'redis did not answer within 100 ms: connect ECONNREFUSED; retry with the same dedupeId to avoid a duplicate',
+    ],
+  ])('withholds the message of %s', (_, thrown, message) => {
+    const info = publicErrorInfo(thrown);
+    expect(info.message).toBe(message);
+    expect(JSON.stringify(info)).not.toContain(secret);
+  });
+
+  it('withholds a message that cannot be read', () => {
+    const hostile = Object.assign(new Error(secret), { response: {} });
+    Object.defineProperty(hostile.response, 'status', {
+      get() {
+        throw new Error(secret);
+      },
+    });
+    expect(publicErrorInfo(hostile).message).toMatch(/withheld/);
+  });
+});
+
+describe('stackFrames', () => {
+  it('returns the frames without the message', () => {
+    const frames = stackFrames(new Error(`${secret}\n    at ${secret}`));
+    expect(frames).toMatch(/^ {4}at .*public-error\.test\.ts/);
+    expect(frames).not.toContain(secret);
+  });
+
+  it('drops the message that the error had when it was created', () => {
+    const error = new Error(`${secret}\nmore`);
+    error.message = 'card declined';
+    expect(stackFrames(error)).not.toContain(secret);
+  });
+
+  it('returns no text for an error without a stack', () => {
+    const error = new Error('x');
+    Reflect.deleteProperty(error, 'stack');
+    expect(stackFrames(error)).toBe('');
+  });
+});

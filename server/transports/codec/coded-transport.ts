@@ -1,0 +1,153 @@
+import { CheckedKeyValueStore } from '../checked-key-value-store.js';
+import type { Clock } from '../clock.js';
+import type { KeyValueStore } from '../key-value-store.js';
+import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
+import type { EventMetrics, FailureRecord, RangeCounts } from '../statistics/stats.js';
+import type {
+  CloseResult,
+  CommitResult,
+  ConsumeOptions,
+  DeadLetterRecord,
+  Envelope,
+  Outcome,
+  Overview,
+  OverviewQuery,
+  Receipt,
+  RunRecord,
+  TransportManager,
+  TypeCounts,
+} from '../transport.js';
+import type { Codec } from './codec.js';
+import { CodedDelivery } from './coded-delivery.js';
+import { CodedKeyValueStore } from './coded-key-value-store.js';
+import { decodeEntries, decodeJson, encodeEnvelope, encodeOutcome } from './coded-values.js';
+
+/** Connection that encodes what another connection stores, and decodes what it reads. */
+export class CodedTransport implements TransportManager {
+  readonly kv: KeyValueStore;
+  readonly #inner: TransportManager;
+  readonly #codec: Codec;
+
+  constructor(inner: TransportManager, codec: Codec) {
+    this.#inner = inner;
+    this.#codec = codec;
+    // Checked before the encoding, so that every transport refuses the same values.
+    this.kv = new CheckedKeyValueStore(new CodedKeyValueStore(inner.kv, codec));
+  }
+
+  get name(): string {
+    return this.#inner.name;
+  }
+
+  get service(): string {
+    return this.#inner.service;
+  }
+
+  get clock(): Clock {
+    return this.#inner.clock;
+  }
+
+  start(options: ConsumeOptions): Promise<void> {
+    return this.#inner.start({
+      ...options,
+      onDelivery: (delivery) => options.onDelivery(new CodedDelivery(delivery, this.#codec)),
+    });
+  }
+
+  async publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
+    return this.#inner.publish(envelopes.map((envelope) => encodeEnvelope(envelope, this.#codec)));
+  }
+
+  counts(types: readonly string[]): Promise<readonly TypeCounts[]> {
+    return this.#inner.counts(types);
+  }
+
+  metrics(type: string): Promise<EventMetrics> {
+    return this.#inner.metrics(type);
+  }
+
+  failures(type: string): Promise<readonly FailureRecord[]> {
+    return this.#inner.failures(type);
+  }
+
+  async deadLetters(type: string, limit: number): Promise<readonly DeadLetterRecord[]> {
+    return (await this.#inner.deadLetters(type, limit)).map((record) => ({
+      ...record,
+      envelope: this.#decodeEnvelope(record.envelope),
+    }));
+  }
+
+  replay(id: string): Promise<boolean> {
+    return this.#inner.replay(id);
+  }
+
+  range(types: readonly string[], from: number, to: number): Promise<RangeCounts> {
+    return this.#inner.range(types, from, to);
+  }
+
+  async overview(query: OverviewQuery): Promise<Overview> {
+    const overview = await this.#inner.overview(query);
+    return { ...overview, runs: overview.runs.map((runs) => runs.map((run) => this.#decodeRun(run))) };
+  }
+
+  async run(type: string, id: string): Promise<RunRecord | undefined> {
+    const run = await this.#inner.run(type, id);
+    return run && this.#decodeRun(run);
+  }
+
+  async runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined> {
+    const run = await this.#inner.runEnded(type, id, signal);
+    return run && this.#decodeRun(run);
+  }
+
+  endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult> {
+    return this.#inner.endRun(type, id, encodeOutcome(outcome, this.#codec), reason);
+  }
+
+  cancel(id: string, conclude: (envelope: Envelope) => Outcome): Promise<boolean> {
+    return this.#inner.cancel(id, (envelope) => encodeOutcome(conclude(this.#decodeEnvelope(envelope)), this.#codec));
+  }
+
+  schedules(): Promise<readonly ScheduleRecord[]> {
+    return this.#inner.schedules();
+  }
+
+  openSchedules(openings: readonly ScheduleOpening[]): Promise<boolean> {
+    return this.#inner.openSchedules(openings);
+  }
+
+  async claim(claim: ScheduleClaim): Promise<ClaimResult> {
+    return this.#inner.claim({ ...claim, events: claim.events.map((event) => encodeEnvelope(event, this.#codec)) });
+  }
+
+  registered(): Promise<readonly string[]> {
+    return this.#inner.registered();
+  }
+
+  revision(type?: string): Promise<string> {
+    return this.#inner.revision(type);
+  }
+
+  close(options: { drainMs: number }): Promise<CloseResult> {
+    return this.#inner.close(options);
+  }
+
+  /** An entry that cannot be decoded has an unreadable payload: it must not hide the entries beside it. */
+  #decodeEnvelope(envelope: Envelope): Envelope {
+    try {
+      return { ...envelope, body: decodeJson(envelope.body, this.#codec) };
+    } catch {
+      return { ...envelope, body: '' };
+    }
+  }
+
+  #decodeRun(run: RunRecord): RunRecord {
+    const envelope = this.#decodeEnvelope(run.envelope);
+    try {
+      const result = run.result === undefined ? undefined : decodeJson(run.result, this.#codec);
+      return { ...run, envelope, result, checkpoints: decodeEntries(run.checkpoints, this.#codec) };
+    } catch {
+      return { ...run, envelope, result: undefined, checkpoints: new Map() };
+    }
+  }
+}

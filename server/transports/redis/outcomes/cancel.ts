@@ -1,0 +1,35 @@
+import type { Envelope, Outcome } from '../../transport.js';
+import type { CommandClient } from '../connection/command-client.js';
+import { encodeName, jobIdOf, typeOf } from '../names.js';
+import { decodeEnvelope } from '../publishing/envelope-codec.js';
+import type { RedisSettings } from '../redis-options.js';
+import { readArray, readNumber, readString } from '../scripts/reply.js';
+import { cancelScript, findWaitingScript } from './cancel-scripts.js';
+import { outcomeArguments } from './outcome-codec.js';
+
+/** Parts of a connection that {@link cancel} uses. */
+export interface CancelParts {
+  readonly service: string;
+  readonly commands: CommandClient;
+  readonly settings: RedisSettings;
+}
+
+/** Ends an event of a service that waits; `false` if no event with this id does. */
+export async function cancel(
+  { service, commands, settings }: CancelParts,
+  id: string,
+  conclude: (envelope: Envelope) => Outcome,
+): Promise<boolean> {
+  const jobId = jobIdOf(id);
+  // Repeated if the event has changed in between, such as by an event that replaced its payload.
+  for (;;) {
+    const found = await commands.runScript(findWaitingScript, [encodeName(service), jobId]);
+    if (found === null) return false;
+    const [queue = '', serviceType = '', data = ''] = readArray(found).map(readString);
+    const outcome = conclude(decodeEnvelope(jobId, typeOf(serviceType), JSON.parse(data)));
+    const args = [queue, jobId, serviceType, data, ...outcomeArguments(outcome, 1, service)];
+    // Not repeated after a lost reply: a repetition would report that no such event waits.
+    const reply = await commands.run((client) => cancelScript.run(client, settings.prefix, args));
+    if (readNumber(reply) === 1) return true;
+  }
+}

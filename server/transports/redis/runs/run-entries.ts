@@ -1,0 +1,40 @@
+import { runRetention } from '../outcomes/run-fragments.js';
+import { LuaFragment } from '../scripts/lua-fragment.js';
+import { prelude } from '../scripts/prelude.js';
+
+/**
+ * Recorded entries of a run, in the order of recording.
+ *
+ * - `appendEntry(serviceType, id, name, starts, shown, output)` appends one, divided as `splitCheckpoint` divides it;
+ *   `starts` names the lease that recorded it, 0 the transport
+ * - `entriesSince(serviceType, id, from, starts)` returns name and value of those from a position on, in turns. The
+ *   lease `starts` knows its own values: it receives `false` in their place
+ */
+export const runEntries: LuaFragment = new LuaFragment(
+  `
+local function appendEntry(serviceType, id, name, starts, shown, output)
+  local run = key('run', serviceType, id)
+  -- The output comes first: Redis with no memory left rejects a script's first write only, and undoes none.
+  if output ~= '' then call('HSET', run .. ':outputs', name, output) end
+  local order = call('RPUSH', run .. ':order', name) - 1
+  call('HSET', run .. ':checkpoints', name, order .. ' ' .. starts .. ' ' .. shown)
+end
+
+local function entriesSince(serviceType, id, from, starts)
+  local run = key('run', serviceType, id)
+  local entries = {}
+  for _, name in ipairs(call('LRANGE', run .. ':order', from, -1)) do
+    local recordedBy, shown = string.match(call('HGET', run .. ':checkpoints', name), '^%d+ (%d+) (.*)$')
+    local value = false
+    if recordedBy ~= starts then
+      local output = call('HGET', run .. ':outputs', name)
+      value = output and string.sub(shown, 1, -6) .. output or shown
+    end
+    entries[#entries + 1] = name
+    entries[#entries + 1] = value
+  end
+  return entries
+end
+`,
+  [prelude, runRetention],
+);
