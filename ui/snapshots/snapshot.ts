@@ -58,15 +58,54 @@ export function takeSnapshot({ store, detail }: SnapshotSource): string | null {
   return JSON.stringify(taken);
 }
 
+const maxFileLength = 64 * 1024 * 1024;
+const maxDepth = 64;
+const maxListLength = 100_000;
+const maxTextLength = 100_000;
+/** Latest time that the page can format without doubt: the year 5138. */
+const maxTimeMs = 1e14;
+/** Longest period that a chart of the page spans. */
+const maxSpanMs = 8 * 24 * 60 * 60 * 1000;
+
 /**
- * Parses the text of a snapshot file.
+ * Parses the text of a snapshot file. A file may come from a stranger, so what the page would loop or recurse over is
+ * bounded.
  *
  * @throws {Error} with a message for the user who chose the file
  */
 export function readSnapshot(text: string): Snapshot {
   try {
-    return decodeBody(snapshot, JSON.parse(text));
+    if (text.length > maxFileLength) throw new Error('too long');
+    const parsed: unknown = JSON.parse(text);
+    checkBounds(parsed);
+    const taken = decodeBody(snapshot, parsed);
+    checkTimes(taken);
+    return taken;
   } catch (cause) {
     throw new Error('This file is not a dashboard snapshot, or its version is not supported.', { cause });
   }
+}
+
+/** Walks without recursion: the value may be deeper than the stack. */
+function checkBounds(root: unknown): void {
+  const open: { readonly value: unknown; readonly depth: number }[] = [{ value: root, depth: 0 }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { value, depth } = next;
+    const isTooLarge = typeof value === 'number' && Math.abs(value) > maxTimeMs;
+    if (isTooLarge || (typeof value === 'string' && value.length > maxTextLength)) throw new Error('out of bounds');
+    if (typeof value !== 'object' || value === null) continue;
+    const parts = Object.values(value);
+    if (depth === maxDepth || parts.length > maxListLength) throw new Error('out of bounds');
+    for (const part of parts) open.push({ value: part, depth: depth + 1 });
+  }
+}
+
+function checkTimes({ serverNow, introspection: { hub, totals }, detail }: Snapshot): void {
+  const histories = [totals.histories, detail?.histories].flatMap((each) => (each === undefined ? [] : [each]));
+  const starts = histories.flatMap(({ minutes, fiveMinutes, hours }) => [minutes, fiveMinutes, hours]);
+  const isNear =
+    serverNow >= 0 &&
+    Math.abs(hub.now - serverNow) <= maxSpanMs &&
+    starts.every(({ startAt }) => Math.abs(startAt - serverNow) <= 2 * maxSpanMs);
+  if (!isNear) throw new Error('out of bounds');
 }
