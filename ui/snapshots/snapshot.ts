@@ -100,8 +100,12 @@ function checkBounds(root: unknown): void {
   }
 }
 
-function checkTimes({ serverNow, introspection: { totals }, detail }: Snapshot): void {
-  const histories = [totals.histories, detail?.histories].flatMap((known) => (known ? Object.values(known) : []));
-  const isNear = serverNow >= 0 && histories.every(({ startAt }) => Math.abs(startAt - serverNow) <= maxSpanMs);
+function checkTimes({ serverNow, introspection: { hub, totals }, detail }: Snapshot): void {
+  const histories = [totals.histories, detail?.histories].flatMap((each) => (each === undefined ? [] : [each]));
+  const starts = histories.flatMap(({ minutes, fiveMinutes, hours }) => [minutes, fiveMinutes, hours]);
+  const isNear =
+    serverNow >= 0 &&
+    Math.abs(hub.now - serverNow) <= maxSpanMs &&
+    starts.every(({ startAt }) => Math.abs(startAt - serverNow) <= 2 * maxSpanMs);
   if (!isNear) throw new Error('out of bounds');
 }

@@ -107,7 +107,8 @@ export class Introspector {
       const counted = new Map<string, CountedType>();
       for (const [index, type] of types.entries()) {
         const [typeCounts, typeActivity] = [counts[index], activity[index]];
-        if (typeCounts !== undefined && typeActivity !== undefined) counted.set(type, { ...typeCounts, typeActivity });
+        if (typeCounts !== undefined && typeActivity !== undefined)
+          counted.set(type, { ...typeCounts, typeActivity: redactActivity(typeActivity, this.#redactor) });
       }
       if (typesOf(found).types.some((type) => !counted.has(type)) && read < maxReads) continue;
       const runsByType = new Map(runs.map((latest, index) => [runTypes[index] ?? '', latest]));
@@ -148,6 +149,11 @@ interface CountedType extends TypeCounts {
 function typesOf({ events, workflows }: Cluster): { readonly types: string[]; readonly runTypes: string[] } {
   const runTypes = workflows.map(({ description }) => workflowType(description.name));
   return { types: [...events.map(({ description }) => description.type), ...runTypes], runTypes };
+}
+
+function redactActivity(activity: TypeActivity, redactor: Redactor): TypeActivity {
+  const { lastFailure } = activity;
+  return lastFailure === undefined ? activity : { ...activity, lastFailure: redactor.recorded(lastFailure) };
 }
 
 function introspectEvent(

@@ -85,6 +85,10 @@ export class CodedTransport implements TransportManager {
     return this.#inner.replay(id);
   }
 
+  range(types: readonly string[], from: number, to: number): Promise<RangeCounts> {
+    return this.#inner.range(types, from, to);
+  }
+
   async overview(query: OverviewQuery): Promise<Overview> {
     const overview = await this.#inner.overview(query);
     return { ...overview, runs: overview.runs.map((runs) => runs.map((run) => this.#decodeRun(run))) };
