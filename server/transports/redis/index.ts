@@ -4,6 +4,7 @@
  * @module hubline/redis
  */
 
+export type { Codec } from '../codec/codec.js';
 export type { Transport } from '../transport.js';
 export { UnexpectedDataError, UnsupportedVersionError } from './redis-errors.js';
 export type { ClientOptions, RedisTransportOptions } from './redis-options.js';
