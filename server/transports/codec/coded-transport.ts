@@ -66,10 +66,6 @@ export class CodedTransport implements TransportManager {
     return this.#inner.metrics(type);
   }
 
-  range(types: readonly string[], from: number, to: number): Promise<RangeCounts> {
-    return this.#inner.range(types, from, to);
-  }
-
   failures(type: string): Promise<readonly FailureRecord[]> {
     return this.#inner.failures(type);
   }
