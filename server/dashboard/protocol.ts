@@ -27,7 +27,6 @@ import type {
 } from '../transports/statistics/stats.js';
 
 export type { RunIntrospection, StepIntrospection, StepStatus } from '../hub/introspection/run-introspection.js';
-export type { ScheduleIntrospection } from '../hub/schedules/schedule-introspection.js';
 export type {
   AgentSummary,
   Counts,
@@ -40,7 +39,6 @@ export type {
   PeriodCounts,
   PeriodDurations,
   Problem,
-  ProblemKind,
   RecentActivity,
   SettingsIntrospection as EventSettings,
 };
