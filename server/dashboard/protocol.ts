@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { Health, Problem, ProblemKind } from '../hub/introspection/health.js';
+import type { Health, Problem } from '../hub/introspection/health.js';
 import type {
   AgentSummary,
   EventKind,
