@@ -90,12 +90,15 @@ export {
   UnknownAgentError,
 } from './agents/index.js';
 export type {
+  AgentOverview,
   DashboardHandler,
   DashboardOptions,
   ErrorBody,
   EventBody,
+  EventOverview,
   IntrospectionBody,
   ProtocolVersion,
+  WorkflowOverview,
 } from './dashboard/index.js';
 export { createDashboardHandler, dashboardCspHashes, getDashboardHtml } from './dashboard/index.js';
 export type { ErrorInfo, HubErrorOptions, SchemaIssue } from './errors.js';

@@ -9,5 +9,14 @@ export type { EventMetrics, FailureRecord } from '../transports/statistics/stats
 export { dashboardCspHashes } from './common-headers.js';
 export { createDashboardHandler, type DashboardHandler } from './create-dashboard-handler.js';
 export type { DashboardOptions } from './dashboard-options.js';
-export type { ErrorBody, EventBody, IntrospectionBody, ProtocolVersion, RangeBody } from './protocol.js';
+export type {
+  AgentOverview,
+  ErrorBody,
+  EventBody,
+  EventOverview,
+  IntrospectionBody,
+  ProtocolVersion,
+  RangeBody,
+  WorkflowOverview,
+} from './protocol.js';
 export { getDashboardHtml } from './routes/page.js';

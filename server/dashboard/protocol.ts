@@ -6,12 +6,12 @@
 
 import type { Health, Problem } from '../hub/introspection/health.js';
 import type {
+  AgentIntrospection,
   AgentSummary,
   EventKind,
-  AgentIntrospection as HubAgentIntrospection,
   HubIntrospection,
-  WorkflowIntrospection as HubWorkflowIntrospection,
   SettingsIntrospection,
+  WorkflowIntrospection,
 } from '../hub/introspection/introspection.js';
 import type {
   Counts,
@@ -55,7 +55,7 @@ export interface LastFailure {
 }
 
 /** Registered event type. */
-export interface EventIntrospection {
+export interface EventOverview {
   readonly type: string;
   readonly description?: string;
   readonly kind: EventKind;
@@ -74,12 +74,12 @@ export interface EventIntrospection {
 }
 
 /** Registered workflow. */
-export interface WorkflowIntrospection extends Omit<HubWorkflowIntrospection, 'recent' | 'lastFailure'> {
+export interface WorkflowOverview extends Omit<WorkflowIntrospection, 'recent' | 'lastFailure'> {
   readonly recent?: RecentActivity;
 }
 
 /** Agent that a hub runs, with its runs and tokens since the start. */
-export interface AgentIntrospection extends Omit<HubAgentIntrospection, 'tokenUsage'> {
+export interface AgentOverview extends Omit<AgentIntrospection, 'tokenUsage'> {
   readonly tokenUsage: {
     readonly promptTokens: number;
     readonly completionTokens: number;
@@ -103,9 +103,9 @@ export interface IntrospectionBody {
   readonly health: Health;
   /** Sums over all event types. */
   readonly totals: { readonly metrics: Counts } & TotalActivity;
-  readonly events: readonly EventIntrospection[];
-  readonly workflows: readonly WorkflowIntrospection[];
-  readonly agents: readonly AgentIntrospection[];
+  readonly events: readonly EventOverview[];
+  readonly workflows: readonly WorkflowOverview[];
+  readonly agents: readonly AgentOverview[];
   /** Schedules of all services, by service and name. */
   readonly schedules?: HubIntrospection['schedules'];
 }

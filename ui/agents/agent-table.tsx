@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import type { AgentIntrospection } from '../../server/dashboard/protocol.js';
+import type { AgentOverview } from '../../server/dashboard/protocol.js';
 import { formatCount, UNKNOWN } from '../format/count.js';
 import { formatDuration } from '../format/duration.js';
 import { formatPercent } from '../format/ratio.js';
@@ -10,7 +10,7 @@ import { averageTokens, formatCost, summarizeRuns } from './agent-summary.js';
 import type { AgentUse } from './agent-uses.js';
 
 export interface AgentTableProps {
-  readonly agents: readonly AgentIntrospection[];
+  readonly agents: readonly AgentOverview[];
   /** Returns the event types and workflow steps that run an agent. */
   readonly usesOf: (name: string) => readonly AgentUse[];
   /** Name of the open agent. */
@@ -63,7 +63,7 @@ export function AgentTable({ agents, usesOf, open, query }: AgentTableProps): JS
 }
 
 interface AgentRowProps {
-  readonly agent: AgentIntrospection;
+  readonly agent: AgentOverview;
   readonly uses: readonly AgentUse[];
   readonly isOpen: boolean;
   readonly query: string;

@@ -1,8 +1,8 @@
 import type {
-  AgentIntrospection,
+  AgentOverview,
   AgentSummary,
-  EventIntrospection,
   EventKind,
+  EventOverview,
   Health,
   IntrospectionBody,
   LastFailure,
@@ -10,7 +10,7 @@ import type {
   RunIntrospection,
   StepIntrospection,
   StepStatus,
-  WorkflowIntrospection,
+  WorkflowOverview,
 } from '../../server/dashboard/protocol.js';
 import { counts, durations, histories, isCounts, isRecentActivity, recentActivity } from './decode-statistics.js';
 import { array, type Decoder, map, nullable, number, object, oneOf, optional, string } from './decoder.js';
@@ -23,7 +23,7 @@ export type HubInfo = IntrospectionBody['hub'];
 
 const agentSummary = { name: string, model: string, tools: array(string), delegates: array(string) };
 
-const anyEvent = object<EventIntrospection>({
+const anyEvent = object<EventOverview>({
   type: string,
   description: optional(string),
   kind: oneOf<EventKind>(['handler', 'agent', 'debate', 'declared']),
@@ -34,7 +34,7 @@ const anyEvent = object<EventIntrospection>({
   processes: optional(number),
   services: optional(
     array(
-      object<NonNullable<EventIntrospection['services']>[number]>({
+      object<NonNullable<EventOverview['services']>[number]>({
         service: string,
         processes: optional(number),
         metrics: counts,
@@ -47,11 +47,11 @@ const anyEvent = object<EventIntrospection>({
 });
 
 /** Decodes an event type. Most have no optional parts, and are recognized without a look at each. */
-const event: Decoder<EventIntrospection> = (value) => (isPlainEvent(value) ? value : anyEvent(value));
+const event: Decoder<EventOverview> = (value) => (isPlainEvent(value) ? value : anyEvent(value));
 
-function isPlainEvent(value: unknown): value is EventIntrospection {
+function isPlainEvent(value: unknown): value is EventOverview {
   if (typeof value !== 'object' || value === null) return false;
-  const given: Partial<Record<keyof EventIntrospection, unknown>> = value;
+  const given: Partial<Record<keyof EventOverview, unknown>> = value;
   if (typeof given.type !== 'string' || given.kind !== 'handler') return false;
   if (given.agent !== undefined || given.services !== undefined || given.lastFailure !== undefined) return false;
   if (!isText(given.description) || !isText(given.onSuccess) || !isText(given.onFailure) || !isText(given.onComplete)) {
@@ -104,15 +104,15 @@ const run = object<RunIntrospection>({
   ),
 });
 
-const workflow = object<WorkflowIntrospection>({
+const workflow = object<WorkflowOverview>({
   name: string,
   description: optional(string),
   trigger: optional(string),
   processes: optional(number),
   steps: array(
-    object<WorkflowIntrospection['steps'][number]>({
+    object<WorkflowOverview['steps'][number]>({
       name: string,
-      kind: oneOf<WorkflowIntrospection['steps'][number]['kind']>(['step', 'agent']),
+      kind: oneOf<WorkflowOverview['steps'][number]['kind']>(['step', 'agent']),
       agent: optional(string),
     }),
   ),
@@ -124,11 +124,11 @@ const workflow = object<WorkflowIntrospection>({
   runs: array(run),
 });
 
-const agent = object<AgentIntrospection>({
+const agent = object<AgentOverview>({
   ...agentSummary,
   description: optional(string),
   runs: map(number),
-  tokenUsage: object<AgentIntrospection['tokenUsage']>({
+  tokenUsage: object<AgentOverview['tokenUsage']>({
     promptTokens: number,
     completionTokens: number,
     totalTokens: number,

@@ -1,4 +1,4 @@
-import type { EventIntrospection } from '../../server/dashboard/protocol.js';
+import type { EventOverview } from '../../server/dashboard/protocol.js';
 
 /** Event that is emitted when another event or a workflow run ends. */
 export interface FollowUp {
@@ -14,7 +14,7 @@ export const WHEN_LABEL: Record<FollowUp['when'], string> = {
 
 /** Returns the follow-up events of an event type or a workflow. */
 export function followUpsOf(
-  source: Pick<EventIntrospection, 'onSuccess' | 'onFailure' | 'onComplete'>,
+  source: Pick<EventOverview, 'onSuccess' | 'onFailure' | 'onComplete'>,
 ): readonly FollowUp[] {
   const targets: readonly (readonly [FollowUp['when'], string | undefined])[] = [
     ['success', source.onSuccess],

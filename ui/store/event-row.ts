@@ -1,5 +1,5 @@
 import { computed, type ReadonlySignal } from '@preact/signals';
-import type { EventIntrospection, EventKind, PeriodCounts } from '../../server/dashboard/protocol.js';
+import type { EventKind, EventOverview, PeriodCounts } from '../../server/dashboard/protocol.js';
 import { type EventStatus, eventStatus } from './event-status.js';
 import { failureRatio, ratePerSecond } from './period.js';
 import type { Reading } from './reading.js';
@@ -32,12 +32,12 @@ export interface EventRow {
   readonly kind: 'row';
   readonly type: string;
   readonly status: EventStatus;
-  readonly latest: EventIntrospection;
+  readonly latest: EventOverview;
   /** Description of the type in the last response. */
-  readonly event: ReadonlySignal<EventIntrospection>;
+  readonly event: ReadonlySignal<EventOverview>;
   readonly view: ReadonlySignal<RowView>;
   /** Applies a response and returns the number of failures since the previous one. */
-  update(event: EventIntrospection, reading: Reading): number;
+  update(event: EventOverview, reading: Reading): number;
 }
 
 const NONE: PeriodCounts = { received: 0, completed: 0, failed: 0, cancelled: 0, retried: 0 };
@@ -47,12 +47,12 @@ const NONE: PeriodCounts = { received: 0, completed: 0, failed: 0, cancelled: 0,
  *
  * @param readings signal that changes with every applied response and with the selected range
  */
-export function createEventRow(first: EventIntrospection, now: Reading, readings: ReadonlySignal<Reading>): EventRow {
+export function createEventRow(first: EventOverview, now: Reading, readings: ReadonlySignal<Reading>): EventRow {
   let event = first;
   let status: EventStatus = 'never';
   let shown: RowView | undefined;
 
-  const update = (next: EventIntrospection, reading: Reading): number => {
+  const update = (next: EventOverview, reading: Reading): number => {
     const newFailures = Math.max(0, next.metrics.failed - event.metrics.failed);
     event = next;
     status = eventStatus(next, reading.problems, reading.serverNow);

@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest';
-import type { EventIntrospection, Problem } from '../../server/dashboard/protocol.js';
+import type { EventOverview, Problem } from '../../server/dashboard/protocol.js';
 import { countsOf, eventOf, failingOf, periodOf, recentOf, SERVER_NOW } from '../testing/test-data.js';
 import { ACTIVE_MS, type EventStatus, eventStatus, problemTypes } from './event-status.js';
 
 const backlog: Problem = { kind: 'backlog', severity: 'warning', eventType: 'a' };
 const failing: Problem = { kind: 'failing', severity: 'error', eventType: 'a' };
-const received = (agoMs: number): EventIntrospection =>
-  eventOf('a', countsOf(5, 0, { lastReceivedAt: SERVER_NOW - agoMs }));
+const received = (agoMs: number): EventOverview => eventOf('a', countsOf(5, 0, { lastReceivedAt: SERVER_NOW - agoMs }));
 
-test.each<[EventStatus, string, EventIntrospection, readonly Problem[]]>([
+test.each<[EventStatus, string, EventOverview, readonly Problem[]]>([
   ['never', 'nothing received', eventOf('a'), []],
   ['idle', 'received once, long ago', received(ACTIVE_MS), []],
   ['active', 'received within a minute', received(ACTIVE_MS - 1), []],

@@ -1,4 +1,4 @@
-import type { EventIntrospection, Problem } from '../../server/dashboard/protocol.js';
+import type { EventOverview, Problem } from '../../server/dashboard/protocol.js';
 
 /** Status of an event type. */
 export type EventStatus = 'failing' | 'attention' | 'active' | 'idle' | 'never';
@@ -35,7 +35,7 @@ export function problemTypes(problems: readonly Problem[]): ProblemTypes {
  *
  * @param now current time in epoch milliseconds on the server's clock
  */
-export function eventStatus(event: EventIntrospection, problems: ProblemTypes, now: number): EventStatus {
+export function eventStatus(event: EventOverview, problems: ProblemTypes, now: number): EventStatus {
   const { type, metrics, recent } = event;
   const { failed, cancelled } = recent.last5Min;
   // The server lists at most 50 problems, so the counts decide too.

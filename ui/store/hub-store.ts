@@ -1,10 +1,10 @@
 import { batch, computed, type ReadonlySignal, signal } from '@preact/signals';
 import type {
-  AgentIntrospection,
-  EventIntrospection,
+  AgentOverview,
+  EventOverview,
   Health,
   IntrospectionBody,
-  WorkflowIntrospection,
+  WorkflowOverview,
 } from '../../server/dashboard/protocol.js';
 import type { HubInfo, Introspection } from '../api/decode-introspection.js';
 import type { RangeCounts } from '../api/parse-body.js';
@@ -37,8 +37,8 @@ export interface HubStore {
   readonly rows: ReadonlySignal<ReadonlyMap<string, EventRow>>;
   /** Number of types that each filter would show. */
   readonly byFilter: ReadonlySignal<Readonly<Record<Filter, number>>>;
-  readonly workflows: ReadonlySignal<readonly WorkflowIntrospection[]>;
-  readonly agents: ReadonlySignal<readonly AgentIntrospection[]>;
+  readonly workflows: ReadonlySignal<readonly WorkflowOverview[]>;
+  readonly agents: ReadonlySignal<readonly AgentOverview[]>;
   /** Counts of the selected range; `null` if none is selected. */
   readonly range: ReadonlySignal<RangeCounts | null>;
   /** Applies a response that arrived at this moment. */
@@ -65,13 +65,13 @@ export function createHubStore(): HubStore {
   const totals = signal<Totals | null>(null);
   const reading = signal<Reading>(BEFORE_FIRST);
   const rows = signal<ReadonlyMap<string, EventRow>>(new Map());
-  const workflows = signal<readonly WorkflowIntrospection[]>([]);
-  const agents = signal<readonly AgentIntrospection[]>([]);
+  const workflows = signal<readonly WorkflowOverview[]>([]);
+  const agents = signal<readonly AgentOverview[]>([]);
   const range = signal<RangeCounts | null>(null);
   /** Rows of the last response, in its order. */
   let ordered: EventRow[] = [];
 
-  const applyEvents = (events: readonly EventIntrospection[], now: Reading): Applied => {
+  const applyEvents = (events: readonly EventOverview[], now: Reading): Applied => {
     const newFailures = new Map<string, number>();
     const known = rows.value;
     const before = ordered;

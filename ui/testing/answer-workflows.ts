@@ -1,12 +1,7 @@
-import type {
-  AgentIntrospection,
-  Counts,
-  RunIntrospection,
-  WorkflowIntrospection,
-} from '../../server/dashboard/protocol.js';
+import type { AgentOverview, Counts, RunIntrospection, WorkflowOverview } from '../../server/dashboard/protocol.js';
 
 /** Returns a workflow with runs in every state. */
-export function workflowAnswer(metrics: Counts, now: number): WorkflowIntrospection {
+export function workflowAnswer(metrics: Counts, now: number): WorkflowOverview {
   return {
     name: 'fulfil',
     description: 'From the payment to the parcel at the door.',
@@ -53,7 +48,7 @@ function runAnswer(
 }
 
 /** Agent with every field that the page shows. */
-export const AGENT: AgentIntrospection = {
+export const AGENT: AgentOverview = {
   name: 'triage',
   description: 'Sorts tickets by subject and urgency.',
   model: 'small-1',

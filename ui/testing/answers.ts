@@ -1,7 +1,7 @@
 import type {
   Counts,
   EventBody,
-  EventIntrospection,
+  EventOverview,
   Histories,
   History,
   IntrospectionBody,
@@ -135,7 +135,7 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
       ...(failed > 0 && { lastFailedAt: now - 2_000 }),
     };
   };
-  const event = (load: Load, now: number): EventIntrospection => {
+  const event = (load: Load, now: number): EventOverview => {
     const counts = metrics(load, now);
     return {
       type: load.type,
@@ -148,7 +148,7 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
       ...(load.message !== undefined && { lastFailure: { at: now - 2_000, name: 'Error', message: load.message } }),
     };
   };
-  const problems = (events: readonly EventIntrospection[], now: number): Problem[] => {
+  const problems = (events: readonly EventOverview[], now: number): Problem[] => {
     const failing = events.flatMap((each): Problem[] => {
       const { failed, completed } = each.recent.last5Min;
       if (failed === 0) return [];

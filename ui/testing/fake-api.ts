@@ -1,4 +1,4 @@
-import type { EventBody, EventIntrospection } from '../../server/dashboard/protocol.js';
+import type { EventBody, EventOverview } from '../../server/dashboard/protocol.js';
 import type { Api } from '../api/api.js';
 import type { Introspection } from '../api/decode-introspection.js';
 import type { RangeCounts } from '../api/parse-body.js';
@@ -7,7 +7,7 @@ import { detailOf, introspectionOf, SERVER_NOW } from './test-data.js';
 
 /** API client with in-memory responses. Tests change its fields between polls. */
 export interface FakeApi extends Api {
-  events: readonly EventIntrospection[];
+  events: readonly EventOverview[];
   hub: Partial<Introspection['hub']>;
   workflows: Introspection['workflows'];
   agents: Introspection['agents'];
@@ -24,7 +24,7 @@ export interface FakeApi extends Api {
   readonly requests: string[];
 }
 
-export function createFakeApi(events: readonly EventIntrospection[] = []): FakeApi {
+export function createFakeApi(events: readonly EventOverview[] = []): FakeApi {
   const api: FakeApi = {
     events,
     hub: {},

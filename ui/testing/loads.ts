@@ -1,4 +1,4 @@
-import type { EventIntrospection } from '../../server/dashboard/protocol.js';
+import type { EventOverview } from '../../server/dashboard/protocol.js';
 
 /** Activity of one type. */
 export interface Load {
@@ -10,7 +10,7 @@ export interface Load {
   readonly retried?: number;
   readonly pending?: number;
   readonly message?: string;
-  readonly kind?: EventIntrospection['kind'];
+  readonly kind?: EventOverview['kind'];
 }
 
 /** Activity of a hub with four failing types and a backlog. */

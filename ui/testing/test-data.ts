@@ -1,15 +1,15 @@
 import type {
-  AgentIntrospection,
+  AgentOverview,
   Counts,
   EventBody,
-  EventIntrospection,
+  EventOverview,
   Histories,
   History,
   PeriodCounts,
   RecentActivity,
   RunIntrospection,
   StepStatus,
-  WorkflowIntrospection,
+  WorkflowOverview,
 } from '../../server/dashboard/protocol.js';
 import type { Introspection } from '../api/decode-introspection.js';
 import type { Moment } from '../store/moment.js';
@@ -85,21 +85,12 @@ export function historiesOf(minutes: Partial<History> = {}): Histories {
 }
 
 /** Returns a registered event type. */
-export function eventOf(
-  type: string,
-  metrics: Counts = countsOf(),
-  rest: Partial<EventIntrospection> = {},
-): EventIntrospection {
+export function eventOf(type: string, metrics: Counts = countsOf(), rest: Partial<EventOverview> = {}): EventOverview {
   return { type, kind: 'handler', metrics, recent: recentOf(), ...rest };
 }
 
 /** Returns an event type with failures in the last 5 minutes. */
-export function failingOf(
-  type: string,
-  completed: number,
-  failed: number,
-  rest: Partial<Counts> = {},
-): EventIntrospection {
+export function failingOf(type: string, completed: number, failed: number, rest: Partial<Counts> = {}): EventOverview {
   return eventOf(type, countsOf(completed, failed, { deadLetters: failed, lastFailedAt: SERVER_NOW, ...rest }), {
     recent: recentOf(periodOf(completed, failed)),
   });
@@ -107,7 +98,7 @@ export function failingOf(
 
 /** Returns a parsed response of the introspection route. */
 export function introspectionOf(
-  events: readonly EventIntrospection[],
+  events: readonly EventOverview[],
   hub: Partial<Introspection['hub']> = {},
   rest: Partial<Omit<Introspection, 'hub' | 'events'>> = {},
 ): Introspection {
@@ -129,7 +120,7 @@ export function introspectionOf(
   };
 }
 
-function sumOf(events: readonly EventIntrospection[]): Counts {
+function sumOf(events: readonly EventOverview[]): Counts {
   const total = (of: (counts: Counts) => number): number => events.reduce((sum, { metrics }) => sum + of(metrics), 0);
   return countsOf(
     total((counts) => counts.completed),
@@ -142,8 +133,8 @@ function sumOf(events: readonly EventIntrospection[]): Counts {
 export function workflowOf(
   name: string,
   steps: readonly string[],
-  rest: Partial<WorkflowIntrospection> = {},
-): WorkflowIntrospection {
+  rest: Partial<WorkflowOverview> = {},
+): WorkflowOverview {
   return { name, steps: steps.map((step) => ({ name: step, kind: 'step' })), metrics: countsOf(), runs: [], ...rest };
 }
 
@@ -172,7 +163,7 @@ export function runOf(
 }
 
 /** Returns an agent without runs. */
-export function agentOf(name: string, rest: Partial<AgentIntrospection> = {}): AgentIntrospection {
+export function agentOf(name: string, rest: Partial<AgentOverview> = {}): AgentOverview {
   return {
     name,
     model: 'small-1',

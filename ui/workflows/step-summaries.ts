@@ -1,4 +1,4 @@
-import type { WorkflowIntrospection } from '../../server/dashboard/protocol.js';
+import type { WorkflowOverview } from '../../server/dashboard/protocol.js';
 import { type State, stepState } from './step-state.js';
 
 /** Summary of a step over the recent runs. */
@@ -17,7 +17,7 @@ export interface StepSummary {
 }
 
 /** Summarizes the recent runs of a workflow by step. */
-export function summarizeSteps({ steps, runs }: WorkflowIntrospection): readonly StepSummary[] {
+export function summarizeSteps({ steps, runs }: WorkflowOverview): readonly StepSummary[] {
   return steps.map(({ name, agent }) => {
     // Newest first. A run of an older definition may lack the step.
     const reached = runs.flatMap((run) => run.steps.find((step) => step.name === name) ?? []);

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { WorkflowIntrospection } from '../../server/dashboard/protocol.js';
+import type { WorkflowOverview } from '../../server/dashboard/protocol.js';
 import type { Monitor } from '../polling/monitor.js';
 import { viewPath } from '../routing/route.js';
 import { CountStats } from '../shared/count-stats.js';
@@ -11,7 +11,7 @@ import { WorkflowGraph } from './workflow-graph.js';
 const RUNS_SHOWN = 5;
 
 export interface WorkflowCardProps {
-  readonly workflow: WorkflowIntrospection;
+  readonly workflow: WorkflowOverview;
   /** True if the card shows all recent runs. */
   readonly isOpen: boolean;
   readonly monitor: Monitor;

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
-import type { WorkflowIntrospection } from '../../server/dashboard/protocol.js';
+import type { WorkflowOverview } from '../../server/dashboard/protocol.js';
 import { type FollowUp, followUpsOf, WHEN_LABEL } from '../shared/follow-up-events.js';
 import { pixelsPerRem, useWidth } from '../shared/use-width.js';
 import type { EventRow } from '../store/event-row.js';
@@ -11,7 +11,7 @@ import { StepNode } from './step-node.js';
 import { summarizeSteps } from './step-summaries.js';
 
 export interface WorkflowGraphProps {
-  readonly workflow: WorkflowIntrospection;
+  readonly workflow: WorkflowOverview;
   readonly rows: ReadonlyMap<string, EventRow>;
   /** Query that links retain. */
   readonly query: string;
@@ -83,7 +83,7 @@ export function WorkflowGraph({ workflow, rows, query }: WorkflowGraphProps): JS
 }
 
 /** Returns true if one of the recent runs emitted a follow-up event. */
-function isUsed(followUp: FollowUp | undefined, { runs }: WorkflowIntrospection): boolean {
+function isUsed(followUp: FollowUp | undefined, { runs }: WorkflowOverview): boolean {
   return runs.some(
     ({ status }) =>
       (followUp?.when !== 'failure' && status === 'completed') || (followUp?.when !== 'success' && status === 'failed'),

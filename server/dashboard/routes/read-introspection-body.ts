@@ -1,7 +1,7 @@
 import type { Hub } from '../../hub/hub.js';
 import { computeHealth } from '../../hub/introspection/health.js';
 import type { HubIntrospection } from '../../hub/introspection/introspection.js';
-import type { EventIntrospection, IntrospectionBody } from '../protocol.js';
+import type { EventOverview, IntrospectionBody } from '../protocol.js';
 
 /** Reads everything that is registered on the hub. */
 export async function readIntrospectionBody(hub: Hub): Promise<IntrospectionBody> {
@@ -20,7 +20,7 @@ export async function readIntrospectionBody(hub: Hub): Promise<IntrospectionBody
   };
 }
 
-function shownEvent(event: HubIntrospection['events'][number]): EventIntrospection {
+function shownEvent(event: HubIntrospection['events'][number]): EventOverview {
   const { type, description, kind, agent, onSuccess, onFailure, onComplete, processes, services } = event;
   const { metrics, recent, lastFailure } = event;
   return {

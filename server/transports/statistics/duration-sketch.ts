@@ -79,6 +79,7 @@ export class DurationSketch {
     return bucket === undefined ? null : durationOfBucket(bucket);
   }
 
+  /** Returns the percentiles of the durations. */
   durations(): Durations {
     const [p50, p95, p99, max] = [0.5, 0.95, 0.99, 1].map((share) => this.percentile(share));
     return { p50: p50 ?? null, p95: p95 ?? null, p99: p99 ?? null, max: max ?? null };

@@ -1,11 +1,11 @@
 import type { JSX } from 'preact';
-import type { EventBody, EventIntrospection, EventSettings as Settings } from '../../../server/dashboard/protocol.js';
+import type { EventBody, EventOverview, EventSettings as Settings } from '../../../server/dashboard/protocol.js';
 import { UNKNOWN } from '../../format/count.js';
 import { formatDuration } from '../../format/duration.js';
 import { PanelSection } from './panel-section.js';
 
 export interface EventSettingsProps {
-  readonly event: EventIntrospection;
+  readonly event: EventOverview;
   /** `null` before the first response. */
   readonly body: EventBody | null;
   /** Tag of the kind; it links to an agent. */
@@ -35,7 +35,7 @@ export function EventSettings({ event, body, kind }: EventSettingsProps): JSX.El
   );
 }
 
-function settingsOf({ agent }: EventIntrospection, settings: Settings | undefined): [label: string, value: string][] {
+function settingsOf({ agent }: EventOverview, settings: Settings | undefined): [label: string, value: string][] {
   const model: [string, string][] = agent === undefined ? [] : [['Model', agent.model]];
   if (settings === undefined) return [...model, ['Retry', UNKNOWN]];
   const { timeoutMs, concurrency, rate } = settings;

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
-import type { EventIntrospection } from '../../../server/dashboard/protocol.js';
+import type { EventOverview } from '../../../server/dashboard/protocol.js';
 import { TallyTable } from '../../shared/tally-table.js';
 import { PanelSection } from './panel-section.js';
 
-type Service = NonNullable<EventIntrospection['services']>[number];
+type Service = NonNullable<EventOverview['services']>[number];
 
 /** Section with the counts per service, for types that several services handle. */
 export function ServiceTable({ services }: { services: readonly Service[] }): JSX.Element {

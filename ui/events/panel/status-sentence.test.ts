@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { EventIntrospection } from '../../../server/dashboard/protocol.js';
+import type { EventOverview } from '../../../server/dashboard/protocol.js';
 import { countsOf, eventOf, failingOf, periodOf, recentOf, SERVER_NOW } from '../../testing/test-data.js';
 import { statusSentence } from './status-sentence.js';
 
-test.each<[string, EventIntrospection]>([
+test.each<[string, EventOverview]>([
   ['38 of 760 failed in 5 min, last 2 s ago', failingOf('a', 722, 38, { lastFailedAt: SERVER_NOW - 2_000 })],
   ['Nothing failed in 5 min, 12 completed', eventOf('a', countsOf(12), { recent: recentOf(periodOf(12)) })],
   [

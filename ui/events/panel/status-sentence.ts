@@ -1,9 +1,9 @@
-import type { EventIntrospection } from '../../../server/dashboard/protocol.js';
+import type { EventOverview } from '../../../server/dashboard/protocol.js';
 import { formatCount } from '../../format/count.js';
 import { formatAge, formatAgo } from '../../format/duration.js';
 
 /** Returns the state of an event type as a sentence, from the last 5 minutes. */
-export function statusSentence({ metrics, recent, lastFailure }: EventIntrospection, serverNow: number): string {
+export function statusSentence({ metrics, recent, lastFailure }: EventOverview, serverNow: number): string {
   const { completed, failed, cancelled, received } = recent.last5Min;
   const failures = failed - cancelled;
   if (failures > 0) {

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { EventIntrospection } from '../../../server/dashboard/protocol.js';
+import type { EventOverview } from '../../../server/dashboard/protocol.js';
 import { viewPath } from '../../routing/route.js';
 import { EventLink } from '../../shared/event-link.js';
 import { followUpsOf, WHEN_LABEL } from '../../shared/follow-up-events.js';
@@ -7,7 +7,7 @@ import type { HubStore } from '../../store/hub-store.js';
 import { PanelSection } from './panel-section.js';
 
 export interface TriggersProps {
-  readonly event: EventIntrospection;
+  readonly event: EventOverview;
   readonly store: HubStore;
   /** Query that links retain. */
   readonly query: string;
