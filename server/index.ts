@@ -97,6 +97,7 @@ export type {
   EventBody,
   EventOverview,
   IntrospectionBody,
+  LastFailure,
   ProtocolVersion,
   WorkflowOverview,
 } from './dashboard/index.js';

@@ -15,6 +15,7 @@ export type {
   EventBody,
   EventOverview,
   IntrospectionBody,
+  LastFailure,
   ProtocolVersion,
   RangeBody,
   WorkflowOverview,
