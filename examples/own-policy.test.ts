@@ -10,6 +10,6 @@ test('serves the page with its own policy, and the JSON routes', async () => {
   expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'none'; connect-src 'self'; .*'sha256-/);
   expect((await page.text()) === getDashboardHtml()).toBe(true);
   const introspection = await fetch(`${url}/api/introspection`);
-  await expect(introspection.json()).resolves.toMatchObject({ protocol: 1, hub: { service: 'hub' } });
+  await expect(introspection.json()).resolves.toMatchObject({ protocol: 2, hub: { service: 'hub' } });
   expect((await example.stop()).exitCode).toBe(0);
 });

@@ -8,7 +8,7 @@ export async function expectDashboard(url: string): Promise<void> {
     expect((await page.text()) === getDashboardHtml(), pageUrl).toBe(true);
   }
   const introspection = await fetch(`${url}/api/introspection`);
-  await expect(introspection.json()).resolves.toMatchObject({ protocol: 1, events: [{ type: 'order.created' }] });
+  await expect(introspection.json()).resolves.toMatchObject({ protocol: 2, events: [{ type: 'order.created' }] });
   const event = await fetch(`${url}/api/events/order.created`);
   await expect(event.json()).resolves.toMatchObject({ type: 'order.created', failed: 0 });
 

@@ -80,12 +80,11 @@ export interface HubWorkflow<in TInput = unknown, out TResult = unknown> extends
 /** Workflow with any types of input and result. */
 export type AnyWorkflow = HubWorkflow<never>;
 
-type Result<T> = Recorded<Awaited<T>>;
 /** Infers the input from the payload alone: an annotated context leaves `workflow.input` unknown. */
 type First<I, A> = WorkflowStep<I, A, NoInfer<I>>;
 /** Step after one that returns `P`. */
-type Next<I, P, A> = WorkflowStep<Result<P>, A, NoInfer<I>>;
-type List<I, R, S, T extends readonly unknown[]> = WorkflowConfig<I, NoInfer<Result<R>>, S> & {
+type Next<I, P, A> = WorkflowStep<Recorded<Awaited<P>>, A, NoInfer<I>>;
+type List<I, R, S, T extends readonly unknown[]> = WorkflowConfig<I, NoInfer<Recorded<Awaited<R>>>, S> & {
   steps: readonly [...T];
 };
 
@@ -110,25 +109,25 @@ type List<I, R, S, T extends readonly unknown[]> = WorkflowConfig<I, NoInfer<Res
  * @throws {InvalidOptionError | DuplicateNameError | InvalidSchemaError}
  */
 export function createWorkflow<I, R, S = I>(
-  config: WorkflowConfig<I, NoInfer<Result<R>>, S> & { run: (ctx: RunCtx<I>) => R },
-): HubWorkflow<S, Result<R>>;
+  config: WorkflowConfig<I, NoInfer<Recorded<Awaited<R>>>, S> & { run: (ctx: RunCtx<I>) => R },
+): HubWorkflow<S, Recorded<Awaited<R>>>;
 // TypeScript infers the payload of a step from the step before it only in a list of known length.
-export function createWorkflow<I, A, S = I>(config: List<I, A, S, [First<I, A>]>): HubWorkflow<S, Result<A>>;
+export function createWorkflow<I, A, S = I>(config: List<I, A, S, [First<I, A>]>): HubWorkflow<S, Recorded<Awaited<A>>>;
 export function createWorkflow<I, A, B, S = I>(
   config: List<I, B, S, [First<I, A>, Next<I, A, B>]>,
-): HubWorkflow<S, Result<B>>;
+): HubWorkflow<S, Recorded<Awaited<B>>>;
 export function createWorkflow<I, A, B, C, S = I>(
   config: List<I, C, S, [First<I, A>, Next<I, A, B>, Next<I, B, C>]>,
-): HubWorkflow<S, Result<C>>;
+): HubWorkflow<S, Recorded<Awaited<C>>>;
 export function createWorkflow<I, A, B, C, D, S = I>(
   config: List<I, D, S, [First<I, A>, Next<I, A, B>, Next<I, B, C>, Next<I, C, D>]>,
-): HubWorkflow<S, Result<D>>;
+): HubWorkflow<S, Recorded<Awaited<D>>>;
 export function createWorkflow<I, A, B, C, D, E, S = I>(
   config: List<I, E, S, [First<I, A>, Next<I, A, B>, Next<I, B, C>, Next<I, C, D>, Next<I, D, E>]>,
-): HubWorkflow<S, Result<E>>;
+): HubWorkflow<S, Recorded<Awaited<E>>>;
 export function createWorkflow<I, A, B, C, D, E, F, S = I>(
   config: List<I, F, S, [First<I, A>, Next<I, A, B>, Next<I, B, C>, Next<I, C, D>, Next<I, D, E>, Next<I, E, F>]>,
-): HubWorkflow<S, Result<F>>;
+): HubWorkflow<S, Recorded<Awaited<F>>>;
 export function createWorkflow<I, A, B, C, D, E, F, G, S = I>(
   config: List<
     I,
@@ -136,7 +135,7 @@ export function createWorkflow<I, A, B, C, D, E, F, G, S = I>(
     S,
     [First<I, A>, Next<I, A, B>, Next<I, B, C>, Next<I, C, D>, Next<I, D, E>, Next<I, E, F>, Next<I, F, G>]
   >,
-): HubWorkflow<S, Result<G>>;
+): HubWorkflow<S, Recorded<Awaited<G>>>;
 export function createWorkflow<I, A, B, C, D, E, F, G, H, S = I>(
   config: List<
     I,
@@ -153,7 +152,7 @@ export function createWorkflow<I, A, B, C, D, E, F, G, H, S = I>(
       Next<I, G, H>,
     ]
   >,
-): HubWorkflow<S, Result<H>>;
+): HubWorkflow<S, Recorded<Awaited<H>>>;
 /** Creates a workflow of a list whose length is known only at run time, or of more than eight steps: payloads are `unknown`. */
 export function createWorkflow(config: UntypedWorkflowConfig): HubWorkflow;
 export function createWorkflow(config: AnyConfig): HubWorkflow<unknown, never> {

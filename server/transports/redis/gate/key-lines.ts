@@ -107,14 +107,14 @@ local function releaseKey(serviceType, job)
   arrangeLine(serviceType, lineKey)
 end
 
-local function countPerKey(kind, serviceType, lineKey, by)
-  if call('HINCRBY', key(kind, serviceType), lineKey, by) <= 0 then call('HDEL', key(kind, serviceType), lineKey) end
+local function countPerKey(counts, lineKey, by)
+  if call('HINCRBY', counts, lineKey, by) <= 0 then call('HDEL', counts, lineKey) end
 end
 
 -- A handler that runs on takes a slot beside the one that its event may hold.
 local function addOverdue(serviceType, lineKey, by)
-  countPerKey('held', serviceType, lineKey, by)
-  countPerKey('overdue-keys', serviceType, lineKey, by)
+  countPerKey(key('held', serviceType), lineKey, by)
+  countPerKey(key('overdue-keys', serviceType), lineKey, by)
   arrangeLine(serviceType, lineKey)
 end
 
