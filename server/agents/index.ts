@@ -7,6 +7,7 @@ export type { HandlerCtx, HandlerFunction } from '../hub/events/context.js';
 export type { RetryConfig } from '../hub/events/retry-policy.js';
 export type { HubWorkflow, WorkflowConfig, WorkflowStep } from '../hub/runs/workflow.js';
 export type { Clock } from '../transports/clock.js';
+export type { Logger } from '../transports/logger.js';
 export type { TransportManager } from '../transports/transport.js';
 export type { Agent, AgentHandlerOptions, AgentHandlerResult } from './agent/agent.js';
 export type { AgentContext } from './agent/agent-context.js';

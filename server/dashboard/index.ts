@@ -4,7 +4,7 @@
  * @module hubline/dashboard
  */
 export type { Hub } from '../hub/hub.js';
-export type { HubIntrospection } from '../hub/introspection/introspection.js';
+export type { AgentIntrospection, HubIntrospection } from '../hub/introspection/introspection.js';
 export type { EventMetrics, FailureRecord } from '../transports/statistics/stats.js';
 export { dashboardCspHashes } from './common-headers.js';
 export { createDashboardHandler, type DashboardHandler } from './create-dashboard-handler.js';
