@@ -4,8 +4,24 @@
  * @module hubline/dashboard
  */
 export type { Hub } from '../hub/hub.js';
-export type { AgentIntrospection, HubIntrospection } from '../hub/introspection/introspection.js';
-export type { EventMetrics, FailureRecord } from '../transports/statistics/stats.js';
+export type { Health } from '../hub/introspection/health.js';
+export type {
+  AgentIntrospection,
+  AgentSummary,
+  EventKind,
+  HubIntrospection,
+  SettingsIntrospection,
+  WorkflowIntrospection,
+} from '../hub/introspection/introspection.js';
+export type {
+  Counts,
+  Durations,
+  EventMetrics,
+  FailureRecord,
+  PeriodCounts,
+  RecentActivity,
+  TotalActivity,
+} from '../transports/statistics/stats.js';
 export { dashboardCspHashes } from './common-headers.js';
 export { createDashboardHandler, type DashboardHandler } from './create-dashboard-handler.js';
 export type { DashboardOptions } from './dashboard-options.js';

@@ -51,6 +51,7 @@ export type {
   RateLimit,
   Receipt,
   RunRecord,
+  RunRetention,
   RunStatus,
   RunWait,
   Subscription,
