@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { startFleet } from './fleet.js';
-import { setScene, until } from './scene.js';
+import { workflowSteps } from './scenarios.js';
+import { type Scene, setScene, until } from './scene.js';
 import { startWorker } from './start-worker.js';
 
 it('event loop blocked past the lease: the second worker takes over, the first is fenced', async () => {
@@ -81,20 +82,36 @@ it('deploy without a type: its events wait for a process that handles it again',
   expect(await hub.metrics('work')).toMatchObject({ received: events, completed: events, pending: 0 });
 });
 
-it('deploy with changed steps: interrupted runs fail with WorkflowVersionError', async () => {
-  const { hub, workers, ledger } = await setScene(['ordered', 'flow.ended']);
-  const before = await startWorker({ ...workers('flow'), variant: 'slow' });
+/** Kills a worker during the third step of a run, and starts one of another version. */
+async function deployDuringRun(variant: string): Promise<Scene> {
+  const scene = await setScene(['ordered', 'flow.ended']);
+  const before = await startWorker({ ...scene.workers('flow'), variant: 'slow' });
   onTestFinished(() => before.kill('SIGKILL'));
-  await hub.emit('ordered', { n: 1 });
-  await until('the third step has begun', () => ledger().some(({ what }) => what === 'start pack'));
+  await scene.hub.emit('ordered', { n: 1 });
+  await until('the third step has begun', () => scene.ledger().some(({ what }) => what === 'start pack'));
   before.kill('SIGKILL');
-  const after = await startWorker({ ...workers('flow'), variant: 'changed' });
+  const after = await startWorker({ ...scene.workers('flow'), variant });
   onTestFinished(() => after.kill('SIGKILL'));
-  await until('the run ended', async () => (await hub.metrics('flow.ended')).completed === 1);
+  await until('the run ended', async () => (await scene.hub.metrics('flow.ended')).completed === 1);
+  return scene;
+}
+
+const runType = 'workflow\u001fflow';
+
+it('deploy with an appended step: interrupted runs resume and complete with it', async () => {
+  const { hub, ledger } = await deployDuringRun('appended');
+  const ends = ledger().flatMap(({ what }) => (what.startsWith('end') ? [what] : []));
+  expect(ends).toEqual([...workflowSteps.map((name) => `end ${name}`), 'end audit', 'ended completed']);
+  const [runs] = await hub.transport.counts([runType]);
+  expect(runs?.total).toMatchObject({ received: 1, completed: 1, failed: 0, pending: 0 });
+});
+
+it('deploy with steps in another order: interrupted runs fail with WorkflowVersionError', async () => {
+  const { hub, ledger } = await deployDuringRun('reversed');
   expect(ledger().map(({ what }) => what)).not.toContain('start ship');
-  const [runs] = await hub.transport.counts(['workflow\u001fflow']);
+  const [runs] = await hub.transport.counts([runType]);
   expect(runs?.total).toMatchObject({ received: 1, failed: 1, pending: 0 });
-  expect(await hub.transport.failures('workflow\u001fflow')).toMatchObject([{ name: 'WorkflowVersionError' }]);
+  expect(await hub.transport.failures(runType)).toMatchObject([{ name: 'WorkflowVersionError' }]);
 });
 
 it('clocks one minute apart: every delayed event runs, none before its time', async () => {

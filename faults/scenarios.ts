@@ -59,9 +59,15 @@ function work(hub: Hub, ledger: string): void {
   });
 }
 
-/** Registers five steps, one of which fails at first. The variant `changed` has one more step. */
+/** Steps of the variants of the `flow` scenario that differ from `workflowSteps`. */
+const changedSteps: Readonly<Record<string, readonly string[]>> = {
+  appended: [...workflowSteps, 'audit'],
+  reversed: workflowSteps.toReversed(),
+};
+
+/** Registers five steps, one of which fails at first. The variants `appended` and `reversed` have other lists. */
 function flow(hub: Hub, ledger: string, variant: string): void {
-  const names = variant === 'changed' ? [...workflowSteps, 'audit'] : workflowSteps;
+  const names = changedSteps[variant] ?? workflowSteps;
   hub.workflow(
     createWorkflow({
       name: 'flow',
