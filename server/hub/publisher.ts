@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { InvalidOptionError } from '../errors.js';
-import type { Redactor } from '../redactor.js';
+import type { OperationDetails } from '../telemetry/operation.js';
 import { deriveId } from '../transports/derive-id.js';
 import type { Logger } from '../transports/logger.js';
 import type { Envelope, Receipt, TransportManager } from '../transports/transport.js';
@@ -20,17 +20,13 @@ import type { AnyWorkflow } from './runs/workflow.js';
 const maxBatchEvents = 1_000;
 const maxBatchBytes = 4 * 1024 * 1024;
 
-/** Draft whose key is not computed yet: setting it costs less than a copy. */
-interface NewDraft extends Omit<Draft, 'key'> {
-  key: string | undefined;
-}
-
 /** Validates payloads and publishes events and workflow runs on a transport. */
 export class Publisher {
   readonly #transport: TransportManager;
   readonly #maxPayloadBytes: number;
   readonly #logger: Logger;
-  readonly #redactor: Redactor;
+  readonly #publish: (envelopes: readonly Envelope[]) => Promise<readonly Receipt[]>;
+  readonly #sendOptions: Pick<OperationDetails, 'errorInfo'>;
   readonly #reportedTypes = new Set<string>();
 
   constructor(
@@ -38,9 +34,10 @@ export class Publisher {
     { maxPayloadBytes, logger, redactor }: Pick<HubSettings, 'maxPayloadBytes' | 'logger' | 'redactor'>,
   ) {
     this.#transport = transport;
+    this.#publish = (envelopes) => transport.publish(envelopes);
+    this.#sendOptions = { errorInfo: redactor.info };
     this.#maxPayloadBytes = maxPayloadBytes;
     this.#logger = logger;
-    this.#redactor = redactor;
   }
 
   /**
@@ -48,40 +45,43 @@ export class Publisher {
    *
    * @param cause causing event; overrides `options.cause`
    */
-  draft(event: RegisteredEvent, payload: unknown, options: EmitOptions = {}, cause?: Cause): Draft | Promise<Draft> {
+  draft(event: RegisteredEvent, payload: unknown, options?: EmitOptions, cause?: Cause): Draft | Promise<Draft> {
     const { type, schema, dedupeWindowMs } = event;
-    checkEmitOptions(options);
-    const body = encodePayload(payload, type, this.#maxPayloadBytes);
-    const draft = createDraft(type, body, options, dedupeWindowMs, cause ?? causeOf(options));
+    const draft = this.#encode(type, type, payload, options, dedupeWindowMs, cause);
     if (schema === undefined) return withKey(draft, event);
-    const addKey = (stored: string): Draft => withKey({ ...draft, body: stored }, event);
-    const stored = toStoredBody({ type, payload, body }, schema, this.#maxPayloadBytes);
-    return stored instanceof Promise ? stored.then(addKey) : addKey(stored);
+    const stored = toStoredBody({ type, payload, body: draft.body }, schema, this.#maxPayloadBytes);
+    return stored instanceof Promise
+      ? stored.then((body) => withKey(withBody(draft, body), event))
+      : withKey(withBody(draft, stored), event);
   }
 
   /** Checks the input of a run and returns the run without an id. Synchronous unless the schema is asynchronous. */
-  draftRun(workflow: AnyWorkflow, input: unknown, options: EmitOptions = {}, cause?: Cause): Draft | Promise<Draft> {
+  draftRun(workflow: AnyWorkflow, input: unknown, options?: EmitOptions, cause?: Cause): Draft | Promise<Draft> {
     const { name, input: schema } = workflow;
-    checkEmitOptions(options);
-    const body = encodePayload(input, name, this.#maxPayloadBytes);
-    const type = workflowType(name);
-    const draft = createDraft(type, body, options, defaultDedupeWindowMs, cause ?? causeOf(options));
+    const draft = this.#encode(workflowType(name), name, input, options, defaultDedupeWindowMs, cause);
     if (schema === undefined) return draft;
-    const stored = toStoredBody({ type: name, payload: input, body }, schema, this.#maxPayloadBytes);
-    return stored instanceof Promise
-      ? stored.then((output) => ({ ...draft, body: output }))
-      : { ...draft, body: stored };
+    const stored = toStoredBody({ type: name, payload: input, body: draft.body }, schema, this.#maxPayloadBytes);
+    return stored instanceof Promise ? stored.then((body) => withBody(draft, body)) : withBody(draft, stored);
+  }
+
+  #encode(
+    type: string,
+    name: string,
+    payload: unknown,
+    options: EmitOptions | undefined,
+    dedupeWindowMs: number,
+    cause: Cause | undefined,
+  ): Draft {
+    if (options !== undefined) checkEmitOptions(options);
+    const body = encodePayload(payload, name, this.#maxPayloadBytes);
+    return createDraft(type, body, options ?? noOptions, dedupeWindowMs, cause);
   }
 
   /** Publishes a checked event or run. */
   async send(draft: Draft): Promise<Receipt> {
-    const id = randomUUID();
-    const envelope = { ...draft, id, requestId: draft.requestId === '' ? id : draft.requestId };
-    const [receipt = { id, deduplicated: false }] = await observeSends(
-      [envelope],
-      (sent) => this.#transport.publish(sent),
-      { errorInfo: this.#redactor.info },
-    );
+    const envelope = identify(draft, randomUUID());
+    const receipts = await observeSends([envelope], this.#publish, this.#sendOptions);
+    const receipt = receipts[0] ?? { id: envelope.id, deduplicated: false };
     if (receipt.unsubscribed === true) this.#reportUnsubscribed(envelope);
     return receipt;
   }
@@ -106,16 +106,16 @@ export class Publisher {
       const settings = dedupeIdOf === undefined ? shared : { ...shared, dedupeId: dedupeIdOf(payload, index) };
       const draft = await this.draft(event, payload, settings);
       const id = randomUUID();
-      if (index === 0) requestId = draft.requestId === '' ? id : draft.requestId;
-      envelopes.push({ ...draft, id, requestId });
+      if (index > 0) draft.requestId = requestId;
+      const envelope = identify(draft, id);
+      requestId = envelope.requestId;
+      envelopes.push(envelope);
     }
     checkOpen();
     const receipts: Receipt[] = [];
     for (const batch of cutBatches(envelopes)) {
       try {
-        const accepted = await observeSends(batch, (sent) => this.#transport.publish(sent), {
-          errorInfo: this.#redactor.info,
-        });
+        const accepted = await observeSends(batch, this.#publish, this.#sendOptions);
         receipts.push(...accepted);
         if (accepted[0]?.unsubscribed === true) this.#reportUnsubscribed(batch[0]);
       } catch (error) {
@@ -135,7 +135,7 @@ export class Publisher {
   ): Promise<Envelope> {
     const id = deriveId(`schedule:${this.#transport.service}:${schedule}`, String(dueAt));
     const draft = await ('type' in target ? this.draft(target, payload) : this.draftRun(target, payload));
-    return { ...draft, id, requestId: id };
+    return identify(draft, id);
   }
 
   /** Warns once per type: the events count as completed, and nobody would notice. */
@@ -150,22 +150,39 @@ export class Publisher {
   }
 }
 
+const noOptions: EmitOptions = {};
+
 /** Computes the key from the stored payload after JSON, which is what the handler receives. */
-function withKey(draft: NewDraft, event: RegisteredEvent): Draft {
+function withKey(draft: Draft, event: RegisteredEvent): Draft {
   if (event.key !== undefined) draft.key = keyOf(event, JSON.parse(draft.body));
   return draft;
 }
 
-/** An event from outside belongs to the request that has its own id: {@link Publisher.send} fills that in. */
+function withBody(draft: Draft, body: string): Draft {
+  draft.body = body;
+  return draft;
+}
+
+/** Sets the id. An event from outside belongs to the request that has its own id. */
+function identify(draft: Draft, id: string): Envelope {
+  draft.id = id;
+  if (draft.requestId === '') draft.requestId = id;
+  return draft;
+}
+
+/** Creates a draft with empty id, and with an empty `requestId` if neither the options nor a cause has one. */
 function createDraft(
   type: string,
   body: string,
-  { delayMs = 0, priority = 0, dedupeId, requestId }: EmitOptions,
+  options: EmitOptions,
   dedupeWindowMs: number,
-  cause: Cause | undefined,
-): NewDraft {
+  causedBy: Cause | undefined,
+): Draft {
+  const { delayMs = 0, priority = 0, dedupeId, requestId } = options;
+  const cause = causedBy ?? causeOf(options);
   const dedupe = dedupeId === undefined ? undefined : { id: dedupeId, windowMs: dedupeWindowMs };
   return {
+    id: '',
     type,
     body,
     requestId: requestId ?? cause?.requestId ?? '',
@@ -175,8 +192,8 @@ function createDraft(
     replays: 0,
     dedupe,
     trace: cause?.trace,
-    causeId: cause?.id,
     key: undefined,
+    causeId: cause?.id,
   };
 }
 

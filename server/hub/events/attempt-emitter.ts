@@ -13,8 +13,16 @@ const maxEmits = 1_000;
 /** Maximum size of the payloads that one outcome or one step emits, in bytes of UTF-8. */
 const maxEmitBytes = 4 * 1_024 * 1_024;
 
-/** Event before it has an id. */
-export type Draft = Omit<Envelope, 'id'>;
+/**
+ * Event before it has an id. Whoever publishes it fills in the id, the `requestId` if it is empty, and the key: setting
+ * them costs less than a copy.
+ */
+export type Draft = Omit<Envelope, 'id' | 'requestId' | 'key' | 'body'> & {
+  id: string;
+  requestId: string;
+  key: string | undefined;
+  body: string;
+};
 
 /** Event, run or step that causes events. */
 export type Cause = Pick<Envelope, 'id' | 'requestId' | 'depth' | 'trace'>;
@@ -100,7 +108,8 @@ export class AttemptEmitter {
     if (bytes > maxEmitBytes) throw new EmitLimitError(quote(draft.type), `${maxEmitBytes} bytes of payloads`);
     this.#bytes = bytes;
     const id = deriveId(this.#cause.id, `${this.#place}${number}`);
-    this.#envelopes.push({ ...draft, id });
+    draft.id = id;
+    this.#envelopes.push(draft);
     return id;
   }
 }

@@ -1,4 +1,4 @@
-import { DurationSketch } from '../statistics/duration-sketch.js';
+import { DurationSketch, durationBucket } from '../statistics/duration-sketch.js';
 import {
   buildHistory,
   lastPeriods,
@@ -110,13 +110,15 @@ export class PeriodHistory {
   }
 
   countWait(waitMs: number, now: number): void {
-    this.#current(now).wait.add(waitMs);
-    this.#total?.countWait(waitMs, now);
+    const bucket = durationBucket(waitMs);
+    this.#current(now).wait.addBucket(bucket, 1);
+    if (this.#total !== undefined) this.#total.#current(now).wait.addBucket(bucket, 1);
   }
 
   countDuration(durationMs: number, now: number): void {
-    this.#current(now).duration.add(durationMs);
-    this.#total?.countDuration(durationMs, now);
+    const bucket = durationBucket(durationMs);
+    this.#current(now).duration.addBucket(bucket, 1);
+    if (this.#total !== undefined) this.#total.#current(now).duration.addBucket(bucket, 1);
   }
 
   recent(now: number): RecentActivity {

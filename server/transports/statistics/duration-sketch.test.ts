@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { DurationSketch } from './duration-sketch.js';
+import { DurationSketch, durationBucket, durationOfBucket } from './duration-sketch.js';
 
 const durations = fc.array(fc.double({ min: 1, max: 2_000, noNaN: true }), { minLength: 1, maxLength: 300 });
 
 function sketchOf(values: readonly number[]): DurationSketch {
   const sketch = new DurationSketch();
-  for (const value of values) sketch.add(value);
+  for (const value of values) sketch.addBucket(durationBucket(value), 1);
   return sketch;
 }
 
@@ -51,4 +51,12 @@ it('merges two sketches into the sketch of all durations', () => {
 
 it('accepts a duration of 0', () => {
   expect(sketchOf([0]).durations()).toEqual({ p50: 0, p95: 0, p99: 0, max: 0 });
+});
+
+it('counts what is shorter than its 40 buckets in the lowest one', () => {
+  const sketch = sketchOf([1e6, ...Array.from({ length: 99 }, () => 0.001)]);
+  expect(sketch.percentile(1)).toBe(durationOfBucket(durationBucket(1e6)));
+  const lowest = durationOfBucket(durationBucket(1e6) - 39);
+  expect(sketch.percentile(0)).toBe(lowest);
+  expect(sketch.percentile(0.95)).toBe(lowest);
 });

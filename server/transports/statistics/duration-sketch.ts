@@ -39,16 +39,12 @@ export class DurationSketch {
     return this.#count === 0;
   }
 
-  /** Adds one duration. */
-  add(durationMs: number): void {
-    this.addBucket(durationBucket(durationMs), 1);
-  }
-
   /** Adds `count` durations of one bucket. */
   addBucket(bucket: number, count: number): void {
     this.#count += count;
     const index = bucket - this.#first;
     if (index >= 0 && index < this.#counts.length) this.#addAt(index, count);
+    else if (index < 0 && this.#counts.length === maxBuckets) this.#addAt(0, count);
     else this.#addOutside(bucket, count);
   }
 
