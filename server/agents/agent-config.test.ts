@@ -23,7 +23,7 @@ describe('createAgent refuses', () => {
     ['model.maxTokens of agent "a" must be a whole number, 1 or more, got 0', { model: { model: 'm', maxTokens: 0 } }],
     ['model.temperature of agent "a" must be a number', { model: { model: 'm', temperature: 'hot' } }],
     [
-      'option of model of agent "a" must be one of model, temperature, maxTokens, timeoutMs, tools, signal, got "max_tokens"',
+      'option of model of agent "a" must be one of model, temperature, topP, maxTokens, stop, seed, reasoning, toolChoice, ',
       { model: { model: 'm', max_tokens: 5 } },
     ],
     ['model.tools of agent "a" must be omitted: ', { model: { model: 'm', tools: [] } }],

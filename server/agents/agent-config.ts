@@ -7,7 +7,8 @@ import type { Logger } from '../transports/logger.js';
 import { AgentRegistry } from './delegation/agent-registry.js';
 import { createToolSource } from './delegation/delegate-tool.js';
 import type { AgentMemory } from './memory/agent-memory.js';
-import { checkModelOptionNames, type ModelOptions, type ModelProvider } from './model/model-provider.js';
+import { checkModelOptions } from './model/check-model-options.js';
+import type { ModelOptions, ModelProvider } from './model/model-provider.js';
 import type { TokenUsage } from './model/token-usage.js';
 import { type AgentSpec, createTotals } from './run/agent-spec.js';
 import { MaxTokensLimit } from './run/max-tokens-limit.js';
@@ -117,8 +118,8 @@ export function resolveAgentConfig(config: AgentConfig): AgentSpec {
   check.string('description', description);
   check.that(typeof systemPrompt === 'string', 'systemPrompt', 'a string', systemPrompt);
   check.that(typeof provider?.chat === 'function', 'provider', 'an object with a chat method', provider);
-  checkModel(model, check, owner);
   check.that(Array.isArray(tools), 'tools', 'an array', tools);
+  checkModelOptions(model, owner, tools.length > 0 || registry !== undefined);
   check.that(memory === undefined || isMemory(memory), 'memory', 'an AgentMemory', memory);
   check.count('maxIterations', maxIterations);
   check.boolean('finalAnswerTurn', finalAnswerTurn);
@@ -158,18 +159,6 @@ export function resolveAgentConfig(config: AgentConfig): AgentSpec {
     clock,
     totals: createTotals(),
   };
-}
-
-function checkModel(model: ModelOptions, check: OptionChecker, owner: string): void {
-  check.that(typeof model === 'object' && model !== null, 'model', 'an object such as { model: "..." }', model);
-  checkModelOptionNames(model, `model of ${owner}`);
-  const { model: id, temperature, maxTokens, timeoutMs, tools, signal } = model;
-  check.that(typeof id === 'string' && id !== '', 'model.model', 'a non-empty string', id);
-  check.that(temperature === undefined || Number.isFinite(temperature), 'model.temperature', 'a number', temperature);
-  check.count('model.maxTokens', maxTokens);
-  check.durationMs('model.timeoutMs', timeoutMs, { min: 1 });
-  check.that(tools === undefined, 'model.tools', 'omitted: pass tools as "tools" of the agent', tools);
-  check.that(signal === undefined, 'model.signal', 'omitted: pass the signal as run(input, { signal })', signal);
 }
 
 function isMemory(memory: AgentMemory): boolean {

@@ -49,6 +49,7 @@ export type {
   ModelProvider,
   ModelResponse,
   ModelStreamChunk,
+  ReasoningEffort,
 } from './model/model-provider.js';
 export {
   ContentFilterError,

@@ -13,6 +13,7 @@ export interface ModelAnswer {
   readonly finishReason: FinishReason;
   readonly unreadableCall?: string;
   readonly providerMetadata?: Record<string, unknown>;
+  readonly ignoredSettings?: readonly string[];
 }
 
 const noCalls: readonly ToolCall[] = [];
@@ -20,7 +21,7 @@ const noCalls: readonly ToolCall[] = [];
 /** Validates an answer. @throws {InvalidAnswerError} */
 export function readAnswer(response: ModelResponse): ModelAnswer {
   if (typeof response !== 'object' || response === null) throw new InvalidAnswerError('an object', response);
-  const { content, toolCalls, usage, finishReason, unreadableCall, providerMetadata } = response;
+  const { content, toolCalls, usage, finishReason, unreadableCall, providerMetadata, ignoredSettings } = response;
   const reported = reportedUsage(usage);
   if (unreadableCall !== undefined && typeof unreadableCall !== 'string') {
     throw new InvalidAnswerError('an unreadableCall that is a string', unreadableCall);
@@ -35,6 +36,7 @@ export function readAnswer(response: ModelResponse): ModelAnswer {
     ...(reported && { usage: reported }),
     ...(unreadableCall !== undefined && { unreadableCall }),
     ...(providerMetadata && { providerMetadata }),
+    ...(Array.isArray(ignoredSettings) && { ignoredSettings: ignoredSettings.map(String) }),
   };
 }
 
@@ -65,6 +67,7 @@ export async function collectAnswer(
     if (chunk.finishReason) whole.finishReason = chunk.finishReason;
     if (chunk.unreadableCall !== undefined) whole.unreadableCall = chunk.unreadableCall;
     if (chunk.providerMetadata !== undefined) whole.providerMetadata = chunk.providerMetadata;
+    if (chunk.ignoredSettings !== undefined) whole.ignoredSettings = chunk.ignoredSettings;
   }
   const { finishReason } = whole;
   if (finishReason === undefined) throw new CutStreamError('the model provider', reportedUsage(usage));

@@ -1,23 +1,11 @@
-import { InvalidOptionError } from '../../errors.js';
 import type { Message, ToolCall, ToolDefinition } from './message.js';
 import type { TokenUsage } from './token-usage.js';
 
-const modelOptionNames: readonly string[] = ['model', 'temperature', 'maxTokens', 'timeoutMs', 'tools', 'signal'];
-
-/**
- * Refuses options that no model reads: a misspelt `max_tokens` must not be ignored.
- *
- * @throws {InvalidOptionError}
- */
-export function checkModelOptionNames(options: ModelOptions, owner = 'the model call'): void {
-  const unknown = Object.keys(options).find((name) => !modelOptionNames.includes(name));
-  if (unknown !== undefined) {
-    throw new InvalidOptionError(`option of ${owner}`, `one of ${modelOptionNames.join(', ')}`, unknown);
-  }
-}
-
 /** Reason why a model stopped. `length`: it reached the token limit, so the end of its answer may be missing. */
 export type FinishReason = 'stop' | 'tool_calls' | 'length';
+
+/** Effort of a model's reasoning. */
+export type ReasoningEffort = 'low' | 'medium' | 'high';
 
 /** Model to call, and its settings. */
 export interface ModelOptions {
@@ -25,8 +13,34 @@ export interface ModelOptions {
   model: string;
   /** Sampling temperature. @default the vendor's */
   temperature?: number;
-  /** Maximum number of tokens per answer. @default the vendor's */
+  /** Probability mass of the tokens that the model chooses from, from 0 to 1. @default the vendor's */
+  topP?: number;
+  /** Maximum number of tokens per answer, reasoning included. @default the vendor's */
   maxTokens?: number;
+  /** Texts that end the answer. The answer does not contain them. @default none */
+  stop?: readonly string[];
+  /** Seed of the sampling, a whole number. A vendor without seeds ignores it. @default none */
+  seed?: number;
+  /**
+   * Effort of the model's reasoning, or its maximum number of tokens. Only for models that reason. OpenAI has efforts
+   * only. @default the vendor's
+   */
+  reasoning?: ReasoningEffort | { readonly budgetTokens: number };
+  /**
+   * Tools that the model must, may or must not call. In an agent's run `'required'` and `{ tool }` apply until the model
+   * has called a tool: otherwise no run would end. @default 'auto'
+   */
+  toolChoice?: 'auto' | 'none' | 'required' | { readonly tool: string };
+  /**
+   * Requests that the vendor caches the prompt, if it does so only on request (Anthropic). Other vendors cache without
+   * one. @default false
+   */
+  cache?: boolean;
+  /**
+   * Further settings of the AI SDK's vendor packages, by package: `{ openai: { serviceTier: 'flex' } }`. They override
+   * the settings above. A provider of your own receives them unchanged. @default none
+   */
+  providerOptions?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Tools that the model can call. An agent sets this from its own `tools`. */
   tools?: ToolDefinition[];
   /** Milliseconds until a model call fails with {@link ModelTimeoutError}. Enforced by the agent. @default 600_000 */
@@ -46,6 +60,8 @@ export interface ModelResponse {
   unreadableCall?: string;
   /** Stored on the assistant message, see {@link Message.providerMetadata}. */
   providerMetadata?: Record<string, unknown>;
+  /** Settings of the call that the model does not support. The agent logs each of them once. */
+  ignoredSettings?: readonly string[];
 }
 
 /** Part of a streamed answer. Texts and tool calls are concatenated; for every other field the last value counts. */
@@ -58,6 +74,7 @@ export interface ModelStreamChunk {
   finishReason?: FinishReason;
   unreadableCall?: string;
   providerMetadata?: Record<string, unknown>;
+  ignoredSettings?: readonly string[];
 }
 
 /** Client of a model vendor: a provider class such as `OpenAIProvider`, `fromLanguageModel`, or your own object. */

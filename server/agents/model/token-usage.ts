@@ -3,6 +3,12 @@ export interface TokenUsage {
   promptTokens: number;
   completionTokens: number;
   totalTokens: number;
+  /** Prompt tokens that the vendor read from its cache. Part of `promptTokens`. Absent if none. */
+  cachedTokens?: number;
+  /** Prompt tokens that the vendor wrote to its cache. Part of `promptTokens`. Absent if none. */
+  cacheWriteTokens?: number;
+  /** Tokens of the model's reasoning. Part of `completionTokens`. Absent if none. */
+  reasoningTokens?: number;
   /** Present if the provider did not report a part, so that it is estimated as one token per four bytes of text. */
   estimated?: true;
 }
@@ -17,6 +23,11 @@ export function addUsage(sum: TokenUsage, usage: TokenUsage): void {
   sum.promptTokens += usage.promptTokens;
   sum.completionTokens += usage.completionTokens;
   sum.totalTokens += usage.totalTokens;
+  if (usage.cachedTokens !== undefined) sum.cachedTokens = (sum.cachedTokens ?? 0) + usage.cachedTokens;
+  if (usage.cacheWriteTokens !== undefined) {
+    sum.cacheWriteTokens = (sum.cacheWriteTokens ?? 0) + usage.cacheWriteTokens;
+  }
+  if (usage.reasoningTokens !== undefined) sum.reasoningTokens = (sum.reasoningTokens ?? 0) + usage.reasoningTokens;
   if (usage.estimated) sum.estimated = true;
 }
 
@@ -27,12 +38,22 @@ export function addUsage(sum: TokenUsage, usage: TokenUsage): void {
 export function reportedUsage(usage: unknown): TokenUsage | undefined {
   if (typeof usage !== 'object' || usage === null) return undefined;
   const { promptTokens = 0, completionTokens = 0, totalTokens = 0, estimated } = usage as Partial<TokenUsage>;
+  const { cachedTokens, cacheWriteTokens, reasoningTokens } = usage as Partial<TokenUsage>;
   if (!isCount(promptTokens) || !isCount(completionTokens) || !isCount(totalTokens)) return undefined;
   const total = Math.max(totalTokens, promptTokens + completionTokens);
   if (total === 0) return undefined;
-  return { promptTokens, completionTokens, totalTokens: total, ...(estimated && { estimated }) };
+  const reported: TokenUsage = { promptTokens, completionTokens, totalTokens: total };
+  if (isDetail(cachedTokens)) reported.cachedTokens = cachedTokens;
+  if (isDetail(cacheWriteTokens)) reported.cacheWriteTokens = cacheWriteTokens;
+  if (isDetail(reasoningTokens)) reported.reasoningTokens = reasoningTokens;
+  if (estimated) reported.estimated = estimated;
+  return reported;
 }
 
 function isCount(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY;
+}
+
+function isDetail(value: unknown): value is number {
+  return isCount(value) && value > 0;
 }

@@ -148,6 +148,11 @@ function modelOf({ provider, model }: ObservedAgent): Attributes {
   return { 'gen_ai.provider.name': provider.name ?? 'unknown', 'gen_ai.request.model': model.model };
 }
 
-function usageOf({ promptTokens, completionTokens }: TokenUsage): Attributes {
-  return { 'gen_ai.usage.input_tokens': promptTokens, 'gen_ai.usage.output_tokens': completionTokens };
+function usageOf({ promptTokens, completionTokens, cachedTokens, cacheWriteTokens }: TokenUsage): Attributes {
+  return {
+    'gen_ai.usage.input_tokens': promptTokens,
+    'gen_ai.usage.output_tokens': completionTokens,
+    ...(cachedTokens !== undefined && { 'gen_ai.usage.cache_read.input_tokens': cachedTokens }),
+    ...(cacheWriteTokens !== undefined && { 'gen_ai.usage.cache_creation.input_tokens': cacheWriteTokens }),
+  };
 }

@@ -1,14 +1,9 @@
-import type { LanguageModelV3, LanguageModelV3StreamPart } from '@ai-sdk/provider';
+import type { LanguageModelV3, LanguageModelV3StreamPart, SharedV3Warning } from '@ai-sdk/provider';
 import { InvalidOptionError } from '../../errors.js';
 import { OptionChecker } from '../../options.js';
+import { checkModelOptionNames } from '../model/check-model-options.js';
 import type { Message } from '../model/message.js';
-import {
-  checkModelOptionNames,
-  type ModelOptions,
-  type ModelProvider,
-  type ModelResponse,
-  type ModelStreamChunk,
-} from '../model/model-provider.js';
+import type { ModelOptions, ModelProvider, ModelResponse, ModelStreamChunk } from '../model/model-provider.js';
 import { CutStreamError } from '../model/provider-error.js';
 import { noUsage } from '../model/token-usage.js';
 import { AnswerBuilder } from './adapter/answer-builder.js';
@@ -95,7 +90,7 @@ export function languageModelProvider(
     async chat(messages: Message[], options: ModelOptions): Promise<ModelResponse> {
       checkModelOptionNames(options);
       const model = await modelOf(options.model);
-      const call = toCall(messages, options, model.provider);
+      const call = toCall(messages, options, model);
       try {
         const result = await model.doGenerate(call);
         const answer = new AnswerBuilder(model.provider);
@@ -109,7 +104,7 @@ export function languageModelProvider(
     async *chatStream(messages: Message[], options: ModelOptions): AsyncGenerator<ModelStreamChunk> {
       checkModelOptionNames(options);
       const model = await modelOf(options.model);
-      const call = toCall(messages, options, model.provider);
+      const call = toCall(messages, options, model);
       try {
         const { stream } = await model.doStream(call);
         yield* readStream(stream, model.provider);
@@ -126,12 +121,14 @@ async function* readStream(
 ): AsyncGenerator<ModelStreamChunk> {
   const answer = new AnswerBuilder(provider);
   const assembler = new StreamAssembler(answer);
+  let warnings: readonly SharedV3Warning[] = [];
   for await (const part of stream) {
     assembler.add(part);
-    if (part.type === 'text-delta' && part.delta !== '') yield { content: part.delta };
+    if (part.type === 'stream-start') warnings = part.warnings;
+    else if (part.type === 'text-delta' && part.delta !== '') yield { content: part.delta };
     else if (part.type === 'error') throw hasNoFinish(part.error) ? new CutStreamError(provider) : part.error;
     else if (part.type === 'finish') {
-      yield answer.finishStream(part);
+      yield answer.finishStream({ ...part, warnings });
       return;
     }
   }

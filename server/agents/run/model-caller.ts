@@ -1,5 +1,7 @@
+import { quote } from '../../errors.js';
 import { nextDelayMs, type ResolvedRetry } from '../../hub/events/retry-policy.js';
 import { abortable, delay } from '../abortable.js';
+import type { AgentContext } from '../agent/agent-context.js';
 import { InvalidAnswerError } from '../errors.js';
 import { estimateMessageTokens, estimateTokens, estimateUsage } from '../model/estimate-tokens.js';
 import type { Message, ToolDefinition } from '../model/message.js';
@@ -15,6 +17,9 @@ import { fitContext } from './fit-context.js';
 
 const defaultTimeoutMs = 600_000;
 
+/** Settings that were reported as ignored, once per agent. */
+const reportedSettings = new WeakMap<AgentSpec, Set<string>>();
+
 /** Attempt that ended with an error. */
 interface FailedAttempt {
   readonly error: unknown;
@@ -26,7 +31,7 @@ export type PaidAnswer = ModelAnswer & { readonly usage: TokenUsage };
 /** Makes the model calls of one run: enforces the budget, retries, and counts tokens. */
 export class ModelCaller {
   readonly #agent: AgentSpec;
-  readonly #runId: string;
+  readonly #ctx: Pick<AgentContext, 'runId' | 'logger'>;
   readonly #ledger: TokenLedger;
   readonly #signal: AbortSignal | undefined;
   readonly #deadline: CallDeadline;
@@ -35,22 +40,25 @@ export class ModelCaller {
   /** Last reported prompt: more precise than an estimate for the messages that it covers. */
   #measured = { messages: 0, tokens: 0 };
   /** Options of the last call, reused while the tools are the same. A budget overrides `maxTokens` per call. */
-  #last: { readonly tools: ToolDefinition[]; readonly options: ModelOptions } | undefined;
+  #last: { readonly tools: ToolDefinition[]; readonly isForced: boolean; readonly options: ModelOptions } | undefined;
+  /** `false` once a tool was called: a model that must always call one never answers. */
+  #isForced: boolean;
 
   constructor(
     agent: AgentSpec,
-    runId: string,
+    ctx: Pick<AgentContext, 'runId' | 'logger'>,
     ledger: TokenLedger,
     signal: AbortSignal | undefined,
     onText: ((text: string) => void) | undefined,
   ) {
     this.#agent = agent;
-    this.#runId = runId;
+    this.#ctx = ctx;
     this.#ledger = ledger;
     this.#signal = signal;
     this.#onText = onText;
     const { clock, provider, model } = agent;
-    const { timeoutMs = defaultTimeoutMs } = model;
+    const { timeoutMs = defaultTimeoutMs, toolChoice } = model;
+    this.#isForced = toolChoice === 'required' || typeof toolChoice === 'object';
     const timeout = (): Error => new ModelTimeoutError(provider.name ?? 'the model provider', timeoutMs);
     this.#deadline = new CallDeadline(clock, timeoutMs, signal, timeout);
   }
@@ -65,6 +73,7 @@ export class ModelCaller {
   async call(transcript: Message[], inputIndex: number, tools: ToolDefinition[]): Promise<PaidAnswer | undefined> {
     const { retry, clock, maxRetryAfterMs } = this.#agent;
     const messages = this.#fit(transcript, inputIndex, tools);
+    this.#isForced &&= !transcript.some(({ toolCalls }, index) => index > inputIndex && toolCalls !== undefined);
     for (let attempt = 1; ; attempt++) {
       const shown: string[] = [];
       const outcome = await this.#attempt(attempt, messages, tools, shown);
@@ -101,7 +110,7 @@ export class ModelCaller {
       if (options === undefined) return undefined;
       let answer: ModelAnswer;
       try {
-        answer = await observeChat(this.#agent, this.#runId, attempt, options, () =>
+        answer = await observeChat(this.#agent, this.#ctx.runId, attempt, options, () =>
           this.#deadline.run(() => this.#callWithin(messages, options, shown)),
         );
       } catch (error) {
@@ -109,6 +118,7 @@ export class ModelCaller {
         if (usage !== undefined) this.#charge(usage, messages);
         return { error };
       }
+      if (answer.ignoredSettings !== undefined) this.#reportIgnored(answer.ignoredSettings);
       const usage = answer.usage ?? estimateUsage(this.#estimatePrompt(messages, tools), textsOf(answer));
       this.#charge(usage, messages);
       return { ...answer, usage };
@@ -181,17 +191,18 @@ export class ModelCaller {
 
   #optionsWithin(left: number, messages: Message[], tools: ToolDefinition[]): ModelOptions | undefined {
     const { model, maxTokensLimit } = this.#agent;
-    if (this.#last?.tools !== tools) {
-      const { timeoutMs: _enforcedHere, ...settings } = model;
+    if (this.#last?.tools !== tools || this.#last.isForced !== this.#isForced) {
+      const { timeoutMs: _enforcedHere, toolChoice, ...settings } = model;
+      const choice = this.#isForced || toolChoice === 'none' ? toolChoice : undefined;
       const deadline = this.#deadline;
       const options: ModelOptions = {
         ...settings,
-        ...(tools.length > 0 && { tools }),
+        ...(tools.length > 0 && { tools, ...(choice !== undefined && { toolChoice: choice }) }),
         get signal() {
           return deadline.signal;
         },
       };
-      this.#last = { tools, options };
+      this.#last = { tools, isForced: this.#isForced, options };
     }
     const { options } = this.#last;
     if (left === Number.POSITIVE_INFINITY) return options;
@@ -204,6 +215,20 @@ export class ModelCaller {
     const { messages: known, tokens } = this.#measured;
     if (tokens > 0) return tokens + estimateMessageTokens(messages, known);
     return estimateMessageTokens(messages) + (tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)));
+  }
+
+  #reportIgnored(settings: readonly string[]): void {
+    const reported = reportedSettings.get(this.#agent) ?? new Set();
+    reportedSettings.set(this.#agent, reported);
+    const { name, model } = this.#agent;
+    for (const setting of settings) {
+      if (reported.has(setting)) continue;
+      reported.add(setting);
+      this.#ctx.logger.warn(
+        { model: model.model },
+        `the model of agent ${quote(name)} does not support a setting: ${setting}`,
+      );
+    }
   }
 
   #charge(usage: TokenUsage, messages: Message[]): void {

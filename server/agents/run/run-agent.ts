@@ -92,7 +92,7 @@ class AgentRun {
     const onText = onEvent && ((text: string) => onEvent({ type: 'text-delta', turn: this.#transcript.turns, text }));
     this.#onResult =
       onEvent && ((toolResult) => onEvent({ type: 'tool-result', turn: this.#transcript.turns, toolResult }));
-    this.#model = new ModelCaller(agent, runId, this.#ledger, signal, onText);
+    this.#model = new ModelCaller(agent, this.#ctx, this.#ledger, signal, onText);
   }
 
   async execute(): Promise<AgentRunResult> {

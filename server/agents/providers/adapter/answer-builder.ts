@@ -3,6 +3,7 @@ import type {
   LanguageModelV3FinishReason,
   LanguageModelV3Usage,
   SharedV3ProviderMetadata,
+  SharedV3Warning,
 } from '@ai-sdk/provider';
 import type { ToolCall } from '../../model/message.js';
 import type { FinishReason, ModelStreamChunk } from '../../model/model-provider.js';
@@ -15,6 +16,7 @@ export interface Finish {
   readonly finishReason: LanguageModelV3FinishReason;
   readonly usage: LanguageModelV3Usage;
   readonly providerMetadata?: SharedV3ProviderMetadata | undefined;
+  readonly warnings?: readonly SharedV3Warning[] | undefined;
 }
 
 /** Builds an answer from the parts that a language model returns. */
@@ -46,16 +48,23 @@ export class AnswerBuilder {
    * @throws {ContentFilterError} if the vendor withheld the answer
    * @throws {ProviderError} if the vendor reports an error
    */
-  finish({ finishReason, usage, providerMetadata }: Finish): ModelStreamChunk & { finishReason: FinishReason } {
+  finish({
+    finishReason,
+    usage,
+    providerMetadata,
+    warnings = [],
+  }: Finish): ModelStreamChunk & { finishReason: FinishReason } {
     const reported = toUsage(usage);
     const unreadableCall = unreadableCallOf(finishReason, providerMetadata);
     const replay = writeReplay(this.#provider, this.#parts);
+    const ignored = warnings.flatMap(toIgnoredSetting);
     return {
       finishReason: unreadableCall === undefined ? this.#toFinishReason(finishReason, reported) : 'stop',
       ...(this.#toolCalls.length > 0 && { toolCalls: this.#toolCalls }),
       ...(reported && { usage: reported }),
       ...(unreadableCall !== undefined && { unreadableCall }),
       ...(replay && { providerMetadata: replay }),
+      ...(ignored.length > 0 && { ignoredSettings: ignored }),
     };
   }
 
@@ -89,12 +98,29 @@ export class AnswerBuilder {
   }
 }
 
+function toIgnoredSetting(warning: SharedV3Warning): string[] {
+  // A budget sets it to more than the model can write, and the package then applies the model's own limit.
+  if (warning.type !== 'unsupported' || warning.feature === 'maxOutputTokens') return [];
+  const { feature, details } = warning;
+  return [details === undefined ? feature : `${feature} (${details})`];
+}
+
 function toUsage({ inputTokens, outputTokens }: LanguageModelV3Usage): TokenUsage | undefined {
   const promptTokens = inputTokens.total ?? 0;
   const completionTokens = outputTokens.total ?? 0;
   const totalTokens = promptTokens + completionTokens;
   // Every call costs tokens: vendor packages return zero if the vendor reported none.
-  return totalTokens === 0 ? undefined : { promptTokens, completionTokens, totalTokens };
+  if (totalTokens === 0) return undefined;
+  const { cacheRead, cacheWrite } = inputTokens;
+  const { reasoning } = outputTokens;
+  return {
+    promptTokens,
+    completionTokens,
+    totalTokens,
+    ...(cacheRead && { cachedTokens: cacheRead }),
+    ...(cacheWrite && { cacheWriteTokens: cacheWrite }),
+    ...(reasoning && { reasoningTokens: reasoning }),
+  };
 }
 
 const unreadableCallReasons: readonly unknown[] = ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL'];

@@ -1,4 +1,5 @@
 import type {
+  LanguageModelV3,
   LanguageModelV3CallOptions,
   LanguageModelV3FunctionTool,
   LanguageModelV3Message,
@@ -9,21 +10,44 @@ import { OrphanToolMessageError } from '../../errors.js';
 import type { Message, ToolDefinition } from '../../model/message.js';
 import type { ModelOptions } from '../../model/model-provider.js';
 import { readReplay } from './replay-parts.js';
+import { markCacheable, toVendorSettings } from './vendor-settings.js';
 
 type AssistantPart = Extract<LanguageModelV3Message, { role: 'assistant' }>['content'][number];
 
-/** Returns the options of a call of a language model. @throws {OrphanToolMessageError} */
+/**
+ * Returns the options of a call of a language model.
+ *
+ * @throws {OrphanToolMessageError}
+ * @throws {InvalidOptionError} if the vendor does not offer a setting
+ */
 export function toCall(
   messages: readonly Message[],
-  { temperature, maxTokens, tools, signal }: ModelOptions,
-  provider: string,
+  options: ModelOptions,
+  { provider, modelId }: Pick<LanguageModelV3, 'provider' | 'modelId'>,
 ): LanguageModelV3CallOptions {
+  const { temperature, topP, stop, seed, tools, signal } = options;
+  const prompt = toPrompt(messages, provider);
+  const { maxTokens, providerOptions } = toVendorSettings(options, provider, modelId);
+  if (options.cache) markCacheable(prompt, provider);
   return {
-    prompt: toPrompt(messages, provider),
+    prompt,
     ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { topP }),
     ...(maxTokens !== undefined && { maxOutputTokens: maxTokens }),
+    ...(stop !== undefined && { stopSequences: [...stop] }),
+    ...(seed !== undefined && { seed }),
     ...(signal && { abortSignal: signal }),
-    ...(tools !== undefined && tools.length > 0 ? { tools: tools.map(toFunctionTool) } : pastTools(messages, provider)),
+    ...(providerOptions && { providerOptions }),
+    ...(tools !== undefined && tools.length > 0
+      ? { tools: tools.map(toFunctionTool), ...toToolChoice(options) }
+      : pastTools(messages, provider)),
+  };
+}
+
+function toToolChoice({ toolChoice }: ModelOptions): Pick<LanguageModelV3CallOptions, 'toolChoice'> {
+  if (toolChoice === undefined) return {};
+  return {
+    toolChoice: typeof toolChoice === 'string' ? { type: toolChoice } : { type: 'tool', toolName: toolChoice.tool },
   };
 }
 
