@@ -23,7 +23,7 @@ export async function cancelEvent(
     const { onFailure, onComplete } = followUpsOf(envelope.type, [registry.describe(transport.service), ...hubs]);
     const error = redactor.info(new CancelledError(workflowOf(envelope.type) ?? envelope.type));
     const names = { ...(onFailure !== undefined && { onFailure }), ...(onComplete !== undefined && { onComplete }) };
-    const followUps = prepare(createFollowUps(names, envelope, { status: 'failed', error }));
+    const followUps = prepare(createFollowUps(transport.service, names, envelope, { status: 'failed', error }));
     return { status: 'failed', cancelled: true, durationMs: 0, error, followUps };
   });
 }

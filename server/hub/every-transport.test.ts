@@ -23,6 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => redis.release());
 
+const settings = { depth: 0, delayMs: 0, priority: 0, replays: 0, dedupe: undefined };
 const drained = { isReceived: true, pending: 0 };
 
 /** Rejects with the signal's reason when it aborts. */
@@ -81,6 +82,34 @@ describe.each(transports)('a hub on the %s transport', (_name, createTransport) 
       },
       { payload: { boxes: 2 }, depth: 1 },
     ]);
+  });
+
+  it('accepts the follow-ups of each service that handles an event', async () => {
+    const transport = createTransport();
+    const seen: string[] = [];
+    const mail = newHub({ service: 'mail', transport });
+    mail.event<string>({ type: 'noted', handler: ({ payload, eventId }) => void seen.push(payload, eventId) });
+    await mail.start();
+    for (const service of ['shop', 'billing']) {
+      const hub = newHub({ service, transport });
+      hub.event({ type: 'noted' });
+      hub.event({
+        type: 'ordered',
+        onSuccess: 'noted',
+        handler: async ({ emit }) => {
+          await emit('noted', `${service} emits`);
+          return `${service} returns`;
+        },
+      });
+      hub.workflow(
+        createWorkflow({ name: 'fulfil', trigger: 'ordered', onSuccess: 'noted', run: () => `run of ${service}` }),
+      );
+      await hub.start();
+    }
+    await mail.transport.publish([{ id: randomUUID(), type: 'ordered', body: 'null', requestId: 'r', ...settings }]);
+    await untilDrained(mail, 'noted');
+    await vi.waitFor(() => expect(new Set(seen).size).toBe(12), { timeout: 30_000, interval: 5 });
+    expect(await mail.metrics('noted')).toMatchObject({ received: 6, completed: 6, pending: 0 });
   });
 
   it('retries until no attempts are left, and counts each event once', async () => {

@@ -133,7 +133,7 @@ export class Publisher {
     target: RegisteredEvent | AnyWorkflow,
     payload: unknown,
   ): Promise<Envelope> {
-    const id = deriveId(`schedule:${this.#transport.service}:${schedule}`, String(dueAt));
+    const id = deriveId(this.#transport.service, `schedule:${schedule}`, String(dueAt));
     const draft = await ('type' in target ? this.draft(target, payload) : this.draftRun(target, payload));
     return identify(draft, id);
   }

@@ -45,7 +45,7 @@ export function createSubscriptions({ events, workflows }: Definitions, host: Ha
       type,
       keepsRuns: true,
       retain,
-      ...(trigger !== undefined && { trigger: { type: trigger, idSuffix: idSuffixOf(name) } }),
+      ...(trigger !== undefined && { trigger }),
     });
   }
   // Transports deliver only subscribed types, so every type has a handler.
@@ -74,12 +74,4 @@ function createLimits(event: RegisteredEvent): Pick<Subscription, 'rate' | 'perK
 
 function isHandled(event: RegisteredEvent): event is HandledEvent {
   return event.handler !== undefined;
-}
-
-/**
- * Escapes a name so that no two events with the same cause share an id. Ids of follow-ups end with `.success`, for
- * example.
- */
-function idSuffixOf(workflow: string): string {
-  return `/${workflow.replace(/[%./]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)}`;
 }

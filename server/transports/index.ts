@@ -8,6 +8,7 @@ export type { ErrorInfo } from '../errors.js';
 export { CheckedKeyValueStore } from './checked-key-value-store.js';
 export type { Clock, Timer } from './clock.js';
 export { systemClock } from './clock.js';
+export { triggeredId } from './derive-id.js';
 export type { KeyValueStore } from './key-value-store.js';
 export {
   defaultMaxDeadLetters,

@@ -54,8 +54,11 @@ export interface Subscription {
   readonly keepsRuns?: boolean;
   /** Ended runs to keep. @default 50 completed and 200 failed, of any age */
   readonly retain?: RunRetention;
-  /** Accept a copy of each event of another type under this type. The id of the copy ends with `idSuffix`. */
-  readonly trigger?: { readonly type: string; readonly idSuffix: string };
+  /**
+   * Type of which each event is accepted as an event of this type too: with the id of `triggeredId`, the same key and
+   * payload, the event as its cause, and one more level of depth.
+   */
+  readonly trigger?: string;
 }
 
 /** Number of ended runs that a service keeps of a workflow, and the time it keeps them. */

@@ -29,6 +29,8 @@ export type Cause = Pick<Envelope, 'id' | 'requestId' | 'depth' | 'trace'>;
 
 /** Validates payloads. Synchronous unless a schema is asynchronous. */
 export interface DraftSource {
+  /** Connection of the service that emits. */
+  readonly transport: { readonly service: string };
   /** @throws all that `emit` throws for its arguments */
   draftEvent(
     cause: Cause,
@@ -107,7 +109,7 @@ export class AttemptEmitter {
     if (number >= maxEmits) throw new EmitLimitError(quote(draft.type), `${maxEmits} events`);
     if (bytes > maxEmitBytes) throw new EmitLimitError(quote(draft.type), `${maxEmitBytes} bytes of payloads`);
     this.#bytes = bytes;
-    const id = deriveId(this.#cause.id, `${this.#place}${number}`);
+    const id = deriveId(this.#source.transport.service, this.#cause.id, `${this.#place}${number}`);
     draft.id = id;
     this.#envelopes.push(draft);
     return id;

@@ -44,7 +44,9 @@ describe('follow-ups', () => {
     await hub.start();
     const { id } = await hub.emit('a', 1, { requestId: 'r-1' });
     await clock.settle();
-    expect(seen).toMatchObject([{ eventId: deriveId(id, 'success'), requestId: 'r-1', depth: 1, payload: null }]);
+    expect(seen).toMatchObject([
+      { eventId: deriveId('hub', id, 'success'), requestId: 'r-1', depth: 1, payload: null },
+    ]);
   });
 
   it('fail the event without a retry if its result is not JSON', async () => {

@@ -70,11 +70,16 @@ export type TerminalOutcome =
 const none: readonly Envelope[] = [];
 
 /**
- * Creates the envelopes of an event's follow-ups. Their ids derive from the event's id, so that a second commit of the
+ * Creates the envelopes of an event's follow-ups. Their ids derive from the service and the event's id, so that a second commit of the
  * same outcome creates the same ids. They also derive from its number of replays, because the follow-ups of a replayed
  * event differ from those of its earlier failure.
  */
-export function createFollowUps(names: FollowUpNames, cause: Envelope, outcome: TerminalOutcome): readonly Envelope[] {
+export function createFollowUps(
+  service: string,
+  names: FollowUpNames,
+  cause: Envelope,
+  outcome: TerminalOutcome,
+): readonly Envelope[] {
   const { onSuccess, onFailure, onComplete } = names;
   const isSuccess = outcome.status === 'completed';
   const onEnd = isSuccess ? onSuccess : onFailure;
@@ -84,22 +89,23 @@ export function createFollowUps(names: FollowUpNames, cause: Envelope, outcome: 
   const envelopes: Envelope[] = [];
   if (onEnd !== undefined) {
     const body = isSuccess ? outcome.result : `{${result},${payload}}`;
-    envelopes.push(createFollowUp(cause, onEnd, isSuccess ? 'success' : 'failure', body));
+    envelopes.push(createFollowUp(service, cause, onEnd, isSuccess ? 'success' : 'failure', body));
   }
   if (onComplete !== undefined) {
     const body = `{"status":"${outcome.status}",${result},${payload}}`;
-    envelopes.push(createFollowUp(cause, onComplete, 'complete', body));
+    envelopes.push(createFollowUp(service, cause, onComplete, 'complete', body));
   }
   return envelopes;
 }
 
 function createFollowUp(
+  service: string,
   { id, replays, requestId, depth, trace }: Envelope,
   type: string,
   place: string,
   body: string,
 ): Envelope {
   const settings = { delayMs: 0, priority: 0, replays: 0, dedupe: undefined };
-  const derived = deriveId(id, replays === 0 ? place : `${place}.${replays}`);
+  const derived = deriveId(service, id, replays === 0 ? place : `${place}.${replays}`);
   return { id: derived, type, body, requestId, depth: depth + 1, ...settings, trace, causeId: id };
 }

@@ -131,7 +131,8 @@ export class OutcomeRecorder {
     const { envelope: delivered } = this.#delivery;
     const envelope = body === delivered.body ? delivered : { ...delivered, body };
     // Follow-ups of an event over the depth limit would be over it too.
-    const ending = envelope.depth > maxDepth ? [] : createFollowUps(this.#followUps, envelope, end);
+    const { service } = this.#host.transport;
+    const ending = envelope.depth > maxDepth ? [] : createFollowUps(service, this.#followUps, envelope, end);
     const durationMs = this.#durationMs();
     const commit = (followUps: readonly Envelope[]): void =>
       this.#commitEnd(end, durationMs, emits.length === 0 ? followUps : [...emits, ...followUps], thrown);

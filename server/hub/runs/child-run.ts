@@ -15,9 +15,9 @@ export async function createChildWait(
 ): Promise<RunWait> {
   if (parent.depth >= maxDepth) throw new DepthLimitError(child.name, parent.depth + 1, maxDepth);
   const draft = await host.draftRun(parent, child.name, input);
-  const id = deriveId(parent.id, key);
+  const id = deriveId(host.transport.service, parent.id, key);
   const run = { ...draft, id, parent: { type: parent.type, id: parent.id, wait: key } };
   const error = host.redactor.info(new WorkflowCancelledError(child.name, id, 'its parent run was cancelled'));
-  const onCancel = createFollowUps(child.followUps, run, { status: 'failed', error });
+  const onCancel = createFollowUps(host.transport.service, child.followUps, run, { status: 'failed', error });
   return { key, run, ...(onCancel.length > 0 && { onCancel }) };
 }

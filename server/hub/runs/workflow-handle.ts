@@ -60,7 +60,7 @@ export function createWorkflowHandle<TResult>(
       const { envelope } = known(await transport.run(type, runId));
       const reason = new WorkflowCancelledError(workflow.name, runId, because);
       const error = redactor.info(reason);
-      const followUps = createFollowUps(workflow.followUps, envelope, { status: 'failed', error });
+      const followUps = createFollowUps(transport.service, workflow.followUps, envelope, { status: 'failed', error });
       const outcome = { status: 'failed', cancelled: true, error, durationMs: 0, followUps } as const;
       const isEnded = (await transport.endRun(type, runId, outcome, reason)) === 'ok';
       if (isEnded) countOutcome('failed', type, transport.service);

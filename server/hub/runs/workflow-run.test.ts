@@ -163,10 +163,15 @@ describe('workflow run', () => {
     await clock.settle();
     const error = { name: 'Error', message: 'no' };
     expect(seen.map(({ eventType, eventId, payload, depth }) => [eventType, eventId, payload, depth])).toEqual([
-      ['ok', deriveId(good.runId, 'success'), { fine: true }, 1],
-      ['done', deriveId(good.runId, 'complete'), { status: 'completed', result: { fine: true }, payload: 'good' }, 1],
-      ['bad', deriveId(bad.runId, 'failure'), { error, payload: 'bad' }, 1],
-      ['done', deriveId(bad.runId, 'complete'), { status: 'failed', error, payload: 'bad' }, 1],
+      ['ok', deriveId('hub', good.runId, 'success'), { fine: true }, 1],
+      [
+        'done',
+        deriveId('hub', good.runId, 'complete'),
+        { status: 'completed', result: { fine: true }, payload: 'good' },
+        1,
+      ],
+      ['bad', deriveId('hub', bad.runId, 'failure'), { error, payload: 'bad' }, 1],
+      ['done', deriveId('hub', bad.runId, 'complete'), { status: 'failed', error, payload: 'bad' }, 1],
     ]);
   });
 

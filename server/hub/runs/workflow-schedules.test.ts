@@ -125,7 +125,9 @@ it('ends every run once and in order, for any failures, timeouts, crashes and ca
           if (index > 0) expect(journal.payloads.get(name)).toBe(stepNames[index - 1]);
           expect(journal.effects.get(name)?.size ?? 1).toBe(1);
         }
-        const expected = ['complete', isCompleted ? 'success' : 'failure'].map((place) => deriveId(run.id, place));
+        const expected = ['complete', isCompleted ? 'success' : 'failure'].map((place) =>
+          deriveId('hub', run.id, place),
+        );
         for (const id of expected) expect(journal.followUps.filter((other) => other === id)).toHaveLength(1);
       }
       expect(journal.followUps).toHaveLength(6);

@@ -87,7 +87,7 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
     });
 
     it('belong to their service: no other service lists, replays or receives them', async () => {
-      const triggered: Subscription = { type: 'run', keepsRuns: true, trigger: { type: 'a', idSuffix: '/flow' } };
+      const triggered: Subscription = { type: 'run', keepsRuns: true, trigger: 'a' };
       const shop = await consume(['a', triggered]);
       const mail = await consume(['a'], { service: 'mail' });
       const sent = envelope('a');

@@ -90,7 +90,7 @@ export function describeDeploys({ advance, connect, consume, counts, next, until
       const triggeredBy = (type: string): Subscription => ({
         type: 'flow',
         keepsRuns: true,
-        trigger: { type, idSuffix: '/flow' },
+        trigger: type,
       });
       const one = await consume([triggeredBy('a')]);
       const canary = await consume([triggeredBy('b')]);

@@ -102,7 +102,7 @@ export function describeFleets({ advance, consume, counts, next, until }: Contra
     const run = (trigger?: string): Subscription => ({
       type: 'run',
       keepsRuns: true,
-      ...(trigger !== undefined && { trigger: { type: trigger, idSuffix: '/run' } }),
+      ...(trigger !== undefined && { trigger }),
     });
 
     it.each(['b', undefined])('are those of a canary with the trigger %j while it lives', async (changed) => {

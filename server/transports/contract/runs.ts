@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
+import { triggeredId } from '../derive-id.js';
 import type { Overview, Subscription } from '../transport.js';
 import type { ContractStage } from './contract-stage.js';
 import { envelope } from './envelope.js';
@@ -197,7 +198,7 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
       const trigger = (type: string): Subscription => ({
         type: `run of ${type}`,
         keepsRuns: true,
-        trigger: { type, idSuffix: '/flow' },
+        trigger: type,
       });
       const shop = await consume(['handled', trigger('handled'), trigger('signal')]);
       const handled = envelope('handled', { body: '"x"', requestId: 'r-1' });
@@ -206,13 +207,30 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
       const delivered = [await next(shop), await next(shop), await next(shop)].map((delivery) => delivery.envelope);
       expect(delivered.map(({ type }) => type).sort()).toEqual(['handled', 'run of handled', 'run of signal']);
       expect(delivered.find(({ type }) => type === 'run of handled')).toMatchObject({
-        id: `${handled.id}/flow`,
+        id: triggeredId('shop', handled.id, 'run of handled'),
+        causeId: handled.id,
         body: '"x"',
         requestId: 'r-1',
         depth: 1,
       });
       expect(await counts(shop.transport, 'signal')).toMatchObject({ received: 1, completed: 1, pending: 0 });
       expect(await counts(shop.transport, 'run of signal')).toMatchObject({ received: 1, pending: 1 });
+    });
+
+    it('have short ids that differ from service to service, and the key of their event', async () => {
+      const runs: Subscription = { type: 'flow\u001fGröße/%2F.x', keepsRuns: true, trigger: 'a' };
+      const shop = await consume([runs]);
+      const mail = await consume([runs], { service: 'Post: a/b' });
+      const sent = envelope('a', { id: `${'1'.repeat(8)}/ä:%3A`, key: 'k/é "' });
+      await shop.transport.publish([sent]);
+      for (const consumption of [shop, mail]) {
+        const { service } = consumption.transport;
+        const { envelope: delivered } = await next(consumption);
+        const expected = { id: triggeredId(service, sent.id, runs.type), key: sent.key, causeId: sent.id, depth: 1 };
+        expect(delivered).toMatchObject(expected);
+        expect(delivered.id).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+        expect(await consumption.transport.run(runs.type, delivered.id)).toMatchObject({ envelope: expected });
+      }
     });
   });
 }

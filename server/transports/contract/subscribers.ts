@@ -41,7 +41,7 @@ export function describeSubscribers({ consume, counts, next }: ContractStage): v
     });
 
     it('that only triggers a run has a subscriber', async () => {
-      const trigger = { type: 'ordered', idSuffix: '/run' };
+      const trigger = 'ordered';
       const shop = await consume([{ type: 'run', keepsRuns: true, trigger }]);
       const sent = envelope('ordered');
       expect(await shop.transport.publish([sent])).toEqual([{ id: sent.id, deduplicated: false }]);

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { quote } from '../../errors.js';
 import type { Clock } from '../clock.js';
+import { triggeredId } from '../derive-id.js';
 import { BackpressureError } from '../errors.js';
 import { periodKinds, periodOf, rangePeriods, rangeTimes } from '../statistics/periods.js';
 import type { EventMetrics, FailureRecord, RangeCounts, TotalActivity, TypeActivity } from '../statistics/stats.js';
@@ -282,9 +283,10 @@ export class Broker implements GroupHost {
         waitingId ??= debouncedBy;
       }
     }
-    for (const { group, type, idSuffix } of route.triggers.values()) {
-      const { id, depth } = envelope;
-      const triggered = { id: id + idSuffix, type, depth: depth + 1, dedupe: undefined, key: undefined, causeId: id };
+    for (const { group, type } of route.triggers.values()) {
+      const { id: causeId, depth } = envelope;
+      const id = triggeredId(group.service, causeId, type);
+      const triggered = { id, type, depth: depth + 1, dedupe: undefined, causeId };
       this.#pending.add(bytes);
       group.accept({ ...envelope, ...triggered }, bytes, now);
     }

@@ -11,7 +11,7 @@ const limits = fc.oneof(
   fc.record({ rate: fc.record({ max: fc.integer({ min: 1, max: 3 }), perMs: fc.constantFrom(50, 200) }) }),
 );
 const perKey = fc.constantFrom({}, { perKey: {} }, { perKey: { concurrency: 1 } }, { perKey: { concurrency: 2 } });
-const trigger = fc.constantFrom({}, ...['a', 'b'].map((type) => ({ trigger: { type, idSuffix: '/run' } })));
+const trigger = fc.constantFrom({}, ...['a', 'b'].map((type) => ({ trigger: type })));
 
 const subscriptions: fc.Arbitrary<Subscription[]> = fc
   .tuple(limits, limits, perKey, trigger, fc.subarray(types, { minLength: 1 }))

@@ -149,7 +149,7 @@ export class ModelledFleet {
   /** Follows the settings after a process has joined or left. */
   #adopt(): void {
     const run = this.#effective('run');
-    if (run !== undefined) this.#trigger = run.trigger?.type;
+    if (run !== undefined) this.#trigger = run.trigger;
     for (const [type, { subscription }] of this.#rates) {
       const effective = this.#effective(type);
       if (effective !== undefined && effective !== subscription) this.#rates.delete(type);

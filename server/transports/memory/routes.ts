@@ -5,7 +5,6 @@ import type { ConsumerGroup } from './consumer-group.js';
 export interface TriggeredType {
   readonly group: ConsumerGroup;
   readonly type: string;
-  readonly idSuffix: string;
 }
 
 /** Consumer groups that receive the events of one type. */
@@ -41,8 +40,8 @@ export class Routes {
     if (former !== undefined) this.#route(former).triggers.delete(key);
     this.#triggeredBy.delete(key);
     if (trigger === undefined) return;
-    this.#triggeredBy.set(key, trigger.type);
-    this.#route(trigger.type).triggers.set(key, { group, type, idSuffix: trigger.idSuffix });
+    this.#triggeredBy.set(key, trigger);
+    this.#route(trigger).triggers.set(key, { group, type });
   }
 
   #route(type: string): MutableRoute {

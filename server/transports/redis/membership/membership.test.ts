@@ -77,7 +77,7 @@ it('starts a workflow by the trigger of the process that started last only', asy
   const triggeredBy = (type: string): Subscription => ({
     type: 'flow',
     keepsRuns: true,
-    trigger: { type, idSuffix: '/flow' },
+    trigger: type,
   });
   const { transport } = await consume([triggeredBy('a')]);
   await consume([triggeredBy('b')]);

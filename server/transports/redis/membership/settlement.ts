@@ -52,11 +52,11 @@ local function putIntoEffect(serviceType, json)
 
   local field = serviceType .. ' triggered'
   local formerTrigger = call('HGET', dispatch, 'trigger')
-  local trigger = wanted.trigger and wanted.trigger.type
+  local trigger = wanted.trigger
   if formerTrigger and formerTrigger ~= trigger then call('HDEL', key('routes', formerTrigger), field) end
   call('HDEL', dispatch, 'trigger')
   if trigger then
-    route.idSuffix = wanted.trigger.idSuffix
+    route.isTriggered = true
     call('HSET', dispatch, 'trigger', trigger)
     call('HSET', key('routes', trigger), field, cjson.encode(route))
   end

@@ -1,5 +1,5 @@
 import type { RateLimit, Subscription } from '../../transport.js';
-import { serviceTypeOf } from '../names.js';
+import { encodeName, serviceTypeOf } from '../names.js';
 
 /** One service type, and the settings of a process for it as the settlement reads them. */
 export interface TypeSettings {
@@ -20,10 +20,7 @@ export function typeSettings(service: string, subscription: Subscription): TypeS
     keepCompleted: retain?.completed,
     keepFailed: retain?.failed,
     keepMs: retain?.ageMs === undefined ? undefined : Math.ceil(retain.ageMs),
-    trigger:
-      trigger === undefined
-        ? undefined
-        : { type: encodeURIComponent(trigger.type), idSuffix: encodeURIComponent(trigger.idSuffix) },
+    trigger: trigger === undefined ? undefined : encodeName(trigger),
   };
   return { serviceType: serviceTypeOf(service, type), json: JSON.stringify(settings) };
 }

@@ -32,17 +32,22 @@ local function takeEnvelope()
   }
 end
 
--- A copy of an event has the event as its cause, and neither key nor parent.
-local function triggeredLinks(envelope)
-  return ',"causeId":' .. cjson.encode(decodeName(string.sub(envelope.id, 3)))
+-- As "triggeredId" of derive-id.ts.
+local function triggeredId(serviceType, causeId)
+  local place = 'trigger:' .. decodeName(typeOf(serviceType))
+  local hex = redis.sha1hex(decodeName(serviceOf(serviceType)) .. '/' .. causeId .. '/' .. place)
+  local groups = { hex:sub(1, 8), hex:sub(9, 12), hex:sub(13, 16), hex:sub(17, 20), hex:sub(21, 32) }
+  return 'e-' .. table.concat(groups, '-')
 end
 
-local function lineKeyOf(route, envelope)
-  return route.idSuffix and '' or envelope.key
+-- A triggered event has the key of its cause, and no parent.
+local function triggeredLinks(envelope)
+  local key = envelope.key == '' and '' or ',"key":' .. cjson.encode(decodeName(string.sub(envelope.key, 2)))
+  return key .. ',"causeId":' .. cjson.encode(decodeName(string.sub(envelope.id, 3)))
 end
 
 local function tailOf(route, envelope, depth)
-  local links = route.idSuffix and triggeredLinks(envelope) or envelope.links or ''
+  local links = route.isTriggered and triggeredLinks(envelope) or envelope.links or ''
   return links .. ',"depth":' .. depth .. ',"replays":' .. (envelope.replays or 0) .. '}'
 end
 
@@ -56,13 +61,13 @@ local function queueJob(route, envelope, id, depth, dueAt)
   local queue = queueKey(stateOf(serviceType).queue)
   local tail = tailOf(route, envelope, depth)
   local data = envelope.head .. tail
-  local lineKey = lineKeyOf(route, envelope)
+  local lineKey = envelope.key
   local sequence = call('INCR', key('sequence'))
   local order = envelope.priority * ${orderSpan} + sequence
   call('HSET', queue .. id, 'name', route.type, 'data', data, 'opts', '{}', 'timestamp', now,
     'priority', envelope.priority, 'serviceType', serviceType, 'order', string.format('%.0f', order))
   if lineKey ~= '' then call('HSET', queue .. id, 'key', lineKey) end
-  if envelope.dedupe and not route.idSuffix then
+  if envelope.dedupe and not route.isTriggered then
     call('HSET', queue .. id, 'dedupe', envelope.dedupe)
     call('HINCRBY', envelope.dedupe, 'pending', 1)
   end
@@ -71,7 +76,7 @@ local function queueJob(route, envelope, id, depth, dueAt)
   if route.keepsRuns then
     local run = key('run', serviceType, id)
     call('HSET', run, 'data', data, 'shown', shownOf(envelope, tail), 'acceptedAt', now, 'attempt', 1, 'queue', queue)
-    if not route.idSuffix and (envelope.parent or '') ~= '' then call('HSET', run, 'parent', envelope.parent) end
+    if not route.isTriggered and (envelope.parent or '') ~= '' then call('HSET', run, 'parent', envelope.parent) end
     call('ZADD', key('runs', serviceType), sequence, id)
   end
   if dueAt then
@@ -103,7 +108,7 @@ local function acceptFor(route, envelope, id, depth)
     queueJob(route, envelope, id, depth)
     return nil
   end
-  local waiting, queue, openedAt = findWindow(route, lineKeyOf(route, envelope))
+  local waiting, queue, openedAt = findWindow(route, envelope.key)
   local dueAt = windowEnd(route, envelope.delayMs, openedAt or now)
   if not waiting then
     queueJob(route, envelope, id, depth, dueAt)
@@ -118,9 +123,9 @@ local function accept(envelope)
   resolveByEvent(envelope)
   local isHandled, isAccepted, waiting = false, false, nil
   for _, route in ipairs(routesOf(envelope.type)) do
-    if route.idSuffix then
+    if route.isTriggered then
       isAccepted = true
-      acceptFor(route, envelope, envelope.id .. route.idSuffix, envelope.depth + 1)
+      acceptFor(route, envelope, triggeredId(route.serviceType, decodeName(string.sub(envelope.id, 3))), envelope.depth + 1)
     else
       isHandled = true
       local replaced = acceptFor(route, envelope, envelope.id, envelope.depth)
@@ -144,7 +149,7 @@ end
 local function countDuplicate(envelope)
   local isHandled = false
   for _, route in ipairs(routesOf(envelope.type)) do
-    if not route.idSuffix then
+    if not route.isTriggered then
       isHandled = true
       local changed = changesOf(route.serviceType)
       changed.deduplicated = changed.deduplicated + 1

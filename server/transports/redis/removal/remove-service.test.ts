@@ -44,7 +44,7 @@ const { connect, consume, next, until, counts } = contractStage(async () => {
 const flow: Subscription = {
   type: workflowType('flow'),
   keepsRuns: true,
-  trigger: { type: 'a', idSuffix: '/flow' },
+  trigger: 'a',
 };
 
 async function subscribeOnce(service: string, subscriptions: readonly (string | Subscription)[]): Promise<void> {
