@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { HubError, quote } from '../errors.js';
+import { HubError, quote, type SchemaIssue } from '../errors.js';
 
 /** The model requested the same call with the same arguments `maxRepeats` times, in consecutive turns or in a cycle. */
 export class StuckLoopError extends HubError {
@@ -55,6 +55,13 @@ export class InvalidToolCallError extends HubError {
     super('ERR_INVALID_TOOL_CALL', message);
     Object.defineProperty(this, 'forModel', { value: forModel });
   }
+}
+
+/** Returns the error of arguments that do not match the parameters of a tool. */
+export function invalidArguments(toolName: string, issues: readonly SchemaIssue[]): InvalidToolCallError {
+  const listed = issues.map(({ path, message }) => `${path} ${message}`).join('; ');
+  const message = `the arguments of ${toolName} do not match its parameters`;
+  return new InvalidToolCallError(message, `${message}: ${listed}`);
 }
 
 /** The result of a tool has no JSON form. The model receives it. */

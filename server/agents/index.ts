@@ -91,4 +91,4 @@ export {
   type OpenAIProviderOptions as AlphaProviderOptions,
 } from './providers/openai-provider.js';
 export type { VendorProviderOptions } from './providers/vendor-options.js';
-export { createTool, type Tool } from './tools/tool.js';
+export { createTool, type JsonStandardSchema, type Tool, type ToolOptions } from './tools/tool.js';

@@ -3,7 +3,7 @@ import { parseWithoutPrototypes } from '../../prototype-keys.js';
 import { type Clock, systemClock } from '../../transports/clock.js';
 import { abortable } from '../abortable.js';
 import { type AgentContext, contextOfCall } from '../agent/agent-context.js';
-import { InvalidToolCallError, ToolTimeoutError } from '../errors.js';
+import { InvalidToolCallError, invalidArguments, ToolTimeoutError } from '../errors.js';
 import type { ToolCall, ToolResult } from '../model/message.js';
 import { observeTool } from '../observability/gen-ai-operations.js';
 import type { Tool } from './tool.js';
@@ -114,7 +114,8 @@ export class ToolExecutor {
     } catch (thrown) {
       const durationMs = this.#clock.monotonic() - startedAt;
       const isInterrupted = signal?.aborted === true && thrown === signal.reason;
-      if (hasStarted && !isInterrupted) logFailure(thrown, call, ctx, turn);
+      const isToolsOwn = !(thrown instanceof InvalidToolCallError);
+      if (hasStarted && !isInterrupted && isToolsOwn) logFailure(thrown, call, ctx, turn);
       const error = errorText(thrown, hasStarted, isInterrupted);
       const content = cutContent(toErrorContent(error), this.#maxResultChars);
       return { result: { toolCallId, name, result, error, durationMs }, content, isInterrupted };
@@ -145,11 +146,7 @@ export class ToolExecutor {
     }
     const input = parseArguments(call);
     const issues = entry.check(input);
-    if (issues.length > 0) {
-      const listed = issues.map(({ path, message }) => `${path} ${message}`).join('; ');
-      const message = `the arguments of ${call.name} do not match its parameters`;
-      throw new InvalidToolCallError(message, `${message}: ${listed}`);
-    }
+    if (issues.length > 0) throw invalidArguments(call.name, issues);
     return { tool: entry.tool, input };
   }
 

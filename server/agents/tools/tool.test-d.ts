@@ -1,4 +1,6 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { expectTypeOf } from 'vitest';
+import { z } from 'zod';
 import type { AgentContext } from '../agent/agent-context.js';
 import { createTool, type Tool } from './tool.js';
 
@@ -42,4 +44,40 @@ createTool({
   // @ts-expect-error `parameters` is a JSON Schema object
   parameters: 'object',
   execute: async () => 1,
+});
+
+// The input is inferred from a schema, with its transforms and defaults; the model writes what the schema takes.
+const schema = z.object({ city: z.string(), days: z.coerce.number<string>().default(1) });
+const forecast = createTool({
+  name: 'forecast',
+  description: 'Forecast of a city',
+  parameters: schema,
+  execute: ({ city, days }, ctx) => {
+    expectTypeOf(ctx).toEqualTypeOf<AgentContext>();
+    expectTypeOf(city).toBeString();
+    expectTypeOf(days).toBeNumber();
+    return [city];
+  },
+});
+expectTypeOf(forecast).toEqualTypeOf<Tool<{ city: string; days?: string | undefined }, string[]>>();
+expectTypeOf(forecast).toExtend<Tool>();
+
+// A schema without a JSON Schema of its own has one beside it.
+const withoutJson = {
+  '~standard': { version: 1, vendor: 'v', validate: (value: unknown) => ({ value: String(value) }) },
+};
+createTool({
+  name: 'other',
+  description: '',
+  parameters: withoutJson as StandardSchemaV1<unknown, string>,
+  jsonSchema: { type: 'string' },
+  execute: (text) => expectTypeOf(text).toBeString(),
+});
+
+createTool({
+  name: 'wrong',
+  description: '',
+  parameters: schema,
+  // @ts-expect-error the schema has no such field
+  execute: async ({ town }) => town,
 });

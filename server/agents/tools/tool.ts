@@ -1,4 +1,8 @@
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import { describe, InvalidOptionError } from '../../errors.js';
+import { isStandardSchema, resolveSchema } from '../../hub/events/schema.js';
 import type { AgentContext } from '../agent/agent-context.js';
+import { invalidArguments } from '../errors.js';
 import type { ToolDefinition } from '../model/message.js';
 
 /** Function that a model can call. */
@@ -19,17 +23,76 @@ export interface Tool<TInput = unknown, TOutput = unknown> extends ToolDefinitio
   timeoutMs?: number;
 }
 
+/** Options of {@link createTool}: a {@link Tool} whose `execute` may be synchronous. */
+export interface ToolOptions<TInput, TOutput> extends Omit<Tool, 'parameters' | 'execute'> {
+  /** Executes the call, see {@link Tool.execute}. May return its result or a promise of it. */
+  execute: (input: TInput, ctx: AgentContext) => TOutput;
+}
+
+/** Standard Schema that converts itself to JSON Schema, such as one of Zod 4.2 or ArkType 2.1.28. */
+export interface JsonStandardSchema<TInput = unknown, TOutput = TInput> {
+  readonly '~standard': StandardSchemaV1.Props<TInput, TOutput> & StandardJSONSchemaV1.Props<TInput, TOutput>;
+}
+
 /**
- * Returns `tool` unchanged, and lets the compiler infer its input and output types.
+ * Creates a tool, and infers its input from `parameters` and its output from `execute`. `parameters` is a schema of
+ * Zod, ArkType or another library that implements Standard JSON Schema; or another Standard Schema with its JSON Schema
+ * beside it as `jsonSchema`; or a JSON Schema, and `execute` then declares the type of its input.
  *
  * @example
  * const weather = createTool({
  *   name: 'weather',
  *   description: 'Current weather of a city',
- *   parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
- *   execute: async ({ city }: { city: string }) => ({ city, celsius: 21 }),
+ *   parameters: z.object({ city: z.string() }),
+ *   execute: ({ city }) => ({ city, celsius: 21 }),
  * });
+ *
+ * @throws {InvalidOptionError | InvalidSchemaError}
  */
-export function createTool<TInput, TOutput>(tool: Tool<TInput, TOutput>): Tool<TInput, TOutput> {
-  return tool;
+export function createTool<TOutput, TParsed, TInput>(
+  tool: ToolOptions<TParsed, TOutput> & { parameters: JsonStandardSchema<TInput, TParsed> },
+): Tool<TInput, Awaited<TOutput>>;
+export function createTool<TOutput, TParsed, TInput>(
+  tool: ToolOptions<TParsed, TOutput> & {
+    parameters: StandardSchemaV1<TInput, TParsed>;
+    /** JSON Schema of `parameters`, for a library that cannot convert its schemas. */
+    jsonSchema: Record<string, unknown>;
+  },
+): Tool<TInput, Awaited<TOutput>>;
+export function createTool<TInput, TOutput>(
+  tool: ToolOptions<TInput, TOutput> & { parameters: Record<string, unknown> },
+): Tool<TInput, Awaited<TOutput>>;
+export function createTool(
+  options: ToolOptions<never, unknown> & {
+    parameters: StandardSchemaV1 | Record<string, unknown>;
+    jsonSchema?: Record<string, unknown>;
+  },
+): Tool {
+  const { parameters, jsonSchema, ...tool } = options;
+  // The overloads ensure that the input has the type that `execute` takes.
+  const execute = options.execute as (input: unknown, ctx: AgentContext) => unknown;
+  // Called as a method, because a tool may read its own fields through `this`.
+  const call = async (input: unknown, ctx: AgentContext): Promise<unknown> => execute.call(options, input, ctx);
+  if (!isStandardSchema(parameters)) return { ...tool, parameters, execute: call };
+  const owner = `tool ${describe(tool.name)}`;
+  const schema = resolveSchema(parameters, owner, 'arguments');
+  const json = jsonSchema ?? schema.jsonSchema;
+  if (json === undefined) {
+    throw new InvalidOptionError(
+      `jsonSchema of ${owner}`,
+      'the JSON Schema of parameters, which cannot be converted',
+      json,
+    );
+  }
+  // Vendors validate the schema, and some do not know this keyword.
+  const { $schema: _dialect, ...sent } = json;
+  return {
+    ...tool,
+    parameters: sent,
+    async execute(input, ctx) {
+      const result = await schema.validate(input);
+      if (result.issues !== undefined) throw invalidArguments(tool.name, result.issues);
+      return call(result.value, ctx);
+    },
+  };
 }

@@ -24,14 +24,19 @@ export interface PayloadSchema {
 /**
  * Prepares a Standard Schema or a JSON Schema.
  *
+ * @param root first segment of issue paths
  * @throws {InvalidOptionError | InvalidSchemaError}
  */
-export function resolveSchema(schema: StandardSchemaV1 | JsonSchema, owner: string): PayloadSchema {
-  if (isStandardSchema(schema)) return fromStandardSchema(schema);
+export function resolveSchema(
+  schema: StandardSchemaV1 | JsonSchema,
+  owner: string,
+  root: string = 'payload',
+): PayloadSchema {
+  if (isStandardSchema(schema)) return fromStandardSchema(schema, root);
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) {
     throw new InvalidOptionError(`schema of ${owner}`, 'a Standard Schema or a JSON Schema object', schema);
   }
-  const check = compileJsonSchema(schema, owner, 'payload');
+  const check = compileJsonSchema(schema, owner, root);
   return {
     jsonSchema: schema,
     publicPaths: (issues) => publicPaths(issues, schema),
@@ -42,19 +47,20 @@ export function resolveSchema(schema: StandardSchemaV1 | JsonSchema, owner: stri
   };
 }
 
-function isStandardSchema(schema: StandardSchemaV1 | JsonSchema): schema is StandardSchemaV1 {
+/** Returns `true` for a Standard Schema. */
+export function isStandardSchema(schema: StandardSchemaV1 | JsonSchema): schema is StandardSchemaV1 {
   // The schemas of some libraries are functions.
   return (typeof schema === 'object' || typeof schema === 'function') && schema !== null && '~standard' in schema;
 }
 
-function fromStandardSchema(schema: StandardSchemaV1): PayloadSchema {
+function fromStandardSchema(schema: StandardSchemaV1, root: string): PayloadSchema {
   const standard = schema['~standard'];
   const toResult = (result: StandardSchemaV1.Result<unknown>): SchemaResult =>
     result.issues === undefined
       ? { value: result.value }
       : {
           issues: result.issues.slice(0, maxIssues).map(({ message, path }) => ({
-            path: `payload${(path ?? []).map(formatSegment).join('')}`,
+            path: `${root}${(path ?? []).map(formatSegment).join('')}`,
             message,
           })),
         };
