@@ -148,11 +148,10 @@ export type { CompletionPayload, FailurePayload, FollowUpNames, FollowUps } from
 export type { ResolvedRetry, RetryConfig } from './hub/events/retry-policy.js';
 export type { PayloadSchema, SchemaResult } from './hub/events/schema.js';
 export type { Hub, HubOptions, StopResult } from './hub/hub.js';
+export type { AgentIntrospection, AgentSummary } from './hub/introspection/agent-introspection.js';
 export type { Health, Problem, ProblemKind } from './hub/introspection/health.js';
 export type { EventDescription } from './hub/introspection/hub-description.js';
 export type {
-  AgentIntrospection,
-  AgentSummary,
   EventIntrospection,
   EventKind,
   HubIntrospection,

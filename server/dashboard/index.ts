@@ -4,10 +4,9 @@
  * @module hubline/dashboard
  */
 export type { Hub } from '../hub/hub.js';
+export type { AgentIntrospection, AgentSummary } from '../hub/introspection/agent-introspection.js';
 export type { Health } from '../hub/introspection/health.js';
 export type {
-  AgentIntrospection,
-  AgentSummary,
   EventKind,
   HubIntrospection,
   SettingsIntrospection,

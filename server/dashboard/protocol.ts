@@ -4,10 +4,9 @@
  * @module
  */
 
+import type { AgentIntrospection, AgentSummary } from '../hub/introspection/agent-introspection.js';
 import type { Health, Problem } from '../hub/introspection/health.js';
 import type {
-  AgentIntrospection,
-  AgentSummary,
   EventKind,
   HubIntrospection,
   SettingsIntrospection,

@@ -31,6 +31,7 @@ import { computeHealth, type Health } from './introspection/health.js';
 import type { EventDescription } from './introspection/hub-description.js';
 import type { HubIntrospection, RangeIntrospection } from './introspection/introspection.js';
 import { Introspector } from './introspection/introspector.js';
+import type { AgentReporter } from './introspection/reported-agents.js';
 import { introspectRun, type RunIntrospection, type RunQuery } from './introspection/run-introspection.js';
 import { Lifecycle, resolveDrainMs } from './lifecycle.js';
 import { observeCounts } from './observability/observe-counts.js';
@@ -92,6 +93,10 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
     this.#concurrency = settings.concurrency;
     // Each pending result() adds a listener.
     setMaxListeners(0, this.#stopped.signal);
+  }
+
+  get reportedAgents(): AgentReporter {
+    return this.#registry.reportedAgents;
   }
 
   get service(): string {

@@ -5,6 +5,7 @@ import type { RegisteredEvent } from './events/event.js';
 import type { EventRef } from './events/event-ref.js';
 import { type HandlerInfo, handlerInfo } from './introspection/handler-info.js';
 import { agentsRevision, describeHub, type HubDescription } from './introspection/hub-description.js';
+import { ReportedAgents } from './introspection/reported-agents.js';
 import { nearestNames } from './nearest-names.js';
 import type { AnyWorkflow } from './runs/workflow.js';
 import type { WorkflowRef } from './runs/workflow-ref.js';
@@ -16,9 +17,15 @@ export class Registry {
   readonly #workflows = new Map<string, AnyWorkflow>();
   readonly #schedules = new Map<string, RegisteredSchedule>();
   // Stored separately: each poll of the dashboard reads it, and thousands of types may have no agent.
-  readonly #handlerInfos: HandlerInfo[] = [];
+  readonly #handlerInfos: Pick<HandlerInfo, 'agents'>[];
+  /** Agents that handlers run themselves. */
+  readonly reportedAgents = new ReportedAgents();
 
   #description: { readonly state: string; readonly text: string } | undefined;
+
+  constructor() {
+    this.#handlerInfos = [this.reportedAgents];
+  }
 
   get size(): number {
     return this.#events.size + this.#workflows.size + this.#schedules.size;

@@ -68,6 +68,13 @@ export function lineageOf(ctx: HandlerCtx | undefined): Lineage | undefined {
   return partsOf(ctx)?.lineage;
 }
 
+/** Returns the handler's context that the context of an agent's run comes from. Other contexts are returned unchanged. */
+export function handlerContextOf(ctx: HandlerCtx): HandlerCtx | undefined {
+  let current: HandlerCtx | undefined = ctx;
+  for (let parts = partsOf(current); parts !== undefined; parts = partsOf(current)) current = parts.hubCtx;
+  return current;
+}
+
 function partsOf(ctx: HandlerCtx | undefined): AgentContextParts | undefined {
   // Only `createAgentContext` sets the key.
   return (ctx as { [partsKey]?: AgentContextParts } | undefined)?.[partsKey];

@@ -1,4 +1,5 @@
-import type { AgentIntrospection } from '../../hub/introspection/introspection.js';
+import type { AgentIntrospection } from '../../hub/introspection/agent-introspection.js';
+import type { AgentSource } from '../../hub/introspection/reported-agents.js';
 import type { Agent } from '../agent/agent.js';
 import type { AgentSpec } from '../run/agent-spec.js';
 
@@ -15,14 +16,29 @@ export function specOf(agent: Agent): AgentSpec | undefined {
   return specs.get(agent);
 }
 
+const sources = new WeakMap<AgentSpec, AgentSource>();
+
+/** Returns the function that describes an agent and its delegates, the same one at each call. */
+export function sourceOf(agent: AgentSpec): AgentSource {
+  let source = sources.get(agent);
+  if (source === undefined) {
+    source = () => introspectSpecs([agent]);
+    sources.set(agent, source);
+  }
+  return source;
+}
+
 /** Describes agents and all agents they can delegate to, each after its delegator, without keys and prompts. */
 export function introspectAgents(agents: readonly Agent[]): AgentIntrospection[] {
-  const found = new Map<Agent, AgentIntrospection>();
-  const visit = (next: Agent): void => {
-    const spec = specs.get(next);
-    if (spec === undefined || found.has(next)) return;
-    found.set(next, introspectAgent(spec));
-    for (const other of spec.registry?.list() ?? []) visit(other);
+  return introspectSpecs(agents.map(specOf));
+}
+
+function introspectSpecs(agents: readonly (AgentSpec | undefined)[]): AgentIntrospection[] {
+  const found = new Map<AgentSpec, AgentIntrospection>();
+  const visit = (spec: AgentSpec | undefined): void => {
+    if (spec === undefined || found.has(spec)) return;
+    found.set(spec, introspectAgent(spec));
+    for (const other of spec.registry?.list() ?? []) visit(specOf(other));
   };
   for (const agent of agents) visit(agent);
   return [...found.values()];

@@ -1,12 +1,20 @@
 import { setMaxListeners } from 'node:events';
 import { messageOf, quote } from '../../errors.js';
 import type { HandlerCtx } from '../../hub/events/context.js';
+import { reportAgents } from '../../hub/introspection/reported-agents.js';
 import { abortable } from '../abortable.js';
-import { type AgentContext, createAgentContext, type Lineage, lineageOf } from '../agent/agent-context.js';
+import {
+  type AgentContext,
+  createAgentContext,
+  handlerContextOf,
+  type Lineage,
+  lineageOf,
+} from '../agent/agent-context.js';
 import type { AgentRunResult, AgentRunStatus } from '../agent/agent-run-result.js';
 import type { AgentStreamEvent } from '../agent/agent-stream.js';
 import { delegateFrom, startDescent } from '../delegation/delegate.js';
 import { EmptyAnswerError } from '../errors.js';
+import { sourceOf } from '../handlers/agent-introspection.js';
 import type { ExchangeMark, ToolCall, ToolResult } from '../model/message.js';
 import { TokenLedger } from '../model/token-ledger.js';
 import type { TokenUsage } from '../model/token-usage.js';
@@ -47,6 +55,7 @@ export async function runAgent(agent: AgentSpec, request: RunRequest): Promise<A
   // Every tool call and delegate adds a listener; the warning about a leak would be wrong.
   if (signal instanceof EventTarget) setMaxListeners(0, signal);
   startDescent(lineageOf(request.hubCtx), agent.name);
+  if (request.hubCtx !== undefined) reportAgents(handlerContextOf(request.hubCtx), sourceOf(agent));
   return new AgentRun(agent, request).execute();
 }
 

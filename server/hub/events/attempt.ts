@@ -90,7 +90,7 @@ export class Attempt implements CallCallbacks {
     const { id, type, requestId, depth } = envelope;
     const idempotencyKey = `${this.#host.transport.service}:${id}`;
     const fields = { requestId, eventType: type, eventId: id, payload, attempt, depth, idempotencyKey };
-    const context = new HandlerContext(fields, this.#emitter, this.#host.logger);
+    const context = new HandlerContext(fields, this.#emitter, this.#host);
     this.#call.invoke(this.#event.handler, context);
   }
 

@@ -1,4 +1,5 @@
 import type { Logger } from '../../transports/logger.js';
+import { type AgentReporter, reporterKey } from '../introspection/reported-agents.js';
 import type { AttemptEmitter } from './attempt-emitter.js';
 import type { CtxStartWorkflow, HandlerCtx } from './context.js';
 import type { CtxEmit } from './emit.js';
@@ -8,6 +9,12 @@ export type ContextFields = Pick<
   HandlerCtx,
   'requestId' | 'eventType' | 'eventId' | 'payload' | 'attempt' | 'depth' | 'idempotencyKey'
 >;
+
+/** Part of the hub that a context needs. */
+export interface ContextHost {
+  readonly logger: Logger;
+  readonly reportedAgents: AgentReporter;
+}
 
 /** Context of one attempt. Creates the abort controller, its most expensive part, on first access. */
 export class HandlerContext implements HandlerCtx {
@@ -20,12 +27,14 @@ export class HandlerContext implements HandlerCtx {
   readonly idempotencyKey: string;
   readonly emit: CtxEmit;
   readonly startWorkflow: CtxStartWorkflow;
+  /** Own and enumerable, so that it survives `{ ...ctx }`. */
+  readonly [reporterKey]: AgentReporter;
   readonly #hubLogger: Logger;
   #logger: Logger | undefined;
   #controller: AbortController | undefined;
   #abortReason: Error | undefined;
 
-  constructor(fields: ContextFields, emitter: AttemptEmitter, logger: Logger) {
+  constructor(fields: ContextFields, emitter: AttemptEmitter, host: ContextHost) {
     this.requestId = fields.requestId;
     this.eventType = fields.eventType;
     this.eventId = fields.eventId;
@@ -35,7 +44,8 @@ export class HandlerContext implements HandlerCtx {
     this.idempotencyKey = fields.idempotencyKey;
     this.emit = emitter.emit;
     this.startWorkflow = emitter.startWorkflow;
-    this.#hubLogger = logger;
+    this[reporterKey] = host.reportedAgents;
+    this.#hubLogger = host.logger;
   }
 
   get signal(): AbortSignal {

@@ -3,6 +3,7 @@ import type { Redactor } from '../../redactor.js';
 import type { Logger } from '../../transports/logger.js';
 import type { Delivery, Envelope, Outcome, TransportManager } from '../../transports/transport.js';
 import { DepthLimitError } from '../errors.js';
+import type { AgentReporter } from '../introspection/reported-agents.js';
 import type { AnyWorkflow } from '../runs/workflow.js';
 import type { WorkflowRef } from '../runs/workflow-ref.js';
 import type { DraftSource } from './attempt-emitter.js';
@@ -16,6 +17,8 @@ export interface HandlerHost extends DraftSource {
   readonly logger: Logger;
   readonly maxPayloadBytes: number;
   readonly redactor: Redactor;
+  /** Receives the agents that handlers run themselves. */
+  readonly reportedAgents: AgentReporter;
   /** Returns the type of a registered event. @throws {UnknownEventError} */
   eventType(event: EventRef<never, unknown> | string): string;
   /** Returns a registered workflow. @throws {UnknownWorkflowError} */

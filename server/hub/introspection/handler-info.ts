@@ -1,9 +1,9 @@
 import type { HandlerFunction } from '../events/context.js';
-import type { AgentIntrospection, EventKind } from './introspection.js';
+import type { AgentIntrospection } from './agent-introspection.js';
 
 /** Introspection data of a handler that runs an agent or a debate. */
 export interface HandlerInfo {
-  readonly kind: Extract<EventKind, 'agent' | 'debate'>;
+  readonly kind: 'agent' | 'debate';
   /** Name of the agent or debate. */
   readonly name: string;
   /**

@@ -5,8 +5,9 @@ import type { ResolvedStep } from '../runs/step-list.js';
 import type { AnyWorkflow } from '../runs/workflow.js';
 import type { RegisteredSchedule } from '../schedules/schedule.js';
 import { describeSchedule, type ScheduleDescription } from '../schedules/schedule-introspection.js';
+import type { AgentIntrospection } from './agent-introspection.js';
 import { type HandlerInfo, handlerInfo } from './handler-info.js';
-import type { AgentIntrospection, EventIntrospection, WorkflowIntrospection } from './introspection.js';
+import type { EventIntrospection, WorkflowIntrospection } from './introspection.js';
 
 type Counted = 'metrics' | 'recent' | 'lastFailure' | 'processes';
 
@@ -31,7 +32,7 @@ export function describeHub(
   events: readonly RegisteredEvent[],
   workflows: readonly AnyWorkflow[],
   schedules: readonly RegisteredSchedule[],
-  handlerInfos: readonly HandlerInfo[],
+  handlerInfos: readonly Pick<HandlerInfo, 'agents'>[],
 ): HubDescription {
   return {
     service,
@@ -120,7 +121,7 @@ function describeHandler(handler: HandlerFunction | undefined): Pick<EventIntros
 }
 
 /** Returns the agents of all handlers, one per name. */
-function describeAgents(handlerInfos: readonly HandlerInfo[]): AgentIntrospection[] {
+function describeAgents(handlerInfos: readonly Pick<HandlerInfo, 'agents'>[]): AgentIntrospection[] {
   const byName = new Map<string, AgentIntrospection>();
   for (const agent of handlerInfos.flatMap((info) => info.agents())) {
     if (!byName.has(agent.name)) byName.set(agent.name, agent);
@@ -129,7 +130,7 @@ function describeAgents(handlerInfos: readonly HandlerInfo[]): AgentIntrospectio
 }
 
 /** Returns a number that grows with each ended run and each used token. */
-export function agentsRevision(handlerInfos: readonly HandlerInfo[]): number {
+export function agentsRevision(handlerInfos: readonly Pick<HandlerInfo, 'agents'>[]): number {
   return describeAgents(handlerInfos)
     .flatMap(({ runs, tokenUsage }) => [...Object.values(runs), tokenUsage.totalTokens])
     .reduce((sum, count) => sum + count, 0);

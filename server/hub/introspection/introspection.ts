@@ -9,18 +9,11 @@ import type {
 import type { EventRate } from '../events/event.js';
 import type { ResolvedRetry } from '../events/retry-policy.js';
 import type { ScheduleIntrospection } from '../schedules/schedule-introspection.js';
+import type { AgentIntrospection, AgentSummary } from './agent-introspection.js';
 import type { RunIntrospection } from './run-introspection.js';
 
 /** Kind of the handler of an event type. `declared`: no running hub has a handler. */
 export type EventKind = 'handler' | 'agent' | 'debate' | 'declared';
-
-/** Public settings of an agent: no keys, no prompts. */
-export interface AgentSummary {
-  readonly name: string;
-  readonly model: string;
-  readonly tools: readonly string[];
-  readonly delegates: readonly string[];
-}
 
 /** Settings of a registered event type. */
 export interface SettingsIntrospection {
@@ -75,17 +68,6 @@ export interface WorkflowIntrospection {
   readonly lastFailure?: FailureRecord;
   /** The 10 newest runs, newest first. */
   readonly runs: readonly RunIntrospection[];
-}
-
-/** Agent of a hub with its runs and token usage. */
-export interface AgentIntrospection extends AgentSummary {
-  readonly description?: string;
-  readonly runs: Readonly<Record<string, number>>;
-  readonly tokenUsage: {
-    readonly promptTokens: number;
-    readonly completionTokens: number;
-    readonly totalTokens: number;
-  };
 }
 
 /** Registrations and counts of a hub and of the hubs that share its transport. Result of `hub.introspect()`. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { AgentIntrospection } from './agent-introspection.js';
 import { type HubDescription, parseDescription } from './hub-description.js';
-import type { AgentIntrospection } from './introspection.js';
 import { mergeDescriptions } from './merge-descriptions.js';
 
 const none: HubDescription = { service: 'shop', events: [], workflows: [], agents: [], schedules: [] };

@@ -1,5 +1,6 @@
+import type { AgentIntrospection } from './agent-introspection.js';
 import type { EventDescription, HubDescription, WorkflowDescription } from './hub-description.js';
-import type { AgentIntrospection } from './introspection.js';
+import { addUsage } from './reported-agents.js';
 
 /** Registered event type or workflow, and the hubs that handle it. */
 export interface Served<T> {
@@ -70,20 +71,7 @@ function mergeAgents(all: readonly AgentIntrospection[]): AgentIntrospection[] {
   const merged = new Map<string, AgentIntrospection>();
   for (const agent of all) {
     const found = merged.get(agent.name);
-    merged.set(agent.name, found === undefined ? agent : { ...found, ...sum(found, agent) });
+    merged.set(agent.name, found === undefined ? agent : { ...found, ...addUsage(found, agent) });
   }
   return [...merged.values()];
-}
-
-function sum(a: AgentIntrospection, b: AgentIntrospection): Pick<AgentIntrospection, 'runs' | 'tokenUsage'> {
-  const runs = new Map(Object.entries(a.runs));
-  for (const [status, count] of Object.entries(b.runs)) runs.set(status, (runs.get(status) ?? 0) + count);
-  return {
-    runs: Object.fromEntries(runs),
-    tokenUsage: {
-      promptTokens: a.tokenUsage.promptTokens + b.tokenUsage.promptTokens,
-      completionTokens: a.tokenUsage.completionTokens + b.tokenUsage.completionTokens,
-      totalTokens: a.tokenUsage.totalTokens + b.tokenUsage.totalTokens,
-    },
-  };
 }

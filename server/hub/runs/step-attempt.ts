@@ -62,7 +62,7 @@ export class StepAttempt implements CallCallbacks {
       idempotencyKey: `${host.transport.service}:${runId}:${id}`,
     };
     const identity = { workflow: workflow.name, runId, step: id, body, view: options.view };
-    const context = new StepContext(fields, this.#emitter, host.logger, identity);
+    const context = new StepContext(fields, this.#emitter, host, identity);
     this.#call.invoke((ctx: StepContext) => this.step.call(ctx), context);
   }
 

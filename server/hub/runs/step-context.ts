@@ -1,6 +1,5 @@
-import type { Logger } from '../../transports/logger.js';
 import type { AttemptEmitter } from '../events/attempt-emitter.js';
-import { type ContextFields, HandlerContext } from '../events/handler-context.js';
+import { type ContextFields, type ContextHost, HandlerContext } from '../events/handler-context.js';
 import type { StepCtx, StepRunCtx, WorkflowProgress } from './step.js';
 
 /** Payload and progress that a step of a list receives. */
@@ -27,8 +26,8 @@ export class StepContext extends HandlerContext implements StepCtx, StepRunCtx {
   readonly runId: string;
   readonly workflow: WorkflowProgress;
 
-  constructor(fields: ContextFields, emitter: AttemptEmitter, logger: Logger, identity: StepIdentity) {
-    super(fields, emitter, logger);
+  constructor(fields: ContextFields, emitter: AttemptEmitter, host: ContextHost, identity: StepIdentity) {
+    super(fields, emitter, host);
     this.step = identity.step;
     this.runId = identity.runId;
     this.workflow = new LazyProgress(identity);

@@ -1,0 +1,18 @@
+/** Public settings of an agent: no keys, no prompts. */
+export interface AgentSummary {
+  readonly name: string;
+  readonly model: string;
+  readonly tools: readonly string[];
+  readonly delegates: readonly string[];
+}
+
+/** Agent of a hub with its runs and token usage. */
+export interface AgentIntrospection extends AgentSummary {
+  readonly description?: string;
+  readonly runs: Readonly<Record<string, number>>;
+  readonly tokenUsage: {
+    readonly promptTokens: number;
+    readonly completionTokens: number;
+    readonly totalTokens: number;
+  };
+}
