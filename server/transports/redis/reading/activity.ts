@@ -1,6 +1,6 @@
 import type { RangePeriods } from '../../statistics/periods.js';
 import { rangePeriods, rangeTimes } from '../../statistics/periods.js';
-import type { RangeCounts, TotalActivity, TypeActivity } from '../../statistics/stats.js';
+import type { RangeCounts, RecentActivity, TotalActivity, TypeActivity } from '../../statistics/stats.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { periodRoll } from '../scripts/period-roll.js';
 import { prelude } from '../scripts/prelude.js';
@@ -10,8 +10,9 @@ import { readFailure } from './failures.js';
 import { StoredPeriods } from './stored-periods.js';
 
 /**
- * `readTotal()` returns the open minute and the history of all event types. `readActivity(types)` returns the open
- * minute, the last minutes and the last failures of each type.
+ * `readTotal()` returns the open minute and the history of all event types. `readActivity(types, failing)` returns the
+ * last minutes of each type, as text with tabs between fields and values, and the last failures of its service types in
+ * `failing`.
  */
 export const activity: LuaFragment = new LuaFragment(
   `
@@ -23,15 +24,19 @@ local function readTotal()
   return { now, readPeriods(totalType) }
 end
 
-local function readActivity(types)
+local function readActivity(types, failing)
   local reply = {}
   for type in string.gmatch(types, '[^,]+') do
-    local failures = {}
-    for _, serviceType in ipairs(call('SMEMBERS', key('service-types', type))) do
-      failures[#failures + 1] = call('LINDEX', key('failures', serviceType), 0) or nil
+    local minutes = table.concat(call('HGETALL', key('minute', type)), '\\t')
+    if failing[type] then
+      local failures = {}
+      for _, serviceType in ipairs(failing[type]) do
+        failures[#failures + 1] = call('LINDEX', key('failures', serviceType), 0) or nil
+      end
+      reply[#reply + 1] = { minutes, failures }
+    else
+      reply[#reply + 1] = minutes
     end
-    local open = table.concat(call('HGETALL', key('minute', type)), ' ')
-    reply[#reply + 1] = { open, call('HGET', key('history', type), 'trend') or '', failures }
   end
   return reply
 end
@@ -56,18 +61,20 @@ export function readPeriods(now: number, reply: unknown): StoredPeriods {
 /** Returns the reply of `readActivity`. */
 export function readActivity(now: number, reply: unknown): TypeActivity[] {
   return readArray(reply).map((entry) => {
-    const [open, trend, failures] = readArray(entry);
-    const stored = new StoredPeriods(now, readPairs(readString(open)), new Map([['trend', readString(trend)]]));
+    if (!Array.isArray(entry)) return { recent: readRecent(now, entry) };
+    const [minutes, failures] = readArray(entry);
     const [lastFailure] = readArray(failures)
       .map(readFailure)
       .sort((a, b) => b.at - a.at);
-    return { recent: stored.recent(), ...(lastFailure !== undefined && { lastFailure }) };
+    return { recent: readRecent(now, minutes), ...(lastFailure !== undefined && { lastFailure }) };
   });
 }
 
-function* readPairs(text: string): Iterable<readonly [string, string]> {
-  const words = text.split(' ');
-  for (let index = 0; index + 1 < words.length; index += 2) yield [words[index] ?? '', words[index + 1] ?? ''];
+function readRecent(now: number, minutes: unknown): RecentActivity {
+  const words = readString(minutes).split('\t');
+  const open = new Map<string, string>();
+  for (let index = 0; index + 1 < words.length; index += 2) open.set(words[index] ?? '', words[index + 1] ?? '');
+  return new StoredPeriods(now, open).recent();
 }
 
 export const rangeScript: Script = new Script({

@@ -5,15 +5,16 @@ import { decodeError } from '../outcomes/outcome-codec.js';
 import { prelude } from '../scripts/prelude.js';
 import { readArray, readNumber, readString } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';
+import { serviceTypes } from '../scripts/service-types.js';
 
 export const failuresScript: Script = new Script({
   purpose: 'Reads the latest failures of a type.',
   argv: 'type',
   reply: 'for each service type its failures as JSON, newest first',
-  includes: [prelude],
+  includes: [prelude, serviceTypes],
   lua: `
 local reply = {}
-for index, serviceType in ipairs(call('SMEMBERS', key('service-types', take()))) do
+for index, serviceType in ipairs(serviceTypesOf(take())) do
   reply[index] = call('LRANGE', key('failures', serviceType), 0, -1)
 end
 return reply

@@ -18,7 +18,8 @@ const overviewScript = new Script({
   includes: [prelude, descriptions, counts, runs, activity, scheduleRecords],
   lua: `
 local registered, types = readDescriptions(), ARGV[position + 1]
-return { registered, readCounts(), readRuns(), readTotal(), readActivity(types), readSchedules() }
+local typeCounts, failing = readCounts()
+return { registered, typeCounts, readRuns(), readTotal(), readActivity(types, failing), readSchedules() }
 `,
 });
 

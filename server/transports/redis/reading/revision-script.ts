@@ -2,18 +2,19 @@ import { minuteMs } from '../../limits.js';
 import { activeJobs } from '../scripts/active-jobs.js';
 import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';
+import { serviceTypes } from '../scripts/service-types.js';
 
 export const revisionScript: Script = new Script({
   purpose: 'Reads a string that changes with the replies of the other reading scripts.',
   argv: 'type; none means all types',
   reply: 'the string',
-  includes: [prelude, activeJobs],
+  includes: [prelude, activeJobs, serviceTypes],
   lua: `
 local active, leased = activeJobs()
 local type = ARGV[1]
 if not type then return (call('GET', key('revision')) or '0') .. '.' .. string.sub(redis.sha1hex(leased), 1, 12) .. '.' .. math.floor(now / ${minuteMs}) end
 local changes, running = 0, 0
-for _, serviceType in ipairs(call('SMEMBERS', key('service-types', type))) do
+for _, serviceType in ipairs(serviceTypesOf(type)) do
   changes = changes + call('HGET', key('stats', serviceType), 'revision')
   running = running + (active[serviceType] or 0)
 end

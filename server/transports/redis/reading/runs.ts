@@ -9,6 +9,7 @@ import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
 import { readArray, readHash, readNumber, readOptional, readString, unexpected } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';
+import { serviceTypes } from '../scripts/service-types.js';
 
 /**
  * `readRun(serviceType, id, parts)` returns a run: with `'shown'` what observers read, without payload, result and
@@ -40,9 +41,10 @@ export const runs: LuaFragment = new LuaFragment(
 local function readRuns()
   local limit = takeNumber()
   local reply = {}
-  for type in string.gmatch(take(), '[^,]+') do
+  local _, all = serviceTypesOfAll(take())
+  for _, ofType in ipairs(all) do
     local runs = {}
-    for _, serviceType in ipairs(call('SMEMBERS', key('service-types', type))) do
+    for _, serviceType in ipairs(ofType) do
       for _, id in ipairs(call('ZREVRANGE', key('runs', serviceType), 0, limit - 1)) do
         local run = not isExpired(serviceType, id) and readRun(serviceType, id, 'shown')
         if run then runs[#runs + 1] = run end
@@ -53,7 +55,7 @@ local function readRuns()
   return reply
 end
 `,
-  [prelude, oneRun, runRetention],
+  [prelude, oneRun, runRetention, serviceTypes],
 );
 
 export const runScript: Script = new Script({

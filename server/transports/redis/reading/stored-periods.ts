@@ -5,6 +5,7 @@ import {
   noCounts,
   type PeriodKind,
   type PeriodRecord,
+  periodCounters,
   periodKinds,
   periodOf,
   type RangePeriods,
@@ -19,54 +20,61 @@ const { minutes, fiveMinutes, hours } = periodKinds;
 
 /** Counts of one period as Redis stores them: by the names that `counters` and `periodRoll` describe. */
 class StoredPeriod {
-  readonly #counts = new Map<string, number>();
+  readonly counts: { -readonly [K in keyof PeriodCounts]: number } = { ...noCounts };
+  readonly waits: DurationSketch = new DurationSketch();
+  readonly durations: DurationSketch = new DurationSketch();
+  #waitBucket: number | undefined;
+  #durationBucket: number | undefined;
 
   add(name: string, count: number): void {
-    this.#counts.set(name, (this.#counts.get(name) ?? 0) + count);
+    const bucket = Number(name.slice(1));
+    switch (name.charAt(0)) {
+      case 'r':
+        this.counts.received += count;
+        break;
+      case 'c':
+        this.counts.completed += count;
+        break;
+      case 'f':
+        this.counts.failed += count;
+        break;
+      case 'x':
+        this.counts.cancelled += count;
+        break;
+      case 't':
+        this.counts.retried += count;
+        break;
+      case 'w':
+        this.waits.addBucket(bucket, count);
+        break;
+      case 'e':
+        this.counts.completed += count;
+        this.durations.addBucket(bucket, count);
+        break;
+      case 'd':
+        this.durations.addBucket(bucket, count);
+        break;
+      case 'W':
+        this.#waitBucket = count;
+        break;
+      case 'D':
+        this.#durationBucket = count;
+        break;
+    }
   }
 
-  merge(other: StoredPeriod): void {
-    for (const [name, count] of other.#counts) this.add(name, count);
-  }
-
-  counts(): PeriodCounts {
-    let completed = this.#count('c');
-    for (const [name, count] of this.#counts) if (name.startsWith('e')) completed += count;
-    return {
-      received: this.#count('r'),
-      completed,
-      failed: this.#count('f'),
-      cancelled: this.#count('x'),
-      retried: this.#count('t'),
-    };
-  }
-
-  waits(): DurationSketch {
-    return this.#sketch('w');
-  }
-
-  durations(): DurationSketch {
-    return this.#sketch('de');
+  merge({ counts, waits, durations }: StoredPeriod): void {
+    for (const counter of periodCounters) this.counts[counter] += counts[counter];
+    this.waits.merge(waits);
+    this.durations.merge(durations);
   }
 
   record(): PeriodRecord {
     return {
-      counts: this.counts(),
-      waitBucket: this.waits().bucketAt(0.95) ?? this.#counts.get('W'),
-      durationBucket: this.durations().bucketAt(0.95) ?? this.#counts.get('D'),
+      counts: this.counts,
+      waitBucket: this.waits.bucketAt(0.95) ?? this.#waitBucket,
+      durationBucket: this.durations.bucketAt(0.95) ?? this.#durationBucket,
     };
-  }
-
-  #count(name: string): number {
-    return this.#counts.get(name) ?? 0;
-  }
-
-  #sketch(kinds: string): DurationSketch {
-    const sketch = new DurationSketch();
-    for (const [name, count] of this.#counts) {
-      if (name.length > 1 && kinds.includes(name.charAt(0))) sketch.addBucket(Number(name.slice(1)), count);
-    }
-    return sketch;
   }
 }
 
@@ -75,33 +83,35 @@ type Periods = Map<number, StoredPeriod>;
 /** Periods of one type, from the texts of its history and the counters of minutes that no script has moved there yet. */
 export class StoredPeriods {
   readonly #now: number;
-  readonly #minutes: Periods;
-  readonly #fives: Periods;
-  readonly #hours: Periods;
   readonly #open: Periods;
+  readonly #minutes: Periods;
+  readonly #history: ReadonlyMap<string, string>;
 
-  /** @param history texts by their names; a reader of recent activity needs only `trend` */
-  constructor(now: number, open: Iterable<readonly [string, string]>, history: ReadonlyMap<string, string>) {
+  /**
+   * @param minutes counters of open minutes and the text `trend`
+   * @param history texts by their names; a reader of recent activity needs none
+   */
+  constructor(now: number, minutes: ReadonlyMap<string, string>, history: ReadonlyMap<string, string> = new Map()) {
     this.#now = now;
-    this.#open = readOpen(open);
-    this.#minutes = new Map([...readLines(history.get('m')), ...readLines(history.get('trend')), ...this.#open]);
-    this.#fives = this.#withOpen([...readLines(history.get('f')), ...readLines(history.get('fives'))], fiveMinutes);
-    this.#hours = this.#withOpen([...readLines(history.get('h')), ...readLines(history.get('hour'))], hours);
+    this.#open = readOpen(minutes);
+    this.#history = history;
+    this.#minutes = new Map([...readLines(history.get('m')), ...readLines(minutes.get('trend')), ...this.#open]);
   }
 
   recent(): RecentActivity {
+    const current = periodOf(this.#now, minutes);
+    const [received, failed]: [number[], number[]] = [[], []];
+    for (let minute = current - trendMinutes + 1; minute <= current; minute += 1) {
+      const counts = this.#minutes.get(minute)?.counts ?? noCounts;
+      received.push(counts.received);
+      failed.push(counts.failed - counts.cancelled);
+    }
     const last = this.#last(this.#minutes, minutes, recentMinutes);
-    const trend = lastPeriods(periodOf(this.#now, minutes), trendMinutes).map(
-      (minute) => this.#minutes.get(minute)?.counts() ?? noCounts,
-    );
     return {
-      last5Min: sumPeriods(last.map((period) => period.counts())),
-      waitP95Ms: merged(last, (period) => period.waits()).percentile(0.95),
-      durationP95Ms: merged(last, (period) => period.durations()).percentile(0.95),
-      minutes: {
-        received: trend.map(({ received }) => received),
-        failed: trend.map(({ failed, cancelled }) => failed - cancelled),
-      },
+      last5Min: sumPeriods(last.map((period) => period.counts)),
+      waitP95Ms: merged(last, ({ waits }) => waits).percentile(0.95),
+      durationP95Ms: merged(last, ({ durations }) => durations).percentile(0.95),
+      minutes: { received, failed },
     };
   }
 
@@ -110,33 +120,50 @@ export class StoredPeriods {
       buildHistory(kind, this.#now, (period) => periods.get(period)?.record());
     return {
       minutes: history(minutes, this.#minutes),
-      fiveMinutes: history(fiveMinutes, this.#fives),
-      hours: history(hours, this.#hours),
+      fiveMinutes: history(fiveMinutes, this.#fives()),
+      hours: history(hours, this.#hours()),
     };
   }
 
   waits(): PeriodDurations {
-    return this.#durations((period) => period.waits());
+    return this.#durations(({ waits }) => waits);
   }
 
   durations(): PeriodDurations {
-    return this.#durations((period) => period.durations());
+    return this.#durations(({ durations }) => durations);
   }
 
   range({ name, from, to }: RangePeriods): PeriodCounts {
-    const periods = { minutes: this.#minutes, fiveMinutes: this.#fives, hours: this.#hours }[name];
-    return sumPeriods(lastPeriods(to, to - from + 1).map((period) => periods.get(period)?.counts() ?? noCounts));
+    const read = { minutes: () => this.#minutes, fiveMinutes: () => this.#fives(), hours: () => this.#hours() }[name];
+    const periods = read();
+    return sumPeriods(lastPeriods(to, to - from + 1).map((period) => periods.get(period)?.counts ?? noCounts));
   }
 
   #durations(of: (period: StoredPeriod) => DurationSketch): PeriodDurations {
     return {
       last5Min: merged(this.#last(this.#minutes, minutes, recentMinutes), of).durations(),
-      lastHour: merged(this.#last(this.#fives, fiveMinutes, recentFives), of).durations(),
+      lastHour: merged(this.#last(this.#fives(), fiveMinutes, recentFives), of).durations(),
     };
   }
 
   #last(periods: Periods, kind: PeriodKind, count: number): readonly StoredPeriod[] {
     return lastPeriods(periodOf(this.#now, kind), count).flatMap((period) => periods.get(period) ?? []);
+  }
+
+  #fives(): Periods {
+    const texts = [this.#history.get('f'), this.#history.get('fives')];
+    return this.#withOpen(
+      texts.flatMap((text) => readLines(text)),
+      fiveMinutes,
+    );
+  }
+
+  #hours(): Periods {
+    const texts = [this.#history.get('h'), this.#history.get('hour')];
+    return this.#withOpen(
+      texts.flatMap((text) => readLines(text)),
+      hours,
+    );
   }
 
   #withOpen(closed: readonly (readonly [number, StoredPeriod])[], kind: PeriodKind): Periods {
@@ -147,6 +174,8 @@ export class StoredPeriods {
 }
 
 function merged(periods: readonly StoredPeriod[], of: (period: StoredPeriod) => DurationSketch): DurationSketch {
+  const [first, second] = periods;
+  if (first !== undefined && second === undefined) return of(first);
   const sum = new DurationSketch();
   for (const period of periods) sum.merge(of(period));
   return sum;
@@ -170,7 +199,8 @@ function readOpen(fields: Iterable<readonly [string, string]>): Periods {
   return periods;
 }
 
-function readLines(text = ''): (readonly [number, StoredPeriod])[] {
+function readLines(text: string | undefined): (readonly [number, StoredPeriod])[] {
+  if (text === undefined) return [];
   return text
     .split('\n')
     .slice(0, -1)

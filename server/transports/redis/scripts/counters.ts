@@ -4,6 +4,7 @@ import { encodeName } from '../names.js';
 import { LuaFragment } from './lua-fragment.js';
 import { periodRoll } from './period-roll.js';
 import { prelude } from './prelude.js';
+import { serviceTypes } from './service-types.js';
 
 // Runs of workflows are not part of the total.
 const workflowPrefix = encodeName(workflowType(''));
@@ -34,7 +35,7 @@ end
 
 local function touch(serviceType)
   if call('HINCRBY', key('stats', serviceType), 'revision', 1) == 1 then
-    call('SADD', key('service-types', typeOf(serviceType)), serviceType)
+    addServiceType(serviceType)
   end
 end
 
@@ -87,5 +88,5 @@ local function writeChanges()
   writeMinute(totalType, total)
 end
 `,
-  [prelude, periodRoll],
+  [prelude, periodRoll, serviceTypes],
 );

@@ -126,11 +126,15 @@ export function queueKey(prefix: string, name: string): string {
 
 /** `key(kind, ...)` and `queueKey(name)`. */
 export const keys: LuaFragment = new LuaFragment(`
-local prefix = KEYS[1]
-local function key(...)
-  return table.concat({ prefix, ... }, ':')
+local prefix = KEYS[1] .. ':'
+-- Scripts build a key per call of Redis. Concatenation takes half the time of a table.
+local function key(kind, part, other, last)
+  if last then return prefix .. kind .. ':' .. part .. ':' .. other .. ':' .. last end
+  if other then return prefix .. kind .. ':' .. part .. ':' .. other end
+  if part then return prefix .. kind .. ':' .. part end
+  return prefix .. kind
 end
 local function queueKey(name)
-  return key('queue', name, '')
+  return prefix .. 'queue:' .. name .. ':'
 end
 `);

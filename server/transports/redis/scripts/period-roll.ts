@@ -6,8 +6,9 @@ const { minutes, fiveMinutes, hours } = periodKinds;
 const [fivePerMinute, hourPerMinute] = [fiveMinutes.stepMs / minutes.stepMs, hours.stepMs / minutes.stepMs];
 
 /**
- * `rollMinutes(type)` moves the minutes of a type that are over from its hash of counters to its history, a hash of
- * texts with a line per period, oldest first: `<period> <name>=<count>...`.
+ * `rollMinutes(type)` moves the minutes of a type that are over from its hash of counters to texts with a line per
+ * period, oldest first: `<period> <name>=<count>...`. The text `trend` has the last minutes and stands in the hash of
+ * counters, so that introspection reads one key per type. The others are in the hash of the type's history.
  *
  * - `trend`, `fives`, `hour` the last minutes, periods of 5 minutes and the current hour, with the names of `counters`
  * - `m`, `f`, `h` all minutes, periods of 5 minutes and hours that are over, with percentiles as buckets in place of
@@ -88,16 +89,18 @@ local function addMinute(history, open, closed, period, counts, kept, keptClosed
   history[open] = appendLine(history[open], encodePeriod(period, counts), period - kept)
 end
 
-local historyNames = { 'trend', 'm', 'fives', 'f', 'hour', 'h' }
+local historyNames = { 'm', 'fives', 'f', 'hour', 'h' }
 local function rollMinutes(type)
   local open = key('minute', type)
-  local over, fields, order = {}, {}, {}
+  local over, fields, order, trend = {}, {}, {}, ''
   local all = call('HGETALL', open)
   for index = 1, #all, 2 do
     local at, name = string.match(all[index], '^(%d+)(.*)$')
     -- A name ends with digits, but never starts with one.
     at = tonumber(at)
-    if at < minute then
+    if not at then
+      trend = all[index + 1]
+    elseif at < minute then
       if not over[at] then
         over[at] = {}
         order[#order + 1] = at
@@ -112,7 +115,7 @@ local function rollMinutes(type)
   for index, name in ipairs(historyNames) do history[name] = texts[index] or '' end
   for _, at in ipairs(order) do
     local counts = over[at]
-    history.trend = appendLine(history.trend, encodePeriod(at, counts), at - ${trendMinutes} + 2)
+    trend = appendLine(trend, encodePeriod(at, counts), at - ${trendMinutes} + 2)
     history.m = appendLine(history.m, compact(at, counts), at - ${minutes.length} + 2)
     addMinute(history, 'fives', 'f', math.floor(at / ${fivePerMinute}), counts, ${recentFives - 1}, ${fiveMinutes.length})
     addMinute(history, 'hour', 'h', math.floor(at / ${hourPerMinute}), counts, 0, ${hours.length})
@@ -124,6 +127,7 @@ local function rollMinutes(type)
   end
   call('HSET', key('history', type), unpack(written))
   call('HDEL', open, unpack(fields))
+  call('HSET', open, 'trend', trend)
   call('PEXPIRE', key('history', type), ${hours.length * hours.stepMs + hours.stepMs})
   call('PEXPIRE', open, ${hours.length * hours.stepMs + hours.stepMs})
 end
