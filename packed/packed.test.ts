@@ -120,6 +120,17 @@ describe('with its dependencies only', () => {
       `redisTransport needs ${forRedis.join(' ')}: npm install ${forRedis.join(' ')}`,
     ]);
   });
+
+  test('mcpTools names its missing package', async () => {
+    const script = `
+      import { mcpTools } from 'hubline/agents';
+      const error = await mcpTools({ command: 'node' }).catch((thrown) => thrown);
+      console.log(JSON.stringify([error.name, error.message]));`;
+    expect(await runScript('without-mcp.js', script)).toEqual([
+      'MissingPackageError',
+      'mcpTools needs @modelcontextprotocol/sdk@1: npm install @modelcontextprotocol/sdk@1',
+    ]);
+  });
 });
 
 describe('with the peers of the Redis transport', () => {

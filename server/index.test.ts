@@ -49,6 +49,8 @@ it('exports exactly these names', () => {
       "InvalidToolCallError",
       "KeyTypeError",
       "LeaseLostError",
+      "McpConnectionError",
+      "McpToolError",
       "MemoryEntryError",
       "MissingPackageError",
       "ModelTimeoutError",
@@ -95,6 +97,7 @@ it('exports exactly these names', () => {
       "dashboardCspHashes",
       "fromLanguageModel",
       "getDashboardHtml",
+      "mcpTools",
       "memoryTransport",
     ]
   `);

@@ -40,6 +40,9 @@ export {
   ToolTimeoutError,
   UnknownAgentError,
 } from './errors.js';
+export { McpConnectionError, McpToolError } from './mcp/mcp-errors.js';
+export type { McpHttpServer, McpProcessServer, McpServer } from './mcp/mcp-server.js';
+export { type McpTools, type McpToolsOptions, mcpTools } from './mcp/mcp-tools.js';
 export type { AgentMemory } from './memory/agent-memory.js';
 export { ConversationMemory, type ConversationMemoryOptions } from './memory/conversation-memory.js';
 export type { ExchangeMark, Message, MessageRole, ToolCall, ToolDefinition, ToolResult } from './model/message.js';

@@ -3,14 +3,15 @@ import type { Agent } from '../agent/agent.js';
 import type { AgentContext } from '../agent/agent-context.js';
 import { DuplicateToolError } from '../errors.js';
 import type { Tool } from '../tools/tool.js';
+import { ToolList } from '../tools/tool-list.js';
 import { ToolRegistry } from '../tools/tool-registry.js';
 import type { AgentRegistry } from './agent-registry.js';
 
 const toolName = 'delegate';
 
 /**
- * Returns a function that lists an agent's tools when a run starts. With a registry they include `delegate`, which is
- * rebuilt only if other agents were registered since the last run.
+ * Returns a function that lists an agent's tools when a run starts. With a registry they include `delegate`. The list is
+ * rebuilt only if other agents were registered, or a group of tools changed, since the last run.
  *
  * @throws {InvalidOptionError | InvalidSchemaError | DuplicateToolError}
  */
@@ -19,17 +20,19 @@ export function createToolSource(
   tools: readonly Tool[],
   registry: AgentRegistry | undefined,
 ): () => ToolRegistry {
-  const own = toRegistry(tools);
-  if (registry === undefined) return () => own;
-  if (own.get(toolName) !== undefined) throw new DuplicateToolError(toolName);
+  let current = toRegistry(tools);
+  if (registry !== undefined && current.get(toolName) !== undefined) throw new DuplicateToolError(toolName);
+  const list = new ToolList(tools);
+  let own = list.current;
   let offered = 0;
-  let current = own;
   return () => {
-    const others = registry.list().filter(({ name }) => name !== agentName);
+    const others = registry?.list().filter(({ name }) => name !== agentName) ?? [];
     // Agents are never removed, so the count tells whether there are new ones.
-    if (others.length !== offered) {
+    if (others.length !== offered || list.current !== own) {
       offered = others.length;
-      current = toRegistry([...tools, delegateTool(others)]);
+      own = list.current;
+      const rest = offered === 0 ? own : own.filter(({ name }) => name !== toolName);
+      current = toRegistry(offered === 0 ? rest : [...rest, delegateTool(others)]);
     }
     return current;
   };
