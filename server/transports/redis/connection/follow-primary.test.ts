@@ -63,19 +63,26 @@ describe('a failover that leaves connections open', () => {
     await shop.transport.publish([envelope('a')]);
     await until(() => shop.waiting.length === 1);
 
+    const warnings: Error[] = [];
+    const warn = (warning: Error): number => warnings.push(warning);
+    process.on('warning', warn);
+    onTestFinished(() => void process.off('warning', warn));
     await after.replicaof('NO', 'ONE');
     await before.replicaof('127.0.0.1', portOf(after));
     const commands = await commandsOf(before);
     const accepted = Promise.all(Array.from({ length: 100 }, () => shop.transport.publish([envelope('a')])));
+    const stored = Promise.all(Array.from({ length: 20 }, (_, n) => shop.transport.kv.set(`k${n}`, 'v')));
     // The name still leads to the old primary for a while.
     await until(async () => (await readOnlyErrors(before)) > 10);
     expect((await commandsOf(before)) - commands).toBeLessThan(3_000);
     proxy.switchTo(portOf(after));
     await accepted;
+    await stored;
     await until(() => shop.waiting.length === 101);
     const counts = async () => (await shop.transport.counts(['a']))[0]?.total;
     await until(async () => (await counts())?.pending === 0);
     expect(await counts()).toMatchObject({ received: 101, completed: 101 });
+    expect(warnings).toEqual([]);
   });
 });
 

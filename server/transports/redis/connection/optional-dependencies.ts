@@ -25,6 +25,8 @@ export async function connectRedis(
   const redis = url === undefined ? new Redis(all) : new Redis(url, all);
   const { host, port } = redis.options;
   configured = { host, port };
+  // ioredis listens for the end of the connection once per command that a former primary rejects.
+  redis.on('connect', () => redis.stream.setMaxListeners(0));
   return redis;
 }
 
