@@ -116,6 +116,7 @@ export class RedisManager implements TransportManager {
     await this.#commands.run((client) => checkServer(client, this.#logger), { isRepeatable: true });
     const membership = new Membership(parts, options);
     this.#membership = membership;
+    membership.onRegisteredAgain(() => void this.#runEnds?.then((runEnds) => runEnds.readAgain()).catch(() => {}));
     if (subscriptions.length === 0) return this.#join(membership);
     const connection = await connectConsumer(this.#settings, this.#logger);
     this.#recorder.use(connection);

@@ -12,10 +12,10 @@ export const descriptions: LuaFragment = new LuaFragment(
 local function readDescriptions()
   local known, hashes, texts = {}, {}, {}
   for _ = 1, takeNumber() do known[take()] = true end
-  for _, process in ipairs(call('SMEMBERS', key('processes'))) do
+  for _, process in ipairs(call('ZRANGE', key('registrations'), 0, -1)) do
     local hash = call('GET', key('process', process))
     if not hash then
-      call('SREM', key('processes'), process)
+      call('ZREM', key('registrations'), process)
       call('INCR', key('revision'))
     elseif known[hash] then
       hashes[#hashes + 1] = hash

@@ -10,7 +10,8 @@ const heartbeat = new LuaFragment(
 local function registerProcess(process, ttlMs, hash)
   if call('GET', key('process', process)) ~= hash then call('INCR', key('revision')) end
   call('SET', key('process', process), hash, 'PX', ttlMs)
-  call('SADD', key('processes'), process)
+  if call('ZREMRANGEBYSCORE', key('registrations'), '-inf', now) > 0 then call('INCR', key('revision')) end
+  call('ZADD', key('registrations'), now + ttlMs, process)
   return call('PEXPIRE', key('description', hash), ttlMs)
 end
 
@@ -92,7 +93,7 @@ if not isLive(process) or isConsumer and not call('ZSCORE', members, process) th
 for _, member in ipairs(call('ZRANGE', members, 0, -1)) do
   if not isLive(member) then
     call('ZREM', members, member)
-    call('SREM', key('processes'), member)
+    call('ZREM', key('registrations'), member)
     call('HINCRBY', key('settlement', service), 'changes', 1)
     call('INCR', key('revision'))
   end
@@ -121,7 +122,7 @@ export const leaveScript: Script = new Script({
   lua: `
 local process, service = take(), take()
 call('DEL', key('process', process))
-call('SREM', key('processes'), process)
+call('ZREM', key('registrations'), process)
 call('INCR', key('revision'))
 if call('ZREM', key('members', service), process) == 0 then return nil end
 return call('HINCRBY', key('settlement', service), 'changes', 1)

@@ -29,7 +29,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const { consume, counts, until } = contractStage(async () => {
+const { consume, counts, next, until } = contractStage(async () => {
   prefix = randomUUID();
   const transport = redisTransport({ url: server.url, prefix });
   return {
@@ -41,7 +41,7 @@ const { consume, counts, until } = contractStage(async () => {
 });
 
 function processes(): Promise<string[]> {
-  return admin.smembers(`{${prefix}}:processes`);
+  return admin.zrange(`{${prefix}}:registrations`, '0', '-1');
 }
 
 /** Does what happens without heartbeats. */
@@ -88,4 +88,27 @@ it('starts a workflow by the trigger of the process that started last only', asy
   await consume(['flow']);
   await transport.publish([envelope('b')]);
   expect(await counts(transport, 'flow')).toMatchObject({ received: 1 });
+});
+
+it('hears of the end of a run that it awaits although its registration had expired', async () => {
+  const { signal } = new AbortController();
+  const flow: Subscription = { type: 'flow', keepsRuns: true };
+  const one = await consume([flow]);
+  const [first = ''] = await processes();
+  const run = envelope('flow');
+  await one.transport.publish([run]);
+  const delivery = await next(one);
+  const waiters = () => admin.smembers(`{${prefix}}:run:shop/flow:e-${run.id}:waiters`);
+  const ended = one.transport.runEnded('flow', run.id, signal);
+  await until(async () => (await waiters()).length === 1);
+  await expire([first]);
+  const two = await consume([flow]);
+  const endedToo = two.transport.runEnded('flow', run.id, signal);
+  // A dead process would wait for ever.
+  await until(async () => (await waiters()).join() !== first && (await waiters()).length === 1);
+  vi.advanceTimersByTime(5_000);
+  await until(async () => (await waiters()).length === 2);
+  await delivery.commit(completed());
+  expect(await ended).toMatchObject({ status: 'completed' });
+  expect(await endedToo).toMatchObject({ status: 'completed' });
 });

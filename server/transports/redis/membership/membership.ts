@@ -45,6 +45,7 @@ export class Membership {
   #timer: NodeJS.Timeout | undefined;
   #heartbeat: Promise<void> | undefined;
   #onHeartbeat = (): void => {};
+  #onRegisteredAgain = (): void => {};
 
   constructor(parts: MembershipParts, options: Pick<ConsumeOptions, 'subscriptions' | 'declared' | 'describe'>) {
     this.#parts = parts;
@@ -73,6 +74,11 @@ export class Membership {
   /** @param listener called after each heartbeat */
   onHeartbeat(listener: () => void): void {
     this.#onHeartbeat = listener;
+  }
+
+  /** @param listener called after the registration had expired: what others kept for the process may be gone */
+  onRegisteredAgain(listener: () => void): void {
+    this.#onRegisteredAgain = listener;
   }
 
   /** Returns the worker queues that this process has to serve by now. */
@@ -118,7 +124,11 @@ export class Membership {
     const { description, head } = this.#description();
     const reply = await this.#run(heartbeatScript, [...head, this.#service, this.#isConsumer ? '1' : '']);
     // If the registration has expired, the service may have been retired since: it subscribes again.
-    if (reply === null) return this.#register();
+    if (reply === null) {
+      await this.#register();
+      this.#onRegisteredAgain();
+      return;
+    }
     const [isDescribed, changes, settled] = readArray(reply);
     if (isDescribed === 0) await this.#describe(description);
     // Also if the process that began the settlement has died.

@@ -1,3 +1,4 @@
+import { liveHandlers } from '../membership/subscription-fragments.js';
 import { oneRun } from '../reading/runs.js';
 import { maxBatchLength } from '../scripts/limits.js';
 import { prelude } from '../scripts/prelude.js';
@@ -6,11 +7,18 @@ import { runRetention } from './run-fragments.js';
 
 export const awaitRunsScript: Script = new Script({
   purpose:
-    'Reads runs that have ended, and notes that a process waits for the others. A run that a process waits for stays readable until the process has read it.',
+    'Reads runs that have ended, and notes that a process waits for the others, in place of dead processes. A run that a process waits for stays readable until the process has read it.',
   argv: 'process id, number of runs, (service type, job id)...',
   reply: `for each run "unknown", "pending", the run with its result, or "later" after ${maxBatchLength} characters`,
-  includes: [prelude, oneRun, runRetention],
+  includes: [prelude, liveHandlers, oneRun, runRetention],
   lua: `
+local function removeDeadWaiters(serviceType, id)
+  local waiters = key('run', serviceType, id, 'waiters')
+  for _, waiter in ipairs(call('SMEMBERS', waiters)) do
+    if not isLive(waiter) then call('SREM', waiters, waiter) end
+  end
+end
+
 local process = take()
 local replies, length = {}, 0
 -- Redis lets a script that has freed memory continue when memory is used up.
@@ -21,6 +29,7 @@ for index = 1, takeNumber() do
   if call('EXISTS', key('run', serviceType, id)) == 0 then
     replies[index] = 'unknown'
   elseif not status or length > ${maxBatchLength} then
+    removeDeadWaiters(serviceType, id)
     addWaiter(serviceType, id, process)
     replies[index] = status and 'later' or 'pending'
   else

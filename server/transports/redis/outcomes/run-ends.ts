@@ -127,6 +127,11 @@ export class RunEnds {
     });
   }
 
+  /** Reads all awaited runs: their ends may have been announced without this process. */
+  readAgain(): void {
+    for (const run of this.#runs.values()) this.#read(run);
+  }
+
   close(): void {
     clearInterval(this.#ping);
     for (const timer of this.#timers) clearTimeout(timer);
@@ -193,7 +198,7 @@ export class RunEnds {
       this.#parts.logger.warn({ err: withoutArguments(error) }, 'could not subscribe to ends of runs');
     }
     // Messages are lost while the connection is.
-    for (const run of this.#runs.values()) this.#read(run);
+    this.readAgain();
     listener.onReconnected();
   }
 }

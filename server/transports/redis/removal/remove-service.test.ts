@@ -54,7 +54,7 @@ async function subscribeOnce(service: string, subscriptions: readonly (string | 
 
 /** Does what happens after the processes are killed: without heartbeats their registrations expire. */
 async function expireProcesses(): Promise<void> {
-  const processes = await admin.smembers(`{${prefix}}:processes`);
+  const processes = await admin.zrange(`{${prefix}}:registrations`, '0', '-1');
   await admin.del(...processes.map((id) => `{${prefix}}:process:${id}`));
 }
 

@@ -31,7 +31,8 @@ import { LuaFragment } from './lua-fragment.js';
  * - `settlement:<service>` hash: number of membership changes, the last one that is settled, and the number of service
  *   types on the queue that the service shares
  * - `settled` channel that announces the services with new settlements
- * - `processes`, `process:<id>` set of process ids; hash value of a process's description, which expires without heartbeats
+ * - `registrations`, `process:<id>` sorted set of process ids by the time at which their registration ends without a
+ *   heartbeat; hash value of a process's description, which expires then
  * - `description:<hash>` description that all processes with this hash share
  * - `service-types:<type>` set of the service types for which something of a type was counted
  * - `stats:<serviceType>`, `failures:<serviceType>` counters, list of the last failures
@@ -82,7 +83,7 @@ export const keyKinds = [
   'members',
   'settlement',
   'settled',
-  'processes',
+  'registrations',
   'process',
   'description',
   'service-types',

@@ -1,0 +1,85 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { Redis } from 'ioredis';
+import { expect, it, onTestFinished } from 'vitest';
+import { busyTypes, patient, startEveryFeature } from './every-feature.js';
+import { setScene, until } from './scene.js';
+
+const script = new URL('every-feature-worker.ts', import.meta.url);
+const generations = 2;
+const eventsPerType = 30;
+
+it('killed processes with every feature leave nothing in Redis that names them, and nothing waits for them', async () => {
+  const { workers } = await setScene([]);
+  const { url, prefix } = workers('');
+  const admin = new Redis(url);
+  onTestFinished(() => admin.disconnect());
+  const key = (...parts: readonly string[]): string => [`{${prefix}}`, ...parts].join(':');
+  const processes = (): Promise<string[]> => admin.zrange(key('registrations'), '0', '-1');
+
+  const survivors = await startEveryFeature(url, prefix, 0);
+  const [shop, , web] = survivors;
+  onTestFinished(async () => {
+    await Promise.all(survivors.map((hub) => hub.stop()));
+  });
+  if (shop === undefined || web === undefined) throw new Error('no hub');
+  const run = await shop.startWorkflow(patient, null);
+  const result = run.result();
+  result.catch(() => {});
+  const living = await processes();
+
+  for (let generation = 0; generation < generations; generation += 1) {
+    const victim = fork(script, [url, prefix, run.runId], { execArgv: ['--import', 'tsx'] });
+    onTestFinished(() => void victim.kill('SIGKILL'));
+    await once(victim, 'message');
+    const dead = (await processes()).filter((id) => !living.includes(id));
+    expect(dead).toHaveLength(survivors.length);
+    for (const type of busyTypes) {
+      await Promise.all(Array.from({ length: eventsPerType }, (_, n) => web.emit(type, n % 5, { delayMs: n })));
+    }
+    await until('handlers of the victim run, and run on after their time-out', async () => {
+      const active = (await shop.transport.counts(['limited', 'rated', 'keyed'])).map(({ total }) => total.active);
+      return active.every((count) => count > 0) && (await admin.hlen(key('overdue', 'shop/late'))) > 0;
+    });
+
+    victim.kill('SIGKILL');
+    await once(victim, 'exit');
+    // Their lifetime has passed, and the survivors' next heartbeats follow at once.
+    await admin.del(...dead.map((id) => key('process', id)));
+    await admin.zadd(key('registrations'), ...dead.flatMap((id) => ['1', id]));
+    for (const type of ['normal', 'pubsub']) await admin.call('CLIENT', 'KILL', 'TYPE', type, 'SKIPME', 'yes');
+    let named: string[] = [];
+    await until('nothing names a dead process', async () => {
+      const contents = await readAll(admin, prefix);
+      named = contents.filter((content) => dead.some((id) => content.includes(id)));
+      return named.length === 0;
+    }).catch((error: unknown) => expect.fail(`${error}: ${named.join('\n')}`));
+    await until('all have ended', async () => {
+      const pending = (await shop.transport.counts(busyTypes)).map(({ total }) => total.pending);
+      return pending.every((count) => count === 0);
+    });
+  }
+  await web.emit('go', null);
+  expect(await result).toBeNull();
+});
+
+/** Returns the name and the content of each key of the prefix, at one instant. */
+async function readAll(admin: Redis, prefix: string): Promise<string[]> {
+  const reply = await admin.eval(
+    `
+local readers = { hash = { 'HGETALL' }, set = { 'SMEMBERS' }, string = { 'GET' } }
+readers.zset = { 'ZRANGE', 0, -1 }
+readers.list = { 'LRANGE', 0, -1 }
+readers.stream = { 'XRANGE', '-', '+' }
+local contents = {}
+for index, name in ipairs(redis.call('KEYS', ARGV[1])) do
+  local reader = readers[redis.call('TYPE', name).ok]
+  contents[index] = name .. ' ' .. cjson.encode(redis.call(reader[1], name, unpack(reader, 2)))
+end
+return contents
+`,
+    0,
+    `{${prefix}}:*`,
+  );
+  return Array.isArray(reply) ? reply.map(String) : [];
+}
