@@ -7,6 +7,8 @@ export interface Fleet {
   readonly kills: number;
   /** Kills a random worker with `kill -9` about every `ms` milliseconds until the signal aborts. Spares the last one. */
   killEvery(ms: number, signal: AbortSignal): Promise<void>;
+  /** Kills a random worker with `kill -9`. Spares the last one. */
+  killOne(): void;
   stop(): Promise<void>;
 }
 
@@ -42,6 +44,7 @@ export async function startFleet(size: number, options: Parameters<typeof startW
     get kills() {
       return kills;
     },
+    killOne,
     async killEvery(ms, signal) {
       while (!signal.aborted) {
         await delay(ms * (0.5 + Math.random()), undefined, { signal }).catch(() => {});

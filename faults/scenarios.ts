@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createEvent, createWorkflow, FatalError, type Hub, type StepCtx, UnknownDeadLetterError } from 'hubline';
+import { deploy } from './deploy-scenario.js';
 import { writeLedger } from './ledger.js';
 
 /** Registers the events of a scenario on a worker's hub. */
@@ -163,38 +164,6 @@ function poison(hub: Hub, ledger: string): void {
     },
   });
   hub.event({ type: 'escalated', handler: ({ eventId }) => writeLedger(ledger, 'escalated', eventId) });
-}
-
-/** Number of events that run at once, per type, in the variant `limited` of the `deploy` scenario. */
-const deployedConcurrency = 3;
-
-/**
- * Versions of one service: `stable`; `limited`, which adds limits and another trigger; `wider`, which handles one more
- * type and not the type `b`.
- */
-function deploy(hub: Hub, ledger: string, variant: string): void {
-  const isLimited = variant === 'limited';
-  const types = variant === 'wider' ? ['a', 'c'] : ['a', 'b'];
-  for (const type of types) {
-    hub.event<Work>({
-      type,
-      retry: { maxAttempts: 2, initialDelayMs: 30 },
-      ...(isLimited && (type === 'a' ? { concurrency: deployedConcurrency } : { rate: { max: 20, perMs: 1_000 } })),
-      async handler({ payload: { n }, attempt }) {
-        writeLedger(ledger, `start ${type}`, String(n), attempt);
-        await delay(Math.random() * 30);
-        if (failsAtFirst(n) && attempt === 1) throw new Error('flaky');
-        writeLedger(ledger, `end ${type}`, String(n), attempt);
-      },
-    });
-  }
-  hub.workflow(
-    createWorkflow({
-      name: 'deployed',
-      trigger: isLimited ? 'b' : 'a',
-      steps: [{ name: 'only', handler: () => variant }],
-    }),
-  );
 }
 
 const healed = (ledger: string): string => join(ledger, 'healed');
