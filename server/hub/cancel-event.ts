@@ -1,4 +1,4 @@
-import type { Envelope, Outcome } from '../transports/transport.js';
+import type { Envelope, FailedOutcome } from '../transports/transport.js';
 import { workflowOf } from '../transports/workflow-type.js';
 import { CancelledError } from './errors.js';
 import { createFollowUps, type FollowUpNames } from './events/follow-ups.js';
@@ -19,7 +19,7 @@ export async function cancelEvent(
 ): Promise<boolean> {
   const running = (await transport.registered()).map(parseDescription);
   const hubs = running.filter(({ service }) => service === transport.service);
-  return transport.cancel(id, (envelope): Outcome => {
+  return transport.cancel(id, (envelope): FailedOutcome => {
     const { onFailure, onComplete } = followUpsOf(envelope.type, [registry.describe(transport.service), ...hubs]);
     const error = redactor.info(new CancelledError(workflowOf(envelope.type) ?? envelope.type));
     const names = { ...(onFailure !== undefined && { onFailure }), ...(onComplete !== undefined && { onComplete }) };

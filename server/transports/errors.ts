@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { HubError, messageOf, quote } from '../errors.js';
+import { type ErrorInfo, HubError, messageOf, quote } from '../errors.js';
 import { publicErrorInfo } from '../public-error.js';
 
 /** A limit of the transport is reached. */
@@ -120,4 +120,11 @@ export class RetiredError extends HubError {
   constructor() {
     super('ERR_RETIRED', 'the service no longer handles the type: it was retired and its pending events discarded');
   }
+}
+
+/** Returns an error with a recorded name, message and code, as the reason of an abort. */
+export function errorOf({ name, message, code }: ErrorInfo): Error {
+  const error = code === undefined ? new Error(message) : new HubError(code, message);
+  error.name = name;
+  return error;
 }

@@ -45,6 +45,7 @@ export type {
   Delivery,
   DeliveryHandler,
   Envelope,
+  FailedOutcome,
   OpenWait,
   Outcome,
   Overview,

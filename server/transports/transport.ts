@@ -133,6 +133,9 @@ export type Outcome =
   /** The run becomes ready after `delayMs`, for another process if there is one. No attempt is spent. */
   | { readonly status: 'released'; readonly durationMs: number; readonly delayMs: number };
 
+/** Outcome of an event that failed. */
+export type FailedOutcome = Extract<Outcome, { readonly status: 'failed' }>;
+
 /**
  * Result of a commit. `ok`: the change is recorded. `already`: it was recorded before. `fenced`: the delivery lost its
  * lease, and another attempt has the event. Only `ok` changes state.
@@ -351,9 +354,9 @@ export interface TransportManager extends ScheduleStore {
   endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult>;
   /**
    * Ends an event of this service that is neither running nor suspended, with the outcome that `conclude` returns for
-   * it. Returns `false` if there is no such event.
+   * it. Child runs that it waits for end as with `endRun`. Returns `false` if there is no such event.
    */
-  cancel(id: string, conclude: (envelope: Envelope) => Outcome): Promise<boolean>;
+  cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome): Promise<boolean>;
   /** Returns the descriptions of all open connections in all processes, unordered, at most a few seconds old. */
   registered(): Promise<readonly string[]>;
   /** Returns a string that changes whenever `counts`, `metrics`, `failures` or `overview` change, for one type or all. */

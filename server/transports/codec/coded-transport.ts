@@ -9,6 +9,7 @@ import type {
   ConsumeOptions,
   DeadLetterRecord,
   Envelope,
+  FailedOutcome,
   Outcome,
   Overview,
   OverviewQuery,
@@ -104,7 +105,7 @@ export class CodedTransport implements TransportManager {
     return this.#inner.endRun(type, id, encodeOutcome(outcome, this.#codec), reason);
   }
 
-  cancel(id: string, conclude: (envelope: Envelope) => Outcome): Promise<boolean> {
+  cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome): Promise<boolean> {
     return this.#inner.cancel(id, (envelope) => encodeOutcome(conclude(this.#decodeEnvelope(envelope)), this.#codec));
   }
 

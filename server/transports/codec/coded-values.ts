@@ -1,4 +1,4 @@
-import type { Envelope, Outcome, RunWait } from '../transport.js';
+import type { Envelope, FailedOutcome, Outcome, RunWait } from '../transport.js';
 import type { Codec } from './codec.js';
 
 /**
@@ -24,6 +24,8 @@ export function encodeEnvelope(envelope: Envelope, codec: Codec): Envelope {
 }
 
 /** Returns the outcome with its result and the payloads of its follow-ups encoded. */
+export function encodeOutcome(outcome: FailedOutcome, codec: Codec): FailedOutcome;
+export function encodeOutcome(outcome: Outcome, codec: Codec): Outcome;
 export function encodeOutcome(outcome: Outcome, codec: Codec): Outcome {
   if (!('followUps' in outcome)) return outcome;
   const followUps = outcome.followUps.map((envelope) => encodeEnvelope(envelope, codec));

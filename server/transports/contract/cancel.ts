@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { Envelope, Outcome, Subscription } from '../transport.js';
+import type { Envelope, FailedOutcome, Subscription } from '../transport.js';
 import type { ContractStage } from './contract-stage.js';
 import { envelope } from './envelope.js';
 import { completed, retry } from './outcome.js';
 
 /** Tests of ending events that wait. */
 export function describeCancel({ advance, consume, counts, next, until }: ContractStage): void {
-  const cancelled = (followUps: readonly Envelope[] = []): (() => Outcome) => {
+  const cancelled = (followUps: readonly Envelope[] = []): (() => FailedOutcome) => {
     const error = { name: 'CancelledError', message: 'cancelled' };
     return () => ({ status: 'failed', cancelled: true, durationMs: 0, error, followUps });
   };
@@ -83,6 +83,36 @@ export function describeCancel({ advance, consume, counts, next, until }: Contra
       expect(shop.waiting).toHaveLength(0);
       await shop.transport.cancel(first?.id ?? '', cancelled());
       expect((await next(shop)).envelope.id).toBe(third?.id);
+    });
+
+    it('ends the child runs that a run waits for, and revokes their leases', async () => {
+      const [runs, children] = ['run', 'child'].map((type): Subscription => ({ type, keepsRuns: true }));
+      const shop = await consume([runs ?? 'run', children ?? 'child', 'told']);
+      const parent = envelope('run');
+      await shop.transport.publish([parent]);
+      const delivery = await next(shop);
+      const childOf = (wait: string): Envelope => envelope('child', { parent: { type: 'run', id: parent.id, wait } });
+      const [first, second] = [childOf('first'), childOf('second')];
+      await delivery.wait([
+        { key: 'first', run: first, onCancel: [envelope('told')] },
+        { key: 'second', run: second },
+      ]);
+      const running = [await next(shop), await next(shop)];
+      const reasons: Error[] = [];
+      for (const child of running) child.onRevoked = (reason) => reasons.push(reason);
+      await delivery.commit({ status: 'released', durationMs: 0, delayMs: 60_000 });
+      expect(await shop.transport.cancel(parent.id, cancelled())).toBe(true);
+      await until(() => reasons.length === 2);
+      for (const reason of reasons) expect(reason).toMatchObject({ name: 'CancelledError', message: 'cancelled' });
+      expect((await next(shop)).envelope.type).toBe('told');
+      for (const { id } of [first, second]) {
+        expect(await shop.transport.run('child', id)).toMatchObject({
+          status: 'failed',
+          error: { message: 'cancelled' },
+        });
+      }
+      expect(await counts(shop.transport, 'run')).toMatchObject({ cancelled: 1, pending: 0, active: 0 });
+      expect(await counts(shop.transport, 'child')).toMatchObject({ cancelled: 2, pending: 0, active: 0 });
     });
 
     it('closes the debounce window of the event', async () => {

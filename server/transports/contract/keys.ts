@@ -151,6 +151,33 @@ export function describeKeys(stage: ContractStage): void {
       await until(() => shop.waiting.length === 3);
     });
 
+    it('run one retry at a time after their limit was lowered', async () => {
+      const one = await consume([{ type: 'a', perKey: { concurrency: 3 }, keepsRuns: true }]);
+      const sent = Array.from({ length: 4 }, () => envelope('a', { key: 'k' }));
+      await one.transport.publish(sent);
+      const started = [await next(one), await next(one), await next(one)];
+      const two = await consume([{ ...serial, keepsRuns: true }]);
+      await one.transport.close({ drainMs: 0 });
+      // They were released. Each holds its slot while it waits again: for a retry, to be resumed, for another process.
+      for (const end of [retry(30), { status: 'suspended', durationMs: 0, seen: 0 }, retry(60)] as const) {
+        const delivery = await next(two);
+        await advance(30);
+        expect(two.waiting).toHaveLength(0);
+        if (end.status === 'suspended') await delivery.wait([{ key: 'sleep', delayMs: 60 }]);
+        await delivery.commit(end);
+      }
+      const ids: string[] = [];
+      while (ids.length < 4) {
+        const delivery = await next(two);
+        ids.push(delivery.envelope.id);
+        await advance(30);
+        expect(two.waiting).toHaveLength(0);
+        await delivery.commit(completed());
+      }
+      expect(ids.slice(0, 3).sort()).toEqual(started.map((delivery) => delivery.envelope.id).sort());
+      expect(ids[3]).toBe(sent[3]?.id);
+    });
+
     it('are free after a run that held them was ended from outside', async () => {
       const shop = await consume([{ ...serial, keepsRuns: true }]);
       const [first, second] = [envelope('a', { key: 'k' }), envelope('a', { key: 'k' })];

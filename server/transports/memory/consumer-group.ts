@@ -1,6 +1,14 @@
 import type { Clock } from '../clock.js';
-import { ShutdownError } from '../errors.js';
-import type { CloseResult, ConsumeOptions, Envelope, Outcome, RunWait, Subscription } from '../transport.js';
+import { errorOf, ShutdownError } from '../errors.js';
+import type {
+  CloseResult,
+  ConsumeOptions,
+  Envelope,
+  FailedOutcome,
+  Outcome,
+  RunWait,
+  Subscription,
+} from '../transport.js';
 import { type DeadLetterLimits, DeadLetters } from './dead-letters.js';
 import type { RememberedId } from './dedupe-window.js';
 import { Dispatcher } from './dispatcher.js';
@@ -174,7 +182,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     if (timer !== undefined) this.queue(entry.envelope.type).removeTimer(timer);
   }
 
-  /** Ends a waiting, suspended or running run of the type, and its child runs, without a dead letter. */
+  /** Ends a waiting, suspended or running event of the type, and its child runs, without a dead letter. */
   endRun(type: string, entry: Entry, outcome: Outcome, reason: Error): void {
     const queue = this.queue(type);
     const { lease } = entry;
@@ -192,7 +200,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     if (outcome.status === 'failed') for (const wait of waits) this.#endChild(wait, outcome, reason);
   }
 
-  #endChild({ wait }: StoredWait, { error }: Extract<Outcome, { status: 'failed' }>, reason: Error): void {
+  #endChild({ wait }: StoredWait, { error }: FailedOutcome, reason: Error): void {
     if (wait.run === undefined) return;
     const { type, id } = wait.run;
     const entry = this.#queues.get(type)?.runs?.entry(id);
@@ -221,12 +229,11 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
   }
 
   /** Ends an event that waits; `false` if no event with this id does. */
-  cancel(id: string, conclude: (envelope: Envelope) => Outcome): boolean {
+  cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome): boolean {
     const entry = this.#pendingById().get(id);
     if (entry === undefined || entry.lease !== undefined || entry.isSuspended) return false;
-    const queue = this.queue(entry.envelope.type);
-    queue.remove(entry, this.#host.clock.monotonic());
-    this.#conclude(queue, entry, conclude(entry.envelope));
+    const outcome = conclude(entry.envelope);
+    this.endRun(entry.envelope.type, entry, outcome, errorOf(outcome.error));
     return true;
   }
 

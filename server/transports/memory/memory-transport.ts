@@ -13,6 +13,7 @@ import type {
   ConsumeOptions,
   DeadLetterRecord,
   Envelope,
+  FailedOutcome,
   Outcome,
   Overview,
   OverviewQuery,
@@ -162,7 +163,7 @@ class MemoryTransportManager implements TransportManager {
     return 'ok';
   }
 
-  async cancel(id: string, conclude: (envelope: Envelope) => Outcome): Promise<boolean> {
+  async cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome): Promise<boolean> {
     return this.#group.cancel(id, conclude);
   }
 

@@ -11,6 +11,7 @@ import type {
   ConsumeOptions,
   DeadLetterRecord,
   Envelope,
+  FailedOutcome,
   Outcome,
   Overview,
   OverviewQuery,
@@ -195,7 +196,7 @@ export class RedisManager implements TransportManager {
     );
   }
 
-  cancel(id: string, conclude: (envelope: Envelope) => Outcome): Promise<boolean> {
+  cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome): Promise<boolean> {
     return cancel({ service: this.service, commands: this.#commands, settings: this.#settings }, id, conclude);
   }
 

@@ -6,7 +6,7 @@ import { Script } from '../scripts/script.js';
 
 export const releaseJobsScript: Script = new Script({
   purpose:
-    'Releases leased jobs with no attempt spent: in the order of their start they are the next of their queue. Jobs of a type that has another queue by now, or that exceed its limit, return to the gate.',
+    'Releases leased jobs with no attempt spent: in the order of their start they are the next of their queue. Jobs of a type that has another queue by now, or that exceed a limit, return to the gate.',
   argv: 'queue, (job id, token)...',
   reply: 'the number of released jobs',
   includes: [prelude, counters, leases, gates],
@@ -21,7 +21,8 @@ for index = #ARGV - 1, 2, -2 do
     endLease(queue, id)
     touch(serviceType)
     call('HDEL', queue .. id, 'started')
-    if queueKey(state.queue) == queue and not (state.concurrency and state.taken > state.concurrency) then
+    local exceeds = state.concurrency and state.taken > state.concurrency or not mayRunOn(serviceType, queue .. id)
+    if queueKey(state.queue) == queue and not exceeds then
       call('RPUSH', queue .. 'wait', id)
     else
       countReturned(serviceType)

@@ -20,12 +20,14 @@ if isSubscribed(serviceType) then
   countReturned(serviceType)
   -- The handler did not start.
   call('LPOP', key('starts', serviceType))
+  uncountKeyStart(serviceType, queue .. id)
   -- Without the delay a process that is not yet, or no longer, part of the settlement would take it again at once.
   if queueKey(stateOf(serviceType).queue) == queue then
     enterLater(serviceType, id, delayMs)
   else
     enterGate(serviceType, id, order)
   end
+  holdOnToKey(serviceType, queue .. id)
   touch(serviceType)
   call('INCR', key('revision'))
 else

@@ -14,7 +14,8 @@ import { typeStates } from './type-states.js';
  *
  * - `enterGate(serviceType, id, order)`, `enterLater(serviceType, id, delayMs)` add a waiting or delayed event
  * - `leaveGate(serviceType, id)` removes one, `takeFromGate(serviceType)` the next one, with the key of its line
- * - `freeKey(serviceType, job)` frees the slot of a key that the job of an ended event holds
+ * - `holdOnToKey(serviceType, job)` after the end of an attempt, `freeKey(serviceType, job)` after that of an event, which
+ *   frees the slot of its key
  * - `countTaken(serviceType)`, `countReturned(serviceType)` count the events that stand in BullMQ
  * - `arrangeTypes()` gives the types that changed their turns, and wakes workers; scripts call it once, at their end
  */
@@ -69,6 +70,12 @@ end
 local function takeFromGate(serviceType)
   if stateOf(serviceType).keys then return popLine(serviceType) end
   return call('ZPOPMIN', key('gate', serviceType))[1]
+end
+
+local function holdOnToKey(serviceType, job)
+  if not stateOf(serviceType).keys then return end
+  pauseKey(serviceType, job)
+  changedTypes[serviceType] = true
 end
 
 local function freeKey(serviceType, job)
@@ -135,6 +142,7 @@ local function arrange(serviceType)
   local state = stateOf(serviceType)
   local wakeAt = tonumber(call('ZRANGE', key('delayed', serviceType), 0, 0, 'WITHSCORES')[2])
   if state.hadKeys and sortWaiting(serviceType) then wakeAt = now end
+  if state.hadKeys and not state.keys then forgetLines(serviceType) end
   if state.keys then wakeAt = earliest(wakeAt, openLines(serviceType)) end
   if state.hasTimers then
     wakeAt = earliest(wakeAt, tonumber(call('ZRANGE', key('timers', serviceType), 0, 0, 'WITHSCORES')[2]))

@@ -14,10 +14,13 @@ const heldSpan = 2 ** 52;
  *
  * - `enterLine(serviceType, id, order, lineKey, isHeld)` and `leaveLine(serviceType, id)` add and remove an event
  * - `popLine(serviceType)` takes the next event; afterwards `countKeyStart(...)` and `arrangeLine(...)`
- * - `releaseKey(serviceType, job)` frees the slot that a job holds
- * - `addOverdue(serviceType, lineKey, by)` counts handlers that run on after their outcome
+ * - `mayRunOn(serviceType, job)`: if a job that holds a slot may run beside the others of its key
+ * - `pauseKey(serviceType, job)` notes that a job no longer runs but holds its slot; `releaseKey(...)` frees the slot
+ * - `uncountKeyStart(serviceType, job)` takes back the start of a job whose handler did not start
+ * - `addHeld(serviceType, lineKey, by)` counts taken slots
  * - `openLines(serviceType)` makes the lines ready whose rate opened; returns the time at which the next one opens
  * - `sortWaiting(serviceType)` moves some events after a type gained or lost its key; returns `true` if more are left
+ * - `forgetLines(serviceType)` ends the state of a type that lost its key, once nothing of it is left
  * - `firstInLines(serviceType, count)` returns some of the ids, in no order
  */
 export const keyLines: LuaFragment = new LuaFragment(
@@ -31,16 +34,45 @@ local function lineOf(serviceType, id)
   return lineKey or '', held and true or false
 end
 
+-- Number of jobs of a key that run or are about to, and of handlers that run on after their outcome.
+local function workingJobs(serviceType, lineKey)
+  local count = 0
+  for _, name in ipairs({ serviceType, serviceOf(serviceType) }) do
+    local queue = queueKey(name)
+    for _, list in ipairs({ 'wait', 'active' }) do
+      for _, id in ipairs(call('LRANGE', queue .. list, 0, -1)) do
+        local owner, held = unpack(call('HMGET', queue .. id, 'serviceType', 'held'))
+        if owner == serviceType and held == lineKey then count = count + 1 end
+      end
+    end
+  end
+  for _, overdue in ipairs(call('HVALS', key('overdue', serviceType))) do
+    if overdue == lineKey then count = count + 1 end
+  end
+  return count
+end
+
+-- An event that holds a slot needs no other one. But more events may hold one than the limit allows: it may have been
+-- lowered, and a handler that runs on has a slot of its own.
+local function hasFreeSlot(serviceType, lineKey, holdsSlot, concurrency)
+  local held = tonumber(call('HGET', key('held', serviceType), lineKey) or 0)
+  if not holdsSlot then return held < concurrency end
+  return held <= concurrency or workingJobs(serviceType, lineKey) < concurrency
+end
+
+local function mayRunOn(serviceType, job)
+  local limits = stateOf(serviceType).keys
+  local lineKey = limits and limits.concurrency and call('HGET', job, 'held')
+  return not lineKey or hasFreeSlot(serviceType, lineKey, true, limits.concurrency)
+end
+
 -- Returns nothing if the line is empty.
 local function lineOpensAt(serviceType, lineKey)
   local order = call('ZRANGE', key('line', serviceType, lineKey), 0, 0, 'WITHSCORES')[2]
   local limits = stateOf(serviceType).keys
   if not order or not limits or lineKey == '' then return order and 0 end
-  if limits.concurrency then
-    -- An event that holds a slot needs no other one.
-    local kind = tonumber(order) < 0 and 'overdue-keys' or 'held'
-    local taken = tonumber(call('HGET', key(kind, serviceType), lineKey) or 0)
-    if taken >= limits.concurrency then return never end
+  if limits.concurrency and not hasFreeSlot(serviceType, lineKey, tonumber(order) < 0, limits.concurrency) then
+    return never
   end
   local oldest = limits.max and call('LINDEX', key('key-starts', serviceType, lineKey), limits.max - 1)
   return oldest and oldest + limits.perMs or 0
@@ -98,24 +130,29 @@ local function countKeyStart(serviceType, job, lineKey)
   call('PEXPIRE', starts, limits.perMs)
 end
 
+local function uncountKeyStart(serviceType, job)
+  local limits = stateOf(serviceType).keys
+  local lineKey = limits and limits.max and call('HGET', job, 'held')
+  if lineKey then call('LPOP', key('key-starts', serviceType, lineKey)) end
+end
+
+-- A handler that runs on takes a slot beside the one that its event may hold.
+local function addHeld(serviceType, lineKey, by)
+  local held = key('held', serviceType)
+  if call('HINCRBY', held, lineKey, by) <= 0 then call('HDEL', held, lineKey) end
+  arrangeLine(serviceType, lineKey)
+end
+
+local function pauseKey(serviceType, job)
+  local lineKey = call('HGET', job, 'held')
+  if lineKey then arrangeLine(serviceType, lineKey) end
+end
+
 local function releaseKey(serviceType, job)
   local lineKey = call('HGET', job, 'held')
   if not lineKey then return end
   call('HDEL', job, 'held')
-  local held = key('held', serviceType)
-  if call('HINCRBY', held, lineKey, -1) <= 0 then call('HDEL', held, lineKey) end
-  arrangeLine(serviceType, lineKey)
-end
-
-local function countPerKey(counts, lineKey, by)
-  if call('HINCRBY', counts, lineKey, by) <= 0 then call('HDEL', counts, lineKey) end
-end
-
--- A handler that runs on takes a slot beside the one that its event may hold.
-local function addOverdue(serviceType, lineKey, by)
-  countPerKey(key('held', serviceType), lineKey, by)
-  countPerKey(key('overdue-keys', serviceType), lineKey, by)
-  arrangeLine(serviceType, lineKey)
+  addHeld(serviceType, lineKey, -1)
 end
 
 local function openLines(serviceType)
@@ -134,6 +171,12 @@ end
 local function firstInLines(serviceType, count)
   local lineKey = firstLine(serviceType)
   return lineKey and call('ZRANGE', key('line', serviceType, lineKey), 0, count - 1) or {}
+end
+
+local function forgetLines(serviceType)
+  if firstLine(serviceType) or call('EXISTS', key('held', serviceType)) == 1 then return end
+  call('HDEL', key('dispatch', serviceType), 'hadKeys')
+  stateOf(serviceType).hadKeys = false
 end
 
 local function sortWaiting(serviceType)

@@ -77,11 +77,13 @@ local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
     clearCrashes(queue, id)
     call('SADD', key('suspended', serviceType), id)
     if call('LLEN', key('run', serviceType, id, 'order')) > outcome.seen then resumeRun(serviceType, id) end
+    holdOnToKey(serviceType, queue .. id)
     return
   end
   if outcome.status == 'released' then
     clearCrashes(queue, id)
     enterLater(serviceType, id, outcome.delayMs)
+    holdOnToKey(serviceType, queue .. id)
     return
   end
   if not outcome.isCancelled then
@@ -98,6 +100,7 @@ local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
     clearCrashes(queue, id)
     if keepsRuns then call('HINCRBY', key('run', serviceType, id), 'attempt', 1) end
     enterLater(serviceType, id, outcome.delayMs)
+    holdOnToKey(serviceType, queue .. id)
   else
     endJob(queue, id, serviceType, keepsRuns, outcome)
     for _, envelope in ipairs(outcome.followUps) do acceptEmit(envelope) end

@@ -2,7 +2,7 @@ import { counters } from '../scripts/counters.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';
-import { attemptEnds } from './attempt-ends.js';
+import { runTrees } from './run-trees.js';
 
 /** `standsWaiting(serviceType, queue, id)`: if a job waits for its start, its delay or its retry. */
 const waiting = new LuaFragment(
@@ -38,17 +38,21 @@ return nil
 });
 
 export const cancelScript: Script = new Script({
-  purpose: 'Ends an event if it still waits, and as the caller read it.',
+  purpose: 'Ends an event, and the child runs that it waits for, if it still waits, and as the caller read it.',
   argv: 'queue, job id, service type, data of the job, outcome',
   reply: '1; 0 if it does not',
-  includes: [prelude, counters, attemptEnds, waiting],
+  includes: [prelude, counters, runTrees, waiting],
   lua: `
 local queue, id, serviceType, data = take(), take(), take(), take()
 local outcome = takeOutcome()
 if call('HGET', queue .. id, 'data') ~= data or not standsWaiting(serviceType, queue, id) then return 0 end
 outcome.attempt = tonumber(call('HGET', queue .. id, 'atm') or 0) + 1
-withdraw(queue, id, serviceType)
-endAttempt(queue, id, serviceType, call('EXISTS', key('run', serviceType, id)) == 1, outcome)
+if call('EXISTS', key('run', serviceType, id)) == 1 then
+  endTree(serviceType, id, outcome, outcome.value)
+else
+  withdraw(queue, id, serviceType)
+  endAttempt(queue, id, serviceType, false, outcome)
+end
 arrangeTypes()
 writeChanges()
 return 1

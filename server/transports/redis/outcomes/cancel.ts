@@ -1,4 +1,4 @@
-import type { Envelope, Outcome } from '../../transport.js';
+import type { Envelope, FailedOutcome } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { encodeName, jobIdOf, typeOf } from '../names.js';
 import { decodeEnvelope } from '../publishing/envelope-codec.js';
@@ -18,7 +18,7 @@ export interface CancelParts {
 export async function cancel(
   { service, commands, settings }: CancelParts,
   id: string,
-  conclude: (envelope: Envelope) => Outcome,
+  conclude: (envelope: Envelope) => FailedOutcome,
 ): Promise<boolean> {
   const jobId = jobIdOf(id);
   // Repeated if the event has changed in between, such as by an event that replaced its payload.

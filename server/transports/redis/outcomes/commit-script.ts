@@ -23,11 +23,11 @@ for index = 1, takeNumber() do
   if result == 'ok' then
     -- Before the end of the event frees its key.
     if keepsSlot then keepSlot(serviceType, token, id, starts, queue .. id) else countReturned(serviceType) end
+    endLease(queue, id)
     if outcome.status == 'failed' and not outcome.isCancelled then
       outcome.requestId = requestIdOf(queue .. id)
       addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters)
     end
-    endLease(queue, id)
     endAttempt(queue, id, serviceType, keepsRuns, outcome)
     queues[queue] = true
   end

@@ -19,7 +19,7 @@ end
 local function keepSlot(serviceType, token, id, starts, job)
   local lineKey = call('HGET', job, 'held') or ''
   call('HSET', key('overdue', serviceType), overdueLease(token, id, starts), lineKey)
-  if lineKey ~= '' then addOverdue(serviceType, lineKey, 1) end
+  if lineKey ~= '' then addHeld(serviceType, lineKey, 1) end
 end
 
 local function dropSlot(serviceType, lease)
@@ -27,7 +27,7 @@ local function dropSlot(serviceType, lease)
   local lineKey = call('HGET', overdue, lease)
   if not lineKey then return false end
   call('HDEL', overdue, lease)
-  if lineKey ~= '' then addOverdue(serviceType, lineKey, -1) end
+  if lineKey ~= '' then addHeld(serviceType, lineKey, -1) end
   return true
 end
 

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { HubError } from '../../../errors.js';
+import { errorOf } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 import type { RunRecord } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
@@ -225,8 +226,5 @@ export function encodeReason(reason: Error): string {
 
 function decodeReason(json: string): Error {
   const { name, message, code } = Object(JSON.parse(json)) as Record<string, unknown>;
-  const text = String(message);
-  const error = typeof code === 'string' ? new HubError(code, text) : new Error(text);
-  error.name = String(name);
-  return error;
+  return errorOf({ name: String(name), message: String(message), ...(typeof code === 'string' && { code }) });
 }

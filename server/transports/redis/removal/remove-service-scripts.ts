@@ -136,7 +136,7 @@ while position < #ARGV do
     call('ZREM', key('turns', queue), serviceType)
     call('ZREM', key('due', queue), serviceType)
     call('SREM', key('subscribed', service), serviceType)
-    for _, kind in ipairs({ 'handlers', 'dispatch', 'starts', 'overdue', 'overdue-keys', 'lines', 'blocked', 'held', 'windows' }) do
+    for _, kind in ipairs({ 'handlers', 'dispatch', 'starts', 'overdue', 'lines', 'blocked', 'held', 'windows' }) do
       call('DEL', key(kind, serviceType))
     end
     forgetQueue(serviceType)

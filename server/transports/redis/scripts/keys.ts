@@ -22,7 +22,6 @@ import { LuaFragment } from './lua-fragment.js';
  * - `key-starts:<serviceType>:<key>` list of the times of the last starts of a key with a rate, newest first
  * - `overdue:<serviceType>` hash of the leases that have ended while their handler runs on, and keeps a slot of the type
  *   and of the key that is the value
- * - `overdue-keys:<serviceType>` hash of the number of these slots per key
  * - `starts:<serviceType>` list of the times of the last starts of a type with a rate, newest first
  * - `routes:<type>` hash of the routes of a type's events: the service types that receive an accepted event
  * - `handlers:<serviceType>` hash of the settings of each process that handles a service type, by process id
@@ -74,7 +73,6 @@ export const keyKinds = [
   'windows',
   'key-starts',
   'overdue',
-  'overdue-keys',
   'starts',
   'routes',
   'handlers',
