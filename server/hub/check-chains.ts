@@ -1,4 +1,4 @@
-import { quote } from '../errors.js';
+import { InvalidOptionError, quote } from '../errors.js';
 import { EventCycleError, UnknownEventError } from './errors.js';
 import type { RegisteredEvent } from './events/event.js';
 import { type FollowUpNames, followUpKeys } from './events/follow-ups.js';
@@ -6,9 +6,10 @@ import { nearestNames } from './nearest-names.js';
 import type { AnyWorkflow } from './runs/workflow.js';
 
 /**
- * Checks that every follow-up and trigger is a registered event, and that follow-ups and triggers form no cycle.
+ * Checks that every follow-up and trigger is a registered event, that a trigger has a key if its workflow limits keys,
+ * and that follow-ups and triggers form no cycle.
  *
- * @throws {UnknownEventError | EventCycleError}
+ * @throws {UnknownEventError | InvalidOptionError | EventCycleError}
  */
 export function checkChains(
   events: ReadonlyMap<string, RegisteredEvent>,
@@ -23,8 +24,12 @@ export function checkChains(
     for (const key of followUpKeys) check(names[key], `${key} of ${owner}`);
   };
   for (const { type, followUps } of events.values()) checkAll(followUps, quote(type));
-  for (const { name, trigger, followUps } of workflows.values()) {
+  for (const { name, trigger, followUps, concurrencyPerKey } of workflows.values()) {
     check(trigger, `trigger of workflow ${quote(name)}`);
+    if (trigger !== undefined && concurrencyPerKey !== undefined && events.get(trigger)?.key === undefined) {
+      const expected = `set, because workflow ${quote(name)} has concurrencyPerKey`;
+      throw new InvalidOptionError(`key of event ${quote(trigger)}`, expected, undefined);
+    }
     checkAll(followUps, `workflow ${quote(name)}`);
   }
   if (allowCycles) return;

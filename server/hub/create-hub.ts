@@ -87,7 +87,7 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
     this.maxPayloadBytes = settings.maxPayloadBytes;
     this.redactor = settings.redactor;
     this.#introspector = new Introspector(transport, settings.redactor);
-    this.#publisher = new Publisher(transport, settings);
+    this.#publisher = new Publisher(transport, this.#registry, settings);
     this.#allowCycles = settings.allowCycles;
     this.#lifecycle = new Lifecycle(settings);
     this.#concurrency = settings.concurrency;

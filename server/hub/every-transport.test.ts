@@ -15,6 +15,7 @@ import {
 import type { HandlerCtx } from './events/context.js';
 import { deferred } from './hub.fixture.js';
 import type { Hub, HubOptions } from './hub.js';
+import type { RunCtx } from './runs/step.js';
 import { createWorkflow } from './runs/workflow.js';
 
 let redis: RedisServer;
@@ -24,6 +25,11 @@ beforeAll(async () => {
 afterAll(() => redis.release());
 
 const settings = { depth: 0, delayMs: 0, priority: 0, replays: 0, dedupe: undefined };
+interface Change {
+  readonly customer: string;
+  readonly n: number;
+}
+
 const drained = { isReceived: true, pending: 0 };
 
 /** Rejects with the signal's reason when it aborts. */
@@ -110,6 +116,48 @@ describe.each(transports)('a hub on the %s transport', (_name, createTransport) 
     await untilDrained(mail, 'noted');
     await vi.waitFor(() => expect(new Set(seen).size).toBe(12), { timeout: 30_000, interval: 5 });
     expect(await mail.metrics('noted')).toMatchObject({ received: 6, completed: 6, pending: 0 });
+  });
+
+  it('runs one workflow run per key at a time, in order of acceptance, suspended ones included', async () => {
+    const hub = newHub();
+    const log: string[] = [];
+    const changed = hub.event<Change>({ type: 'changed', key: ({ customer }) => customer });
+    const go = hub.event<string>({ type: 'go', key: (customer) => customer });
+    const apply = async ({ input: { customer, n }, step }: RunCtx<Change>): Promise<number> => {
+      await step.run('begin', () => void log.push(`${customer}${n} begins`));
+      if (n === 1) await step.waitForEvent('wait', go, { key: customer });
+      else await step.sleep('pause', 20);
+      await step.run('end', () => void log.push(`${customer}${n} ends`));
+      return n;
+    };
+    const triggered = createWorkflow({ name: 'triggered', trigger: changed, concurrencyPerKey: 1, run: apply });
+    const started = createWorkflow({
+      name: 'started',
+      key: ({ customer }) => customer,
+      concurrencyPerKey: 1,
+      run: apply,
+    });
+    hub.workflow(triggered);
+    hub.workflow(started);
+    await hub.start();
+    await hub.emitMany(
+      changed,
+      ['a', 'b'].flatMap((customer) => [1, 2].map((n) => ({ customer, n }))),
+    );
+    // Started by a call, the run has the key that the event type computes.
+    const third = await hub.startWorkflow(triggered, { customer: 'a', n: 3 });
+    const own = [];
+    for (const n of [1, 2]) own.push(await hub.startWorkflow(started, { customer: 'c', n }));
+    const suspended = async () => (await hub.introspect()).workflows.map(({ metrics }) => metrics.suspended);
+    await vi.waitFor(async () => expect(await suspended()).toEqual([2, 1]), { timeout: 30_000, interval: 5 });
+    expect(log.splice(0).sort()).toEqual(['a1 begins', 'b1 begins', 'c1 begins']);
+    await hub.emit(go, 'a');
+    expect(await third.result()).toBe(3);
+    expect(log.splice(0)).toEqual(['a1 ends', 'a2 begins', 'a2 ends', 'a3 begins', 'a3 ends']);
+    await hub.emit(go, 'c');
+    expect(await own[1]?.result()).toBe(2);
+    expect(log).toEqual(['c1 ends', 'c2 begins', 'c2 ends']);
+    expect((await hub.introspect()).workflows).toMatchObject([{ concurrencyPerKey: 1 }, { concurrencyPerKey: 1 }]);
   });
 
   it('retries until no attempts are left, and counts each event once', async () => {

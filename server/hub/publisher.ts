@@ -9,11 +9,12 @@ import { PartialEmitError } from './errors.js';
 import type { Cause, Draft } from './events/attempt-emitter.js';
 import { checkEmitManyOptions, checkEmitOptions, type EmitManyOptions, type EmitOptions } from './events/emit.js';
 import { defaultDedupeWindowMs, type RegisteredEvent } from './events/event.js';
-import { keyOf } from './events/event-key.js';
+import { type KeySource, keyOf } from './events/event-key.js';
 import { encodePayload } from './events/payload.js';
 import { toStoredBody } from './events/stored-payload.js';
 import type { HubSettings } from './hub-options.js';
 import { observeSends } from './observability/observe-sends.js';
+import type { Registry } from './registry.js';
 import type { AnyWorkflow } from './runs/workflow.js';
 
 /** Bounds of one round trip of `emitMany`. */
@@ -28,12 +29,15 @@ export class Publisher {
   readonly #publish: (envelopes: readonly Envelope[]) => Promise<readonly Receipt[]>;
   readonly #sendOptions: Pick<OperationDetails, 'errorInfo'>;
   readonly #reportedTypes = new Set<string>();
+  readonly #keySourceOf: (workflow: AnyWorkflow) => KeySource;
 
   constructor(
     transport: TransportManager,
+    registry: Pick<Registry, 'keySourceOf'>,
     { maxPayloadBytes, logger, redactor }: Pick<HubSettings, 'maxPayloadBytes' | 'logger' | 'redactor'>,
   ) {
     this.#transport = transport;
+    this.#keySourceOf = (workflow) => registry.keySourceOf(workflow);
     this.#publish = (envelopes) => transport.publish(envelopes);
     this.#sendOptions = { errorInfo: redactor.info };
     this.#maxPayloadBytes = maxPayloadBytes;
@@ -59,9 +63,12 @@ export class Publisher {
   draftRun(workflow: AnyWorkflow, input: unknown, options?: EmitOptions, cause?: Cause): Draft | Promise<Draft> {
     const { name, input: schema } = workflow;
     const draft = this.#encode(workflowType(name), name, input, options, defaultDedupeWindowMs, cause);
-    if (schema === undefined) return draft;
+    const source = this.#keySourceOf(workflow);
+    if (schema === undefined) return withKey(draft, source);
     const stored = toStoredBody({ type: name, payload: input, body: draft.body }, schema, this.#maxPayloadBytes);
-    return stored instanceof Promise ? stored.then((body) => withBody(draft, body)) : withBody(draft, stored);
+    return stored instanceof Promise
+      ? stored.then((body) => withKey(withBody(draft, body), source))
+      : withKey(withBody(draft, stored), source);
   }
 
   #encode(
@@ -153,8 +160,8 @@ export class Publisher {
 const noOptions: EmitOptions = {};
 
 /** Computes the key from the stored payload after JSON, which is what the handler receives. */
-function withKey(draft: Draft, event: RegisteredEvent): Draft {
-  if (event.key !== undefined) draft.key = keyOf(event, JSON.parse(draft.body));
+function withKey(draft: Draft, source: KeySource): Draft {
+  if (source.key !== undefined) draft.key = keyOf(source, JSON.parse(draft.body));
   return draft;
 }
 

@@ -2,6 +2,7 @@ import { DuplicateNameError, InvalidOptionError, quote } from '../errors.js';
 import { checkChains } from './check-chains.js';
 import { UnknownEventError, UnknownWorkflowError } from './errors.js';
 import type { RegisteredEvent } from './events/event.js';
+import type { KeySource } from './events/event-key.js';
 import type { EventRef } from './events/event-ref.js';
 import { type HandlerInfo, handlerInfo } from './introspection/handler-info.js';
 import { agentsRevision, describeHub, type HubDescription } from './introspection/hub-description.js';
@@ -71,6 +72,17 @@ export class Registry {
     if (event === undefined)
       throw new UnknownEventError(emit ?? '', nearestNames(emit ?? '', this.#events.keys()), usedBy);
     return event;
+  }
+
+  /**
+   * Returns the name of a workflow and the function that computes the keys of its runs; no function if nothing depends
+   * on the keys.
+   */
+  keySourceOf({ name, key, trigger, concurrencyPerKey }: AnyWorkflow): KeySource {
+    const inherited = concurrencyPerKey === undefined ? undefined : this.#events.get(trigger ?? '')?.key;
+    const found = key ?? inherited;
+    // The schema, or the caller's claim, ensures that the input has the parameter's type.
+    return { type: name, ...(found !== undefined && { key: found as (input: unknown) => unknown }) };
   }
 
   hasEvent(type: string): boolean {

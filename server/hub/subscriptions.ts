@@ -38,7 +38,7 @@ export function createSubscriptions({ events, workflows }: Definitions, host: Ha
     });
   }
   for (const workflow of workflows) {
-    const { name, trigger, retain } = workflow;
+    const { name, trigger, retain, key, concurrencyPerKey } = workflow;
     const type = workflowType(name);
     handlers.set(type, (delivery) => runWorkflow(workflow, delivery, host));
     subscriptions.push({
@@ -46,6 +46,9 @@ export function createSubscriptions({ events, workflows }: Definitions, host: Ha
       keepsRuns: true,
       retain,
       ...(trigger !== undefined && { trigger }),
+      ...((key !== undefined || concurrencyPerKey !== undefined) && {
+        perKey: { ...(concurrencyPerKey !== undefined && { concurrency: concurrencyPerKey }) },
+      }),
     });
   }
   // Transports deliver only subscribed types, so every type has a handler.

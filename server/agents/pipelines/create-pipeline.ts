@@ -1,8 +1,13 @@
 import { describe, InvalidOptionError, quote } from '../../errors.js';
 import type { HandlerFunction } from '../../hub/events/context.js';
-import { followUpKeys } from '../../hub/events/follow-ups.js';
 import { withHandlerInfo } from '../../hub/introspection/handler-info.js';
-import { createWorkflow, type HubWorkflow, type WorkflowConfig, type WorkflowStep } from '../../hub/runs/workflow.js';
+import {
+  createWorkflow,
+  type HubWorkflow,
+  type UntypedWorkflowConfig,
+  type WorkflowStep,
+  workflowOptions,
+} from '../../hub/runs/workflow.js';
 import { OptionChecker } from '../../options.js';
 import { type Agent, isAgent } from '../agent/agent.js';
 import { AgentRegistry } from '../delegation/agent-registry.js';
@@ -24,7 +29,7 @@ export interface AgentStep extends Pick<WorkflowStep, 'retry' | 'timeoutMs'> {
 }
 
 /** Options of `createPipeline`. */
-export interface PipelineConfig extends Omit<WorkflowConfig, 'steps'> {
+export interface PipelineConfig extends Omit<UntypedWorkflowConfig, 'steps'> {
   /** One or more steps, run in order. */
   steps: AgentStep[];
   /** Registry of the agents that steps refer to by name. Required if a step does. */
@@ -51,7 +56,7 @@ export function createPipeline(config: PipelineConfig): HubWorkflow {
     throw new InvalidOptionError('createPipeline', 'an object', config);
   const { steps, registry, ...workflow } = config;
   const owner = `pipeline ${describe(workflow.name)}`;
-  const optionNames = ['name', 'description', 'trigger', 'steps', 'registry', ...followUpKeys];
+  const optionNames = [...workflowOptions, 'steps', 'registry'];
   const check = new OptionChecker(config, optionNames, owner);
   check.that(Array.isArray(steps) && steps.length > 0, 'steps', 'an array with at least one step', steps);
   check.that(registry === undefined || registry instanceof AgentRegistry, 'registry', 'an AgentRegistry', registry);

@@ -95,11 +95,13 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-function describeWorkflow({ name, description, trigger, steps, followUps }: AnyWorkflow): WorkflowDescription {
+function describeWorkflow(workflow: AnyWorkflow): WorkflowDescription {
+  const { name, description, trigger, steps, followUps, concurrencyPerKey } = workflow;
   return {
     name,
     ...(description !== undefined && { description }),
     ...(trigger !== undefined && { trigger }),
+    ...(concurrencyPerKey !== undefined && { concurrencyPerKey }),
     steps: steps.map(describeStep),
     ...followUps,
   };

@@ -57,6 +57,7 @@ export interface WorkflowIntrospection {
   readonly name: string;
   readonly description?: string;
   readonly trigger?: string;
+  readonly concurrencyPerKey?: number;
   readonly steps: readonly { readonly name: string; readonly kind: 'step' | 'agent'; readonly agent?: string }[];
   readonly onSuccess?: string;
   readonly onFailure?: string;

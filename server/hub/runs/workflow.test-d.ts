@@ -96,6 +96,23 @@ const workflow = createWorkflow({
 });
 expectTypeOf(workflow).toEqualTypeOf<HubWorkflow<Order, { tracking: string }>>();
 
+// A key receives the input as the function does.
+createWorkflow({
+  name: 'keyed',
+  input: z.object({ at: z.string().transform((at) => new Date(at)), id: z.string() }),
+  key: (input) => {
+    expectTypeOf(input).toEqualTypeOf<{ at: Date; id: string }>();
+    return input.id;
+  },
+  concurrencyPerKey: 1,
+  run: ({ input }) => input.at,
+});
+createWorkflow({ name: 'keyed', key: ({ id }) => id, run: ({ input }: RunCtx<Order>) => input.items });
+// @ts-expect-error an Order has no such field
+createWorkflow({ name: 'keyed', key: ({ customer }) => customer, run: ({ input }: RunCtx<Order>) => input.items });
+// @ts-expect-error a key is a string
+createWorkflow({ name: 'keyed', key: () => 1, run: () => 1 });
+
 // Wrong definitions do not compile.
 // @ts-expect-error the result is no { tracking: string }
 createWorkflow({ name: 'w', onSuccess: shipped, run: () => 1 });

@@ -26,6 +26,10 @@ describe('createWorkflow', () => {
     [{ name: 'w', steps: steps('a'), trigger: 5 }, 'trigger of workflow "w"'],
     [{ name: 'w', steps: steps('a'), onSuccess: '' }, 'onSuccess of workflow "w"'],
     [{ name: 'w', steps: steps('a'), description: 5 }, 'description of workflow "w"'],
+    [{ name: 'w', steps: steps('a'), key: 'id' }, 'key of workflow "w" must be a function'],
+    [{ name: 'w', steps: steps('a'), concurrencyPerKey: 1 }, 'key of workflow "w" must be set if concurrencyPerKey is'],
+    [{ name: 'w', steps: steps('a'), key: String, concurrencyPerKey: 0 }, 'concurrencyPerKey of workflow "w" must be'],
+    [{ name: 'w', steps: steps('a'), key: String, trigger: 'e' }, 'key of workflow "w" must be omitted if there is a'],
   ])('%j throws at once', (config, message) => {
     expect(() => createWorkflow(config as never)).toThrow(InvalidOptionError);
     expect(() => createWorkflow(config as never)).toThrow(message);
@@ -47,6 +51,23 @@ describe('createWorkflow', () => {
     hub.workflow(createWorkflow({ name: 'w', trigger: 'order.paid', steps: steps('a') }));
     await expect(hub.start()).rejects.toThrow(UnknownEventError);
     await expect(hub.start()).rejects.toThrow('the trigger of workflow "w"');
+  });
+
+  it('with a limit per key requires a key of its trigger', async () => {
+    const { hub } = testHub();
+    hub.event({ type: 'a' });
+    hub.workflow(createWorkflow({ name: 'w', trigger: 'a', concurrencyPerKey: 1, steps: steps('s') }));
+    await expect(hub.start()).rejects.toThrow('key of event "a" must be set, because workflow "w" has concurrencyPer');
+  });
+
+  it('refuses an input without a key', async () => {
+    const { hub } = testHub();
+    const key = (input: unknown): string => String(Object(input).id ?? '');
+    const workflow = createWorkflow({ name: 'w', key, steps: steps('s') });
+    hub.workflow(workflow);
+    await hub.start();
+    await expect(hub.startWorkflow(workflow, {})).rejects.toMatchObject({ code: 'ERR_INVALID_KEY' });
+    expect((await hub.introspect()).workflows).toMatchObject([{ metrics: { received: 0 } }]);
   });
 
   it('must not cause its own trigger', async () => {

@@ -47,6 +47,18 @@ export interface WorkflowConfig<TInput = never, TResult = never, TStart = TInput
   /** Event type that starts a run. The event's payload is the run's input. */
   trigger?: EventRef<never, TInput> | string;
   /**
+   * Returns the key of a run from its input, as the function receives it: 1 to 512 characters without control characters
+   * and unpaired surrogates, or `undefined` for a run that no limit per key applies to. Keys take turns. Not allowed with
+   * a `trigger`: runs of such a workflow have the key that the event type computes.
+   */
+  key?: (input: TInput) => string | undefined;
+  /**
+   * Maximum number of runs per key that have started and not ended, suspended ones included, over all hubs of the
+   * service. With 1, the runs of a key run one after the other, in the order of their acceptance. Requires a `key`, of
+   * the workflow or of the event type that triggers it. @default no limit
+   */
+  concurrencyPerKey?: number;
+  /**
    * Version of the code, a whole number. A process releases a run that a higher version has advanced, so that a process
    * with that version resumes it. @default 1
    */
@@ -56,9 +68,10 @@ export interface WorkflowConfig<TInput = never, TResult = never, TStart = TInput
 }
 
 /** Options of `createWorkflow` for a list of steps whose length is known only at run time. */
-export interface UntypedWorkflowConfig extends Omit<WorkflowConfig, 'input' | 'trigger'> {
+export interface UntypedWorkflowConfig extends Omit<WorkflowConfig, 'input' | 'trigger' | 'key'> {
   input?: StandardSchemaV1 | JsonSchema;
   trigger?: EventRef<never, unknown> | string;
+  key?: (input: unknown) => string | undefined;
   /** One or more steps, which run in sequence. */
   steps: readonly WorkflowStep[];
 }
@@ -69,6 +82,8 @@ export interface HubWorkflow<in TInput = unknown, out TResult = unknown> extends
   readonly trigger?: string;
   readonly version: number;
   readonly retain: RunRetention;
+  readonly key?: (input: never) => unknown;
+  readonly concurrencyPerKey?: number;
   readonly input?: PayloadSchema;
   /** Steps of a list; empty for a workflow with a `run` function. */
   readonly steps: readonly ResolvedStep[];
@@ -157,15 +172,20 @@ export function createWorkflow<I, A, B, C, D, E, F, G, H, S = I>(
 export function createWorkflow(config: UntypedWorkflowConfig): HubWorkflow;
 export function createWorkflow(config: AnyConfig): HubWorkflow<unknown, never> {
   checkName(config?.name, 'name of a workflow');
-  const { name, description, version = 1, input } = config;
+  const { name, description, version = 1, input, key, concurrencyPerKey } = config;
   const owner = `workflow ${quote(name)}`;
-  const check = new OptionChecker(config, workflowOptions, owner);
+  const check = new OptionChecker(config, [...workflowOptions, 'run', 'steps'], owner);
   check.string('description', description);
   check.count('version', version);
   check.function('run', config.run);
   const isOneOfBoth = (config.run === undefined) !== (config.steps === undefined);
   check.that(isOneOfBoth, 'run or steps', 'given, one of the two', config.run);
   const trigger = resolveEventName(config.trigger, `trigger of ${owner}`);
+  check.function('key', key);
+  check.that(key === undefined || trigger === undefined, 'key', 'omitted if there is a trigger', key);
+  check.count('concurrencyPerKey', concurrencyPerKey);
+  const hasKey = key !== undefined || trigger !== undefined;
+  check.that(concurrencyPerKey === undefined || hasKey, 'key', 'set if concurrencyPerKey is', key);
   const steps = config.steps === undefined ? [] : resolveSteps(config.steps, owner, check);
   // The function that is not a list was checked above.
   const run = config.run as ((ctx: RunCtx) => unknown) | undefined;
@@ -174,6 +194,8 @@ export function createWorkflow(config: AnyConfig): HubWorkflow<unknown, never> {
     ...(description !== undefined && { description }),
     ...(trigger !== undefined && { trigger }),
     ...(input !== undefined && { input: resolveSchema(input, owner) }),
+    ...(key !== undefined && { key }),
+    ...(concurrencyPerKey !== undefined && { concurrencyPerKey }),
     version,
     retain: resolveRetention(config.retain, owner),
     steps,
@@ -192,13 +214,16 @@ interface AnyConfig extends Partial<Record<'trigger' | 'onSuccess' | 'onFailure'
   name: string;
   description?: string;
   input?: StandardSchemaV1 | JsonSchema;
+  key?: (input: never) => unknown;
+  concurrencyPerKey?: number;
   version?: number;
   retain?: RetainOptions;
   steps?: readonly unknown[];
 }
 
-const workflowOptions = [
-  ...['name', 'description', 'input', 'trigger', 'version', 'retain', 'run', 'steps'],
+/** Options of every workflow. */
+export const workflowOptions: readonly string[] = [
+  ...['name', 'description', 'input', 'trigger', 'key', 'concurrencyPerKey', 'version', 'retain'],
   ...followUpKeys,
 ];
 
