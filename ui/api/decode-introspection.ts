@@ -108,6 +108,7 @@ const workflow = object<WorkflowOverview>({
   name: string,
   description: optional(string),
   trigger: optional(string),
+  concurrencyPerKey: optional(number),
   processes: optional(number),
   steps: array(
     object<WorkflowOverview['steps'][number]>({
