@@ -1,6 +1,8 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { describe, InvalidOptionError } from '../errors.js';
 import { type RetryConfig, resolveRetry } from '../hub/events/retry-policy.js';
 import { guardLogger } from '../hub/guard-logger.js';
+import type { JsonSchema } from '../json-schema.js';
 import { OptionChecker } from '../options.js';
 import { type Clock, systemClock } from '../transports/clock.js';
 import type { Logger } from '../transports/logger.js';
@@ -10,12 +12,14 @@ import type { AgentMemory } from './memory/agent-memory.js';
 import { checkModelOptions } from './model/check-model-options.js';
 import type { ModelOptions, ModelProvider } from './model/model-provider.js';
 import type { TokenUsage } from './model/token-usage.js';
+import { describeFormat } from './output/describe-format.js';
+import { type OutputSchema, resolveOutputSchema } from './output/output-schema.js';
 import { type AgentSpec, createTotals } from './run/agent-spec.js';
 import { MaxTokensLimit } from './run/max-tokens-limit.js';
 import type { Tool } from './tools/tool.js';
 
-/** Options of `createAgent`. */
-export interface AgentConfig {
+/** Options of `createAgent`. `TData` is the output type of `outputSchema`. */
+export interface AgentConfig<TData = unknown> {
   /** Name of the agent in registries, in memory and on the dashboard. */
   name: string;
   /** Purpose of the agent. Other agents read it to choose a delegate. */
@@ -28,6 +32,19 @@ export interface AgentConfig {
   model: ModelOptions;
   /** Tools that the model can call. @default none */
   tools?: Tool[];
+  /**
+   * Schema of the final answer: a Standard Schema (Zod, ArkType, Valibot ...) or a JSON Schema. The model answers in
+   * JSON, by the vendor's JSON mode if there is one, and the result has the validated value as `data`.
+   * @default none: the answer is a text
+   */
+  outputSchema?: StandardSchemaV1<unknown, TData> | JsonSchema;
+  /** JSON Schema of `outputSchema`, for a library that cannot convert its schemas. @default derived */
+  outputJsonSchema?: JsonSchema;
+  /**
+   * Maximum number of times per run that the model is asked to correct an answer that does not match `outputSchema`.
+   * The run then fails with {@link OutputSchemaError}. Each correction is a turn. @default 2
+   */
+  outputRetries?: number;
   /** Memory that stores conversations. A run continues the conversation of its `conversationId`. @default none */
   memory?: AgentMemory;
   /** Maximum number of model turns per run. A turn is one model call and the tool calls it requested. @default 10 */
@@ -85,6 +102,9 @@ const optionNames: readonly string[] = [
   'provider',
   'model',
   'tools',
+  'outputSchema',
+  'outputJsonSchema',
+  'outputRetries',
   'memory',
   'maxIterations',
   'finalAnswerTurn',
@@ -111,7 +131,7 @@ export function resolveAgentConfig(config: AgentConfig): AgentSpec {
   const { onTokenUsage, registry, finalAnswerTurn = false, clock = systemClock } = config;
   const { maxIterations = 10, maxDelegationDepth = 8, maxRepeats = 5 } = config;
   const { maxParallelToolCalls = 16, maxToolCalls = 1_000, maxToolResultChars = 20_000, maxDelegations = 100 } = config;
-  const { maxRetryAfterMs, contextTokens, logger } = config;
+  const { maxRetryAfterMs, contextTokens, logger, outputSchema, outputJsonSchema, outputRetries = 2 } = config;
   const owner = `agent ${describe(name)}`;
   const check = new OptionChecker(config, optionNames, owner);
   check.that(typeof name === 'string' && name !== '', 'name', 'a non-empty string', name);
@@ -120,6 +140,10 @@ export function resolveAgentConfig(config: AgentConfig): AgentSpec {
   check.that(typeof provider?.chat === 'function', 'provider', 'an object with a chat method', provider);
   check.that(Array.isArray(tools), 'tools', 'an array', tools);
   checkModelOptions(model, owner, tools.length > 0 || registry !== undefined);
+  for (const [option, value] of Object.entries({ outputJsonSchema, outputRetries: config.outputRetries })) {
+    check.that(value === undefined || outputSchema !== undefined, option, 'omitted without an outputSchema', value);
+  }
+  check.count('outputRetries', outputRetries, { min: 0 });
   check.that(memory === undefined || isMemory(memory), 'memory', 'an AgentMemory', memory);
   check.count('maxIterations', maxIterations);
   check.boolean('finalAnswerTurn', finalAnswerTurn);
@@ -135,12 +159,14 @@ export function resolveAgentConfig(config: AgentConfig): AgentSpec {
   check.durationMs('maxRetryAfterMs', maxRetryAfterMs);
   check.count('contextTokens', contextTokens);
   check.that(logger === undefined || typeof logger?.error === 'function', 'logger', 'a Logger', logger);
+  const output = outputSchema && resolveOutputSchema(outputSchema, outputJsonSchema, `outputSchema of ${owner}`);
   return {
     name,
     description,
-    systemPrompt,
+    systemPrompt: output === undefined || provider.jsonMode ? systemPrompt : withFormat(systemPrompt, output),
     provider,
-    model,
+    model: output === undefined ? model : { ...model, responseFormat: output.responseFormat },
+    output: output && { schema: output, retries: outputRetries },
     tools: createToolSource(name, tools, registry),
     memory,
     maxIterations,
@@ -159,6 +185,11 @@ export function resolveAgentConfig(config: AgentConfig): AgentSpec {
     clock,
     totals: createTotals(),
   };
+}
+
+function withFormat(systemPrompt: string, { responseFormat }: OutputSchema): string {
+  const format = describeFormat(responseFormat);
+  return systemPrompt === '' ? format : `${systemPrompt}\n\n${format}`;
 }
 
 function isMemory(memory: AgentMemory): boolean {

@@ -1,4 +1,8 @@
 import { expectTypeOf } from 'vitest';
+import { z } from 'zod';
+import { createHub } from '../hub/create-hub.js';
+import { createEvent } from '../hub/events/create-event.js';
+import type { Agent } from './agent/agent.js';
 import type { AgentRunResult } from './agent/agent-run-result.js';
 import type { AgentStreamEvent } from './agent/agent-stream.js';
 import { createAgent } from './create-agent.js';
@@ -55,6 +59,24 @@ for await (const event of agent.stream('x')) {
   // @ts-expect-error only some events have a text
   event.text;
 }
+
+// A schema types the result, without a cast.
+const category = z.object({ category: z.enum(['billing', 'other']), at: z.coerce.date<string>() });
+const classifier = createAgent({ ...required, outputSchema: category });
+expectTypeOf(classifier).toEqualTypeOf<Agent<z.output<typeof category>>>();
+expectTypeOf((await classifier.run('x')).data).toEqualTypeOf<{ category: 'billing' | 'other'; at: Date } | undefined>();
+expectTypeOf((await classifier.stream('x').result).data?.category).toEqualTypeOf<'billing' | 'other' | undefined>();
+for await (const event of classifier.stream('x')) {
+  if (event.type === 'run-end') expectTypeOf(event.result.data?.at).toEqualTypeOf<Date | undefined>();
+}
+expectTypeOf(classifier).toExtend<Agent>();
+expectTypeOf((await agent.run('x')).data).toBeUnknown();
+expectTypeOf(createAgent({ ...required, outputSchema: { type: 'object' } })).toEqualTypeOf<Agent>();
+const classified = createEvent<{ data: { category: 'billing' | 'other' } }>({ type: 'classified' });
+const other = createEvent<{ data: { category: number } }>({ type: 'other' });
+createHub().event({ type: 'opened', handler: classifier.asHandler(), onSuccess: classified });
+// @ts-expect-error the category is not a number
+createHub().event({ type: 'opened', handler: classifier.asHandler(), onSuccess: other });
 
 const debate = createDebate({
   name: 'd',

@@ -3,6 +3,7 @@ import { either } from './abortable.js';
 import type { Agent } from './agent/agent.js';
 import { lineageOf, signalOf } from './agent/agent-context.js';
 import { type AgentRunOptions, checkRunOptions } from './agent/agent-run-options.js';
+import type { AgentRunResult } from './agent/agent-run-result.js';
 import { createAgentStream } from './agent/agent-stream.js';
 import { type AgentConfig, resolveAgentConfig } from './agent-config.js';
 import { introspectable } from './handlers/agent-introspection.js';
@@ -25,22 +26,23 @@ import { type RunRequest, runAgent } from './run/run-agent.js';
  *
  * @throws {InvalidOptionError | InvalidSchemaError | DuplicateToolError}
  */
-export function createAgent(config: AgentConfig): Agent {
+export function createAgent<TData = unknown>(config: AgentConfig<TData>): Agent<TData> {
   const spec = resolveAgentConfig(config);
   const { name, description } = spec;
-  const agent: Agent = {
+  // The schema of the spec returns values of this type.
+  const start = (request: RunRequest): Promise<AgentRunResult<TData>> => {
+    return observeRun(spec, request.runId, () => runAgent(spec, request)) as Promise<AgentRunResult<TData>>;
+  };
+  const agent: Agent<TData> = {
     name,
     description,
     async run(input, options = {}) {
-      const request = toRequest(name, input, options);
-      return observeRun(spec, request.runId, () => runAgent(spec, request));
+      return start(toRequest(name, input, options));
     },
     stream(input, options = {}) {
       const request = toRequest(name, input, options);
       return createAgentStream(name, (onEvent, { signal }) =>
-        observeRun(spec, request.runId, () =>
-          runAgent(spec, { ...request, onEvent, signal: either(request.signal, signal) }),
-        ),
+        start({ ...request, onEvent, signal: either(request.signal, signal) }),
       );
     },
     asHandler: (options = {}) => toHandler(agent, options),

@@ -25,6 +25,33 @@ export class EmptyAnswerError extends HubError {
   }
 }
 
+/** The answer did not match `outputSchema`, also after the corrections that `outputRetries` allows. */
+export class OutputSchemaError extends HubError {
+  readonly fatal = true;
+  /** Issues of the last answer. Not enumerable and not in the message, because they quote the answer. */
+  declare readonly issues: readonly SchemaIssue[];
+
+  constructor(agentName: string, issues: readonly SchemaIssue[]) {
+    super(
+      'ERR_OUTPUT_SCHEMA',
+      `the answer of agent ${quote(agentName)} does not match its outputSchema; see issues of this error, describe the fields in the schema, or raise outputRetries`,
+    );
+    Object.defineProperty(this, 'issues', { value: issues });
+  }
+}
+
+/** The answer of an agent with an `outputSchema` reached its token limit. */
+export class TruncatedOutputError extends HubError {
+  readonly fatal = true;
+
+  constructor(agentName: string) {
+    super(
+      'ERR_TRUNCATED_OUTPUT',
+      `the answer of agent ${quote(agentName)} reached its token limit, so its JSON is incomplete; raise maxTokens of the model`,
+    );
+  }
+}
+
 /** A custom provider returned a value that is not a {@link ModelResponse}. */
 export class InvalidAnswerError extends HubError {
   constructor(expected: string, got: unknown) {

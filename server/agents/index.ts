@@ -34,10 +34,12 @@ export {
   MemoryEntryError,
   NoRegistryError,
   OrphanToolMessageError,
+  OutputSchemaError,
   StreamClosedError,
   StuckLoopError,
   ToolResultNotJsonError,
   ToolTimeoutError,
+  TruncatedOutputError,
   UnknownAgentError,
 } from './errors.js';
 export { McpConnectionError, McpToolError } from './mcp/mcp-errors.js';
@@ -53,6 +55,7 @@ export type {
   ModelResponse,
   ModelStreamChunk,
   ReasoningEffort,
+  ResponseFormat,
 } from './model/model-provider.js';
 export {
   ContentFilterError,

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { expect, test, vi } from 'vitest';
 import { createHub } from '../hub/create-hub.js';
+import type { HandlerFunction } from '../hub/events/context.js';
 import { type ScriptEntry, scriptedProvider } from '../testing/scripted-provider.js';
 import type { Logger } from '../transports/logger.js';
 import type { Agent } from './agent/agent.js';
@@ -77,7 +78,7 @@ function delegating(): Agent {
   return agentOf(script, { registry });
 }
 
-const failures: Record<string, () => { handler: ReturnType<Agent['asHandler']> }> = {
+const failures: Record<string, () => { handler: HandlerFunction }> = {
   'a failing provider': () => ({ handler: agentOf([call('read'), down]).asHandler() }),
   'a refused call': () => ({ handler: agentOf([call('read'), refused]).asHandler() }),
   'a failing tool': () => ({ handler: agentOf([call('fail'), down]).asHandler() }),

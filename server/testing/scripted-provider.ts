@@ -81,12 +81,12 @@ export class UnusedScriptError extends HubError {
  * const { output } = await createAgent({ ..., provider }).run('Do I need an umbrella?');
  * provider.assertDone();
  *
- * @param options `clock` measures `delayMs` @default the system clock
+ * @param options `clock` measures `delayMs` @default the system clock; `jsonMode`: see {@link ModelProvider.jsonMode}
  * @throws {InvalidOptionError} if the script is not an array of entries
  */
 export function scriptedProvider(
   script: readonly ScriptEntry[],
-  { clock = systemClock }: { clock?: Clock } = {},
+  { clock = systemClock, jsonMode = false }: { clock?: Clock; jsonMode?: boolean } = {},
 ): ScriptedProvider {
   if (!Array.isArray(script)) throw new InvalidOptionError('script of scriptedProvider', 'an array of entries', script);
   for (const entry of script) if (typeof entry !== 'function') checkEntry(entry);
@@ -115,6 +115,7 @@ export function scriptedProvider(
 
   return {
     name: 'scripted',
+    jsonMode,
     calls,
     async chat(messages, options): Promise<ModelResponse> {
       const answer = await next(messages, options);

@@ -8,13 +8,15 @@ import type { TokenUsage } from '../model/token-usage.js';
  */
 export type AgentRunStatus = 'completed' | 'failed' | 'max_iterations' | 'token_budget_exceeded';
 
-/** Result of a run. */
-export interface AgentRunResult {
+/** Result of a run. `TData` is the output type of the agent's `outputSchema`. */
+export interface AgentRunResult<TData = unknown> {
   agentName: string;
   /** `requestId` of the run options, or a random UUID. */
   runId: string;
   /** The final answer. If the run did not complete, the last text of the model. */
   output: string;
+  /** The answer as `outputSchema` returned it. Present if there is a schema and the final answer matches it. */
+  data?: TData;
   /** The transcript: system prompt, messages from memory, input, answers and tool results. */
   messages: Message[];
   /** One result per tool call, by turn and in the order of the calls. */

@@ -4,8 +4,8 @@ import type { AgentRunOptions } from './agent-run-options.js';
 import type { AgentRunResult } from './agent-run-result.js';
 import type { AgentStream } from './agent-stream.js';
 
-/** A model with a system prompt and tools. */
-export interface Agent {
+/** A model with a system prompt and tools. `TData` is the output type of its `outputSchema`. */
+export interface Agent<TData = unknown> {
   readonly name: string;
   readonly description: string | undefined;
   /**
@@ -16,9 +16,9 @@ export interface Agent {
    * {@link DelegationDepthError} if the run of `hubCtx` must not delegate to this agent, and with the signal's reason
    * if the run is aborted.
    */
-  run(input: string, options?: AgentRunOptions): Promise<AgentRunResult>;
+  run(input: string, options?: AgentRunOptions): Promise<AgentRunResult<TData>>;
   /** Runs the agent, and streams the run's events. */
-  stream(input: string, options?: AgentRunOptions): AgentStream;
+  stream(input: string, options?: AgentRunOptions): AgentStream<TData>;
   /**
    * Returns the agent as an event handler. With a memory, a retry resumes the run of the failed attempt.
    *
@@ -29,7 +29,7 @@ export interface Agent {
    *
    * @throws {InvalidOptionError}
    */
-  asHandler(options?: AgentHandlerOptions): HandlerFunction;
+  asHandler(options?: AgentHandlerOptions): HandlerFunction<unknown, Promise<AgentHandlerResult<TData>>>;
 }
 
 /** Options of {@link Agent.asHandler}. */
@@ -46,12 +46,17 @@ export interface AgentHandlerOptions {
   input?: (payload: unknown) => string;
 }
 
-/** Value that a handler of {@link Agent.asHandler} returns: the payload of `onSuccess`. */
-export interface AgentHandlerResult {
+/**
+ * Value that a handler of {@link Agent.asHandler} returns: the payload of `onSuccess`. `TData` is the output type of the
+ * agent's `outputSchema`.
+ */
+export interface AgentHandlerResult<TData = unknown> {
   agentName: string;
   runId: string;
   /** The final answer. */
   output: string;
+  /** The answer as `outputSchema` returned it, which must be JSON. Absent for an agent without a schema. */
+  data: TData;
   status: 'completed';
   /** `true` if the answer reached the token limit, so that its end is missing. */
   truncated?: true;

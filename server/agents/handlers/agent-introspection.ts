@@ -6,7 +6,7 @@ import type { AgentSpec } from '../run/agent-spec.js';
 const specs = new WeakMap<Agent, AgentSpec>();
 
 /** Registers the spec of an agent for {@link introspectAgents}. Returns the agent. */
-export function introspectable(agent: Agent, spec: AgentSpec): Agent {
+export function introspectable<TAgent extends Agent>(agent: TAgent, spec: AgentSpec): TAgent {
   specs.set(agent, spec);
   return agent;
 }

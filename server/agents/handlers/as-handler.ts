@@ -12,7 +12,10 @@ const maxReportedCalls = 200;
 const maxReportedChars = 200;
 
 /** Implements {@link Agent.asHandler}. @throws {InvalidOptionError} */
-export function toHandler(agent: Agent, options: AgentHandlerOptions): HandlerFunction {
+export function toHandler<TData>(
+  agent: Agent<TData>,
+  options: AgentHandlerOptions,
+): HandlerFunction<unknown, Promise<AgentHandlerResult<TData>>> {
   const owner = `asHandler of agent ${quote(agent.name)}`;
   const check = new OptionChecker(options, ['conversation', 'input'], owner);
   const { conversation, input = (payload: unknown) => inputOf(payload, ['input']) } = options;
@@ -24,7 +27,7 @@ export function toHandler(agent: Agent, options: AgentHandlerOptions): HandlerFu
       throw new InvalidOptionError(`the result of ${name} of ${owner}`, 'a string', typeof text);
     return text;
   };
-  const handler: HandlerFunction = (ctx) => {
+  const handler = async (ctx: HandlerCtx): Promise<AgentHandlerResult<TData>> => {
     const conversationId = conversation && textOf(conversation, 'conversation', ctx.payload);
     return handleWith(agent, textOf(input, 'input', ctx.payload), ctx, conversationId);
   };
@@ -38,12 +41,12 @@ export function toHandler(agent: Agent, options: AgentHandlerOptions): HandlerFu
  * @throws {AgentRunError} if the run does not complete
  * @throws {RetryAfterError} if the run fails and the vendor requests a delay before the next call
  */
-export async function handleWith(
-  agent: Agent,
+export async function handleWith<TData>(
+  agent: Agent<TData>,
   input: string,
   ctx: HandlerCtx,
   conversationId?: string,
-): Promise<AgentHandlerResult> {
+): Promise<AgentHandlerResult<TData>> {
   const { idempotencyKey } = ctx;
   const result = await agent.run(input, {
     idempotencyKey,
@@ -62,19 +65,20 @@ export function delayed(error: Error & { readonly retryAfterMs?: number }, maxRe
   return new RetryAfterError(Math.min(error.retryAfterMs, maxRetryAfterMs), error.message, { cause: error });
 }
 
-function toHandlerResult({
+function toHandlerResult<TData>({
   agentName,
   runId,
   output,
+  data,
   truncated,
   tokenUsage,
   toolCalls,
-}: AgentRunResult): AgentHandlerResult {
-  return {
+}: AgentRunResult<TData>): AgentHandlerResult<TData> {
+  const report = {
     agentName,
     runId,
     output,
-    status: 'completed',
+    status: 'completed' as const,
     ...(truncated && { truncated }),
     tokenUsage,
     toolCalls: toolCalls.slice(-maxReportedCalls).map(({ name, error, durationMs }) => ({
@@ -83,4 +87,6 @@ function toHandlerResult({
       durationMs,
     })),
   };
+  // A completed run has `data` if its agent has a schema, which the type of a run's result does not show.
+  return (data === undefined ? report : { ...report, data }) as AgentHandlerResult<TData>;
 }

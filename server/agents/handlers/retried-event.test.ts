@@ -31,8 +31,7 @@ describe.each([
   async function converse(
     script: readonly ScriptEntry[],
     questions: readonly string[],
-    handlerOf: (agent: Agent) => ReturnType<Agent['asHandler']> = (agent) =>
-      agent.asHandler({ conversation: () => 'chat' }),
+    handlerOf: (agent: Agent) => HandlerFunction = (agent) => agent.asHandler({ conversation: () => 'chat' }),
   ) {
     book.mockClear();
     const hub = createHub({ transport: transportOf() });

@@ -14,6 +14,7 @@ const names: readonly (keyof ModelOptions)[] = [
   'cache',
   'timeoutMs',
   'providerOptions',
+  'responseFormat',
   'tools',
   'signal',
 ];
@@ -44,7 +45,8 @@ export function checkModelOptions(model: ModelOptions, owner: string, hasTools: 
   }
   checkModelOptionNames(model, `model of ${owner}`);
   const check = new OptionChecker(model, names, owner, 'model');
-  const { model: id, temperature, topP, maxTokens, timeoutMs, stop, seed, cache, tools, signal } = model;
+  const { model: id, temperature, topP, maxTokens, timeoutMs, stop, seed, cache } = model;
+  const { responseFormat, tools, signal } = model;
   check.that(typeof id === 'string' && id !== '', 'model', 'a non-empty string', id);
   check.that(temperature === undefined || Number.isFinite(temperature), 'temperature', 'a number', temperature);
   check.that(topP === undefined || (typeof topP === 'number' && topP >= 0 && topP <= 1), 'topP', 'from 0 to 1', topP);
@@ -56,6 +58,8 @@ export function checkModelOptions(model: ModelOptions, owner: string, hasTools: 
   checkReasoning(model.reasoning, check, owner);
   checkToolChoice(model.toolChoice, check, owner, hasTools);
   checkProviderOptions(model.providerOptions, check);
+  const isText = responseFormat === undefined;
+  check.that(isText, 'responseFormat', 'omitted: pass outputSchema of the agent', responseFormat);
   check.that(tools === undefined, 'tools', 'omitted: pass tools as "tools" of the agent', tools);
   check.that(signal === undefined, 'signal', 'omitted: pass the signal as run(input, { signal })', signal);
 }

@@ -1,8 +1,15 @@
+import type { JsonSchema } from '../../json-schema.js';
 import type { Message, ToolCall, ToolDefinition } from './message.js';
 import type { TokenUsage } from './token-usage.js';
 
 /** Reason why a model stopped. `length`: it reached the token limit, so the end of its answer may be missing. */
 export type FinishReason = 'stop' | 'tool_calls' | 'length';
+
+/** Format of an answer: JSON that matches a JSON Schema whose root is an object. */
+export interface ResponseFormat {
+  readonly type: 'json';
+  readonly schema: JsonSchema;
+}
 
 /** Effort of a model's reasoning. */
 export type ReasoningEffort = 'low' | 'medium' | 'high';
@@ -43,6 +50,8 @@ export interface ModelOptions {
   providerOptions?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Tools that the model can call. An agent sets this from its own `tools`. */
   tools?: ToolDefinition[];
+  /** Format of the answer. An agent sets this from its `outputSchema`. @default text */
+  responseFormat?: ResponseFormat;
   /** Milliseconds until a model call fails with {@link ModelTimeoutError}. Enforced by the agent. @default 600_000 */
   timeoutMs?: number;
   /** Aborts the call. An agent sets this from the signal of its run. */
@@ -81,6 +90,11 @@ export interface ModelStreamChunk {
 export interface ModelProvider {
   /** Vendor's name in traces and metrics: `openai`, `anthropic`, `gcp.gemini` ... @default 'unknown' */
   readonly name?: string;
+  /**
+   * `true` if `chat` reads `responseFormat` of the options. Otherwise an agent with an `outputSchema` describes the
+   * schema in its system prompt. @default false
+   */
+  readonly jsonMode?: boolean;
   /**
    * Requests one complete answer. The agent's `retry` decides whether a rejected call is retried; the `retryable`
    * of a `ProviderError` can rule that out.

@@ -86,6 +86,7 @@ export function languageModelProvider(
 
   return {
     name,
+    jsonMode: true,
 
     async chat(messages: Message[], options: ModelOptions): Promise<ModelResponse> {
       checkModelOptionNames(options);

@@ -13,6 +13,7 @@ export type LoadModel = (
 /** Base of the vendors' providers: checks and hides the key, and loads the vendor package at the first call. */
 export class VendorProvider implements ModelProvider {
   readonly name: string;
+  readonly jsonMode = true as const;
   // Private at run time too, so that no inspection or serialisation finds the key.
   readonly #provider: Required<ModelProvider>;
 

@@ -6,6 +6,7 @@ import type { AgentRegistry } from '../delegation/agent-registry.js';
 import type { AgentMemory } from '../memory/agent-memory.js';
 import type { ModelOptions, ModelProvider } from '../model/model-provider.js';
 import { noUsage, type TokenUsage } from '../model/token-usage.js';
+import type { OutputSchema } from '../output/output-schema.js';
 import type { ToolRegistry } from '../tools/tool-registry.js';
 import type { MaxTokensLimit } from './max-tokens-limit.js';
 
@@ -16,6 +17,8 @@ export interface AgentSpec {
   readonly systemPrompt: string;
   readonly provider: ModelProvider;
   readonly model: ModelOptions;
+  /** Schema of the answers, and the number of corrections per run. */
+  readonly output: { readonly schema: OutputSchema; readonly retries: number } | undefined;
   /** Returns the agent's tools, with `delegate` if there is another agent to delegate to. */
   readonly tools: () => ToolRegistry;
   readonly memory: AgentMemory | undefined;

@@ -18,6 +18,7 @@ import { sourceOf } from '../handlers/agent-introspection.js';
 import type { ExchangeMark, ToolCall, ToolResult } from '../model/message.js';
 import { TokenLedger } from '../model/token-ledger.js';
 import type { TokenUsage } from '../model/token-usage.js';
+import { TypedOutput } from '../output/typed-output.js';
 import type { ToolRegistry } from '../tools/tool-registry.js';
 import type { AgentSpec } from './agent-spec.js';
 import { ModelCaller, type PaidAnswer } from './model-caller.js';
@@ -71,6 +72,8 @@ class AgentRun {
   readonly #transcript: Transcript;
   readonly #toolPhase: ToolPhase;
   readonly #model: ModelCaller;
+  /** Present if the agent has an `outputSchema`. */
+  readonly #output: TypedOutput | undefined;
   readonly #onResult: ((result: ToolResult) => void) | undefined;
   #isTruncated = false;
 
@@ -95,6 +98,7 @@ class AgentRun {
     const { name: agentName, logger } = agent;
     this.#ctx = createAgentContext({ agentName, runId, lineage, payload, signal, hubCtx, logger });
     this.#tools = agent.tools();
+    this.#output = agent.output && new TypedOutput(agent.output.schema, agent.name, agent.output.retries);
     const isResumable = agent.memory !== undefined && idempotencyKey !== undefined;
     this.#transcript = new Transcript(isResumable, () => this.#ledger.usageOfAttempts, signal);
     this.#toolPhase = new ToolPhase(agent, this.#tools, this.#transcript, this.#ctx, signal);
@@ -125,6 +129,7 @@ class AgentRun {
       if (transcript.lastText !== '') {
         this.#request.onEvent?.({ type: 'text-delta', turn: transcript.turns, text: transcript.lastText });
       }
+      if (resumed.mark.status === 'completed') await this.#output?.readAgain(transcript.lastText);
       return resumed.mark.status;
     }
     if (resumed !== undefined && resumed.openCalls.length > 0) {
@@ -177,7 +182,9 @@ class AgentRun {
     const turn = transcript.turns;
     const isOverBudget = this.#ledger.left < 0;
     const isFinal = calls.length === 0 && unreadableCall === undefined && !isEmpty;
-    const end: End = isFinal ? this.#endOf(isOverBudget ? 'token_budget_exceeded' : 'completed', answer) : {};
+    const problem = isFinal ? await this.#output?.read(content, finishReason) : undefined;
+    const isEnd = isFinal && (problem === undefined || isOverBudget);
+    const end: End = isEnd ? this.#endOf(isOverBudget ? 'token_budget_exceeded' : 'completed', answer) : {};
     if (content.trim() !== '' || calls.length > 0) {
       const message = {
         role: 'assistant' as const,
@@ -194,9 +201,10 @@ class AgentRun {
       await this.#toolPhase.run(calls, refusal, this.#onResult, turn);
     } else if (unreadableCall !== undefined) {
       transcript.addNote(unreadableCallNote(unreadableCall));
-    }
+    } else if (problem !== undefined && 'note' in problem) transcript.addNote(problem.note);
     onEvent?.({ type: 'turn-end', turn, usage, finishReason });
     signal?.throwIfAborted();
+    if (!isEnd && problem !== undefined && 'error' in problem) throw problem.error;
     return end.status ?? (isOverBudget ? 'token_budget_exceeded' : undefined);
   }
 
@@ -207,6 +215,7 @@ class AgentRun {
     const answer = await this.#model.call(transcript.messages, transcript.inputIndex, []);
     if (answer === undefined) return 'token_budget_exceeded';
     const { content, usage, finishReason } = answer;
+    await this.#output?.read(content, finishReason);
     const status = this.#ledger.left < 0 ? 'token_budget_exceeded' : 'max_iterations';
     if (content.trim() !== '') await transcript.add({ role: 'assistant', content }, this.#endOf(status, answer));
     this.#request.onEvent?.({ type: 'turn-end', turn: transcript.turns, usage, finishReason });
@@ -246,10 +255,12 @@ class AgentRun {
   #end(status: AgentRunStatus, error?: Error): AgentRunResult {
     this.#agent.totals.runs[status]++;
     const { messages, lastText: output } = this.#transcript;
+    const data = this.#output?.data;
     return {
       agentName: this.#agent.name,
       runId: this.#request.runId,
       output,
+      ...(data !== undefined && { data }),
       messages,
       toolCalls: this.#toolPhase.results,
       tokenUsage: { ...this.#ledger.usage },

@@ -20,7 +20,7 @@ interface InformedHandler {
 }
 
 /** Attaches introspection data to a handler and returns the handler. */
-export function withHandlerInfo(handler: HandlerFunction, info: HandlerInfo): HandlerFunction {
+export function withHandlerInfo<THandler extends HandlerFunction>(handler: THandler, info: HandlerInfo): THandler {
   return Object.defineProperty(handler, infoKey, { value: info });
 }
 

@@ -98,9 +98,14 @@ export class AnswerBuilder {
   }
 }
 
+/**
+ * Settings that need no report: a budget sets the tokens to more than the model can write, and the package then applies
+ * the model's limit; the prompt describes the format as well.
+ */
+const replacedSettings: readonly string[] = ['maxOutputTokens', 'responseFormat'];
+
 function toIgnoredSetting(warning: SharedV3Warning): string[] {
-  // A budget sets it to more than the model can write, and the package then applies the model's own limit.
-  if (warning.type !== 'unsupported' || warning.feature === 'maxOutputTokens') return [];
+  if (warning.type !== 'unsupported' || replacedSettings.includes(warning.feature)) return [];
   const { feature, details } = warning;
   return [details === undefined ? feature : `${feature} (${details})`];
 }

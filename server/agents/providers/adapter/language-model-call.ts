@@ -9,6 +9,7 @@ import type {
 import { OrphanToolMessageError } from '../../errors.js';
 import type { Message, ToolDefinition } from '../../model/message.js';
 import type { ModelOptions } from '../../model/model-provider.js';
+import { addInstruction, toJsonMode } from './json-mode.js';
 import { readReplay } from './replay-parts.js';
 import { markCacheable, toVendorSettings } from './vendor-settings.js';
 
@@ -27,7 +28,9 @@ export function toCall(
 ): LanguageModelV3CallOptions {
   const { temperature, topP, stop, seed, tools, signal } = options;
   const prompt = toPrompt(messages, provider);
-  const { maxTokens, providerOptions } = toVendorSettings(options, provider, modelId);
+  const json = toJsonMode(options, provider, modelId);
+  if (json?.instruction !== undefined) addInstruction(prompt, json.instruction);
+  const { maxTokens, providerOptions } = toVendorSettings(options, provider, modelId, json?.settings);
   if (options.cache) markCacheable(prompt, provider);
   return {
     prompt,
@@ -37,6 +40,7 @@ export function toCall(
     ...(stop !== undefined && { stopSequences: [...stop] }),
     ...(seed !== undefined && { seed }),
     ...(signal && { abortSignal: signal }),
+    ...(json?.responseFormat && { responseFormat: json.responseFormat }),
     ...(providerOptions && { providerOptions }),
     ...(tools !== undefined && tools.length > 0
       ? { tools: tools.map(toFunctionTool), ...toToolChoice(options) }

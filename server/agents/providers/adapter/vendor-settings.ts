@@ -11,20 +11,34 @@ export interface VendorSettings {
   readonly providerOptions: SharedV3ProviderOptions | undefined;
 }
 
-/** Returns the settings in the vendor's form. @throws {InvalidOptionError} if the vendor does not offer a setting */
+/**
+ * Returns the settings in the vendor's form.
+ *
+ * @param defaults further settings of the packages, which those of the user override
+ * @throws {InvalidOptionError} if the vendor does not offer a setting
+ */
 export function toVendorSettings(
   { reasoning, maxTokens, providerOptions }: ModelOptions,
   provider: string,
   modelId: string,
+  defaults: SharedV3ProviderOptions = {},
 ): VendorSettings {
   // The user's values become JSON in the request, which is all that the type demands.
   const given = providerOptions as SharedV3ProviderOptions | undefined;
-  if (reasoning === undefined) return { maxTokens, providerOptions: given };
+  if (reasoning === undefined) return { maxTokens, providerOptions: merge(defaults, given) };
   const { key, settings, maxTokens: withoutReasoning } = toReasoning(reasoning, maxTokens, provider, modelId);
   return {
     maxTokens: withoutReasoning,
-    providerOptions: { ...given, [key]: { ...settings, ...given?.[key] } },
+    providerOptions: merge(defaults, { [key]: settings }, given),
   };
+}
+
+function merge(...sources: readonly (SharedV3ProviderOptions | undefined)[]): SharedV3ProviderOptions | undefined {
+  const merged: SharedV3ProviderOptions = {};
+  for (const source of sources) {
+    for (const [key, settings] of Object.entries(source ?? {})) merged[key] = { ...merged[key], ...settings };
+  }
+  return Object.keys(merged).length === 0 ? undefined : merged;
 }
 
 /** Vendor's form of a reasoning setting. */
