@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import preact from '@preact/preset-vite';
 import { defineConfig } from 'vitest/config';
@@ -15,6 +16,8 @@ export default defineConfig({
     ],
   },
   test: {
+    // The default leaves one processor out, which is half of a machine with two.
+    maxWorkers: availableParallelism(),
     // These end what hangs. A machine with more to do than it can is slow, not wrong.
     testTimeout: 60_000,
     hookTimeout: 60_000,
