@@ -1,6 +1,6 @@
 import type { RecentActivity } from '../../server/dashboard/protocol.js';
 
-/** Small chart of the last 10 minutes, as path data of an SVG of `TREND_WIDTH` by `TREND_HEIGHT`. */
+/** Small chart of the last 20 minutes, as path data of an SVG of `TREND_WIDTH` by `TREND_HEIGHT`. */
 export interface Trend {
   /** Bars of received events; empty if there are none. */
   readonly trendReceived: string;
@@ -11,7 +11,7 @@ export interface Trend {
 export const TREND_WIDTH = 100;
 export const TREND_HEIGHT = 20;
 
-const GAP = 2;
+const GAP = 1;
 
 /** Minimum height of a bar, so that a tiny count shows beside a large one. */
 const FLOOR = 2;

@@ -94,7 +94,7 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
   const recent = (chosen: readonly Load[], now: number): RecentActivity => {
     const current = Math.floor(now / MINUTE_MS) * MINUTE_MS;
     const last = chosen.map((load) => sum(load, current - 5 * MINUTE_MS, now, now));
-    const minutes = Array.from({ length: 10 }, (_, index) => current - (9 - index) * MINUTE_MS).map((minute) =>
+    const minutes = Array.from({ length: 20 }, (_, index) => current - (19 - index) * MINUTE_MS).map((minute) =>
       chosen.map((load) => minuteCounts(load, minute, now)),
     );
     const total = (of: (counts: PeriodCounts) => number): number => last.reduce((all, counts) => all + of(counts), 0);

@@ -48,7 +48,7 @@ export function periodOf(completed = 0, failed = 0, rest: Partial<PeriodCounts> 
 
 /** Returns the activity of the last minutes. All events of the 5 minutes are in the current one. */
 export function recentOf(last5Min: PeriodCounts = periodOf(), rest: Partial<RecentActivity> = {}): RecentActivity {
-  const zeros = Array.from({ length: 9 }, () => 0);
+  const zeros = Array.from({ length: 19 }, () => 0);
   return {
     last5Min,
     waitP95Ms: null,

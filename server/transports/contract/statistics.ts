@@ -29,6 +29,7 @@ export function describeStatistics({ consume, next, now, advance, counts }: Cont
       const { recent, histories } = await shop.transport.metrics('a');
       expect(recent.last5Min).toEqual({ received: 3, completed: 1, failed: 1, cancelled: 0, retried: 1 });
       expect([sum(recent.minutes.received), sum(recent.minutes.failed)]).toEqual([3, 1]);
+      expect([recent.minutes.received.length, recent.minutes.failed.length]).toEqual([20, 20]);
       const { minutes, fiveMinutes, hours } = histories;
       expect([minutes, fiveMinutes, hours].map(({ received, stepMs }) => [received.length, stepMs])).toEqual([
         [60, 60_000],

@@ -19,7 +19,7 @@ export const periodKinds: Readonly<Record<keyof Histories, PeriodKind>> = {
 export const recentMinutes = 6;
 
 /** Number of minutes of the trend in `RecentActivity`, the current one included. */
-export const trendMinutes = 10;
+export const trendMinutes = 20;
 
 /** Number of periods of 5 minutes in `lastHour`, the current one included. */
 export const recentFives = 13;

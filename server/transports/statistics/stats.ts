@@ -55,7 +55,7 @@ export interface RecentActivity {
   readonly waitP95Ms: number | null;
   /** Duration of attempts over 5 minutes; `null` if no attempt ended in them. */
   readonly durationP95Ms: number | null;
-  /** The last 10 minutes, oldest first, the current one last. `failed` is without cancelled events. */
+  /** The last 20 minutes, oldest first, the current one last. `failed` is without cancelled events. */
   readonly minutes: { readonly received: readonly number[]; readonly failed: readonly number[] };
 }
 

@@ -16,7 +16,7 @@ export const COLUMNS: readonly Column[] = [
   {
     key: 'trend',
     label: 'Trend',
-    period: '10 min',
+    period: '20 min',
     title: 'Events received per minute, with the failed part at the foot',
   },
   { key: 'rate', label: 'Rate', period: '1 min', title: 'Events received per second or per minute' },

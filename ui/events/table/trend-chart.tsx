@@ -7,7 +7,7 @@ export interface TrendChartProps {
   readonly failed: string;
 }
 
-/** Bars of the last 10 minutes. The numbers are in the other columns. */
+/** Bars of the last 20 minutes. The numbers are in the other columns. */
 export function TrendChart({ received, failed }: TrendChartProps): JSX.Element {
   return (
     <svg class="trend" viewBox={`0 0 ${TREND_WIDTH} ${TREND_HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">

@@ -1,4 +1,4 @@
-import { periodKinds, recentFives, trendMinutes } from '../../statistics/periods.js';
+import { periodKinds, recentFives, recentMinutes, trendMinutes } from '../../statistics/periods.js';
 import { LuaFragment } from './lua-fragment.js';
 import { prelude } from './prelude.js';
 
@@ -10,7 +10,8 @@ const [fivePerMinute, hourPerMinute] = [fiveMinutes.stepMs / minutes.stepMs, hou
  * period, oldest first: `<period> <name>=<count>...`. The text `trend` has the last minutes and stands in the hash of
  * counters, so that introspection reads one key per type. The others are in the hash of the type's history.
  *
- * - `trend`, `fives`, `hour` the last minutes, periods of 5 minutes and the current hour, with the names of `counters`
+ * - `trend`, `fives`, `hour` the last minutes, periods of 5 minutes and the current hour, with the names of `counters`;
+ *   minutes of `trend` that are not part of the last 5 minutes are as in `m`
  * - `m`, `f`, `h` all minutes, periods of 5 minutes and hours that are over, with percentiles as buckets in place of
  *   waiting times and durations: `W` and `D`
  *
@@ -70,6 +71,14 @@ local function appendLine(text, line, oldest)
   return text
 end
 
+-- Minutes before oldest keep no durations: recent activity reads only their counts.
+local function compactBefore(text, oldest)
+  return (string.gsub(text, '[^\\n]+', function(line)
+    local at = tonumber(string.match(line, '^%d+'))
+    if at < oldest and string.find(line, ' %a%-?%d') then return compact(at, mergeLine({}, line)) end
+  end))
+end
+
 local function lastLine(text)
   local line = string.match(text, '([^\\n]*)\\n$')
   return line, line and tonumber(string.match(line, '^%d+'))
@@ -116,6 +125,7 @@ local function rollMinutes(type)
   for _, at in ipairs(order) do
     local counts = over[at]
     trend = appendLine(trend, encodePeriod(at, counts), at - ${trendMinutes} + 2)
+    trend = compactBefore(trend, at - ${recentMinutes} + 2)
     history.m = appendLine(history.m, compact(at, counts), at - ${minutes.length} + 2)
     addMinute(history, 'fives', 'f', math.floor(at / ${fivePerMinute}), counts, ${recentFives - 1}, ${fiveMinutes.length})
     addMinute(history, 'hour', 'h', math.floor(at / ${hourPerMinute}), counts, 0, ${hours.length})
