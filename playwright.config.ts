@@ -14,7 +14,7 @@ export default defineConfig({
   use: { launchOptions: launchOptions(findBrowser()), screenshot: 'only-on-failure' },
   projects: [
     { name: 'desktop', use: { viewport: { width: 1280, height: 800 } } },
-    // Mounting does not depend on the viewport.
-    { name: 'narrow', testIgnore: 'mounts.test.ts', use: { viewport: { width: 320, height: 640 } } },
+    // Tests with this tag do not depend on the viewport.
+    { name: 'narrow', grepInvert: /@any-width/, use: { viewport: { width: 320, height: 640 } } },
   ],
 });

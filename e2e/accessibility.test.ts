@@ -16,85 +16,79 @@ function registerShop(hub: Hub): void {
   hub.event({ type: 'stock.low' });
 }
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  test.describe(`in the ${colorScheme} theme`, () => {
-    test.use({ colorScheme });
+test('overview and events', async ({ page, serve }) => {
+  const { origin, hub } = await serve({ register: registerShop });
+  await hub.emit('order.created', {});
+  await page.goto(origin);
+  await expectCounts(eventRow(page, 'payment.requested'), 1, 1);
+  await expectAccessible(page);
+});
 
-    test('overview and events', async ({ page, serve }) => {
-      const { origin, hub } = await serve({ register: registerShop });
-      await hub.emit('order.created', {});
-      await page.goto(origin);
-      await expectCounts(eventRow(page, 'payment.requested'), 1, 1);
-      await expectAccessible(page);
-    });
+test('open panel with the data of its chart', async ({ page, serve }) => {
+  const { origin, hub } = await serve({ register: registerShop });
+  await hub.emit('order.created', {});
+  await page.goto(`${origin}/#/events/payment.requested`);
+  await expect(eventPanel(page, 'payment.requested')).toContainText('card declined');
+  await page.getByText('View data').last().click();
+  await expectAccessible(page);
+});
 
-    test('open panel with the data of its chart', async ({ page, serve }) => {
-      const { origin, hub } = await serve({ register: registerShop });
-      await hub.emit('order.created', {});
-      await page.goto(`${origin}/#/events/payment.requested`);
-      await expect(eventPanel(page, 'payment.requested')).toContainText('card declined');
-      await page.getByText('View data').last().click();
-      await expectAccessible(page);
-    });
+test('keyboard shortcuts', async ({ page, serve }) => {
+  const { origin } = await serve({ register: registerShop });
+  await page.goto(origin);
+  await chooseInMenu(page, /^Keyboard shortcuts/);
+  await expect(page.getByRole('dialog', { name: 'Keyboard shortcuts' })).toBeVisible();
+  await expectAccessible(page);
+});
 
-    test('keyboard shortcuts', async ({ page, serve }) => {
-      const { origin } = await serve({ register: registerShop });
-      await page.goto(origin);
-      await chooseInMenu(page, /^Keyboard shortcuts/);
-      await expect(page.getByRole('dialog', { name: 'Keyboard shortcuts' })).toBeVisible();
-      await expectAccessible(page);
-    });
+test('empty hub and empty search', async ({ page, serve }) => {
+  const empty = await serve();
+  for (const [hash, title] of [
+    ['#/', 'No event types yet'],
+    ['#/workflows', 'No workflows yet'],
+    ['#/agents', 'No agents yet'],
+  ]) {
+    await page.goto(`${empty.origin}/${hash}`);
+    await expect(page.getByRole('heading', { name: title ?? '' })).toBeVisible();
+    await expectAccessible(page);
+  }
+  const full = await serve({ register: registerShop });
+  await page.goto(`${full.origin}/#/?q=nowhere`);
+  await expect(page.getByRole('heading', { name: 'No event types match.' })).toBeVisible();
+  await expectAccessible(page);
+});
 
-    test('empty hub and empty search', async ({ page, serve }) => {
-      const empty = await serve();
-      for (const [hash, title] of [
-        ['#/', 'No event types yet'],
-        ['#/workflows', 'No workflows yet'],
-        ['#/agents', 'No agents yet'],
-      ]) {
-        await page.goto(`${empty.origin}/${hash}`);
-        await expect(page.getByRole('heading', { name: title ?? '' })).toBeVisible();
-        await expectAccessible(page);
-      }
-      const full = await serve({ register: registerShop });
-      await page.goto(`${full.origin}/#/?q=nowhere`);
-      await expect(page.getByRole('heading', { name: 'No event types match.' })).toBeVisible();
-      await expectAccessible(page);
-    });
+test.describe('while the server is down', () => {
+  test.use({ expectsOutages: true });
 
-    test.describe('while the server is down', () => {
-      test.use({ expectsOutages: true });
-
-      test('before the first response, and stale', async ({ page, serve }) => {
-        const dashboard = await serve({ register: registerShop });
-        const passThrough = dashboard.intercept;
-        dashboard.intercept = ({ url = '' }) => url.includes('/api/');
-        await page.goto(`${dashboard.origin}/#/?every=1`);
-        await expectConnection(page, 'Connecting');
-        await expectAccessible(page);
-        dashboard.intercept = passThrough;
-        await page.keyboard.press('r');
-        await expectConnection(page, 'Live');
-        dashboard.intercept = ({ url = '' }) => url.includes('/api/');
-        await expect(page.getByRole('region', { name: 'Connection' })).toContainText('The server is slow to respond.');
-        await expectAccessible(page);
-      });
-
-      test('lost connection with an open panel', async ({ page, serve }) => {
-        const dashboard = await serve({ register: registerShop });
-        await page.goto(`${dashboard.origin}/#/?every=1`);
-        await expectConnection(page, 'Live');
-        await dashboard.kill();
-        await expectConnection(page, 'Lost');
-        await expectAccessible(page);
-        await eventRow(page, 'stock.low').getByRole('link').click();
-        await expect(eventPanel(page, 'stock.low')).toBeVisible();
-        await expect(page.getByRole('region', { name: 'Connection' })).toBeInViewport({ ratio: 1 });
-        await expectAccessible(page);
-      });
-    });
+  test('before the first response, and stale', async ({ page, serve }) => {
+    const dashboard = await serve({ register: registerShop });
+    const passThrough = dashboard.intercept;
+    dashboard.intercept = ({ url = '' }) => url.includes('/api/');
+    await page.goto(`${dashboard.origin}/#/?every=1`);
+    await expectConnection(page, 'Connecting');
+    await expectAccessible(page);
+    dashboard.intercept = passThrough;
+    await page.keyboard.press('r');
+    await expectConnection(page, 'Live');
+    dashboard.intercept = ({ url = '' }) => url.includes('/api/');
+    await expect(page.getByRole('region', { name: 'Connection' })).toContainText('The server is slow to respond.');
+    await expectAccessible(page);
   });
-}
+
+  test('lost connection with an open panel', async ({ page, serve }) => {
+    const dashboard = await serve({ register: registerShop });
+    await page.goto(`${dashboard.origin}/#/?every=1`);
+    await expectConnection(page, 'Live');
+    await dashboard.kill();
+    await expectConnection(page, 'Lost');
+    await expectAccessible(page);
+    await eventRow(page, 'stock.low').getByRole('link').click();
+    await expect(eventPanel(page, 'stock.low')).toBeVisible();
+    await expect(page.getByRole('region', { name: 'Connection' })).toBeInViewport({ ratio: 1 });
+    await expectAccessible(page);
+  });
+});
 
 test('forced colours outline the open row and the active filter', async ({ page, serve }) => {
   await page.emulateMedia({ forcedColors: 'active' });

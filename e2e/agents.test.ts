@@ -38,35 +38,29 @@ function registerSupport(hub: Hub): void {
   hub.workflow(createPipeline({ name: 'answer', steps: [{ agent: triage }, { agent: drafter }] }));
 }
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  test.describe(`in the ${colorScheme} theme`, () => {
-    test.use({ colorScheme });
+test('agents are rows with runs and tokens that link to their users', async ({ page, serve }) => {
+  const { origin, hub } = await serve({ register: registerSupport });
+  await page.goto(`${origin}/#/?every=1`);
+  await hub.emit('ticket.created', 'Where is my order?');
+  await expectCounts(eventRow(page, 'ticket.created'), 1, 0);
+  await hub.emit('ticket.created', 'And now?');
+  await expectCounts(eventRow(page, 'ticket.created'), 2, 1);
+  await expect(eventRow(page, 'ticket.created').getByRole('rowheader')).toContainText('agent');
 
-    test('agents are rows with runs and tokens that link to their users', async ({ page, serve }) => {
-      const { origin, hub } = await serve({ register: registerSupport });
-      await page.goto(`${origin}/#/?every=1`);
-      await hub.emit('ticket.created', 'Where is my order?');
-      await expectCounts(eventRow(page, 'ticket.created'), 1, 0);
-      await hub.emit('ticket.created', 'And now?');
-      await expectCounts(eventRow(page, 'ticket.created'), 2, 1);
-      await expect(eventRow(page, 'ticket.created').getByRole('rowheader')).toContainText('agent');
+  await openView(page, 'Agents');
+  const card = page.locator('.agents-table tr', { hasText: 'triage' }).first();
+  for (const text of ['Sorts tickets', 'small-1', 'find_order', 'drafter']) await expect(card).toContainText(text);
+  await expect(card.locator('[data-label="Runs"]')).toHaveText('21 failed');
+  await expect(card.locator('[data-label="Failure rate"]')).toHaveText('50.0%');
+  await expect(card.locator('[data-label="Tokens per run"]')).toHaveText('6,173');
+  await expectAccessible(page);
 
-      await openView(page, 'Agents');
-      const card = page.locator('.agents-table tr', { hasText: 'triage' }).first();
-      for (const text of ['Sorts tickets', 'small-1', 'find_order', 'drafter']) await expect(card).toContainText(text);
-      await expect(card.locator('[data-label="Runs"]')).toHaveText('21 failed');
-      await expect(card.locator('[data-label="Failure rate"]')).toHaveText('50.0%');
-      await expect(card.locator('[data-label="Tokens per run"]')).toHaveText('6,173');
-      await expectAccessible(page);
-
-      await card.getByRole('link', { name: 'ticket.created' }).click();
-      await page.getByRole('complementary').getByRole('link', { name: 'agent triage' }).click();
-      await expect(page).toHaveURL(/#\/agents\/triage/);
-      await expect(card).toBeInViewport();
-      expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
-    });
-  });
-}
+  await card.getByRole('link', { name: 'ticket.created' }).click();
+  await page.getByRole('complementary').getByRole('link', { name: 'agent triage' }).click();
+  await expect(page).toHaveURL(/#\/agents\/triage/);
+  await expect(card).toBeInViewport();
+  expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+});
 
 test('a pipeline step links to its agent, and the agent to its steps', async ({ page, serve }) => {
   const { origin } = await serve({ register: registerSupport });

@@ -12,7 +12,7 @@ function registerShop(hub: Hub): void {
   });
 }
 
-test('counts rise while events flow', async ({ page, serve }) => {
+test('counts rise while events flow', { tag: '@any-width' }, async ({ page, serve }) => {
   const { origin, hub } = await serve({ register: registerShop });
   await page.goto(`${origin}/#/?every=1`);
   const row = eventRow(page, 'order.created');
@@ -29,7 +29,7 @@ test('counts rise while events flow', async ({ page, serve }) => {
   await expectConnection(page, 'Live');
 });
 
-test('a type with a failure is Failing', async ({ page, serve }) => {
+test('a type with a failure is Failing', { tag: '@any-width' }, async ({ page, serve }) => {
   const { origin, hub } = await serve({ register: registerShop });
   await page.goto(`${origin}/#/?every=1`);
   const row = eventRow(page, 'payment.requested');
@@ -42,7 +42,7 @@ test('a type with a failure is Failing', async ({ page, serve }) => {
   await expect(page.getByRole('status')).toContainText('payment.requested');
 });
 
-test('a thousand types are listed, searched and counted', async ({ page, serve }) => {
+test('a thousand types are listed, searched and counted', { tag: '@any-width' }, async ({ page, serve }) => {
   const types = Array.from({ length: 1_000 }, (_, index) => `type.${String(index).padStart(4, '0')}`);
   const { origin, hub } = await serve({
     register: (shop) => {

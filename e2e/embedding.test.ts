@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { getDashboardHtml } from 'hubline';
 import { expect, test } from './fixtures.js';
 
-test('the served page is the built page', async ({ page, serve }) => {
+test('the served page is the built page', { tag: '@any-width' }, async ({ page, serve }) => {
   const built = await readFile(new URL('../dist/page/index.html', import.meta.url), 'utf8');
   const { origin } = await serve();
   const response = await page.goto(origin);

@@ -14,7 +14,10 @@ function registerShop(hub: Hub): void {
   });
 }
 
-test('on an idle hub, ages and the status of idle types follow the time', async ({ page, serve }) => {
+test('on an idle hub, ages and the status of idle types follow the time', { tag: '@any-width' }, async ({
+  page,
+  serve,
+}) => {
   const dashboard = await serve({ register: registerShop });
   await dashboard.hub.emit('order.created', {});
   await dashboard.hub.emit('payment.requested', {});

@@ -63,7 +63,10 @@ test('j and k move through the rows and stop at the ends', async ({ page, serve 
   await focused('order.created');
 });
 
-test('groups expand and collapse with the keyboard, and the URL holds the state', async ({ page, serve }) => {
+test('groups expand and collapse with the keyboard, and the URL holds the state', { tag: '@any-width' }, async ({
+  page,
+  serve,
+}) => {
   const { origin } = await serve({ register: registerShop });
   await page.goto(origin);
   await page.setViewportSize({ width: 1_280, height: 800 });
@@ -95,7 +98,10 @@ test('the first Tab focuses the skip link', async ({ page, serve }) => {
   await expect(page.getByRole('searchbox')).toBeFocused();
 });
 
-test('the theme and the poll interval are set with the keyboard and survive a reload', async ({ page, serve }) => {
+test('the theme and the poll interval are set with the keyboard and survive a reload', { tag: '@any-width' }, async ({
+  page,
+  serve,
+}) => {
   const { origin } = await serve({ register: registerShop });
   await page.goto(origin);
   await page.getByRole('button', { name: 'Menu' }).press('Enter');

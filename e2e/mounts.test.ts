@@ -25,10 +25,9 @@ async function expectWorks(page: Page, url: string, hub: Hub, events: number): P
 
 for (const [name, mountIn] of Object.entries(frameworks)) {
   for (const mount of ['/', '/ops/hub'] as const) {
-    test(`works in ${name} at ${mount}, with and without trailing slash, and behind a proxy`, async ({
-      page,
-      serve,
-    }) => {
+    test(`works in ${name} at ${mount}, with and without trailing slash, and behind a proxy`, {
+      tag: '@any-width',
+    }, async ({ page, serve }) => {
       const { origin, hub } = await serve({
         register: registerOrders,
         options: { basePath: mount },
@@ -48,7 +47,7 @@ for (const [name, mountIn] of Object.entries(frameworks)) {
   }
 }
 
-test('works with the headers of helmet', async ({ page, serve }) => {
+test('works with the headers of helmet', { tag: '@any-width' }, async ({ page, serve }) => {
   const { origin, hub } = await serve({
     register: registerOrders,
     mountIn: (handler) => express().use(helmet()).use('/ops/hub', handler),

@@ -31,7 +31,7 @@ const collectNegativeNumbers = `(() => {
   return found;
 })()`;
 
-test('the server stops and restarts with its counters at zero', async ({ page, serve }) => {
+test('the server stops and restarts with its counters at zero', { tag: '@any-width' }, async ({ page, serve }) => {
   const dashboard = await serve({ register: registerOrders });
   const row = await openWithFiveEvents(page, dashboard);
   const negativeNumbers = await page.evaluateHandle(collectNegativeNumbers);
@@ -96,7 +96,7 @@ const outages = [
 ];
 
 for (const { name, intercept, message } of outages) {
-  test(`${name} is reported, and the page recovers`, async ({ page, serve }) => {
+  test(`${name} is reported, and the page recovers`, { tag: '@any-width' }, async ({ page, serve }) => {
     const dashboard = await serve({ register: registerOrders });
     const row = await openWithFiveEvents(page, dashboard);
     const passThrough = dashboard.intercept;
@@ -110,7 +110,10 @@ for (const { name, intercept, message } of outages) {
   });
 }
 
-test('an expired session is reported, and the page recovers after sign-in', async ({ page, serve }) => {
+test('an expired session is reported, and the page recovers after sign-in', { tag: '@any-width' }, async ({
+  page,
+  serve,
+}) => {
   const session = { isValid: true };
   const dashboard = await serve({ register: registerOrders, options: { authorize: async () => session.isValid } });
   const row = await openWithFiveEvents(page, dashboard);
@@ -124,7 +127,7 @@ test('an expired session is reported, and the page recovers after sign-in', asyn
   await expectConnection(page, 'Live');
 });
 
-test('a slow server is reported, and its data is shown', async ({ page, serve }) => {
+test('a slow server is reported, and its data is shown', { tag: '@any-width' }, async ({ page, serve }) => {
   const server = { responseMs: 2_000 };
   const authorize = (): Promise<boolean> => delay(server.responseMs, true);
   const dashboard = await serve({ register: registerOrders, options: { authorize } });
@@ -136,7 +139,9 @@ test('a slow server is reported, and its data is shown', async ({ page, serve })
   await expectConnection(page, 'Live');
 });
 
-test('a panel whose details fail to load reports it, retains the last ones, and recovers', async ({ page, serve }) => {
+test('a panel whose details fail to load reports it, retains the last ones, and recovers', {
+  tag: '@any-width',
+}, async ({ page, serve }) => {
   const dashboard = await serve({ register: registerOrders });
   const row = await openWithFiveEvents(page, dashboard);
   await row.getByRole('link').click();

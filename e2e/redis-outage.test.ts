@@ -14,7 +14,7 @@ const test = base.extend<{ redis: RedisServer }>({
 
 test.use({ expectsOutages: true });
 
-test('Redis stops and restarts with its data', async ({ redis, page, serve }) => {
+test('Redis stops and restarts with its data', { tag: '@any-width' }, async ({ redis, page, serve }) => {
   const { origin, hub } = await serve({
     hubOptions: { transport: redisTransport({ url: redis.url }) },
     register: (shop) => {

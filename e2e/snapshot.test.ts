@@ -31,7 +31,10 @@ async function open(page: Page, file: Parameters<Page['setInputFiles']>[1]): Pro
   await page.getByLabel('Open snapshot').setInputFiles(file);
 }
 
-test('a snapshot shows earlier data without requests, and Back to live leaves it', async ({ page, serve }) => {
+test('a snapshot shows earlier data without requests, and Back to live leaves it', { tag: '@any-width' }, async ({
+  page,
+  serve,
+}) => {
   const { origin, hub } = await serve({ register: registerShop });
   await hub.emit('payment.requested', {});
   await page.goto(`${origin}/#/events/payment.requested?every=1`);
@@ -66,7 +69,7 @@ test('a snapshot shows earlier data without requests, and Back to live leaves it
   await expect(banner).toBeHidden();
 });
 
-test('opens a file that is dropped on the page', async ({ page, serve }) => {
+test('opens a file that is dropped on the page', { tag: '@any-width' }, async ({ page, serve }) => {
   const { origin, hub } = await serve({ register: registerShop });
   await hub.emit('order.created', {});
   await page.goto(origin);
@@ -83,7 +86,7 @@ test('opens a file that is dropped on the page', async ({ page, serve }) => {
   await expectCounts(eventRow(page, 'order.created'), 1, 0);
 });
 
-test('rejects another file with a message and continues to poll', async ({ page, serve }) => {
+test('rejects another file with a message and continues to poll', { tag: '@any-width' }, async ({ page, serve }) => {
   const { origin, hub } = await serve({ register: registerShop });
   await page.goto(`${origin}/#/?every=1`);
   await open(page, { name: 'holiday.json', mimeType: 'application/json', buffer: Buffer.from('{"a":1}') });
@@ -93,23 +96,17 @@ test('rejects another file with a message and continues to poll', async ({ page,
   await expectCounts(eventRow(page, 'order.created'), 1, 0);
 });
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  test.describe(`in the ${colorScheme} theme`, () => {
-    test.use({ colorScheme });
-
-    test('the dialog and a snapshot are accessible', async ({ page, serve }) => {
-      const { origin, hub } = await serve({ register: registerShop });
-      await hub.emit('payment.requested', {});
-      await page.goto(`${origin}/#/?group=prefix`);
-      await expectCounts(eventRow(page, 'payment.requested'), 1, 1);
-      const file = await save(page);
-      await open(page, { name: 'a.json', mimeType: 'application/json', buffer: Buffer.from('') });
-      await expect(page.getByRole('alert')).not.toBeEmpty();
-      await expectAccessible(page);
-      await page.keyboard.press('Escape');
-      await open(page, file);
-      await expect(page.getByRole('region', { name: 'Snapshot' })).toBeVisible();
-      await expectAccessible(page);
-    });
-  });
-}
+test('the dialog and a snapshot are accessible', async ({ page, serve }) => {
+  const { origin, hub } = await serve({ register: registerShop });
+  await hub.emit('payment.requested', {});
+  await page.goto(`${origin}/#/?group=prefix`);
+  await expectCounts(eventRow(page, 'payment.requested'), 1, 1);
+  const file = await save(page);
+  await open(page, { name: 'a.json', mimeType: 'application/json', buffer: Buffer.from('') });
+  await expect(page.getByRole('alert')).not.toBeEmpty();
+  await expectAccessible(page);
+  await page.keyboard.press('Escape');
+  await open(page, file);
+  await expect(page.getByRole('region', { name: 'Snapshot' })).toBeVisible();
+  await expectAccessible(page);
+});
