@@ -60,7 +60,7 @@ test('a type that turns bad after a million good events is first on the screen w
 
     // Read at once: a retry would wait for a third poll.
     const worst = attention.getByRole('listitem').first();
-    expect(await worst.innerText()).toMatch(/payment\.requested[\s\S]*95(\.0)?%/);
+    expect(await worst.textContent()).toMatch(/payment\.requested[\s\S]*95(\.0)?%/);
     const row = eventRow(page, 'payment.requested');
     expect(await row.locator('.col-failures').textContent()).toBe('95.0%');
     expect(await page.locator('.row').first().textContent()).toContain('payment.requested');
