@@ -99,6 +99,8 @@ it('exports exactly these names', () => {
       "getDashboardHtml",
       "mcpTools",
       "memoryTransport",
+      "toUIMessageResponse",
+      "toUIMessageStream",
     ]
   `);
   expect(Object.keys(testing).sort()).toMatchInlineSnapshot(`

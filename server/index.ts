@@ -51,6 +51,9 @@ export type {
   ToolCall,
   ToolDefinition,
   ToolResult,
+  UIMessageChunk,
+  UIMessageResponseOptions,
+  UIMessageStreamOptions,
   VendorProviderOptions,
 } from './agents/index.js';
 export {
@@ -95,6 +98,8 @@ export {
   TooFewSpeakersError,
   ToolResultNotJsonError,
   ToolTimeoutError,
+  toUIMessageResponse,
+  toUIMessageStream,
   UnknownAgentError,
 } from './agents/index.js';
 export type {

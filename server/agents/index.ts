@@ -98,3 +98,10 @@ export {
 } from './providers/openai-provider.js';
 export type { VendorProviderOptions } from './providers/vendor-options.js';
 export { createTool, type JsonStandardSchema, type Tool, type ToolOptions } from './tools/tool.js';
+export type { UIMessageChunk } from './ui-messages/ui-message-chunk.js';
+export {
+  toUIMessageResponse,
+  toUIMessageStream,
+  type UIMessageResponseOptions,
+  type UIMessageStreamOptions,
+} from './ui-messages/ui-message-stream.js';
