@@ -2,6 +2,8 @@ import { setMaxListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import { InvalidOptionError } from '../../errors.js';
 import { createFakeClock, type FakeClock } from '../../testing/fake-clock.js';
+import type { ContractHarness } from '../contract/contract-stage.js';
+import { describeDeadLetterAge } from '../contract/dead-letter-age.js';
 import { maxDeadLetters } from '../contract/dead-letters.js';
 import { describeTransport } from '../contract/describe-transport.js';
 import { envelope } from '../contract/envelope.js';
@@ -10,9 +12,9 @@ import { silentLogger } from '../logger.js';
 import type { Delivery, TransportManager } from '../transport.js';
 import { type MemoryTransportOptions, memoryTransport } from './memory-transport.js';
 
-describeTransport('memory', async () => {
+async function createHarness(options: MemoryTransportOptions): Promise<ContractHarness> {
   const clock = createFakeClock();
-  const transport = memoryTransport({ clock, maxDeadLetters });
+  const transport = memoryTransport({ clock, ...options });
   return {
     connect: (service) => transport.connect({ service, logger: silentLogger }),
     advance: (ms) => clock.advance(ms),
@@ -22,7 +24,10 @@ describeTransport('memory', async () => {
       expect(clock.pendingTimers).toBe(0);
     },
   };
-});
+}
+
+describeTransport('memory', () => createHarness({ maxDeadLetters }));
+describeDeadLetterAge('memory', (maxDeadLetterAgeMs) => createHarness({ maxDeadLetterAgeMs }));
 
 async function started(options: MemoryTransportOptions, types: readonly string[]) {
   const clock = createFakeClock();
@@ -280,26 +285,6 @@ it('starts with 20,000 types, each with its own limits, and changes them', async
   await one.close({ drainMs: 10_000 });
   const counts = await one.counts(types);
   expect(counts.filter(({ total }) => total.completed === 1)).toHaveLength(types.length);
-});
-
-it('evicts dead letters at maxDeadLetterAgeMs', async () => {
-  const { clock, transport, deliveries } = await started({ maxDeadLetterAgeMs: 60_000 }, ['a']);
-  const failed = { status: 'failed', durationMs: 1, followUps: [], error: { name: 'Error', message: 'x' } } as const;
-  const fail = async (): Promise<string> => {
-    const sent = envelope('a');
-    await transport.publish([sent]);
-    await clock.settle();
-    await deliveries.at(-1)?.commit(failed);
-    return sent.id;
-  };
-  const first = await fail();
-  await clock.advance(30_000);
-  const second = await fail();
-  expect(await transport.deadLetters('a', 10)).toHaveLength(2);
-  await clock.advance(30_000);
-  expect((await transport.deadLetters('a', 10)).map((letter) => letter.envelope.id)).toEqual([second]);
-  expect(await transport.replay(first)).toBe(false);
-  expect(await transport.replay(second)).toBe(true);
 });
 
 it.each([0, -1, Number.POSITIVE_INFINITY])('refuses maxDeadLetterAgeMs %j', (age) => {

@@ -39,6 +39,11 @@ export interface RedisTransportOptions {
    */
   maxDeadLetters?: number;
   /**
+   * Age in milliseconds at which Redis deletes a dead letter with its payload, also if no process runs. It applies to
+   * events that fail from now on. @default no limit
+   */
+  maxDeadLetterAgeMs?: number;
+  /**
    * Encodes payloads, results, checkpoints and key-values before they leave the process. Every process with the prefix
    * needs the same codec.
    *
@@ -59,6 +64,8 @@ export interface RedisSettings {
   readonly emitTimeoutMs: number;
   readonly maxCrashes: number;
   readonly maxDeadLetters: number;
+  /** 0 for no limit. */
+  readonly maxDeadLetterAgeMs: number;
   readonly codec: Codec | undefined;
 }
 
@@ -74,6 +81,7 @@ const optionNames = [
   'emitTimeoutMs',
   'maxCrashes',
   'maxDeadLetters',
+  'maxDeadLetterAgeMs',
   'codec',
 ] as const;
 
@@ -97,6 +105,8 @@ export function resolveRedisOptions(options: RedisTransportOptions): RedisSettin
   }
   check.count('maxCrashes', maxCrashes);
   check.count('maxDeadLetters', maxDeadLetters, { min: 0 });
+  check.durationMs('maxDeadLetterAgeMs', options.maxDeadLetterAgeMs, { min: 1 });
+  const { maxDeadLetterAgeMs = 0 } = options;
   const codec = resolveCodec(options.codec, check);
-  return { url, client, prefix: `{${prefix}}`, ...times, maxCrashes, maxDeadLetters, codec };
+  return { url, client, prefix: `{${prefix}}`, ...times, maxCrashes, maxDeadLetters, maxDeadLetterAgeMs, codec };
 }

@@ -4,10 +4,13 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../../scripts/redis-server.js';
 import { InvalidOptionError } from '../../errors.js';
+import type { ContractHarness } from '../contract/contract-stage.js';
+import { describeDeadLetterAge } from '../contract/dead-letter-age.js';
 import { maxDeadLetters } from '../contract/dead-letters.js';
 import { describeTransport } from '../contract/describe-transport.js';
 import { silentLogger } from '../logger.js';
 import type { TransportManager } from '../transport.js';
+import type { RedisTransportOptions } from './redis-options.js';
 import { redisTransport } from './redis-transport.js';
 import { serverTime } from './server-time.fixture.js';
 
@@ -22,13 +25,15 @@ afterAll(async () => {
   await server.release();
 });
 
-describeTransport('redis', async () => {
+async function startHarness(
+  limits: Pick<RedisTransportOptions, 'maxDeadLetters' | 'maxDeadLetterAgeMs'>,
+): Promise<ContractHarness> {
   const transport = redisTransport({
     url: server.url,
     prefix: randomUUID(),
     lockDurationMs: 1_000,
     stalledIntervalMs: 500,
-    maxDeadLetters,
+    ...limits,
   });
   const opened: TransportManager[] = [];
   return {
@@ -43,7 +48,10 @@ describeTransport('redis', async () => {
       for (const manager of opened) await manager.close({ drainMs: 0 });
     },
   };
-});
+}
+
+describeTransport('redis', () => startHarness({ maxDeadLetters }));
+describeDeadLetterAge('redis', (maxDeadLetterAgeMs) => startHarness({ maxDeadLetterAgeMs }));
 
 it('accepts options of the client instead of a URL', async () => {
   const client = { host: '127.0.0.1', port: server.port, connectionName: 'by options' };
@@ -58,6 +66,8 @@ it.each([
   [{ lockDurationMs: 0 }, 'lockDurationMs'],
   [{ maxCrashes: 1.5 }, 'maxCrashes'],
   [{ maxDeadLetters: -1 }, 'maxDeadLetters'],
+  [{ maxDeadLetterAgeMs: 0 }, 'maxDeadLetterAgeMs'],
+  [{ maxDeadLetterAgeMs: Number.MAX_VALUE }, 'maxDeadLetterAgeMs'],
   [{ client: { keyPrefix: 'x' } }, 'client.keyPrefix'],
 ])('rejects the options %j', (options, named) => {
   expect(() => redisTransport(options)).toThrow(InvalidOptionError);

@@ -4,27 +4,52 @@ import { maxEvictedDeadLetters } from '../scripts/limits.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
 
-/** `deadLetterKey(serviceType, id)` and `deleteDeadLetter(serviceType, id)`. */
+/**
+ * `deadLetterKey(serviceType, id)`, `deadLetterKeys(serviceType, id)`, `deleteDeadLetter(serviceType, id)`,
+ * `countDeadLetters(serviceType)`. Redis deletes a dead letter with a maximum age; `forgetExpired(serviceType)` deletes
+ * what names it.
+ */
 export const deadLetters: LuaFragment = new LuaFragment(
   `
 local function deadLetterKey(serviceType, id)
   return key('dead-letter', serviceOf(serviceType), id)
 end
-local function deleteDeadLetter(serviceType, id)
+local function deadLetterKeys(serviceType, id)
   local deadLetter = deadLetterKey(serviceType, id)
-  call('DEL', deadLetter, deadLetter .. ':order', deadLetter .. ':checkpoints', deadLetter .. ':outputs')
+  return { deadLetter, deadLetter .. ':order', deadLetter .. ':checkpoints', deadLetter .. ':outputs' }
+end
+
+local function deleteDeadLetter(serviceType, id)
+  call('DEL', unpack(deadLetterKeys(serviceType, id)))
   call('ZREM', key('dead-letters', serviceType), id)
+  call('ZREM', key('expiring', serviceType), id)
+end
+
+local function countDeadLetters(serviceType)
+  return call('ZCARD', key('dead-letters', serviceType)) - call('ZCOUNT', key('expiring', serviceType), '-inf', now)
+end
+
+local function forgetExpired(serviceType)
+  local expired = call('ZRANGEBYSCORE', key('expiring', serviceType), '-inf', now, 'LIMIT', 0, ${maxEvictedDeadLetters})
+  for _, id in ipairs(expired) do deleteDeadLetter(serviceType, id) end
 end
 `,
   [prelude],
 );
 
-/** `addDeadLetter(...)` makes the dead letter of a job that failed, and evicts the oldest over the limit. */
+/**
+ * `takeDeadLetterLimits()` reads the maximum number and the maximum age in ms, 0 for none. `addDeadLetter(...)` makes the
+ * dead letter of a job that failed, and evicts the oldest over the limit.
+ */
 export const deadLetterMoves: LuaFragment = new LuaFragment(
   `
-local function addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters)
+local function takeDeadLetterLimits()
+  return { count = takeNumber(), ageMs = takeNumber() }
+end
+
+local function addDeadLetter(queue, id, serviceType, outcome, limits)
   local deadLetters = key('dead-letters', serviceType)
-  if maxDeadLetters > 0 then
+  if limits.count > 0 then
     local deadLetter = deadLetterKey(serviceType, id)
     endDedupe(queue .. id)
     freeKey(serviceType, queue .. id)
@@ -36,8 +61,13 @@ local function addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters)
       call('COPY', key('run', serviceType, id, part), deadLetter .. ':' .. part)
     end
     call('ZADD', deadLetters, call('INCR', key('sequence')), id)
+    if limits.ageMs > 0 then
+      call('ZADD', key('expiring', serviceType), now + limits.ageMs, id)
+      for _, name in ipairs(deadLetterKeys(serviceType, id)) do call('PEXPIREAT', name, now + limits.ageMs) end
+    end
   end
-  local excess = call('ZCARD', deadLetters) - maxDeadLetters
+  forgetExpired(serviceType)
+  local excess = call('ZCARD', deadLetters) - limits.count
   if excess <= 0 then return end
   -- A lowered limit leaves many to evict: each call evicts some, because nothing else runs meanwhile.
   for _, oldest in ipairs(call('ZRANGE', deadLetters, 0, math.min(excess, ${maxEvictedDeadLetters}) - 1)) do

@@ -14,6 +14,7 @@ export const deadLettersScript: Script = new Script({
   lua: `
 local serviceType, limit = take(), takeNumber()
 local reply = {}
+forgetExpired(serviceType)
 for index, id in ipairs(call('ZREVRANGE', key('dead-letters', serviceType), 0, limit - 1)) do
   reply[index] = { id, unpack(call('HMGET', deadLetterKey(serviceType, id), 'data', 'at', 'attempt', 'error', 'step')) }
 end

@@ -30,12 +30,14 @@ if not route then return serviceType end
 
 call('DEL', deadLetter)
 call('ZREM', key('dead-letters', serviceType), id)
+call('ZREM', key('expiring', serviceType), id)
 call('DEL', key('run', serviceType, id))
 call('PERSIST', key('run', serviceType, id, 'waiters'))
 call('LREM', key('ended', serviceType, 'failed'), 1, id)
 for _, part in ipairs({ 'order', 'checkpoints', 'outputs' }) do
   if call('EXISTS', deadLetter .. ':' .. part) == 1 then
     call('RENAME', deadLetter .. ':' .. part, key('run', serviceType, id, part))
+    call('PERSIST', key('run', serviceType, id, part))
   end
 end
 local envelope = { head = head, key = lineKey or '', priority = priority, delayMs = 0, replays = replays + 1 }

@@ -9,11 +9,11 @@ import { overdueSlots } from './overdue-slots.js';
 
 export const commitScript: Script = new Script({
   purpose: 'Records outcomes of leased jobs, each in one step with its follow-ups and its dead letter.',
-  argv: 'maximum number of dead letters per service type, number of outcomes, (lease, 1 if the type keeps runs, 1 if the handler keeps its slot, outcome)...',
+  argv: 'maximum number of dead letters per service type, their maximum age in ms or 0, number of outcomes, (lease, 1 if the type keeps runs, 1 if the handler keeps its slot, outcome)...',
   reply: 'a commit result for each outcome',
   includes: [prelude, counters, leases, attemptEnds, overdueSlots, deadLetterMoves],
   lua: `
-local maxDeadLetters = takeNumber()
+local limits = takeDeadLetterLimits()
 local results, queues = {}, {}
 for index = 1, takeNumber() do
   local queue, id, token, starts, serviceType = take(), take(), take(), take(), take()
@@ -26,7 +26,7 @@ for index = 1, takeNumber() do
     endLease(queue, id)
     if outcome.status == 'failed' and not outcome.isCancelled then
       outcome.requestId = requestIdOf(queue .. id)
-      addDeadLetter(queue, id, serviceType, outcome, maxDeadLetters)
+      addDeadLetter(queue, id, serviceType, outcome, limits)
     end
     endAttempt(queue, id, serviceType, keepsRuns, outcome)
     queues[queue] = true

@@ -43,7 +43,12 @@ export class LeaseRecorder {
     this.#service = service;
     this.#settings = settings;
     this.#commits = new TickBatch<Commit, CommitResult>(argumentBatches, async (commits) => {
-      const args = [settings.maxDeadLetters, commits.length, ...commits.flatMap((commit) => commit.args)];
+      const args = [
+        settings.maxDeadLetters,
+        settings.maxDeadLetterAgeMs,
+        commits.length,
+        ...commits.flatMap((commit) => commit.args),
+      ];
       return readArray(await this.#run(commitScript, () => args)).map(readCommitResult);
     });
   }

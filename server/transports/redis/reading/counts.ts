@@ -1,5 +1,6 @@
 import { sumCounts } from '../../statistics/sum-counts.js';
 import type { TypeCounts } from '../../transport.js';
+import { deadLetters } from '../dead-letters/dead-letter-fragments.js';
 import { serviceOf } from '../names.js';
 import { activeJobs } from '../scripts/active-jobs.js';
 import { delayedJobs } from '../scripts/delayed-jobs.js';
@@ -32,7 +33,7 @@ local function readCounts()
       if (stats[3] or 0) - (stats[4] or 0) > 0 then
         failing[type] = failing[type] or {}
         table.insert(failing[type], serviceType)
-        stats[9] = call('ZCARD', key('dead-letters', serviceType))
+        stats[9] = countDeadLetters(serviceType)
       end
       stats[10] = isPending and oldestPending(serviceType, oldest[serviceType])
       for field = 1, 10 do stats[field] = stats[field] or '' end
@@ -45,7 +46,7 @@ local function readCounts()
   return table.concat(lines), failing
 end
 `,
-  [prelude, activeJobs, delayedJobs, oldestPending, serviceTypes],
+  [prelude, activeJobs, deadLetters, delayedJobs, oldestPending, serviceTypes],
 );
 
 export const countsScript: Script = new Script({

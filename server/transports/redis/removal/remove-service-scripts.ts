@@ -14,7 +14,7 @@ export const unsubscribeScript: Script = new Script({
   argv: 'service, 1 to discard, service type...; no service type means all',
   reply:
     '"none" and the services that subscribe; "running" and a service type; "pending" and the numbers of events and dead letters; or "done" with queues, service types, and both numbers',
-  includes: [prelude, liveHandlers],
+  includes: [prelude, deadLetters, liveHandlers],
   lua: `
 local service, mayDiscard = take(), take() == '1'
 local only
@@ -29,15 +29,15 @@ for _, serviceType in ipairs(call('SMEMBERS', key('subscribed', service))) do
 end
 if next(found) == nil then return { 'none', unpack(call('SMEMBERS', key('services'))) } end
 
-local serviceTypes, pending, deadLetters = {}, 0, 0
+local serviceTypes, pending, deadLetterCount = {}, 0, 0
 for serviceType in pairs(found) do
   if hasLiveHandler(serviceType) then return { 'running', serviceType } end
   local stats = call('HMGET', key('stats', serviceType), 'received', 'completed', 'failed')
   pending = pending + (stats[1] or 0) - (stats[2] or 0) - (stats[3] or 0)
-  deadLetters = deadLetters + call('ZCARD', key('dead-letters', serviceType))
+  deadLetterCount = deadLetterCount + countDeadLetters(serviceType)
   serviceTypes[#serviceTypes + 1] = serviceType
 end
-if pending + deadLetters > 0 and not mayDiscard then return { 'pending', pending, deadLetters } end
+if pending + deadLetterCount > 0 and not mayDiscard then return { 'pending', pending, deadLetterCount } end
 
 for serviceType in pairs(found) do
   call('HDEL', key('routes', typeOf(serviceType)), serviceType)
@@ -49,7 +49,7 @@ local queues = {}
 for _, name in ipairs(call('SMEMBERS', key('queues'))) do
   if serviceOf(name) == service then queues[#queues + 1] = name end
 end
-return { 'done', queues, serviceTypes, pending, deadLetters }
+return { 'done', queues, serviceTypes, pending, deadLetterCount }
 `,
 });
 

@@ -45,6 +45,7 @@ import { LuaFragment } from './lua-fragment.js';
  * - `awaited` hash of the number of waits for events, by type
  * - `runs:<serviceType>`, `ended:<serviceType>:<status>` sorted set of run ids in order of acceptance, lists of ended ones
  * - `dead-letters:<serviceType>` sorted set of event ids in order of failure
+ * - `expiring:<serviceType>` sorted set of the ids of dead letters with a maximum age, by the time at which it ends
  * - `dead-letter:<service>:<id>` the job of a failed event; after it, `:order`, `:checkpoints` and `:outputs`
  * - `dedupe:<type>:<dedupeId>` hash: id of the event that was accepted, end of the window, number of services in which
  *   the event is pending
@@ -97,6 +98,7 @@ export const keyKinds = [
   'awaited',
   'ended',
   'dead-letters',
+  'expiring',
   'dead-letter',
   'dedupe',
   'executed',
