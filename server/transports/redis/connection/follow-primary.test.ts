@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startRedisServer } from '../../../../scripts/redis-server.js';
@@ -70,18 +70,21 @@ describe('a failover that leaves connections open', () => {
     await after.replicaof('NO', 'ONE');
     await before.replicaof('127.0.0.1', portOf(after));
     const commands = await commandsOf(before);
-    const accepted = Promise.all(Array.from({ length: 100 }, () => shop.transport.publish([envelope('a')])));
-    const stored = Promise.all(Array.from({ length: 20 }, (_, n) => shop.transport.kv.set(`k${n}`, 'v')));
+    const accepted = [Promise.all(Array.from({ length: 100 }, () => shop.transport.publish([envelope('a')])))];
+    // Commands of their own, which wait for the connection and are rejected together.
+    for (let n = 0; n < 20; n += 1) {
+      accepted.push(Promise.all([shop.transport.publish([envelope('a')])]));
+      await setImmediate();
+    }
     // The name still leads to the old primary for a while.
     await until(async () => (await readOnlyErrors(before)) > 10);
     expect((await commandsOf(before)) - commands).toBeLessThan(3_000);
     proxy.switchTo(portOf(after));
-    await accepted;
-    await stored;
-    await until(() => shop.waiting.length === 101);
+    await Promise.all(accepted);
+    await until(() => shop.waiting.length === 121);
     const counts = async () => (await shop.transport.counts(['a']))[0]?.total;
     await until(async () => (await counts())?.pending === 0);
-    expect(await counts()).toMatchObject({ received: 101, completed: 101 });
+    expect(await counts()).toMatchObject({ received: 121, completed: 121 });
     expect(warnings).toEqual([]);
   });
 });
