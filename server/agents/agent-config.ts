@@ -11,11 +11,14 @@ import { createToolSource } from './delegation/delegate-tool.js';
 import type { AgentMemory } from './memory/agent-memory.js';
 import { checkModelOptions } from './model/check-model-options.js';
 import type { ModelOptions, ModelProvider } from './model/model-provider.js';
+import { type ModelPrice, type PriceList, resolvePrices } from './model/price.js';
 import type { TokenUsage } from './model/token-usage.js';
 import { describeFormat } from './output/describe-format.js';
 import { type OutputSchema, resolveOutputSchema } from './output/output-schema.js';
+import { candidatesOf, type FallbackEntry } from './providers/fallback-provider.js';
 import { type AgentSpec, createTotals } from './run/agent-spec.js';
 import { MaxTokensLimit } from './run/max-tokens-limit.js';
+import type { ModelCandidate } from './run/model-candidate.js';
 import type { Tool } from './tools/tool.js';
 
 /** Options of `createAgent`. `TData` is the output type of `outputSchema`. */
@@ -58,6 +61,17 @@ export interface AgentConfig<TData = unknown> {
    * model's own limit applies. @default no limit
    */
   tokenBudget?: number;
+  /**
+   * Prices of models by name, per million tokens, in a currency of your choice. With them each usage and the result
+   * have a `cost`. Delegates without a price for their model use that of the delegating agent. @default none
+   */
+  prices?: Readonly<Record<string, ModelPrice>>;
+  /**
+   * Maximum cost per run in the currency of `prices`, delegates and retries included. Applies as `tokenBudget` does.
+   * A call of a model without a price fails with {@link UnknownPriceError}. A call whose usage the provider does not
+   * report counts as one that wrote all tokens it was allowed to. Requires `prices`. @default no limit
+   */
+  costBudget?: number;
   /** Retry policy for failed model calls that {@link ProviderError.retryable} allows to retry. @default one attempt */
   retry?: RetryConfig;
   /** Maximum delay that a vendor's `Retry-After` can cause. @default 60_000 in `run`; 3_600_000 for a retried event */
@@ -109,6 +123,8 @@ const optionNames: readonly string[] = [
   'maxIterations',
   'finalAnswerTurn',
   'tokenBudget',
+  'prices',
+  'costBudget',
   'retry',
   'maxRetryAfterMs',
   'contextTokens',
@@ -132,6 +148,7 @@ export function resolveAgentConfig(config: AgentConfig): AgentSpec {
   const { maxIterations = 10, maxDelegationDepth = 8, maxRepeats = 5 } = config;
   const { maxParallelToolCalls = 16, maxToolCalls = 1_000, maxToolResultChars = 20_000, maxDelegations = 100 } = config;
   const { maxRetryAfterMs, contextTokens, logger, outputSchema, outputJsonSchema, outputRetries = 2 } = config;
+  const { costBudget } = config;
   const owner = `agent ${describe(name)}`;
   const check = new OptionChecker(config, optionNames, owner);
   check.that(typeof name === 'string' && name !== '', 'name', 'a non-empty string', name);
@@ -139,7 +156,8 @@ export function resolveAgentConfig(config: AgentConfig): AgentSpec {
   check.that(typeof systemPrompt === 'string', 'systemPrompt', 'a string', systemPrompt);
   check.that(typeof provider?.chat === 'function', 'provider', 'an object with a chat method', provider);
   check.that(Array.isArray(tools), 'tools', 'an array', tools);
-  checkModelOptions(model, owner, tools.length > 0 || registry !== undefined);
+  const hasTools = tools.length > 0 || registry !== undefined;
+  checkModelOptions(model, owner, hasTools);
   for (const [option, value] of Object.entries({ outputJsonSchema, outputRetries: config.outputRetries })) {
     check.that(value === undefined || outputSchema !== undefined, option, 'omitted without an outputSchema', value);
   }
@@ -148,6 +166,9 @@ export function resolveAgentConfig(config: AgentConfig): AgentSpec {
   check.count('maxIterations', maxIterations);
   check.boolean('finalAnswerTurn', finalAnswerTurn);
   check.count('tokenBudget', tokenBudget);
+  const prices = config.prices && resolvePrices(config.prices, owner);
+  const isCost = costBudget === undefined || (Number.isFinite(costBudget) && costBudget > 0);
+  check.that(isCost, 'costBudget', 'a number above 0', costBudget);
   check.function('onTokenUsage', onTokenUsage);
   check.that(registry === undefined || registry instanceof AgentRegistry, 'registry', 'an AgentRegistry', registry);
   check.count('maxDelegationDepth', maxDelegationDepth, { min: 0 });
@@ -160,19 +181,31 @@ export function resolveAgentConfig(config: AgentConfig): AgentSpec {
   check.count('contextTokens', contextTokens);
   check.that(logger === undefined || typeof logger?.error === 'function', 'logger', 'a Logger', logger);
   const output = outputSchema && resolveOutputSchema(outputSchema, outputJsonSchema, `outputSchema of ${owner}`);
+  const responseFormat = output && { responseFormat: output.responseFormat };
+  const toCandidate = (entry: FallbackEntry, index: number): ModelCandidate => {
+    const settings = entry.model ?? model;
+    if (entry.model !== undefined) checkModelOptions(settings, `provider ${index + 1} of ${owner}`, hasTools);
+    checkPrice(settings, prices, costBudget, check);
+    const maxTokensLimit = new MaxTokensLimit();
+    return { name, description, provider: entry.provider, model: { ...settings, ...responseFormat }, maxTokensLimit };
+  };
+  const [first, ...others] = candidatesOf(provider).map(toCandidate);
+  if (first === undefined) throw new InvalidOptionError(`provider of ${owner}`, 'a provider', provider);
   return {
     name,
     description,
     systemPrompt: output === undefined || provider.jsonMode ? systemPrompt : withFormat(systemPrompt, output),
-    provider,
-    model: output === undefined ? model : { ...model, responseFormat: output.responseFormat },
+    provider: first.provider,
+    model: first.model,
+    candidates: [first, ...others],
     output: output && { schema: output, retries: outputRetries },
     tools: createToolSource(name, tools, registry),
     memory,
     maxIterations,
     finalAnswerTurn,
     tokenBudget,
-    maxTokensLimit: new MaxTokensLimit(),
+    prices,
+    costBudget,
     retry: retry === undefined ? undefined : resolveRetry(retry, owner),
     onTokenUsage,
     registry,
@@ -185,6 +218,20 @@ export function resolveAgentConfig(config: AgentConfig): AgentSpec {
     clock,
     totals: createTotals(),
   };
+}
+
+/** Checks that calls of a model have a known cost if a budget depends on it. */
+function checkPrice(
+  { model, cache }: ModelOptions,
+  prices: PriceList | undefined,
+  costBudget: number | undefined,
+  check: OptionChecker,
+): void {
+  if (costBudget === undefined) return;
+  const price = prices?.get(model);
+  check.that(price !== undefined, 'prices', `set for ${describe(model)} if there is a costBudget`, price);
+  const isCacheKnown = !cache || price?.cacheWrite !== undefined;
+  check.that(isCacheKnown, `prices[${describe(model)}].cacheWrite`, 'set if the model has cache: true', undefined);
 }
 
 function withFormat(systemPrompt: string, { responseFormat }: OutputSchema): string {

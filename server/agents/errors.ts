@@ -52,6 +52,18 @@ export class TruncatedOutputError extends HubError {
   }
 }
 
+/** A run has a `costBudget`, and a model that it calls has no price. */
+export class UnknownPriceError extends HubError {
+  readonly fatal = true;
+
+  constructor(model: string) {
+    super(
+      'ERR_UNKNOWN_PRICE',
+      `model ${quote(model)} has no price, so costBudget cannot cover it; add it to prices of the agent`,
+    );
+  }
+}
+
 /** A custom provider returned a value that is not a {@link ModelResponse}. */
 export class InvalidAnswerError extends HubError {
   constructor(expected: string, got: unknown) {

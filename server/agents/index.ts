@@ -41,6 +41,7 @@ export {
   ToolTimeoutError,
   TruncatedOutputError,
   UnknownAgentError,
+  UnknownPriceError,
 } from './errors.js';
 export { McpConnectionError, McpToolError } from './mcp/mcp-errors.js';
 export type { McpHttpServer, McpProcessServer, McpServer } from './mcp/mcp-server.js';
@@ -57,6 +58,7 @@ export type {
   ReasoningEffort,
   ResponseFormat,
 } from './model/model-provider.js';
+export type { ModelPrice } from './model/price.js';
 export {
   ContentFilterError,
   CutStreamError,
@@ -75,6 +77,7 @@ export {
   /** The same options as `AnthropicProviderOptions`, under the name of the specification. */
   type AnthropicProviderOptions as BetaProviderOptions,
 } from './providers/anthropic-provider.js';
+export { type FallbackEntry, fallbackProvider } from './providers/fallback-provider.js';
 export {
   GeminiProvider,
   /** The same class as `GeminiProvider`, under the name of the specification. */

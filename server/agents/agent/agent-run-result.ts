@@ -3,7 +3,7 @@ import type { TokenUsage } from '../model/token-usage.js';
 
 /**
  * Status of a run that ended. `completed`: the model gave a final answer. `max_iterations`: all turns were used.
- * `token_budget_exceeded`: the run spent more than `tokenBudget`, or the next call did not fit. `failed`: see `error`
+ * `token_budget_exceeded`: the run spent more than `tokenBudget` or `costBudget`, or the next call did not fit. `failed`: see `error`
  * of the result.
  */
 export type AgentRunStatus = 'completed' | 'failed' | 'max_iterations' | 'token_budget_exceeded';
@@ -23,6 +23,8 @@ export interface AgentRunResult<TData = unknown> {
   toolCalls: ToolResult[];
   /** Tokens of all model calls, delegates included. */
   tokenUsage: TokenUsage;
+  /** Cost of all model calls, delegates included, in the currency of `prices`. Absent if a price is unknown. */
+  cost?: number;
   status: AgentRunStatus;
   /** `true` if the final answer reached the token limit, so that its end is missing. */
   truncated?: true;

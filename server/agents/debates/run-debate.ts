@@ -102,7 +102,7 @@ function prepareDebate(
   for (const agent of participants) checkDescent(parent, agent.name);
   if (moderator !== undefined) checkDescent(parent, moderator.name);
   const listeners = [onTokenUsage, options.onTokenUsage].filter((listener) => listener !== undefined);
-  const ledger = new TokenLedger(undefined, parent?.ledger, listeners, (err) => {
+  const ledger = new TokenLedger({}, parent?.ledger, listeners, (err) => {
     ctx.logger.error({ err }, `onTokenUsage of debate ${quote(name)} failed`);
   });
   const debateId = `${idempotencyKey ?? crypto.randomUUID()}:${name}:`;

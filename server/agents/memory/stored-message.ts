@@ -45,8 +45,8 @@ function isExchangeMark(value: unknown): value is ExchangeMark {
 
 function isUsage(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  const { promptTokens, completionTokens, totalTokens }: { [Key in keyof TokenUsage]?: unknown } = value;
-  return [promptTokens, completionTokens, totalTokens].every((count) => typeof count === 'number' && count >= 0);
+  const { promptTokens, completionTokens, totalTokens, cost = 0 }: { [Key in keyof TokenUsage]?: unknown } = value;
+  return [promptTokens, completionTokens, totalTokens, cost].every((count) => typeof count === 'number' && count >= 0);
 }
 
 function isCount(value: unknown): boolean {

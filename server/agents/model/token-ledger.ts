@@ -1,4 +1,12 @@
+import type { ModelPrice, PriceList } from './price.js';
 import { addUsage, noUsage, type TokenUsage } from './token-usage.js';
+
+/** Limits of what a run may spend, and the prices of its models. */
+export interface SpendingLimits {
+  readonly tokens?: number | undefined;
+  readonly cost?: number | undefined;
+  readonly prices?: PriceList | undefined;
+}
 
 /** Receives the token usage of each model call. */
 export type UsageListener = (usage: TokenUsage) => unknown;
@@ -12,7 +20,7 @@ export class TokenLedger {
   readonly usage: TokenUsage = noUsage();
   /** Tokens spent by earlier attempts. */
   readonly #before: TokenUsage = noUsage();
-  readonly #budget: number | undefined;
+  readonly #limits: SpendingLimits;
   readonly #onListenerError: (error: unknown) => void;
   readonly #parent: TokenLedger | undefined;
   /** Listeners of the whole chain, each once: agents of one application often share a listener. */
@@ -21,12 +29,12 @@ export class TokenLedger {
 
   /** @param onListenerError receives the errors of listeners, which change nothing else */
   constructor(
-    budget?: number,
+    limits: SpendingLimits = {},
     parent?: TokenLedger,
     listeners: readonly UsageListener[] = [],
     onListenerError: (error: unknown) => void = () => {},
   ) {
-    this.#budget = budget;
+    this.#limits = limits;
     this.#onListenerError = onListenerError;
     this.#parent = parent;
     this.#listeners = parent === undefined ? listeners : [...new Set([...parent.#listeners, ...listeners])];
@@ -35,10 +43,29 @@ export class TokenLedger {
   /** Tokens left to spend. Negative after an overrun, `Infinity` without a budget. */
   get left(): number {
     const own =
-      this.#budget === undefined
+      this.#limits.tokens === undefined
         ? Number.POSITIVE_INFINITY
-        : this.#budget - this.#before.totalTokens - this.usage.totalTokens;
+        : this.#limits.tokens - this.#before.totalTokens - this.usage.totalTokens;
     return this.#parent === undefined ? own : Math.min(own, this.#parent.left);
+  }
+
+  /** Money left to spend. Negative after an overrun or if a cost is unknown, `Infinity` without a budget. */
+  get costLeft(): number {
+    const own =
+      this.#limits.cost === undefined
+        ? Number.POSITIVE_INFINITY
+        : this.#limits.cost - knownCost(this.#before) - knownCost(this.usage);
+    return this.#parent === undefined ? own : Math.min(own, this.#parent.costLeft);
+  }
+
+  /** `true` if more tokens or money was spent than allowed. */
+  get isExceeded(): boolean {
+    return this.left < 0 || this.costLeft < 0;
+  }
+
+  /** Returns the price of a model: this agent's, else that of the agent that delegated to it. */
+  priceOf(model: string): ModelPrice | undefined {
+    return this.#limits.prices?.get(model) ?? this.#parent?.priceOf(model);
   }
 
   /** Tokens of all attempts. */
@@ -89,6 +116,12 @@ export class TokenLedger {
 
   #topBudget(): TokenLedger | undefined {
     const above = this.#parent === undefined ? undefined : this.#parent.#topBudget();
-    return above ?? (this.#budget === undefined ? undefined : this);
+    const { tokens, cost } = this.#limits;
+    return above ?? (tokens === undefined && cost === undefined ? undefined : this);
   }
+}
+
+/** Returns `Infinity` for calls of unknown cost, so that no budget covers them. */
+function knownCost({ cost, totalTokens }: TokenUsage): number {
+  return cost ?? (totalTokens === 0 ? 0 : Number.POSITIVE_INFINITY);
 }

@@ -9,6 +9,8 @@ export interface TokenUsage {
   cacheWriteTokens?: number;
   /** Tokens of the model's reasoning. Part of `completionTokens`. Absent if none. */
   reasoningTokens?: number;
+  /** Cost of the calls in the currency of `prices`. Absent if an agent has no price for one of them. */
+  cost?: number;
   /** Present if the provider did not report a part, so that it is estimated as one token per four bytes of text. */
   estimated?: true;
 }
@@ -20,6 +22,7 @@ export function noUsage(): TokenUsage {
 
 /** Adds `usage` to `sum` in place. */
 export function addUsage(sum: TokenUsage, usage: TokenUsage): void {
+  if (sum.cost !== undefined || usage.cost !== undefined) addCost(sum, usage);
   sum.promptTokens += usage.promptTokens;
   sum.completionTokens += usage.completionTokens;
   sum.totalTokens += usage.totalTokens;
@@ -29,6 +32,15 @@ export function addUsage(sum: TokenUsage, usage: TokenUsage): void {
   }
   if (usage.reasoningTokens !== undefined) sum.reasoningTokens = (sum.reasoningTokens ?? 0) + usage.reasoningTokens;
   if (usage.estimated) sum.estimated = true;
+}
+
+/** Adds the cost. A sum with a part of unknown cost has none. */
+function addCost(sum: TokenUsage, { cost, totalTokens }: TokenUsage): void {
+  if (cost === undefined) {
+    if (totalTokens > 0) delete sum.cost;
+  } else if (sum.cost !== undefined || sum.totalTokens === 0) {
+    sum.cost = (sum.cost ?? 0) + cost;
+  }
 }
 
 /**

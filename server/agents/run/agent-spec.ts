@@ -5,10 +5,11 @@ import type { AgentRunStatus } from '../agent/agent-run-result.js';
 import type { AgentRegistry } from '../delegation/agent-registry.js';
 import type { AgentMemory } from '../memory/agent-memory.js';
 import type { ModelOptions, ModelProvider } from '../model/model-provider.js';
+import type { PriceList } from '../model/price.js';
 import { noUsage, type TokenUsage } from '../model/token-usage.js';
 import type { OutputSchema } from '../output/output-schema.js';
 import type { ToolRegistry } from '../tools/tool-registry.js';
-import type { MaxTokensLimit } from './max-tokens-limit.js';
+import type { ModelCandidate } from './model-candidate.js';
 
 /** Validated {@link AgentConfig} with every default filled in. */
 export interface AgentSpec {
@@ -17,6 +18,8 @@ export interface AgentSpec {
   readonly systemPrompt: string;
   readonly provider: ModelProvider;
   readonly model: ModelOptions;
+  /** Provider and model, and those that replace them after a failure. */
+  readonly candidates: readonly [ModelCandidate, ...ModelCandidate[]];
   /** Schema of the answers, and the number of corrections per run. */
   readonly output: { readonly schema: OutputSchema; readonly retries: number } | undefined;
   /** Returns the agent's tools, with `delegate` if there is another agent to delegate to. */
@@ -25,7 +28,8 @@ export interface AgentSpec {
   readonly maxIterations: number;
   readonly finalAnswerTurn: boolean;
   readonly tokenBudget: number | undefined;
-  readonly maxTokensLimit: MaxTokensLimit;
+  readonly costBudget: number | undefined;
+  readonly prices: PriceList | undefined;
   readonly retry: ResolvedRetry | undefined;
   readonly onTokenUsage: ((usage: TokenUsage) => void) | undefined;
   readonly registry: AgentRegistry | undefined;

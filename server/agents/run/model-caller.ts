@@ -1,5 +1,6 @@
 import { quote } from '../../errors.js';
 import { nextDelayMs, type ResolvedRetry } from '../../hub/events/retry-policy.js';
+import type { Clock } from '../../transports/clock.js';
 import { abortable, delay } from '../abortable.js';
 import type { AgentContext } from '../agent/agent-context.js';
 import { InvalidAnswerError } from '../errors.js';
@@ -11,9 +12,12 @@ import { CutStreamError, ModelTimeoutError, ProviderError } from '../model/provi
 import type { TokenLedger } from '../model/token-ledger.js';
 import { addUsage, type TokenUsage } from '../model/token-usage.js';
 import { observeChat } from '../observability/gen-ai-operations.js';
+import { isReplaceable } from '../providers/fallback-provider.js';
 import type { AgentSpec } from './agent-spec.js';
+import { CallBudget } from './call-budget.js';
 import { CallDeadline } from './call-deadline.js';
 import { fitContext } from './fit-context.js';
+import type { ModelCandidate } from './model-candidate.js';
 
 const defaultTimeoutMs = 600_000;
 
@@ -33,8 +37,12 @@ export class ModelCaller {
   readonly #agent: AgentSpec;
   readonly #ctx: Pick<AgentContext, 'runId' | 'logger'>;
   readonly #ledger: TokenLedger;
+  readonly #budget: CallBudget;
   readonly #signal: AbortSignal | undefined;
-  readonly #deadline: CallDeadline;
+  #deadline: CallDeadline;
+  /** Index of the provider that the run uses: the first, until it fails. */
+  #candidateIndex = 0;
+  #candidate: ModelCandidate;
   /** Receives streamed text. Absent if the run is not streamed. */
   readonly #onText: ((text: string) => void) | undefined;
   /** Last reported prompt: more precise than an estimate for the messages that it covers. */
@@ -54,13 +62,12 @@ export class ModelCaller {
     this.#agent = agent;
     this.#ctx = ctx;
     this.#ledger = ledger;
+    this.#budget = new CallBudget(ledger);
     this.#signal = signal;
     this.#onText = onText;
-    const { clock, provider, model } = agent;
-    const { timeoutMs = defaultTimeoutMs, toolChoice } = model;
-    this.#isForced = toolChoice === 'required' || typeof toolChoice === 'object';
-    const timeout = (): Error => new ModelTimeoutError(provider.name ?? 'the model provider', timeoutMs);
-    this.#deadline = new CallDeadline(clock, timeoutMs, signal, timeout);
+    this.#candidate = agent.candidates[0];
+    this.#isForced = agent.candidates.some((candidate) => isForcing(candidate.model));
+    this.#deadline = deadlineOf(this.#candidate, agent.clock, signal);
   }
 
   /**
@@ -79,11 +86,30 @@ export class ModelCaller {
       const outcome = await this.#attempt(attempt, messages, tools, shown);
       if (outcome === undefined || !('error' in outcome)) return outcome;
       // Streamed text cannot be withdrawn, and a retry would stream it again.
-      const delayMs =
-        shown.length > 0 ? undefined : await retryDelayMs(retry, attempt, outcome.error, maxRetryAfterMs.inProcess);
-      if (delayMs === undefined || this.#signal?.aborted) throw outcome.error;
-      await delay(clock, delayMs, this.#signal);
+      if (shown.length > 0) throw outcome.error;
+      const delayMs = await retryDelayMs(retry, attempt, outcome.error, maxRetryAfterMs.inProcess);
+      if (this.#signal?.aborted) throw outcome.error;
+      if (delayMs !== undefined) await delay(clock, delayMs, this.#signal);
+      else if (this.#replaceProvider(outcome.error)) attempt = 0;
+      else throw outcome.error;
     }
+  }
+
+  /** Continues the run with the next provider. Returns `false` if there is none, or the failure would be the same. */
+  #replaceProvider(error: unknown): boolean {
+    const { name, candidates, clock } = this.#agent;
+    const next = candidates[this.#candidateIndex + 1];
+    if (next === undefined || !isReplaceable(error)) return false;
+    const { model } = this.#candidate.model;
+    this.#ctx.logger.warn(
+      { err: error, model, nextModel: next.model.model },
+      `agent ${quote(name)} changes its provider`,
+    );
+    this.#candidateIndex++;
+    this.#candidate = next;
+    this.#deadline = deadlineOf(next, clock, this.#signal);
+    this.#last = undefined;
+    return true;
   }
 
   #fit(messages: Message[], inputIndex: number, tools: ToolDefinition[]): Message[] {
@@ -106,20 +132,21 @@ export class ModelCaller {
     const turn = this.#ledger.takeTurn();
     const endTurn = turn && (await this.#awaitTurn(turn));
     try {
-      const options = this.#optionsWithin(this.#ledger.left, messages, tools);
+      const options = this.#optionsWithin(messages, tools);
       if (options === undefined) return undefined;
       let answer: ModelAnswer;
       try {
-        answer = await observeChat(this.#agent, this.#ctx.runId, attempt, options, () =>
+        answer = await observeChat(this.#candidate, this.#ctx.runId, attempt, options, () =>
           this.#deadline.run(() => this.#callWithin(messages, options, shown)),
         );
       } catch (error) {
         const usage = this.#usageOfFailure(error, messages, tools, shown);
-        if (usage !== undefined) this.#charge(usage, messages);
+        if (usage !== undefined) this.#charge(this.#budget.priced(usage, this.#candidate.model), messages);
         return { error };
       }
       if (answer.ignoredSettings !== undefined) this.#reportIgnored(answer.ignoredSettings);
-      const usage = answer.usage ?? estimateUsage(this.#estimatePrompt(messages, tools), textsOf(answer));
+      const known = answer.usage ?? estimateUsage(this.#estimatePrompt(messages, tools), textsOf(answer));
+      const usage = this.#budget.priced(known, this.#candidate.model);
       this.#charge(usage, messages);
       return { ...answer, usage };
     } finally {
@@ -158,7 +185,7 @@ export class ModelCaller {
 
   /** Calls the provider, and once more if the vendor rejects the `maxTokens` of the budget. */
   #callWithin(messages: Message[], options: ModelOptions, shown: string[]): Promise<ModelAnswer> {
-    const { model, maxTokensLimit } = this.#agent;
+    const { model, maxTokensLimit } = this.#candidate;
     const { maxTokens } = options;
     const called = this.#callProvider(messages, options, shown);
     if (maxTokens === undefined || model.maxTokens !== undefined) return called;
@@ -173,7 +200,7 @@ export class ModelCaller {
   }
 
   async #callProvider(messages: Message[], options: ModelOptions, shown: string[]): Promise<ModelAnswer> {
-    const { provider } = this.#agent;
+    const { provider } = this.#candidate;
     const onText = this.#onText;
     if (onText === undefined) return readAnswer(await provider.chat(messages, options));
     if (provider.chatStream !== undefined) {
@@ -189,11 +216,12 @@ export class ModelCaller {
     return answer;
   }
 
-  #optionsWithin(left: number, messages: Message[], tools: ToolDefinition[]): ModelOptions | undefined {
-    const { model, maxTokensLimit } = this.#agent;
+  /** Returns the options of a call, or `undefined` if it does not fit into the budget. @throws {UnknownPriceError} */
+  #optionsWithin(messages: Message[], tools: ToolDefinition[]): ModelOptions | undefined {
+    const { model, maxTokensLimit } = this.#candidate;
     if (this.#last?.tools !== tools || this.#last.isForced !== this.#isForced) {
       const { timeoutMs: _enforcedHere, toolChoice, ...settings } = model;
-      const choice = this.#isForced || toolChoice === 'none' ? toolChoice : undefined;
+      const choice = (this.#isForced && isForcing(model)) || toolChoice === 'none' ? toolChoice : undefined;
       const deadline = this.#deadline;
       const options: ModelOptions = {
         ...settings,
@@ -205,8 +233,9 @@ export class ModelCaller {
       this.#last = { tools, isForced: this.#isForced, options };
     }
     const { options } = this.#last;
+    const left = this.#budget.answerTokens(model, () => this.#estimatePrompt(messages, tools));
+    if (left === undefined) return undefined;
     if (left === Number.POSITIVE_INFINITY) return options;
-    if (left <= this.#estimatePrompt(messages, tools)) return undefined;
     const maxTokens = model.maxTokens === undefined ? maxTokensLimit.within(left) : Math.min(model.maxTokens, left);
     return maxTokens === undefined ? options : { ...options, maxTokens };
   }
@@ -236,6 +265,16 @@ export class ModelCaller {
     addUsage(this.#agent.totals.tokenUsage, usage);
     this.#ledger.charge(usage);
   }
+}
+
+function isForcing({ toolChoice }: ModelOptions): boolean {
+  return toolChoice === 'required' || typeof toolChoice === 'object';
+}
+
+function deadlineOf({ provider, model }: ModelCandidate, clock: Clock, signal: AbortSignal | undefined): CallDeadline {
+  const { timeoutMs = defaultTimeoutMs } = model;
+  const timeout = (): Error => new ModelTimeoutError(provider.name ?? 'the model provider', timeoutMs);
+  return new CallDeadline(clock, timeoutMs, signal, timeout);
 }
 
 function isRejection(error: unknown): boolean {

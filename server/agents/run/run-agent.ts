@@ -85,7 +85,8 @@ class AgentRun {
     this.#request = request;
     // Without a memory another attempt cannot know this one's calls, so its calls must have other keys.
     this.#exchangeId = agent.memory && idempotencyKey !== undefined ? idempotencyKey : crypto.randomUUID();
-    this.#ledger = new TokenLedger(agent.tokenBudget, parent?.ledger, listeners, (err) => {
+    const { tokenBudget: tokens, costBudget: cost, prices } = agent;
+    this.#ledger = new TokenLedger({ tokens, cost, prices }, parent?.ledger, listeners, (err) => {
       this.#ctx.logger.error({ err }, `onTokenUsage of agent ${quote(agent.name)} failed`);
     });
     const lineage: Lineage = {
@@ -180,7 +181,7 @@ class AgentRun {
     const { onEvent, signal } = this.#request;
     const transcript = this.#transcript;
     const turn = transcript.turns;
-    const isOverBudget = this.#ledger.left < 0;
+    const isOverBudget = this.#ledger.isExceeded;
     const isFinal = calls.length === 0 && unreadableCall === undefined && !isEmpty;
     const problem = isFinal ? await this.#output?.read(content, finishReason) : undefined;
     const isEnd = isFinal && (problem === undefined || isOverBudget);
@@ -216,7 +217,7 @@ class AgentRun {
     if (answer === undefined) return 'token_budget_exceeded';
     const { content, usage, finishReason } = answer;
     await this.#output?.read(content, finishReason);
-    const status = this.#ledger.left < 0 ? 'token_budget_exceeded' : 'max_iterations';
+    const status = this.#ledger.isExceeded ? 'token_budget_exceeded' : 'max_iterations';
     if (content.trim() !== '') await transcript.add({ role: 'assistant', content }, this.#endOf(status, answer));
     this.#request.onEvent?.({ type: 'turn-end', turn: transcript.turns, usage, finishReason });
     return status;
@@ -256,6 +257,7 @@ class AgentRun {
     this.#agent.totals.runs[status]++;
     const { messages, lastText: output } = this.#transcript;
     const data = this.#output?.data;
+    const { cost } = this.#ledger.usage;
     return {
       agentName: this.#agent.name,
       runId: this.#request.runId,
@@ -264,6 +266,7 @@ class AgentRun {
       messages,
       toolCalls: this.#toolPhase.results,
       tokenUsage: { ...this.#ledger.usage },
+      ...(cost !== undefined && { cost }),
       status,
       ...(this.#isTruncated && { truncated: true }),
       ...(error && { error }),
