@@ -61,21 +61,19 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
     };
   };
   const history = (chosen: readonly Load[], count: number, stepMs: number, now: number): History => {
+    const shapes = shapesOf(chosen);
     const startAt = Math.floor(now / stepMs) * stepMs - (count - 1) * stepMs;
     const steps = Array.from({ length: count }, (_, index) => startAt + index * stepMs);
-    const totals = steps.map((at) =>
-      chosen.reduce(
-        (total, load) => {
-          const { received, completed, failed } = sum(load, at, at + stepMs, now);
-          return {
-            received: total.received + received,
-            completed: total.completed + completed,
-            failed: total.failed + failed,
-          };
-        },
-        { received: 0, completed: 0, failed: 0 },
-      ),
-    );
+    const totals = steps.map((at) => {
+      const total = { received: 0, completed: 0, failed: 0 };
+      for (const [load, times] of shapes) {
+        const counts = sum(load, at, at + stepMs, now);
+        total.received += counts.received * times;
+        total.completed += counts.completed * times;
+        total.failed += counts.failed * times;
+      }
+      return total;
+    });
     return {
       startAt,
       stepMs,
@@ -92,12 +90,14 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
     hours: history(chosen, 168, 60 * MINUTE_MS, now),
   });
   const recent = (chosen: readonly Load[], now: number): RecentActivity => {
+    const shapes = shapesOf(chosen);
     const current = Math.floor(now / MINUTE_MS) * MINUTE_MS;
-    const last = chosen.map((load) => sum(load, current - 5 * MINUTE_MS, now, now));
+    const last = shapes.map(([load, times]) => ({ counts: sum(load, current - 5 * MINUTE_MS, now, now), times }));
     const minutes = Array.from({ length: 20 }, (_, index) => current - (19 - index) * MINUTE_MS).map((minute) =>
-      chosen.map((load) => minuteCounts(load, minute, now)),
+      shapes.map(([load, times]) => ({ counts: minuteCounts(load, minute, now), times })),
     );
-    const total = (of: (counts: PeriodCounts) => number): number => last.reduce((all, counts) => all + of(counts), 0);
+    const total = (of: (counts: PeriodCounts) => number): number =>
+      last.reduce((all, { counts, times }) => all + of(counts) * times, 0);
     return {
       last5Min: {
         received: total((counts) => counts.received),
@@ -109,8 +109,8 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
       waitP95Ms: total((counts) => counts.received) === 0 ? null : 18,
       durationP95Ms: total((counts) => counts.received) === 0 ? null : 412,
       minutes: {
-        received: minutes.map((each) => each.reduce((all, { received }) => all + received, 0)),
-        failed: minutes.map((each) => each.reduce((all, { failed }) => all + failed, 0)),
+        received: minutes.map((each) => each.reduce((all, { counts, times }) => all + counts.received * times, 0)),
+        failed: minutes.map((each) => each.reduce((all, { counts, times }) => all + counts.failed * times, 0)),
       },
     };
   };
@@ -253,4 +253,16 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
       };
     },
   };
+}
+
+/** Returns the loads with equal counts once, each with their number: counts of thousands of types are few. */
+function shapesOf(loads: readonly Load[]): readonly (readonly [load: Load, times: number])[] {
+  const shapes = new Map<string, [Load, number]>();
+  for (const load of loads) {
+    const key = JSON.stringify({ ...load, type: load.type.length });
+    const shape = shapes.get(key);
+    if (shape === undefined) shapes.set(key, [load, 1]);
+    else shape[1] += 1;
+  }
+  return [...shapes.values()];
 }
