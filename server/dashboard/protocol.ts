@@ -68,6 +68,7 @@ export interface EventOverview {
   readonly services?: readonly { readonly service: string; readonly processes?: number; readonly metrics: Counts }[];
   /** Sum over the services that handle the type. */
   readonly metrics: Counts;
+  /** Both columns of `minutes` end with the current minute and start with their first count that is not 0. */
   readonly recent: RecentActivity;
   readonly lastFailure?: LastFailure;
 }

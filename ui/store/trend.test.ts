@@ -21,3 +21,9 @@ test('failures are the foot of a bar, one of a thousand too', () => {
 test('failures of events of an earlier minute show too', () => {
   expect(heights(trendOf({ received: [0], failed: [3] }).trendFailed)).toEqual([TREND_HEIGHT]);
 });
+
+test('columns that start at different minutes end at the current one', () => {
+  const { trendReceived, trendFailed } = trendOf({ received: [4, 4, 4], failed: [1] });
+  expect([...trendReceived.matchAll(/M(\d+)/g)].map(([, x]) => Number(x))).toEqual([85, 90, 95]);
+  expect([...trendFailed.matchAll(/M(\d+)/g)].map(([, x]) => Number(x))).toEqual([95]);
+});

@@ -23,6 +23,7 @@ export async function readIntrospectionBody(hub: Hub): Promise<IntrospectionBody
 function shownEvent(event: HubIntrospection['events'][number]): EventOverview {
   const { type, description, kind, agent, onSuccess, onFailure, onComplete, processes, services } = event;
   const { metrics, recent, lastFailure } = event;
+  const { minutes } = recent;
   return {
     type,
     ...(description !== undefined && { description }),
@@ -34,9 +35,15 @@ function shownEvent(event: HubIntrospection['events'][number]): EventOverview {
     ...(processes !== undefined && { processes }),
     ...(services !== undefined && { services }),
     metrics,
-    recent,
+    recent: { ...recent, minutes: { received: withoutStart(minutes.received), failed: withoutStart(minutes.failed) } },
     ...(lastFailure !== undefined && {
       lastFailure: { at: lastFailure.at, name: lastFailure.name, message: lastFailure.message },
     }),
   };
+}
+
+/** Returns counts without their leading zeros, which pages would parse for each of thousands of types. */
+function withoutStart(counts: readonly number[]): readonly number[] {
+  const first = counts.findIndex((count) => count !== 0);
+  return first === -1 ? [] : counts.slice(first);
 }

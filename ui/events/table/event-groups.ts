@@ -2,7 +2,7 @@ import type { PeriodCounts } from '../../../server/dashboard/protocol.js';
 import { type EventRow, shownCounts, shownRate, shownReceived } from '../../store/event-row.js';
 import { failureRatio } from '../../store/period.js';
 import type { Reading } from '../../store/reading.js';
-import { type Trend, trendOf } from '../../store/trend.js';
+import { TREND_MINUTES, type Trend, trendOf } from '../../store/trend.js';
 
 /** Row of the table: an event type or the header of a group. */
 export type ListItem = EventRow | EventGroup;
@@ -79,14 +79,23 @@ function groupOf(prefix: string, members: readonly EventRow[], isOpen: boolean, 
   };
 }
 
+/** Adds up the columns of the members, which end with the current minute. */
 function sumMinutes(members: readonly EventRow[]): { received: number[]; failed: number[] } {
-  const received: number[] = [];
-  const failed: number[] = [];
+  const sums = { received: zeros(), failed: zeros() };
   for (const { latest } of members) {
-    latest.recent.minutes.received.forEach((count, index) => {
-      received[index] = (received[index] ?? 0) + count;
-      failed[index] = (failed[index] ?? 0) + (latest.recent.minutes.failed[index] ?? 0);
-    });
+    addFromEnd(sums.received, latest.recent.minutes.received);
+    addFromEnd(sums.failed, latest.recent.minutes.failed);
   }
-  return { received, failed };
+  return sums;
+}
+
+function zeros(): number[] {
+  return Array.from({ length: TREND_MINUTES }, () => 0);
+}
+
+function addFromEnd(sums: number[], counts: readonly number[]): void {
+  const start = sums.length - counts.length;
+  counts.forEach((count, index) => {
+    sums[start + index] = (sums[start + index] ?? 0) + count;
+  });
 }
