@@ -56,6 +56,15 @@ function registerEvents(hub: Hub): void {
     rate: { max: 10, perMs: 1_000 },
     handler: () => {},
   });
+  hub.schedule({
+    name: 'weekly report',
+    description: 'Sends the report of the week to the owners of the shop.',
+    cron: '0 8 * * 1',
+    timeZone: 'Europe/Berlin',
+    emit: 'audit.recorded',
+    payload: {},
+  });
+  hub.schedule({ name: 'count the stock', everyMs: 3_600_000, emit: 'stock.low', payload: {} });
   hub.event({ type: 'refund.requested', handler: () => new Promise(() => {}) });
 }
 

@@ -63,6 +63,7 @@ const scenes: readonly Scene[] = [
   { name: 'workflows', hash: '#/workflows' },
   { name: 'workflow', hash: '#/workflows/fulfil' },
   { name: 'agents', hash: '#/agents' },
+  { name: 'schedules', hash: '#/schedules' },
   { name: 'grouped', hash: '#/?group=prefix&closed=payment' },
   {
     name: 'snapshot',

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { AgentOverview } from '../../server/dashboard/protocol.js';
 import { formatCount, UNKNOWN } from '../format/count.js';
@@ -6,6 +6,7 @@ import { formatDuration } from '../format/duration.js';
 import { formatPercent } from '../format/ratio.js';
 import { viewPath } from '../routing/route.js';
 import { Count } from '../shared/count.js';
+import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import { averageTokens, formatCost, summarizeRuns } from './agent-summary.js';
 import type { AgentUse } from './agent-uses.js';
 
@@ -34,31 +35,11 @@ const COLUMNS = [
 /** Table of agents with their counts since the start. */
 export function AgentTable({ agents, usesOf, open, query }: AgentTableProps): JSX.Element {
   return (
-    <div class="card">
-      <table class="agents-table">
-        <caption class="visually-hidden">Agents, with counts since the start</caption>
-        <thead>
-          <tr>
-            {COLUMNS.map((label) => (
-              <th key={label} scope="col">
-                {label}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {agents.map((agent) => (
-            <AgentRow
-              key={agent.name}
-              agent={agent}
-              uses={usesOf(agent.name)}
-              isOpen={agent.name === open}
-              query={query}
-            />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <ViewTable caption="Agents, with counts since the start" columns={COLUMNS} class="agents-table">
+      {agents.map((agent) => (
+        <AgentRow key={agent.name} agent={agent} uses={usesOf(agent.name)} isOpen={agent.name === open} query={query} />
+      ))}
+    </ViewTable>
   );
 }
 
@@ -80,65 +61,50 @@ function AgentRow({ agent, uses, isOpen, query }: AgentRowProps): JSX.Element {
   return (
     <tr ref={row} data-open={isOpen}>
       <th scope="row">
-        <a class="agent-name" href={viewPath('agents', name) + query}>
+        <a class="view-table-name" href={viewPath('agents', name) + query}>
           <bdi>{name}</bdi>
         </a>
-        {description && <Note>{description}</Note>}
-        {tools.length > 0 && <Note>Tools: {tools.join(', ')}</Note>}
+        {description && <ViewTableNote>{description}</ViewTableNote>}
+        {tools.length > 0 && <ViewTableNote>Tools: {tools.join(', ')}</ViewTableNote>}
         {delegates.length > 0 && (
-          <Note>
+          <ViewTableNote>
             Delegates to{' '}
             <Links
               items={delegates.map((other) => ({ label: other, path: viewPath('agents', other) }))}
               query={query}
             />
-          </Note>
+          </ViewTableNote>
         )}
       </th>
-      <Cell label="Model">{model}</Cell>
-      <Cell label="Runs">
+      <ViewTableCell label="Model">{model}</ViewTableCell>
+      <ViewTableCell label="Runs">
         <Count value={total} />
         {exceptions.map(({ label, count }) => (
-          <Note key={label}>
+          <ViewTableNote key={label}>
             {formatCount(count)} {label}
-          </Note>
+          </ViewTableNote>
         ))}
-      </Cell>
-      <Cell label="Failure rate" isFailed={(failureRatio ?? 0) > 0}>
+      </ViewTableCell>
+      <ViewTableCell label="Failure rate" isFailed={(failureRatio ?? 0) > 0}>
         {formatPercent(failureRatio)}
-      </Cell>
-      <Cell label="Tokens per run">
+      </ViewTableCell>
+      <ViewTableCell label="Tokens per run">
         {averageTokens(tokenUsage.totalTokens, total)}
-        {cachedTokens !== undefined && <Note>{averageTokens(cachedTokens, total)} cached</Note>}
-        {reasoningTokens !== undefined && <Note>{averageTokens(reasoningTokens, total)} reasoning</Note>}
-      </Cell>
-      <Cell label="Cost">{costUsd === undefined ? UNKNOWN : formatCost(costUsd)}</Cell>
-      <Cell label="p95">{formatDuration(durationMs?.p95 ?? null)}</Cell>
-      <Cell label="Approvals">
+        {cachedTokens !== undefined && <ViewTableNote>{averageTokens(cachedTokens, total)} cached</ViewTableNote>}
+        {reasoningTokens !== undefined && (
+          <ViewTableNote>{averageTokens(reasoningTokens, total)} reasoning</ViewTableNote>
+        )}
+      </ViewTableCell>
+      <ViewTableCell label="Cost">{costUsd === undefined ? UNKNOWN : formatCost(costUsd)}</ViewTableCell>
+      <ViewTableCell label="p95">{formatDuration(durationMs?.p95 ?? null)}</ViewTableCell>
+      <ViewTableCell label="Approvals">
         {approvalsWaiting === undefined ? UNKNOWN : `${formatCount(approvalsWaiting)} waiting`}
-      </Cell>
-      <Cell label="Used by">{uses.length === 0 ? UNKNOWN : <Links items={uses} query={query} />}</Cell>
+      </ViewTableCell>
+      <ViewTableCell label="Used by">
+        {uses.length === 0 ? UNKNOWN : <Links items={uses} query={query} />}
+      </ViewTableCell>
     </tr>
   );
-}
-
-interface CellProps {
-  /** Label of the column, which the cell shows if the table has no columns. */
-  readonly label: (typeof COLUMNS)[number];
-  readonly isFailed?: boolean;
-  readonly children: ComponentChildren;
-}
-
-function Cell({ label, isFailed = false, children }: CellProps): JSX.Element {
-  return (
-    <td data-label={label} class={isFailed ? 'tone-failed' : undefined}>
-      <div>{children}</div>
-    </td>
-  );
-}
-
-function Note({ children }: { children: ComponentChildren }): JSX.Element {
-  return <span class="agent-note">{children}</span>;
 }
 
 function Links({ items, query }: { items: readonly AgentUse[]; query: string }): JSX.Element {

@@ -16,7 +16,10 @@ import { counts, durations, histories, isCounts, isRecentActivity, recentActivit
 import { array, type Decoder, map, nullable, number, object, oneOf, optional, string } from './decoder.js';
 
 /** Parts of the body of `GET /api/introspection` that the page reads. */
-export type Introspection = Omit<IntrospectionBody, 'protocol' | 'schedules'>;
+export type Introspection = Omit<IntrospectionBody, 'protocol'>;
+
+/** Schedule of a service. */
+export type Schedule = NonNullable<IntrospectionBody['schedules']>[number];
 
 /** Description of the hub. `now` is the time at which the body was built. */
 export type HubInfo = IntrospectionBody['hub'];
@@ -88,7 +91,8 @@ const run = object<RunIntrospection>({
   steps: array(
     object<StepIntrospection>({
       name: string,
-      kind: oneOf<StepIntrospection['kind']>(['run', 'emit', 'sleep', 'event', 'invoke']),
+      // A newer server may have kinds that this page does not know.
+      kind: string as Decoder<StepIntrospection['kind']>,
       status: oneOf<StepStatus>(['waiting', 'active', 'retrying', 'completed', 'failed']),
       attempt: optional(number),
       startedAt: optional(number),
@@ -141,6 +145,21 @@ const agent = object<AgentOverview>({
   approvalsWaiting: optional(number),
 });
 
+const schedule = object<Schedule>({
+  name: string,
+  description: optional(string),
+  cron: optional(string),
+  timeZone: optional(string),
+  everyMs: optional(number),
+  emit: optional(string),
+  start: optional(string),
+  catchUp: string as Decoder<Schedule['catchUp']>,
+  service: string,
+  processes: number,
+  lastDueAt: optional(number),
+  nextDueAt: optional(number),
+});
+
 const problem = object<Problem>({
   // A newer server may report kinds that this page does not know. It shows them without a rule of their own.
   kind: string as Decoder<Problem['kind']>,
@@ -175,4 +194,5 @@ export const introspection: Decoder<Introspection> = object<Introspection>({
   events: array(event),
   workflows: array(workflow),
   agents: array(agent),
+  schedules: optional(array(schedule)),
 });

@@ -8,6 +8,7 @@ import type { RowFocus } from '../events/table/use-row-focus.js';
 import { Overview } from '../overview/overview.js';
 import type { Monitor } from '../polling/monitor.js';
 import type { Navigation } from '../routing/navigation.js';
+import { Schedules } from '../schedules/schedules.js';
 import { SnapshotDialog } from '../snapshots/snapshot-dialog.js';
 import { useSnapshots } from '../snapshots/use-snapshots.js';
 import { Workflows } from '../workflows/workflows.js';
@@ -77,6 +78,7 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
             </>
           )}
           {view === 'agents' && <Agents store={monitor.store} navigation={navigation} />}
+          {view === 'schedules' && <Schedules monitor={monitor} navigation={navigation} />}
           {view === 'workflows' && <Workflows monitor={monitor} navigation={navigation} />}
         </main>
       </div>

@@ -16,6 +16,7 @@ export function ViewLinks({ store, navigation }: ViewLinksProps): JSX.Element {
     events: store.rows.value.size,
     workflows: store.workflows.value.length,
     agents: store.agents.value.length,
+    schedules: store.schedules.value.length,
   };
   return (
     <nav class="views" aria-label="Views">

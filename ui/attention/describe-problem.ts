@@ -33,7 +33,9 @@ export function describeProblem(problem: Problem, now: number): ProblemText {
       ? viewPath('events', eventType)
       : workflow !== undefined
         ? viewPath('workflows', workflow)
-        : undefined;
+        : schedule !== undefined
+          ? viewPath('schedules', schedule)
+          : undefined;
   return {
     icon: severity === 'error' ? 'triangle' : 'clock',
     tone: severity === 'error' ? 'failed' : 'stale',

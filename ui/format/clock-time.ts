@@ -12,6 +12,25 @@ export function formatDateTime(epochMs: number): string {
   return full.format(epochMs);
 }
 
+const moments = new Intl.DateTimeFormat(undefined, {
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+});
+
+/** Formats a day and a time: "Mon, 12 Jan, 08:00". */
+export function formatMoment(epochMs: number): string {
+  return moments.format(epochMs);
+}
+
+/** Returns the name of the viewer's time zone: "Europe/Berlin". */
+export function viewerTimeZone(): string {
+  return moments.resolvedOptions().timeZone;
+}
+
 const weekdays = new Intl.DateTimeFormat(undefined, { weekday: 'short' });
 
 /** Formats a day: "Mon 12". */

@@ -22,10 +22,15 @@ export const FILTERS = ['all', 'problems', 'failing', 'active', 'idle', 'never']
 export type Filter = (typeof FILTERS)[number];
 
 /** Views of the page. */
-export const VIEWS = ['events', 'workflows', 'agents'] as const;
+export const VIEWS = ['events', 'workflows', 'agents', 'schedules'] as const;
 export type View = (typeof VIEWS)[number];
 
-export const VIEW_LABEL: Record<View, string> = { events: 'Events', workflows: 'Workflows', agents: 'Agents' };
+export const VIEW_LABEL: Record<View, string> = {
+  events: 'Events',
+  workflows: 'Workflows',
+  agents: 'Agents',
+  schedules: 'Schedules',
+};
 
 /** Groupings of the events table. */
 export const GROUPINGS = ['none', 'prefix'] as const;
@@ -48,7 +53,7 @@ export interface Selection {
 /** Settings of the page that the URL holds. Theme and shortcuts are preferences of the user, not of the URL. */
 export interface Route {
   readonly view: View;
-  /** Open item of the view: an event type, a workflow or an agent. */
+  /** Open item of the view: an event type, a workflow, an agent or a schedule. */
   readonly name: string | null;
   readonly q: string;
   readonly sort: SortKey;

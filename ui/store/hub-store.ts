@@ -6,7 +6,7 @@ import type {
   IntrospectionBody,
   WorkflowOverview,
 } from '../../server/dashboard/protocol.js';
-import type { HubInfo, Introspection } from '../api/decode-introspection.js';
+import type { HubInfo, Introspection, Schedule } from '../api/decode-introspection.js';
 import type { RangeCounts } from '../api/parse-body.js';
 import type { Filter } from '../routing/route.js';
 import { countByFilter } from './event-list.js';
@@ -39,6 +39,7 @@ export interface HubStore {
   readonly byFilter: ReadonlySignal<Readonly<Record<Filter, number>>>;
   readonly workflows: ReadonlySignal<readonly WorkflowOverview[]>;
   readonly agents: ReadonlySignal<readonly AgentOverview[]>;
+  readonly schedules: ReadonlySignal<readonly Schedule[]>;
   /** Counts of the selected range; `null` if none is selected. */
   readonly range: ReadonlySignal<RangeCounts | null>;
   /** Applies a response that arrived at this moment. */
@@ -67,6 +68,7 @@ export function createHubStore(): HubStore {
   const rows = signal<ReadonlyMap<string, EventRow>>(new Map());
   const workflows = signal<readonly WorkflowOverview[]>([]);
   const agents = signal<readonly AgentOverview[]>([]);
+  const schedules = signal<readonly Schedule[]>([]);
   const range = signal<RangeCounts | null>(null);
   /** Rows of the last response, in its order. */
   let ordered: EventRow[] = [];
@@ -105,6 +107,7 @@ export function createHubStore(): HubStore {
     reading.value = now;
     workflows.value = introspection.workflows;
     agents.value = introspection.agents;
+    schedules.value = introspection.schedules ?? [];
     return applied;
   };
 
@@ -120,6 +123,7 @@ export function createHubStore(): HubStore {
     }),
     workflows,
     agents,
+    schedules,
     range,
     apply: (introspection, moment) => batch(() => apply(introspection, moment)),
     select: (next) =>

@@ -205,7 +205,7 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
             deduplicated: 0,
             cancelled: 0,
             deadLetters: total((counts) => counts.deadLetters),
-            oldestPendingAt: oldest,
+            ...(oldest < now && { oldestPendingAt: oldest }),
           },
           recent: recent(loads, now),
           histories: histories(loads, now),
