@@ -82,25 +82,31 @@ export function observeChat(
   });
 }
 
-// A model can invent a name of any length; vendors accept 64 characters.
-const maxNameLength = 64;
+// A vendor's id may have any length.
+const maxIdLength = 64;
 
-/** Observes a tool call. A call that cannot be executed is recorded as failed as well. */
+/**
+ * Observes a tool call. A call that cannot be executed is recorded as failed as well.
+ *
+ * @param name name of the tool; `undefined` if there is none of the name that the model invented, which can be anything
+ * that the model has read
+ */
 export function observeTool(
-  { id, name }: ToolCall,
+  { id }: ToolCall,
+  name: string | undefined,
   { agentName, runId }: { readonly agentName: string; readonly runId: string },
   execute: () => unknown,
 ): unknown {
   const api = openTelemetry();
   if (api === undefined) return execute();
   const attributes = {
-    'gen_ai.tool.name': name.slice(0, maxNameLength),
-    'gen_ai.tool.call.id': id.slice(0, maxNameLength),
+    'gen_ai.tool.name': name ?? 'unknown',
+    'gen_ai.tool.call.id': id.slice(0, maxIdLength),
     'gen_ai.tool.type': 'function',
     'gen_ai.agent.name': agentName,
     'gen_ai.conversation.id': runId,
   };
-  const operation = start(api, 'execute_tool', name.slice(0, maxNameLength), {}, attributes);
+  const operation = start(api, 'execute_tool', name ?? 'unknown', {}, attributes);
   return operation === undefined ? execute() : operation.measure(execute);
 }
 

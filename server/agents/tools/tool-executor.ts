@@ -103,7 +103,8 @@ export class ToolExecutor {
     let result: unknown = null;
     try {
       signal?.throwIfAborted();
-      result = await observeTool(call, ctx, () => {
+      const known = this.#registry.entry(name)?.tool.name;
+      result = await observeTool(call, known, ctx, () => {
         const { tool, input } = this.#prepare(call);
         hasStarted = true;
         return this.#invoke(call, tool, input, ctx, signal);
