@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { type Attributes, context, metrics, propagation, type SpanKind, trace } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
 import { CompositePropagator, W3CBaggagePropagator, W3CTraceContextPropagator } from '@opentelemetry/core';
@@ -22,6 +23,8 @@ export interface RecordedTelemetry {
   tree(): string[];
   /** Collects the points of a metric. */
   points(metric: string): Promise<readonly Point[]>;
+  /** Returns all that an exporter would send: spans and metrics. */
+  exported(): Promise<string>;
 }
 
 /** Data point of a metric. A histogram has a count and a sum. */
@@ -67,6 +70,13 @@ export function recordTelemetry(options: { sampler?: Sampler; processor?: SpanPr
       return found
         .filter(({ descriptor }) => descriptor.name === metric)
         .flatMap((data) => data.dataPoints.map(toPoint));
+    },
+    async exported() {
+      const spans = exporter
+        .getFinishedSpans()
+        .map(({ name, attributes, events, links, status }) => ({ name, attributes, events, links, status }));
+      const { scopeMetrics } = (await reader.collect()).resourceMetrics;
+      return inspect([spans, scopeMetrics], { depth: 20, maxArrayLength: null });
     },
   };
 }
