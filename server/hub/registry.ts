@@ -20,7 +20,7 @@ export class Registry {
   // Stored separately: each poll of the dashboard reads it, and thousands of types may have no agent.
   readonly #handlerInfos: Pick<HandlerInfo, 'agents'>[];
   /** Agents that handlers run themselves. */
-  readonly reportedAgents = new ReportedAgents();
+  readonly reportedAgents: ReportedAgents = new ReportedAgents();
 
   #description: { readonly state: string; readonly text: string } | undefined;
 

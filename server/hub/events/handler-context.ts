@@ -27,8 +27,6 @@ export class HandlerContext implements HandlerCtx {
   readonly idempotencyKey: string;
   readonly emit: CtxEmit;
   readonly startWorkflow: CtxStartWorkflow;
-  /** Own and enumerable, so that it survives `{ ...ctx }`. */
-  readonly [reporterKey]: AgentReporter;
   readonly #hubLogger: Logger;
   #logger: Logger | undefined;
   #controller: AbortController | undefined;
@@ -44,7 +42,8 @@ export class HandlerContext implements HandlerCtx {
     this.idempotencyKey = fields.idempotencyKey;
     this.emit = emitter.emit;
     this.startWorkflow = emitter.startWorkflow;
-    this[reporterKey] = host.reportedAgents;
+    // Own and enumerable, so that it survives `{ ...ctx }`.
+    Object.assign(this, { [reporterKey]: host.reportedAgents });
     this.#hubLogger = host.logger;
   }
 
