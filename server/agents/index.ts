@@ -68,7 +68,15 @@ export {
   type ProviderErrorDetails,
 } from './model/provider-error.js';
 export type { TokenUsage } from './model/token-usage.js';
-export { type AgentStep, createPipeline, type PipelineConfig } from './pipelines/create-pipeline.js';
+export { createPipeline } from './pipelines/create-pipeline.js';
+export type {
+  AgentStep,
+  ParallelResults,
+  ParallelStep,
+  PipelineConfig,
+  PipelinePayload,
+  PipelineStep,
+} from './pipelines/pipeline-step.js';
 export {
   AnthropicProvider,
   /** The same class as `AnthropicProvider`, under the name of the specification. */

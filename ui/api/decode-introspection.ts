@@ -119,6 +119,7 @@ const workflow = object<WorkflowOverview>({
       name: string,
       kind: oneOf<WorkflowOverview['steps'][number]['kind']>(['step', 'agent']),
       agent: optional(string),
+      stage: optional(number),
     }),
   ),
   onSuccess: optional(string),

@@ -7,7 +7,8 @@ import type { AgentConfig } from '../agent-config.js';
 import { createAgentRegistry } from '../delegation/agent-registry.js';
 import { agentOf } from '../scripted-agent.fixture.js';
 import { createTool } from '../tools/tool.js';
-import { createPipeline, type PipelineConfig } from './create-pipeline.js';
+import { createPipeline } from './create-pipeline.js';
+import type { PipelineConfig } from './pipeline-step.js';
 
 const member = (name: string, script: readonly ScriptEntry[] = [], config: Partial<AgentConfig> = {}) =>
   agentOf(script, { name, systemPrompt: '', tools: [], ...config });

@@ -1,40 +1,22 @@
 import { describe, InvalidOptionError, quote } from '../../errors.js';
 import type { HandlerFunction } from '../../hub/events/context.js';
 import { withHandlerInfo } from '../../hub/introspection/handler-info.js';
-import {
-  createWorkflow,
-  type HubWorkflow,
-  type UntypedWorkflowConfig,
-  type WorkflowStep,
-  workflowOptions,
-} from '../../hub/runs/workflow.js';
+import { skippedStep } from '../../hub/runs/step-list.js';
+import { createWorkflow, type HubWorkflow, type WorkflowStep, workflowOptions } from '../../hub/runs/workflow.js';
 import { OptionChecker } from '../../options.js';
-import { type Agent, isAgent } from '../agent/agent.js';
+import { type Agent, type AgentHandlerResult, isAgent } from '../agent/agent.js';
 import { AgentRegistry } from '../delegation/agent-registry.js';
 import { UnknownAgentError } from '../errors.js';
 import { introspectAgents } from '../handlers/agent-introspection.js';
 import { handleWith } from '../handlers/as-handler.js';
-import { inputOf } from '../handlers/payload-input.js';
-
-/** Step of a pipeline: one run of one agent. */
-export interface AgentStep extends Pick<WorkflowStep, 'retry' | 'timeoutMs'> {
-  /** Agent, or the name of an agent that is in the `registry` when the step runs. */
-  agent: Agent | string;
-  /**
-   * Returns the agent's input. It receives the pipeline's payload in the first step, and the {@link AgentRunResult} of
-   * the previous step in a later one. @default the payload if it is a string; else its `input` or `output`, whichever
-   * is a string; else its JSON
-   */
-  inputMapper?: (payload: unknown) => string;
-}
-
-/** Options of `createPipeline`. */
-export interface PipelineConfig extends Omit<UntypedWorkflowConfig, 'steps'> {
-  /** One or more steps, run in order. */
-  steps: AgentStep[];
-  /** Registry of the agents that steps refer to by name. Required if a step does. */
-  registry?: AgentRegistry;
-}
+import {
+  type AgentStep,
+  type ParallelResults,
+  type ParallelStep,
+  type PipelineConfig,
+  type PipelineStep,
+  pipelineInput,
+} from './pipeline-step.js';
 
 /**
  * Creates a workflow in which each step runs an agent on the answer of the previous one. A step has the name of its
@@ -42,16 +24,42 @@ export interface PipelineConfig extends Omit<UntypedWorkflowConfig, 'steps'> {
  *
  * Each result is stored before the next step starts, so an interrupted run does not repeat earlier agents. If the run
  * of an agent does not complete, the step fails with {@link AgentRunError}; the step's `retry` does not apply if turns
- * or tokens are used up. If a named agent is not registered, the step fails with {@link UnknownAgentError}.
+ * or tokens are used up. If a named agent is not registered, the step fails with {@link UnknownAgentError}. If an agent
+ * of a `parallel` step fails, the run fails after the others have ended.
  *
  * @example
  * hub.workflow(
- *   createPipeline({ name: 'article', trigger: 'topic.chosen', steps: [{ agent: writer }, { agent: 'critic' }], registry }),
+ *   createPipeline({
+ *     name: 'article',
+ *     trigger: topicChosen,
+ *     registry,
+ *     steps: [
+ *       { parallel: [{ agent: researcher }, { agent: 'archivist' }] },
+ *       { agent: writer },
+ *       { agent: translator, when: () => languages.length > 1 },
+ *     ],
+ *   }),
  * );
  *
  * @throws {InvalidOptionError}
  */
-export function createPipeline(config: PipelineConfig): HubWorkflow {
+export function createPipeline<TInput = unknown, TStart = TInput>(
+  config: Omit<PipelineConfig<TInput, TStart>, 'steps'> & {
+    steps: readonly [...PipelineStep<NoInfer<TInput>>[], AgentStep<NoInfer<TInput>> & { when?: never }];
+  },
+): HubWorkflow<TStart, AgentHandlerResult>;
+/** Creates a pipeline that ends with a `parallel` step. */
+export function createPipeline<TInput = unknown, TStart = TInput>(
+  config: Omit<PipelineConfig<TInput, TStart>, 'steps'> & {
+    steps: readonly [...PipelineStep<NoInfer<TInput>>[], ParallelStep<NoInfer<TInput>>];
+  },
+): HubWorkflow<TStart, ParallelResults>;
+/** Creates a pipeline whose last step has `when`, or is known only at run time. */
+export function createPipeline<TInput = unknown, TStart = TInput>(
+  config: PipelineConfig<TInput, TStart>,
+): HubWorkflow<TStart>;
+// Callers see the types above: here every payload is unknown.
+export function createPipeline(config: PipelineConfig): HubWorkflow<unknown, never> {
   if (typeof config !== 'object' || config === null)
     throw new InvalidOptionError('createPipeline', 'an object', config);
   const { steps, registry, ...workflow } = config;
@@ -60,26 +68,46 @@ export function createPipeline(config: PipelineConfig): HubWorkflow {
   const check = new OptionChecker(config, optionNames, owner);
   check.that(Array.isArray(steps) && steps.length > 0, 'steps', 'an array with at least one step', steps);
   check.that(registry === undefined || registry instanceof AgentRegistry, 'registry', 'an AgentRegistry', registry);
-  const names = new Set<string>();
-  return createWorkflow({ ...workflow, steps: steps.map((step) => toWorkflowStep(step, registry, names, owner)) });
+  const pipeline = { registry, names: new Set<string>(), owner };
+  const flat = steps.flatMap((step, stage) => toWorkflowSteps(step, stage, pipeline));
+  // The result is that of the steps, which the types above describe.
+  return createWorkflow({ ...workflow, steps: flat }) as HubWorkflow<unknown, never>;
 }
 
-function toWorkflowStep(
-  step: AgentStep,
-  registry: AgentRegistry | undefined,
-  names: Set<string>,
-  owner: string,
-): WorkflowStep {
+/** Pipeline whose steps are created. */
+interface Pipeline {
+  readonly registry: AgentRegistry | undefined;
+  /** Names of the steps so far. */
+  readonly names: Set<string>;
+  readonly owner: string;
+}
+
+function toWorkflowSteps(step: PipelineStep, stage: number, pipeline: Pipeline): WorkflowStep[] {
+  const { owner } = pipeline;
   if (typeof step !== 'object' || step === null) throw new InvalidOptionError(`a step of ${owner}`, 'an object', step);
-  const { agent, inputMapper, ...settings } = step;
+  if (!('parallel' in step)) return [toWorkflowStep(step, undefined, pipeline)];
+  const { parallel } = step;
+  const check = new OptionChecker(step, ['parallel'], `a parallel step of ${owner}`);
+  check.that(Array.isArray(parallel) && parallel.length > 0, 'parallel', 'an array with at least one step', parallel);
+  return parallel.map((member) => toWorkflowStep(member, stage, pipeline));
+}
+
+function toWorkflowStep(step: AgentStep, stage: number | undefined, pipeline: Pipeline): WorkflowStep {
+  const { registry, names, owner } = pipeline;
+  if (typeof step !== 'object' || step === null) throw new InvalidOptionError(`a step of ${owner}`, 'an object', step);
+  const { agent, inputMapper, when, ...settings } = step;
   const find = agentSource(agent, registry, owner);
   const agentName = typeof agent === 'string' ? agent : agent.name;
   const name = uniqueName(agentName, names);
   const stepOwner = `step ${quote(name)} of ${owner}`;
-  const check = new OptionChecker(step, ['agent', 'inputMapper', 'retry', 'timeoutMs'], stepOwner);
+  const check = new OptionChecker(step, ['agent', 'inputMapper', 'when', 'retry', 'timeoutMs'], stepOwner);
   check.function('inputMapper', inputMapper);
+  check.function('when', when);
   const handler: HandlerFunction = async (ctx) => {
-    const input = inputMapper === undefined ? inputOf(ctx.payload, ['input', 'output']) : inputMapper(ctx.payload);
+    const runs = when === undefined || when(ctx.payload);
+    check.that(typeof runs === 'boolean', 'the result of when', 'true or false', runs);
+    if (!runs) return skippedStep;
+    const input = inputMapper === undefined ? pipelineInput(ctx.payload) : inputMapper(ctx.payload);
     if (typeof input !== 'string') {
       throw new InvalidOptionError(`the result of inputMapper of ${stepOwner}`, 'a string', input);
     }
@@ -88,7 +116,8 @@ function toWorkflowStep(
     return handleWith(found, input, ctx);
   };
   const agents = () => introspectAgents([find()].filter((found) => found !== undefined));
-  return { ...settings, name, handler: withHandlerInfo(handler, { kind: 'agent', name: agentName, agents }) };
+  const info = { kind: 'agent' as const, name: agentName, agents, isConditional: when !== undefined };
+  return { ...settings, name, handler: withHandlerInfo(handler, { ...info, ...(stage !== undefined && { stage }) }) };
 }
 
 function agentSource(agent: unknown, registry: AgentRegistry | undefined, owner: string): () => Agent | undefined {

@@ -4,7 +4,8 @@ import { InvalidOptionError } from '../../errors.js';
 import type { Agent } from '../agent/agent.js';
 import { createAgentRegistry } from '../delegation/agent-registry.js';
 import { agentOf } from '../scripted-agent.fixture.js';
-import { createPipeline, type PipelineConfig } from './create-pipeline.js';
+import { createPipeline } from './create-pipeline.js';
+import type { PipelineConfig } from './pipeline-step.js';
 
 describe('the steps', () => {
   const nameOf = (...agents: (Agent | string)[]) =>
@@ -53,6 +54,10 @@ describe('createPipeline refuses', () => {
     ['registry of pipeline "p" must be present if a step refers to its agent by name ("a"), got undefined', named],
     ['registry of pipeline "p" must be an AgentRegistry, got an object', { ...named, registry: new Map() }],
     ['inputMapper of step "a" of pipeline "p" must be a function', { steps: [{ agent, inputMapper: 'input' }] }],
+    ['when of step "a" of pipeline "p" must be a function', { steps: [{ agent, when: true }] }],
+    ['parallel of a parallel step of pipeline "p" must be an array with at least one', { steps: [{ parallel: [] }] }],
+    ['option of a parallel step of pipeline "p"', { steps: [{ parallel: [{ agent }], timeoutMs: 5 }] }],
+    ['a step of pipeline "p" must be an object, got "a"', { steps: [{ parallel: ['a'] }] }],
     ['retry.maxAttempts of step "a"', { steps: [{ agent, retry: { maxAttempts: 0 } }] }],
     ['onSuccess of workflow "p"', { steps: [{ agent }], onSuccess: 5 }],
   ])('%s', (message, config) => {

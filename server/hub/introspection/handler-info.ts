@@ -11,6 +11,10 @@ export interface HandlerInfo {
    * they are known.
    */
   agents(): readonly AgentIntrospection[];
+  /** Steps of a list with the same stage run at the same time. @default a stage of its own */
+  readonly stage?: number;
+  /** The handler may skip its step of a list. @default false */
+  readonly isConditional?: boolean;
 }
 
 const infoKey: unique symbol = Symbol('hubline.handler-info');

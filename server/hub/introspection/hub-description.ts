@@ -107,9 +107,12 @@ function describeWorkflow(workflow: AnyWorkflow): WorkflowDescription {
   };
 }
 
-function describeStep({ name, handler }: ResolvedStep): WorkflowIntrospection['steps'][number] {
+function describeStep({ name, handler, stage: number }: ResolvedStep): WorkflowIntrospection['steps'][number] {
   const info = handlerInfo(handler);
-  return info?.kind === 'agent' ? { name, kind: 'agent', agent: info.name } : { name, kind: 'step' };
+  const stage = number !== undefined && { stage: number };
+  return info?.kind === 'agent'
+    ? { name, kind: 'agent', agent: info.name, ...stage }
+    : { name, kind: 'step', ...stage };
 }
 
 function describeHandler(handler: HandlerFunction | undefined): Pick<EventIntrospection, 'kind' | 'agent'> {

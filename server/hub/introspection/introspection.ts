@@ -58,7 +58,13 @@ export interface WorkflowIntrospection {
   readonly description?: string;
   readonly trigger?: string;
   readonly concurrencyPerKey?: number;
-  readonly steps: readonly { readonly name: string; readonly kind: 'step' | 'agent'; readonly agent?: string }[];
+  /** Steps of a list, in order. Those with the same `stage` run at the same time. */
+  readonly steps: readonly {
+    readonly name: string;
+    readonly kind: 'step' | 'agent';
+    readonly agent?: string;
+    readonly stage?: number;
+  }[];
   readonly onSuccess?: string;
   readonly onFailure?: string;
   readonly onComplete?: string;

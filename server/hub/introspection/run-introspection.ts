@@ -63,9 +63,16 @@ export interface RunQuery {
   outputs?: boolean;
 }
 
+/** Step of a workflow with a list of steps. */
+export interface ListedStep {
+  readonly name: string;
+  /** Steps of one stage run at the same time. */
+  readonly stage?: number;
+}
+
 /** Creates the introspection of a run. @param listed steps of a workflow with a list of steps */
 export function introspectRun(
-  listed: readonly { readonly name: string }[],
+  listed: readonly ListedStep[],
   record: RunRecord,
   redactor: Redactor,
   query: RunQuery = {},
@@ -80,23 +87,25 @@ export function introspectRun(
     else applyBookkeeping(key, value, envelope.replays, steps);
   }
   for (const wait of record.waits) add(introspectWait(wait, steps));
-  let isNext = true;
-  for (const { name } of listed) {
-    const known = steps.get(slotOf('run', name));
-    // Steps of a list run in sequence: the first one that is not completed is the current one.
-    if (known !== undefined) isNext &&= known.status === 'completed';
+  let current: ListedStep | undefined;
+  for (const next of listed) {
+    const known = steps.get(slotOf('run', next.name));
+    if (known?.status === 'completed') continue;
+    // Stages of a list run in sequence: the first step that is not completed belongs to the current one.
+    current ??= next;
     if (known !== undefined) continue;
-    add({ name, kind: 'run', status: isNext && (status === 'active' || status === 'failed') ? status : 'waiting' });
-    isNext = false;
+    const isRunning = status === 'active' && (next === current || (next.stage ?? -1) === current.stage);
+    const isLast = status === 'failed' && next === current;
+    add({ name: next.name, kind: 'run', status: isRunning || isLast ? status : 'waiting' });
   }
   const all = inListedOrder([...steps.values()], listed);
-  const current = all.findLast((step) => step.attempt !== undefined && step.status !== 'completed');
+  const attempted = all.findLast((step) => step.attempt !== undefined && step.status !== 'completed');
   return {
     id,
     service,
     requestId: envelope.requestId,
     status,
-    attempt: current?.attempt ?? 1,
+    attempt: attempted?.attempt ?? 1,
     acceptedAt,
     ...(endedAt !== undefined && { endedAt }),
     ...(error !== undefined && { error: { name: error.name, message: error.message } }),
@@ -162,7 +171,7 @@ function introspectWait(wait: OpenWait, steps: ReadonlyMap<string, StepIntrospec
 
 function inListedOrder(
   steps: readonly StepIntrospection[],
-  listed: readonly { readonly name: string }[],
+  listed: readonly ListedStep[],
 ): readonly StepIntrospection[] {
   if (listed.length === 0) return steps;
   const position = new Map(listed.map(({ name }, index) => [name, index]));

@@ -12,6 +12,7 @@ import {
 } from '../events/follow-ups.js';
 import { resolveRetry } from '../events/retry-policy.js';
 import { type JsonSchema, type PayloadSchema, resolveSchema } from '../events/schema.js';
+import { handlerInfo } from '../introspection/handler-info.js';
 import type { Recorded } from './recorded-type.js';
 import type { RunScope } from './run-scope.js';
 import type { RunCtx, StepCtx, StepOptions } from './step.js';
@@ -256,10 +257,12 @@ function resolveStep(step: WorkflowStep, owner: string): ResolvedStep {
   check.required('handler', handler);
   check.function('handler', handler);
   check.durationMs('timeoutMs', timeoutMs, { min: 1 });
+  const stage = handlerInfo(handler)?.stage;
   return {
     name,
     handler,
     ...(retry !== undefined && { retry: resolveRetry(retry, stepOwner) }),
     ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(stage !== undefined && { stage }),
   };
 }
