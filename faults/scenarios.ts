@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createEvent, createWorkflow, FatalError, type Hub, type StepCtx, UnknownDeadLetterError } from 'hubline';
 import { deploy } from './deploy-scenario.js';
 import { writeLedger } from './ledger.js';
+import { rolling } from './rolling-scenario.js';
 
 /** Registers the events of a scenario on a worker's hub. */
 type Scenario = (hub: Hub, ledger: string, variant: string) => void;
@@ -37,6 +38,7 @@ export const scenarios: ReadonlyMap<string, Scenario> = new Map<string, Scenario
   ['deploy', deploy],
   ['ticks', ticks],
   ['keyed', keyed],
+  ['rolling', rolling],
 ]);
 
 /** Registers short handlers, some of which fail; `settled` follows each outcome. */
