@@ -1,4 +1,5 @@
 import { createTool } from 'hubline/agents';
+import { z } from 'zod';
 import { simulateWork } from './simulate.js';
 
 const orderParameters = {
@@ -13,9 +14,7 @@ interface OrderInput {
 }
 
 /** Payload of `ticket.opened`. The shop's web site fills in the customer who is signed in. */
-interface Ticket {
-  readonly customer?: string;
-}
+const ticket = z.object({ customer: z.string().optional() });
 
 const buyers = ['Ada', 'Grace', 'Linus', 'Margaret'];
 
@@ -42,7 +41,7 @@ export const refund = createTool({
   parameters: orderParameters,
   async execute({ orderId }: OrderInput, { emit, idempotencyKey, payload }) {
     // The customer comes from the ticket, never from an argument: a text can make the model name any order.
-    const { customer } = payload as Ticket;
+    const { customer } = ticket.parse(payload);
     if (customer === undefined || customerOf(orderId) !== customer)
       throw new Error('this order is not of the customer');
     // A retried ticket must not refund twice.

@@ -4,8 +4,7 @@ import { expect } from 'vitest';
 import type { Transport } from '../../transports/transport.js';
 import { workflowType } from '../../transports/workflow-type.js';
 import { createHub } from '../create-hub.js';
-import type { Hub } from '../hub.js';
-import type { HubOptions } from '../hub-options.js';
+import type { Hub, HubOptions } from '../hub.js';
 import type { RunCtx, Step } from './step.js';
 import { createWorkflow } from './workflow.js';
 
