@@ -64,6 +64,13 @@ export class UnknownPriceError extends HubError {
   }
 }
 
+/** The agent of `summarizeWith` returned an empty summary. */
+export class EmptySummaryError extends HubError {
+  constructor(agentName: string) {
+    super('ERR_EMPTY_SUMMARY', `agent ${quote(agentName)} returned an empty summary of a conversation`);
+  }
+}
+
 /** A custom provider returned a value that is not a {@link ModelResponse}. */
 export class InvalidAnswerError extends HubError {
   constructor(expected: string, got: unknown) {

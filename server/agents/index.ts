@@ -29,6 +29,7 @@ export {
   DuplicateToolError,
   EmitOutsideHubError,
   EmptyAnswerError,
+  EmptySummaryError,
   InvalidAnswerError,
   InvalidToolCallError,
   MemoryEntryError,
@@ -48,6 +49,7 @@ export type { McpHttpServer, McpProcessServer, McpServer } from './mcp/mcp-serve
 export { type McpTools, type McpToolsOptions, mcpTools } from './mcp/mcp-tools.js';
 export type { AgentMemory } from './memory/agent-memory.js';
 export { ConversationMemory, type ConversationMemoryOptions } from './memory/conversation-memory.js';
+export { type Compact, type CutConversation, type SummarizeOptions, summarizeWith } from './memory/summarize-with.js';
 export type { ExchangeMark, Message, MessageRole, ToolCall, ToolDefinition, ToolResult } from './model/message.js';
 export type {
   FinishReason,

@@ -1,3 +1,4 @@
+import type { AgentContext } from '../agent/agent-context.js';
 import type { Message } from '../model/message.js';
 
 /** Store of conversations. A conversation is identified by an agent's name and a conversation's id. */
@@ -12,6 +13,14 @@ export interface AgentMemory {
    * @param exchangeId exchange that a run resumes: return it whole, whatever else is trimmed
    */
   getMessages(agentId: string, runId: string, exchangeId?: string): Promise<Message[]>;
+  /**
+   * Shortens the conversation, before a run that has locked it reads it. If it rejects, the error is logged and the run
+   * continues.
+   *
+   * @param ctx context of the run: an agent that runs with it as `hubCtx` shares its budget and signal
+   * @param exchangeId exchange that the run resumes: leave it out
+   */
+  compact?(agentId: string, runId: string, ctx: AgentContext, exchangeId?: string): Promise<void>;
   /** Deletes the conversation. */
   clear(agentId: string, runId: string): Promise<void>;
   /**

@@ -166,7 +166,7 @@ test.each<[string, Record<string, unknown>]>([
   ['maxMessages of ConversationMemory must be a whole number, 1 or more, got 0', { maxMessages: 0 }],
   ['ttlSeconds of ConversationMemory must be seconds above 0, at most 1000000000, got -1', { ttlSeconds: -1 }],
   [
-    'option of ConversationMemory must be one of transport, maxMessages, maxTokens, ttlSeconds, got "ttlMs"',
+    'option of ConversationMemory must be one of transport, maxMessages, maxTokens, compact, ttlSeconds, got "ttlMs"',
     { ttlMs: 1 },
   ],
   ['transport of ConversationMemory must be a hub.transport, got undefined', { transport: undefined }],

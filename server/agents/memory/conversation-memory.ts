@@ -2,15 +2,26 @@ import { maxDurationMs } from '../../max-duration.js';
 import { OptionChecker } from '../../options.js';
 import type { KeyValueStore } from '../../transports/key-value-store.js';
 import type { TransportManager } from '../../transports/transport.js';
+import type { AgentContext } from '../agent/agent-context.js';
 import { MemoryEntryError } from '../errors.js';
 import { estimateMessageTokens } from '../model/estimate-tokens.js';
 import type { Message } from '../model/message.js';
 import type { AgentMemory } from './agent-memory.js';
 import { acquireLease } from './conversation-lease.js';
 import { ConversationList } from './conversation-list.js';
+import {
+  type ConversationSummary,
+  exchangeKey,
+  exchangesToSummarize,
+  limitsBeside,
+  readSummary,
+  toSummaryMessage,
+  withoutCovered,
+} from './conversation-summary.js';
 import { type Exchange, groupExchanges, isHeadless, repairPairs } from './exchanges.js';
 import { RunQueue } from './run-queue.js';
 import { parseMessage } from './stored-message.js';
+import type { Compact } from './summarize-with.js';
 import { type ConversationLimits, newestThatFit, trimExchanges } from './trim-exchanges.js';
 
 /** Options of a {@link ConversationMemory}. */
@@ -21,11 +32,28 @@ export interface ConversationMemoryOptions {
   maxMessages?: number;
   /** Maximum number of tokens that `getMessages` returns, estimated as one per four bytes of text. @default no limit */
   maxTokens?: number;
+  /**
+   * Returns a summary of exchanges that no longer fit, which replaces them: `summarizeWith(agent)`. A run that continues
+   * such a conversation calls it before its first model call. @default none: what does not fit is not returned
+   */
+  compact?: Compact;
   /** Seconds after its last message until a conversation is deleted. @default 86_400 (a day) */
   ttlSeconds?: number;
 }
 
-const optionNames = ['transport', 'maxMessages', 'maxTokens', 'ttlSeconds'];
+const optionNames = ['transport', 'maxMessages', 'maxTokens', 'compact', 'ttlSeconds'];
+
+/** Conversation as stored. */
+interface StoredConversation {
+  /** Exchanges that the summary does not cover, without `own`. */
+  readonly exchanges: readonly Exchange[];
+  readonly covered: readonly Exchange[];
+  /** Exchange that a run resumes. */
+  readonly own: Exchange | undefined;
+  /** Number of messages after the first one of `own`. */
+  readonly distance: number;
+  readonly summary: ConversationSummary | undefined;
+}
 
 // Leaves room for messages of another run between those of one exchange.
 const storedPerMessage = 2;
@@ -50,18 +78,22 @@ export class ConversationMemory implements AgentMemory {
   readonly #transport: TransportManager;
   readonly #limits: ConversationLimits;
   readonly #ttlMs: number;
+  readonly #compact: Compact | undefined;
   readonly #list: ConversationList;
 
   /** @throws {InvalidOptionError} */
   constructor(options: ConversationMemoryOptions) {
     const check = new OptionChecker(options, optionNames, 'ConversationMemory');
     const { transport, maxMessages = 100, maxTokens = Number.POSITIVE_INFINITY, ttlSeconds = 86_400 } = options;
+    const { compact } = options;
     check.that(typeof transport?.kv === 'object', 'transport', 'a hub.transport', transport);
     check.count('maxMessages', maxMessages);
     if (maxTokens !== Number.POSITIVE_INFINITY) check.count('maxTokens', maxTokens);
     const isDuration = Number.isFinite(ttlSeconds) && ttlSeconds > 0 && ttlSeconds <= maxDurationMs / 1000;
     check.that(isDuration, 'ttlSeconds', `seconds above 0, at most ${maxDurationMs / 1000}`, ttlSeconds);
+    check.function('compact', compact);
     this.#transport = transport;
+    this.#compact = compact;
     this.#limits = { maxMessages, maxTokens };
     this.#ttlMs = ttlSeconds * 1000;
     this.#list = new ConversationList(transport, this.#ttlMs);
@@ -78,7 +110,9 @@ export class ConversationMemory implements AgentMemory {
     const newest = messages.at(-1)?.exchange?.index ?? 0;
     const keepLast = Math.max(this.#limits.maxMessages, newest + 1) * storedPerMessage;
     const length = await this.#transport.kv.append(keyOf(agentId, runId), entries, { keepLast, ttlMs: this.#ttlMs });
-    await this.#list.add(agentId, runId, length === entries.length);
+    const isNew = length === entries.length;
+    if (isNew) await this.#forgetSummary(agentId, runId);
+    await this.#list.add(agentId, runId, isNew);
   }
 
   /**
@@ -89,35 +123,71 @@ export class ConversationMemory implements AgentMemory {
    * @throws {TransportUnavailableError}
    */
   async getMessages(agentId: string, runId: string, exchangeId?: string): Promise<Message[]> {
-    const entries = await this.#transport.kv.range(keyOf(agentId, runId), 0, -1);
+    const { exchanges, own, distance, summary } = await this.#read(agentId, runId, exchangeId);
+    const start = summary === undefined ? [] : [toSummaryMessage(summary.text)];
+    const limits = limitsBeside(summary, this.#limits);
+    if (own === undefined) return [...start, ...trimExchanges(exchanges, limits)];
+    const kept = newestThatFit(
+      exchanges.map(({ messages }) => messages),
+      without(limits, own),
+    );
+    return [...start, ...kept.flat(), ...withDistance(own.messages, distance)];
+  }
+
+  /**
+   * Replaces exchanges that no longer fit by a summary, if there is a `compact`. A run calls it; another caller must
+   * hold the lock.
+   *
+   * @throws {MemoryEntryError | TransportUnavailableError} and all that `compact` of the options throws
+   */
+  async compact(agentId: string, runId: string, ctx: AgentContext, exchangeId?: string): Promise<void> {
+    if (this.#compact === undefined) return;
+    const { exchanges, covered, summary } = await this.#read(agentId, runId, exchangeId);
+    const cut = exchangesToSummarize(exchanges, limitsBeside(summary, this.#limits));
+    if (cut.length === 0 && summary === undefined) return;
+    const messages = cut.flatMap((exchange) => exchange.messages);
+    const text = summary && { summary: summary.text };
+    const next = cut.length === 0 ? summary?.text : await this.#compact({ ...text, messages }, ctx);
+    const covers = [...covered, ...cut].map(exchangeKey);
+    // Longer than the conversation, whose next message restarts its time. Read only together with it.
+    await this.#transport.kv.set(summaryKeyOf(agentId, runId), JSON.stringify({ text: next, covers }), {
+      ttlMs: Math.min(2 * this.#ttlMs, maxDurationMs),
+    });
+  }
+
+  /** Reads the exchanges that the summary does not cover, without the one that a run resumes. */
+  async #read(agentId: string, runId: string, exchangeId: string | undefined): Promise<StoredConversation> {
+    const { kv } = this.#transport;
+    const [entries, stored] = await Promise.all([
+      kv.range(keyOf(agentId, runId), 0, -1),
+      this.#compact && readSummary(kv, summaryKeyOf(agentId, runId)),
+    ]);
     const messages = entries.map((entry) => {
       const message = parseMessage(entry);
       if (message === undefined) throw new MemoryEntryError(agentId, runId);
       return message;
     });
     const mayBeCut = entries.length >= this.#limits.maxMessages * storedPerMessage;
-    const exchanges = groupExchanges(messages)
+    const all = groupExchanges(messages)
       .filter((exchange) => !isHeadless(exchange) || (exchange.id === undefined && !mayBeCut))
       .map(({ id, messages: own }): Exchange => ({ id, messages: repairPairs(own) }));
-    const own = exchangeId === undefined ? undefined : exchanges.find(({ id }) => id === exchangeId);
-    if (own === undefined) return trimExchanges(exchanges, this.#limits);
-    const others = exchanges.filter((exchange) => exchange !== own);
-    const kept = newestThatFit(
-      others.map((exchange) => exchange.messages),
-      this.#without(own),
-    );
+    const own = exchangeId === undefined ? undefined : all.find(({ id }) => id === exchangeId);
+    const others = own === undefined ? all : all.filter((exchange) => exchange !== own);
     const distance = messages.length - 1 - messages.findIndex(({ exchange }) => exchange?.id === exchangeId);
-    return [...kept.flat(), ...withDistance(own.messages, distance)];
-  }
-
-  #without({ messages }: Exchange): ConversationLimits {
-    const { maxMessages, maxTokens } = this.#limits;
-    return { maxMessages: maxMessages - messages.length, maxTokens: maxTokens - estimateMessageTokens(messages) };
+    // A conversation that has expired took its summary with it, which its next message deletes.
+    const summary = entries.length === 0 ? undefined : stored;
+    const exchanges = withoutCovered(others, summary);
+    return { exchanges, covered: others.slice(0, others.length - exchanges.length), own, distance, summary };
   }
 
   /** Deletes the conversation of an agent's name and a conversation's id. @throws {TransportUnavailableError} */
   async clear(agentId: string, runId: string): Promise<void> {
     await this.#transport.kv.delete(keyOf(agentId, runId));
+    await this.#forgetSummary(agentId, runId);
+  }
+
+  async #forgetSummary(agentId: string, runId: string): Promise<void> {
+    if (this.#compact !== undefined) await this.#transport.kv.delete(summaryKeyOf(agentId, runId));
   }
 
   /**
@@ -149,6 +219,11 @@ export class ConversationMemory implements AgentMemory {
   }
 }
 
+function without(limits: ConversationLimits, { messages }: Exchange): ConversationLimits {
+  const { maxMessages, maxTokens } = limits;
+  return { maxMessages: maxMessages - messages.length, maxTokens: maxTokens - estimateMessageTokens(messages) };
+}
+
 /**
  * Sets the distance between the input and the end of the store, which other exchanges in between increase, so that the
  * next write keeps the input.
@@ -172,4 +247,8 @@ function queueOf(kv: KeyValueStore): RunQueue {
 // JSON separates the two, whatever characters they contain.
 function keyOf(agentId: string, runId: string): string {
   return `agent-memory:${JSON.stringify([agentId, runId])}`;
+}
+
+function summaryKeyOf(agentId: string, runId: string): string {
+  return `agent-summary:${JSON.stringify([agentId, runId])}`;
 }

@@ -18,13 +18,14 @@ export function parseMessage(text: string): Message | undefined {
 function isMessage(value: unknown): value is Message {
   if (typeof value !== 'object' || value === null) return false;
   const fields: { [Key in keyof Message]?: unknown } = value;
-  const { role, content, toolCallId, toolCalls, exchange, providerMetadata } = fields;
+  const { role, content, toolCallId, toolCalls, exchange, providerMetadata, isSummary } = fields;
   return (
     roles.includes(role) &&
     typeof content === 'string' &&
     (toolCallId === undefined || typeof toolCallId === 'string') &&
     (exchange === undefined || isExchangeMark(exchange)) &&
     (toolCalls === undefined || (Array.isArray(toolCalls) && toolCalls.every(isToolCall))) &&
+    (isSummary === undefined || isSummary === true) &&
     (providerMetadata === undefined || (typeof providerMetadata === 'object' && providerMetadata !== null))
   );
 }

@@ -46,6 +46,8 @@ export interface Message {
   toolCalls?: ToolCall[];
   /** On a stored message: the exchange that it belongs to. */
   exchange?: ExchangeMark;
+  /** `true` on a user message that stands for summarised exchanges. */
+  isSummary?: true;
   /** JSON that the vendor expects back unchanged with this message, such as a thought signature. */
   providerMetadata?: Record<string, unknown>;
 }

@@ -6,7 +6,7 @@ import { cutContent } from '../tools/tool-content.js';
 const charsPerToken = 4;
 
 /**
- * Returns the messages of a run that fit into `maxTokens`. The system prompt, the input and the newest turn remain;
+ * Returns the messages of a run that fit into `maxTokens`. The system prompt, a summary, the input and the newest turn remain;
  * earlier exchanges are dropped first, oldest first, then the oldest turns of the run. If the newest turn is too long
  * by itself, its results are cut. Tokens are estimated.
  *
@@ -14,7 +14,9 @@ const charsPerToken = 4;
  */
 export function fitContext(messages: Message[], inputIndex: number, maxTokens: number): Message[] {
   if (estimateMessageTokens(messages) <= maxTokens) return messages;
-  const first = messages[0]?.role === 'system' ? 1 : 0;
+  let first = messages[0]?.role === 'system' ? 1 : 0;
+  // The summary stands for everything that is dropped.
+  if (messages[first]?.isSummary && first < inputIndex) first++;
   const fixed = [...messages.slice(0, first), ...messages.slice(inputIndex, inputIndex + 1)];
   const turns = splitTurns(messages.slice(inputIndex + 1));
   const newest = turns.pop() ?? [];

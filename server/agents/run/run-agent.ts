@@ -165,6 +165,7 @@ class AgentRun {
         exchangeId: this.#exchangeId,
         omit: lineageOf(hubCtx)?.debateId,
         signal,
+        ctx: this.#ctx,
       }));
     const resumed = await this.#transcript.begin(systemPrompt, input, store);
     if (resumed !== undefined) {

@@ -1,4 +1,6 @@
+import { quote } from '../../errors.js';
 import { abortable } from '../abortable.js';
+import type { AgentContext } from '../agent/agent-context.js';
 import type { AgentMemory } from '../memory/agent-memory.js';
 import { type Exchange, groupExchanges, repairPairs } from '../memory/exchanges.js';
 import { RunQueue } from '../memory/run-queue.js';
@@ -15,6 +17,8 @@ export interface ExchangeOptions {
   /** Start of the ids of other exchanges that are left out of the conversation. */
   readonly omit: string | undefined;
   readonly signal: AbortSignal | undefined;
+  /** Context of the run, for agents that the memory runs. */
+  readonly ctx: AgentContext;
 }
 
 /** Exchange that an earlier attempt stored. */
@@ -64,6 +68,7 @@ export class StoredExchange {
     const { memory, agentName, conversationId, isShared, exchangeId, signal } = options;
     const unlock = isShared ? await lock(memory, agentName, conversationId, signal) : () => {};
     try {
+      if (memory.compact !== undefined) await compact(memory, options);
       const messages = await abortable(memory.getMessages(agentName, conversationId, exchangeId), signal);
       return new StoredExchange(options, messages, unlock);
     } catch (error) {
@@ -104,6 +109,19 @@ export class StoredExchange {
     } else {
       for (const message of messages) await memory.addMessage(agentName, conversationId, message);
     }
+  }
+}
+
+/** Lets the memory shorten the conversation. Without a summary the run has the newest exchanges only. */
+async function compact(
+  memory: AgentMemory,
+  { agentName, conversationId, exchangeId, ctx, signal }: ExchangeOptions,
+): Promise<void> {
+  try {
+    await abortable(memory.compact?.(agentName, conversationId, ctx, exchangeId) ?? Promise.resolve(), signal);
+  } catch (err) {
+    signal?.throwIfAborted();
+    ctx.logger.warn({ err }, `agent ${quote(agentName)} could not shorten its conversation`);
   }
 }
 
