@@ -21,7 +21,6 @@ export class Registry {
   readonly #handlerInfos: Pick<HandlerInfo, 'agents'>[];
   /** Agents that handlers run themselves. */
   readonly reportedAgents: ReportedAgents = new ReportedAgents();
-
   #description: { readonly state: string; readonly text: string } | undefined;
 
   constructor() {

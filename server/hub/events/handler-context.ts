@@ -1,5 +1,5 @@
 import type { Logger } from '../../transports/logger.js';
-import { type AgentReporter, reporterKey } from '../introspection/reported-agents.js';
+import { type AgentReporter, attachReporter } from '../introspection/reported-agents.js';
 import type { AttemptEmitter } from './attempt-emitter.js';
 import type { CtxStartWorkflow, HandlerCtx } from './context.js';
 import type { CtxEmit } from './emit.js';
@@ -42,8 +42,7 @@ export class HandlerContext implements HandlerCtx {
     this.idempotencyKey = fields.idempotencyKey;
     this.emit = emitter.emit;
     this.startWorkflow = emitter.startWorkflow;
-    // Own and enumerable, so that it survives `{ ...ctx }`.
-    Object.assign(this, { [reporterKey]: host.reportedAgents });
+    attachReporter(this, host.reportedAgents);
     this.#hubLogger = host.logger;
   }
 

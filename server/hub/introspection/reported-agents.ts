@@ -10,7 +10,12 @@ export interface AgentReporter {
 }
 
 /** Key of the reporter in the context of a handler. */
-export const reporterKey: unique symbol = Symbol('hubline.agent-reporter');
+const reporterKey: unique symbol = Symbol('hubline.agent-reporter');
+
+/** Makes a context report agents. The property is own and enumerable, so that it survives `{ ...ctx }`. */
+export function attachReporter(ctx: object, reporter: AgentReporter): void {
+  (ctx as { [reporterKey]?: AgentReporter })[reporterKey] = reporter;
+}
 
 /** Reports an agent that runs with `ctx`, if `ctx` is the context of a handler or a step. */
 export function reportAgents(ctx: object | undefined, source: AgentSource): void {
