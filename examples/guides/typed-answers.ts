@@ -9,7 +9,7 @@ const triage = z.object({
 });
 
 export const ticketOpened = createEvent<{ input: string }>({ type: 'ticket.opened' });
-export const ticketTriaged = createEvent<{ output: string; data: z.output<typeof triage> }>({ type: 'ticket.triaged' });
+const ticketTriaged = createEvent<{ output: string; data: z.output<typeof triage> }>({ type: 'ticket.triaged' });
 
 /** Creates a hub on which an agent turns each ticket into a typed object. */
 export function createTriageHub(

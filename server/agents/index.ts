@@ -3,9 +3,11 @@
  *
  * @module hubline/agents
  */
+export type { SchemaIssue } from '../errors.js';
 export type { HandlerCtx, HandlerFunction } from '../hub/events/context.js';
 export type { RetryConfig } from '../hub/events/retry-policy.js';
-export type { HubWorkflow, WorkflowConfig, WorkflowStep } from '../hub/runs/workflow.js';
+export type { HubWorkflow, UntypedWorkflowConfig, WorkflowConfig, WorkflowStep } from '../hub/runs/workflow.js';
+export type { JsonSchema } from '../json-schema.js';
 export type { Clock } from '../transports/clock.js';
 export type { Logger } from '../transports/logger.js';
 export type { TransportManager } from '../transports/transport.js';

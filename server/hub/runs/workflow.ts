@@ -72,6 +72,7 @@ export interface WorkflowConfig<TInput = never, TResult = never, TStart = TInput
 export interface UntypedWorkflowConfig extends Omit<WorkflowConfig, 'input' | 'trigger' | 'key'> {
   input?: StandardSchemaV1 | JsonSchema;
   trigger?: EventRef<never, unknown> | string;
+  /** Returns the key of a run from its input. See {@link WorkflowConfig.key}. */
   key?: (input: unknown) => string | undefined;
   /** One or more steps, which run in sequence. */
   steps: readonly WorkflowStep[];
@@ -83,6 +84,7 @@ export interface HubWorkflow<in TInput = unknown, out TResult = unknown> extends
   readonly trigger?: string;
   readonly version: number;
   readonly retain: RunRetention;
+  /** Returns the key of a run from its input. */
   readonly key?: (input: never) => unknown;
   readonly concurrencyPerKey?: number;
   readonly input?: PayloadSchema;
