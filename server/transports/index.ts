@@ -9,12 +9,25 @@ export { CheckedKeyValueStore } from './checked-key-value-store.js';
 export type { Clock, Timer } from './clock.js';
 export { systemClock } from './clock.js';
 export { triggeredId } from './derive-id.js';
+export type {
+  AttemptRecord,
+  DeadLetterFilter,
+  ErasedPayloads,
+  EventRecord,
+  EventStatus,
+  RecentEvents,
+  RequestRecords,
+} from './event-record.js';
+export { eventOfRun, keepAttempt, toRecentEvents, toRequestRecords } from './event-record.js';
 export type { KeyValueStore } from './key-value-store.js';
 export {
   defaultMaxDeadLetters,
+  keptAttempts,
   keptFailures,
+  keptRecent,
   maxAppendValues,
   maxListLength,
+  maxRequestEvents,
   minuteMs,
 } from './limits.js';
 export type { Logger } from './logger.js';

@@ -10,6 +10,15 @@ export const minuteMs = 60_000;
 /** Terminal failures retained per type. */
 export const keptFailures = 20;
 
+/** Newest events, and newest failed events, retained per type and service without their payloads. */
+export const keptRecent = 50;
+
+/** Attempts retained per event: the first one and the latest ones. */
+export const keptAttempts = 10;
+
+/** Maximum number of events that a look-up of a request returns. */
+export const maxRequestEvents = 1_000;
+
 /** Default number of completed runs retained per workflow and service. */
 export const keptCompletedRuns = 50;
 

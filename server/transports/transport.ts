@@ -1,8 +1,10 @@
 import type { ErrorInfo } from '../errors.js';
 import type { Clock } from './clock.js';
 import type { Envelope } from './envelope.js';
+import type { DeadLetterFilter, ErasedPayloads, EventRecord, RecentEvents, RequestRecords } from './event-record.js';
 import type { KeyValueStore } from './key-value-store.js';
 import type { Logger } from './logger.js';
+import type { RunRecord } from './run-record.js';
 import type { ScheduleRecord, ScheduleStore } from './schedules.js';
 import type {
   Counts,
@@ -14,6 +16,7 @@ import type {
 } from './statistics/stats.js';
 
 export type { Envelope } from './envelope.js';
+export type { OpenWait, RunRecord, RunStatus } from './run-record.js';
 
 /** Result of publishing an envelope. */
 export interface Receipt {
@@ -124,7 +127,14 @@ export type Outcome =
       /** The thrown value, for observers of the hub. Transports do not store it. */
       readonly thrown?: unknown;
     }
-  | { readonly status: 'retry'; readonly durationMs: number; readonly delayMs: number; readonly thrown?: unknown }
+  | {
+      readonly status: 'retry';
+      readonly durationMs: number;
+      readonly delayMs: number;
+      /** Error of the attempt, retained with the event. */
+      readonly error: ErrorInfo;
+      readonly thrown?: unknown;
+    }
   /**
    * The run leaves the process until one of its waits resolves. No attempt is spent. `seen` is the number of recorded
    * entries that the delivery knows: if the run has more by now, it becomes ready at once.
@@ -174,41 +184,6 @@ export interface Delivery {
    * order of recording, and before the promise of `checkpoint` resolves. The engine sets it.
    */
   onRecorded: ((key: string, value: string) => void) | undefined;
-}
-
-/** Open wait of a run. */
-export interface OpenWait {
-  readonly key: string;
-  /** Epoch milliseconds at which the wait was stored. */
-  readonly since: number;
-  /** Epoch milliseconds at which it resolves by time. */
-  readonly dueAt?: number | undefined;
-  readonly event?: { readonly type: string; readonly key: string | undefined } | undefined;
-  /** Id of the child run. */
-  readonly runId?: string | undefined;
-}
-
-/** State of a run. */
-export type RunStatus = 'waiting' | 'active' | 'suspended' | 'completed' | 'failed';
-
-/** One event of a type with `keepsRuns`. */
-export interface RunRecord {
-  readonly id: string;
-  readonly service: string;
-  readonly envelope: Envelope;
-  /** Time of acceptance in epoch milliseconds. */
-  readonly acceptedAt: number;
-  /** Number of the next, running or last attempt. */
-  readonly attempt: number;
-  readonly status: RunStatus;
-  readonly checkpoints: ReadonlyMap<string, string>;
-  readonly waits: readonly OpenWait[];
-  /** Time of the outcome in epoch milliseconds; `undefined` while the run is pending. */
-  readonly endedAt: number | undefined;
-  /** Result of a completed run as JSON. */
-  readonly result: string | undefined;
-  /** Error of a failed run. */
-  readonly error: ErrorInfo | undefined;
 }
 
 /** A failed event with everything that a replay needs. */
@@ -326,8 +301,23 @@ export interface TransportManager extends ScheduleStore {
   range(types: readonly string[], from: number, to: number): Promise<RangeCounts>;
   /** Returns the last 20 terminal failures of the type, newest first. */
   failures(type: string): Promise<readonly FailureRecord[]>;
-  /** Returns at most `limit` dead letters of the type in this service, newest first. */
-  deadLetters(type: string, limit: number): Promise<readonly DeadLetterRecord[]>;
+  /** Returns the newest pending and retained events of the type over all services, without payloads. */
+  recent(type: string): Promise<RecentEvents>;
+  /**
+   * Returns the pending or retained events with an id, one per type and service, in one round trip. Retained are the
+   * newest ended and the newest failed events of each type and service, dead letters, and runs as their types say.
+   *
+   * @param options `bodies`: include payloads that are still stored, and the outputs of steps
+   */
+  find(id: string, options?: { readonly bodies?: boolean }): Promise<readonly EventRecord[]>;
+  /** Returns the pending or retained events of a request, over all types and services, in one round trip. */
+  request(requestId: string): Promise<RequestRecords>;
+  /**
+   * Removes the dead letters of a request in all services, and input, result and entries of its ended runs. Counts stay.
+   */
+  erase(requestId: string): Promise<ErasedPayloads>;
+  /** Returns at most `limit` dead letters of the type in this service that match the filter, newest first. */
+  deadLetters(type: string, limit: number, filter?: DeadLetterFilter): Promise<readonly DeadLetterRecord[]>;
   /**
    * Removes a dead letter of this service and accepts its event again in one step, for this service only. The event
    * keeps its id and checkpoints and starts at attempt 1. Returns `false` if there is no such dead letter.

@@ -97,7 +97,8 @@ export class OutcomeRecorder {
       this.fail(error);
       return;
     }
-    this.#commit({ status: 'retry', durationMs: this.#durationMs(), delayMs, thrown: error });
+    const info = this.#host.redactor.info(error);
+    this.#commit({ status: 'retry', durationMs: this.#durationMs(), delayMs, error: info, thrown: error });
     this.#host.logger.warn({ ...this.#logFields(error), delayMs }, 'attempt failed');
   }
 

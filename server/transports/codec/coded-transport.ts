@@ -1,5 +1,6 @@
 import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import type { Clock } from '../clock.js';
+import type { DeadLetterFilter, ErasedPayloads, EventRecord, RecentEvents, RequestRecords } from '../event-record.js';
 import type { KeyValueStore } from '../key-value-store.js';
 import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
 import type { EventMetrics, FailureRecord, RangeCounts } from '../statistics/stats.js';
@@ -71,8 +72,29 @@ export class CodedTransport implements TransportManager {
     return this.#inner.failures(type);
   }
 
-  async deadLetters(type: string, limit: number): Promise<readonly DeadLetterRecord[]> {
-    return (await this.#inner.deadLetters(type, limit)).map((record) => ({
+  async recent(type: string): Promise<RecentEvents> {
+    const { newest, failed } = await this.#inner.recent(type);
+    return {
+      newest: newest.map((event) => this.#decodeEvent(event)),
+      failed: failed.map((event) => this.#decodeEvent(event)),
+    };
+  }
+
+  async find(id: string, options?: { readonly bodies?: boolean }): Promise<readonly EventRecord[]> {
+    return (await this.#inner.find(id, options)).map((event) => this.#decodeEvent(event));
+  }
+
+  async request(requestId: string): Promise<RequestRecords> {
+    const { events, isTruncated } = await this.#inner.request(requestId);
+    return { events: events.map((event) => this.#decodeEvent(event)), isTruncated };
+  }
+
+  erase(requestId: string): Promise<ErasedPayloads> {
+    return this.#inner.erase(requestId);
+  }
+
+  async deadLetters(type: string, limit: number, filter?: DeadLetterFilter): Promise<readonly DeadLetterRecord[]> {
+    return (await this.#inner.deadLetters(type, limit, filter)).map((record) => ({
       ...record,
       envelope: this.#decodeEnvelope(record.envelope),
     }));
@@ -139,6 +161,24 @@ export class CodedTransport implements TransportManager {
       return { ...envelope, body: decodeJson(envelope.body, this.#codec) };
     } catch {
       return { ...envelope, body: '' };
+    }
+  }
+
+  #decodeEvent(event: EventRecord): EventRecord {
+    const { body, run } = event;
+    return {
+      ...event,
+      body: body === undefined ? undefined : this.#decodeBody(body),
+      run: run && this.#decodeRun(run),
+    };
+  }
+
+  /** Returns `undefined` for a body that cannot be decoded. */
+  #decodeBody(body: string): string | undefined {
+    try {
+      return decodeJson(body, this.#codec);
+    } catch {
+      return undefined;
     }
   }
 

@@ -11,6 +11,7 @@ import { describeFairness } from './fairness.js';
 import { describeFleets } from './fleets.js';
 import { describeKeyValues } from './key-values.js';
 import { describeKeys } from './keys.js';
+import { describeLookups } from './lookups.js';
 import { describeOverdueHandlers } from './overdue-handlers.js';
 import { describeRuns } from './runs.js';
 import { describeSchedules } from './schedules.js';
@@ -41,5 +42,6 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
     describeKeys(stage);
     describeSchedules(stage);
     describeCancel(stage);
+    describeLookups(stage);
   });
 }

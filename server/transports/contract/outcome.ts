@@ -8,6 +8,6 @@ export function failed(message: string, followUps: readonly Envelope[] = []): Ex
   return { status: 'failed', durationMs: 1, error: { name: 'Error', message }, followUps };
 }
 
-export function retry(delayMs: number): Outcome {
-  return { status: 'retry', durationMs: 1, delayMs };
+export function retry(delayMs: number, message = 'retried'): Outcome {
+  return { status: 'retry', durationMs: 1, delayMs, error: { name: 'Error', message } };
 }

@@ -12,6 +12,7 @@ import { ConsumerGroup, type GroupHost } from './consumer-group.js';
 import type { DeadLetterLimits } from './dead-letters.js';
 import { DedupeWindow, type RememberedId } from './dedupe-window.js';
 import type { Entry } from './entry.js';
+import { Lookup } from './lookup.js';
 import { PendingLimits, type PendingMaximum } from './pending-limits.js';
 import { PeriodHistory } from './period-history.js';
 import { RevisionCounter } from './revision-counter.js';
@@ -34,6 +35,7 @@ export class Broker implements GroupHost {
   readonly #pending: PendingLimits;
   readonly #id = randomUUID().slice(0, 8);
   readonly #groups = new Map<string, ConsumerGroup>();
+  readonly lookup: Lookup;
   readonly #histories = new Map<string, PeriodHistory>();
   readonly #totalHistory = new PeriodHistory();
   readonly #routes = new Routes();
@@ -44,6 +46,7 @@ export class Broker implements GroupHost {
   constructor(clock: Clock, maximum: PendingMaximum & DeadLetterLimits) {
     this.clock = clock;
     this.waits = new RunWaits(clock);
+    this.lookup = new Lookup(this.#groups, clock);
     this.turns = new TurnBudget(clock);
     this.#pending = new PendingLimits(maximum);
     this.deadLetterLimits = maximum;

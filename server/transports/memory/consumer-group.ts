@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js';
 import { errorOf, ShutdownError } from '../errors.js';
+import { type AttemptRecord, keepAttempt } from '../event-record.js';
 import type {
   CloseResult,
   ConsumeOptions,
@@ -13,12 +14,15 @@ import { type DeadLetterLimits, DeadLetters } from './dead-letters.js';
 import type { RememberedId } from './dedupe-window.js';
 import { Dispatcher } from './dispatcher.js';
 import type { Entry, StoredWait, WaitOwner } from './entry.js';
+import { failedAttempt } from './event-log.js';
 import { GroupConsumer } from './group-consumer.js';
 import type { MemoryDelivery, OutcomeSink } from './memory-delivery.js';
 import type { PeriodHistory } from './period-history.js';
 import type { RevisionCounter } from './revision-counter.js';
 import type { RunWaits } from './run-waits.js';
 import { TypeQueue } from './type-queue.js';
+
+const noAttempts: readonly AttemptRecord[] = [];
 
 /** The part of the broker that a consumer group uses. */
 export interface GroupHost {
@@ -64,6 +68,11 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       this.#queues.set(type, queue);
     }
     return queue;
+  }
+
+  /** Queues of all types that the service ever handled or published. */
+  queues(): Iterable<TypeQueue> {
+    return this.#queues.values();
   }
 
   /** Returns the type's queue; `undefined` if the service never handled or published the type. */
@@ -139,6 +148,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     const dead = queue?.deadLetters.take(id);
     if (queue === undefined || dead === undefined) return;
     const { bytes, checkpoints } = dead;
+    queue.log.forget(id);
     const envelope = { ...dead.envelope, replays: dead.envelope.replays + 1 };
     this.#enqueue(queue, this.#admit(queue, { envelope, bytes, remembered: undefined, checkpoints }, now));
   }
@@ -147,9 +157,9 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     const { queue, entry } = delivery;
     delivery.release();
     if (handlerEnd !== undefined) this.#keepSlot(delivery, handlerEnd);
-    if (outcome.status === 'failed' && outcome.cancelled !== true)
-      queue.deadLetters.add(entry, outcome, this.#host.clock.now());
-    this.#conclude(queue, entry, outcome);
+    const now = this.#host.clock.now();
+    if (outcome.status === 'failed' && outcome.cancelled !== true) queue.deadLetters.add(entry, outcome, now);
+    this.#conclude(queue, entry, outcome, now);
   }
 
   emit(envelopes: readonly Envelope[]): void {
@@ -251,10 +261,9 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     return undefined;
   }
 
-  #conclude(queue: TypeQueue, entry: Entry, outcome: Outcome): void {
+  #conclude(queue: TypeQueue, entry: Entry, outcome: Outcome, now: number = this.#host.clock.now()): void {
     const { envelope, attempt } = entry;
     const { stats } = queue;
-    const now = this.#host.clock.now();
     if (outcome.status === 'suspended') {
       this.#suspend(queue, entry, outcome.seen);
       this.#dispatcher.serve(queue);
@@ -268,6 +277,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     const isCancelled = outcome.status === 'failed' && outcome.cancelled === true;
     if (!isCancelled) stats.countDuration(outcome.durationMs, now);
     if (outcome.status === 'retry') {
+      if (queue.runs === undefined) entry.attempts = keepAttempt(entry.attempts, failedAttempt(entry, outcome, now));
       entry.attempt += 1;
       stats.countRetried(now);
       this.#enqueueDelayed(queue, entry, outcome.delayMs);
@@ -280,7 +290,8 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       else if (outcome.status === 'completed') stats.countCompleted(now);
       else stats.countFailed(now, envelope, attempt, outcome);
       this.#host.waits.drop(entry);
-      queue.runs?.end(envelope.id, outcome, now);
+      if (queue.runs === undefined) queue.log.add(entry, outcome, now);
+      else queue.runs.end(envelope.id, outcome, now);
       this.#host.recordEnd(entry, outcome.followUps, this);
       this.#resolveParent(envelope, outcome);
     }
@@ -363,6 +374,9 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       ended: false,
       acceptedAt: now,
       hasStarted: false,
+      startedAt: 0,
+      attempts: noAttempts,
+      dueAt: undefined,
       older: undefined,
       newer: undefined,
       lease: undefined,

@@ -1,9 +1,11 @@
 import type { ErrorInfo } from '../../errors.js';
 import type { Clock } from '../clock.js';
+import type { DeadLetterFilter } from '../event-record.js';
 import type { DeadLetterRecord, Outcome } from '../transport.js';
 import type { Entry } from './entry.js';
 
-interface DeadLetter {
+/** Dead letter as the memory transport keeps it. */
+export interface DeadLetter {
   readonly entry: Entry;
   readonly at: number;
   readonly error: ErrorInfo;
@@ -57,10 +59,18 @@ export class DeadLetters {
     return entry;
   }
 
-  /** Returns at most `limit` dead letters, newest first. */
-  latest(limit: number): DeadLetterRecord[] {
+  /** All dead letters, oldest first. */
+  all(): Iterable<DeadLetter> {
     this.#evictOld();
-    return [...this.#byId.values()]
+    return this.#byId.values();
+  }
+
+  /** Returns at most `limit` dead letters that match the filter, newest first. */
+  latest(limit: number, { requestId, since = Number.NEGATIVE_INFINITY }: DeadLetterFilter = {}): DeadLetterRecord[] {
+    const matches = ({ entry, at }: DeadLetter): boolean =>
+      at >= since && (requestId === undefined || entry.envelope.requestId === requestId);
+    return [...this.all()]
+      .filter(matches)
       .slice(-limit)
       .reverse()
       .map(({ entry: { envelope, attempt }, at, error, step }) => ({ envelope, at, attempt, error, step }));

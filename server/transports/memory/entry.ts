@@ -1,3 +1,4 @@
+import type { AttemptRecord } from '../event-record.js';
 import type { Envelope, RunWait } from '../transport.js';
 import type { RememberedId } from './dedupe-window.js';
 import type { DelayedItem } from './queues/delay-queue.js';
@@ -13,6 +14,12 @@ export interface Entry {
   readonly acceptedAt: number;
   /** An attempt has started. */
   hasStarted: boolean;
+  /** Start of the running or last attempt in epoch milliseconds. */
+  startedAt: number;
+  /** Attempts that failed and were retried; of events without a run record. */
+  attempts: readonly AttemptRecord[];
+  /** Monotonic time at which the delay ends; `undefined` if the entry is not delayed. */
+  dueAt: number | undefined;
   /** Neighbours in the order of acceptance among the pending entries of the type. */
   older: Entry | undefined;
   newer: Entry | undefined;

@@ -3,6 +3,7 @@ import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import { type Clock, systemClock } from '../clock.js';
 import { type Codec, resolveCodec } from '../codec/codec.js';
 import { CodedTransport } from '../codec/coded-transport.js';
+import type { DeadLetterFilter, ErasedPayloads, EventRecord, RecentEvents, RequestRecords } from '../event-record.js';
 import type { KeyValueStore } from '../key-value-store.js';
 import { defaultMaxDeadLetters } from '../limits.js';
 import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
@@ -125,8 +126,24 @@ class MemoryTransportManager implements TransportManager {
     return this.#broker.failures(type);
   }
 
-  async deadLetters(type: string, limit: number): Promise<readonly DeadLetterRecord[]> {
-    return this.#group.findQueue(type)?.deadLetters.latest(limit) ?? [];
+  async recent(type: string): Promise<RecentEvents> {
+    return this.#broker.lookup.recent(type);
+  }
+
+  async find(id: string, { bodies = false }: { readonly bodies?: boolean } = {}): Promise<readonly EventRecord[]> {
+    return this.#broker.lookup.find(id, bodies);
+  }
+
+  async request(requestId: string): Promise<RequestRecords> {
+    return this.#broker.lookup.request(requestId);
+  }
+
+  async erase(requestId: string): Promise<ErasedPayloads> {
+    return this.#broker.lookup.erase(requestId);
+  }
+
+  async deadLetters(type: string, limit: number, filter?: DeadLetterFilter): Promise<readonly DeadLetterRecord[]> {
+    return this.#group.findQueue(type)?.deadLetters.latest(limit, filter) ?? [];
   }
 
   async replay(id: string): Promise<boolean> {

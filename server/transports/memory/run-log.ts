@@ -1,12 +1,12 @@
 import type { ErrorInfo } from '../../errors.js';
-import { keptCompletedRuns, keptFailedRuns, latestRuns } from '../limits.js';
-import type { Outcome, RunRecord, RunRetention, RunStatus } from '../transport.js';
+import { keptCompletedRuns, keptFailedRuns, keptRecent, latestRuns } from '../limits.js';
+import type { Envelope, Outcome, RunRecord, RunRetention, RunStatus } from '../transport.js';
 import type { Entry } from './entry.js';
 import { openWaits } from './run-waits.js';
 
 interface Ended {
   readonly at: number;
-  readonly result: string | undefined;
+  result: string | undefined;
   readonly error: ErrorInfo | undefined;
 }
 
@@ -81,6 +81,30 @@ export class RunLog {
   record(id: string, service: string): RunRecord | undefined {
     const run = this.#runs.get(id);
     return run === undefined ? undefined : toRecord(run, service);
+  }
+
+  /** Records of the retained runs that match. */
+  *records(service: string, matches: (envelope: Envelope) => boolean): Iterable<RunRecord> {
+    for (const run of this.#runs.values()) if (matches(run.entry.envelope)) yield toRecord(run, service);
+  }
+
+  /** Records of the newest retained runs, and of the newest failed ones. */
+  *recent(service: string): Iterable<RunRecord> {
+    yield* this.latest(latestRuns, service);
+    for (const run of [...this.#ended.failed].slice(-keptRecent)) yield toRecord(run, service);
+  }
+
+  /** Removes input, result and entries of the ended runs of a request. Returns their number. */
+  erase(requestId: string): number {
+    let erased = 0;
+    for (const { entry, ended } of this.#runs.values()) {
+      if (ended === undefined || entry.envelope.requestId !== requestId) continue;
+      entry.envelope = { ...entry.envelope, body: 'null' };
+      entry.checkpoints?.clear();
+      ended.result = undefined;
+      erased += 1;
+    }
+    return erased;
   }
 
   /** Returns the retained runs that were accepted last, newest first, at most `latestRuns`. */

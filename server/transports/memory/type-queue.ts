@@ -2,6 +2,7 @@ import type { ServiceTypeCounts } from '../statistics/sum-counts.js';
 import type { Envelope, Subscription } from '../transport.js';
 import type { DeadLetters } from './dead-letters.js';
 import type { Entry, StoredWait } from './entry.js';
+import { EventLog } from './event-log.js';
 import type { PeriodHistory } from './period-history.js';
 import { AcceptanceOrder } from './queues/acceptance-order.js';
 import { DebounceWindows } from './queues/debounce-windows.js';
@@ -18,6 +19,8 @@ export class TypeQueue {
   readonly type: string;
   readonly stats: TypeStats;
   readonly deadLetters: DeadLetters;
+  /** Ended events that have no run record. */
+  readonly log: EventLog = new EventLog();
   /** `undefined` if no subscription of the type keeps runs. */
   runs: RunLog | undefined;
   /** Pending entries, the oldest first. */
@@ -133,6 +136,7 @@ export class TypeQueue {
 
   pushDelayed(entry: Entry, dueAt: number): void {
     this.#delayed.push(entry, dueAt);
+    entry.dueAt = dueAt;
     this.stats.delayed += 1;
   }
 
@@ -165,6 +169,7 @@ export class TypeQueue {
     const dueAt = this.#windows.extend(entry, now);
     this.#delayed.remove(entry);
     this.#delayed.push(entry, dueAt);
+    entry.dueAt = dueAt;
     this.stats.countDeduplicated();
     return { entry, dueAt };
   }
@@ -174,13 +179,14 @@ export class TypeQueue {
     for (let wait = this.#timers.shift(now); wait !== undefined; wait = this.#timers.shift(now)) this.#onDue(wait);
     for (let entry = this.#delayed.shift(now); entry !== undefined; entry = this.#delayed.shift(now)) {
       this.#windows?.close(entry);
-      this.#countUndelayed();
+      this.#countUndelayed(entry);
       this.push(entry);
     }
     this.#keyed?.promote(now);
   }
 
-  #countUndelayed(): void {
+  #countUndelayed(entry: Entry): void {
+    entry.dueAt = undefined;
     this.stats.delayed -= 1;
     this.stats.markChanged();
   }
@@ -195,7 +201,7 @@ export class TypeQueue {
   remove(entry: Entry, now: number): void {
     if (this.#delayed.remove(entry)) {
       this.#windows?.close(entry);
-      this.#countUndelayed();
+      this.#countUndelayed(entry);
     } else if (this.#keyed === undefined) this.#waiting.remove(entry);
     else this.#keyed.remove(entry, now);
   }
@@ -211,6 +217,7 @@ export class TypeQueue {
     if (entry === undefined) return undefined;
     if (!entry.hasStarted) this.stats.countWait(Math.max(0, wallTime - entry.acceptedAt), wallTime);
     entry.hasStarted = true;
+    entry.startedAt = wallTime;
     this.#rate?.countStart(now);
     this.stats.countStart();
     return entry;

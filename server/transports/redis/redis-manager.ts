@@ -1,6 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import { type Clock, systemClock } from '../clock.js';
+import {
+  type DeadLetterFilter,
+  type ErasedPayloads,
+  type EventRecord,
+  type RecentEvents,
+  type RequestRecords,
+  toRecentEvents,
+  toRequestRecords,
+} from '../event-record.js';
 import type { KeyValueStore } from '../key-value-store.js';
 import type { Logger } from '../logger.js';
 import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
@@ -28,6 +37,8 @@ import { JobConsumer } from './consuming/job-consumer.js';
 import { deadLettersScript, readDeadLetters } from './dead-letters/read-dead-letters.js';
 import { replay } from './dead-letters/replay.js';
 import { RedisKeyValueStore } from './key-values/redis-key-value-store.js';
+import { readErased, readEvents, requestArguments } from './lookup/read-events.js';
+import { eraseScript, findScript, recentScript, requestScript } from './lookup/stored-events.js';
 import { DataEpoch } from './membership/data-epoch.js';
 import { descriptionsScript, Fleet } from './membership/fleet.js';
 import { Membership } from './membership/membership.js';
@@ -157,11 +168,28 @@ export class RedisManager implements TransportManager {
     return readFailures(await this.#commands.runScript(failuresScript, [encodeName(type)]));
   }
 
-  async deadLetters(type: string, limit: number): Promise<readonly DeadLetterRecord[]> {
-    return readDeadLetters(
-      type,
-      await this.#commands.runScript(deadLettersScript, [serviceTypeOf(this.service, type), limit]),
-    );
+  async recent(type: string): Promise<RecentEvents> {
+    const events = readEvents(await this.#commands.runScript(recentScript, [encodeName(type)]));
+    return toRecentEvents(events);
+  }
+
+  async find(id: string, { bodies = false }: { readonly bodies?: boolean } = {}): Promise<readonly EventRecord[]> {
+    return readEvents(await this.#commands.runScript(findScript, [jobIdOf(id), bodies ? 'all' : 'shown']));
+  }
+
+  async request(requestId: string): Promise<RequestRecords> {
+    return toRequestRecords(readEvents(await this.#commands.runScript(requestScript, requestArguments(requestId))));
+  }
+
+  async erase(requestId: string): Promise<ErasedPayloads> {
+    return readErased(await this.#commands.runScript(eraseScript, requestArguments(requestId)));
+  }
+
+  async deadLetters(type: string, limit: number, filter: DeadLetterFilter = {}): Promise<readonly DeadLetterRecord[]> {
+    const { requestId, since = 0 } = filter;
+    const request = requestId === undefined ? ['', ''] : requestArguments(requestId);
+    const args = [serviceTypeOf(this.service, type), limit, since, ...request];
+    return readDeadLetters(type, await this.#commands.runScript(deadLettersScript, args));
   }
 
   replay(id: string): Promise<boolean> {

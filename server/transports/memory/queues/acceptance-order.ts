@@ -9,6 +9,11 @@ export class AcceptanceOrder {
     return this.#oldest;
   }
 
+  /** Entries from the newest to the oldest. */
+  *newestFirst(): Iterable<Entry> {
+    for (let entry = this.#newest; entry !== undefined; entry = entry.older) yield entry;
+  }
+
   add(entry: Entry): void {
     entry.older = this.#newest;
     if (this.#newest === undefined) this.#oldest = entry;

@@ -58,7 +58,7 @@ export class RedisDelivery implements Delivery {
 
   async commit(outcome: Outcome, handlerEnd?: Promise<void>): Promise<CommitResult> {
     const lease = this.#lease;
-    const { sent, reply } = this.#recorder.commit(lease, this.attempt, outcome, handlerEnd !== undefined);
+    const { sent, reply } = this.#recorder.commit(lease, this, outcome, handlerEnd !== undefined);
     this.#endLease();
     if (handlerEnd === undefined) void sent.then(this.#freeSlot);
     else this.#overdue = this.#keepSlot(lease, handlerEnd, reply);

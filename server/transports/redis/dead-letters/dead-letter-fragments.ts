@@ -1,4 +1,5 @@
 import { gates } from '../gate/gates.js';
+import { eventLog } from '../lookup/event-log.js';
 import { dedupe } from '../publishing/dedupe.js';
 import { maxEvictedDeadLetters } from '../scripts/limits.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
@@ -20,6 +21,10 @@ local function deadLetterKeys(serviceType, id)
 end
 
 local function deleteDeadLetter(serviceType, id)
+  -- A record of the event keeps it in the index.
+  if not isLogged(serviceType, id) and call('EXISTS', key('run', serviceType, id)) == 0 then
+    unindexEvent(serviceType, id, requestIdIn(call('HGET', deadLetterKey(serviceType, id), 'data')))
+  end
   call('DEL', unpack(deadLetterKeys(serviceType, id)))
   call('ZREM', key('dead-letters', serviceType), id)
   call('ZREM', key('expiring', serviceType), id)
@@ -32,9 +37,10 @@ end
 local function forgetExpired(serviceType)
   local expired = call('ZRANGEBYSCORE', key('expiring', serviceType), '-inf', now, 'LIMIT', 0, ${maxEvictedDeadLetters})
   for _, id in ipairs(expired) do deleteDeadLetter(serviceType, id) end
+  endIndexing(serviceType)
 end
 `,
-  [prelude],
+  [eventLog, prelude],
 );
 
 /**
@@ -55,7 +61,8 @@ local function addDeadLetter(queue, id, serviceType, outcome, limits)
     freeKey(serviceType, queue .. id)
     call('RENAME', queue .. id, deadLetter)
     call('HDEL', deadLetter, 'dedupe', 'order')
-    call('HSET', deadLetter, 'at', now, 'attempt', outcome.attempt, 'error', outcome.value)
+    call('HSET', deadLetter, 'at', now, 'attempt', outcome.attempt, 'error', outcome.value,
+      'startedAt', string.format('%.0f', now - outcome.durationMs))
     if outcome.step ~= '' then call('HSET', deadLetter, 'step', outcome.step) end
     for _, part in ipairs({ 'order', 'checkpoints', 'outputs' }) do
       call('COPY', key('run', serviceType, id, part), deadLetter .. ':' .. part)
@@ -63,6 +70,7 @@ local function addDeadLetter(queue, id, serviceType, outcome, limits)
     call('ZADD', deadLetters, call('INCR', key('sequence')), id)
     if limits.ageMs > 0 then
       call('ZADD', key('expiring', serviceType), now + limits.ageMs, id)
+      endIndexingAt(serviceType, id, outcome.requestId, now + limits.ageMs)
       for _, name in ipairs(deadLetterKeys(serviceType, id)) do call('PEXPIREAT', name, now + limits.ageMs) end
     end
   end

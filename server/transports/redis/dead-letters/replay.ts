@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { NotSubscribedError } from '../../errors.js';
 import { workflowOf } from '../../workflow-type.js';
 import type { CommandClient } from '../connection/command-client.js';
+import { eventLog } from '../lookup/event-log.js';
 import { encodeName, jobIdOf, typeOf } from '../names.js';
 import { acceptance } from '../publishing/acceptance.js';
 import { counters } from '../scripts/counters.js';
@@ -15,7 +16,7 @@ const replayScript = new Script({
     'Accepts the event of a dead letter again, for the service of the dead letter alone, by the current route of its type. Repeated with the same token it returns the same and changes nothing.',
   argv: 'token, milliseconds to remember it, service, job id',
   reply: '1; 0 if there is no such dead letter; its service type if the service no longer subscribes to it',
-  includes: [prelude, counters, acceptance, deadLetters],
+  includes: [prelude, counters, acceptance, deadLetters, eventLog],
   lua: `
 local executed, rememberMs = key('executed', take()), take()
 if call('EXISTS', executed) == 1 then return 1 end
@@ -29,6 +30,8 @@ local route = call('HGET', key('routes', typeOf(serviceType)), serviceType)
 if not route then return serviceType end
 
 call('DEL', deadLetter)
+forgetEnd(serviceType, id)
+forgetIndexEnd(serviceType, id, requestIdIn(data))
 call('ZREM', key('dead-letters', serviceType), id)
 call('ZREM', key('expiring', serviceType), id)
 call('DEL', key('run', serviceType, id))

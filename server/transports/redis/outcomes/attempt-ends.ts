@@ -1,5 +1,6 @@
 import { keptFailures } from '../../limits.js';
 import { deadLetters } from '../dead-letters/dead-letter-fragments.js';
+import { eventLog } from '../lookup/event-log.js';
 import { acceptance } from '../publishing/acceptance.js';
 import { dedupe } from '../publishing/dedupe.js';
 import { runWaits } from '../runs/run-waits.js';
@@ -17,6 +18,7 @@ local function takeOutcome()
   local outcome = { status = take(), attempt = takeNumber(), bucket = take(), durationMs = takeNumber() }
   if outcome.status == 'retry' or outcome.status == 'released' then
     outcome.delayMs = takeNumber()
+    if outcome.status == 'retry' then outcome.value = take() end
     return outcome
   end
   if outcome.status == 'suspended' then
@@ -24,7 +26,7 @@ local function takeOutcome()
     return outcome
   end
   if outcome.status == 'cancelled' then outcome.status, outcome.isCancelled = 'failed', true end
-  outcome.value = take()
+  outcome.value, outcome.requestId, outcome.causeId = take(), take(), take()
   if outcome.status == 'failed' then outcome.step = take() end
   outcome.followUps = {}
   for index = 1, takeNumber() do outcome.followUps[index] = takeEmit() end
@@ -40,21 +42,30 @@ local function endRun(serviceType, id, outcome)
   if parent then resolveByRun(parent, id, outcome) end
 end
 
--- As JSON: Lua does not decode every string that JavaScript encodes.
-local function requestIdOf(job)
-  return string.match(call('HGET', job, 'data') or '', '^{"requestId":(".-"),"')
+-- Reads what an outcome does not tell, before its job is deleted.
+local function completeOutcome(queue, id, serviceType, outcome)
+  local job = queue .. id
+  outcome.acceptedAt, outcome.attempts = unpack(call('HMGET', job, 'timestamp', 'attempts'))
+  if not outcome.acceptedAt then
+    job = deadLetterKey(serviceType, id)
+    outcome.acceptedAt, outcome.attempts = unpack(call('HMGET', job, 'timestamp', 'attempts'))
+  end
+  if (outcome.requestId or '') ~= '' then return end
+  local data = call('HGET', job, 'data')
+  outcome.requestId, outcome.causeId = requestIdIn(data) or '""', causeIdIn(data)
 end
 
 local function addFailure(queue, id, serviceType, outcome)
   local failures = key('failures', serviceType)
   local failure = { id = id, at = now, attempt = outcome.attempt, error = outcome.value }
-  failure.requestId = outcome.requestId or requestIdOf(queue .. id)
+  failure.requestId = outcome.requestId
   if outcome.step ~= '' then failure.step = outcome.step end
   call('LPUSH', failures, cjson.encode(failure))
   call('LTRIM', failures, 0, ${keptFailures - 1})
 end
 
 local function endJob(queue, id, serviceType, keepsRuns, outcome)
+  if not outcome.acceptedAt then completeOutcome(queue, id, serviceType, outcome) end
   endDedupe(queue .. id)
   if outcome.status == 'failed' and not outcome.isCancelled then addFailure(queue, id, serviceType, outcome) end
   freeKey(serviceType, queue .. id)
@@ -62,7 +73,7 @@ local function endJob(queue, id, serviceType, keepsRuns, outcome)
   local changed = changesOf(serviceType)
   changed[outcome.status] = changed[outcome.status] + 1
   if outcome.isCancelled then changed.cancelled = changed.cancelled + 1 end
-  if keepsRuns then endRun(serviceType, id, outcome) end
+  if keepsRuns then endRun(serviceType, id, outcome) else logEnd(serviceType, id, outcome) end
 end
 
 -- Ends the lease of a job, or takes it out of the place where it waits.
@@ -90,15 +101,15 @@ local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
     changed.buckets[outcome.bucket] = (changed.buckets[outcome.bucket] or 0) + 1
     -- A run may have been suspended since its first start.
     if outcome.attempt == 1 and not keepsRuns then
-      local acceptedAt = call('HGET', queue .. id, 'timestamp') or call('HGET', deadLetterKey(serviceType, id), 'timestamp')
-      if acceptedAt then countWait(changed, now - outcome.durationMs - acceptedAt) end
+      completeOutcome(queue, id, serviceType, outcome)
+      if outcome.acceptedAt then countWait(changed, now - outcome.durationMs - outcome.acceptedAt) end
     end
   end
   if outcome.status == 'retry' then
     changed.retried = changed.retried + 1
     call('HINCRBY', queue .. id, 'atm', 1)
     clearCrashes(queue, id)
-    if keepsRuns then call('HINCRBY', key('run', serviceType, id), 'attempt', 1) end
+    if keepsRuns then call('HINCRBY', key('run', serviceType, id), 'attempt', 1) else noteAttempt(queue .. id, outcome) end
     enterLater(serviceType, id, outcome.delayMs)
     holdOnToKey(serviceType, queue .. id)
   else
@@ -107,5 +118,5 @@ local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
   end
 end
 `,
-  [acceptance, deadLetters, dedupe, leases, runRetention, runWaits],
+  [acceptance, deadLetters, dedupe, eventLog, leases, runRetention, runWaits],
 );

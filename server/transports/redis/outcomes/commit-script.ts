@@ -25,7 +25,6 @@ for index = 1, takeNumber() do
     if keepsSlot then keepSlot(serviceType, token, id, starts, queue .. id) else countReturned(serviceType) end
     endLease(queue, id)
     if outcome.status == 'failed' and not outcome.isCancelled then
-      outcome.requestId = requestIdOf(queue .. id)
       addDeadLetter(queue, id, serviceType, outcome, limits)
     end
     endAttempt(queue, id, serviceType, keepsRuns, outcome)

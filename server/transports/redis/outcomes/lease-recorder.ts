@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import type { CommitResult, Envelope, Outcome, RunWait } from '../../transport.js';
+import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { isOutOfMemory, isTransient, isWriteRefused, repeatDelayMs, translateReply } from '../connection/rejections.js';
 import { type Submission, TickBatch } from '../connection/tick-batch.js';
@@ -62,9 +62,14 @@ export class LeaseRecorder {
    * @param keepsSlot if the handler runs on and takes a slot of its type until `freeSlot`
    * @throws {InvalidOptionError} if a value of the outcome cannot be stored; nothing is sent
    */
-  commit(lease: Lease, attempt: number, outcome: Outcome, keepsSlot: boolean): Submission<CommitResult> {
+  commit(
+    lease: Lease,
+    { envelope, attempt }: Pick<Delivery, 'envelope' | 'attempt'>,
+    outcome: Outcome,
+    keepsSlot: boolean,
+  ): Submission<CommitResult> {
     const flags = [lease.keepsRuns ? '1' : '', keepsSlot ? '1' : ''];
-    const args = outcomeArguments(outcome, attempt, this.#service);
+    const args = outcomeArguments(outcome, attempt, this.#service, envelope);
     return this.#commits.add({ args: [...leaseArguments(lease), ...flags, ...args] });
   }
 

@@ -70,7 +70,7 @@ describe('a lease', () => {
     const earlier = { ...firstLease, token: leaseOf(second).token };
     const settings = resolveRedisOptions({ url: server.url, prefix });
     const commands = new CommandClient(settings, silentLogger);
-    const resent = new LeaseRecorder(commands, 'shop', settings).commit(earlier, 1, retry(0), false);
+    const resent = new LeaseRecorder(commands, 'shop', settings).commit(earlier, first, retry(0), false);
     expect(await resent.reply).toBe('fenced');
     await commands.close();
     expect(await second.commit(completed())).toBe('ok');

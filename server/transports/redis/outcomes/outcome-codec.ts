@@ -1,15 +1,26 @@
 import type { ErrorInfo } from '../../../errors.js';
 import { durationBucket } from '../../statistics/duration-sketch.js';
-import type { Outcome } from '../../transport.js';
+import type { Envelope, Outcome } from '../../transport.js';
 import { emitArguments } from '../publishing/envelope-codec.js';
 import { checkedMs } from '../scripts/checked-ms.js';
 import type { ScriptArgument } from '../scripts/script.js';
 
-/** Returns an outcome as the arguments that `takeOutcome` reads. */
-export function outcomeArguments(outcome: Outcome, attempt: number, sender: string): ScriptArgument[] {
+/**
+ * Returns an outcome as the arguments that `takeOutcome` reads.
+ *
+ * @param event saves the script from reading the data of the job
+ */
+export function outcomeArguments(
+  outcome: Outcome,
+  attempt: number,
+  sender: string,
+  event?: Pick<Envelope, 'requestId' | 'causeId'>,
+): ScriptArgument[] {
   const { status, durationMs } = outcome;
   const head: ScriptArgument[] = [status, attempt, durationBucket(durationMs), durationMs];
-  if (outcome.status === 'retry') return [...head, checkedMs(outcome.delayMs, 'delayMs of a retry')];
+  if (outcome.status === 'retry') {
+    return [...head, checkedMs(outcome.delayMs, 'delayMs of a retry'), JSON.stringify(outcome.error)];
+  }
   if (outcome.status === 'released') {
     return [...head, checkedMs(outcome.delayMs, 'delayMs of a release')];
   }
@@ -21,6 +32,8 @@ export function outcomeArguments(outcome: Outcome, attempt: number, sender: stri
   return [
     ...head,
     value,
+    event === undefined ? '' : JSON.stringify(event.requestId),
+    event?.causeId === undefined ? '' : JSON.stringify(event.causeId),
     ...step,
     followUps.length,
     ...followUps.flatMap((envelope) => emitArguments(envelope, sender)),

@@ -1,4 +1,5 @@
 import { keptCompletedRuns, keptFailedRuns } from '../../limits.js';
+import { eventLog } from '../lookup/event-log.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
 
@@ -25,6 +26,8 @@ local function expireRun(serviceType, id, ms)
 end
 
 local function evictRun(serviceType, id)
+  local data = not hasDeadLetter(serviceType, id) and call('HGET', key('run', serviceType, id), 'shown')
+  if data then unindexEvent(serviceType, id, requestIdIn(data)) end
   if call('EXISTS', key('run', serviceType, id, 'waiters')) == 1 then
     expireRun(serviceType, id, ${awaitedMs})
   else
@@ -37,6 +40,7 @@ end
 local function limitAge(serviceType, id, keepMs)
   local untilMs = now + keepMs
   call('HSET', key('run', serviceType, id), 'until', untilMs)
+  endIndexingAt(serviceType, id, requestIdIn(call('HGET', key('run', serviceType, id), 'shown')), untilMs)
   local isAwaited = call('EXISTS', key('run', serviceType, id, 'waiters')) == 1
   expireRun(serviceType, id, isAwaited and math.max(keepMs, ${awaitedMs}) or keepMs)
 end
@@ -52,6 +56,7 @@ local function retainRun(serviceType, id, status)
   local limit = tonumber(limits[1]) or ${keptCompletedRuns}
   if status == 'failed' then limit = tonumber(limits[2]) or ${keptFailedRuns} end
   if limits[3] then limitAge(serviceType, id, tonumber(limits[3])) end
+  endIndexing(serviceType)
   local ended = key('ended', serviceType, status)
   call('LPUSH', ended, id)
   local excess = call('LLEN', ended) - limit
@@ -87,5 +92,5 @@ local function wakeWaiters(serviceType, id)
   end
 end
 `,
-  [prelude],
+  [eventLog, prelude],
 );

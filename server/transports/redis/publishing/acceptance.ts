@@ -1,4 +1,5 @@
 import { gates } from '../gate/gates.js';
+import { eventLog } from '../lookup/event-log.js';
 import { runWaits } from '../runs/run-waits.js';
 import { counters } from '../scripts/counters.js';
 import { orderSpan } from '../scripts/limits.js';
@@ -73,6 +74,7 @@ local function queueJob(route, envelope, id, depth, dueAt)
   end
   local changed = changesOf(serviceType)
   changed.received = changed.received + 1
+  indexEvent(serviceType, id, requestIdIn(envelope.head))
   if route.keepsRuns then
     local run = key('run', serviceType, id)
     call('HSET', run, 'data', data, 'shown', shownOf(envelope, tail), 'acceptedAt', now, 'attempt', 1, 'queue', queue)
@@ -95,6 +97,11 @@ local function replaceJob(route, envelope, depth, id, queue)
   local tail = tailOf(route, envelope, depth)
   local data = envelope.head .. tail
   local order = call('HGET', queue .. id, 'order') % ${orderSpan} + envelope.priority * ${orderSpan}
+  local earlierRequest, requestId = requestIdIn(call('HGET', queue .. id, 'data')), requestIdIn(data)
+  if earlierRequest ~= requestId then
+    unindexEvent(serviceType, id, earlierRequest)
+    indexEvent(serviceType, id, requestId)
+  end
   call('HSET', queue .. id, 'data', data, 'priority', envelope.priority, 'order', string.format('%.0f', order))
   local run = key('run', serviceType, id)
   if call('EXISTS', run) == 1 then call('HSET', run, 'data', data, 'shown', shownOf(envelope, tail)) end
@@ -176,5 +183,5 @@ local function acceptEmit(envelope)
   return waiting or isSubscribed and '' or '-'
 end
 `,
-  [counters, debounceWindows, dedupe, gates, runWaits],
+  [counters, debounceWindows, dedupe, eventLog, gates, runWaits],
 );

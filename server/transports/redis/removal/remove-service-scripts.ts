@@ -1,6 +1,7 @@
 import { deadLetters } from '../dead-letters/dead-letter-fragments.js';
 import { keyLines } from '../gate/key-lines.js';
 import { typeStates } from '../gate/type-states.js';
+import { eventLog } from '../lookup/event-log.js';
 import { liveHandlers, subscribed } from '../membership/subscription-fragments.js';
 import { counters } from '../scripts/counters.js';
 import { maxDiscarded } from '../scripts/limits.js';
@@ -102,12 +103,13 @@ export const clearDeadLettersScript: Script = new Script({
   purpose: `Deletes dead letters of a retired service type, at most ${maxDiscarded} per call.`,
   argv: 'service type',
   reply: 'the number of deleted dead letters',
-  includes: [prelude, deadLetters, subscribed],
+  includes: [prelude, deadLetters, eventLog, subscribed],
   lua: `
 local serviceType = take()
 if isSubscribed(serviceType) then return 0 end
 local ids = call('ZRANGE', key('dead-letters', serviceType), 0, ${maxDiscarded - 1})
 for _, id in ipairs(ids) do deleteDeadLetter(serviceType, id) end
+writeLog()
 return #ids
 `,
 });

@@ -1,5 +1,6 @@
 import { durationGrowth, shortestMs } from '../../statistics/duration-sketch.js';
 import { workflowType } from '../../workflow-type.js';
+import { eventLog } from '../lookup/event-log.js';
 import { encodeName } from '../names.js';
 import { LuaFragment } from './lua-fragment.js';
 import { periodRoll } from './period-roll.js';
@@ -86,7 +87,8 @@ local function writeChanges()
   end
   for type, counts in pairs(periods) do writeMinute(type, counts) end
   writeMinute(totalType, total)
+  writeLog()
 end
 `,
-  [prelude, periodRoll, serviceTypes],
+  [eventLog, prelude, periodRoll, serviceTypes],
 );

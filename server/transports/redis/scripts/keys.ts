@@ -35,6 +35,10 @@ import { LuaFragment } from './lua-fragment.js';
  * - `description:<hash>` description that all processes with this hash share
  * - `service-types:<type>` set of the service types for which something of a type was counted
  * - `stats:<serviceType>`, `failures:<serviceType>` counters, list of the last failures
+ * - `recent:<serviceType>:<status>`, `records:<serviceType>` lists of the ids of the newest ended events without a run,
+ *   and hash of their records
+ * - `requests` sorted set of the events that are pending or retained, ordered by the id of their request
+ * - `index-ends:<serviceType>` sorted set of members of `requests` whose run or dead letter Redis deletes, by that time
  * - `minute:<type>`, `history:<type>` hashes of the counters of the current minute and of the history of a type over all
  *   services; of all event types with `/` as the type
  * - `run:<serviceType>:<id>` hash of a run; after it, `:order`, the list of its entries, `:checkpoints` and `:outputs`,
@@ -90,6 +94,10 @@ export const keyKinds = [
   'minute',
   'history',
   'failures',
+  'recent',
+  'records',
+  'requests',
+  'index-ends',
   'run',
   'runs',
   'suspended',

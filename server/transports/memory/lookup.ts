@@ -1,0 +1,183 @@
+import type { Clock } from '../clock.js';
+import {
+  type AttemptRecord,
+  type ErasedPayloads,
+  type EventRecord,
+  eventOfRun,
+  keepAttempt,
+  type RecentEvents,
+  type RequestRecords,
+  toRecentEvents,
+  toRequestRecords,
+} from '../event-record.js';
+import { keptRecent } from '../limits.js';
+import type { Envelope, RunRecord } from '../transport.js';
+import type { ConsumerGroup } from './consumer-group.js';
+import type { DeadLetter } from './dead-letters.js';
+import type { Entry } from './entry.js';
+import { type EndedEvent, toEndedEvent } from './event-log.js';
+import type { TypeQueue } from './type-queue.js';
+
+type Matches = (event: Pick<Envelope, 'id' | 'requestId'>) => boolean;
+
+/** Finds pending and retained events in the queues of all services. Keeps nothing itself: a look-up reads them all. */
+export class Lookup {
+  readonly #groups: ReadonlyMap<string, ConsumerGroup>;
+  readonly #clock: Clock;
+
+  constructor(groups: ReadonlyMap<string, ConsumerGroup>, clock: Clock) {
+    this.#groups = groups;
+    this.#clock = clock;
+  }
+
+  find(id: string, withBodies: boolean): readonly EventRecord[] {
+    return this.#search((event) => event.id === id, withBodies);
+  }
+
+  request(requestId: string): RequestRecords {
+    return toRequestRecords(this.#search((event) => event.requestId === requestId, false));
+  }
+
+  recent(type: string): RecentEvents {
+    const records: EventRecord[] = [];
+    for (const group of this.#groups.values()) {
+      const queue = group.findQueue(type);
+      if (queue === undefined) continue;
+      const events = new QueueEvents(group.service, queue, this.#clock, false);
+      events.addRecentRuns();
+      let pending = 0;
+      for (const entry of queue.accepted.newestFirst()) {
+        if (pending === keptRecent) break;
+        pending += 1;
+        events.addPending(entry);
+      }
+      for (const ended of queue.log.events()) events.addEnded(ended);
+      records.push(...events.records());
+    }
+    return toRecentEvents(records);
+  }
+
+  /** Removes the payloads of a request from what has ended. */
+  erase(requestId: string): ErasedPayloads {
+    let [deadLetters, runs, pending] = [0, 0, 0];
+    for (const queue of this.#queues()) {
+      for (const { envelope } of queue.accepted.newestFirst()) if (envelope.requestId === requestId) pending += 1;
+      const erasedRuns = queue.runs?.erase(requestId) ?? 0;
+      const ids = [...queue.deadLetters.all()].filter(({ entry }) => entry.envelope.requestId === requestId);
+      for (const { entry } of ids) queue.deadLetters.take(entry.envelope.id);
+      if (erasedRuns + ids.length > 0) queue.stats.markChanged();
+      runs += erasedRuns;
+      deadLetters += ids.length;
+    }
+    return { deadLetters, runs, pending };
+  }
+
+  #search(matches: Matches, withBodies: boolean): EventRecord[] {
+    const records: EventRecord[] = [];
+    for (const group of this.#groups.values()) {
+      for (const queue of group.queues()) {
+        const events = new QueueEvents(group.service, queue, this.#clock, withBodies);
+        events.addRuns(matches);
+        for (const entry of queue.accepted.newestFirst()) if (matches(entry.envelope)) events.addPending(entry);
+        for (const ended of queue.log.events()) if (matches(ended)) events.addEnded(ended);
+        for (const dead of queue.deadLetters.all()) if (matches(dead.entry.envelope)) events.addDead(dead);
+        records.push(...events.records());
+      }
+    }
+    return records;
+  }
+
+  *#queues(): Iterable<TypeQueue> {
+    for (const group of this.#groups.values()) yield* group.queues();
+  }
+}
+
+/** Records of the events of one queue, each once: the first one that is added holds. */
+class QueueEvents {
+  readonly #service: string;
+  readonly #queue: TypeQueue;
+  readonly #clock: Clock;
+  readonly #withBodies: boolean;
+  readonly #byId = new Map<string, EventRecord>();
+
+  constructor(service: string, queue: TypeQueue, clock: Clock, withBodies: boolean) {
+    this.#service = service;
+    this.#queue = queue;
+    this.#clock = clock;
+    this.#withBodies = withBodies;
+  }
+
+  records(): readonly EventRecord[] {
+    return [...this.#byId.values()];
+  }
+
+  addRuns(matches: Matches): void {
+    for (const run of this.#queue.runs?.records(this.#service, matches) ?? []) this.#addRun(run);
+  }
+
+  addRecentRuns(): void {
+    for (const run of this.#queue.runs?.recent(this.#service) ?? []) this.#addRun(run);
+  }
+
+  addPending(entry: Entry): void {
+    const { envelope, acceptedAt, attempt, attempts, startedAt, lease, dueAt, isSuspended } = entry;
+    if (this.#byId.has(envelope.id)) return;
+    const status =
+      lease !== undefined ? 'active' : isSuspended ? 'suspended' : dueAt !== undefined ? 'delayed' : 'waiting';
+    this.#add(envelope, {
+      status,
+      acceptedAt,
+      dueAt: dueAt === undefined ? undefined : this.#clock.now() + Math.max(0, dueAt - this.#clock.monotonic()),
+      endedAt: undefined,
+      attempt,
+      attempts: lease === undefined ? attempts : keepAttempt(attempts, { attempt, startedAt }),
+      error: undefined,
+      step: undefined,
+      isDeadLetter: false,
+      body: this.#withBodies ? envelope.body : undefined,
+    });
+  }
+
+  addEnded(ended: EndedEvent, body?: string): void {
+    const { id, status, acceptedAt, startedAt, endedAt, attempt, earlier, error, step } = ended;
+    if (this.#byId.has(id)) return;
+    const last: AttemptRecord[] =
+      startedAt === undefined || status === 'cancelled'
+        ? []
+        : [{ attempt, startedAt, endedAt, ...(error !== undefined && { error }) }];
+    this.#add(ended, {
+      status,
+      acceptedAt,
+      dueAt: undefined,
+      endedAt,
+      attempt,
+      attempts: last.reduce(keepAttempt, earlier),
+      error,
+      step,
+      isDeadLetter: this.#isDeadLetter(id),
+      body: body ?? (this.#withBodies ? this.#queue.deadLetters.find(id)?.envelope.body : undefined),
+    });
+  }
+
+  addDead({ entry, at, error, step }: DeadLetter): void {
+    const outcome = { status: 'failed' as const, durationMs: 0, error, step, followUps: [] };
+    this.addEnded(toEndedEvent(entry, outcome, at), this.#withBodies ? entry.envelope.body : undefined);
+  }
+
+  #add(
+    { id, requestId, causeId }: Pick<Envelope, 'id' | 'requestId' | 'causeId'>,
+    rest: Omit<EventRecord, 'id' | 'type' | 'service' | 'requestId' | 'causeId' | 'run'>,
+  ): void {
+    const { type } = this.#queue;
+    this.#byId.set(id, { id, type, service: this.#service, requestId, causeId, run: undefined, ...rest });
+  }
+
+  #addRun(run: RunRecord): void {
+    const record = eventOfRun(this.#queue.type, run, this.#isDeadLetter(run.id));
+    this.#byId.set(run.id, this.#withBodies ? { ...record, body: run.envelope.body } : record);
+  }
+
+  #isDeadLetter(id: string): boolean {
+    return this.#queue.deadLetters.find(id) !== undefined;
+  }
+}

@@ -1,0 +1,136 @@
+import type { ErrorInfo } from '../../../errors.js';
+import {
+  type AttemptRecord,
+  type ErasedPayloads,
+  type EventRecord,
+  type EventStatus,
+  eventOfRun,
+  keepAttempt,
+} from '../../event-record.js';
+import { eventIdOf, jobIdOf, serviceOf, typeOf } from '../names.js';
+import { decodeError } from '../outcomes/outcome-codec.js';
+import { decodeAnyEnvelope } from '../publishing/envelope-codec.js';
+import { readRun } from '../reading/runs.js';
+import { readArray, readNumber, readOptional, readString, unexpected } from '../scripts/reply.js';
+
+/** Returns the id of a request as arguments of a script: as JSON, and as the job id of the event with this id. */
+export function requestArguments(requestId: string): string[] {
+  return [JSON.stringify(requestId), jobIdOf(requestId)];
+}
+
+/** Returns the events that `readEvent` returned in a script. */
+export function readEvents(reply: unknown): EventRecord[] {
+  return readArray(reply).map(readEvent);
+}
+
+function readEvent(reply: unknown): EventRecord {
+  const [kind, ...rest] = readArray(reply);
+  if (kind === 'run') return readRunEvent(rest);
+  if (kind === 'pending') return readPendingEvent(rest);
+  if (kind === 'ended') return readEndedEvent(rest);
+  throw unexpected('a kind of event', kind);
+}
+
+function readRunEvent([reply, isDeadLetter]: readonly unknown[]): EventRecord {
+  const run = readRun(reply);
+  const [serviceType] = readArray(reply);
+  const record = eventOfRun(typeOf(readString(serviceType)), run, isDeadLetter === 1);
+  return { ...record, body: run.envelope.body };
+}
+
+function readPendingEvent(reply: readonly unknown[]): EventRecord {
+  const [serviceType, jobId, status, acceptedAt, dueAt, ended, startedAt, attempts, requestId, causeId, data] = reply;
+  const attempt = readNumber(ended) + 1;
+  const start = readOptional(startedAt, readNumber);
+  const earlier = readAttempts(readString(attempts).split('\n'));
+  return {
+    ...readIdentity(serviceType, jobId, requestId, causeId),
+    status: readStatus(status),
+    acceptedAt: readNumber(acceptedAt),
+    dueAt: readOptional(dueAt, readNumber),
+    endedAt: undefined,
+    attempt,
+    attempts: start === undefined ? earlier : keepAttempt(earlier, { attempt, startedAt: start }),
+    error: undefined,
+    step: undefined,
+    isDeadLetter: false,
+    body: readBody(jobId, serviceType, data),
+    run: undefined,
+  };
+}
+
+function readEndedEvent([serviceType, jobId, record, isDeadLetter, data]: readonly unknown[]): EventRecord {
+  const [statusText, requestId, causeId, accepted, started = '', ended, attemptText, errorJson = '', step, ...tries] =
+    readString(record).split('\n');
+  const status = readStatus(statusText);
+  const [endedAt, attempt] = [readNumber(ended), readNumber(attemptText)];
+  const error = errorJson === '' ? undefined : decodeError(errorJson);
+  const earlier = readAttempts(tries);
+  const last = { attempt, startedAt: readNumber(started), endedAt, ...(error !== undefined && { error }) };
+  return {
+    ...readIdentity(serviceType, jobId, requestId, causeId),
+    status,
+    acceptedAt: accepted === '' ? endedAt : readNumber(accepted),
+    dueAt: undefined,
+    endedAt,
+    attempt,
+    attempts: started === '' ? earlier : keepAttempt(earlier, last),
+    error,
+    step: step === '' ? undefined : step,
+    isDeadLetter: isDeadLetter === 1,
+    body: readBody(jobId, serviceType, data),
+    run: undefined,
+  };
+}
+
+function readIdentity(
+  serviceType: unknown,
+  jobId: unknown,
+  requestId: unknown,
+  causeId: unknown,
+): Pick<EventRecord, 'id' | 'type' | 'service' | 'requestId' | 'causeId'> {
+  const name = readString(serviceType);
+  const cause = readString(causeId);
+  return {
+    id: eventIdOf(readString(jobId)),
+    type: typeOf(name),
+    service: serviceOf(name),
+    // A job whose data was changed in Redis carries no request.
+    requestId:
+      readOptional(requestId, (json) => readString(JSON.parse(readString(json)))) ?? eventIdOf(readString(jobId)),
+    causeId: cause === '' ? undefined : readString(JSON.parse(cause)),
+  };
+}
+
+function readAttempts(lines: readonly string[]): readonly AttemptRecord[] {
+  return lines
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [attempt, startedAt, endedAt, error] = readArray(JSON.parse(line));
+      const info: ErrorInfo = decodeError(JSON.stringify(error));
+      return {
+        attempt: readNumber(attempt),
+        startedAt: readNumber(startedAt),
+        endedAt: readNumber(endedAt),
+        error: info,
+      };
+    });
+}
+
+function readBody(jobId: unknown, serviceType: unknown, data: unknown): string | undefined {
+  const text = readString(data);
+  if (text === '') return undefined;
+  return decodeAnyEnvelope(readString(jobId), typeOf(readString(serviceType)), text).envelope.body;
+}
+
+function readStatus(status: unknown): EventStatus {
+  if (status === 'active' || status === 'delayed' || status === 'waiting') return status;
+  if (status === 'completed' || status === 'failed' || status === 'cancelled') return status;
+  throw unexpected('the status of an event', status);
+}
+
+/** Returns the reply of `eraseScript`. */
+export function readErased(reply: unknown): ErasedPayloads {
+  const [deadLetters, runs, pending] = readArray(reply).map(readNumber);
+  return { deadLetters: deadLetters ?? 0, runs: runs ?? 0, pending: pending ?? 0 };
+}

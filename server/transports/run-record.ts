@@ -1,0 +1,37 @@
+import type { ErrorInfo } from '../errors.js';
+import type { Envelope } from './envelope.js';
+
+/** Open wait of a run. */
+export interface OpenWait {
+  readonly key: string;
+  /** Epoch milliseconds at which the wait was stored. */
+  readonly since: number;
+  /** Epoch milliseconds at which it resolves by time. */
+  readonly dueAt?: number | undefined;
+  readonly event?: { readonly type: string; readonly key: string | undefined } | undefined;
+  /** Id of the child run. */
+  readonly runId?: string | undefined;
+}
+
+/** State of a run. */
+export type RunStatus = 'waiting' | 'active' | 'suspended' | 'completed' | 'failed';
+
+/** One event of a type with `keepsRuns`. */
+export interface RunRecord {
+  readonly id: string;
+  readonly service: string;
+  readonly envelope: Envelope;
+  /** Time of acceptance in epoch milliseconds. */
+  readonly acceptedAt: number;
+  /** Number of the next, running or last attempt. */
+  readonly attempt: number;
+  readonly status: RunStatus;
+  readonly checkpoints: ReadonlyMap<string, string>;
+  readonly waits: readonly OpenWait[];
+  /** Time of the outcome in epoch milliseconds; `undefined` while the run is pending. */
+  readonly endedAt: number | undefined;
+  /** Result of a completed run as JSON. */
+  readonly result: string | undefined;
+  /** Error of a failed run. */
+  readonly error: ErrorInfo | undefined;
+}
