@@ -34,6 +34,9 @@ export async function shownBy(hub: Hub): Promise<string> {
   const { events, workflows } = await hub.introspect();
   for (const type of [...events.map((event) => event.type), ...workflows.map(({ name }) => name)]) {
     parts.push(await body(`/api/events/${encodeURIComponent(type)}`));
+    for (const { id, requestId } of (await hub.recent(type)).newest) {
+      parts.push(await body(`/api/introspection?id=${id}`), await body(`/api/introspection?request=${requestId}`));
+    }
     const deadLetters = await hub.deadLetters(type);
     parts.push(JSON.stringify(deadLetters.map(({ name, message }) => [name, message])));
   }

@@ -48,7 +48,8 @@ const failures: Readonly<Record<string, (payload: unknown) => unknown>> = {
 
 async function failInEveryWay(hub: Hub): Promise<void> {
   for (const [type, fail] of Object.entries(failures)) {
-    hub.event({ type, handler: ({ payload }) => fail(payload), onComplete: 'ended' });
+    const retry = { maxAttempts: 2, initialDelayMs: 0 };
+    hub.event({ type, handler: ({ payload }) => fail(payload), retry, onComplete: 'ended' });
     hub.workflow(
       createWorkflow({ name: `run ${type}`, steps: [{ name: 'step', handler: ({ payload }) => fail(payload) }] }),
     );

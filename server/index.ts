@@ -176,6 +176,14 @@ export type { ResolvedRetry, RetryConfig } from './hub/events/retry-policy.js';
 export type { PayloadSchema, SchemaResult } from './hub/events/schema.js';
 export type { Hub, HubOptions, StopResult } from './hub/hub.js';
 export type { AgentIntrospection, AgentSummary } from './hub/introspection/agent-introspection.js';
+export type {
+  AttemptIntrospection,
+  EventDetails,
+  EventSummary,
+  PublicError,
+  RequestDetails,
+} from './hub/introspection/event-details.js';
+export type { FindOptions, RecentEventSummaries } from './hub/introspection/event-search.js';
 export type { Health, Problem, ProblemKind } from './hub/introspection/health.js';
 export type { EventDescription } from './hub/introspection/hub-description.js';
 export type {
@@ -237,6 +245,7 @@ export {
   ShutdownError,
   TransportUnavailableError,
 } from './transports/errors.js';
+export type { ErasedPayloads, EventStatus } from './transports/event-record.js';
 export type { KeyValueStore } from './transports/key-value-store.js';
 export type { Logger } from './transports/logger.js';
 export type { MemoryTransportOptions } from './transports/memory/memory-transport.js';

@@ -5,6 +5,13 @@
  */
 export type { Hub } from '../hub/hub.js';
 export type { AgentIntrospection, AgentSummary } from '../hub/introspection/agent-introspection.js';
+export type {
+  AttemptIntrospection,
+  EventDetails,
+  EventSummary,
+  PublicError,
+  RequestDetails,
+} from '../hub/introspection/event-details.js';
 export type { Health } from '../hub/introspection/health.js';
 export type {
   EventKind,
@@ -12,6 +19,7 @@ export type {
   SettingsIntrospection,
   WorkflowIntrospection,
 } from '../hub/introspection/introspection.js';
+export type { EventStatus } from '../transports/event-record.js';
 export type {
   Counts,
   Durations,
@@ -28,11 +36,13 @@ export type {
   AgentOverview,
   ErrorBody,
   EventBody,
+  EventDetailsBody,
   EventOverview,
   IntrospectionBody,
   LastFailure,
   ProtocolVersion,
   RangeBody,
+  RequestBody,
   WorkflowOverview,
 } from './protocol.js';
 export { getDashboardHtml } from './routes/page.js';

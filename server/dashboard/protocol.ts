@@ -5,6 +5,7 @@
  */
 
 import type { AgentIntrospection, AgentSummary } from '../hub/introspection/agent-introspection.js';
+import type { EventDetails, EventSummary, RequestDetails } from '../hub/introspection/event-details.js';
 import type { Health, Problem } from '../hub/introspection/health.js';
 import type {
   EventKind,
@@ -25,12 +26,15 @@ import type {
   TotalActivity,
 } from '../transports/statistics/stats.js';
 
+export type { AttemptIntrospection, PublicError } from '../hub/introspection/event-details.js';
 export type { RunIntrospection, StepIntrospection, StepStatus } from '../hub/introspection/run-introspection.js';
 export type {
   AgentSummary,
   Counts,
   Durations,
+  EventDetails,
   EventKind,
+  EventSummary,
   FailureRecord,
   Health,
   Histories,
@@ -127,6 +131,29 @@ export interface EventBody extends EventMetrics {
   readonly schema?: Readonly<Record<string, unknown>>;
   /** The last 20 terminal failures, newest first. */
   readonly recentFailures: readonly FailureRecord[];
+  /** The 50 newest events of the type that are pending or retained, by acceptance, newest first. */
+  readonly recentEvents?: readonly EventSummary[];
+  /** The 50 newest failed events of the type, by the time of their failure, newest first. */
+  readonly failedEvents?: readonly EventSummary[];
+}
+
+/** Body of `GET /api/events/:type?id=` and of `GET /api/introspection?id=`. 404 with `ERR_UNKNOWN_EVENT_ID` if no such event is retained. */
+export interface EventDetailsBody {
+  readonly protocol: ProtocolVersion;
+  /** Epoch milliseconds at which the data was read. */
+  readonly now: number;
+  /** One per service that received the event, at least one. */
+  readonly events: readonly EventDetails[];
+}
+
+/**
+ * Body of `GET /api/introspection?request=`, with the id of a request or of any event of it. 404 with
+ * `ERR_UNKNOWN_REQUEST_ID` if nothing of it is retained.
+ */
+export interface RequestBody extends RequestDetails {
+  readonly protocol: ProtocolVersion;
+  /** Epoch milliseconds at which the data was read. */
+  readonly now: number;
 }
 
 /** Body of every response whose status is neither 200 nor 304. */

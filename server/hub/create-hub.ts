@@ -4,6 +4,7 @@ import { InvalidOptionError, quote } from '../errors.js';
 import { checkName, OptionChecker } from '../options.js';
 import type { Redactor } from '../redactor.js';
 import { loadOpenTelemetry } from '../telemetry/open-telemetry.js';
+import type { ErasedPayloads } from '../transports/event-record.js';
 import type { Logger } from '../transports/logger.js';
 import type { EventMetrics, FailureRecord } from '../transports/statistics/stats.js';
 import type { Envelope, TransportManager } from '../transports/transport.js';
@@ -27,6 +28,8 @@ import { type FollowUpHost, prepareFollowUps } from './events/prepare-follow-ups
 import type { Hub, HubOptions, StopResult } from './hub.js';
 import { type HubSettings, resolveHubOptions } from './hub-options.js';
 import { warnOfDifferingSettings } from './introspection/differing-settings.js';
+import type { EventDetails, RequestDetails } from './introspection/event-details.js';
+import { EventSearch, type FindOptions, type RecentEventSummaries } from './introspection/event-search.js';
 import { computeHealth, type Health } from './introspection/health.js';
 import type { EventDescription } from './introspection/hub-description.js';
 import type { HubIntrospection, RangeIntrospection } from './introspection/introspection.js';
@@ -69,6 +72,7 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
   readonly redactor: Redactor;
   readonly #registry = new Registry();
   readonly #introspector: Introspector;
+  readonly #search: EventSearch;
   readonly #publisher: Publisher;
   readonly #id = randomUUID().slice(0, 8);
   readonly #allowCycles: boolean;
@@ -88,6 +92,9 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
     this.redactor = settings.redactor;
     this.#introspector = new Introspector(transport, settings.redactor);
     this.#publisher = new Publisher(transport, this.#registry, settings);
+    this.#search = new EventSearch(transport, settings.redactor, (workflow) =>
+      this.#introspector.stepsOf(this.#registry.describe(this.service), workflow),
+    );
     this.#allowCycles = settings.allowCycles;
     this.#lifecycle = new Lifecycle(settings);
     this.#concurrency = settings.concurrency;
@@ -259,6 +266,25 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
     if (deadLetters.length === 0 && typeof source === 'string') await this.#checkName(source);
     if (deadLetters.length === 0) this.#lifecycle.checkService('deadLetters');
     return deadLetters;
+  }
+
+  find(id: string, options?: FindOptions): Promise<readonly EventDetails[]> {
+    return this.#search.find(id, options);
+  }
+
+  request(requestId: string): Promise<RequestDetails> {
+    return this.#search.request(requestId);
+  }
+
+  async recent(source: DeadLetterSource): Promise<RecentEventSummaries> {
+    const recent = await this.#search.recent(source);
+    if (recent.newest.length === 0 && typeof source === 'string') await this.#checkName(source);
+    return recent;
+  }
+
+  async erase(request: { requestId: string }): Promise<ErasedPayloads> {
+    new OptionChecker(request, ['requestId'], 'erase');
+    return this.#search.erase(request.requestId);
   }
 
   async replay(id: string): Promise<{ readonly id: string }> {

@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Redact } from '../redactor.js';
+import type { ErasedPayloads } from '../transports/event-record.js';
 import type { Logger } from '../transports/logger.js';
 import type { EventMetrics, FailureRecord } from '../transports/statistics/stats.js';
 import type { Transport, TransportManager } from '../transports/transport.js';
@@ -9,6 +10,8 @@ import type { Emit, EmitMany, EmitOptions } from './events/emit.js';
 import type { EventConfig } from './events/event.js';
 import type { EventRef } from './events/event-ref.js';
 import type { JsonSchema } from './events/schema.js';
+import type { EventDetails, RequestDetails } from './introspection/event-details.js';
+import type { FindOptions, RecentEventSummaries } from './introspection/event-search.js';
 import type { Health } from './introspection/health.js';
 import type { EventDescription } from './introspection/hub-description.js';
 import type { HubIntrospection, RangeIntrospection } from './introspection/introspection.js';
@@ -142,7 +145,8 @@ export interface Hub {
   /** Returns the last 20 terminal failures of one event type, newest first. @throws {UnknownEventError} */
   failures(type: string): Promise<readonly FailureRecord[]>;
   /**
-   * Returns the dead letters of an event type or a workflow in this hub's service, newest first, with their payloads.
+   * Returns the dead letters of an event type or a workflow in this hub's service, newest first, with their payloads:
+   * all, or those of one request, or those since a time.
    * A name matches the event type and the workflow of that name.
    *
    * @example
@@ -155,6 +159,37 @@ export interface Hub {
     source: DeadLetterSource<TPayload>,
     options?: DeadLetterOptions,
   ): Promise<readonly DeadLetter<TPayload>[]>;
+  /**
+   * Finds an event or a run by its id, over all types and services: one entry per service that received it, failed ones
+   * first. Empty if it is no longer retained: pending events, dead letters, and the newest 50 ended and 50 failed events
+   * of each type and service are, and runs as their workflows say. Takes one round trip.
+   *
+   * @example
+   * ```ts
+   * const [event] = await hub.find(eventId);
+   * console.log(event?.status, event?.attempts.at(-1)?.error?.message);
+   * ```
+   * @throws {InvalidOptionError}
+   */
+  find(id: string, options?: FindOptions): Promise<readonly EventDetails[]>;
+  /**
+   * Returns the retained events and runs of a request, over all types and services, at most 1,000. Their `causeId` makes
+   * them a tree.
+   *
+   * @throws {InvalidOptionError}
+   */
+  request(requestId: string): Promise<RequestDetails>;
+  /** Returns the newest and the newest failed events of an event type or a workflow, without payloads. */
+  recent(source: DeadLetterSource): Promise<RecentEventSummaries>;
+  /**
+   * Removes the payloads of one request from everything that has ended, in all services: its dead letters, which can no
+   * longer be replayed, and input, result and steps of its retained runs. Counts, errors and times remain. Events that
+   * are pending keep their payload, and are counted in the result: cancel them or let them end, then erase again.
+   * Key-value entries and payloads that a run of another request waited for are not part of it.
+   *
+   * @throws {InvalidOptionError}
+   */
+  erase(request: { requestId: string }): Promise<ErasedPayloads>;
   /**
    * Removes a dead letter of this hub's service and accepts its event again, atomically and for this service only.
    * The event keeps its id, payload, `requestId` and `idempotencyKey`, restarts at attempt 1, and is counted as

@@ -4,7 +4,10 @@ import { array, boolean, type Decoder, number, object, optional, record, string 
 
 const periodDurations = object<PeriodDurations>({ last5Min: durations, lastHour: durations });
 
-export const eventBody: Decoder<EventBody> = object<EventBody>({
+/** The part of the body that the page reads. */
+type ReadBody = Omit<EventBody, 'recentEvents' | 'failedEvents'>;
+
+export const eventBody: Decoder<EventBody> = object<ReadBody>({
   ...countFields,
   type: string,
   settings: object<EventSettings>({

@@ -231,6 +231,8 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
         waitMs: { last5Min: { p50: 2, p95: 18, p99: 44, max: 90 }, lastHour: { p50: 2, p95: 15, p99: 40, max: 400 } },
         durationMs: { last5Min: spread, lastHour: spread },
         histories: histories([load], now),
+        recentEvents: [],
+        failedEvents: [],
         recentFailures: Array.from({ length: load.message === undefined ? 0 : 20 }, (_, index) => ({
           id: `4be0643f-1d98-473b-97cd-ca98a65347${10 + index}`,
           at: now - 2_000 - index * 9_700,

@@ -27,6 +27,18 @@ export const unknownEvent: DashboardResponse = errorResponse(
   'No event type with this name is registered on the hub.',
 );
 
+export const unknownEventId: DashboardResponse = errorResponse(
+  404,
+  'ERR_UNKNOWN_EVENT_ID',
+  'No event or run with this id is retained.',
+);
+
+export const unknownRequestId: DashboardResponse = errorResponse(
+  404,
+  'ERR_UNKNOWN_REQUEST_ID',
+  'Nothing of a request with this id is retained.',
+);
+
 export const invalidRange: DashboardResponse = errorResponse(
   400,
   'ERR_INVALID_RANGE',

@@ -14,10 +14,11 @@ const settingNames = [
 
 /** Reads the body of one event type. */
 export async function readEventBody(hub: Hub, type: string): Promise<EventBody> {
-  const [metrics, recentFailures, description] = await Promise.all([
+  const [metrics, recentFailures, description, recent] = await Promise.all([
     hub.metrics(type),
     hub.failures(type),
     hub.describe(type),
+    hub.recent({ type }),
   ]);
   const settings: EventSettings = Object.fromEntries(
     settingNames.flatMap((name) => (description[name] === undefined ? [] : [[name, description[name]]])),
@@ -27,5 +28,7 @@ export async function readEventBody(hub: Hub, type: string): Promise<EventBody> 
     settings,
     ...(description.schema !== undefined && { schema: description.schema }),
     recentFailures,
+    recentEvents: recent.newest,
+    failedEvents: recent.failed,
   };
 }

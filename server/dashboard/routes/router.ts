@@ -10,6 +10,8 @@ import {
   notFound,
   unavailable,
   unknownEvent,
+  unknownEventId,
+  unknownRequestId,
 } from '../http/response.js';
 import type { RangeBody } from '../protocol.js';
 import type { JsonSource } from './json-body-cache.js';
@@ -17,6 +19,7 @@ import { createJsonResponder } from './json-responder.js';
 import { pageResponse } from './page.js';
 import { readEventBody } from './read-event-body.js';
 import { readIntrospectionBody } from './read-introspection-body.js';
+import { readEventDetailsBody, readRequestBody } from './read-lookup-body.js';
 
 /** Responds to a request. It never throws and never rejects. */
 export type Router = (request: DashboardRequest) => DashboardResponse | Promise<DashboardResponse>;
@@ -50,6 +53,16 @@ export function createRouter(hub: Hub, { basePath, onFailure }: RouterOptions): 
     revision: () => hub.revision(),
     read: async (): Promise<RangeBody> => ({ protocol: 2, ...(await hub.range(from, to)) }),
   });
+  const details = (id: string, type?: string): JsonSource => ({
+    key: `details ${JSON.stringify([id, type])}`,
+    revision: () => hub.revision(type),
+    read: () => readEventDetailsBody(hub, id, type),
+  });
+  const request = (id: string): JsonSource => ({
+    key: `request ${id}`,
+    revision: () => hub.revision(),
+    read: () => readRequestBody(hub, id),
+  });
   const event = (type: string): JsonSource => ({
     key: `event ${type}`,
     revision: () => hub.revision(type),
@@ -62,12 +75,8 @@ export function createRouter(hub: Hub, { basePath, onFailure }: RouterOptions): 
       path: '/api/introspection',
       matchesPrefix: false,
       respond(request) {
-        const query = queryOf(request);
-        if (!query.has('from') && !query.has('to'))
-          return respondWithJson(request, introspection).catch(failureResponse);
-        const [from, to] = [readTime(query.get('from')), readTime(query.get('to'))];
-        if (from === undefined || to === undefined || from >= to) return invalidRange;
-        return respondWithJson(request, range(from, to)).catch(failureResponse);
+        const source = introspectionSource(queryOf(request));
+        return source === undefined ? invalidRange : respondWithJson(request, source).catch(failureResponse);
       },
     },
     {
@@ -75,14 +84,28 @@ export function createRouter(hub: Hub, { basePath, onFailure }: RouterOptions): 
       matchesPrefix: true,
       respond(request, rest) {
         const type = decodeName(rest);
-        return type === undefined ? notFound : respondWithJson(request, event(type)).catch(failureResponse);
+        if (type === undefined) return notFound;
+        const id = queryOf(request).get('id');
+        return respondWithJson(request, id === null ? event(type) : details(id, type)).catch(failureResponse);
       },
     },
   ];
 
+  /** Returns the source that a query asks for; `undefined` if its range is not valid. */
+  function introspectionSource(query: URLSearchParams): JsonSource | undefined {
+    const [id, requestId] = [query.get('id'), query.get('request')];
+    if (id !== null) return details(id);
+    if (requestId !== null) return request(requestId);
+    if (!query.has('from') && !query.has('to')) return introspection;
+    const [from, to] = [readTime(query.get('from')), readTime(query.get('to'))];
+    return from === undefined || to === undefined || from >= to ? undefined : range(from, to);
+  }
+
   function failureResponse(error: unknown): DashboardResponse {
     const code = HubError.is(error) ? error.code : undefined;
     if (code === 'ERR_UNKNOWN_EVENT') return unknownEvent;
+    if (code === 'ERR_UNKNOWN_EVENT_ID') return unknownEventId;
+    if (code === 'ERR_UNKNOWN_REQUEST_ID') return unknownRequestId;
     onFailure(error);
     return code === 'ERR_TRANSPORT_UNAVAILABLE' ? unavailable : internalError;
   }

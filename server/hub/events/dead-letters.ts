@@ -18,6 +18,10 @@ export interface DeadLetter<TPayload = unknown> extends FailureRecord {
 export interface DeadLetterOptions {
   /** Maximum number of dead letters to read, the newest first. @default 100 */
   limit?: number;
+  /** Only the dead letters of this request. @default all requests */
+  requestId?: string;
+  /** Only events that failed at this time or later: a date, or epoch milliseconds. @default all times */
+  since?: Date | number;
 }
 
 /** Event type, workflow, or a name. A name matches the event type and the workflow of that name. */
@@ -30,10 +34,14 @@ export async function readDeadLetters<TPayload>(
   transport: TransportManager,
   redactor: Redactor,
 ): Promise<readonly DeadLetter<TPayload>[]> {
-  const check = new OptionChecker(options, ['limit'], 'deadLetters');
-  const { limit = 100 } = options;
+  const check = new OptionChecker(options, ['limit', 'requestId', 'since'], 'deadLetters');
+  const { limit = 100, requestId, since } = options;
   check.count('limit', limit);
-  const records = await Promise.all(typesOf(source).map((type) => transport.deadLetters(type, limit)));
+  if (requestId !== undefined) check.name('requestId', requestId);
+  const sinceMs = since instanceof Date ? since.getTime() : since;
+  check.that(sinceMs === undefined || Number.isFinite(sinceMs), 'since', 'a date or epoch milliseconds', since);
+  const filter = { requestId, since: sinceMs };
+  const records = await Promise.all(typesOf(source).map((type) => transport.deadLetters(type, limit, filter)));
   return records
     .flat()
     .sort((a, b) => b.at - a.at)
@@ -41,7 +49,8 @@ export async function readDeadLetters<TPayload>(
     .map((record) => toDeadLetter<TPayload>({ ...record, error: redactor.recorded(record.error) }));
 }
 
-function typesOf<TPayload>(source: DeadLetterSource<TPayload>): string[] {
+/** Returns the types that a source stands for. @throws {InvalidOptionError} */
+export function typesOf<TPayload>(source: DeadLetterSource<TPayload>): string[] {
   if (typeof source === 'string') return [source, workflowType(source)];
   if (typeof source === 'object' && source !== null) {
     if ('type' in source) return [source.type];

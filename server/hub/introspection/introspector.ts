@@ -76,6 +76,12 @@ export class Introspector {
     return events.find(({ description }) => description.type === type)?.description;
   }
 
+  /** Returns the listed steps of a workflow of this hub, or of one that ran at the last read. */
+  stepsOf(own: HubDescription, workflow: string): WorkflowDescription['steps'] {
+    const found = [own, ...this.#running].flatMap(({ workflows }) => workflows).find(({ name }) => name === workflow);
+    return found?.steps ?? [];
+  }
+
   /** Returns the counts of all event types between two times in epoch milliseconds. */
   async range(own: HubDescription, from: number, to: number): Promise<RangeIntrospection> {
     const { events } = mergeDescriptions(own, await this.#registered());

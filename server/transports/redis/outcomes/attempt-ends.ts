@@ -65,7 +65,8 @@ local function addFailure(queue, id, serviceType, outcome)
 end
 
 local function endJob(queue, id, serviceType, keepsRuns, outcome)
-  if not outcome.acceptedAt then completeOutcome(queue, id, serviceType, outcome) end
+  local isComplete = outcome.acceptedAt or keepsRuns and (outcome.requestId or '') ~= ''
+  if not isComplete then completeOutcome(queue, id, serviceType, outcome) end
   endDedupe(queue .. id)
   if outcome.status == 'failed' and not outcome.isCancelled then addFailure(queue, id, serviceType, outcome) end
   freeKey(serviceType, queue .. id)

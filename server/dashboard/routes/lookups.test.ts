@@ -1,0 +1,84 @@
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { createHub } from '../../hub/create-hub.js';
+import type { Hub } from '../../hub/hub.js';
+import type { EventBody, EventDetailsBody, RequestBody } from '../protocol.js';
+import { createRouter } from './router.js';
+
+async function get<TBody>(hub: Hub, path: string): Promise<{ readonly status: number; readonly body: TBody }> {
+  const onFailure = (error: unknown): never => {
+    throw error;
+  };
+  const route = createRouter(hub, { basePath: '', onFailure });
+  const request = { method: 'GET', targets: [path], acceptEncoding: undefined, ifNoneMatch: undefined };
+  const { status, body } = await route(request);
+  return { status, body: JSON.parse(String(body)) as TBody };
+}
+
+async function startShop(): Promise<{ readonly hub: Hub; readonly id: string }> {
+  const hub = createHub();
+  onTestFinished(async () => {
+    await hub.stop({ drainMs: 0 });
+  });
+  hub.event({ type: 'ordered', handler: ({ emit }) => emit('mailed', { to: 'private' }) });
+  hub.event({
+    type: 'mailed',
+    handler: () => {
+      throw new Error('no address');
+    },
+  });
+  await hub.start();
+  const { id } = await hub.emit('ordered', 'private', { requestId: 'a b&c' });
+  await vi.waitFor(async () => expect(await hub.metrics('mailed')).toMatchObject({ failed: 1 }));
+  return { hub, id };
+}
+
+it('serve one event by its id, under its type and under any', async () => {
+  const { hub, id } = await startShop();
+  for (const path of [`/api/events/ordered?id=${id}`, `/api/introspection?id=${id}`]) {
+    const { status, body } = await get<EventDetailsBody>(hub, path);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      protocol: 2,
+      now: expect.any(Number),
+      events: [{ id, type: 'ordered', status: 'completed', requestId: 'a b&c', attempts: [{ attempt: 1 }] }],
+    });
+    expect(JSON.stringify(body)).not.toContain('private');
+  }
+});
+
+it('serve a request by its id and by the id of any event of it', async () => {
+  const { hub, id } = await startShop();
+  for (const requestId of ['a b&c', id]) {
+    const { body } = await get<RequestBody>(hub, `/api/introspection?request=${encodeURIComponent(requestId)}`);
+    expect(body).toMatchObject({ protocol: 2, requestId: 'a b&c', isTruncated: false });
+    expect(body.events.map(({ type, causeId }) => [type, causeId])).toEqual([
+      ['ordered', undefined],
+      ['mailed', id],
+    ]);
+    expect(JSON.stringify(body)).not.toContain('private');
+  }
+});
+
+it('serve recent and failed events with their type', async () => {
+  const { hub } = await startShop();
+  const { body } = await get<EventBody>(hub, '/api/events/mailed');
+  expect(body.recentEvents).toMatchObject([{ status: 'failed', error: { message: 'no address' } }]);
+  expect(body.failedEvents).toEqual(body.recentEvents);
+});
+
+it.each([
+  ['/api/introspection?id=unknown', 'ERR_UNKNOWN_EVENT_ID'],
+  ['/api/introspection?id=', 'ERR_UNKNOWN_EVENT_ID'],
+  ['/api/events/ordered?id=unknown', 'ERR_UNKNOWN_EVENT_ID'],
+  ['/api/events/unknown?id=unknown', 'ERR_UNKNOWN_EVENT'],
+  ['/api/introspection?request=unknown', 'ERR_UNKNOWN_REQUEST_ID'],
+  ['/api/introspection?request=%0a', 'ERR_UNKNOWN_REQUEST_ID'],
+])('respond to %s with 404 and %s', async (path, code) => {
+  const { hub } = await startShop();
+  expect(await get(hub, path)).toMatchObject({ status: 404, body: { error: { code } } });
+});
+
+it('do not find an event under the name of another type', async () => {
+  const { hub, id } = await startShop();
+  expect(await get(hub, `/api/events/mailed?id=${id}`)).toMatchObject({ status: 404 });
+});
