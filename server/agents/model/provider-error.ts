@@ -13,12 +13,17 @@ export interface ProviderErrorDetails {
   retryAfterMs?: number;
   /** Vendor's id of the request, for its support. */
   requestId?: string;
+  /** Text of the vendor's error, without secrets. It may quote the prompt. */
+  vendorMessage?: string;
   /** Tokens that the vendor reported for the failed call. */
   usage?: TokenUsage;
   cause?: unknown;
 }
 
-/** A model call failed. Contains no API key, header or request body. */
+/**
+ * A model call failed. Contains no API key, header or request body. `message` has the vendor's codes only;
+ * `vendorMessage` has its text.
+ */
 export class ProviderError extends HubError {
   readonly provider: string;
   declare readonly statusCode?: number;
@@ -26,19 +31,22 @@ export class ProviderError extends HubError {
   declare readonly retryAfterMs?: number;
   declare readonly requestId?: string;
   declare readonly usage?: TokenUsage;
+  /** Text of the vendor's error. Not enumerable and not in `message`, because it may quote the prompt. */
+  declare readonly vendorMessage?: string;
 
   constructor(message: string, details: ProviderErrorDetails, code = 'ERR_PROVIDER') {
     super(code, message, {
       ...(details.cause !== undefined && { cause: details.cause }),
       publicMessage: publicMessageOf(message, details, code),
     });
-    const { provider, statusCode, retryable, retryAfterMs, requestId, usage } = details;
+    const { provider, statusCode, retryable, retryAfterMs, requestId, usage, vendorMessage } = details;
     this.provider = provider;
     this.retryable = retryable;
     if (statusCode !== undefined) this.statusCode = statusCode;
     if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
     if (requestId !== undefined) this.requestId = requestId;
     if (usage !== undefined) this.usage = usage;
+    if (vendorMessage !== undefined) Object.defineProperty(this, 'vendorMessage', { value: vendorMessage });
   }
 }
 

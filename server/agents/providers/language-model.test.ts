@@ -101,16 +101,17 @@ describe('fromLanguageModel', () => {
     await expect(failure).rejects.toMatchObject({
       provider: 'test.chat',
       retryable: false,
-      message: expect.stringContaining('boom'),
+      vendorMessage: expect.stringContaining('boom'),
     });
   });
 });
 
 test('a key is removed from an error message, also at the point where a long message is truncated', () => {
   for (let before = 900; before < 1100; before++) {
-    const { message } = toProviderError(new Error(`${'x'.repeat(before)}sk-very-secret`), 'p', ['sk-very-secret']);
-    expect(message).not.toContain('sk-');
-    expect(message.length).toBeLessThanOrEqual(1024);
+    const failure = new Error(`${'x'.repeat(before)}sk-very-secret`);
+    const { vendorMessage = '' } = toProviderError(failure, 'p', ['sk-very-secret']);
+    expect(vendorMessage).not.toContain('sk-');
+    expect(vendorMessage.length).toBeLessThanOrEqual(1024);
   }
 });
 
@@ -259,13 +260,15 @@ describe('a key in a vendor’s message', () => {
     'gsk_abcdefgh12345678',
   ])('is removed: %s', async (key) => {
     const failure = fromLanguageModel(failing(`Incorrect API key provided: ${key}.`)).chat([user('x')], { model: 'm' });
-    await expect(failure).rejects.toMatchObject({ message: expect.not.stringContaining(key) });
-    await expect(failure).rejects.toThrow('[apiKey]');
+    await expect(failure).rejects.toMatchObject({ vendorMessage: expect.not.stringContaining(key) });
+    await expect(failure).rejects.toMatchObject({ vendorMessage: expect.stringContaining('[apiKey]') });
   });
 
   test('is removed if it is one of the secrets, whatever its form', async () => {
     const provider = fromLanguageModel(failing('key hunter2 is wrong'), { secrets: ['hunter2'] });
-    await expect(provider.chat([user('x')], { model: 'm' })).rejects.toThrow('key [apiKey] is wrong');
+    await expect(provider.chat([user('x')], { model: 'm' })).rejects.toMatchObject({
+      vendorMessage: 'key [apiKey] is wrong',
+    });
   });
 
   test('secrets are validated without being shown', () => {

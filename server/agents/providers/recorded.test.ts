@@ -89,11 +89,11 @@ describe('OpenAI format', () => {
     const provider = new OpenAIProvider({ apiKey, baseUrl: `${url}/v1` });
     await expect(drain(provider, model)).rejects.toMatchObject({
       retryable: true,
-      message: expect.stringContaining('boom'),
+      vendorMessage: expect.stringContaining('boom'),
     });
     await expect(drain(provider, model)).rejects.toMatchObject({
       retryable: false,
-      message: expect.stringContaining('too long'),
+      vendorMessage: expect.stringContaining('too long'),
     });
   });
 
@@ -123,11 +123,11 @@ describe('Anthropic format', () => {
     const provider = new AnthropicProvider({ apiKey, baseUrl: `${url}/v1` });
     await expect(drain(provider, model)).rejects.toMatchObject({
       retryable: true,
-      message: expect.stringContaining('Overloaded'),
+      vendorMessage: expect.stringContaining('Overloaded'),
     });
     await expect(drain(provider, model)).rejects.toMatchObject({
       retryable: true,
-      message: expect.stringContaining('Overloaded'),
+      vendorMessage: expect.stringContaining('Overloaded'),
     });
   });
 

@@ -137,7 +137,11 @@ describe.each(vendors)('$name', (vendor) => {
       mock.onMessage('hello', { error: { message: 'it broke', type: 'server_error' }, status: 500 });
       const { status, error } = await run(how, 'hello', { retry: { maxAttempts: 2, initialDelayMs: 0 } });
       expect(status).toBe('failed');
-      expect(error).toMatchObject({ statusCode: 500, retryable: true, message: expect.stringContaining('it broke') });
+      expect(error).toMatchObject({
+        statusCode: 500,
+        retryable: true,
+        vendorMessage: expect.stringContaining('it broke'),
+      });
       expect(wire.requests).toHaveLength(2);
     });
 

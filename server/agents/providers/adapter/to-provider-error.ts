@@ -2,7 +2,10 @@ import { errorInfo } from '../../../errors.js';
 import { ProviderError, type ProviderErrorDetails } from '../../model/provider-error.js';
 import { retryAfterMsOf } from './retry-after.js';
 
-/** Converts any error of a call into a {@link ProviderError}, and removes secrets from its message. */
+/**
+ * Converts any error of a call into a {@link ProviderError}. Its message has the codes of the vendor and of the system;
+ * the vendor's text may quote the prompt, and becomes `vendorMessage`, without secrets.
+ */
 export function toProviderError(thrown: unknown, provider: string, secrets: readonly string[]): ProviderError {
   if (thrown instanceof ProviderError) return thrown;
   const failure = readFailure(thrown);
@@ -17,10 +20,20 @@ export function toProviderError(thrown: unknown, provider: string, secrets: read
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(requestId !== undefined && { requestId }),
     ...(systemError && { cause: systemError }),
+    // The secret is removed first: truncation could leave a part of it.
+    vendorMessage: redact(message, secrets).slice(0, maxMessageLength),
   };
   const what = isAnswer ? `${provider} answered ${statusCode}` : `the call of ${provider} failed`;
-  // The secret is removed first: truncation could leave a part of it.
-  return new ProviderError(redact(`${what}: ${message}`, secrets).slice(0, maxMessageLength), details);
+  const codes = codesOf(failure.body, systemError);
+  const named = codes.length === 0 ? what : `${what}: ${codes.join(', ')}`;
+  return new ProviderError(redact(`${named}; its vendorMessage has the reason`, secrets), details);
+}
+
+/** Returns the codes of a failure, such as `invalid_request_error`, `messages[2].content` or `ECONNREFUSED`. */
+function codesOf(body: Readonly<Record<string, unknown>>, systemError: Error | undefined): string[] {
+  const codes = [systemError && errorInfo(systemError).code, body['type'], body['status'], body['code'], body['param']];
+  // Only what cannot be a text.
+  return [...new Set(codes)].filter((code) => typeof code === 'string' && /^[\w.[\]-]{1,64}$/.test(code)).map(String);
 }
 
 const maxMessageLength = 1024;
@@ -42,7 +55,9 @@ function readFailure(thrown: unknown): Failure {
   const envelope = asRecord(parseJson(fields['responseBody']) ?? (thrown instanceof Error ? undefined : thrown));
   const body = 'error' in envelope ? asRecord(envelope['error']) : envelope;
   const requestId = headers['x-request-id'] ?? headers['request-id'] ?? envelope['request_id'];
-  const text = thrown instanceof Error && thrown.message !== '' ? thrown.message : body['message'];
+  // A package whose schema does not match the vendor's answer reports the status instead of the text.
+  const own = thrown instanceof Error ? thrown.message : undefined;
+  const text = typeof body['message'] === 'string' && body['message'] !== '' ? body['message'] : own;
   return {
     message: typeof text === 'string' && text !== '' ? text : 'no reason given',
     isRetryable: fields['isRetryable'] === true,
