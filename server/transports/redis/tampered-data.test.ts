@@ -23,7 +23,8 @@ function setUp() {
   const ran: unknown[] = [];
   const create = (): Hub => {
     const transport = redisTransport({ url: server.url, prefix, lockDurationMs: 500, stalledIntervalMs: 200 });
-    const hub = createHub({ service: 'shop', transport });
+    // A changed job that took a slot for ever would end the process's work.
+    const hub = createHub({ service: 'shop', transport, concurrency: 1 });
     hub.event({ type: 'ordered', handler: ({ payload }) => ran.push(payload), onFailure: 'refused' });
     hub.event({ type: 'refused', handler: ({ payload }) => ran.push(payload) });
     hub.workflow(
@@ -35,11 +36,11 @@ function setUp() {
     return hub;
   };
   /** Replaces the data of all waiting jobs and runs. */
-  const tamper = async (data: string): Promise<void> => {
+  const tamper = async (data: string, other: Readonly<Record<string, string>> = {}): Promise<void> => {
     let changed = 0;
     for (const key of await admin.keys(`*${prefix}*`)) {
       if ((await admin.type(key)) !== 'hash' || (await admin.hexists(key, 'data')) === 0) continue;
-      await admin.hset(key, 'data', data);
+      await admin.hset(key, { data, ...other });
       changed += 1;
     }
     expect(changed).toBeGreaterThan(0);
@@ -49,6 +50,8 @@ function setUp() {
 
 it.each([
   ['carries no event', '{"requestId":7}', 'ERR_UNEXPECTED_DATA', 'UnexpectedDataError'],
+  ['carries no JSON', 'not JSON', 'ERR_UNEXPECTED_DATA', 'UnexpectedDataError'],
+  ['carries nothing', '', 'ERR_UNEXPECTED_DATA', 'UnexpectedDataError'],
   [
     'has a payload that is not JSON',
     '{"requestId":"r","body":"{","delayMs":0,"priority":0,"depth":0,"replays":0}',
@@ -62,7 +65,7 @@ it.each([
   await first.emit('ordered', { total: 1 }, { delayMs: 500 });
   await first.startWorkflow('ship', { total: 1 }, { delayMs: 500 });
   await first.stop();
-  await tamper(data);
+  await tamper(data, { opts: '{', progress: '{', parent: '{', stacktrace: '{', returnvalue: '{', rjk: 'x' });
   const hub = create();
   await hub.start();
   await vi.waitFor(async () => expect(await hub.metrics('ordered')).toMatchObject({ failed: 1, pending: 0 }), 20_000);

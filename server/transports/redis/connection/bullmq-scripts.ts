@@ -29,7 +29,8 @@ export function adaptScript(name: string, lua: string): string {
 }
 
 // The script first takes the next event from the gates into the queue. Its reply then has the next due time, which
-// Hubline's scripts write by the clock of the server, converted to the clock of the process.
+// Hubline's scripts write by the clock of the server, converted to the clock of the process. Of the job it has only the
+// fields that Hubline writes: BullMQ would fail to parse another one.
 function fromTheGate(lua: string): string {
   return `
 local localNow = tonumber(ARGV[2])
@@ -57,9 +58,16 @@ end
 local reply = moveToActive()
 if reply[1] == 0 and dueAt then reply[4] = math.ceil(dueAt + localNow - serverNow) end
 if type(reply[1]) == 'table' then
-  for index = 1, #reply[1], 2 do
-    if reply[1][index] == 'processedOn' then reply[1][index + 1] = string.format('%.0f', localNow) end
+  local fields = reply[1]
+  local job = { 'processedOn', string.format('%.0f', localNow) }
+  local isRead = { name = true, data = true, timestamp = true, priority = true, ats = true, atm = true, stc = true }
+  for index = 1, #fields, 2 do
+    if isRead[fields[index]] then
+      job[#job + 1] = fields[index]
+      job[#job + 1] = fields[index + 1]
+    end
   end
+  reply[1] = job
 end
 return reply
 `;

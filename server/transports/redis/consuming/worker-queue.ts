@@ -14,7 +14,8 @@ export type JobHandler = (queue: WorkerQueue, job: Job) => Promise<void>;
 export interface Job {
   readonly id: string;
   readonly type: string;
-  readonly data: unknown;
+  /** Data as it is stored, not parsed. */
+  readonly data: string;
   readonly token: string;
   /** Number of times that the job was started, this time included. */
   readonly starts: number;
@@ -51,6 +52,8 @@ export class WorkerQueue {
   readonly #connection: Redis;
   readonly #worker: Worker;
   readonly #stopped = new AbortController();
+  /** Data of jobs that BullMQ has fetched, by the token of their fetch. BullMQ would fail to parse changed data. */
+  readonly #data = new Map<string, string>();
   /** Slots that jobs have taken, by the token of their fetch. */
   readonly #takenSlots = new Map<string, Slots>();
   #slots: Slots | undefined;
@@ -72,10 +75,9 @@ export class WorkerQueue {
     const hasMoved = new WaitingError();
     this.#worker = new Worker(
       name,
-      async (
-        { id = '', name: type, data, attemptsMade, attemptsStarted: starts, stalledCounter: losses },
-        token = '',
-      ) => {
+      async ({ id = '', name: type, attemptsMade, attemptsStarted: starts, stalledCounter: losses }, token = '') => {
+        const data = this.#data.get(token) ?? '';
+        this.#data.delete(token);
         try {
           await handle(this, { id, type, data, token, starts, attemptsMade, losses });
         } catch (error) {
@@ -98,6 +100,7 @@ export class WorkerQueue {
         runRetryDelay: 1_000,
       },
     );
+    this.#keepData();
     this.#takeSlots();
     // Tokens start with the id of the worker. BullMQ does not let its users set it.
     Object.assign(this.#worker, { id: `${processId}.${randomUUID()}` });
@@ -127,6 +130,18 @@ export class WorkerQueue {
   async close(): Promise<void> {
     await this.#worker.close(true);
     await this.#running;
+  }
+
+  /** Passes the data of a job by BullMQ. */
+  #keepData(): void {
+    const { backend } = this.#worker;
+    const moveToActive = backend.moveToActive.bind(backend);
+    backend.moveToActive = async (token, workerName) => {
+      const [job, ...rest] = await moveToActive(token, workerName);
+      if (!job) return [job, ...rest];
+      this.#data.set(token, job.data);
+      return [{ ...job, data: '{}' }, ...rest];
+    };
   }
 
   /**
