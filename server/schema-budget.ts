@@ -9,10 +9,17 @@ export class BudgetExceeded extends Error {}
 /** Budget of one validation: a count of evaluated subschemas, characters and properties. */
 export class SchemaBudget {
   #left = 0;
+  #steps = 0;
 
   /** Starts a validation that may take `steps`. */
   reset(steps: number): void {
     this.#left = steps;
+    this.#steps = steps;
+  }
+
+  /** Number of steps that the validation has taken. */
+  get spent(): number {
+    return this.#steps - this.#left;
   }
 
   /** @throws {BudgetExceeded} */

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { InvalidSchemaError } from '../../errors.js';
@@ -75,6 +76,27 @@ describe('schema', () => {
     await expect(hub.emit('a', { at: new Date() })).rejects.toThrow(
       'payload.at Invalid input: expected date, received string (a Date was emitted, and payloads are JSON',
     );
+  });
+
+  it('checks values that take long in a turn of the event loop each, in order', async () => {
+    const { hub } = testHub();
+    hub.event({ type: 'a', schema: { uniqueItems: true } });
+    await hub.start();
+    const large = Array.from({ length: 25_000 }, (_, index) => index);
+    let turns = 0;
+    let isOver = false;
+    const turning = (async () => {
+      for (; !isOver; turns += 1) await setImmediate();
+    })();
+    const accepted: [place: number, turn: number][] = [];
+    const emits = [large, large, [1], large].map((payload, place) =>
+      hub.emit('a', payload).then(() => accepted.push([place, turns])),
+    );
+    await Promise.all(emits);
+    isOver = true;
+    await turning;
+    expect(accepted.map(([place]) => place)).toEqual([0, 1, 2, 3]);
+    expect(new Set(accepted.map(([, turn]) => turn)).size).toBe(3);
   });
 
   it('may validate asynchronously', async () => {

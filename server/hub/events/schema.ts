@@ -1,4 +1,5 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import { turnToCheck } from '../../check-turns.js';
 import { InvalidOptionError, type SchemaIssue } from '../../errors.js';
 import { formatPathSegment } from '../../format-path.js';
 import { compileJsonSchema, type JsonSchema, maxIssues } from '../../json-schema.js';
@@ -40,11 +41,17 @@ export function resolveSchema(
   return {
     jsonSchema: schema,
     publicPaths: (issues) => publicPaths(issues, schema),
-    validate(value) {
-      const issues = check(value);
-      return issues.length === 0 ? { value } : { issues };
-    },
+    validate: (value) => inTurn(() => toResult(value, check(value))),
   };
+}
+
+function toResult(value: unknown, issues: readonly SchemaIssue[]): SchemaResult {
+  return issues.length === 0 ? { value } : { issues };
+}
+
+/** Runs a check, in a later turn of the event loop if other checks have used up this one. */
+function inTurn(check: () => SchemaResult): SchemaResult | Promise<SchemaResult> {
+  return turnToCheck()?.then(() => inTurn(check)) ?? check();
 }
 
 /** Returns `true` for a Standard Schema. */
