@@ -49,7 +49,8 @@ export async function redis(): Promise<Row[]> {
   }
 }
 
-interface ClosableContender extends Contender {
+/** Contender with connections to close. */
+export interface ClosableContender extends Contender {
   close(): Promise<void>;
 }
 
@@ -177,6 +178,7 @@ async function stop(hub: Hub): Promise<void> {
   await hub.stop();
 }
 
-async function usedBytes(admin: Redis): Promise<number> {
+/** Returns the memory that the server uses for its data. */
+export async function usedBytes(admin: Redis): Promise<number> {
   return Number(/^used_memory:(\d+)/m.exec(await admin.info('memory'))?.[1]);
 }

@@ -8,11 +8,12 @@ const steps = 5;
 const replayed = 1_000;
 const elements = 10_000;
 const suspended = 100_000;
+const resumed = 1_000;
 const rounds = 5;
 
 /** Durable runs in process: beside a chain of plain events, replaying, over many elements, and suspended. */
 export async function runs(): Promise<Row[]> {
-  return [...(await stepsBesideEvents()), await replay(), await map(), await suspension()];
+  return [...(await stepsBesideEvents()), await replay(), await map(), ...(await suspension())];
 }
 
 async function stepsBesideEvents(): Promise<Row[]> {
@@ -146,36 +147,67 @@ async function map(): Promise<Row> {
   };
 }
 
-async function suspension(): Promise<Row> {
+async function suspension(): Promise<Row[]> {
   const collectGarbage = globalThis.gc;
   if (collectGarbage === undefined) throw new Error('run with --expose-gc');
   const hub = createHub();
-  hub.event({ type: 'confirmed' });
+  const confirmed = hub.event<{ id: string }>({ type: 'confirmed', key: ({ id }) => id });
+  const ended = countdown();
   const workflow = hub.workflow(
     createWorkflow({
       name: 'confirm',
       run: async ({ input, step }: RunCtx<{ id: string }>) => {
         await step.run('ask', () => input.id);
-        return step.waitForEvent('confirmed', 'confirmed', { key: input.id, timeoutMs: 86_400_000 });
+        await step.waitForEvent('confirmed', confirmed, { key: input.id, timeoutMs: 86_400_000 });
+        ended.count();
       },
     }),
   );
   await hub.start();
   collectGarbage();
   const before = process.memoryUsage().heapUsed;
-  for (let n = 0; n < suspended; n += 1) {
-    await hub.startWorkflow(workflow, { id: `order ${n}` });
-  }
-  await untilSuspended(hub, suspended);
+  let started = 0;
+  const suspend = async (count: number): Promise<void> => {
+    for (; started < count; started += 1) await hub.startWorkflow(workflow, { id: `order ${started}` });
+    await untilSuspended(hub, count);
+  };
+  /** Resumes runs one after the other. Returns the median of their microseconds. */
+  const resume = async (from: number): Promise<number> => {
+    const times: number[] = [];
+    for (let n = from; n < from + resumed; n += 1) {
+      const startedAt = performance.now();
+      const done = ended.of(1);
+      await hub.emit(confirmed, { id: `order ${n}` });
+      await done;
+      times.push((performance.now() - startedAt) * 1_000);
+    }
+    return median(times);
+  };
+  await suspend(2 * resumed);
+  await resume(0);
+  const few = await resume(resumed);
+  started = 0;
+  await suspend(suspended);
   collectGarbage();
   const bytes = process.memoryUsage().heapUsed - before;
-  await hub.stop();
-  return {
-    scenario: `heap of ${suspended.toLocaleString('en')} suspended runs`,
-    unit: 'MB',
-    hubline: bytes / 2 ** 20,
-    target: { of: 'figure', limit: 'at most', value: 200 },
-  };
+  const many = await resume(suspended - resumed);
+  await hub.stop({ drainMs: 0 });
+  const shown = suspended.toLocaleString('en');
+  return [
+    {
+      scenario: `heap of ${shown} suspended runs`,
+      unit: 'MB',
+      hubline: bytes / 2 ** 20,
+      target: { of: 'figure', limit: 'at most', value: 200 },
+    },
+    {
+      scenario: `resume one of ${shown} suspended runs`,
+      unit: 'us',
+      hubline: many,
+      peer: { name: `of ${resumed.toLocaleString('en')}`, figure: few },
+      target: { of: 'ratio', limit: 'at most', value: 3 },
+    },
+  ];
 }
 
 async function untilSuspended(hub: Hub, count: number): Promise<void> {

@@ -14,4 +14,5 @@ export const suites: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   page: async () => (await import('./page-bytes.js')).pageBytes(),
   tick: async () => (await import('./page-tick.js')).pageTick(),
   redis: async () => (await import('./redis.js')).redis(),
+  'redis-runs': async () => (await import('./redis-runs.js')).redisRuns(),
 };

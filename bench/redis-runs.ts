@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Queue, Worker } from 'bullmq';
+import { Redis } from 'ioredis';
+import { createHub, createWorkflow, type Hub, type RunCtx } from '../dist/index.js';
+import { redisTransport } from '../dist/transports/redis/index.js';
+import { startRedisServer } from '../scripts/redis-server.js';
+import { countdown, inBatches } from './batches.js';
+import { compare, median } from './measure.js';
+import { withVersion } from './peer-version.js';
+import { type ClosableContender, usedBytes } from './redis.js';
+import type { Row } from './row.js';
+
+const steps = 5;
+const runsPerRound = 1_000;
+const concurrency = 64;
+const fewSuspended = 1_000;
+const manySuspended = 20_000;
+const resumed = 200;
+
+/** Durable runs through Redis, next to a chain of bare BullMQ jobs, and suspended ones. */
+export async function redisRuns(): Promise<Row[]> {
+  const server = await startRedisServer();
+  try {
+    return [...(await stepsBesideJobs(server.url)), ...(await suspendedRuns(server.url))];
+  } finally {
+    await server.release();
+  }
+}
+
+async function stepsBesideJobs(url: string): Promise<Row[]> {
+  const bare = await chainOfJobs(url);
+  const hubline = await runOfSteps(url);
+  const rows = await compare({
+    scenario: `Redis: a run of ${steps} steps, ${concurrency} at once`,
+    unit: 'runs/s',
+    times: runsPerRound,
+    hubline: hubline.run,
+    peers: [{ ...bare, target: { of: 'ratio', limit: 'at least', value: 0.5 } }],
+  });
+  for (const { close } of [bare, hubline]) await close();
+  return rows;
+}
+
+async function runOfSteps(url: string): Promise<ClosableContender> {
+  const hub = createHub({ transport: redisTransport({ url, prefix: randomUUID() }), concurrency });
+  const ended = countdown();
+  const workflow = hub.workflow(
+    createWorkflow({
+      name: 'chain',
+      run: async ({ input, step }: RunCtx<number>) => {
+        let sum = input;
+        for (let i = 0; i < steps; i += 1) sum = await step.run('add', async () => sum + 1);
+        ended.count();
+        return sum;
+      },
+    }),
+  );
+  await hub.start();
+  return {
+    name: 'hubline',
+    async run(times) {
+      const done = ended.of(times);
+      await inBatches(times, () => hub.startWorkflow(workflow, 1));
+      await done;
+    },
+    close: async () => void (await hub.stop()),
+  };
+}
+
+async function chainOfJobs(url: string): Promise<ClosableContender> {
+  const name = randomUUID();
+  const queue = new Queue(name, { connection: new Redis(url, { maxRetriesPerRequest: null }) });
+  const ended = countdown();
+  const worker = new Worker<{ link: number }>(
+    name,
+    async ({ data: { link } }) => {
+      if (link === steps) ended.count();
+      else await queue.add('link', { link: link + 1 });
+    },
+    { connection: new Redis(url, { maxRetriesPerRequest: null }), concurrency, removeOnComplete: { count: 0 } },
+  );
+  await worker.waitUntilReady();
+  return {
+    name: `${withVersion('bullmq')}, ${steps} jobs in a chain`,
+    async run(times) {
+      const done = ended.of(times);
+      await inBatches(times, () => queue.add('link', { link: 1 }));
+      await done;
+    },
+    async close() {
+      await worker.close();
+      await queue.close();
+    },
+  };
+}
+
+async function suspendedRuns(url: string): Promise<Row[]> {
+  const admin = new Redis(url);
+  const hub = createHub({ transport: redisTransport({ url, prefix: randomUUID() }), concurrency });
+  const confirmed = hub.event<{ id: string }>({ type: 'confirmed', key: ({ id }) => id });
+  const ended = countdown();
+  const workflow = hub.workflow(
+    createWorkflow({
+      name: 'confirm',
+      retain: { completed: 0 },
+      run: async ({ input, step }: RunCtx<{ id: string }>) => {
+        await step.run('ask', () => null);
+        await step.waitForEvent('confirmed', confirmed, { key: input.id, timeoutMs: 86_400_000 });
+        ended.count();
+      },
+    }),
+  );
+  await hub.start();
+  const payloads = Array.from({ length: manySuspended }, (_, n) => ({ id: `order ${n}` }));
+  const suspend = async (from: number, to: number): Promise<void> => {
+    let next = from;
+    await inBatches(to - from, () => hub.startWorkflow(workflow, payloads[next++] ?? { id: '' }));
+    await untilSuspended(hub, to);
+  };
+  /** Returns the milliseconds from an event to the end of the run that it resumes. */
+  const resume = async (from: number): Promise<number> => {
+    const times: number[] = [];
+    for (let n = from; n < from + resumed; n += 1) {
+      const startedAt = performance.now();
+      const done = ended.of(1);
+      await hub.emit(confirmed, { id: `order ${n}` });
+      await done;
+      times.push(performance.now() - startedAt);
+    }
+    return median(times);
+  };
+  const before = await usedBytes(admin);
+  await suspend(0, fewSuspended);
+  await resume(0);
+  const few = await resume(resumed);
+  await suspend(fewSuspended, manySuspended);
+  const remaining = manySuspended - 2 * resumed;
+  const payloadBytes = JSON.stringify(payloads[0]).length;
+  const bytes = ((await usedBytes(admin)) - before) / remaining - payloadBytes;
+  const many = await resume(manySuspended - resumed);
+  await hub.stop({ drainMs: 0 });
+  admin.disconnect();
+  return [
+    {
+      scenario: 'Redis: memory of a suspended run, beside its payload',
+      unit: 'bytes',
+      hubline: bytes,
+      target: { of: 'figure', limit: 'at most', value: 1_000 },
+    },
+    {
+      scenario: `Redis: resume one of ${manySuspended.toLocaleString('en')} suspended runs`,
+      unit: 'ms',
+      hubline: many,
+      peer: { name: `of ${fewSuspended.toLocaleString('en')}`, figure: few },
+      target: { of: 'ratio', limit: 'at most', value: 3 },
+    },
+  ];
+}
+
+async function untilSuspended(hub: Hub, count: number): Promise<void> {
+  for (;;) {
+    const [workflow] = (await hub.introspect()).workflows;
+    if ((workflow?.metrics.received ?? 0) >= count && workflow?.metrics.pending === workflow?.metrics.suspended) return;
+    await delay(50);
+  }
+}
