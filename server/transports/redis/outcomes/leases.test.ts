@@ -9,6 +9,7 @@ import { completed, failed, retry } from '../../contract/outcome.js';
 import { silentLogger } from '../../logger.js';
 import type { Delivery, Subscription } from '../../transport.js';
 import { CommandClient } from '../connection/command-client.js';
+import { LeaseRenewal } from '../consuming/lease-renewal.js';
 import { RedisDelivery } from '../consuming/redis-delivery.js';
 import { resolveRedisOptions } from '../redis-options.js';
 import { redisTransport } from '../redis-transport.js';
@@ -101,6 +102,29 @@ describe('a lease', () => {
     expect(reasons).toMatchObject([{ code: 'ERR_LEASE_LOST' }]);
   });
 
+  it('is not revoked by a late answer about an earlier lease of the same event', async () => {
+    const shop = await consume(['a']);
+    await shop.transport.publish([envelope('a')]);
+    const current = leaseOf(await next(shop));
+    const earlier = { ...current, starts: current.starts - 1 };
+    const settings = resolveRedisOptions({ url: server.url, prefix, lockDurationMs: 40 });
+    const connection = new Redis(server.url);
+    const renewal = new LeaseRenewal(connection, settings, silentLogger);
+    const lost: string[] = [];
+    const endEarlier = renewal.hold(earlier, () => lost.push('earlier'));
+    await admin.client('PAUSE', 10_000, 'WRITE');
+    const evalsha = vi.spyOn(connection, 'evalsha');
+    renewal.start();
+    await until(() => evalsha.mock.calls.length > 0);
+    endEarlier();
+    renewal.hold(current, () => lost.push('current'));
+    await admin.client('UNPAUSE');
+    await until(() => evalsha.mock.calls.length > 3);
+    renewal.stop();
+    connection.disconnect();
+    expect(lost).toEqual([]);
+  });
+
   it('writes a checkpoint when Redis has memory again', async () => {
     const shop = await consume([runs]);
     await shop.transport.publish([envelope('run')]);
@@ -160,6 +184,28 @@ it('reads neither payloads nor results nor outputs for an overview', async () =>
   const whole = await shop.transport.run('run', delivery.envelope.id);
   expect(whole).toMatchObject({ result: `"${large}"`, envelope: { body: JSON.stringify(large) } });
   expect(whole?.checkpoints.get('pick')).toBe(`{"durationMs":1,"output":"${large}"}`);
+});
+
+it('resolves runEnded for a run that ends while its listener is disconnected', async () => {
+  const [shop, waiting] = [await consume([runs]), connect('shop')];
+  const { signal } = new AbortController();
+  const sent = Array.from({ length: 10 }, () => envelope('run'));
+  await shop.transport.publish(sent);
+  await until(() => shop.waiting.length === sent.length);
+  await waiting.start({ subscriptions: [], concurrency: 1, onDelivery: () => {} });
+  const ended = sent.map(({ id }) => waiting.runEnded('run', id, signal));
+  await until(async () => {
+    const waiters = sent.map(({ id }) => admin.exists(`{${prefix}}:run:shop/run:e-${id}:waiters`));
+    return (await Promise.all(waiters)).every((count) => count === 1);
+  });
+  for (const [index, delivery] of shop.waiting.entries()) {
+    await admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    // Each end falls at another point of the reconnection.
+    for (let ping = 0; ping < index ** 3; ping += 1) await admin.ping();
+    await delivery.commit(completed());
+  }
+  expect((await Promise.all(ended)).map((run) => run?.status)).toEqual(sent.map(() => 'completed'));
+  await waiting.close({ drainMs: 0 });
 });
 
 it('tells a process of the runs alone that it waits for', async () => {
