@@ -220,6 +220,7 @@ export type {
   WorkflowProgress,
 } from './hub/runs/step.js';
 export type { ResolvedStep } from './hub/runs/step-list.js';
+export type { RunEvent, WatchOptions } from './hub/runs/watch-run.js';
 export type {
   AnyWorkflow,
   HubWorkflow,

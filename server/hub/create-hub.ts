@@ -40,6 +40,7 @@ import { Lifecycle, resolveDrainMs } from './lifecycle.js';
 import { observeCounts } from './observability/observe-counts.js';
 import { Publisher } from './publisher.js';
 import { Registry } from './registry.js';
+import { checkWatchOptions, type RunEvent, type RunSource, type WatchOptions, watchRun } from './runs/watch-run.js';
 import { type AnyWorkflow, isWorkflow } from './runs/workflow.js';
 import { createWorkflowHandle, type WorkflowHandle } from './runs/workflow-handle.js';
 import type { WorkflowRef } from './runs/workflow-ref.js';
@@ -84,6 +85,7 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
   #stopping: Promise<StopResult> | undefined;
   #scheduler: Scheduler | undefined;
   #stopObserving = (): void => {};
+  #runSources: readonly RunSource[] = [];
 
   constructor(transport: TransportManager, settings: Omit<HubSettings, 'service' | 'transport'>) {
     this.transport = transport;
@@ -247,6 +249,14 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
     return introspectRun(workflow.steps, record, this.redactor, options);
   }
 
+  watch(runId: string, options: WatchOptions = {}): AsyncIterable<RunEvent> {
+    checkName(runId, 'runId of watch');
+    checkWatchOptions(options);
+    this.#lifecycle.checkRunning('watch');
+    const { transport, redactor } = this;
+    return watchRun(runId, { transport, redactor, sources: this.#runSources, stopped: this.#stopped.signal }, options);
+  }
+
   async metrics(type: string): Promise<EventMetrics> {
     await this.#checkEvent(type);
     return this.transport.metrics(type);
@@ -336,6 +346,12 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
     const scheduler = new Scheduler(this.#registry.schedules, this);
     await scheduler.check();
     const { subscriptions, declared, onDelivery } = createSubscriptions(this.#registry, this);
+    const steps = new Map(
+      [...this.#registry.workflows].map((workflow) => [workflowType(workflow.name), workflow.steps]),
+    );
+    this.#runSources = subscriptions
+      .filter(({ keepsRuns }) => keepsRuns === true)
+      .map(({ type }) => ({ type, listed: steps.get(type) ?? [] }));
     await this.transport.start({
       concurrency: this.#concurrency,
       subscriptions,

@@ -252,10 +252,11 @@ export class WorkflowFailedError extends HubError {
 
 /** The run does not exist, or its record was evicted. Per workflow, the 50 runs that ended last are retained. */
 export class UnknownRunError extends HubError {
-  constructor(workflow: string, runId: string) {
+  constructor(workflow: string | undefined, runId: string) {
+    const run = workflow === undefined ? quote(runId) : `${quote(runId)} of workflow ${quote(workflow)}`;
     super(
       'ERR_UNKNOWN_RUN',
-      `run ${quote(runId)} of workflow ${quote(workflow)} is unknown: it never existed, or its record was evicted after newer runs ended`,
+      `run ${run} is unknown: it never existed, or its record was evicted after newer runs ended`,
     );
   }
 }

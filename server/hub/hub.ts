@@ -16,6 +16,7 @@ import type { Health } from './introspection/health.js';
 import type { EventDescription } from './introspection/hub-description.js';
 import type { HubIntrospection, RangeIntrospection } from './introspection/introspection.js';
 import type { RunIntrospection, RunQuery } from './introspection/run-introspection.js';
+import type { RunEvent, WatchOptions } from './runs/watch-run.js';
 import type { AnyWorkflow } from './runs/workflow.js';
 import type { WorkflowHandle } from './runs/workflow-handle.js';
 import type { WorkflowRef } from './runs/workflow-ref.js';
@@ -140,6 +141,22 @@ export interface Hub {
    * @throws {UnknownWorkflowError | UnknownRunError | InvalidOptionError}
    */
   run(workflow: WorkflowRef<never> | string, id: string, options?: RunQuery): Promise<RunIntrospection>;
+  /**
+   * Yields the steps of a run of this hub's service, whichever process runs it: those so far, then each one as it is
+   * recorded, and last `run-end`. Leaving the loop ends the watch, and not the run. The loop throws
+   * {@link UnknownRunError} if the run is unknown or no longer retained, {@link HubStoppedError} if the hub stops, and
+   * the reason of `signal`.
+   *
+   * @example
+   * ```ts
+   * for await (const event of hub.watch(run.runId)) {
+   *   if (event.type === 'step') console.log(event.step.name, event.step.status);
+   *   else console.log(event.run.status);
+   * }
+   * ```
+   * @throws {InvalidOptionError | HubNotStartedError | HubStoppedError}
+   */
+  watch(runId: string, options?: WatchOptions): AsyncIterable<RunEvent>;
   /** Returns counts, and the percentiles and histories of a week, of one event type. @throws {UnknownEventError} */
   metrics(type: string): Promise<EventMetrics>;
   /** Returns the last 20 terminal failures of one event type, newest first. @throws {UnknownEventError} */

@@ -331,6 +331,17 @@ export interface TransportManager extends ScheduleStore {
   /** Returns a run of this service; `undefined` if it is unknown or evicted. */
   run(type: string, id: string): Promise<RunRecord | undefined>;
   /**
+   * Returns a run of this service with only those of its entries that were recorded from a position on, counted from 0;
+   * `undefined` if it is unknown or evicted. A transport may leave out the payload, the result, and what follows
+   * `,"output":` in a checkpoint.
+   */
+  runSince(type: string, id: string, from: number): Promise<RunRecord | undefined>;
+  /**
+   * Calls `onChange` after each entry and each wait that any connection records for a run of this service, from the time
+   * at which the promise resolves. May call it without a change. Resolves with a function that ends this.
+   */
+  watchRun(type: string, id: string, onChange: () => void): Promise<() => void>;
+  /**
    * Resolves when a run of this service has ended; with `undefined` if the run is unknown. A caller that waits before
    * the end receives it, whatever is retained. A transport may leave out the payload, and what follows `,"output":` in a
    * checkpoint. Rejects with the signal's reason.

@@ -113,7 +113,8 @@ export function introspectRun(
   };
 }
 
-function introspectEntry(key: string, value: string, query: RunQuery): StepIntrospection | undefined {
+/** Describes the step of a recorded entry; `undefined` for an entry that only the engine reads. */
+export function introspectEntry(key: string, value: string, query: RunQuery = {}): StepIntrospection | undefined {
   const { role, id } = parseEntryKey(key);
   if (role === 'patches' || role === 'ended' || role === 'retry') return undefined;
   if (role === 'run' || role === 'emit' || role === 'attempt') {
@@ -153,7 +154,11 @@ function resolvedStep(kind: StepKind, name: string, wait: WaitResolution, query:
   return { name, kind, status: 'completed', ...times, ...(query.outputs === true && { output }) };
 }
 
-function introspectWait(wait: OpenWait, steps: ReadonlyMap<string, StepIntrospection>): StepIntrospection {
+/** Describes the step that waits. @param steps steps that are recorded, by slot */
+export function introspectWait(
+  wait: OpenWait,
+  steps: ReadonlyMap<string, StepIntrospection> = new Map(),
+): StepIntrospection {
   const { role, id: name } = parseEntryKey(wait.key);
   const { since, dueAt, event, runId } = wait;
   const waitsFor: StepWait = {

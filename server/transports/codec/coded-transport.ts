@@ -118,6 +118,15 @@ export class CodedTransport implements TransportManager {
     return run && this.#decodeRun(run);
   }
 
+  async runSince(type: string, id: string, from: number): Promise<RunRecord | undefined> {
+    const run = await this.#inner.runSince(type, id, from);
+    return run && this.#decodeRun(run);
+  }
+
+  watchRun(type: string, id: string, onChange: () => void): Promise<() => void> {
+    return this.#inner.watchRun(type, id, onChange);
+  }
+
   async runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined> {
     const run = await this.#inner.runEnded(type, id, signal);
     return run && this.#decodeRun(run);

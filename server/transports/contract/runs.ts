@@ -165,6 +165,47 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
       await expect(shop.transport.runEnded('run', sent.id, controller.signal)).rejects.toBe(cancelled);
     });
 
+    it('tell those that watch them, in every connection, of each entry and wait', async () => {
+      const shop = await consume([runs]);
+      const other = await consume([]);
+      const sent = envelope('run');
+      await shop.transport.publish([sent]);
+      const running = await next(shop);
+      const changes = new Set<string>();
+      const ends = [
+        await shop.transport.watchRun('run', sent.id, () => changes.add('here')),
+        await other.transport.watchRun('run', sent.id, () => changes.add('there')),
+      ];
+      const seen = async (from: number) => {
+        const { checkpoints, waits, status } = (await other.transport.runSince('run', sent.id, from)) ?? {};
+        return { keys: [...(checkpoints?.keys() ?? [])], waits: waits?.map(({ key }) => key), status };
+      };
+      const changed = async (): Promise<void> => {
+        await until(() => changes.size === 2);
+        changes.clear();
+      };
+      await running.checkpoint('pick', '1');
+      await running.checkpoint('ship', '2');
+      await changed();
+      expect(await seen(0)).toEqual({ keys: ['pick', 'ship'], waits: [], status: 'active' });
+      expect(await seen(1)).toMatchObject({ keys: ['ship'] });
+      expect(await seen(2)).toMatchObject({ keys: [] });
+      await running.wait([{ key: 'paid', event: { type: 'signal', key: undefined } }]);
+      await running.commit({ status: 'suspended', durationMs: 1, seen: 2 });
+      await changed();
+      expect(await seen(2)).toEqual({ keys: [], waits: ['paid'], status: 'suspended' });
+      await shop.transport.publish([envelope('signal')]);
+      await changed();
+      expect(await seen(2)).toMatchObject({ keys: ['paid'], waits: [] });
+      for (const end of ends) end();
+      changes.clear();
+      const resumed = await next(shop);
+      await resumed.checkpoint('last', '3');
+      await until(async () => (await seen(3)).keys.length === 1);
+      expect([...changes]).toEqual([]);
+      expect(await other.transport.runSince('run', 'unknown', 0)).toBeUndefined();
+    });
+
     it('are not delivered after they were ended from outside while waiting', async () => {
       const shop = await consume([runs, 'b']);
       const sent = envelope('run', { delayMs: 100 });

@@ -179,13 +179,18 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       if (wait.run !== undefined) this.#host.acceptChild(wait.run, this);
     }
     queue.stats.markChanged();
+    queue.runs?.changed(entry.envelope.id);
   }
 
   recorded(entry: Entry, key: string, value: string): void {
     const queue = this.queue(entry.envelope.type);
     queue.stats.markChanged();
-    if (entry.lease !== undefined) entry.lease.recorded(key, value);
-    else if (entry.isSuspended) this.#resume(queue, entry);
+    if (entry.lease !== undefined) {
+      entry.lease.recorded(key, value);
+      return;
+    }
+    queue.runs?.changed(entry.envelope.id);
+    if (entry.isSuspended) this.#resume(queue, entry);
   }
 
   cancelTimer({ entry, timer }: StoredWait): void {

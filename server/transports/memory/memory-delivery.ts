@@ -86,6 +86,7 @@ export class MemoryDelivery implements Delivery, Lease {
 
   recorded(key: string, value: string): void {
     this.queue.stats.markChanged();
+    this.queue.runs?.changed(this.envelope.id);
     this.onRecorded?.(key, value);
   }
 

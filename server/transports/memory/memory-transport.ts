@@ -168,6 +168,16 @@ class MemoryTransportManager implements TransportManager {
     return log?.record(id, this.service);
   }
 
+  async runSince(type: string, id: string, from: number): Promise<RunRecord | undefined> {
+    const log = this.#runLog(type);
+    log?.evict(this.clock.now());
+    return log?.recordSince(id, this.service, from);
+  }
+
+  async watchRun(type: string, id: string, onChange: () => void): Promise<() => void> {
+    return this.#runLog(type)?.watch(id, onChange) ?? (() => {});
+  }
+
   async runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined> {
     return this.#runLog(type)?.ended(id, this.service, signal);
   }

@@ -21,6 +21,7 @@ interface Run {
 export class RunLog {
   retention: RunRetention = { completed: keptCompletedRuns, failed: keptFailedRuns };
   readonly #runs = new Map<string, Run>();
+  readonly #watchers = new Map<string, Set<() => void>>();
   #latest: Run[] = [];
   readonly #ended = { completed: new Set<Run>(), failed: new Set<Run>() };
 
@@ -105,6 +106,30 @@ export class RunLog {
       erased += 1;
     }
     return erased;
+  }
+
+  /** Returns a run with its entries from a position on. */
+  recordSince(id: string, service: string, from: number): RunRecord | undefined {
+    const record = this.record(id, service);
+    return record && { ...record, checkpoints: new Map([...record.checkpoints].slice(from)) };
+  }
+
+  /** Calls `onChange` after each {@link changed} of the run. Returns a function that ends this. */
+  watch(id: string, onChange: () => void): () => void {
+    const watchers = this.#watchers.get(id) ?? new Set();
+    this.#watchers.set(id, watchers);
+    // Wrapped, so that one function can watch twice.
+    const watcher = (): void => onChange();
+    watchers.add(watcher);
+    return () => {
+      watchers.delete(watcher);
+      if (watchers.size === 0 && this.#watchers.get(id) === watchers) this.#watchers.delete(id);
+    };
+  }
+
+  /** Notifies the watchers of a run, which has a new entry or wait. */
+  changed(id: string): void {
+    for (const watcher of this.#watchers.get(id) ?? []) watcher();
   }
 
   /** Returns the retained runs that were accepted last, newest first, at most `latestRuns`. */

@@ -57,7 +57,7 @@ import { failuresScript, readFailures } from './reading/failures.js';
 import { metricsScript, readMetrics } from './reading/metrics.js';
 import { readOverview } from './reading/overview.js';
 import { revisionScript } from './reading/revision-script.js';
-import { readRun, runScript } from './reading/runs.js';
+import { readRun, runScript, runSinceScript } from './reading/runs.js';
 import { withoutArguments } from './redis-errors.js';
 import type { RedisSettings } from './redis-options.js';
 import { RedisSchedules } from './schedules/redis-schedules.js';
@@ -208,6 +208,17 @@ export class RedisManager implements TransportManager {
   async run(type: string, id: string): Promise<RunRecord | undefined> {
     const reply = await this.#commands.runScript(runScript, [serviceTypeOf(this.service, type), jobIdOf(id)]);
     return reply === null ? undefined : readRun(reply);
+  }
+
+  async runSince(type: string, id: string, from: number): Promise<RunRecord | undefined> {
+    const args = [serviceTypeOf(this.service, type), jobIdOf(id), from];
+    const reply = await this.#commands.runScript(runSinceScript, args);
+    return reply === null ? undefined : readRun(reply);
+  }
+
+  async watchRun(type: string, id: string, onChange: () => void): Promise<() => void> {
+    const runEnds = await this.#listening();
+    return runEnds.changes.watch(serviceTypeOf(this.service, type), jobIdOf(id), onChange);
   }
 
   async runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined> {

@@ -8,6 +8,7 @@ import { translateReply } from '../connection/rejections.js';
 import { TickBatch } from '../connection/tick-batch.js';
 import { readRun } from '../reading/runs.js';
 import { withoutArguments } from '../redis-errors.js';
+import { RunChanges } from '../runs/run-changes.js';
 import { redisKey } from '../scripts/keys.js';
 import { maxBatch } from '../scripts/limits.js';
 import { readArray } from '../scripts/reply.js';
@@ -56,8 +57,11 @@ export interface RunListener {
 
 /** Ends of the runs that this process waits for, and messages for those that it runs. */
 export class RunEnds {
+  /** Changes of the runs that this process watches. They arrive over the same connection. */
+  readonly changes: RunChanges;
   readonly #parts: RunEndsParts;
   readonly #connection: Redis;
+  readonly #channel: string;
   readonly #runs = new Map<string, AwaitedRun>();
   readonly #reads: TickBatch<RunName, unknown>;
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -67,6 +71,8 @@ export class RunEnds {
     this.#connection = connection;
     this.#parts = parts;
     const { commands, processId } = parts;
+    this.#channel = redisKey(parts.prefix, 'run-ends', processId);
+    this.changes = new RunChanges(connection, parts.prefix, parts.logger);
     const limits = { maxSize: maxBatch, maxWeight: Number.POSITIVE_INFINITY, weigh: () => 0 };
     this.#reads = new TickBatch<RunName, unknown>(limits, async (runs) => {
       const args = [processId, runs.length, ...runs.flatMap(({ serviceType, jobId }) => [serviceType, jobId])];
@@ -78,7 +84,8 @@ export class RunEnds {
    * @throws {RedisPermissionError} if the user may not subscribe to the channel of this process
    */
   async start(listener: RunListener): Promise<void> {
-    this.#connection.on('message', (_channel: string, message: string) => {
+    this.#connection.on('message', (channel: string, message: string) => {
+      if (channel !== this.#channel) return;
       const { serviceType, jobId, reason, recorded } = decodeMessage(message);
       if (recorded) {
         listener.onRecorded(serviceType, jobId);
@@ -189,7 +196,7 @@ export class RunEnds {
   }
 
   async #subscribe(): Promise<void> {
-    await this.#connection.subscribe(redisKey(this.#parts.prefix, 'run-ends', this.#parts.processId));
+    await this.#connection.subscribe(this.#channel);
   }
 
   async #resubscribe(listener: RunListener): Promise<void> {

@@ -12,12 +12,21 @@ import { Script } from '../scripts/script.js';
 import { serviceTypes } from '../scripts/service-types.js';
 
 /**
- * `readRun(serviceType, id, parts)` returns a run: with `'shown'` what observers read, without payload, result and
+ * `readRun(serviceType, id, parts, from)` returns a run, with its entries from a position on if there is one: with `'shown'` what observers read, without payload, result and
  * outputs, which may be large; with `'result'` its result too; with `'all'` everything.
  */
 export const oneRun: LuaFragment = new LuaFragment(
   `
-local function readRun(serviceType, id, parts)
+local function checkpointsSince(runKey, from)
+  local checkpoints = {}
+  for _, name in ipairs(call('LRANGE', runKey .. ':order', from, -1)) do
+    checkpoints[#checkpoints + 1] = name
+    checkpoints[#checkpoints + 1] = call('HGET', runKey .. ':checkpoints', name)
+  end
+  return checkpoints
+end
+
+local function readRun(serviceType, id, parts, from)
   local runKey = key('run', serviceType, id)
   local data = parts == 'all' and 'data' or 'shown'
   local run = call('HMGET', runKey, data, 'acceptedAt', 'attempt', 'status', 'endedAt', 'queue')
@@ -26,7 +35,7 @@ local function readRun(serviceType, id, parts)
   if not run[4] and call('SISMEMBER', key('suspended', serviceType), id) == 1 then run[4] = 'suspended' end
   run[6] = (parts ~= 'shown' or run[4] == 'failed') and call('HGET', runKey, 'value')
   if not run[4] and call('LPOS', queue .. 'active', id) then run[4] = 'active' end
-  run[7] = call('HGETALL', runKey .. ':checkpoints')
+  run[7] = from and checkpointsSince(runKey, from) or call('HGETALL', runKey .. ':checkpoints')
   run[9] = call('HGETALL', runKey .. ':waits')
   run[8] = parts == 'all' and call('HGETALL', runKey .. ':outputs') or {}
   return { serviceType, id, run }
@@ -66,6 +75,17 @@ export const runScript: Script = new Script({
   lua: `
 local serviceType, id = take(), take()
 return not isExpired(serviceType, id) and readRun(serviceType, id, 'all')
+`,
+});
+
+export const runSinceScript: Script = new Script({
+  purpose: 'Reads a run with its entries from a position on, without payload, result and outputs.',
+  argv: 'service type, job id, position',
+  reply: 'service type, job id and fields of the run; nothing if it is unknown',
+  includes: [prelude, oneRun, runRetention],
+  lua: `
+local serviceType, id, from = take(), take(), takeNumber()
+return not isExpired(serviceType, id) and readRun(serviceType, id, 'shown', from)
 `,
 });
 

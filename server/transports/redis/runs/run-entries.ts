@@ -7,17 +7,24 @@ import { prelude } from '../scripts/prelude.js';
  *
  * - `appendEntry(serviceType, id, name, starts, shown, output)` appends one, divided as `splitCheckpoint` divides it;
  *   `starts` names the lease that recorded it, 0 the transport
+ * - `announceChange(serviceType, id)` notifies those that watch the run
  * - `entriesSince(serviceType, id, from, starts)` returns name and value of those from a position on, in turns. The
  *   lease `starts` knows its own values: it receives `false` in their place
  */
 export const runEntries: LuaFragment = new LuaFragment(
   `
+-- Without the permission nobody can watch the run, and the run goes on.
+local function announceChange(serviceType, id)
+  redis.pcall('PUBLISH', key('run-changes', serviceType, id), '')
+end
+
 local function appendEntry(serviceType, id, name, starts, shown, output)
   local run = key('run', serviceType, id)
   -- The output comes first: Redis with no memory left rejects a script's first write only, and undoes none.
   if output ~= '' then call('HSET', run .. ':outputs', name, output) end
   local order = call('RPUSH', run .. ':order', name) - 1
   call('HSET', run .. ':checkpoints', name, order .. ' ' .. starts .. ' ' .. shown)
+  announceChange(serviceType, id)
 end
 
 local function entriesSince(serviceType, id, from, starts)

@@ -54,6 +54,7 @@ local function addWait(serviceType, id, name, wait)
     call('SADD', waitersOf(wait.event), waitName(serviceType, id, name))
     call('HINCRBY', key('awaited'), wait.event.type, 1)
   end
+  announceChange(serviceType, id)
 end
 
 local function removeWait(serviceType, id, name, wait)

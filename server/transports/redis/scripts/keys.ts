@@ -60,6 +60,7 @@ import { LuaFragment } from './lua-fragment.js';
  * - `epoch`, `recovering` identity of the data, which is gone after a loss; set while services register again
  * - `sequence`, `revision` counters: order of acceptance, number of changes
  * - `run-ends:<process>` channel on which a process hears of the runs that it waits for or runs
+ * - `run-changes:<serviceType>:<id>` channel that announces new entries and waits of a run
  * - `kv:<key>` entry of the key-value store
  */
 export const keyKinds = [
@@ -118,6 +119,7 @@ export const keyKinds = [
   'sequence',
   'revision',
   'run-ends',
+  'run-changes',
   'kv',
 ] as const;
 

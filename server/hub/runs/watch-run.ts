@@ -1,0 +1,167 @@
+import { OptionChecker } from '../../options.js';
+import type { Redactor } from '../../redactor.js';
+import type { OpenWait, RunRecord, TransportManager } from '../../transports/transport.js';
+import { UnknownRunError } from '../errors.js';
+import {
+  introspectEntry,
+  introspectRun,
+  introspectWait,
+  type ListedStep,
+  type RunIntrospection,
+  type StepIntrospection,
+} from '../introspection/run-introspection.js';
+
+/** Event of a run that is watched. */
+export type RunEvent =
+  /** A step was recorded, an attempt at it failed, or it waits. Contains no result. */
+  | { readonly type: 'step'; readonly runId: string; readonly step: StepIntrospection }
+  /** The last event. */
+  | { readonly type: 'run-end'; readonly runId: string; readonly run: RunIntrospection };
+
+/** Options of `hub.watch`. */
+export interface WatchOptions {
+  /** Ends the loop, which throws the signal's reason. The run goes on. */
+  signal?: AbortSignal;
+}
+
+/** Checks the options of `hub.watch`. @throws {InvalidOptionError} */
+export function checkWatchOptions(options: WatchOptions): void {
+  const { signal } = options;
+  const check = new OptionChecker(options, ['signal'], 'watch');
+  check.that(signal === undefined || signal instanceof AbortSignal, 'signal', 'an AbortSignal', signal);
+}
+
+/** Type whose runs can be watched. */
+export interface RunSource {
+  readonly type: string;
+  /** Steps of a workflow with a list of steps. */
+  readonly listed: readonly ListedStep[];
+}
+
+/** Hub that watches a run. */
+export interface WatchHost {
+  readonly transport: TransportManager;
+  readonly redactor: Redactor;
+  readonly sources: readonly RunSource[];
+  /** Aborts when the hub stops. */
+  readonly stopped: AbortSignal;
+}
+
+/** Implements {@link Hub.watch}. Reads only what it has not yielded, and only when the loop asks for more. */
+export async function* watchRun(
+  id: string,
+  host: WatchHost,
+  options: WatchOptions,
+): AsyncGenerator<RunEvent, void, void> {
+  const { transport, redactor, stopped } = host;
+  const { type, listed } = await findSource(id, host);
+  const stop = new AbortController();
+  const signals = [stopped, stop.signal, options.signal].filter((signal) => signal !== undefined);
+  const changes = new Changes();
+  // Registered first: a run that ends meanwhile may be evicted at once.
+  const end = transport.runEnded(type, id, AbortSignal.any(signals)).then(
+    (record) => changes.end({ record }),
+    (error: unknown) => changes.end({ error }),
+  );
+  let unwatch: () => void = () => {};
+  const reader = new EntryReader(id, redactor);
+  try {
+    unwatch = await transport.watchRun(type, id, () => changes.add());
+    for (;;) {
+      await changes.next();
+      const { ended } = changes;
+      if (ended === undefined) {
+        const record = await transport.runSince(type, id, reader.position);
+        if (record !== undefined) yield* reader.read(record.checkpoints, record.waits);
+        continue;
+      }
+      if ('error' in ended) throw ended.error;
+      if (ended.record === undefined) throw new UnknownRunError(undefined, id);
+      yield* reader.read(new Map([...ended.record.checkpoints].slice(reader.position)), []);
+      yield { type: 'run-end', runId: id, run: introspectRun(listed, ended.record, redactor) };
+      return;
+    }
+  } finally {
+    unwatch();
+    stop.abort();
+    await end;
+  }
+}
+
+/** Returns the type of a run. Its id does not tell. @throws {UnknownRunError} */
+async function findSource(id: string, { transport, sources }: WatchHost): Promise<RunSource> {
+  const found = await Promise.all(
+    sources.map(async (source) => ((await transport.runSince(source.type, id, noEntries)) ? source : undefined)),
+  );
+  const source = found.find((candidate) => candidate !== undefined);
+  if (source === undefined) throw new UnknownRunError(undefined, id);
+  return source;
+}
+
+/** Position after the entries of every run. */
+const noEntries = 1_000_000_000;
+
+type Ended = { readonly record: RunRecord | undefined } | { readonly error: unknown };
+
+/** Flag that the run has changed since the last read. */
+class Changes {
+  ended: Ended | undefined;
+  // The first read needs no change.
+  #isChanged = true;
+  #wake: () => void = () => {};
+
+  add(): void {
+    this.#isChanged = true;
+    this.#wake();
+  }
+
+  end(ended: Ended): void {
+    this.ended = ended;
+    this.#wake();
+  }
+
+  /** Resolves as soon as there is something to read. */
+  async next(): Promise<void> {
+    if (!this.#isChanged && this.ended === undefined) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    this.#isChanged = false;
+  }
+}
+
+/** Converts entries and waits of a run into events, each once. */
+class EntryReader {
+  position = 0;
+  readonly #runId: string;
+  readonly #redactor: Redactor;
+  readonly #waits = new Set<string>();
+
+  constructor(runId: string, redactor: Redactor) {
+    this.#runId = runId;
+    this.#redactor = redactor;
+  }
+
+  *read(checkpoints: ReadonlyMap<string, string>, waits: readonly OpenWait[]): Iterable<RunEvent> {
+    for (const [key, value] of checkpoints) {
+      this.position += 1;
+      this.#waits.delete(key);
+      const step = introspectEntry(key, value);
+      if (step !== undefined) yield this.#event(step);
+    }
+    for (const wait of waits) {
+      const step = introspectWait(wait);
+      // The failed attempt before a retry has an event already.
+      if (this.#waits.has(wait.key) || step.status !== 'waiting') continue;
+      this.#waits.add(wait.key);
+      yield this.#event(step);
+    }
+  }
+
+  #event(step: StepIntrospection): RunEvent {
+    const { error } = step;
+    const shown = error === undefined ? step : { ...step, error: this.#redactor.recorded(error) };
+    return { type: 'step', runId: this.#runId, step: shown };
+  }
+}
