@@ -31,6 +31,7 @@ it('exports exactly these names', () => {
       "EmitLimitError",
       "EmitOutsideHubError",
       "EmptyAnswerError",
+      "EmptySummaryError",
       "EventCycleError",
       "FatalError",
       "GammaProvider",
@@ -103,6 +104,7 @@ it('exports exactly these names', () => {
       "getDashboardHtml",
       "mcpTools",
       "memoryTransport",
+      "summarizeWith",
       "toUIMessageResponse",
       "toUIMessageStream",
     ]
