@@ -4,15 +4,22 @@ import type { Rule } from './rehearsed-model.js';
 export const answerAsSupport: Rule = ({ input, results }) => {
   const [order, outcome] = results;
   const orderId = orderIdIn(input);
+  const isBroken = /broken|crack/i.test(input);
+  const reply = (category: string, answer: string): string =>
+    JSON.stringify({ category, orderId: orderId ?? null, answer });
   if (/lawyer/i.test(input)) throw new Error('the model declined to answer');
-  if (orderId === undefined) return 'Happy to look into it! Which order is it about? Its number begins with "A-".';
+  if (orderId === undefined) {
+    return reply('other', 'Happy to look into it! Which order is it about? Its number begins with A-.');
+  }
   if (order === undefined) return { name: 'look_up_order', arguments: { orderId } };
-  if (outcome !== undefined) return `I am sorry for the trouble. ${outcome}`;
-  if (/broken|crack/i.test(input)) return { name: 'refund', arguments: { orderId } };
+  if (outcome !== undefined) {
+    return reply(isBroken ? 'refund' : 'delivery', `I am sorry for the trouble. ${outcome}`);
+  }
+  if (isBroken) return { name: 'refund', arguments: { orderId } };
   if (/where|late/i.test(input)) {
     return { name: 'delegate', arguments: { agentName: 'courier-desk', input: `Where is the parcel of ${orderId}?` } };
   }
-  return `Your order ${orderId} has been sent, and everything is in it.`;
+  return reply('order', `Your order ${orderId} has been sent, and everything is in it.`);
 };
 
 /** Scripted answers of the courier desk. */

@@ -7,13 +7,18 @@ import { customerOf } from './support-tools.js';
 const rehearsed = chooseModels({});
 
 test.each([
-  ['Do you sell tongs?', [], 'Which order is it about?'],
-  ['Is the tray in A-31?', ['look_up_order'], 'Your order A-31 has been sent'],
-  ['Where is order A-17?', ['look_up_order', 'delegate'], 'The parcel of A-17 was last seen in Bergen'],
-])('%s', async (question, tools, answer) => {
-  const { status, output, toolCalls } = await createSupportAgent(rehearsed).run(question);
+  ['Do you sell tongs?', [], { category: 'other', orderId: null }, 'Which order is it about?'],
+  ['Is the tray in A-31?', ['look_up_order'], { category: 'order', orderId: 'A-31' }, 'Your order A-31 has been sent'],
+  [
+    'Where is order A-17?',
+    ['look_up_order', 'delegate'],
+    { category: 'delivery', orderId: 'A-17' },
+    'The parcel of A-17 was last seen in Bergen',
+  ],
+])('%s', async (question, tools, kind, answer) => {
+  const { status, data, toolCalls } = await createSupportAgent(rehearsed).run(question);
   expect(toolCalls.map(({ name, error }) => error ?? name)).toEqual(tools);
-  expect([status, output]).toEqual(['completed', expect.stringContaining(answer)]);
+  expect([status, data]).toEqual(['completed', { ...kind, answer: expect.stringContaining(answer) }]);
 });
 
 test('a broken item is refunded to its buyer only, and a ticket without an answer is escalated', async () => {

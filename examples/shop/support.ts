@@ -1,12 +1,28 @@
-import type { Hub } from 'hubline';
-import { type Agent, type AgentRunResult, createAgent, createAgentRegistry } from 'hubline/agents';
+import { createEvent, type Hub } from 'hubline';
+import { type Agent, createAgent, createAgentRegistry } from 'hubline/agents';
+import { z } from 'zod';
 import type { AgentModels } from './models.js';
 import { simulateWork } from './simulate.js';
 import { answerAsCourierDesk, answerAsSupport } from './support-rules.js';
 import { lookUpOrder, refund, trackParcel } from './support-tools.js';
 
+/** Answer to a ticket, and how the shop counts it. */
+const reply = z.object({
+  category: z.enum(['order', 'refund', 'delivery', 'other']),
+  orderId: z.string().nullable().describe('Number of the order, such as A-17'),
+  answer: z.string().describe('Text for the customer, two sentences at most'),
+});
+
+type Reply = z.output<typeof reply>;
+
+/** Emitted for every answer. */
+const ticketAnswered = createEvent<{ data: Reply }>({
+  type: 'ticket.answered',
+  description: 'Sends the answer. Its category and order are typed.',
+});
+
 /** Creates an agent that answers tickets: it looks up orders, refunds, and delegates parcels to the courier desk. */
-export function createSupportAgent({ modelFor }: AgentModels): Agent {
+export function createSupportAgent({ modelFor }: AgentModels): Agent<Reply> {
   const registry = createAgentRegistry();
   registry.register(
     createAgent({
@@ -25,6 +41,7 @@ export function createSupportAgent({ modelFor }: AgentModels): Agent {
     ...modelFor(answerAsSupport),
     tools: [lookUpOrder, refund],
     registry,
+    outputSchema: reply,
     tokenBudget: 20_000,
   });
 }
@@ -38,13 +55,14 @@ export function registerSupport(hub: Hub, models: AgentModels): void {
     concurrency: 2,
     retry: { maxAttempts: 2 },
     timeoutMs: 60_000,
-    onSuccess: 'ticket.answered',
+    onSuccess: ticketAnswered,
     onFailure: 'ticket.escalated',
   });
-  hub.event<AgentRunResult>({
-    type: 'ticket.answered',
-    description: 'Sends the answer.',
-    handler: ({ signal }) => simulateWork(signal, 20, 150),
+  hub.event(ticketAnswered, {
+    handler: async ({ payload: { data }, signal }) => {
+      await simulateWork(signal, 20, 150);
+      return { category: data.category, characters: data.answer.length };
+    },
   });
   hub.event({
     type: 'ticket.escalated',
