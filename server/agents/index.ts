@@ -5,6 +5,7 @@
  */
 export type { SchemaIssue } from '../errors.js';
 export type { HandlerCtx, HandlerFunction } from '../hub/events/context.js';
+export type { EventRef } from '../hub/events/event-ref.js';
 export type { RetryConfig } from '../hub/events/retry-policy.js';
 export type { HubWorkflow, UntypedWorkflowConfig, WorkflowConfig, WorkflowStep } from '../hub/runs/workflow.js';
 export type { JsonSchema } from '../json-schema.js';
