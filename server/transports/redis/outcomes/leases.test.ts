@@ -90,6 +90,22 @@ describe('a lease', () => {
     expect(await Promise.all(deliveries.map((delivery) => delivery.commit(completed())))).toEqual(['ok', 'ok']);
   });
 
+  it('is renewed while the memory of Redis is used up', async () => {
+    const [one, two] = [await consume(['a']), await consume(['a'])];
+    await one.transport.publish([envelope('a')]);
+    await until(() => one.waiting.length + two.waiting.length === 1);
+    const [delivery] = [...one.waiting, ...two.waiting];
+    if (delivery === undefined) throw new Error('no delivery');
+    const { queue, jobId } = leaseOf(delivery);
+    await admin.config('SET', 'maxmemory', '1');
+    // Two lifetimes of the lease, on the clock of Redis.
+    const overAt = (await serverTime(admin)) + 800;
+    await until(async () => (await serverTime(admin)) > overAt);
+    expect(await admin.exists(`${queue}${jobId}:lock`)).toBe(1);
+    expect(await delivery.commit(completed())).toBe('ok');
+    expect(one.waiting.length + two.waiting.length).toBe(1);
+  });
+
   it('is revoked in the delivery that lost it', async () => {
     const shop = await consume(['a']);
     await shop.transport.publish([envelope('a')]);
