@@ -18,6 +18,7 @@ export default defineConfig({
       input: {
         index: 'index.ts',
         'agents/index': 'agents/index.ts',
+        'cli/main': 'cli/main.ts',
         'dashboard/index': 'dashboard/index.ts',
         'transports/index': 'transports/index.ts',
         'transports/redis/index': 'transports/redis/index.ts',

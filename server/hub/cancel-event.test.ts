@@ -77,3 +77,29 @@ it.each([[7], [undefined]])('rejects the id %s', async (id) => {
 it('rejects before start', async () => {
   await expect(testHub().hub.cancel('x')).rejects.toMatchObject({ code: 'ERR_HUB_NOT_STARTED' });
 });
+
+it('ends a run by its id, from a read-only hub of the service too', async () => {
+  const { hub, transport, clock } = testHub({ service: 'shop' });
+  const seen: unknown[] = [];
+  const wait = createWorkflow({ name: 'wait', onFailure: 'ended', run: ({ step }) => step.sleep('long', 60_000) });
+  hub.workflow(wait);
+  hub.event<{ error: { code: string } }>({
+    type: 'ended',
+    handler: ({ payload }) => void seen.push(payload.error.code),
+  });
+  await hub.start();
+  const run = await hub.startWorkflow(wait, null);
+  await clock.settle();
+  expect((await run.status()).status).toBe('suspended');
+  const stranger = createHub({ transport, observer: true, service: 'another' });
+  const observer = createHub({ transport, observer: true, service: 'shop' });
+  await expect(observer.cancel(run.runId)).rejects.toThrow('start');
+  await Promise.all([stranger.start(), observer.start()]);
+  expect(await stranger.cancel(run.runId)).toBe(false);
+  expect(await observer.cancel(run.runId)).toBe(true);
+  expect(await observer.cancel(run.runId)).toBe(false);
+  await clock.settle();
+  await expect(run.result()).rejects.toMatchObject({ failure: { name: 'WorkflowCancelledError' } });
+  expect(seen).toEqual(['ERR_WORKFLOW_CANCELLED']);
+  await Promise.all([stranger.stop(), observer.stop()]);
+});

@@ -1,13 +1,13 @@
 import type { Envelope, FailedOutcome } from '../transports/transport.js';
 import { workflowOf } from '../transports/workflow-type.js';
-import { CancelledError } from './errors.js';
+import { CancelledError, WorkflowCancelledError } from './errors.js';
 import { createFollowUps, type FollowUpNames } from './events/follow-ups.js';
 import type { HandlerHost } from './events/outcome-recorder.js';
 import { type HubDescription, parseDescription } from './introspection/hub-description.js';
 import type { Registry } from './registry.js';
 
 /**
- * Ends an event of the service that waits. The follow-ups are those of the hub that handles its type.
+ * Ends an event of the service that waits, or a run. The follow-ups are those of the hub that handles its type.
  *
  * @param prepare applies the schemas of the follow-ups and adds their keys
  */
@@ -19,13 +19,20 @@ export async function cancelEvent(
 ): Promise<boolean> {
   const running = (await transport.registered()).map(parseDescription);
   const hubs = running.filter(({ service }) => service === transport.service);
-  return transport.cancel(id, (envelope): FailedOutcome => {
+  const conclude = (envelope: Envelope, reason: Error): FailedOutcome => {
     const { onFailure, onComplete } = followUpsOf(envelope.type, [registry.describe(transport.service), ...hubs]);
-    const error = redactor.info(new CancelledError(workflowOf(envelope.type) ?? envelope.type));
+    const error = redactor.info(reason);
     const names = { ...(onFailure !== undefined && { onFailure }), ...(onComplete !== undefined && { onComplete }) };
     const followUps = prepare(createFollowUps(transport.service, names, envelope, { status: 'failed', error }));
     return { status: 'failed', cancelled: true, durationMs: 0, error, followUps };
-  });
+  };
+  const nameOf = ({ type }: Envelope): string => workflowOf(type) ?? type;
+  if (await transport.cancel(id, (envelope) => conclude(envelope, new CancelledError(nameOf(envelope))))) return true;
+  const found = await transport.find(id, { bodies: true });
+  const run = found.find(({ service, run: record }) => service === transport.service && record !== undefined)?.run;
+  if (run === undefined || run.endedAt !== undefined) return false;
+  const reason = new WorkflowCancelledError(nameOf(run.envelope), id);
+  return (await transport.endRun(run.envelope.type, id, conclude(run.envelope, reason), reason)) === 'ok';
 }
 
 function followUpsOf(type: string, hubs: readonly HubDescription[]): FollowUpNames {

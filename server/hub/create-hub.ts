@@ -178,7 +178,7 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
   };
 
   async cancel(id: string): Promise<boolean> {
-    this.#lifecycle.checkEmitting('cancel');
+    this.#lifecycle.checkRunning('cancel');
     checkName(id, 'id of cancel');
     return cancelEvent(id, this.#registry, this, (followUps) => {
       const prepared = this.prepareFollowUps(followUps);

@@ -49,7 +49,7 @@ export interface HubOptions {
   allowCycles?: boolean;
   /**
    * Makes the hub read-only. It cannot register or emit, and shows what the other hubs of the transport register.
-   * It can replay dead letters of its own `service`.
+   * It can replay dead letters and cancel events and runs of its own `service`.
    * @default false
    */
   observer?: boolean;
@@ -115,11 +115,12 @@ export interface Hub {
   emit: Emit;
   emitMany: EmitMany;
   /**
-   * Ends an event of this hub's service that has not started or waits for a retry. It fails with {@link CancelledError},
-   * leaves no dead letter, and emits `onFailure` and `onComplete`. Returns `false` if the event runs, has ended or is
-   * unknown. A run that started is cancelled with `run.cancel`.
+   * Ends an event of this hub's service that has not started or waits for a retry, or a run of a workflow at any time. It
+   * fails with {@link CancelledError}, or with {@link WorkflowCancelledError} if it is a run that started; it leaves no
+   * dead letter, and emits `onFailure` and `onComplete`. Returns `false` if the event runs, has ended or is unknown. The
+   * hub must run; it may be read-only, and then does not compute the keys of the follow-ups.
    *
-   * @throws {InvalidOptionError | HubNotStartedError | HubStoppedError | HubObserverError}
+   * @throws {InvalidOptionError | HubNotStartedError | HubStoppedError}
    */
   cancel(id: string): Promise<boolean>;
   /**

@@ -4,7 +4,7 @@ import { isName } from '../../options.js';
 import type { EventDetailsBody, RequestBody } from '../protocol.js';
 
 /** Nothing with the id is retained. */
-export class NotRetainedError extends HubError {
+class NotRetainedError extends HubError {
   constructor(code: 'ERR_UNKNOWN_EVENT_ID' | 'ERR_UNKNOWN_REQUEST_ID') {
     super(code, 'nothing with this id is retained');
   }

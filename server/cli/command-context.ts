@@ -1,0 +1,42 @@
+import { InvalidArgumentError } from 'commander';
+import type { Connection } from './connection.js';
+import { ExitError, exitCodes } from './exit.js';
+import { parseSince } from './format.js';
+import type { Terminal } from './terminal.js';
+
+/** Parts that every command uses. */
+export interface CommandContext {
+  readonly connection: Connection;
+  readonly terminal: Terminal;
+  /** Print JSON. */
+  readonly json: boolean;
+}
+
+/** Reads a whole number of 1 or more. @throws {InvalidArgumentError} */
+export function readCount(text: string): number {
+  const count = Number(text);
+  if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError('It must be a whole number, 1 or more.');
+  return count;
+}
+
+/** Reads a port. @throws {InvalidArgumentError} */
+export function readPort(text: string): number {
+  const port = Number(text);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new InvalidArgumentError('It must be a port.');
+  return port;
+}
+
+/** Reads a moment. @throws {InvalidArgumentError} */
+export function readSince(text: string): number {
+  const since = parseSince(text, Date.now());
+  if (since === undefined) throw new InvalidArgumentError('It must be a duration such as 2h, or a date.');
+  return since;
+}
+
+/** Asks before a bulk action. @throws {ExitError} unless the user agrees */
+export async function confirmBulk(terminal: Terminal, question: string, isConfirmed: boolean): Promise<void> {
+  if (isConfirmed) return;
+  const answer = await terminal.confirm(question);
+  if (answer === undefined) throw new ExitError(exitCodes.usage, `${question} Pass --yes to confirm.`);
+  if (!answer) throw new ExitError(exitCodes.usage, 'Nothing was changed.');
+}

@@ -1,0 +1,22 @@
+import { type CommandContext, confirmBulk } from '../command-context.js';
+
+/** Options of `hubline retire`. */
+export interface RetireFlags {
+  readonly only?: readonly string[];
+  readonly discard?: boolean;
+  readonly yes?: boolean;
+}
+
+/** Ends the subscriptions of a service that will not return. */
+export async function retire(
+  { connection, terminal, json }: CommandContext,
+  service: string,
+  { only, discard = false, yes = false }: RetireFlags,
+): Promise<void> {
+  const subject = only === undefined ? `all types of ${service}` : `${only.join(', ')} of ${service}`;
+  const effect = discard ? ', and discard what is pending and all dead letters' : '';
+  await confirmBulk(terminal, `Retire ${subject}${effect}?`, yes);
+  const result = await connection.transport.retire(service, { discard, ...(only !== undefined && { only }) });
+  if (json) terminal.json(result);
+  else terminal.line(`Retired ${subject}: discarded ${result.events} events, ${result.deadLetters} dead letters.`);
+}

@@ -1,0 +1,49 @@
+import type { Problem } from '../../hub/introspection/health.js';
+import type { HubIntrospection } from '../../hub/introspection/introspection.js';
+import type { CommandContext } from '../command-context.js';
+import { ExitError, exitCodes } from '../exit.js';
+import { formatAge } from '../format.js';
+
+/** Prints the health of all hubs of the store. @throws {ExitError} if nothing is registered, or a hub is failing */
+export async function status({ connection, terminal, json }: CommandContext): Promise<void> {
+  const hub = await connection.hub();
+  const [introspection, health] = [await hub.introspect(), await hub.health()];
+  const { events, workflows, totals } = introspection;
+  const { now } = introspection.hub;
+  if (json) terminal.json({ now, ...health, totals: totals.metrics, last5Min: totals.recent.last5Min });
+  if (events.length + workflows.length === 0) {
+    throw new ExitError(exitCodes.notFound, 'Nothing is registered here. Check --redis and --prefix.');
+  }
+  if (!json) {
+    const { received, failed, pending, deadLetters } = totals.metrics;
+    terminal.line(`${health.status}: ${describeCount(introspection)}`);
+    terminal.line(
+      `received ${received}, failed ${failed}, pending ${pending}, dead letters ${deadLetters}; last 5 min: received ${totals.recent.last5Min.received}, failed ${totals.recent.last5Min.failed}`,
+    );
+    for (const problem of health.problems) terminal.line(`- ${describeProblem(problem, now)}`);
+    const omitted = health.problemCount - health.problems.length;
+    if (omitted > 0) terminal.line(`and ${omitted} more problems`);
+  }
+  if (health.status === 'failing') throw new ExitError(exitCodes.unhealthy, 'The hub is failing.');
+}
+
+function describeCount({ events, workflows, agents }: HubIntrospection): string {
+  return `${events.length} event types, ${workflows.length} workflows, ${agents.length} agents`;
+}
+
+function describeProblem(problem: Problem, now: number): string {
+  const { kind, eventType, workflow, schedule, service, failed, ended, pending, count, since, lastAt, lastError } =
+    problem;
+  const details = [
+    failed !== undefined && ended !== undefined ? `${failed} of ${ended} failed in 5 min` : undefined,
+    pending === undefined ? undefined : `${pending} pending`,
+    count === undefined ? undefined : `${count}`,
+    lastError === undefined ? undefined : `${lastError.name}: ${lastError.message}`,
+    since === undefined ? undefined : `since ${formatAge(since, now)}`,
+    lastAt === undefined ? undefined : `last ${formatAge(lastAt, now)}`,
+  ];
+  const name = eventType ?? workflow ?? schedule ?? service ?? '';
+  return [`${problem.severity} ${kind} ${name}`.trimEnd(), ...details.filter((detail) => detail !== undefined)].join(
+    ', ',
+  );
+}

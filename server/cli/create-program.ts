@@ -1,0 +1,124 @@
+import { Command, Option } from 'commander';
+import { version } from '../version.js';
+import { type CommandContext, readCount, readPort, readSince } from './command-context.js';
+import { cancel, deadLetters, replay } from './commands/dead-letters.js';
+import { events } from './commands/events.js';
+import { retire } from './commands/retire.js';
+import { serveDashboard } from './commands/serve-dashboard.js';
+import { request, show } from './commands/show.js';
+import { status } from './commands/status.js';
+import { watch } from './commands/watch.js';
+import type { StoreOptions } from './connection.js';
+
+/** Options before or after every command. */
+export type GlobalOptions = StoreOptions & { readonly json?: boolean };
+
+/** Runs a command with the context that its options describe. */
+export type RunCommand = (
+  options: GlobalOptions,
+  action: (context: CommandContext, signal: AbortSignal) => Promise<void>,
+) => Promise<void>;
+
+const defaultPort = 4_000;
+
+/** Creates the parser of the command line. @param run opens the store, runs the action and closes the store */
+export function createProgram(run: RunCommand): Command {
+  const program = new Command('hubline')
+    .description('Reads and operates the hubs that share a store.')
+    .version(version)
+    .showHelpAfterError()
+    .addHelpText(
+      'after',
+      examples(
+        'hubline status --redis redis://127.0.0.1:6379',
+        'hubline request 4be0643f-1d98-473b-97cd-ca98a6534710',
+        'hubline replay --type payment.requested --since 2h',
+        '',
+        'Exit codes: 0 success, 1 failure, 2 wrong arguments, 3 nothing found, 4 a failing hub (status)',
+      ),
+    );
+
+  const add = (usage: string, description: string, ...shown: string[]): Command =>
+    program
+      .command(usage)
+      .description(description)
+      .addOption(new Option('--redis <url>', 'address of Redis (default: $REDIS_URL, then redis://127.0.0.1:6379)'))
+      .option('--prefix <prefix>', 'prefix of the keys', 'hub')
+      .option('--json', 'print JSON')
+      .addHelpText('after', examples(...shown));
+
+  add('dashboard', 'Serve the dashboard.', 'hubline dashboard --port 4000')
+    .option('--port <port>', 'port, 0 for any free one', readPort, defaultPort)
+    .option(
+      '--host <host>',
+      'address to listen on; others than loopback are open to everyone who reaches them',
+      '127.0.0.1',
+    )
+    .action((options) => run(options, (context, signal) => serveDashboard(context, options, signal)));
+
+  add('status', 'Show totals and problems.', 'hubline status', 'hubline status --json').action((options) =>
+    run(options, status),
+  );
+
+  add(
+    'events [type]',
+    'Show the counts of all types, or the newest events of one.',
+    'hubline events order.placed',
+  ).action((type: string | undefined, options) => run(options, (context) => events(context, type)));
+
+  add('show <id>', 'Show one event or run: attempts, steps, times and errors.', 'hubline show 4be0643f')
+    .option('--payload', 'show the payload, if it is still stored, and the results of steps')
+    .action((id: string, options) => run(options, (context) => show(context, id, options)));
+
+  add('request <id>', 'Show the events and runs of a request as a tree.', 'hubline request checkout-17').action(
+    (id: string, options) => run(options, (context) => request(context, id)),
+  );
+
+  withQuery(add('dead-letters [type]', 'Show dead letters.', 'hubline dead-letters payment.requested --since 2h'))
+    .option('--payload', 'show the payloads')
+    .action((type: string | undefined, options) => run(options, (context) => deadLetters(context, type, options)));
+
+  withQuery(
+    add(
+      'replay [id]',
+      'Replay one dead letter, or those of a type.',
+      'hubline replay 4be0643f',
+      'hubline replay --type payment.requested --since 2h --yes',
+    ),
+  )
+    .option('--type <type>', 'event type or workflow')
+    .option('--yes', 'do not ask')
+    .action((id: string | undefined, options) => run(options, (context) => replay(context, id, options)));
+
+  add('cancel <id>', 'Cancel an event that waits, or a run.', 'hubline cancel 4be0643f').action((id: string, options) =>
+    run(options, (context) => cancel(context, id)),
+  );
+
+  add(
+    'retire <service>',
+    'End the subscriptions of a service that will not return.',
+    'hubline retire old-mail --discard',
+  )
+    .option('--only <names...>', 'event types and workflows (default: all of the service)')
+    .option('--discard', 'discard pending events and dead letters')
+    .option('--yes', 'do not ask')
+    .action((service: string, options) => run(options, (context) => retire(context, service, options)));
+
+  add('watch', 'Show the counts of all types as a live table.', 'hubline watch --interval 5')
+    .option('--interval <seconds>', 'seconds between two updates', readCount, 1)
+    .option('--frames <number>', 'end after this number of updates (default: no end)', readCount)
+    .action((options) => run(options, (context, signal) => watch(context, options, signal)));
+
+  return program;
+}
+
+function withQuery(command: Command): Command {
+  return command
+    .option('--request <id>', 'only those of this request')
+    .option('--since <time>', 'only those since a duration ago such as 90s, 30m, 2h or 7d, or since a date', readSince)
+    .option('--limit <number>', 'maximum number, newest first', readCount, 1_000);
+}
+
+function examples(...lines: readonly string[]): string {
+  return `\nExamples:\n${lines.map((line) => (line === '' ? '' : `  ${line}`)).join('\n')}`;
+}

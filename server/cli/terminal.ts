@@ -1,0 +1,88 @@
+import { createInterface } from 'node:readline/promises';
+
+/** Streams of the process that runs the command line. */
+export interface Streams {
+  readonly stdin: NodeJS.ReadStream;
+  readonly stdout: NodeJS.WriteStream;
+  readonly stderr: NodeJS.WriteStream;
+}
+
+const barWidth = 24;
+
+/** Writes results to the standard output, and everything else to the standard error. */
+export class Terminal {
+  readonly #streams: Streams;
+
+  constructor(streams: Streams) {
+    this.#streams = streams;
+  }
+
+  /** The output is a terminal, so that a table may replace the former one. */
+  get isInteractive(): boolean {
+    return this.#streams.stdout.isTTY === true;
+  }
+
+  line(text = ''): void {
+    this.#streams.stdout.write(`${plain(text)}\n`);
+  }
+
+  json(value: unknown): void {
+    this.#streams.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+  }
+
+  /** Writes rows as columns of equal width. Writes nothing without rows. */
+  table(columns: readonly string[], rows: readonly (readonly string[])[]): void {
+    for (const line of tableLines(columns, rows)) this.line(line);
+  }
+
+  /** Replaces what the terminal shows. */
+  frame(lines: readonly string[]): void {
+    // Moves the cursor to the top, and clears what is right of each line and below the last one.
+    const clear = this.isInteractive;
+    const text = lines.map((line) => `${plain(line)}${clear ? '\u001b[K' : ''}\n`).join('');
+    this.#streams.stdout.write(clear ? `\u001b[H${text}\u001b[J` : text);
+  }
+
+  note(text: string): void {
+    this.#streams.stderr.write(`${plain(text)}\n`);
+  }
+
+  /** Shows the progress of a bulk action if the standard error is a terminal. */
+  progress(done: number, total: number): void {
+    if (this.#streams.stderr.isTTY !== true) return;
+    const filled = Math.round((done / total) * barWidth);
+    const bar = '#'.repeat(filled).padEnd(barWidth, '-');
+    this.#streams.stderr.write(`\r[${bar}] ${done}/${total}${done === total ? '\n' : ''}`);
+  }
+
+  /** Asks a question that is answered with yes or no. Returns `undefined` if nobody can answer. */
+  async confirm(question: string): Promise<boolean | undefined> {
+    const { stdin, stderr } = this.#streams;
+    if (stdin.isTTY !== true) return undefined;
+    const prompt = createInterface({ input: stdin, output: stderr });
+    try {
+      return /^y(es)?$/i.test((await prompt.question(`${plain(question)} [y/N] `)).trim());
+    } finally {
+      prompt.close();
+    }
+  }
+}
+
+/** Returns rows below their headings, in columns of equal width. Numbers are aligned to the right. */
+export function tableLines(columns: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  if (rows.length === 0) return [];
+  const all = [columns, ...rows].map((row) => row.map(plain));
+  const widths = columns.map((_, index) => Math.max(...all.map((row) => row[index]?.length ?? 0)));
+  const isNumeric = columns.map((_, index) => rows.every((row) => /^[\d.,]*( ?%)?$/.test(row[index] ?? '')));
+  return all.map((row) =>
+    row
+      .map((cell, index) => (isNumeric[index] ? cell.padStart(widths[index] ?? 0) : cell.padEnd(widths[index] ?? 0)))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+/** Returns text without control characters: a message of an error must not control the terminal. */
+export function plain(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, ' ');
+}
