@@ -12,6 +12,7 @@ import { ConsumerGroup, type GroupHost } from './consumer-group.js';
 import type { DeadLetterLimits } from './dead-letters.js';
 import { DedupeWindow, type RememberedId } from './dedupe-window.js';
 import type { Entry } from './entry.js';
+import { type Journal, noJournal } from './journal.js';
 import { Lookup } from './lookup.js';
 import { PendingLimits, type PendingMaximum } from './pending-limits.js';
 import { PeriodHistory } from './period-history.js';
@@ -27,6 +28,7 @@ const maxDedupeIdsPerType = 1_000_000;
 /** Shared state of all connections to one memory transport. */
 export class Broker implements GroupHost {
   readonly clock: Clock;
+  readonly journal: Journal;
   readonly deadLetterLimits: DeadLetterLimits;
   readonly revision: RevisionCounter = new RevisionCounter();
   readonly waits: RunWaits;
@@ -37,20 +39,22 @@ export class Broker implements GroupHost {
   readonly #groups = new Map<string, ConsumerGroup>();
   readonly lookup: Lookup;
   readonly #histories = new Map<string, PeriodHistory>();
-  readonly #totalHistory = new PeriodHistory();
+  readonly #totalHistory: PeriodHistory;
   readonly #routes = new Routes();
   readonly #dedupe = new Map<string, DedupeWindow>();
   readonly schedules: ScheduleTable;
   readonly #descriptions = new Map<object, () => string>();
 
-  constructor(clock: Clock, maximum: PendingMaximum & DeadLetterLimits) {
+  constructor(clock: Clock, maximum: PendingMaximum & DeadLetterLimits, journal: Journal = noJournal) {
     this.clock = clock;
-    this.waits = new RunWaits(clock);
+    this.journal = journal;
+    this.waits = new RunWaits(clock, journal);
     this.lookup = new Lookup(this.#groups, clock);
     this.turns = new TurnBudget(clock);
+    this.#totalHistory = new PeriodHistory(undefined, () => journal.history(undefined, this.#totalHistory));
     this.#pending = new PendingLimits(maximum);
     this.deadLetterLimits = maximum;
-    this.schedules = new ScheduleTable(clock, this.revision);
+    this.schedules = new ScheduleTable(clock, this.revision, journal);
   }
 
   group(service: string): ConsumerGroup {
@@ -62,10 +66,14 @@ export class Broker implements GroupHost {
     return group;
   }
 
-  history(type: string): PeriodHistory {
+  /** Returns the history of a type, which all services share; that of all types for `undefined`. */
+  history(type: string | undefined): PeriodHistory {
+    if (type === undefined) return this.#totalHistory;
     let history = this.#histories.get(type);
     if (history === undefined) {
-      history = new PeriodHistory(workflowOf(type) === undefined ? this.#totalHistory : undefined);
+      const total = workflowOf(type) === undefined ? this.#totalHistory : undefined;
+      const created = new PeriodHistory(total, () => this.journal.history(type, created));
+      history = created;
       this.#histories.set(type, history);
     }
     return history;
@@ -73,15 +81,40 @@ export class Broker implements GroupHost {
 
   /** Keeps the events of these types for the group, and those of declared types for their subscribers. */
   subscribe(group: ConsumerGroup, subscriptions: readonly Subscription[], declared: readonly DeclaredEvent[]): void {
-    for (const { type } of subscriptions) this.#routes.addHandler(type, group);
+    for (const { type } of subscriptions) this.#addRoute(type, group);
     for (const { type, subscribers } of declared) {
-      for (const service of subscribers) this.#routes.addHandler(type, this.group(service));
+      for (const service of subscribers) this.#addRoute(type, this.group(service));
     }
     this.revision.increment();
   }
 
+  #addRoute(type: string, group: ConsumerGroup): void {
+    this.#routes.addHandler(type, group);
+    this.journal.route(type, group.service);
+  }
+
   setTrigger(group: ConsumerGroup, { type, trigger }: Subscription): void {
     this.#routes.setTrigger(group, type, trigger);
+  }
+
+  /** Adds a stored route. */
+  restoreRoute(type: string, service: string): void {
+    this.#routes.addHandler(type, this.group(service));
+  }
+
+  /** Counts a stored entry as pending. */
+  restorePending(bytes: number): void {
+    this.#pending.add(bytes);
+  }
+
+  /** Adds a stored deduplication id. */
+  restoreDedupe(type: string, dedupeId: string, eventId: string, until: number): void {
+    this.#dedupeWindow(type).restore(dedupeId, eventId, until);
+  }
+
+  /** Returns the event that a deduplication id in use stands for. */
+  remembered(type: string, dedupeId: string): RememberedId | undefined {
+    return this.#dedupe.get(type)?.known(dedupeId);
   }
 
   /** Registers the description of an open connection. */
@@ -303,7 +336,7 @@ export class Broker implements GroupHost {
   #dedupeWindow(type: string): DedupeWindow {
     let window = this.#dedupe.get(type);
     if (window === undefined) {
-      window = new DedupeWindow(maxDedupeIdsPerType);
+      window = new DedupeWindow(maxDedupeIdsPerType, (id, remembered) => this.journal.dedupe(type, id, remembered));
       this.#dedupe.set(type, window);
     }
     return window;

@@ -1,4 +1,3 @@
-import type { Clock } from '../clock.js';
 import { errorOf, ShutdownError } from '../errors.js';
 import { type AttemptRecord, keepAttempt } from '../event-record.js';
 import type {
@@ -10,25 +9,21 @@ import type {
   RunWait,
   Subscription,
 } from '../transport.js';
-import { type DeadLetterLimits, DeadLetters } from './dead-letters.js';
 import type { RememberedId } from './dedupe-window.js';
 import { Dispatcher } from './dispatcher.js';
 import type { Entry, StoredWait, WaitOwner } from './entry.js';
 import { failedAttempt } from './event-log.js';
 import { GroupConsumer } from './group-consumer.js';
+import type { Journal } from './journal.js';
 import type { MemoryDelivery, OutcomeSink } from './memory-delivery.js';
 import type { PeriodHistory } from './period-history.js';
-import type { RevisionCounter } from './revision-counter.js';
 import type { RunWaits } from './run-waits.js';
-import { TypeQueue } from './type-queue.js';
+import { type QueueHost, TypeQueue } from './type-queue.js';
 
 const noAttempts: readonly AttemptRecord[] = [];
 
 /** The part of the broker that a consumer group uses. */
-export interface GroupHost {
-  readonly clock: Clock;
-  readonly deadLetterLimits: DeadLetterLimits;
-  readonly revision: RevisionCounter;
+export interface GroupHost extends QueueHost {
   readonly waits: RunWaits;
   /** Returns the history of a type, which all services share. */
   history(type: string): PeriodHistory;
@@ -47,6 +42,7 @@ export interface GroupHost {
 /** All hubs of one service: accepts events for them and records the outcomes. */
 export class ConsumerGroup implements OutcomeSink, WaitOwner {
   readonly service: string;
+  readonly journal: Journal;
   readonly #host: GroupHost;
   readonly #queues = new Map<string, TypeQueue>();
   readonly #dispatcher: Dispatcher;
@@ -55,6 +51,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
 
   constructor(service: string, host: GroupHost) {
     this.service = service;
+    this.journal = host.journal;
     this.#host = host;
     this.#dispatcher = new Dispatcher(host.clock, this);
   }
@@ -62,9 +59,10 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
   queue(type: string): TypeQueue {
     let queue = this.#queues.get(type);
     if (queue === undefined) {
-      const { deadLetterLimits, clock, revision, waits } = this.#host;
-      const deadLetters = new DeadLetters(deadLetterLimits, clock);
-      queue = new TypeQueue(type, deadLetters, this.#host.history(type), revision, (wait) => waits.resolveByTime(wait));
+      const { waits, journal } = this.#host;
+      queue = new TypeQueue(this.service, type, this.#host, this.#host.history(type), (wait) => {
+        void journal.settle(() => waits.resolveByTime(wait));
+      });
       this.#queues.set(type, queue);
     }
     return queue;
@@ -100,11 +98,15 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
   close(consumer: GroupConsumer, drainMs: number): Promise<CloseResult> {
     const { clock } = this.#host;
     const deadline = clock.monotonic() + drainMs;
-    if (drainMs === 0 || this.#isDrained(consumer, deadline)) return Promise.resolve(this.#remove(consumer));
+    // After the outcomes that are about to be stored; while the storage fails, those are left to the next process.
+    const remove = async (): Promise<CloseResult> =>
+      this.journal.isStored ? this.journal.settle(() => this.#remove(consumer)) : this.#remove(consumer);
+    if (drainMs === 0 || this.#isDrained(consumer, deadline)) return remove();
     return new Promise((resolve) => {
       const finish = (): void => {
+        consumer.onRound = () => {};
         timer.cancel();
-        resolve(this.#remove(consumer));
+        resolve(remove());
       };
       const timer = clock.after(drainMs, finish);
       consumer.onRound = () => {
@@ -121,6 +123,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     if (debounced !== undefined) {
       this.#host.recordResize(bytes - debounced.entry.bytes);
       debounced.entry.bytes = bytes;
+      this.journal.entry(queue, debounced.entry);
       this.#dispatcher.serveAt(queue, debounced.dueAt);
       return debounced.entry.envelope.id;
     }
@@ -131,6 +134,34 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     else if (envelope.delayMs > 0) this.#enqueueDelayed(queue, entry, envelope.delayMs);
     else this.#enqueue(queue, entry);
     return undefined;
+  }
+
+  /** Makes the settings of a stored subscription those of its type. */
+  restoreSettings(subscription: Subscription): void {
+    this.#apply(subscription);
+  }
+
+  /** Adds a stored entry that has not ended. Its type has its settings already. */
+  restore(entry: Entry, isDebounced: boolean): void {
+    const { clock } = this.#host;
+    const queue = this.queue(entry.envelope.type);
+    queue.accepted.add(entry);
+    queue.runs?.accept(entry);
+    if (isDebounced) queue.restoreWindow(entry, clock.monotonic() - (clock.now() - entry.acceptedAt));
+    if (entry.hasStarted) queue.holdKey(entry);
+    if (entry.isSuspended) queue.stats.countSuspended(1);
+    else if (entry.dueAt !== undefined) queue.pushDelayed(entry, entry.dueAt);
+    else queue.push(entry);
+  }
+
+  /** Adds a stored wait of a restored entry. */
+  restoreWait(stored: StoredWait): void {
+    const { clock, waits } = this.#host;
+    const { wait, since, entry } = stored;
+    waits.restore(stored);
+    if (wait.delayMs === undefined) return;
+    const dueAt = clock.monotonic() + since + wait.delayMs - clock.now();
+    stored.timer = this.queue(entry.envelope.type).addTimer(stored, dueAt);
   }
 
   /** Returns whether `accept` would debounce the event, so that it needs no room. */
@@ -149,6 +180,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     if (queue === undefined || dead === undefined) return;
     const { bytes, checkpoints } = dead;
     queue.log.forget(id);
+    this.journal.log(queue);
     const envelope = { ...dead.envelope, replays: dead.envelope.replays + 1 };
     this.#enqueue(queue, this.#admit(queue, { envelope, bytes, remembered: undefined, checkpoints }, now));
   }
@@ -230,6 +262,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
 
   #resume(queue: TypeQueue, entry: Entry): void {
     entry.isSuspended = false;
+    this.journal.entry(queue, entry);
     queue.stats.countSuspended(-1);
     this.#enqueue(queue, entry);
   }
@@ -240,6 +273,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       return;
     }
     entry.isSuspended = true;
+    this.journal.entry(queue, entry);
     queue.stats.countSuspended(1);
   }
 
@@ -288,6 +322,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       this.#enqueueDelayed(queue, entry, outcome.delayMs);
     } else {
       entry.ended = true;
+      this.journal.entry(queue, entry);
       queue.accepted.remove(entry);
       this.#byId?.delete(envelope.id);
       queue.releaseKey(entry, this.#host.clock.monotonic());
@@ -295,8 +330,10 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       else if (outcome.status === 'completed') stats.countCompleted(now);
       else stats.countFailed(now, envelope, attempt, outcome);
       this.#host.waits.drop(entry);
-      if (queue.runs === undefined) queue.log.add(entry, outcome, now);
-      else queue.runs.end(envelope.id, outcome, now);
+      if (queue.runs === undefined) {
+        queue.log.add(entry, outcome, now);
+        this.journal.log(queue);
+      } else this.journal.afterStored(queue.runs.end(envelope.id, outcome, now));
       this.#host.recordEnd(entry, outcome.followUps, this);
       this.#resolveParent(envelope, outcome);
     }
@@ -331,7 +368,9 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
   }
 
   #enqueueDelayed(queue: TypeQueue, entry: Entry, delayMs: number): void {
-    const dueAt = this.#host.clock.monotonic() + delayMs;
+    const { clock } = this.#host;
+    const dueAt = clock.monotonic() + delayMs;
+    this.journal.entry(queue, entry);
     queue.pushDelayed(entry, dueAt);
     this.#dispatcher.serveAt(queue, dueAt);
   }
@@ -388,10 +427,12 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       keyHolder: undefined,
       waits: undefined,
       isSuspended: false,
+      record: undefined,
     };
     this.#byId?.set(envelope.id, entry);
     queue.accepted.add(entry);
-    queue.runs?.accept(entry, now);
+    queue.runs?.accept(entry);
+    this.journal.entry(queue, entry);
     queue.stats.countReceived(now);
     return entry;
   }

@@ -1,15 +1,11 @@
-import type { ErrorInfo } from '../../errors.js';
 import type { Clock } from '../clock.js';
 import type { DeadLetterFilter } from '../event-record.js';
 import type { DeadLetterRecord, Outcome } from '../transport.js';
-import type { Entry } from './entry.js';
+import type { Entry, LostEvent } from './entry.js';
 
 /** Dead letter as the memory transport keeps it. */
-export interface DeadLetter {
+export interface DeadLetter extends LostEvent {
   readonly entry: Entry;
-  readonly at: number;
-  readonly error: ErrorInfo;
-  readonly step: string | undefined;
 }
 
 /** Limits of {@link DeadLetters}. */
@@ -23,24 +19,34 @@ export interface DeadLetterLimits {
 export class DeadLetters {
   readonly #limits: DeadLetterLimits;
   readonly #clock: Clock;
+  readonly #onChange: (entry: Entry, letter: LostEvent | undefined) => void;
   /** By event id, oldest first. */
   readonly #byId = new Map<string, DeadLetter>();
 
-  constructor(limits: DeadLetterLimits, clock: Clock) {
+  /** @param onChange receives each dead letter that is added, and `undefined` for one that is removed */
+  constructor(limits: DeadLetterLimits, clock: Clock, onChange: (entry: Entry, letter: LostEvent | undefined) => void) {
     this.#limits = limits;
     this.#clock = clock;
+    this.#onChange = onChange;
   }
 
   add(entry: Entry, { error, step }: Extract<Outcome, { status: 'failed' }>, now: number): void {
     const { maxDeadLetters } = this.#limits;
     if (maxDeadLetters === 0) return;
     this.#evictOld();
-    this.#byId.set(entry.envelope.id, { entry, at: now, error, step });
+    const letter = { at: now, error, step };
+    this.restore(entry, letter);
+    this.#onChange(entry, letter);
     if (this.#byId.size <= maxDeadLetters) return;
     for (const oldestId of this.#byId.keys()) {
-      this.#byId.delete(oldestId);
+      this.take(oldestId);
       return;
     }
+  }
+
+  /** Adds a dead letter that is stored already. */
+  restore(entry: Entry, letter: LostEvent): void {
+    this.#byId.set(entry.envelope.id, { entry, ...letter });
   }
 
   get size(): number {
@@ -56,6 +62,7 @@ export class DeadLetters {
   take(id: string): Entry | undefined {
     const entry = this.#byId.get(id)?.entry;
     this.#byId.delete(id);
+    if (entry !== undefined) this.#onChange(entry, undefined);
     return entry;
   }
 
@@ -80,7 +87,7 @@ export class DeadLetters {
     const oldestAt = this.#clock.now() - this.#limits.maxDeadLetterAgeMs;
     for (const [id, { at }] of this.#byId) {
       if (at > oldestAt) return;
-      this.#byId.delete(id);
+      this.take(id);
     }
   }
 }

@@ -4,13 +4,16 @@ export class DedupeWindow {
   // Apart from the others: events that outlive their window must not delay the removal of those that do not.
   readonly #outliving = new Map<string, RememberedId>();
   readonly #capacity: number;
+  readonly #onChange: (dedupeId: string, remembered: RememberedId | undefined) => void;
 
-  constructor(capacity: number) {
+  /** @param onChange receives each id that is added, and `undefined` for one that is removed */
+  constructor(capacity: number, onChange: (dedupeId: string, remembered: RememberedId | undefined) => void) {
     this.#capacity = capacity;
+    this.#onChange = onChange;
   }
 
   find(dedupeId: string, now: number): string | undefined {
-    const known = this.#inWindow.get(dedupeId) ?? this.#outliving.get(dedupeId);
+    const known = this.known(dedupeId);
     return known !== undefined && (known.until > now || known.isPending) ? known.eventId : undefined;
   }
 
@@ -21,15 +24,30 @@ export class DedupeWindow {
       if (known.until > now) break;
       this.#inWindow.delete(dedupeId);
       if (known.isPending) this.#outliving.set(dedupeId, known);
+      else this.#onChange(dedupeId, undefined);
     }
     return this.#inWindow.size + this.#outliving.size + ids <= this.#capacity;
   }
 
   remember(dedupeId: string, eventId: string, until: number): RememberedId {
-    const remembered = new RememberedId(eventId, until, () => this.#outliving.delete(dedupeId));
+    const remembered = this.restore(dedupeId, eventId, until);
+    this.#onChange(dedupeId, remembered);
+    return remembered;
+  }
+
+  /** Adds an id that is stored already. */
+  restore(dedupeId: string, eventId: string, until: number): RememberedId {
+    const remembered = new RememberedId(eventId, until, () => {
+      if (this.#outliving.delete(dedupeId) && !this.#inWindow.has(dedupeId)) this.#onChange(dedupeId, undefined);
+    });
     this.#inWindow.delete(dedupeId);
     this.#inWindow.set(dedupeId, remembered);
     return remembered;
+  }
+
+  /** Returns what an id that is in use stands for. */
+  known(dedupeId: string): RememberedId | undefined {
+    return this.#inWindow.get(dedupeId) ?? this.#outliving.get(dedupeId);
   }
 }
 

@@ -111,6 +111,10 @@ export class Dispatcher {
     try {
       while (this.#isPumpRequested) {
         this.#isPumpRequested = false;
+        if (!this.#outcomes.journal.isStored) {
+          this.#outcomes.journal.afterStored(() => this.#requestPump());
+          break;
+        }
         this.#promoteDue();
         this.#startAll();
       }

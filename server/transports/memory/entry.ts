@@ -1,3 +1,4 @@
+import type { ErrorInfo } from '../../errors.js';
 import type { AttemptRecord } from '../event-record.js';
 import type { Envelope, RunWait } from '../transport.js';
 import type { RememberedId } from './dedupe-window.js';
@@ -36,6 +37,37 @@ export interface Entry {
   waits: StoredWait | Map<string, StoredWait> | undefined;
   /** The run left its process and waits. */
   isSuspended: boolean;
+  /** Record of a journal that stores the entry. */
+  record: EntryRecord | undefined;
+}
+
+/** What a journal knows of an entry. */
+export interface EntryRecord {
+  /** Position in the order of acceptance. */
+  readonly position: number;
+  /** The storage has the entry. */
+  isStored: boolean;
+  /** The storage has the payload and the entries of a run that were erased. */
+  isErased: boolean;
+  deadLetter: LostEvent | undefined;
+  run: EndedRun | undefined;
+  /** Position in the order of ends. */
+  endOrder: number;
+}
+
+/** Failure that made an event a dead letter. */
+export interface LostEvent {
+  readonly at: number;
+  readonly error: ErrorInfo;
+  readonly step: string | undefined;
+}
+
+/** End of a run. */
+export interface EndedRun {
+  readonly at: number;
+  /** Removed if the run is erased. */
+  result: string | undefined;
+  readonly error: ErrorInfo | undefined;
 }
 
 /** Right of one attempt to record the outcome of its entry. */

@@ -29,8 +29,17 @@ export class EventLog {
   readonly #failed = new Ring<EndedEvent>(keptRecent);
 
   add(entry: Entry, outcome: End, now: number): void {
-    const ended = toEndedEvent(entry, outcome, now);
-    (ended.status === 'failed' ? this.#failed : this.#ended).push(ended);
+    this.restore(toEndedEvent(entry, outcome, now));
+  }
+
+  /** The ended and the failed events, each in the order of their ends. */
+  get retained(): { readonly ended: readonly EndedEvent[]; readonly failed: readonly EndedEvent[] } {
+    return { ended: this.#ended.ordered(), failed: this.#failed.ordered() };
+  }
+
+  /** Adds an event that is stored already. */
+  restore(event: EndedEvent): void {
+    (event.status === 'failed' ? this.#failed : this.#ended).push(event);
   }
 
   /** Forgets an event that is accepted again. */
@@ -92,10 +101,14 @@ class Ring<T> {
     const index = this.#items.findIndex(matches);
     if (index === -1) return;
     // In the order of their arrival, so that the next item still replaces the oldest one.
-    const isFull = this.#items.length === this.#size;
-    const ordered = isFull ? [...this.#items.slice(this.#next), ...this.#items.slice(0, this.#next)] : this.#items;
-    this.#items = ordered.filter((item) => !matches(item));
+    this.#items = this.ordered().filter((item) => !matches(item));
     this.#next = this.#items.length;
+  }
+
+  /** All items in the order of their arrival. */
+  ordered(): readonly T[] {
+    const isFull = this.#items.length === this.#size;
+    return isFull ? [...this.#items.slice(this.#next), ...this.#items.slice(0, this.#next)] : this.#items;
   }
 
   items(): Iterable<T> {

@@ -1,5 +1,6 @@
 import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../transport.js';
 import type { Entry, Lease } from './entry.js';
+import type { Journal } from './journal.js';
 import type { TypeQueue } from './type-queue.js';
 
 const noCheckpoints: ReadonlyMap<string, string> = new Map();
@@ -13,6 +14,7 @@ export interface DeliverySlots {
 
 /** Records the outcomes of deliveries. */
 export interface OutcomeSink {
+  readonly journal: Journal;
   record(delivery: MemoryDelivery, outcome: Outcome, handlerEnd: Promise<void> | undefined): void;
   /** Accepts the events that a step emitted. */
   emit(envelopes: readonly Envelope[]): void;
@@ -53,7 +55,11 @@ export class MemoryDelivery implements Delivery, Lease {
     return this.entry.envelope;
   }
 
-  async commit(outcome: Outcome, handlerEnd?: Promise<void>): Promise<CommitResult> {
+  commit(outcome: Outcome, handlerEnd?: Promise<void>): Promise<CommitResult> {
+    return this.#outcomes.journal.settle(() => this.#commit(outcome, handlerEnd));
+  }
+
+  #commit(outcome: Outcome, handlerEnd: Promise<void> | undefined): CommitResult {
     if (this.entry.ended) return 'already';
     if (!this.#leased) return 'fenced';
     this.#leased = false;
@@ -65,12 +71,17 @@ export class MemoryDelivery implements Delivery, Lease {
     return this.entry.checkpoints ?? noCheckpoints;
   }
 
-  async checkpoint(key: string, value: string, emits: readonly Envelope[] = []): Promise<CommitResult> {
+  checkpoint(key: string, value: string, emits: readonly Envelope[] = []): Promise<CommitResult> {
+    return this.#outcomes.journal.settle(() => this.#checkpoint(key, value, emits));
+  }
+
+  #checkpoint(key: string, value: string, emits: readonly Envelope[]): CommitResult {
     const { checkpoints, ended } = this.entry;
     if (ended || !this.#leased) return 'fenced';
     if (this.#recorded?.has(key) === true) return 'already';
     if (checkpoints?.has(key) === true) return 'fenced';
     checkpoints?.set(key, value);
+    this.#outcomes.journal.checkpoint(this.entry, key, value);
     this.#recorded ??= new Set();
     this.#recorded.add(key);
     this.recorded(key, value);
@@ -78,16 +89,18 @@ export class MemoryDelivery implements Delivery, Lease {
     return 'ok';
   }
 
-  async wait(waits: readonly RunWait[]): Promise<CommitResult> {
-    if (this.entry.ended || !this.#leased) return 'fenced';
-    this.#outcomes.wait(this, waits);
-    return 'ok';
+  wait(waits: readonly RunWait[]): Promise<CommitResult> {
+    return this.#outcomes.journal.settle(() => {
+      if (this.entry.ended || !this.#leased) return 'fenced';
+      this.#outcomes.wait(this, waits);
+      return 'ok';
+    });
   }
 
   recorded(key: string, value: string): void {
     this.queue.stats.markChanged();
     this.queue.runs?.changed(this.envelope.id);
-    this.onRecorded?.(key, value);
+    this.#outcomes.journal.afterStored(() => this.onRecorded?.(key, value));
   }
 
   release(): void {
@@ -107,6 +120,6 @@ export class MemoryDelivery implements Delivery, Lease {
 
   revoke(reason: Error): void {
     this.#leased = false;
-    this.onRevoked?.(reason);
+    this.#outcomes.journal.afterStored(() => this.onRevoked?.(reason));
   }
 }

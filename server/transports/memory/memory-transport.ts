@@ -74,14 +74,15 @@ export function memoryTransport(options: MemoryTransportOptions = {}): Transport
   const kv = new CheckedKeyValueStore(new MemoryKeyValueStore(clock));
   return {
     connect: ({ service }) => {
-      const manager = new MemoryTransportManager(broker, kv, broker.group(service));
+      const manager = new BrokerManager('memory', broker, kv, broker.group(service));
       return codec === undefined ? manager : new CodedTransport(manager, codec);
     },
   };
 }
 
-class MemoryTransportManager implements TransportManager {
-  readonly name = 'memory';
+/** Connection of one service to a broker. */
+export class BrokerManager implements TransportManager {
+  readonly name: string;
   readonly service: string;
   readonly clock: Clock;
   readonly kv: KeyValueStore;
@@ -89,7 +90,8 @@ class MemoryTransportManager implements TransportManager {
   readonly #group: ConsumerGroup;
   #consumer: GroupConsumer | undefined;
 
-  constructor(broker: Broker, kv: KeyValueStore, group: ConsumerGroup) {
+  constructor(name: string, broker: Broker, kv: KeyValueStore, group: ConsumerGroup) {
+    this.name = name;
     this.service = group.service;
     this.clock = broker.clock;
     this.kv = kv;
@@ -98,13 +100,15 @@ class MemoryTransportManager implements TransportManager {
   }
 
   async start(options: ConsumeOptions): Promise<void> {
-    if (options.describe !== undefined) this.#broker.join(this, options.describe);
-    this.#consumer = this.#group.open(options);
-    this.#broker.subscribe(this.#group, options.subscriptions, options.declared ?? []);
+    await this.#broker.journal.change(() => {
+      if (options.describe !== undefined) this.#broker.join(this, options.describe);
+      this.#consumer = this.#group.open(options);
+      this.#broker.subscribe(this.#group, options.subscriptions, options.declared ?? []);
+    });
   }
 
   async publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
-    const receipts = this.#broker.publish(envelopes, this.#group);
+    const receipts = await this.#broker.journal.change(() => this.#broker.publish(envelopes, this.#group));
     const nextTurn = this.#broker.turns.spend(envelopes);
     if (nextTurn !== undefined) await nextTurn;
     return receipts;
@@ -139,7 +143,7 @@ class MemoryTransportManager implements TransportManager {
   }
 
   async erase(requestId: string): Promise<ErasedPayloads> {
-    return this.#broker.lookup.erase(requestId);
+    return this.#broker.journal.change(() => this.#broker.lookup.erase(requestId));
   }
 
   async deadLetters(type: string, limit: number, filter?: DeadLetterFilter): Promise<readonly DeadLetterRecord[]> {
@@ -147,7 +151,7 @@ class MemoryTransportManager implements TransportManager {
   }
 
   async replay(id: string): Promise<boolean> {
-    return this.#broker.replay(id, this.#group);
+    return this.#broker.journal.change(() => this.#broker.replay(id, this.#group));
   }
 
   async overview({ types, runTypes, runLimit }: OverviewQuery): Promise<Overview> {
@@ -183,15 +187,17 @@ class MemoryTransportManager implements TransportManager {
   }
 
   async endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult> {
-    const entry = this.#runLog(type)?.entry(id);
-    if (entry === undefined) return 'fenced';
-    if (entry.ended) return 'already';
-    this.#group.endRun(type, entry, outcome, reason);
-    return 'ok';
+    return this.#broker.journal.change(() => {
+      const entry = this.#runLog(type)?.entry(id);
+      if (entry === undefined) return 'fenced';
+      if (entry.ended) return 'already';
+      this.#group.endRun(type, entry, outcome, reason);
+      return 'ok';
+    });
   }
 
   async cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome): Promise<boolean> {
-    return this.#group.cancel(id, conclude);
+    return this.#broker.journal.change(() => this.#group.cancel(id, conclude));
   }
 
   async schedules(): Promise<readonly ScheduleRecord[]> {
@@ -199,12 +205,12 @@ class MemoryTransportManager implements TransportManager {
   }
 
   async openSchedules(openings: readonly ScheduleOpening[]): Promise<boolean> {
-    return this.#broker.schedules.open(this.service, this, openings);
+    return this.#broker.journal.change(() => this.#broker.schedules.open(this.service, this, openings));
   }
 
   async claim(claim: ScheduleClaim): Promise<ClaimResult> {
-    return this.#broker.schedules.claim(this.service, this, claim, () =>
-      this.#broker.publish(claim.events, this.#group),
+    return this.#broker.journal.change(() =>
+      this.#broker.schedules.claim(this.service, this, claim, () => this.#broker.publish(claim.events, this.#group)),
     );
   }
 

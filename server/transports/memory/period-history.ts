@@ -20,14 +20,22 @@ import { PeriodRing, readCounts } from './period-ring.js';
 const { minutes, fiveMinutes, hours } = periodKinds;
 
 /** Period in which counts are added up. */
-class OpenPeriod {
-  period: number;
-  readonly counts: Uint32Array = new Uint32Array(periodCounters.length);
-  readonly wait: DurationSketch = new DurationSketch();
-  readonly duration: DurationSketch = new DurationSketch();
+export class OpenPeriod {
+  readonly period: number;
+  readonly counts: Uint32Array;
+  readonly wait: DurationSketch;
+  readonly duration: DurationSketch;
 
-  constructor(period: number) {
+  constructor(
+    period: number,
+    counts: Uint32Array = new Uint32Array(periodCounters.length),
+    wait: DurationSketch = new DurationSketch(),
+    duration: DurationSketch = new DurationSketch(),
+  ) {
     this.period = period;
+    this.counts = counts;
+    this.wait = wait;
+    this.duration = duration;
   }
 
   add({ counts, wait, duration }: OpenPeriod): void {
@@ -75,6 +83,11 @@ class PeriodSeries {
     this.#ring.add(period.period, period.counts, period.wait, period.duration);
   }
 
+  /** Makes a saved period the current one. */
+  restore(saved: OpenPeriod): void {
+    this.open(saved.period).add(saved);
+  }
+
   get(period: number): PeriodRecord | undefined {
     const current = this.#recent.at(-1);
     return current?.period === period ? current.record() : this.#ring.get(period);
@@ -92,33 +105,65 @@ const counterIndex = Object.fromEntries(periodCounters.map((name, index) => [nam
 /** Counts, waiting times and durations of one type by the minute, 5 minutes and hour, in at most 20 kB. */
 export class PeriodHistory {
   readonly #total: PeriodHistory | undefined;
+  readonly #onChange: (() => void) | undefined;
+  readonly #changed = new Map<OpenPeriod, keyof Histories>();
   readonly #minutes = new PeriodSeries(minutes, recentMinutes - 1);
   readonly #fives = new PeriodSeries(fiveMinutes, recentFives);
   readonly #hours = new PeriodSeries(hours, 1);
   #open = new OpenPeriod(-1);
 
-  /** @param total history of all types, which counts the same events */
-  constructor(total?: PeriodHistory) {
+  /**
+   * @param total history of all types, which counts the same events
+   * @param onChange called after a change, which `changed` contains then
+   */
+  constructor(total?: PeriodHistory, onChange?: () => void) {
     this.#total = total;
+    this.#onChange = onChange;
+  }
+
+  /** Periods that changed since the last `markSaved`. */
+  get changed(): ReadonlyMap<OpenPeriod, keyof Histories> {
+    return this.#changed;
+  }
+
+  markSaved(): void {
+    this.#changed.clear();
+  }
+
+  /** Adds a saved period; those of a kind in ascending order. */
+  restore(kind: keyof Histories, period: OpenPeriod): void {
+    if (kind === 'minutes') {
+      if (this.#open.period !== -1) this.#minutes.add(this.#open);
+      this.#open = period;
+    } else this.#series(kind).restore(period);
   }
 
   count(counter: Counter, now: number): void {
     const { counts } = this.#current(now);
     const index = counterIndex[counter];
     counts[index] = (counts[index] ?? 0) + 1;
+    this.#mark(this.#open, 'minutes');
     this.#total?.count(counter, now);
   }
 
   countWait(waitMs: number, now: number): void {
-    const bucket = durationBucket(waitMs);
-    this.#current(now).wait.addBucket(bucket, 1);
-    if (this.#total !== undefined) this.#total.#current(now).wait.addBucket(bucket, 1);
+    this.#addWait(durationBucket(waitMs), now);
   }
 
   countDuration(durationMs: number, now: number): void {
-    const bucket = durationBucket(durationMs);
+    this.#addDuration(durationBucket(durationMs), now);
+  }
+
+  #addWait(bucket: number, now: number): void {
+    this.#current(now).wait.addBucket(bucket, 1);
+    this.#mark(this.#open, 'minutes');
+    if (this.#total !== undefined) this.#total.#addWait(bucket, now);
+  }
+
+  #addDuration(bucket: number, now: number): void {
     this.#current(now).duration.addBucket(bucket, 1);
-    if (this.#total !== undefined) this.#total.#current(now).duration.addBucket(bucket, 1);
+    this.#mark(this.#open, 'minutes');
+    if (this.#total !== undefined) this.#total.#addDuration(bucket, now);
   }
 
   recent(now: number): RecentActivity {
@@ -206,8 +251,21 @@ export class PeriodHistory {
     if (closed.period === -1) return;
     const at = closed.period * minutes.stepMs;
     this.#minutes.add(closed);
-    this.#fives.open(periodOf(at, fiveMinutes)).add(closed);
-    this.#hours.open(periodOf(at, hours)).add(closed);
+    for (const kind of ['fiveMinutes', 'hours'] as const) {
+      const period = this.#series(kind).open(periodOf(at, periodKinds[kind]));
+      period.add(closed);
+      this.#mark(period, kind);
+    }
+  }
+
+  #series(kind: 'fiveMinutes' | 'hours'): PeriodSeries {
+    return kind === 'fiveMinutes' ? this.#fives : this.#hours;
+  }
+
+  #mark(period: OpenPeriod, kind: keyof Histories): void {
+    if (this.#onChange === undefined) return;
+    this.#changed.set(period, kind);
+    this.#onChange();
   }
 }
 

@@ -1,19 +1,12 @@
-import type { ErrorInfo } from '../../errors.js';
 import { keptCompletedRuns, keptFailedRuns, keptRecent, latestRuns } from '../limits.js';
 import type { Envelope, Outcome, RunRecord, RunRetention, RunStatus } from '../transport.js';
-import type { Entry } from './entry.js';
+import type { EndedRun, Entry } from './entry.js';
 import { openWaits } from './run-waits.js';
-
-interface Ended {
-  readonly at: number;
-  result: string | undefined;
-  readonly error: ErrorInfo | undefined;
-}
 
 interface Run {
   readonly entry: Entry;
   readonly acceptedAt: number;
-  ended: Ended | undefined;
+  ended: EndedRun | undefined;
   listeners: Set<(run: Run) => void> | undefined;
 }
 
@@ -24,9 +17,15 @@ export class RunLog {
   readonly #watchers = new Map<string, Set<() => void>>();
   #latest: Run[] = [];
   readonly #ended = { completed: new Set<Run>(), failed: new Set<Run>() };
+  readonly #onChange: (entry: Entry, ended: EndedRun | undefined) => void;
 
-  accept(entry: Entry, now: number): void {
-    const run: Run = { entry, acceptedAt: now, ended: undefined, listeners: undefined };
+  /** @param onChange receives the end of each run, and `undefined` for an ended run that is evicted */
+  constructor(onChange: (entry: Entry, ended: EndedRun | undefined) => void) {
+    this.#onChange = onChange;
+  }
+
+  accept(entry: Entry): void {
+    const run: Run = { entry, acceptedAt: entry.acceptedAt, ended: undefined, listeners: undefined };
     const { id, replays } = entry.envelope;
     if (replays > 0) this.#forget(id);
     this.#runs.set(id, run);
@@ -34,16 +33,31 @@ export class RunLog {
     if (this.#latest.length > latestRuns) this.#latest.shift();
   }
 
-  end(id: string, outcome: Extract<Outcome, { status: 'completed' | 'failed' }>, now: number): void {
+  /** Records the end of a run. Returns a function that notifies those who wait for it. */
+  end(id: string, outcome: Extract<Outcome, { status: 'completed' | 'failed' }>, now: number): () => void {
     const run = this.#runs.get(id);
-    if (run === undefined) return;
-    run.ended =
+    if (run === undefined) return () => {};
+    const ended =
       outcome.status === 'completed'
         ? { at: now, result: outcome.result, error: undefined }
         : { at: now, result: undefined, error: outcome.error };
-    for (const listener of run.listeners ?? []) listener(run);
-    this.#ended[outcome.status].add(run);
+    this.#setEnd(run, ended);
+    this.#onChange(run.entry, ended);
     this.evict(now);
+    return () => {
+      for (const listener of run.listeners ?? []) listener(run);
+    };
+  }
+
+  /** Sets the end of an accepted run that was stored with its end. */
+  restoreEnd(entry: Entry, ended: EndedRun): void {
+    const run = this.#runs.get(entry.envelope.id);
+    if (run?.entry === entry) this.#setEnd(run, ended);
+  }
+
+  #setEnd(run: Run, ended: EndedRun): void {
+    run.ended = ended;
+    this.#ended[ended.error === undefined ? 'completed' : 'failed'].add(run);
   }
 
   /** Forgets the ended runs that exceed the retention. */
@@ -64,6 +78,7 @@ export class RunLog {
     const run = this.#runs.get(id);
     if (run === undefined) return;
     this.#runs.delete(id);
+    if (run.ended !== undefined) this.#onChange(run.entry, undefined);
     this.#ended.completed.delete(run);
     this.#ended.failed.delete(run);
     const index = this.#latest.indexOf(run);
@@ -103,6 +118,8 @@ export class RunLog {
       entry.envelope = { ...entry.envelope, body: 'null' };
       entry.checkpoints?.clear();
       ended.result = undefined;
+      if (entry.record !== undefined) entry.record.isErased = true;
+      this.#onChange(entry, ended);
       erased += 1;
     }
     return erased;

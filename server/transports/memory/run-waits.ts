@@ -1,29 +1,40 @@
 import type { Clock } from '../clock.js';
 import type { Envelope, OpenWait, RunWait } from '../transport.js';
 import type { Entry, StoredWait, WaitOwner } from './entry.js';
+import type { Journal } from './journal.js';
 
 /** Open waits of all runs. The first condition of a wait that comes true resolves it. */
 export class RunWaits {
   readonly #clock: Clock;
+  readonly #journal: Journal;
   // Most keys have one wait, and a Set takes more than the rest of a wait.
   readonly #byEvent = new Map<string, Map<string | undefined, StoredWait | Set<StoredWait>>>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, journal: Journal) {
     this.#clock = clock;
+    this.#journal = journal;
   }
 
   /** Stores a wait; `undefined` if its key is stored or resolved already. */
   add(wait: RunWait, owner: WaitOwner, entry: Entry): StoredWait | undefined {
-    const { key, event } = wait;
+    const { key } = wait;
     if (entry.checkpoints?.has(key) === true || findWait(entry, key) !== undefined) return undefined;
     const stored: StoredWait = { wait, owner, entry, since: this.#clock.now(), timer: undefined };
-    addWait(entry, stored);
-    if (event !== undefined) this.#addToEvent(event.type, event.key, stored);
+    this.restore(stored);
+    this.#journal.wait(stored, true);
     return stored;
   }
 
+  /** Adds a wait that is stored already. */
+  restore(stored: StoredWait): void {
+    const { entry, wait } = stored;
+    addWait(entry, stored);
+    if (wait.event !== undefined) this.#addToEvent(wait.event.type, wait.event.key, stored);
+  }
+
   resolveByTime(stored: StoredWait): void {
-    this.#resolve(stored, `"by":"time"`);
+    // Another condition may have resolved it since it was due.
+    if (findWait(stored.entry, stored.wait.key) === stored) this.#resolve(stored, `"by":"time"`);
   }
 
   /** Resolves the waits that the event matches. */
@@ -53,12 +64,14 @@ export class RunWaits {
     this.#remove(stored);
     const value = `{${resolution},"since":${since},"at":${this.#clock.now()}}`;
     entry.checkpoints?.set(wait.key, value);
+    this.#journal.checkpoint(entry, wait.key, value);
     owner.recorded(entry, wait.key, value);
   }
 
   #remove(stored: StoredWait): void {
     const { wait, entry, owner } = stored;
     removeWait(entry, stored);
+    this.#journal.wait(stored, false);
     owner.cancelTimer(stored);
     if (wait.event === undefined) return;
     const { type, key } = wait.event;

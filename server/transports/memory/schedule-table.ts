@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.js';
 import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
+import type { Journal } from './journal.js';
 import type { RevisionCounter } from './revision-counter.js';
 
 interface Schedule extends Omit<ScheduleRecord, 'isOpen'> {
@@ -11,10 +12,12 @@ interface Schedule extends Omit<ScheduleRecord, 'isOpen'> {
 export class ScheduleTable {
   readonly #clock: Clock;
   readonly #transportRevision: RevisionCounter;
+  readonly #journal: Journal;
   readonly #schedules = new Map<string, Schedule>();
 
-  constructor(clock: Clock, transportRevision: RevisionCounter) {
+  constructor(clock: Clock, transportRevision: RevisionCounter, journal: Journal) {
     this.#clock = clock;
+    this.#journal = journal;
     this.#transportRevision = transportRevision;
   }
 
@@ -69,7 +72,18 @@ export class ScheduleTable {
     return this.#schedules.get(keyOf(service, name));
   }
 
+  /** Adds a schedule that is stored already. */
+  restore(record: Omit<ScheduleRecord, 'isOpen' | 'revision'>): void {
+    this.#keep({ ...record, revision: 0, openedBy: new Map() });
+  }
+
   #set(schedule: Schedule): void {
+    const { openedBy: _, revision: __, ...record } = schedule;
+    this.#journal.schedule(record);
+    this.#keep(schedule);
+  }
+
+  #keep(schedule: Schedule): void {
     this.#transportRevision.increment();
     const { service, name } = schedule;
     this.#schedules.set(keyOf(service, name), { ...schedule, revision: this.#transportRevision.value });

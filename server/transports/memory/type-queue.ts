@@ -1,8 +1,10 @@
+import type { Clock } from '../clock.js';
 import type { ServiceTypeCounts } from '../statistics/sum-counts.js';
 import type { Envelope, Subscription } from '../transport.js';
-import type { DeadLetters } from './dead-letters.js';
+import { type DeadLetterLimits, DeadLetters } from './dead-letters.js';
 import type { Entry, StoredWait } from './entry.js';
 import { EventLog } from './event-log.js';
+import type { Journal } from './journal.js';
 import type { PeriodHistory } from './period-history.js';
 import { AcceptanceOrder } from './queues/acceptance-order.js';
 import { DebounceWindows } from './queues/debounce-windows.js';
@@ -14,8 +16,17 @@ import type { RevisionCounter } from './revision-counter.js';
 import { RunLog } from './run-log.js';
 import { TypeStats } from './type-stats.js';
 
+/** The part of a broker that its queues use. */
+export interface QueueHost {
+  readonly clock: Clock;
+  readonly deadLetterLimits: DeadLetterLimits;
+  readonly revision: RevisionCounter;
+  readonly journal: Journal;
+}
+
 /** One event type in one service: waiting and delayed entries, limits, statistics, dead letters and runs. */
 export class TypeQueue {
+  readonly service: string;
   readonly type: string;
   readonly stats: TypeStats;
   readonly deadLetters: DeadLetters;
@@ -32,6 +43,7 @@ export class TypeQueue {
   readonly #delayed = new DelayQueue<Entry>();
   readonly #timers = new DelayQueue<StoredWait>();
   readonly #onDue: (wait: StoredWait) => void;
+  readonly #journal: Journal;
   #concurrency = Number.POSITIVE_INFINITY;
   #rate: RateWindow | undefined;
   /** Handlers that outlive their attempt. */
@@ -47,15 +59,19 @@ export class TypeQueue {
 
   /** @param onDue resolves a wait by time */
   constructor(
+    service: string,
     type: string,
-    deadLetters: DeadLetters,
+    { clock, deadLetterLimits, revision, journal }: QueueHost,
     history: PeriodHistory,
-    transportRevision: RevisionCounter,
     onDue: (wait: StoredWait) => void,
   ) {
+    this.service = service;
     this.type = type;
-    this.stats = new TypeStats(history, transportRevision);
-    this.deadLetters = deadLetters;
+    this.stats = new TypeStats(history, revision, () => journal.queue(this));
+    this.deadLetters = new DeadLetters(deadLetterLimits, clock, (entry, letter) =>
+      journal.deadLetter(this, entry, letter),
+    );
+    this.#journal = journal;
     this.#onDue = onDue;
   }
 
@@ -68,7 +84,7 @@ export class TypeQueue {
     const { concurrency, rate, keepsRuns, retain, perKey, debounce } = subscription;
     this.subscription = subscription;
     if (keepsRuns === true) {
-      this.runs ??= new RunLog();
+      this.runs ??= new RunLog((entry, ended) => this.#journal.run(this, entry, ended));
       if (retain !== undefined) this.runs.retention = retain;
     }
     this.hasOwnLimits = concurrency !== undefined || rate !== undefined;
@@ -77,6 +93,7 @@ export class TypeQueue {
     if (!this.#rate?.enforces(rate)) this.#rate = rate === undefined ? undefined : new RateWindow(rate, this.#rate);
     this.#windows = debounce === undefined ? undefined : new DebounceWindows(debounce, this.#windows);
     this.#limitKeys(perKey, running);
+    this.#journal.queue(this);
   }
 
   #limitKeys(perKey: Subscription['perKey'], running: () => readonly Entry[]): void {
@@ -151,6 +168,21 @@ export class TypeQueue {
   /** Opens the debounce window of a new entry. Returns its end; `undefined` if the type is not debounced. */
   openWindow(entry: Entry, now: number): number | undefined {
     return this.#windows?.open(entry, now);
+  }
+
+  /** Opens the debounce window of a restored entry again. */
+  restoreWindow(entry: Entry, openedAt: number): void {
+    this.#windows?.restore(entry, openedAt);
+  }
+
+  /** Returns whether the entry waits in a debounce window. */
+  isDebounced(entry: Entry): boolean {
+    return this.#windows?.find(entry.envelope.key) === entry;
+  }
+
+  /** Takes a slot of its key for a restored entry that had one. */
+  holdKey(entry: Entry): void {
+    this.#keyed?.hold(entry);
   }
 
   /** Returns whether the event would replace the payload of an event that waits in its debounce window. */

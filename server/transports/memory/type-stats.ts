@@ -24,23 +24,28 @@ export class TypeStats {
   readonly failures: FailureRecord[] = [];
   readonly #history: PeriodHistory;
   readonly #transportRevision: RevisionCounter;
+  readonly #onCount: () => void;
 
-  /** @param history counts the events of the type in all services */
-  constructor(history: PeriodHistory, transportRevision: RevisionCounter) {
+  /**
+   * @param history counts the events of the type in all services
+   * @param onCount called after a change of the counters that outlive the process
+   */
+  constructor(history: PeriodHistory, transportRevision: RevisionCounter, onCount: () => void) {
     this.#history = history;
     this.#transportRevision = transportRevision;
+    this.#onCount = onCount;
   }
 
   countReceived(now: number): void {
     this.received += 1;
     this.lastReceivedAt = now;
     this.#history.count('received', now);
-    this.markChanged();
+    this.#counted();
   }
 
   countDeduplicated(): void {
     this.deduplicated += 1;
-    this.markChanged();
+    this.#counted();
   }
 
   countStart(): void {
@@ -72,13 +77,13 @@ export class TypeStats {
   countRetried(now: number): void {
     this.retried += 1;
     this.#history.count('retried', now);
-    this.markChanged();
+    this.#counted();
   }
 
   countCompleted(now: number): void {
     this.completed += 1;
     this.#history.count('completed', now);
-    this.markChanged();
+    this.#counted();
   }
 
   countFailed(now: number, { id, requestId }: Envelope, attempt: number, failure: Failure): void {
@@ -90,7 +95,7 @@ export class TypeStats {
     const place = step === undefined ? { requestId } : { requestId, step };
     this.failures.unshift({ id, at: now, attempt, ...place, name, message });
     if (this.failures.length > keptFailures) this.failures.pop();
-    this.markChanged();
+    this.#counted();
   }
 
   countCancelled(now: number): void {
@@ -98,6 +103,11 @@ export class TypeStats {
     this.cancelled += 1;
     this.#history.count('failed', now);
     this.#history.count('cancelled', now);
+    this.#counted();
+  }
+
+  #counted(): void {
+    this.#onCount();
     this.markChanged();
   }
 

@@ -35,6 +35,18 @@ export class DurationSketch {
   #counts: number[] = [];
   #count = 0;
 
+  /** Returns the sketch that {@link DurationSketch.toJSON} wrote. */
+  static from([first = 0, ...counts]: readonly number[]): DurationSketch {
+    const sketch = new DurationSketch();
+    for (const [index, count] of counts.entries()) if (count > 0) sketch.addBucket(first + index, count);
+    return sketch;
+  }
+
+  /** Returns the index of the lowest bucket and the counts from there on. */
+  toJSON(): readonly number[] {
+    return [this.#first, ...this.#counts];
+  }
+
   get isEmpty(): boolean {
     return this.#count === 0;
   }

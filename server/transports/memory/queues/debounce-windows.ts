@@ -33,6 +33,11 @@ export class DebounceWindows<T extends Debounced> {
     return this.#closeTime(item, now, now);
   }
 
+  /** Opens the window of an item that was opened at an earlier time. */
+  restore(item: T, openedAt: number): void {
+    this.#byKey.set(item.envelope.key, { item, openedAt });
+  }
+
   /** Extends the window of the item's key. Returns the time at which it closes now. */
   extend(item: T, now: number): number {
     return this.#closeTime(item, now, this.#byKey.get(item.envelope.key)?.openedAt ?? now);

@@ -236,6 +236,12 @@ export class KeyedList<T extends Keyed> {
     item.keyHolder = this;
   }
 
+  /** Counts an item that was taken and waits again before the list existed. */
+  hold(item: T): void {
+    this.#line(item.envelope.key).held += 1;
+    item.keyHolder = this;
+  }
+
   /** Takes a slot of a key for work that goes on after its item was released or waits again. */
   addOverdue(key: string | undefined): void {
     this.#line(key).overdue += 1;
