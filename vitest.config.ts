@@ -11,6 +11,7 @@ export default defineConfig({
     alias: [
       { find: /^hubline$/, replacement: sources('index.ts') },
       { find: /^hubline\/redis$/, replacement: sources('transports/redis/index.ts') },
+      { find: /^hubline\/sqlite$/, replacement: sources('transports/sqlite/index.ts') },
       { find: /^hubline\/transport$/, replacement: sources('transports/index.ts') },
       { find: /^hubline\/(\w+)$/, replacement: sources('$1/index.ts') },
     ],

@@ -9,6 +9,7 @@ import { createHub, type Hub } from 'hubline';
 import { type AgentRunResult, createAgent } from 'hubline/agents';
 import { createDashboardHandler } from 'hubline/dashboard';
 import { redisTransport } from 'hubline/redis';
+import { sqliteTransport } from 'hubline/sqlite';
 import { scriptedProvider } from 'hubline/testing';
 import { systemClock } from 'hubline/transport';
 
@@ -35,7 +36,9 @@ await once(server, 'listening');
 const address = server.address();
 if (address === null || typeof address === 'string') throw new Error('a TCP server has an address with a port');
 const page = await fetch(`http://127.0.0.1:${address.port}/`);
-console.log(JSON.stringify({ greeting: await greeted, page: await page.text() }));
+const { kv } = createHub({ transport: sqliteTransport({ file: 'consumer.db' }) }).transport;
+await kv.set('visitor', 'Ada');
+console.log(JSON.stringify({ greeting: await greeted, page: await page.text(), stored: await kv.get('visitor') }));
 server.closeAllConnections();
 server.close();
 await hub.stop();

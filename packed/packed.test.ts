@@ -30,6 +30,7 @@ async function readEntryPoints(): Promise<EntryPoint[]> {
 }
 
 const forRedis = ['bullmq@6.7', 'ioredis@6'];
+const forSqlite = '@photostructure/sqlite@1.2';
 const entryPoints = await readEntryPoints();
 const names = Object.fromEntries(entryPoints.map(({ specifier, names }) => [specifier, names]));
 
@@ -121,6 +122,20 @@ describe('with its dependencies only', () => {
     ]);
   });
 
+  test('the SQLite transport uses the SQLite of Node, or names its missing package', async () => {
+    const script = `
+      import { createHub } from 'hubline';
+      import { sqliteTransport } from 'hubline/sqlite';
+      const hub = createHub({ transport: sqliteTransport({ file: 'packed.db' }) });
+      const end = await hub.start().then(() => [], (error) => [error.name, error.message]);
+      await hub.stop();
+      console.log(JSON.stringify(end));`;
+    const isBuiltIn = process.getBuiltinModule('node:sqlite') !== undefined;
+    expect(await runScript('without-sqlite.js', script)).toEqual(
+      isBuiltIn ? [] : ['MissingPackageError', `sqliteTransport needs ${forSqlite}: npm install ${forSqlite}`],
+    );
+  });
+
   test('mcpTools names its missing package', async () => {
     const script = `
       import { mcpTools } from 'hubline/agents';
@@ -133,8 +148,8 @@ describe('with its dependencies only', () => {
   });
 });
 
-describe('with the peers of the Redis transport', () => {
-  beforeAll(() => project.install('--install-strategy=linked', '@types/node@20', ...forRedis));
+describe('with the peers of the transports', () => {
+  beforeAll(() => project.install('--install-strategy=linked', '@types/node@20', ...forRedis, forSqlite));
 
   test('a type-checked program that imports all entry points works', async () => {
     const program = await readFile(here('consumer.ts'), 'utf8');
@@ -148,6 +163,6 @@ describe('with the peers of the Redis transport', () => {
     const { stdout, stderr } = await project.run(process.execPath, 'consumer.js', server.url);
     expect(stderr).toBe('');
     const page = await readFile(here('../dist/page/index.html'), 'utf8');
-    expect(JSON.parse(stdout)).toEqual({ greeting: 'Hello, Ada!', page });
+    expect(JSON.parse(stdout)).toEqual({ greeting: 'Hello, Ada!', page, stored: 'Ada' });
   });
 });

@@ -81,8 +81,7 @@ describe('publicErrorInfo', () => {
     [
       'a transport',
       new TransportUnavailableError(
-        'redis',
-        100,
+        'redis did not answer within 100 ms',
         Object.assign(new Error(secret), { code: 'ECONNREFUSED', syscall: 'connect' }),
       ),
       'redis did not answer within 100 ms: connect ECONNREFUSED; retry with the same dedupeId to avoid a duplicate',

@@ -22,6 +22,7 @@ export default defineConfig({
         'dashboard/index': 'dashboard/index.ts',
         'transports/index': 'transports/index.ts',
         'transports/redis/index': 'transports/redis/index.ts',
+        'transports/sqlite/index': 'transports/sqlite/index.ts',
         'testing/index': 'testing/index.ts',
       },
       preserveEntrySignatures: 'strict',

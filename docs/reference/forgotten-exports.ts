@@ -14,7 +14,15 @@ const { intentionallyNotExported } = JSON.parse(readFileSync('typedoc.json', 'ut
   intentionallyNotExported: string[];
 };
 const transport = 'transports/index';
-const entries = ['index', 'agents/index', 'dashboard/index', transport, 'transports/redis/index', 'testing/index'];
+const entries = [
+  'index',
+  'agents/index',
+  'dashboard/index',
+  transport,
+  'transports/redis/index',
+  'transports/sqlite/index',
+  'testing/index',
+];
 const files = entries.map((entry) => resolve(dist, `${entry}.d.ts`));
 const program = ts.createProgram(files, {
   module: ts.ModuleKind.NodeNext,

@@ -20,7 +20,7 @@ export interface Example {
   /** Resolves when standard output contains `text`. @throws {Error} if the program ends without it */
   printed(text: string): Promise<void>;
   /** Sends a signal and waits for the end. */
-  stop(signal?: 'SIGTERM' | 'SIGINT'): Promise<ExampleEnd>;
+  stop(signal?: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<ExampleEnd>;
 }
 
 /** Runs a file of `examples/` with tsx from the root of the repository. The end of the test kills it. */

@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../scripts/redis-server.js';
 import { memoryTransport } from '../transports/memory/memory-transport.js';
 import { redisTransport } from '../transports/redis/redis-transport.js';
+import { sqliteTransport } from '../transports/sqlite/sqlite-transport.js';
 import type { Transport } from '../transports/transport.js';
 import { createHub } from './create-hub.js';
 import {
@@ -18,11 +22,15 @@ import type { Hub, HubOptions } from './hub.js';
 import type { RunCtx } from './runs/step.js';
 import { createWorkflow } from './runs/workflow.js';
 
+const folder = mkdtempSync(join(tmpdir(), 'hubline-'));
 let redis: RedisServer;
 beforeAll(async () => {
   redis = await startRedisServer();
 });
-afterAll(() => redis.release());
+afterAll(async () => {
+  rmSync(folder, { recursive: true });
+  await redis.release();
+});
 
 const settings = { depth: 0, delayMs: 0, priority: 0, replays: 0, dedupe: undefined };
 interface Change {
@@ -41,6 +49,7 @@ function untilAborted(signal: AbortSignal): Promise<never> {
 
 const transports: [string, () => Transport][] = [
   ['memory', () => memoryTransport()],
+  ['sqlite', () => sqliteTransport({ file: join(folder, `${randomUUID()}.db`) })],
   ['redis', () => redisTransport({ url: redis.url, prefix: randomUUID() })],
 ];
 

@@ -53,11 +53,11 @@ export class CrashLoopError extends HubError {
   }
 }
 
-/** The transport's server does not answer. It may or may not have accepted the event. */
+/** The transport's server does not answer, or its disk cannot be written. It may or may not have accepted the event. */
 export class TransportUnavailableError extends HubError {
-  constructor(transport: string, timeoutMs: number, cause?: unknown) {
-    const messageWith = (why: string): string =>
-      `${transport} did not answer within ${timeoutMs} ms${why}; retry with the same dedupeId to avoid a duplicate`;
+  /** @param problem such as `Redis did not answer within 2000 ms` */
+  constructor(problem: string, cause?: unknown, advice = 'retry with the same dedupeId to avoid a duplicate') {
+    const messageWith = (why: string): string => `${problem}${why}; ${advice}`;
     super(
       'ERR_TRANSPORT_UNAVAILABLE',
       messageWith(cause === undefined ? '' : `: ${messageOf(cause)}`),

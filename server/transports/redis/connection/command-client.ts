@@ -123,7 +123,7 @@ export class CommandClient {
 
   #unavailable(error: unknown): TransportUnavailableError {
     const cause = withoutArguments(this.#lastError ?? error);
-    return new TransportUnavailableError('Redis', this.#settings.emitTimeoutMs, cause);
+    return new TransportUnavailableError(`Redis did not answer within ${this.#settings.emitTimeoutMs} ms`, cause);
   }
 
   async #disconnectIfIdle(): Promise<void> {

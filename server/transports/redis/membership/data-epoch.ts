@@ -101,7 +101,7 @@ export class DataEpoch {
       if (reply !== 'lost' && reply !== 'recovering') return reply;
       if (performance.now() > dueAt) {
         const cause = new Error('it has lost its data, and services subscribe again');
-        throw new TransportUnavailableError('Redis', timeoutMs, cause);
+        throw new TransportUnavailableError(`Redis did not answer within ${timeoutMs} ms`, cause);
       }
       if (reply === 'lost') await this.recover();
       else await delay(repeatDelayMs(attempt));

@@ -1,0 +1,113 @@
+import { renameSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { envelope } from '../contract/envelope.js';
+import { completed } from '../contract/outcome.js';
+import type { CommitResult } from '../transport.js';
+import type { Database } from './database/driver.js';
+import { newFile, openBeside, type Process, startProcess } from './stage.fixture.js';
+
+const unavailable = { code: 'ERR_TRANSPORT_UNAVAILABLE' };
+
+/** Makes every write of the owner fail until the returned function is called. */
+function block(database: Database): () => void {
+  database.exec('BEGIN IMMEDIATE');
+  return () => database.exec('ROLLBACK');
+}
+
+async function counts({ transport }: Process): Promise<object | undefined> {
+  const [found] = await transport.counts(['a']);
+  return found?.total;
+}
+
+it('refuses changes while the file cannot be written, and forgets and invents nothing', async () => {
+  const file = newFile();
+  const process = await startProcess({ file }, [{ type: 'a' }]);
+  const { transport, clock, deliveries } = process;
+  await transport.publish([envelope('a')]);
+  await clock.settle();
+  const first = deliveries[0];
+  const unblock = block(await openBeside(file));
+
+  const uncertain = envelope('a');
+  await expect(transport.publish([uncertain])).rejects.toMatchObject(unavailable);
+  let outcome: CommitResult | undefined;
+  const committed = first?.commit(completed()).then((result) => {
+    outcome = result;
+  });
+  await expect(transport.publish([envelope('a')])).rejects.toMatchObject({
+    ...unavailable,
+    message: expect.stringContaining('was not accepted'),
+  });
+  await expect(transport.kv.set('k', 'v')).rejects.toMatchObject(unavailable);
+  await clock.advance(1_000);
+  expect(outcome).toBeUndefined();
+  expect(deliveries).toHaveLength(1);
+
+  unblock();
+  await clock.advance(5_000);
+  await committed;
+  expect(outcome).toBe('ok');
+  expect(deliveries.map((delivery) => delivery.envelope.id)).toEqual([first?.envelope.id, uncertain.id]);
+  await transport.publish([envelope('a')]);
+  expect(await transport.kv.get('k')).toBeUndefined();
+  expect(await counts(process)).toMatchObject({ received: 3, completed: 1, pending: 2 });
+  await transport.close({ drainMs: 0 });
+
+  const next = await startProcess({ file }, [{ type: 'a' }]);
+  await next.clock.settle();
+  expect(next.deliveries).toHaveLength(2);
+  expect(await counts(next)).toMatchObject({ received: 3, completed: 1, pending: 2 });
+});
+
+it('closes while the file cannot be written, and leaves what it stored', async () => {
+  const file = newFile();
+  const { transport, clock, deliveries } = await startProcess({ file }, [{ type: 'a' }]);
+  const accepted = envelope('a');
+  await transport.publish([accepted]);
+  await clock.settle();
+  const unblock = block(await openBeside(file));
+  await expect(transport.publish([envelope('a')])).rejects.toMatchObject(unavailable);
+  const committed = expect(deliveries[0]?.commit(completed())).rejects.toMatchObject(unavailable);
+  expect(await transport.close({ drainMs: 0 })).toEqual({ released: 1, overdue: 0 });
+  await committed;
+  expect(clock.pendingTimers).toBe(0);
+  unblock();
+
+  const next = await startProcess({ file }, [{ type: 'a' }]);
+  await next.clock.settle();
+  expect(next.deliveries.map((delivery) => delivery.envelope.id)).toEqual([accepted.id]);
+  expect(await counts(next)).toMatchObject({ received: 1, completed: 0, pending: 1 });
+});
+
+it('undoes the writes of a transaction that fails, and no other one', async () => {
+  const file = newFile();
+  const { transport, clock } = await startProcess({ file }, []);
+  await transport.kv.set('n', '1');
+  const unblock = block(await openBeside(file));
+  const writes = [transport.kv.increment('n'), transport.kv.append('l', ['x'])];
+  for (const write of writes) await expect(write).rejects.toMatchObject(unavailable);
+  unblock();
+  await clock.advance(5_000);
+  expect(await transport.kv.increment('n')).toBe(2);
+  expect(await transport.kv.range('l', 0, -1)).toEqual([]);
+});
+
+it('refuses changes while another file is in the place of the open one', async () => {
+  const file = newFile();
+  const { transport, clock } = await startProcess({ file }, [{ type: 'a' }]);
+  renameSync(file, `${file}.moved`);
+  await expect(transport.publish([envelope('a')])).rejects.toMatchObject({
+    ...unavailable,
+    message: expect.stringContaining('deleted or replaced'),
+  });
+  renameSync(`${file}.moved`, file);
+  await clock.advance(5_000);
+  await transport.publish([envelope('a')]);
+});
+
+it('bounds the changes that wait to be stored', async () => {
+  const { transport } = await startProcess({ file: newFile() }, []);
+  const writes = Array.from({ length: 100_001 }, () => transport.kv.increment('n').catch((error) => error.code));
+  expect((await Promise.all(writes)).at(-1)).toBe('ERR_BACKPRESSURE');
+  expect(await transport.kv.get('n')).toBe('100000');
+});

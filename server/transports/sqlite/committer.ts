@@ -1,0 +1,223 @@
+import { HubError } from '../../errors.js';
+import type { Clock, Timer } from '../clock.js';
+import { BackpressureError } from '../errors.js';
+import type { Logger } from '../logger.js';
+import type { Database } from './database/driver.js';
+import type { OwnedDatabase } from './database/open-database.js';
+import { reasonOf, unavailable } from './sqlite-errors.js';
+
+/** State that a {@link Committer} writes. */
+export interface CommittedState {
+  /** Writes what changed, in the open transaction. */
+  write(): void;
+  /** Called after the transaction is committed. */
+  markWritten(): void;
+}
+
+/**
+ * Kind of a command: `change` and `settle` change the state in memory, `write` changes the database alone. A caller can
+ * repeat a `change` or a `write`, and nobody a `settle`.
+ */
+type Kind = 'change' | 'settle' | 'write';
+
+interface Command {
+  readonly kind: Kind;
+  readonly apply: () => unknown;
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Callbacks of an applied change. */
+interface Waiting {
+  /** Called when the change is stored. */
+  readonly done: () => void;
+  /** Rejects the promise of the caller. */
+  readonly reject?: (error: unknown) => void;
+  /** The caller can repeat the change, and learns at once that it is not stored; the others wait on. */
+  readonly kind?: Kind;
+}
+
+const maxQueued = 100_000;
+// Commands, and the time to apply them, after which a transaction ends so that timers and sockets get their turn.
+const sliceSize = 256;
+const sliceMs = 2;
+const firstRetryMs = 100;
+const maxRetryMs = 5_000;
+
+/**
+ * Applies changes and stores them: all that callers ask for within one turn of the event loop in one transaction.
+ * Between transactions the state in memory equals the stored one. If a transaction fails, its changes stay in memory and
+ * are stored when the disk works again; until then nothing starts, and new changes are refused.
+ */
+export class Committer {
+  readonly #database: Database;
+  readonly #checkPresence: () => void;
+  readonly #file: string;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  #state: CommittedState | undefined;
+  #queue: Command[] = [];
+  #waiting: Waiting[] = [];
+  #next: Timer | undefined;
+  #retryMs = firstRetryMs;
+  #failure: unknown;
+  #isApplying = false;
+  #isClosed = false;
+  #sqlError: unknown;
+
+  constructor({ database, path, checkPresence }: OwnedDatabase, clock: Clock, logger: Logger) {
+    this.#database = database;
+    this.#file = path;
+    this.#checkPresence = checkPresence;
+    this.#clock = clock;
+    this.#logger = logger;
+  }
+
+  /** Sets the state that each transaction writes. */
+  set state(state: CommittedState) {
+    this.#state = state;
+  }
+
+  get isStored(): boolean {
+    return !this.#isApplying && this.#failure === undefined;
+  }
+
+  /** Applies a change to the state in memory, and rejects if it cannot be stored now. */
+  change<T>(apply: () => T): Promise<T> {
+    return this.#enqueue(apply, 'change');
+  }
+
+  /** Applies a change to the state in memory, as soon as it can be stored. */
+  settle<T>(apply: () => T): Promise<T> {
+    return this.#enqueue(apply, 'settle');
+  }
+
+  /** Applies a change to the database alone. */
+  write<T>(apply: () => T): Promise<T> {
+    return this.#enqueue(apply, 'write');
+  }
+
+  afterStored(fn: () => void): void {
+    if (this.isStored) fn();
+    else this.#waiting.push({ done: fn });
+  }
+
+  /** Stores everything and ends. Rejects the changes that cannot be stored. */
+  close(): void {
+    while (this.#queue.length > 0 && this.#failure === undefined) this.#commit();
+    // What changed without a command, such as evictions.
+    this.#commit();
+    this.#next?.cancel();
+    this.#next = undefined;
+    this.#isClosed = true;
+    const error = unavailable(this.#file, true, this.#failure);
+    for (const { reject } of [...this.#waiting, ...this.#queue]) reject?.(error);
+    this.#waiting = [];
+    this.#queue = [];
+  }
+
+  #enqueue<T>(apply: () => T, kind: Kind): Promise<T> {
+    // A delivery has lost its lease by now, so that its commit changes nothing.
+    if (this.#isClosed && kind === 'settle') return new Promise((resolve) => resolve(apply()));
+    if ((this.#isClosed || this.#failure !== undefined) && kind !== 'settle') {
+      return Promise.reject(unavailable(this.#file, false, this.#failure));
+    }
+    if (this.#queue.length >= maxQueued && kind !== 'settle') {
+      return Promise.reject(new BackpressureError('changes that are not stored yet', `${maxQueued}`));
+    }
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({ kind, apply, resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  #schedule(): void {
+    this.#next ??= this.#clock.soon(() => {
+      this.#next = undefined;
+      this.#commit();
+      if (this.#queue.length > 0 && this.#failure === undefined) this.#schedule();
+    });
+  }
+
+  #commit(): void {
+    this.#isApplying = true;
+    try {
+      this.#checkPresence();
+      this.#database.exec('BEGIN');
+      this.#applyQueued();
+      if (this.#sqlError !== undefined) throw this.#sqlError;
+      this.#state?.write();
+      this.#database.exec('COMMIT');
+    } catch (error) {
+      this.#sqlError = undefined;
+      this.#isApplying = false;
+      this.#fail(error);
+      return;
+    }
+    this.#state?.markWritten();
+    this.#isApplying = false;
+    if (this.#failure !== undefined) this.#logger.info({ file: this.#file }, 'the file can be written again');
+    this.#failure = undefined;
+    this.#retryMs = firstRetryMs;
+    const done = this.#waiting;
+    this.#waiting = [];
+    for (const waiting of done) waiting.done();
+  }
+
+  /** Applies commands until the time of the turn is over; none while the storage fails. */
+  #applyQueued(): void {
+    if (this.#failure !== undefined) return;
+    const until = performance.now() + sliceMs;
+    const queue = this.#queue;
+    let applied = 0;
+    while (applied < Math.min(queue.length, sliceSize) && this.#sqlError === undefined) {
+      const command = queue[applied];
+      applied += 1;
+      if (command !== undefined) this.#apply(command);
+      if (applied % 16 === 0 && performance.now() > until) break;
+    }
+    this.#queue = applied === queue.length ? [] : queue.slice(applied);
+  }
+
+  #apply({ apply, resolve, reject, kind }: Command): void {
+    try {
+      const value = apply();
+      // The value has the type that the caller of the command expects.
+      const done = (): void => resolve(value as never);
+      this.#waiting.push({ kind, done, reject });
+    } catch (error) {
+      if (kind === 'write' && !HubError.is(error)) this.#sqlError = error;
+      this.#waiting.push({ kind, done: () => reject(error), reject });
+    }
+  }
+
+  #fail(error: unknown): void {
+    try {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+    } catch {
+      // The next transaction reports a database that cannot be used.
+    }
+    if (this.#failure === undefined) {
+      this.#logger.error({ file: this.#file, reason: reasonOf(error) }, 'the file cannot be written');
+    }
+    this.#failure = error;
+    const isHeld = ({ kind }: Waiting): boolean => kind === undefined || kind === 'settle';
+    for (const waiting of this.#waiting) {
+      if (!isHeld(waiting)) waiting.reject?.(unavailable(this.#file, waiting.kind === 'change', error));
+    }
+    this.#waiting = this.#waiting.filter(isHeld);
+    const held: Command[] = [];
+    for (const command of this.#queue) {
+      if (command.kind === 'settle') held.push(command);
+      else command.reject(unavailable(this.#file, false, error));
+    }
+    this.#queue = held;
+    this.#next?.cancel();
+    this.#next = this.#clock.after(this.#retryMs, () => {
+      this.#next = undefined;
+      this.#commit();
+      if (this.#queue.length > 0 && this.#failure === undefined) this.#schedule();
+    });
+    this.#retryMs = Math.min(2 * this.#retryMs, maxRetryMs);
+  }
+}

@@ -1,0 +1,81 @@
+import { MissingPackageError } from '../../errors.js';
+import { UnsupportedSqliteError } from '../sqlite-errors.js';
+
+/** Value that a statement binds. */
+export type SqlValue = string | number | null;
+
+/** Row of a result, not checked. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/** Prepared statement. */
+export interface Statement {
+  run(...values: readonly SqlValue[]): unknown;
+  get(...values: readonly SqlValue[]): Row | undefined;
+  all(...values: readonly SqlValue[]): readonly Row[];
+  iterate(...values: readonly SqlValue[]): Iterable<Row>;
+}
+
+/** Open database: the part of `DatabaseSync` that the transport uses. */
+export interface Database {
+  readonly isTransaction: boolean;
+  exec(sql: string): void;
+  prepare(sql: string): Statement;
+  close(): void;
+}
+
+/** Opens a database. */
+export type OpenDatabase = (file: string, options?: { readonly readOnly?: boolean }) => Database;
+
+interface SqliteModule {
+  readonly DatabaseSync: new (file: string, options?: { readonly readOnly?: boolean }) => Database;
+}
+
+/**
+ * Loads the SQLite of Node if it is fixed, else `@photostructure/sqlite`, an optional dependency.
+ *
+ * @throws {MissingPackageError | UnsupportedSqliteError}
+ */
+export async function loadDriver(): Promise<OpenDatabase> {
+  const builtIn = builtInModule();
+  const builtInVersion = builtIn && versionOf(builtIn);
+  if (builtIn !== undefined && builtInVersion !== undefined && isSafeSqlite(builtInVersion)) return openerOf(builtIn);
+  let installed: SqliteModule;
+  try {
+    installed = await import('@photostructure/sqlite');
+  } catch (cause) {
+    if (builtInVersion !== undefined) throw new UnsupportedSqliteError(builtInVersion);
+    throw new MissingPackageError('sqliteTransport', '@photostructure/sqlite@1.2', cause);
+  }
+  const version = versionOf(installed);
+  if (!isSafeSqlite(version)) throw new UnsupportedSqliteError(version);
+  return openerOf(installed);
+}
+
+/** Returns whether a version of SQLite has the fix for the reset of the write-ahead log. */
+export function isSafeSqlite(version: string): boolean {
+  const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number);
+  if (major !== 3) return major > 3;
+  if (minor === 44) return patch >= 6;
+  if (minor === 50) return patch >= 7;
+  if (minor === 51) return patch >= 3;
+  return minor > 51;
+}
+
+function openerOf({ DatabaseSync }: SqliteModule): OpenDatabase {
+  return (file, options = {}) => new DatabaseSync(file, options);
+}
+
+function builtInModule(): SqliteModule | undefined {
+  const found: unknown = process.getBuiltinModule?.('node:sqlite');
+  // The types of the oldest supported Node do not have the module.
+  return found === undefined ? undefined : (found as SqliteModule);
+}
+
+function versionOf({ DatabaseSync }: SqliteModule): string {
+  const database = new DatabaseSync(':memory:');
+  try {
+    return String(database.prepare('SELECT sqlite_version() AS version').get()?.['version']);
+  } finally {
+    database.close();
+  }
+}

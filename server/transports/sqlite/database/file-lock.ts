@@ -1,0 +1,54 @@
+import { FileInUseError, reasonOf } from '../sqlite-errors.js';
+import type { Database, OpenDatabase } from './driver.js';
+
+// SQLite cannot tell two of its copies in one process apart, and neither can the locks of the operating system.
+const registry = Symbol.for('hubline.sqlite.files');
+
+/** Right of one transport to a file. The operating system takes it back when the process dies. */
+export interface FileLock {
+  release(): void;
+}
+
+/**
+ * Locks a file by an open transaction on a second file next to it, so that readers of the first one are not locked out.
+ *
+ * @throws {FileInUseError}
+ */
+export function lockFile(file: string, open: OpenDatabase): FileLock {
+  const owned = filesOfProcess();
+  if (owned.has(file)) throw new FileInUseError(file);
+  const database = open(`${file}-lock`);
+  try {
+    database.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
+  } catch (cause) {
+    database.close();
+    throw isBusy(cause) ? new FileInUseError(file, { cause }) : cause;
+  }
+  owned.add(file);
+  return {
+    release() {
+      owned.delete(file);
+      closeQuietly(database);
+    },
+  };
+}
+
+function closeQuietly(database: Database): void {
+  try {
+    database.close();
+  } catch {
+    // The lock ends with the process at the latest.
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return /locked|busy/i.test(`${reasonOf(error)} ${error instanceof Error ? error.message : ''}`);
+}
+
+function filesOfProcess(): Set<unknown> {
+  const known: unknown = Reflect.get(globalThis, registry);
+  if (known instanceof Set) return known;
+  const created = new Set();
+  Reflect.set(globalThis, registry, created);
+  return created;
+}

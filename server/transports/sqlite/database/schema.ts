@@ -1,0 +1,76 @@
+/** `PRAGMA application_id` of the files: "Hubl". */
+export const applicationId = 0x4875626c;
+
+/**
+ * Steps from each schema version to the next. A released step never changes. `PRAGMA user_version` is the number of
+ * steps that a file has had.
+ */
+export const migrations: readonly string[] = [
+  `CREATE TABLE queues (
+    id INTEGER PRIMARY KEY,
+    service TEXT NOT NULL,
+    type TEXT NOT NULL,
+    counters TEXT NOT NULL,
+    failures TEXT NOT NULL,
+    subscription TEXT
+  ) STRICT;
+  CREATE TABLE recent_events (queue INTEGER PRIMARY KEY, events TEXT NOT NULL) STRICT;
+  CREATE TABLE routes (type TEXT NOT NULL, service TEXT NOT NULL, PRIMARY KEY (type, service)) STRICT, WITHOUT ROWID;
+  CREATE TABLE events (
+    position INTEGER PRIMARY KEY,
+    queue INTEGER NOT NULL,
+    state INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    accepted_at REAL NOT NULL,
+    due_at REAL,
+    attempts TEXT,
+    priority INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    envelope TEXT NOT NULL,
+    body TEXT NOT NULL,
+    dead_letter TEXT,
+    run TEXT
+  ) STRICT;
+  CREATE TABLE checkpoints (
+    position INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (position, number)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE waits (
+    position INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    since REAL NOT NULL,
+    wait TEXT NOT NULL,
+    PRIMARY KEY (position, key)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE periods (
+    type TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    period INTEGER NOT NULL,
+    counts TEXT NOT NULL,
+    PRIMARY KEY (type, kind, period)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE dedupe_ids (
+    type TEXT NOT NULL,
+    id TEXT NOT NULL,
+    event TEXT NOT NULL,
+    until REAL NOT NULL,
+    PRIMARY KEY (type, id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE schedules (
+    service TEXT NOT NULL,
+    name TEXT NOT NULL,
+    record TEXT NOT NULL,
+    PRIMARY KEY (service, name)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE key_values (key TEXT PRIMARY KEY, value TEXT, first INTEGER, next INTEGER, expires_at REAL) STRICT;
+  CREATE INDEX key_values_expiry ON key_values (expires_at) WHERE expires_at IS NOT NULL;
+  CREATE TABLE list_values (
+    key TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (key, number)
+  ) STRICT, WITHOUT ROWID;`,
+];

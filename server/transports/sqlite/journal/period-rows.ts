@@ -1,0 +1,30 @@
+import type { PeriodHistory } from '../../memory/period-history.js';
+import { periodKinds } from '../../statistics/periods.js';
+import type { Database, Statement } from '../database/driver.js';
+
+/** Name of the history of all types: no type has it. */
+export const totalHistoryName = '';
+
+/** Writes the periods of histories to the file, and deletes those that are too old to be shown. */
+export class PeriodRows {
+  readonly #insert: Statement;
+  readonly #evict: Statement;
+
+  constructor(database: Database) {
+    this.#insert = database.prepare('INSERT OR REPLACE INTO periods VALUES (?, ?, ?, ?)');
+    this.#evict = database.prepare('DELETE FROM periods WHERE type = ? AND kind = ? AND period <= ?');
+  }
+
+  write(type: string | undefined, history: PeriodHistory): void {
+    const name = type ?? totalHistoryName;
+    for (const [{ period, counts, wait, duration }, kind] of history.changed) {
+      this.#insert.run(name, kind, period, JSON.stringify({ counts: [...counts], wait, duration }));
+      if (kind !== 'hours') continue;
+      // An hour is written when one of its minutes is over.
+      const at = period * periodKinds.hours.stepMs;
+      for (const [each, { stepMs, length }] of Object.entries(periodKinds)) {
+        this.#evict.run(name, each, Math.floor(at / stepMs) - length);
+      }
+    }
+  }
+}

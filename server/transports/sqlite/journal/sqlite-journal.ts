@@ -1,0 +1,203 @@
+import type { Clock, Timer } from '../../clock.js';
+import type { RememberedId } from '../../memory/dedupe-window.js';
+import type { EndedRun, Entry, EntryRecord, LostEvent, StoredWait } from '../../memory/entry.js';
+import type { Journal, StoredQueue } from '../../memory/journal.js';
+import type { PeriodHistory } from '../../memory/period-history.js';
+import type { ScheduleRecord } from '../../schedules.js';
+import type { CommittedState, Committer } from '../committer.js';
+import type { Database, Statement } from '../database/driver.js';
+import { EntryRows, isKept } from './entry-rows.js';
+import { PeriodRows } from './period-rows.js';
+import { QueueRows } from './queue-rows.js';
+
+type StoredSchedule = Omit<ScheduleRecord, 'isOpen' | 'revision'>;
+type Write = readonly [statement: Statement, ...values: (string | number)[]];
+
+// To store the recent events with each of them would cost more than the event.
+const logIntervalMs = 1_000;
+
+/** Collects the parts of a broker's state that changed, and writes them to the file. */
+export class SqliteJournal implements Journal, CommittedState {
+  readonly queues: QueueRows;
+  readonly #committer: Committer;
+  readonly #entryRows: EntryRows;
+  readonly #periodRows: PeriodRows;
+  readonly #entries = new Map<Entry, StoredQueue>();
+  readonly #queues = new Set<StoredQueue>();
+  readonly #logs = new Set<StoredQueue>();
+  #areLogsDue = false;
+  #logTimer: Timer | undefined;
+  readonly #clock: Clock;
+  readonly #histories = new Map<PeriodHistory, string | undefined>();
+  /** Rows of which the memory has no state to write later. */
+  #writes: Write[] = [];
+  readonly #statements: {
+    readonly checkpoint: Statement;
+    readonly openWait: Statement;
+    readonly closeWait: Statement;
+    readonly remember: Statement;
+    readonly forget: Statement;
+    readonly route: Statement;
+    readonly schedule: Statement;
+  };
+  #lastPosition: number;
+  #lastNumber: number;
+  #lastEnd: number;
+
+  /** @param last highest numbers in the file */
+  constructor(
+    database: Database,
+    committer: Committer,
+    clock: Clock,
+    last: { readonly position: number; readonly number: number; readonly end: number },
+  ) {
+    this.#committer = committer;
+    this.#clock = clock;
+    this.#lastPosition = last.position;
+    this.#lastNumber = last.number;
+    this.#lastEnd = last.end;
+    this.queues = new QueueRows(database);
+    this.#entryRows = new EntryRows(database, clock);
+    this.#periodRows = new PeriodRows(database);
+    this.#statements = {
+      checkpoint: database.prepare('INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?)'),
+      openWait: database.prepare('INSERT OR REPLACE INTO waits VALUES (?, ?, ?, ?)'),
+      closeWait: database.prepare('DELETE FROM waits WHERE position = ? AND key = ?'),
+      remember: database.prepare('INSERT OR REPLACE INTO dedupe_ids VALUES (?, ?, ?, ?)'),
+      forget: database.prepare('DELETE FROM dedupe_ids WHERE type = ? AND id = ?'),
+      route: database.prepare('INSERT OR IGNORE INTO routes VALUES (?, ?)'),
+      schedule: database.prepare('INSERT OR REPLACE INTO schedules VALUES (?, ?, ?)'),
+    };
+  }
+
+  get isStored(): boolean {
+    return this.#committer.isStored;
+  }
+
+  change<T>(apply: () => T): Promise<T> {
+    return this.#committer.change(apply);
+  }
+
+  settle<T>(apply: () => T): Promise<T> {
+    return this.#committer.settle(apply);
+  }
+
+  afterStored(fn: () => void): void {
+    this.#committer.afterStored(fn);
+  }
+
+  entry(queue: StoredQueue, entry: Entry): void {
+    this.#entries.set(entry, queue);
+    if (entry.record !== undefined) return;
+    this.#lastPosition += 1;
+    entry.record = {
+      position: this.#lastPosition,
+      isStored: false,
+      isErased: false,
+      deadLetter: undefined,
+      run: undefined,
+      endOrder: 0,
+    };
+    // Those of a replayed event.
+    for (const [key, value] of entry.checkpoints ?? []) this.checkpoint(entry, key, value);
+  }
+
+  checkpoint({ record }: Entry, key: string, value: string): void {
+    if (record === undefined) return;
+    this.#lastNumber += 1;
+    this.#writes.push([this.#statements.checkpoint, record.position, this.#lastNumber, key, value]);
+  }
+
+  wait({ entry: { record }, wait, since }: StoredWait, isOpen: boolean): void {
+    if (record === undefined) return;
+    const { openWait, closeWait } = this.#statements;
+    if (isOpen) this.#writes.push([openWait, record.position, wait.key, since, JSON.stringify(wait)]);
+    else this.#writes.push([closeWait, record.position, wait.key]);
+  }
+
+  deadLetter(queue: StoredQueue, entry: Entry, letter: LostEvent | undefined): void {
+    const record = this.#ended(queue, entry, letter !== undefined && entry.record?.deadLetter === undefined);
+    if (record !== undefined) record.deadLetter = letter;
+  }
+
+  run(queue: StoredQueue, entry: Entry, ended: EndedRun | undefined): void {
+    const record = this.#ended(queue, entry, ended !== undefined && entry.record?.run === undefined);
+    if (record !== undefined) record.run = ended;
+  }
+
+  log(queue: StoredQueue): void {
+    this.#logs.add(queue);
+    this.#logTimer ??= this.#clock.after(logIntervalMs, () => {
+      this.#logTimer = undefined;
+      this.#areLogsDue = true;
+      void this.#committer.settle(() => {});
+    });
+  }
+
+  /** Makes the next transaction store the recent events. */
+  close(): void {
+    this.#logTimer?.cancel();
+    this.#areLogsDue = true;
+  }
+
+  queue(queue: StoredQueue): void {
+    this.#queues.add(queue);
+  }
+
+  history(type: string | undefined, history: PeriodHistory): void {
+    this.#histories.set(history, type);
+  }
+
+  dedupe(type: string, dedupeId: string, remembered: RememberedId | undefined): void {
+    const { remember, forget } = this.#statements;
+    if (remembered === undefined) this.#writes.push([forget, type, dedupeId]);
+    else this.#writes.push([remember, type, dedupeId, remembered.eventId, remembered.until]);
+  }
+
+  route(type: string, service: string): void {
+    this.#writes.push([this.#statements.route, type, service]);
+  }
+
+  schedule(record: StoredSchedule): void {
+    this.#writes.push([this.#statements.schedule, record.service, record.name, JSON.stringify(record)]);
+  }
+
+  write(): void {
+    for (const [statement, ...values] of this.#writes) statement.run(...values);
+    // After the checkpoints, so that a run that has ended leaves none.
+    for (const [entry, queue] of this.#entries) {
+      if (entry.record !== undefined) this.#entryRows.write(entry, entry.record, queue, this.queues.idOf(queue));
+    }
+    for (const queue of this.#queues) this.queues.write(queue);
+    if (this.#areLogsDue) for (const queue of this.#logs) this.queues.writeLog(queue);
+    for (const [history, type] of this.#histories) this.#periodRows.write(type, history);
+  }
+
+  markWritten(): void {
+    if (this.#writes.length > 0) this.#writes = [];
+    for (const entry of this.#entries.keys()) markEntry(entry);
+    for (const queue of this.#queues) this.queues.markWritten(queue);
+    for (const history of this.#histories.keys()) history.markSaved();
+    if (this.#areLogsDue) this.#logs.clear();
+    this.#areLogsDue = false;
+    this.#entries.clear();
+    this.#queues.clear();
+    this.#histories.clear();
+  }
+
+  #ended(queue: StoredQueue, entry: Entry, isNew: boolean): EntryRecord | undefined {
+    this.entry(queue, entry);
+    const { record } = entry;
+    if (record === undefined || !isNew) return record;
+    this.#lastEnd += 1;
+    record.endOrder = this.#lastEnd;
+    return record;
+  }
+}
+
+function markEntry(entry: Entry): void {
+  const { record } = entry;
+  if (record === undefined) return;
+  record.isStored = isKept(entry);
+  record.isErased = false;
+}

@@ -1,0 +1,188 @@
+import type { Broker } from '../../memory/broker.js';
+import type { Entry } from '../../memory/entry.js';
+import type { TypeQueue } from '../../memory/type-queue.js';
+import type { Histories } from '../../statistics/stats.js';
+import type { Database, Row } from '../database/driver.js';
+import { eventStates } from '../journal/entry-rows.js';
+import { totalHistoryName } from '../journal/period-rows.js';
+import { storedCounters } from '../journal/queue-rows.js';
+import type { SqliteJournal } from '../journal/sqlite-journal.js';
+import {
+  deadLetterOf,
+  endedEventsOf,
+  endedRunOf,
+  envelopeOf,
+  failuresOf,
+  numberOf,
+  objectOf,
+  optionalNumber,
+  optionalText,
+  periodOf,
+  StoredValueError,
+  scheduleOf,
+  startsOf,
+  subscriptionOf,
+  textOf,
+  waitOf,
+} from './stored-values.js';
+
+/** End of a stored event, to be restored in the order of ends. */
+interface End {
+  readonly order: number;
+  readonly restore: () => void;
+}
+
+/** Restores the state of a broker from its file. */
+export function loadState(database: Database, broker: Broker, journal: SqliteJournal): void {
+  const queues = loadQueues(database, broker, journal);
+  loadHistories(database, broker);
+  for (const row of database.prepare('SELECT * FROM dedupe_ids ORDER BY until').iterate()) {
+    broker.restoreDedupe(textOf(row, 'type'), textOf(row, 'id'), textOf(row, 'event'), numberOf(row, 'until'));
+  }
+  loadEvents(database, broker, queues);
+  for (const row of database.prepare('SELECT record FROM schedules').iterate()) {
+    broker.schedules.restore(scheduleOf(row));
+  }
+  // What was loaded is what the file has.
+  journal.markWritten();
+}
+
+function loadQueues(database: Database, broker: Broker, journal: SqliteJournal): ReadonlyMap<number, TypeQueue> {
+  const queues = new Map<number, TypeQueue>();
+  const rows = database.prepare('SELECT * FROM queues').all();
+  for (const row of rows) {
+    const queue = broker.group(textOf(row, 'service')).queue(textOf(row, 'type'));
+    const id = numberOf(row, 'id');
+    queues.set(id, queue);
+    journal.queues.restore(queue, id);
+    const counters = objectOf(row, 'counters');
+    for (const name of storedCounters) {
+      const value = optionalNumber(counters, name);
+      if (value !== undefined) queue.stats[name] = value;
+    }
+    queue.stats.failures.push(...failuresOf(row));
+  }
+  for (const row of database.prepare('SELECT * FROM routes').iterate()) {
+    broker.restoreRoute(textOf(row, 'type'), textOf(row, 'service'));
+  }
+  for (const row of rows) {
+    const subscription = subscriptionOf(row);
+    if (subscription !== undefined) broker.group(textOf(row, 'service')).restoreSettings(subscription);
+  }
+  for (const row of database.prepare('SELECT * FROM recent_events').iterate()) {
+    const queue = queues.get(numberOf(row, 'queue'));
+    for (const event of endedEventsOf(row)) queue?.log.restore(event);
+  }
+  return queues;
+}
+
+function loadHistories(database: Database, broker: Broker): void {
+  for (const row of database.prepare('SELECT * FROM periods ORDER BY type, kind, period').iterate()) {
+    const type = textOf(row, 'type');
+    const history = broker.history(type === totalHistoryName ? undefined : type);
+    history.restore(kindOf(row), periodOf(row));
+  }
+}
+
+function kindOf(row: Row): keyof Histories {
+  const kind = textOf(row, 'kind');
+  if (kind === 'minutes' || kind === 'fiveMinutes' || kind === 'hours') return kind;
+  throw new StoredValueError('kind');
+}
+
+function loadEvents(database: Database, broker: Broker, queues: ReadonlyMap<number, TypeQueue>): void {
+  const checkpoints = loadCheckpoints(database);
+  const byPosition = new Map<number, { readonly entry: Entry; readonly queue: TypeQueue }>();
+  const ends: End[] = [];
+  for (const row of database.prepare('SELECT * FROM events ORDER BY position').iterate()) {
+    const queue = queues.get(numberOf(row, 'queue'));
+    if (queue === undefined) throw new StoredValueError('queue');
+    const entry = entryOf(row, queue, checkpoints, broker);
+    byPosition.set(numberOf(row, 'position'), { entry, queue });
+    if (entry.ended) restoreEnds(entry, row, queue, ends);
+    else {
+      broker.restorePending(entry.bytes);
+      const isDebounced = (numberOf(row, 'state') & eventStates.debounced) !== 0;
+      broker.group(queue.service).restore(entry, isDebounced);
+    }
+  }
+  for (const { restore } of ends.sort((a, b) => a.order - b.order)) restore();
+  for (const row of database.prepare('SELECT * FROM waits').iterate()) {
+    const found = byPosition.get(numberOf(row, 'position'));
+    if (found === undefined) throw new StoredValueError('position');
+    const owner = broker.group(found.queue.service);
+    owner.restoreWait({
+      wait: waitOf(row),
+      owner,
+      entry: found.entry,
+      since: numberOf(row, 'since'),
+      timer: undefined,
+    });
+  }
+}
+
+function entryOf(row: Row, queue: TypeQueue, checkpoints: Map<number, Map<string, string>>, broker: Broker): Entry {
+  const state = numberOf(row, 'state');
+  const position = numberOf(row, 'position');
+  const envelope = envelopeOf(row, queue.type);
+  const { dedupe, id } = envelope;
+  const known = dedupe && broker.remembered(queue.type, dedupe.id);
+  const isPending = (state & eventStates.pending) !== 0;
+  const dueAt = optionalNumber(row, 'due_at');
+  const { clock } = broker;
+  const remembered = isPending && known?.eventId === id ? known : undefined;
+  remembered?.hold();
+  return {
+    envelope,
+    attempt: numberOf(row, 'attempt'),
+    ended: !isPending,
+    acceptedAt: numberOf(row, 'accepted_at'),
+    hasStarted: (state & eventStates.started) !== 0,
+    older: undefined,
+    newer: undefined,
+    lease: undefined,
+    keyHolder: undefined,
+    bytes: Buffer.byteLength(envelope.body),
+    remembered,
+    checkpoints: checkpoints.get(position) ?? (queue.runs === undefined ? undefined : new Map()),
+    waits: undefined,
+    isSuspended: (state & eventStates.suspended) !== 0,
+    dueAt: dueAt === undefined || dueAt <= clock.now() ? undefined : dueAt - clock.now() + clock.monotonic(),
+    ...startsOf(row),
+    record: { position, isStored: true, isErased: false, deadLetter: undefined, run: undefined, endOrder: 0 },
+  };
+}
+
+function restoreEnds(entry: Entry, row: Row, queue: TypeQueue, ends: End[]): void {
+  const { record } = entry;
+  if (record === undefined) return;
+  if (optionalText(row, 'dead_letter') !== undefined) {
+    const stored = objectOf(row, 'dead_letter');
+    const letter = deadLetterOf(stored);
+    record.deadLetter = letter;
+    record.endOrder = numberOf(stored, 'endOrder');
+    ends.push({ order: record.endOrder, restore: () => queue.deadLetters.restore(entry, letter) });
+  }
+  if (optionalText(row, 'run') !== undefined) {
+    const stored = objectOf(row, 'run');
+    const ended = endedRunOf(stored);
+    record.run = ended;
+    record.endOrder = numberOf(stored, 'endOrder');
+    queue.runs?.accept(entry);
+    ends.push({ order: record.endOrder, restore: () => queue.runs?.restoreEnd(entry, ended) });
+  }
+}
+
+function loadCheckpoints(database: Database): Map<number, Map<string, string>> {
+  const all = new Map<number, Map<string, string>>();
+  for (const row of database.prepare('SELECT * FROM checkpoints ORDER BY position, number').iterate()) {
+    const position = numberOf(row, 'position');
+    let run = all.get(position);
+    if (run === undefined) {
+      run = new Map();
+      all.set(position, run);
+    }
+    run.set(textOf(row, 'key'), textOf(row, 'value'));
+  }
+  return all;
+}

@@ -1,0 +1,217 @@
+import type { AttemptRecord } from '../../event-record.js';
+import type { EndedRun, LostEvent } from '../../memory/entry.js';
+import type { EndedEvent } from '../../memory/event-log.js';
+import { OpenPeriod } from '../../memory/period-history.js';
+import type { ScheduleRecord } from '../../schedules.js';
+import { DurationSketch } from '../../statistics/duration-sketch.js';
+import type { FailureRecord } from '../../statistics/stats.js';
+import type { Envelope, RunWait, Subscription } from '../../transport.js';
+import type { Row } from '../database/driver.js';
+
+/**
+ * Values of the file, checked. Every function throws a {@link StoredValueError} for a value that the transport does not
+ * write.
+ *
+ * @module
+ */
+
+/** A value of the file is not one that the transport writes. */
+export class StoredValueError extends Error {
+  constructor(name: string) {
+    super(`its value ${name} is not valid`);
+    this.name = 'StoredValueError';
+  }
+}
+
+export function textOf(row: Row, name: string): string {
+  const value = row[name];
+  if (typeof value !== 'string') throw new StoredValueError(name);
+  return value;
+}
+
+export function numberOf(row: Row, name: string): number {
+  const value = row[name];
+  if (typeof value !== 'number') throw new StoredValueError(name);
+  return value;
+}
+
+export function optionalText(row: Row, name: string): string | undefined {
+  return isAbsent(row[name]) ? undefined : textOf(row, name);
+}
+
+export function optionalNumber(row: Row, name: string): number | undefined {
+  return isAbsent(row[name]) ? undefined : numberOf(row, name);
+}
+
+/** Parses a JSON object of a column. */
+export function objectOf(row: Row, name: string): Row {
+  const value = parsed(textOf(row, name), name);
+  if (!isRow(value)) throw new StoredValueError(name);
+  return value;
+}
+
+/** Returns the envelope of an event. */
+export function envelopeOf(row: Row, type: string): Envelope {
+  const rest = objectOf(row, 'envelope');
+  const { dedupe, parent, trace } = rest;
+  return {
+    id: textOf(row, 'id'),
+    type,
+    body: textOf(row, 'body'),
+    priority: numberOf(row, 'priority'),
+    requestId: textOf(rest, 'requestId'),
+    depth: numberOf(rest, 'depth'),
+    delayMs: numberOf(rest, 'delayMs'),
+    replays: numberOf(rest, 'replays'),
+    dedupe: isRow(dedupe) ? { id: textOf(dedupe, 'id'), windowMs: numberOf(dedupe, 'windowMs') } : undefined,
+    ...(isRow(trace) && { trace: textsOf(trace) }),
+    key: optionalText(rest, 'key'),
+    causeId: optionalText(rest, 'causeId'),
+    ...(isRow(parent) && {
+      parent: { type: textOf(parent, 'type'), id: textOf(parent, 'id'), wait: textOf(parent, 'wait') },
+    }),
+  };
+}
+
+/** Returns the start of the last attempt and the attempts before it. */
+export function startsOf(row: Row): { readonly startedAt: number; readonly attempts: readonly AttemptRecord[] } {
+  if (isAbsent(row['attempts'])) return { startedAt: 0, attempts: [] };
+  const value = objectOf(row, 'attempts');
+  return { startedAt: numberOf(value, 'startedAt'), attempts: attemptsOf(value, 'attempts') };
+}
+
+/** Returns the recently ended events of a queue. */
+export function endedEventsOf(row: Row): readonly EndedEvent[] {
+  const { ended, failed } = objectOf(row, 'events');
+  return [...rowsOf(ended, 'events'), ...rowsOf(failed, 'events')].map((event) => ({
+    id: textOf(event, 'id'),
+    requestId: textOf(event, 'requestId'),
+    causeId: optionalText(event, 'causeId'),
+    status: statusOf(event),
+    acceptedAt: numberOf(event, 'acceptedAt'),
+    startedAt: optionalNumber(event, 'startedAt'),
+    endedAt: numberOf(event, 'endedAt'),
+    attempt: numberOf(event, 'attempt'),
+    earlier: attemptsOf(event, 'earlier'),
+    error: isAbsent(event['error']) ? undefined : errorOf(event),
+    step: optionalText(event, 'step'),
+  }));
+}
+
+function statusOf(event: Row): EndedEvent['status'] {
+  const status = textOf(event, 'status');
+  if (status === 'completed' || status === 'failed' || status === 'cancelled') return status;
+  throw new StoredValueError('status');
+}
+
+function attemptsOf(value: Row, name: string): readonly AttemptRecord[] {
+  return rowsOf(value[name], name).map((attempt) => {
+    const endedAt = optionalNumber(attempt, 'endedAt');
+    return {
+      attempt: numberOf(attempt, 'attempt'),
+      startedAt: numberOf(attempt, 'startedAt'),
+      ...(endedAt !== undefined && { endedAt }),
+      ...(!isAbsent(attempt['error']) && { error: errorOf(attempt) }),
+    };
+  });
+}
+
+function rowsOf(value: unknown, name: string): readonly Row[] {
+  if (!Array.isArray(value) || !value.every(isRow)) throw new StoredValueError(name);
+  return value;
+}
+
+export function deadLetterOf(value: Row): LostEvent {
+  return { at: numberOf(value, 'at'), error: errorOf(value), step: optionalText(value, 'step') };
+}
+
+export function endedRunOf(value: Row): EndedRun {
+  const error = isAbsent(value['error']) ? undefined : errorOf(value);
+  return { at: numberOf(value, 'at'), result: optionalText(value, 'result'), error };
+}
+
+export function failuresOf(row: Row): readonly FailureRecord[] {
+  return rowsOf(parsed(textOf(row, 'failures'), 'failures'), 'failures').map((failure) => {
+    const step = optionalText(failure, 'step');
+    return {
+      id: textOf(failure, 'id'),
+      at: numberOf(failure, 'at'),
+      attempt: numberOf(failure, 'attempt'),
+      requestId: textOf(failure, 'requestId'),
+      ...(step !== undefined && { step }),
+      name: textOf(failure, 'name'),
+      message: textOf(failure, 'message'),
+    };
+  });
+}
+
+/** Returns the settings of a type. */
+export function subscriptionOf(row: Row): Subscription | undefined {
+  if (isAbsent(row['subscription'])) return undefined;
+  const value = objectOf(row, 'subscription');
+  textOf(value, 'type');
+  // The schema version of the file states that this package wrote the other fields.
+  return value as unknown as Subscription;
+}
+
+export function waitOf(row: Row): RunWait {
+  const value = objectOf(row, 'wait');
+  textOf(value, 'key');
+  // As above.
+  return value as unknown as RunWait;
+}
+
+export function scheduleOf(row: Row): Omit<ScheduleRecord, 'isOpen' | 'revision'> {
+  const value = objectOf(row, 'record');
+  return {
+    service: textOf(value, 'service'),
+    name: textOf(value, 'name'),
+    definition: textOf(value, 'definition'),
+    times: textOf(value, 'times'),
+    position: numberOf(value, 'position'),
+    lastDue: optionalNumber(value, 'lastDue'),
+    isRemoved: value['isRemoved'] === true,
+  };
+}
+
+export function periodOf(row: Row): OpenPeriod {
+  const { counts, wait, duration } = objectOf(row, 'counts');
+  return new OpenPeriod(
+    numberOf(row, 'period'),
+    Uint32Array.from(numbersOf(counts)),
+    DurationSketch.from(numbersOf(wait)),
+    DurationSketch.from(numbersOf(duration)),
+  );
+}
+
+function errorOf(value: Row): LostEvent['error'] {
+  const error = value['error'];
+  if (!isRow(error)) throw new StoredValueError('error');
+  const code = optionalText(error, 'code');
+  return { name: textOf(error, 'name'), message: textOf(error, 'message'), ...(code !== undefined && { code }) };
+}
+
+function numbersOf(value: unknown): readonly number[] {
+  if (!Array.isArray(value) || !value.every((each) => typeof each === 'number')) throw new StoredValueError('counts');
+  return value;
+}
+
+function textsOf(value: Row): Record<string, string> {
+  return Object.fromEntries(Object.keys(value).map((name) => [name, textOf(value, name)]));
+}
+
+function parsed(text: string, name: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new StoredValueError(name);
+  }
+}
+
+function isRow(value: unknown): value is Row {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isAbsent(value: unknown): boolean {
+  return value === null || value === undefined;
+}

@@ -1,0 +1,75 @@
+import { OptionChecker } from '../../options.js';
+import { type Clock, systemClock } from '../clock.js';
+import { type Codec, resolveCodec } from '../codec/codec.js';
+import { defaultMaxDeadLetters } from '../limits.js';
+
+/** Options of {@link sqliteTransport}. */
+export interface SqliteTransportOptions {
+  /** Path of the database file, which is created if it does not exist. Its folder must exist, on a local disk. */
+  file: string;
+  /**
+   * `'full'` waits until the disk has each change, so that it survives a power loss. `'normal'` survives the end of the
+   * process, however it ends, and may lose the last changes with a power loss.
+   *
+   * @default 'full'
+   */
+  synchronous?: 'full' | 'normal';
+  /** Maximum number of pending events of all hubs on the transport; `emit` rejects past it. @default 1_000_000 */
+  maxPending?: number;
+  /**
+   * Maximum size of the payloads of all pending events, in bytes of JSON; `emit` rejects past it.
+   *
+   * @default 536_870_912 (512 MiB)
+   */
+  maxPendingBytes?: number;
+  /** Maximum number of dead letters per service and type, retained with their payloads for `hub.replay`. @default 1_000 */
+  maxDeadLetters?: number;
+  /** Age at which a dead letter is evicted with its payload, in milliseconds. @default no limit */
+  maxDeadLetterAgeMs?: number;
+  /** Encodes the stored payloads, results, checkpoints and key-values. @default stored as JSON text */
+  codec?: Codec;
+  /** Source of time; a fake clock in tests. @default the system clock */
+  clock?: Clock;
+}
+
+/** Checked options, with defaults. */
+export interface SqliteSettings {
+  readonly file: string;
+  readonly synchronous: 'full' | 'normal';
+  readonly maxPending: number;
+  readonly maxPendingBytes: number;
+  readonly maxDeadLetters: number;
+  readonly maxDeadLetterAgeMs: number;
+  readonly codec: Codec | undefined;
+  readonly clock: Clock;
+}
+
+const optionNames = [
+  'file',
+  'synchronous',
+  'maxPending',
+  'maxPendingBytes',
+  'maxDeadLetters',
+  'maxDeadLetterAgeMs',
+  'codec',
+  'clock',
+] as const;
+
+/** @throws {InvalidOptionError} */
+export function resolveSqliteOptions(options: SqliteTransportOptions): SqliteSettings {
+  const check = new OptionChecker(options, optionNames, 'sqliteTransport');
+  const { file, synchronous = 'full', clock = systemClock } = options;
+  const { maxPending = 1_000_000, maxPendingBytes = 512 * 1024 * 1024 } = options;
+  const { maxDeadLetters = defaultMaxDeadLetters } = options;
+  const isFile = typeof file === 'string' && file !== '' && !file.includes('\0') && !/^(:memory:|file:)/.test(file);
+  check.that(isFile, 'file', 'the path of a file, such as hub.db', file);
+  const isLevel = synchronous === 'full' || synchronous === 'normal';
+  check.that(isLevel, 'synchronous', "'full' or 'normal'", synchronous);
+  check.count('maxPending', maxPending);
+  check.count('maxPendingBytes', maxPendingBytes);
+  check.count('maxDeadLetters', maxDeadLetters, { min: 0 });
+  check.durationMs('maxDeadLetterAgeMs', options.maxDeadLetterAgeMs, { min: 1 });
+  const { maxDeadLetterAgeMs = Number.POSITIVE_INFINITY } = options;
+  const codec = resolveCodec(options.codec, check);
+  return { file, synchronous, maxPending, maxPendingBytes, maxDeadLetters, maxDeadLetterAgeMs, codec, clock };
+}

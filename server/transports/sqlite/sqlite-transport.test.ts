@@ -1,0 +1,96 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { createFakeClock } from '../../testing/fake-clock.js';
+import { maxDeadLetters } from '../contract/dead-letters.js';
+import { describeTransport } from '../contract/describe-transport.js';
+import { keptRecent } from '../limits.js';
+import { silentLogger } from '../logger.js';
+import type { Transport, TransportManager } from '../transport.js';
+import { loadDriver } from './database/driver.js';
+import { sqliteTransport } from './sqlite-transport.js';
+
+let folder: string;
+let files = 0;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'hubline-sqlite-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** Returns everything that must survive a restart. */
+async function stateOf(transport: Transport, file: string, services: Iterable<string>): Promise<object> {
+  const open = await loadDriver();
+  const database = open(file, { readOnly: true });
+  const types = [
+    ...new Set(
+      database
+        .prepare('SELECT type FROM queues ORDER BY type')
+        .all()
+        .map(({ type }) => String(type)),
+    ),
+  ];
+  database.close();
+  const perService = [];
+  for (const service of services) {
+    const manager = transport.connect({ service, logger: silentLogger });
+    const { counts, activity, total, runs, schedules } = await manager.overview({
+      types,
+      runTypes: types,
+      runLimit: 50,
+    });
+    perService.push({
+      service,
+      counts: counts.map(({ services: all }) =>
+        // A delayed event that was due counts as waiting after a restart.
+        all.map(({ counts: each, ...rest }) => ({ ...rest, counts: { ...each, delayed: undefined } })),
+      ),
+      activity,
+      total,
+      runs,
+      schedules: schedules
+        .map(({ revision: _, ...schedule }) => schedule)
+        .sort((a, b) => a.service.localeCompare(b.service) || a.name.localeCompare(b.name)),
+      metrics: await Promise.all(types.map(async (type) => ({ ...(await manager.metrics(type)), delayed: undefined }))),
+      failures: await Promise.all(types.map((type) => manager.failures(type))),
+      recent: (await Promise.all(types.map((type) => manager.recent(type)))).map(({ newest, failed }) =>
+        // Of events that were accepted in one millisecond, any may be among the newest.
+        [newest, failed].map((events) =>
+          events.length < keptRecent ? new Map(events.map((event) => [event.id, event])) : undefined,
+        ),
+      ),
+      deadLetters: await Promise.all(types.map((type) => manager.deadLetters(type, 1_000))),
+    });
+    await manager.close({ drainMs: 0 });
+  }
+  return perService;
+}
+
+describeTransport('sqlite', async () => {
+  const clock = createFakeClock();
+  files += 1;
+  const file = join(folder, `${files}.db`);
+  const transport = sqliteTransport({ file, synchronous: 'normal', clock, maxDeadLetters });
+  // Keeps the file open until the end of the test.
+  const keeper = transport.connect({ service: 'keeper', logger: silentLogger });
+  await keeper.counts([]);
+  const opened: TransportManager[] = [];
+  return {
+    connect(service) {
+      const manager = transport.connect({ service, logger: silentLogger });
+      opened.push(manager);
+      return manager;
+    },
+    advance: (ms) => clock.advance(ms),
+    now: async () => clock.now(),
+    async release() {
+      for (const manager of opened) await manager.close({ drainMs: 0 });
+      const services = new Set(opened.map(({ service }) => service));
+      const before = await stateOf(transport, file, services);
+      await keeper.close({ drainMs: 0 });
+      expect(await stateOf(transport, file, services)).toEqual(before);
+      await clock.settle();
+      expect(clock.pendingTimers).toBe(0);
+    },
+  };
+});
