@@ -9,8 +9,8 @@ import { shopInWorkers } from './shop-in-workers.js';
 // Without it, the page of a stranger could read the dashboard through a name that points here (DNS rebinding).
 const allowedHosts = ['127.0.0.1', 'localhost'];
 
-async function run({ port, rate, redis }: Extract<ShopOptions, { help: false }>): Promise<void> {
-  const { hub, start, stop } = redis === undefined ? shopInThisProcess(rate) : shopInWorkers(redis, rate);
+async function run({ port, rate, redis, file }: Extract<ShopOptions, { help: false }>): Promise<void> {
+  const { hub, start, stop } = redis === undefined ? shopInThisProcess(rate, file) : shopInWorkers(redis, rate);
   const server = createServer(createDashboardHandler(hub, { allowedHosts }));
   const url = port === undefined ? await listenFrom(server, firstPort) : await listenOn(server, port);
   await start();

@@ -3,13 +3,20 @@ import { readOptions } from './options.js';
 
 describe('readOptions', () => {
   test.each([
-    { args: [], expected: { help: false, port: undefined, rate: 5, redis: undefined } },
-    { args: ['--port', '0'], expected: { help: false, port: 0, rate: 5, redis: undefined } },
-    { args: ['--port=65535', '--rate=0.5'], expected: { help: false, port: 65_535, rate: 0.5, redis: undefined } },
-    { args: ['--rate', '0'], expected: { help: false, port: undefined, rate: 0, redis: undefined } },
+    { args: [], expected: { help: false, port: undefined, rate: 5, redis: undefined, file: undefined } },
+    { args: ['--port', '0'], expected: { help: false, port: 0, rate: 5, redis: undefined, file: undefined } },
+    {
+      args: ['--port=65535', '--rate=0.5'],
+      expected: { help: false, port: 65_535, rate: 0.5, redis: undefined, file: undefined },
+    },
+    { args: ['--rate', '0'], expected: { help: false, port: undefined, rate: 0, redis: undefined, file: undefined } },
     {
       args: ['--redis', 'redis://127.0.0.1:6379'],
-      expected: { help: false, port: undefined, rate: 5, redis: 'redis://127.0.0.1:6379' },
+      expected: { help: false, port: undefined, rate: 5, redis: 'redis://127.0.0.1:6379', file: undefined },
+    },
+    {
+      args: ['--file', 'shop.db'],
+      expected: { help: false, port: undefined, rate: 5, redis: undefined, file: 'shop.db' },
     },
     { args: ['--rate', '3', '--help'], expected: { help: true } },
   ])('$args', ({ args, expected }) => {
@@ -26,6 +33,8 @@ describe('readOptions', () => {
     { args: ['--rate=-1'], message: '--rate must be a number from 0 to 10000, got "-1"' },
     { args: ['--port'], message: 'argument missing' },
     { args: ['--verbose'], message: "Unknown option '--verbose'" },
+    { args: ['--file', 'a', '--redis', 'b'], message: '--file and --redis exclude each other' },
+    { args: ['--file='], message: '--file must be the path of a file, got ""' },
     { args: ['4000'], message: "Unexpected argument '4000'" },
   ])('refuses $args', ({ args, message }) => {
     expect(() => readOptions(args)).toThrow(message);

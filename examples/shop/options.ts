@@ -11,6 +11,8 @@ export type ShopOptions =
       readonly rate: number;
       /** URL of Redis; without it, the shop runs in this process. */
       readonly redis: string | undefined;
+      /** File that the shop keeps its events in; without it, in memory. */
+      readonly file: string | undefined;
     };
 
 /** First port to try if none is given. */
@@ -25,6 +27,7 @@ export const usage: string = `A demo shop with simulated orders, and its dashboa
 
   --port N   listen on this port, 0 for any free one (default: ${firstPort}, or the next free one)
   --rate N   orders per second, 0 for no traffic, at most ${maxRate} (default: ${defaultRate})
+  --file F   keep the events in the file F, such as shop.db, across restarts and kill -9
   --redis U  run the shop in three worker processes on the Redis at this URL, such as redis://127.0.0.1:6379
   --help     print this help`;
 
@@ -36,17 +39,21 @@ export function readOptions(args: readonly string[]): ShopOptions {
       port: { type: 'string' },
       rate: { type: 'string' },
       redis: { type: 'string' },
+      file: { type: 'string' },
       help: { type: 'boolean' },
     },
   });
   if (values.help === true) return { help: true };
   const port = values.port === undefined ? undefined : readNumber('--port', values.port, 65_535);
   if (port !== undefined && !Number.isInteger(port)) throw invalid('--port', values.port, 65_535, 'a whole number');
+  if (values.file !== undefined && values.redis !== undefined) throw new Error('--file and --redis exclude each other');
+  if (values.file === '') throw new Error('--file must be the path of a file, got ""');
   return {
     help: false,
     port,
     rate: values.rate === undefined ? defaultRate : readNumber('--rate', values.rate, maxRate),
     redis: values.redis,
+    file: values.file,
   };
 }
 

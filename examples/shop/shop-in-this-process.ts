@@ -1,4 +1,5 @@
 import type { Hub } from 'hubline';
+import { sqliteTransport } from 'hubline/sqlite';
 import { createShop } from './shop.js';
 import type { Traffic } from './simulate.js';
 import { startTraffic } from './traffic.js';
@@ -13,9 +14,14 @@ export interface RunningShop {
 
 const drainMs = 1_000;
 
-/** Creates a shop that runs in this process. @param rate orders per second */
-export function shopInThisProcess(rate: number): RunningShop {
-  const hub = createShop();
+/**
+ * Creates a shop that runs in this process.
+ *
+ * @param rate orders per second
+ * @param file file that keeps its events. @default in memory
+ */
+export function shopInThisProcess(rate: number, file?: string): RunningShop {
+  const hub = createShop(file === undefined ? undefined : sqliteTransport({ file }));
   let traffic: Traffic | undefined;
   return {
     hub,

@@ -1,4 +1,7 @@
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { freePort } from '../../scripts/listen-locally.js';
 import { startRedisServer } from '../../scripts/redis-server.js';
@@ -88,6 +91,25 @@ describe('the shop', { timeout: 120_000 }, () => {
       expect(agents.map(({ name }) => name)).toContain('support');
       expect(events.find(({ type }) => type === 'shipment.booked')?.metrics.completed).toBeGreaterThan(0);
     }, 60_000);
+    expect(await shop.stop()).toMatchObject({ exitCode: 0, stderr: '' });
+  });
+
+  test('goes on where it was killed, with --file', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'hubline-shop-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'shop.db');
+    const received = async (url: string): Promise<number> => {
+      const { events } = await introspect(url);
+      return events.find(({ type }) => type === 'order.created')?.metrics.received ?? 0;
+    };
+    const killed = startShop('--port', '0', '--rate', '50', '--file', file);
+    const url = await killed.url;
+    await vi.waitFor(async () => expect(await received(url)).toBeGreaterThan(20), 60_000);
+    const before = await received(url);
+    await killed.stop('SIGKILL');
+
+    const shop = startShop('--port', '0', '--rate', '0', '--file', file);
+    expect(await received(await shop.url)).toBeGreaterThanOrEqual(before);
     expect(await shop.stop()).toMatchObject({ exitCode: 0, stderr: '' });
   });
 
