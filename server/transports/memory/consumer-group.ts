@@ -211,7 +211,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       if (wait.run !== undefined) this.#host.acceptChild(wait.run, this);
     }
     queue.stats.markChanged();
-    queue.runs?.changed(entry.envelope.id);
+    this.journal.afterStored(() => queue.runs?.changed(entry.envelope.id));
   }
 
   recorded(entry: Entry, key: string, value: string): void {
@@ -221,7 +221,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       entry.lease.recorded(key, value);
       return;
     }
-    queue.runs?.changed(entry.envelope.id);
+    this.journal.afterStored(() => queue.runs?.changed(entry.envelope.id));
     if (entry.isSuspended) this.#resume(queue, entry);
   }
 

@@ -99,8 +99,10 @@ export class MemoryDelivery implements Delivery, Lease {
 
   recorded(key: string, value: string): void {
     this.queue.stats.markChanged();
-    this.queue.runs?.changed(this.envelope.id);
-    this.#outcomes.journal.afterStored(() => this.onRecorded?.(key, value));
+    this.#outcomes.journal.afterStored(() => {
+      this.queue.runs?.changed(this.envelope.id);
+      this.onRecorded?.(key, value);
+    });
   }
 
   release(): void {

@@ -112,6 +112,14 @@ export class SqliteManager implements TransportManager {
     return this.#use(({ manager }) => manager.run(type, id));
   }
 
+  runSince(type: string, id: string, from: number): Promise<RunRecord | undefined> {
+    return this.#use(({ manager }) => manager.runSince(type, id, from));
+  }
+
+  watchRun(type: string, id: string, onChange: () => void): Promise<() => void> {
+    return this.#use(({ manager }) => manager.watchRun(type, id, onChange));
+  }
+
   runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined> {
     return this.#use(({ manager }) => manager.runEnded(type, id, signal));
   }
