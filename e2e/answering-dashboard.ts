@@ -30,6 +30,7 @@ export function respondWith(answers: Answers): Interceptor {
   return (req, res) => {
     const url = new URL(req.url ?? '/', 'http://localhost');
     if (url.pathname === '/api/introspection') {
+      if (url.searchParams.has('request')) return send(res, answers.request(Date.now()));
       const [from, to] = [url.searchParams.get('from'), url.searchParams.get('to')];
       return send(res, from === null ? answers.introspection(Date.now()) : answers.range(Number(from), Number(to)));
     }

@@ -123,7 +123,7 @@ test('similar errors are one line, with their ids on demand', async ({ page, ser
   await expect(panel.getByText('×18')).toBeVisible();
   await expect(panel.getByText('×2', { exact: true })).toBeVisible();
   await panel.getByText('18 events').click();
-  await expect(panel.getByRole('button', { name: '4be0643f' }).first()).toBeVisible();
+  await expect(panel.getByRole('link', { name: '4be0643f' }).first()).toBeVisible();
 });
 
 test('the first screen of a hub in trouble is accessible, with its tooltip and menus', async ({ page, serve }) => {

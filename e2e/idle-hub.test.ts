@@ -25,7 +25,10 @@ test('on an idle hub, ages and the status of idle types follow the time', { tag:
   await page.goto(`${dashboard.origin}/#/events/payment.requested?every=1`);
   const panel = eventPanel(page, 'payment.requested');
   await expect(panel.getByText('Failing')).toBeVisible();
-  const failure = panel.getByRole('listitem').filter({ hasText: 'card declined' });
+  const failure = panel
+    .getByRole('list', { name: 'Errors' })
+    .getByRole('listitem')
+    .filter({ hasText: 'card declined' });
   await expect(failure).toContainText(/now|\d s ago/);
 
   /** Waits for a poll at a later time, which returns 304. */

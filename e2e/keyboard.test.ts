@@ -30,7 +30,9 @@ test('finds a failing event, opens it, copies its link and returns, with the key
   await keyboard.press('Enter');
   const panel = eventPanel(page, 'payment.requested');
   await expect(panel.getByRole('heading', { name: 'payment.requested' })).toBeFocused();
-  await expect(panel.getByRole('listitem').filter({ hasText: 'card declined' })).toBeVisible();
+  await expect(
+    panel.getByRole('list', { name: 'Errors' }).getByRole('listitem').filter({ hasText: 'card declined' }),
+  ).toBeVisible();
   await keyboard.press('Tab');
   const isNarrow = (page.viewportSize()?.width ?? 0) < 1_000;
   // The back link precedes the title, and Shift+Tab reaches it.

@@ -38,7 +38,9 @@ test('shows the details of a type and restores the focus when it closes', async 
   await expect(count(panel, 'Received')).toHaveText('3');
   await expect(count(panel, 'Completed')).toHaveText('2');
   await expect(count(panel, 'Failed')).toHaveText('1');
-  await expect(panel.getByRole('listitem').filter({ hasText: 'card declined' })).toContainText('FatalError');
+  await expect(
+    panel.getByRole('list', { name: 'Errors' }).getByRole('listitem').filter({ hasText: 'card declined' }),
+  ).toContainText('FatalError');
   await expect(count(panel, 'Processes')).toHaveText('1');
   await expect(panel.getByText('hub.deadLetters')).toBeVisible();
   await expect(panel.getByText('isGood')).toBeVisible();
@@ -76,7 +78,9 @@ test('updates while it is open', async ({ page, serve }) => {
   const panel = eventPanel(page, 'payment.requested');
   await expect(panel.getByText('No event was received since the start')).toBeVisible();
   await hub.emit('payment.requested', { isGood: false });
-  await expect(panel.getByRole('listitem').filter({ hasText: 'card declined' })).toHaveCount(1);
+  await expect(
+    panel.getByRole('list', { name: 'Errors' }).getByRole('listitem').filter({ hasText: 'card declined' }),
+  ).toHaveCount(1);
   await expect(count(panel, 'Failed')).toHaveText('1');
 });
 
@@ -106,6 +110,7 @@ test('copies its link, its JSON and the id of a failed event', async ({ page, co
   await panel.getByRole('button', { name: 'Copy JSON' }).click();
   await expect.poll(clipboard).toContain('"timeoutMs": 3000');
   await panel.getByText('Event', { exact: true }).click();
-  await panel.getByRole('button', { name: id.slice(0, 8) }).click();
+  const errors = panel.getByRole('list', { name: 'Errors' });
+  await errors.getByRole('button', { name: `Copy the event id ${id.slice(0, 8)}` }).click();
   await expect.poll(clipboard).toBe(id);
 });

@@ -172,6 +172,7 @@ const countedScenes: readonly (Pick<Scene, 'name' | 'hash'> & { readonly loads?:
   { name: 'trouble-panel', hash: '#/events/payment.requested' },
   { name: 'trouble-workflows', hash: '#/workflows' },
   { name: 'trouble-agents', hash: '#/agents' },
+  { name: 'trouble-request', hash: '#/requests/8a1c99e2-0b4d-4f7e-9a64-0c2f5b9d1e01' },
   { name: 'week', hash: '#/?range=7d' },
   {
     name: 'thousands',

@@ -1,8 +1,9 @@
 import type { EventBody } from '../../server/dashboard/protocol.js';
 import { wellFormed } from '../format/well-formed.js';
 import type { Introspection } from './decode-introspection.js';
+import type { RequestTrace } from './decode-request.js';
 import { fetchJson } from './fetch-json.js';
-import { parseEvent, parseIntrospection, parseRange, type RangeCounts } from './parse-body.js';
+import { parseEvent, parseIntrospection, parseRange, parseRequest, type RangeCounts } from './parse-body.js';
 
 /** Parsed response of the introspection route. */
 export interface IntrospectionResponse {
@@ -17,6 +18,8 @@ export interface Api {
   /** Returns the counts from `from` to `to`, in epoch milliseconds. */
   range(from: number, to: number, signal: AbortSignal): Promise<RangeCounts>;
   event(type: string, signal: AbortSignal): Promise<EventBody>;
+  /** Returns the events and runs of a request. `id` is the id of the request or of any event of it. */
+  request(id: string, signal: AbortSignal): Promise<RequestTrace>;
 }
 
 /**
@@ -37,6 +40,13 @@ export function createApi(base: string): Api {
     event: async (type, signal) => {
       const { body } = await fetchJson(`${base}api/events/${encodeURIComponent(wellFormed(type))}`, signal);
       return parseEvent(body);
+    },
+    request: async (id, signal) => {
+      const { body } = await fetchJson(
+        `${base}api/introspection?request=${encodeURIComponent(wellFormed(id))}`,
+        signal,
+      );
+      return parseRequest(body);
     },
   };
 }

@@ -1,13 +1,11 @@
 import type { EventBody, EventSettings, PeriodDurations } from '../../server/dashboard/protocol.js';
+import { eventSummary } from './decode-request.js';
 import { countFields, durations, histories, recentActivity } from './decode-statistics.js';
 import { array, boolean, type Decoder, number, object, optional, record, string } from './decoder.js';
 
 const periodDurations = object<PeriodDurations>({ last5Min: durations, lastHour: durations });
 
-/** The part of the body that the page reads. */
-type ReadBody = Omit<EventBody, 'recentEvents' | 'failedEvents'>;
-
-export const eventBody: Decoder<EventBody> = object<ReadBody>({
+export const eventBody: Decoder<EventBody> = object<EventBody>({
   ...countFields,
   type: string,
   settings: object<EventSettings>({
@@ -46,4 +44,7 @@ export const eventBody: Decoder<EventBody> = object<ReadBody>({
       message: string,
     }),
   ),
+  // Absent in snapshots of older pages.
+  recentEvents: optional(array(eventSummary)),
+  failedEvents: optional(array(eventSummary)),
 });

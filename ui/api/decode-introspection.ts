@@ -8,11 +8,10 @@ import type {
   LastFailure,
   Problem,
   RunIntrospection,
-  StepIntrospection,
-  StepStatus,
   WorkflowOverview,
 } from '../../server/dashboard/protocol.js';
 import { counts, durations, histories, isCounts, isRecentActivity, recentActivity } from './decode-statistics.js';
+import { step } from './decode-step.js';
 import { array, type Decoder, map, nullable, number, object, oneOf, optional, string } from './decoder.js';
 
 /** Parts of the body of `GET /api/introspection` that the page reads. */
@@ -70,15 +69,6 @@ function isText(value: unknown): value is string | undefined {
 
 const namedError = object<NonNullable<RunIntrospection['error']>>({ name: string, message: string });
 
-const stepWait = object<NonNullable<StepIntrospection['waitsFor']>>({
-  since: number,
-  dueAt: optional(number),
-  event: optional(
-    object<NonNullable<NonNullable<StepIntrospection['waitsFor']>['event']>>({ type: string, key: optional(string) }),
-  ),
-  runId: optional(string),
-});
-
 const run = object<RunIntrospection>({
   id: string,
   service: string,
@@ -88,24 +78,7 @@ const run = object<RunIntrospection>({
   acceptedAt: number,
   endedAt: optional(number),
   error: optional(namedError),
-  steps: array(
-    object<StepIntrospection>({
-      name: string,
-      // A newer server may have kinds that this page does not know.
-      kind: string as Decoder<StepIntrospection['kind']>,
-      status: oneOf<StepStatus>(['waiting', 'active', 'retrying', 'completed', 'failed']),
-      attempt: optional(number),
-      startedAt: optional(number),
-      endedAt: optional(number),
-      durationMs: optional(number),
-      error: optional(
-        object<NonNullable<StepIntrospection['error']>>({ name: string, message: string, code: optional(string) }),
-      ),
-      waitsFor: optional(stepWait),
-      // The dashboard never receives outputs.
-      output: () => undefined,
-    }),
-  ),
+  steps: array(step),
 });
 
 const workflow = object<WorkflowOverview>({

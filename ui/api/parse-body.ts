@@ -1,6 +1,7 @@
 import type { EventBody, IntrospectionBody, RangeBody } from '../../server/dashboard/protocol.js';
 import { eventBody } from './decode-event.js';
 import { type Introspection, introspection } from './decode-introspection.js';
+import { type RequestTrace, requestTrace } from './decode-request.js';
 import { periodCounts } from './decode-statistics.js';
 import { array, type Decoder, decodeBody, number, object, record, string } from './decoder.js';
 import { RequestError } from './request-error.js';
@@ -36,6 +37,16 @@ export function parseIntrospection(body: unknown): Introspection {
 export function parseRange(body: unknown): RangeCounts {
   checkProtocol(body);
   return decodeBody(rangeCounts, body);
+}
+
+/**
+ * Parses the body of `GET /api/introspection?request=`.
+ *
+ * @throws {RequestError} if the protocol or the shape is not the expected one
+ */
+export function parseRequest(body: unknown): RequestTrace {
+  checkProtocol(body);
+  return decodeBody(requestTrace, body);
 }
 
 /**

@@ -7,6 +7,7 @@ import { EventPanel } from '../events/panel/event-panel.js';
 import type { RowFocus } from '../events/table/use-row-focus.js';
 import { Overview } from '../overview/overview.js';
 import type { Monitor } from '../polling/monitor.js';
+import { RequestView } from '../requests/request-view.js';
 import type { Navigation } from '../routing/navigation.js';
 import { Schedules } from '../schedules/schedules.js';
 import { SnapshotDialog } from '../snapshots/snapshot-dialog.js';
@@ -78,6 +79,7 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
             </>
           )}
           {view === 'agents' && <Agents store={monitor.store} navigation={navigation} />}
+          {view === 'requests' && <RequestView monitor={monitor} navigation={navigation} />}
           {view === 'schedules' && <Schedules monitor={monitor} navigation={navigation} />}
           {view === 'workflows' && <Workflows monitor={monitor} navigation={navigation} />}
         </main>

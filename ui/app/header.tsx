@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { Select } from '../controls/select.js';
 import type { Monitor } from '../polling/monitor.js';
 import type { Navigation } from '../routing/navigation.js';
-import { VIEW_LABEL, VIEWS } from '../routing/route.js';
+import { ROUTED_VIEWS, VIEW_LABEL, VIEWS } from '../routing/route.js';
 import { ConnectionMenu } from './connection-menu.js';
 import { Logo } from './logo.js';
 import { PageMenu } from './page-menu.js';
@@ -21,6 +21,7 @@ export interface HeaderProps {
 /** Header with the hub, the views, the connection and a menu, in one row at every width. */
 export function Header({ monitor, navigation, theme, onSnapshot, onHelp }: HeaderProps): JSX.Element {
   const hub = monitor.store.hub.value;
+  const { view } = navigation.route.value;
   return (
     <header class="header">
       <Logo />
@@ -31,10 +32,10 @@ export function Header({ monitor, navigation, theme, onSnapshot, onHelp }: Heade
       <div class="view-select">
         <Select
           label="View"
-          options={VIEWS}
-          nameOf={(view) => VIEW_LABEL[view]}
-          value={navigation.route.value.view}
-          onChange={(view) => navigation.go({ view, name: null })}
+          options={view === 'requests' ? ROUTED_VIEWS : VIEWS}
+          nameOf={(option) => VIEW_LABEL[option]}
+          value={view}
+          onChange={(next) => navigation.go({ view: next, name: null })}
         />
       </div>
       <ConnectionMenu monitor={monitor} navigation={navigation} />

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { formatCount } from '../format/count.js';
 import type { Navigation } from '../routing/navigation.js';
-import { VIEW_LABEL, VIEWS, type View, viewPath } from '../routing/route.js';
+import { VIEW_LABEL, VIEWS, viewPath } from '../routing/route.js';
 import type { HubStore } from '../store/hub-store.js';
 
 export interface ViewLinksProps {
@@ -12,7 +12,7 @@ export interface ViewLinksProps {
 /** Navigation between the views, with the number of items in each. */
 export function ViewLinks({ store, navigation }: ViewLinksProps): JSX.Element {
   const { view } = navigation.route.value;
-  const counts: Record<View, number> = {
+  const counts: Record<(typeof VIEWS)[number], number> = {
     events: store.rows.value.size,
     workflows: store.workflows.value.length,
     agents: store.agents.value.length,

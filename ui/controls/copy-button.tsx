@@ -9,6 +9,8 @@ export interface CopyButtonProps {
   readonly title?: string;
   /** True to show the button as inline text. */
   readonly isInline?: boolean;
+  /** True to show only the icon, as inline text. */
+  readonly isIcon?: boolean;
   /** Returns the text to copy. Called on each click. */
   readonly text: () => string;
 }
@@ -16,7 +18,14 @@ export interface CopyButtonProps {
 const SHOWN_MS = 2_000;
 
 /** Button that copies a text and shows the outcome for two seconds. */
-export function CopyButton({ label, icon = 'copy', title, isInline = false, text }: CopyButtonProps): JSX.Element {
+export function CopyButton({
+  label,
+  icon = 'copy',
+  title,
+  isInline = false,
+  isIcon = false,
+  text,
+}: CopyButtonProps): JSX.Element {
   const [copied, setCopied] = useState<boolean | null>(null);
   useEffect(() => {
     if (copied === null) return;
@@ -27,14 +36,14 @@ export function CopyButton({ label, icon = 'copy', title, isInline = false, text
   return (
     <button
       type="button"
-      class={isInline ? 'copy-text' : 'button copy-button'}
-      title={title}
+      class={isInline || isIcon ? 'copy-text' : 'button copy-button'}
+      title={title ?? (isIcon ? label : undefined)}
       onClick={() => {
         void copyText(text()).then(setCopied);
       }}
     >
       <Icon name={copied === true ? 'check' : icon} />
-      {shown}
+      {isIcon ? <span class="visually-hidden">{shown}</span> : shown}
     </button>
   );
 }

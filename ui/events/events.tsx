@@ -30,6 +30,13 @@ export function Events({ monitor, navigation, searchRef, focusRef }: EventsProps
   const route = navigation.route.value;
   const isEmpty = store.hub.value !== null && rows.size === 0;
   const search = (q: string): void => navigation.go({ q }, { replace: true });
+  /** Opens the request of an id that is no part of a type's name. */
+  const lookUp = (text: string): void => {
+    if (!couldBeId(text)) return;
+    if (listRows(rows.values(), { ...route, q: text, show: 'all' }, store.reading.value).length === 0) {
+      navigation.go({ view: 'requests', name: text.trim(), q: '' });
+    }
+  };
   return (
     <section class="events" aria-labelledby="events-title">
       <h2 id="events-title" class="visually-hidden" tabIndex={-1}>
@@ -37,7 +44,7 @@ export function Events({ monitor, navigation, searchRef, focusRef }: EventsProps
       </h2>
       {!isEmpty && (
         <div class="toolbar">
-          <SearchBox value={route.q} inputRef={searchRef} onChange={search} />
+          <SearchBox value={route.q} inputRef={searchRef} onChange={search} onEnter={lookUp} />
           <FilterChips
             value={route.show}
             counts={store.hub.value && store.byFilter.value}
@@ -89,11 +96,27 @@ function EventsBody({ monitor, navigation, focusRef }: Omit<EventsProps, 'search
       <p>
         0 of {formatCount(rows.size)} event {rows.size === 1 ? 'type' : 'types'} match the search and the filter.
       </p>
-      <button type="button" class="button" onClick={() => navigation.go({ q: '', show: 'all' })}>
-        Clear filters
-      </button>
+      <div class="empty-actions">
+        {couldBeId(route.q) && (
+          <button
+            type="button"
+            class="button"
+            onClick={() => navigation.go({ view: 'requests', name: route.q.trim(), q: '' })}
+          >
+            Look up as an event or request id
+          </button>
+        )}
+        <button type="button" class="button" onClick={() => navigation.go({ q: '', show: 'all' })}>
+          Clear filters
+        </button>
+      </div>
     </EmptyState>
   );
+}
+
+/** Returns true for a text that may be an id: 8 characters or more, without spaces. */
+function couldBeId(text: string): boolean {
+  return /^\S{8,}$/.test(text.trim());
 }
 
 const GOOD_NEWS = new Map<Filter, string>([

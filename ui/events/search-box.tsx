@@ -5,9 +5,11 @@ export interface SearchBoxProps {
   readonly value: string;
   readonly inputRef: RefObject<HTMLInputElement | null>;
   readonly onChange: (value: string) => void;
+  /** Called with the text if the user presses Enter. */
+  readonly onEnter: (value: string) => void;
 }
 
-export function SearchBox({ value, inputRef, onChange }: SearchBoxProps): JSX.Element {
+export function SearchBox({ value, inputRef, onChange, onEnter }: SearchBoxProps): JSX.Element {
   return (
     <div class="search">
       <label class="visually-hidden" for="search">
@@ -23,6 +25,9 @@ export function SearchBox({ value, inputRef, onChange }: SearchBoxProps): JSX.El
         autocomplete="off"
         spellcheck={false}
         value={value}
+        onKeyDown={({ key, currentTarget }) => {
+          if (key === 'Enter') onEnter(currentTarget.value);
+        }}
         onInput={(event) => onChange(event.currentTarget.value)}
       />
       <kbd>/</kbd>

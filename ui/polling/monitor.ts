@@ -8,6 +8,7 @@ import { type Announcer, createAnnouncer } from './announcer.js';
 import { type ConnectionState, connectionStateOf } from './connection-state.js';
 import { createEventDetail, type Detail } from './event-detail.js';
 import { createPoller } from './poller.js';
+import { createRequestDetail, type OpenRequest } from './request-detail.js';
 import { createServerClock } from './server-clock.js';
 
 /** State of the hub and of the connection to it, updated by polling. */
@@ -15,6 +16,8 @@ export interface Monitor {
   readonly store: HubStore;
   /** Details of the event type whose panel is open. */
   readonly detail: ReadonlySignal<Detail | null>;
+  /** Events and runs of the open request. */
+  readonly request: ReadonlySignal<OpenRequest | null>;
   readonly connection: ReadonlySignal<ConnectionState>;
   readonly announcement: Announcer['text'];
   /** Milliseconds on the monotonic clock. Updates once per second while the tab is visible. */
@@ -35,9 +38,10 @@ export interface Monitor {
 
 /** Creates a monitor that polls while the document is visible, at the interval of the route. */
 export function createMonitor(api: Api, navigation: Navigation, document: Document): Monitor {
-  const { openType } = navigation;
+  const { openType, openRequest } = navigation;
   const store = createHubStore();
   const { detail, load } = createEventDetail(api);
+  const { request, load: loadRequest } = createRequestDetail(api);
   const announcer = createAnnouncer();
   const now = signal(performance.now());
   const serverClock = createServerClock(now);
@@ -98,6 +102,7 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
     // One request at a time: first the table, then its range, then the panel.
     const isLoaded = await loadRange(abort);
     if (openType.value !== null) await load(openType.value, abort);
+    if (openRequest.value !== null) await loadRequest(openRequest.value, abort);
     return isLoaded;
   };
 
@@ -154,11 +159,13 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
       else poller.refresh();
     }),
     onChange(openType, (type) => type !== null && poller.refresh()),
+    onChange(openRequest, (id) => id !== null && poller.refresh()),
   ];
 
   return {
     store,
     detail,
+    request,
     connection,
     announcement: announcer.text,
     now,

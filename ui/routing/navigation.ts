@@ -6,6 +6,8 @@ export interface Navigation {
   readonly route: ReadonlySignal<Route>;
   /** Event type whose panel is open. */
   readonly openType: ReadonlySignal<string | null>;
+  /** Id of the open request, or of the event of it that is selected. */
+  readonly openRequest: ReadonlySignal<string | null>;
   /** Changes parts of the route. With `replace`, the browser's history gets no new entry. */
   go(change: Partial<Route>, options?: { readonly replace?: boolean }): void;
   /** Query that links within the page retain. */
@@ -26,6 +28,7 @@ export function createNavigation(window: Window): Navigation {
   return {
     route,
     openType: computed(() => (route.value.view === 'events' ? route.value.name : null)),
+    openRequest: computed(() => (route.value.view === 'requests' ? route.value.name : null)),
     query: computed(() => formatQuery(route.value)),
     go: (change, { replace = false } = {}) => {
       const next = { ...route.value, ...change };

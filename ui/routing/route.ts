@@ -21,15 +21,18 @@ export type Direction = (typeof DIRECTIONS)[number];
 export const FILTERS = ['all', 'problems', 'failing', 'active', 'idle', 'never'] as const;
 export type Filter = (typeof FILTERS)[number];
 
-/** Views of the page. */
+/** Views that the header links. */
 export const VIEWS = ['events', 'workflows', 'agents', 'schedules'] as const;
-export type View = (typeof VIEWS)[number];
+/** Views with a route: `requests` is reached from the ids of events. */
+export const ROUTED_VIEWS = [...VIEWS, 'requests'] as const;
+export type View = (typeof ROUTED_VIEWS)[number];
 
 export const VIEW_LABEL: Record<View, string> = {
   events: 'Events',
   workflows: 'Workflows',
   agents: 'Agents',
   schedules: 'Schedules',
+  requests: 'Request',
 };
 
 /** Groupings of the events table. */
@@ -53,7 +56,7 @@ export interface Selection {
 /** Settings of the page that the URL holds. Theme and shortcuts are preferences of the user, not of the URL. */
 export interface Route {
   readonly view: View;
-  /** Open item of the view: an event type, a workflow, an agent or a schedule. */
+  /** Open item of the view: an event type, a workflow, an agent, a schedule, or the id of an event or a request. */
   readonly name: string | null;
   readonly q: string;
   readonly sort: SortKey;
@@ -92,7 +95,7 @@ export function parseRoute(hash: string): Route {
   const [path = '', ...rest] = hash.replace(/^#/, '').split('?');
   const query = new URLSearchParams(rest.join('?'));
   const [, first, ...name] = path.split('/');
-  const view = oneOf(VIEWS, first);
+  const view = oneOf(ROUTED_VIEWS, first);
   const sort = oneOf(SORT_KEYS, query.get('sort')) ?? DEFAULT_ROUTE.sort;
   return {
     view: view ?? DEFAULT_ROUTE.view,

@@ -13,6 +13,7 @@ export function createSnapshotMonitor(snapshot: Snapshot): Monitor {
   return {
     store,
     detail: signal(detail && { type: detail.type, body: detail, error: null }),
+    request: signal(null),
     connection: signal({ kind: 'snapshot' }),
     announcement: signal('This is a snapshot.'),
     now: signal(at),

@@ -51,6 +51,7 @@ export function takeSnapshot({ store, detail }: SnapshotSource): string | null {
       events: [...store.rows.value.values()].map(({ latest }) => latest),
       workflows: store.workflows.value,
       agents: store.agents.value,
+      schedules: store.schedules.value,
     },
     range: store.range.value,
     detail: detail.value?.body ?? null,

@@ -9,7 +9,9 @@ import type {
   Problem,
   RangeBody,
   RecentActivity,
+  RequestBody,
 } from '../../server/dashboard/protocol.js';
+import { recentAnswer, requestAnswer } from './answer-request.js';
 import { AGENT, workflowAnswer } from './answer-workflows.js';
 import { LOADS, type Load } from './loads.js';
 
@@ -18,6 +20,7 @@ export interface Answers {
   introspection(now: number): IntrospectionBody;
   event(type: string, now: number): EventBody;
   range(from: number, to: number): RangeBody;
+  request(now: number): RequestBody;
 }
 
 const MINUTE_MS = 60_000;
@@ -182,6 +185,7 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
     ];
   };
   return {
+    request: requestAnswer,
     introspection(now) {
       const events = loads.map((load) => event(load, now));
       const all = problems(events, now);
@@ -231,8 +235,8 @@ export function createAnswers(startedAt: number, badSince: number, loads: readon
         waitMs: { last5Min: { p50: 2, p95: 18, p99: 44, max: 90 }, lastHour: { p50: 2, p95: 15, p99: 40, max: 400 } },
         durationMs: { last5Min: spread, lastHour: spread },
         histories: histories([load], now),
-        recentEvents: [],
-        failedEvents: [],
+        recentEvents: recentAnswer(type, now, 50),
+        failedEvents: recentAnswer(type, now, 50).filter(({ status }) => status === 'failed'),
         recentFailures: Array.from({ length: load.message === undefined ? 0 : 20 }, (_, index) => ({
           id: `4be0643f-1d98-473b-97cd-ca98a65347${10 + index}`,
           at: now - 2_000 - index * 9_700,

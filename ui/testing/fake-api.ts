@@ -1,6 +1,7 @@
 import type { EventBody, EventOverview } from '../../server/dashboard/protocol.js';
 import type { Api } from '../api/api.js';
 import type { Introspection } from '../api/decode-introspection.js';
+import type { RequestTrace } from '../api/decode-request.js';
 import type { RangeCounts } from '../api/parse-body.js';
 import { statusError } from '../api/request-error.js';
 import { detailOf, introspectionOf, SERVER_NOW } from './test-data.js';
@@ -16,6 +17,8 @@ export interface FakeApi extends Api {
   rangeEvents: RangeCounts['events'];
   /** Fields that override those in the details of each event type. */
   details: Partial<EventBody>;
+  /** Events of every request. */
+  trace: RequestTrace['events'];
   /** Time of the server's clock. */
   serverNow: number;
   /** Error with which every request rejects. */
@@ -32,6 +35,7 @@ export function createFakeApi(events: readonly EventOverview[] = []): FakeApi {
     agents: [],
     health: { status: 'ok', problems: [], problemCount: 0 },
     rangeEvents: [],
+    trace: [],
     details: {},
     error: null,
     serverNow: SERVER_NOW,
@@ -63,6 +67,12 @@ export function createFakeApi(events: readonly EventOverview[] = []): FakeApi {
       const event = api.events.find((known) => known.type === type);
       if (event === undefined) throw statusError(404, type, undefined);
       return detailOf(type, event.metrics, api.details);
+    },
+    request: async (id) => {
+      api.requests.push(`request ${id}`);
+      if (api.error !== null) throw api.error;
+      if (api.trace.length === 0) throw statusError(404, id, undefined);
+      return { now: api.serverNow, requestId: api.trace[0]?.requestId ?? id, events: api.trace, isTruncated: false };
     },
   };
   return api;

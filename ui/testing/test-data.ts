@@ -188,6 +188,8 @@ export function detailOf(type: string, metrics: Counts = countsOf(), rest: Parti
     durationMs: { last5Min: NO_DURATIONS, lastHour: NO_DURATIONS },
     histories: historiesOf(),
     recentFailures: [],
+    recentEvents: [],
+    failedEvents: [],
     ...rest,
   };
 }

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import type { RunIntrospection } from '../../server/dashboard/protocol.js';
-import { ShortId } from '../controls/short-id.js';
 import { formatDateTime } from '../format/clock-time.js';
 import { formatAge, formatAgo, formatDuration } from '../format/duration.js';
+import { IdLink } from '../shared/id-link.js';
 import { runSegments } from './run-segments.js';
 import { RunState, STATE_LABEL } from './run-state.js';
 
@@ -10,27 +10,33 @@ export interface RunListProps {
   readonly runs: readonly RunIntrospection[];
   /** Current time in epoch milliseconds on the server's clock. */
   readonly serverNow: number;
+  /** Query that links retain. */
+  readonly query: string;
 }
 
 /** Runs of a workflow, one line each, with the duration of every step as a part of a bar. */
-export function RunList({ runs, serverNow }: RunListProps): JSX.Element {
+export function RunList({ runs, serverNow, query }: RunListProps): JSX.Element {
   return (
     <ol class="runs" aria-label="Recent runs">
       {runs.map((run) => (
-        <RunLine key={run.id} run={run} serverNow={serverNow} />
+        <RunLine key={run.id} run={run} serverNow={serverNow} query={query} />
       ))}
     </ol>
   );
 }
 
-function RunLine({ run, serverNow }: { run: RunIntrospection; serverNow: number }): JSX.Element {
+interface RunLineProps extends Omit<RunListProps, 'runs'> {
+  readonly run: RunIntrospection;
+}
+
+function RunLine({ run, serverNow, query }: RunLineProps): JSX.Element {
   const { id, status, attempt, acceptedAt, endedAt, error } = run;
   const note = error === undefined ? waitText(run, serverNow) : undefined;
   return (
     <li class="run">
       <div class="run-line">
         <RunState status={status} />
-        <ShortId id={id} name="run" />
+        <IdLink id={id} name="run" query={query} />
         <Segments run={run} serverNow={serverNow} />
         <span class="run-total" title={endedAt === undefined ? 'Since acceptance' : 'From acceptance to end'}>
           {formatDuration((endedAt ?? serverNow) - acceptedAt)}

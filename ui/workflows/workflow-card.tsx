@@ -63,7 +63,7 @@ export function WorkflowCard({ workflow, isOpen, monitor, query }: WorkflowCardP
         {runs.length === 0 ? (
           <p class="muted">None yet.</p>
         ) : (
-          <RunList runs={shown} serverNow={monitor.serverNow.value} />
+          <RunList runs={shown} serverNow={monitor.serverNow.value} query={query} />
         )}
         {shown.length < runs.length && <a href={href}>All {runs.length} recent runs</a>}
       </div>

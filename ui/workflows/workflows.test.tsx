@@ -57,11 +57,7 @@ test('an open workflow shows all recent runs, and Escape closes it', async () =>
   page = await openPage(shop(), '#/workflows/fulfil');
   expect(screen.queryByText('onboard')).toBeNull();
   const runs = within(screen.getByRole('list', { name: 'Recent runs' }));
-  expect(runs.getAllByRole('button').map((button: HTMLElement) => button.textContent)).toEqual([
-    'run-2',
-    'run-3',
-    'run-1',
-  ]);
+  expect(runs.getAllByRole('link').map((link: HTMLElement) => link.textContent)).toEqual(['run-2', 'run-3', 'run-1']);
   for (const text of [/nothing left/, 'pick: completed, 12 ms', 'ship: running, 4.99 s']) {
     expect(runs.getByText(text)).toBeTruthy();
   }
@@ -92,10 +88,10 @@ test('the navigation shows all views with their counts', async () => {
     within(screen.getByRole('navigation', { name: 'Views' }))
       .getAllByRole('link')
       .map((link: HTMLElement) => link.textContent);
-  expect(links()).toEqual(['Events 1', 'Workflows 2', 'Agents 0']);
+  expect(links()).toEqual(['Events 1', 'Workflows 2', 'Agents 0', 'Schedules 0']);
   api.workflows = [];
   await page.poll();
-  expect(links()).toEqual(['Events 1', 'Workflows 0', 'Agents 0']);
+  expect(links()).toEqual(['Events 1', 'Workflows 0', 'Agents 0', 'Schedules 0']);
 });
 
 test('says that a workflow is unknown or that there are none', async () => {

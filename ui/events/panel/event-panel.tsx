@@ -15,6 +15,7 @@ import { FailureList } from './failure-list.js';
 import { KindTag } from './kind-tag.js';
 import { PanelSection } from './panel-section.js';
 import { Percentiles } from './percentiles.js';
+import { RecentEvents } from './recent-events.js';
 import { ServiceTable } from './service-table.js';
 import { statusSentence } from './status-sentence.js';
 import { Triggers } from './triggers.js';
@@ -80,10 +81,16 @@ function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.El
   return (
     <>
       {event.description && <p class="panel-description">{event.description}</p>}
-      <FailureList failures={body?.recentFailures ?? []} serverNow={monitor.serverNow.value} />
+      <FailureList failures={body?.recentFailures ?? []} serverNow={monitor.serverNow.value} query={query} />
       <DeadLetters type={row.type} count={event.metrics.deadLetters} />
       <TypeChart detail={detail} monitor={monitor} navigation={navigation} />
       <Percentiles body={body} />
+      <RecentEvents
+        newest={body?.recentEvents ?? []}
+        failed={body?.failedEvents ?? []}
+        serverNow={monitor.serverNow.value}
+        query={query}
+      />
       <PanelSection title="Counts" period="since start">
         <dl class="stats panel-stats">
           <CountStats

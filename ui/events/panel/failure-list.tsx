@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import type { FailureRecord } from '../../../server/dashboard/protocol.js';
-import { ShortId } from '../../controls/short-id.js';
 import { formatDateTime } from '../../format/clock-time.js';
 import { formatAge, formatAgo } from '../../format/duration.js';
+import { IdLink } from '../../shared/id-link.js';
 import { type FailureGroup, groupFailures } from './failure-groups.js';
 import { PanelSection } from './panel-section.js';
 
@@ -10,25 +10,31 @@ export interface FailureListProps {
   readonly failures: readonly FailureRecord[];
   /** Current time in epoch milliseconds on the server's clock. */
   readonly serverNow: number;
+  /** Query that links retain. */
+  readonly query: string;
 }
 
 /** Section with the errors of the last failures, grouped. Absent if there are none. */
-export function FailureList({ failures, serverNow }: FailureListProps): JSX.Element | null {
+export function FailureList({ failures, serverNow, query }: FailureListProps): JSX.Element | null {
   if (failures.length === 0) return null;
   const groups = groupFailures(failures);
   const scope = failures.length === 1 ? 'of the last failure' : `of the last ${failures.length} failures`;
   return (
     <PanelSection title="Errors" period={scope}>
-      <ol class="failures">
+      <ol class="failures" aria-label="Errors">
         {groups.map((group) => (
-          <FailureLine key={`${group.name} ${group.message}`} group={group} serverNow={serverNow} />
+          <FailureLine key={`${group.name} ${group.message}`} group={group} serverNow={serverNow} query={query} />
         ))}
       </ol>
     </PanelSection>
   );
 }
 
-function FailureLine({ group, serverNow }: { group: FailureGroup; serverNow: number }): JSX.Element {
+interface FailureLineProps extends Omit<FailureListProps, 'failures'> {
+  readonly group: FailureGroup;
+}
+
+function FailureLine({ group, serverNow, query }: FailureLineProps): JSX.Element {
   const { name, message, failures, firstAt, lastAt } = group;
   const last = formatAgo(serverNow - lastAt);
   return (
@@ -48,7 +54,7 @@ function FailureLine({ group, serverNow }: { group: FailureGroup; serverNow: num
         <ul class="failure-ids">
           {failures.map(({ id, at, attempt }) => (
             <li key={id}>
-              <ShortId id={id} name="event" />
+              <IdLink id={id} name="event" query={query} />
               <span>attempt {attempt}</span>
               <time dateTime={new Date(at).toISOString()} title={formatDateTime(at)}>
                 {formatAgo(serverNow - at)}

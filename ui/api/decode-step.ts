@@ -1,0 +1,29 @@
+import type { StepIntrospection, StepStatus } from '../../server/dashboard/protocol.js';
+import { type Decoder, number, object, oneOf, optional, string } from './decoder.js';
+
+const stepWait = object<NonNullable<StepIntrospection['waitsFor']>>({
+  since: number,
+  dueAt: optional(number),
+  event: optional(
+    object<NonNullable<NonNullable<StepIntrospection['waitsFor']>['event']>>({ type: string, key: optional(string) }),
+  ),
+  runId: optional(string),
+});
+
+/** Decodes a step of a run. */
+export const step: Decoder<StepIntrospection> = object<StepIntrospection>({
+  name: string,
+  // A newer server may have kinds that this page does not know.
+  kind: string as Decoder<StepIntrospection['kind']>,
+  status: oneOf<StepStatus>(['waiting', 'active', 'retrying', 'completed', 'failed']),
+  attempt: optional(number),
+  startedAt: optional(number),
+  endedAt: optional(number),
+  durationMs: optional(number),
+  error: optional(
+    object<NonNullable<StepIntrospection['error']>>({ name: string, message: string, code: optional(string) }),
+  ),
+  waitsFor: optional(stepWait),
+  // The dashboard never receives outputs.
+  output: () => undefined,
+});

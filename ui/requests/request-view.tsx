@@ -1,0 +1,94 @@
+import type { JSX } from 'preact';
+import type { RequestTrace } from '../api/decode-request.js';
+import { formatCount } from '../format/count.js';
+import { formatDuration } from '../format/duration.js';
+import type { Monitor } from '../polling/monitor.js';
+import type { Navigation } from '../routing/navigation.js';
+import { EmptyState } from '../shared/empty-state.js';
+import { Icon } from '../shared/icon.js';
+import { TableSkeleton } from '../shared/table-skeleton.js';
+import { EventFacts } from './event-facts.js';
+import { spanOf } from './trace-bar.js';
+import { traceRows } from './trace-rows.js';
+import { TraceTable } from './trace-table.js';
+
+export interface RequestViewProps {
+  readonly monitor: Monitor;
+  readonly navigation: Navigation;
+}
+
+/** View of one request: everything that it led to, on a time axis. The id of the route is that of the request or of an event. */
+export function RequestView({ monitor, navigation }: RequestViewProps): JSX.Element {
+  const id = navigation.openRequest.value ?? '';
+  const open = monitor.request.value?.id === id ? monitor.request.value : null;
+  const trace = open?.trace ?? null;
+  const query = navigation.query.value;
+  return (
+    <section class="view" aria-labelledby="requests-title">
+      <div class="view-head">
+        <h2 id="requests-title" class="section-title" tabIndex={-1}>
+          Request <bdi class="request-id">{trace?.requestId ?? id}</bdi>
+        </h2>
+        <button type="button" class="chip" onClick={() => navigation.go({ view: 'events', name: null })}>
+          <Icon name="back" /> Events
+        </button>
+      </div>
+      {open !== null && open.error !== null && trace !== null && (
+        <p class="panel-notice">
+          <Icon name="triangle" /> {open.error.message} The data is from the last successful response.
+        </p>
+      )}
+      {trace !== null ? (
+        <Trace trace={trace} id={id} now={monitor.serverNow.value} query={query} />
+      ) : open?.error ? (
+        <EmptyState title="Not found">
+          <p>{open.error.message}</p>
+          <p>The newest events of each type are retained, and failed ones apart from them.</p>
+        </EmptyState>
+      ) : monitor.connection.value.kind === 'snapshot' ? (
+        <EmptyState title="Not in the snapshot">
+          <p>A snapshot has no single requests.</p>
+        </EmptyState>
+      ) : (
+        <TableSkeleton />
+      )}
+    </section>
+  );
+}
+
+interface TraceProps {
+  readonly trace: RequestTrace;
+  /** Id of the route. */
+  readonly id: string;
+  /** Current time in epoch milliseconds on the server's clock. */
+  readonly now: number;
+  readonly query: string;
+}
+
+function Trace({ trace, id, now, query }: TraceProps): JSX.Element {
+  const { events, isTruncated } = trace;
+  // Times of the body and of the page's clock may differ by a second.
+  const at = Math.max(now, trace.now);
+  const rows = traceRows(events, at);
+  const span = spanOf(rows);
+  const selected = events.find((event) => event.id === id);
+  return (
+    <>
+      <p class="request-summary">{summaryOf(trace, span.to - span.from)}</p>
+      {isTruncated && <p class="panel-note">More than 1,000 events are retained. The later ones are left out.</p>}
+      {selected !== undefined && <EventFacts event={selected} now={at} query={query} />}
+      <TraceTable rows={rows} selected={id} query={query} />
+    </>
+  );
+}
+
+function summaryOf({ events }: RequestTrace, ms: number): string {
+  const failed = events.filter(({ status }) => status === 'failed').length;
+  const pending = events.filter(({ endedAt }) => endedAt === undefined).length;
+  return [
+    `${formatCount(events.length)} ${events.length === 1 ? 'event or run' : 'events and runs'}`,
+    ...(failed > 0 ? [`${formatCount(failed)} failed`] : []),
+    ...(pending > 0 ? [`${formatCount(pending)} pending`] : []),
+    `${formatDuration(ms)} in total`,
+  ].join(' · ');
+}

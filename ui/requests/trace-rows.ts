@@ -1,0 +1,135 @@
+import type { EventDetails, StepIntrospection } from '../../server/dashboard/protocol.js';
+import { stepBars, stepTitle } from './step-bars.js';
+import type { Bar, TraceState } from './trace-bar.js';
+
+/** Row of a trace: an event, a run, an attempt or a step. */
+export interface TraceRow {
+  /** Identity in the trace. */
+  readonly key: string;
+  /** Depth in the tree, from 0. */
+  readonly depth: number;
+  readonly kind: string;
+  readonly name: string;
+  readonly state: TraceState;
+  /** Parts of the time axis, in the order in which they are drawn. */
+  readonly bars: readonly Bar[];
+  /** Milliseconds that it waited; `null` if it did not wait or if that is not known. */
+  readonly waitedMs: number | null;
+  /** Milliseconds that it ran; `null` before it has run. */
+  readonly ranMs: number | null;
+  /** Error, or what it waits for; empty if there is nothing to say. */
+  readonly note: string;
+  /** Event or run; `null` for its parts. */
+  readonly event: EventDetails | null;
+}
+
+/** Separates the name of a step from the names of the steps inside it. */
+const PATH_SEPARATOR = ' / ';
+
+/**
+ * Returns the tree of a request as rows: each event with its attempts and steps, then the events that it led to.
+ *
+ * @param now current time in epoch milliseconds on the server's clock
+ */
+export function traceRows(events: readonly EventDetails[], now: number): readonly TraceRow[] {
+  const known = new Set(events.map(({ id }) => id));
+  const byCause = new Map<string, EventDetails[]>();
+  const roots: EventDetails[] = [];
+  for (const event of events) {
+    const { causeId, id } = event;
+    if (causeId === undefined || causeId === id || !known.has(causeId)) roots.push(event);
+    else byCause.set(causeId, [...(byCause.get(causeId) ?? []), event]);
+  }
+  const rows: TraceRow[] = [];
+  // An event that several services handle leads to others only once.
+  const visited = new Set<string>();
+  const add = (event: EventDetails, depth: number): void => {
+    rows.push(eventRow(event, depth, now), ...partsOf(event, depth + 1, now));
+    if (visited.has(event.id)) return;
+    visited.add(event.id);
+    for (const child of byCause.get(event.id) ?? []) add(child, depth + 1);
+  };
+  for (const root of roots) add(root, 0);
+  return rows;
+}
+
+function eventRow(event: EventDetails, depth: number, now: number): TraceRow {
+  const { kind, type, service, status, waitMs, runMs, error, dueAt } = event;
+  return {
+    key: JSON.stringify([event.id, service]),
+    depth,
+    kind,
+    name: type,
+    state: status,
+    bars: eventBars(event, now),
+    waitedMs: waitMs ?? null,
+    ranMs: runMs ?? null,
+    note: error?.message ?? (status === 'delayed' && dueAt !== undefined ? 'waits for its time' : ''),
+    event,
+  };
+}
+
+function eventBars(event: EventDetails, now: number): readonly Bar[] {
+  const { acceptedAt, startedAt, endedAt, attempts, status } = event;
+  const end = endedAt ?? now;
+  const start = attempts[0]?.startedAt ?? startedAt ?? end;
+  const bars: Bar[] = [{ from: acceptedAt, to: Math.max(acceptedAt, start), tone: 'waiting' }];
+  if (attempts.length === 0) {
+    if (startedAt !== undefined) bars.push({ from: startedAt, to: end, tone: toneOf(status) });
+    return bars;
+  }
+  let last = start;
+  for (const { startedAt: from, endedAt: to = end, error } of attempts) {
+    if (from > last) bars.push({ from: last, to: from, tone: 'waiting' });
+    bars.push({ from, to, tone: error !== undefined ? 'failed' : toneOf(to === end ? status : 'completed') });
+    last = to;
+  }
+  if (last < end && endedAt === undefined) bars.push({ from: last, to: end, tone: 'waiting' });
+  return bars;
+}
+
+function toneOf(status: TraceState): Bar['tone'] {
+  if (status === 'completed' || status === 'failed') return status;
+  if (status === 'cancelled') return 'failed';
+  return status === 'active' ? 'running' : 'waiting';
+}
+
+/** Returns the attempts of an event, if it has several, or the steps of a run. */
+function partsOf(event: EventDetails, depth: number, now: number): readonly TraceRow[] {
+  const { id, service, attempts, steps = [] } = event;
+  const own = JSON.stringify([id, service]);
+  if (steps.length > 0) return steps.map((step, index) => stepRow(step, `${own} ${index}`, depth, now));
+  if (attempts.length < 2) return [];
+  return attempts.map(({ attempt, startedAt, endedAt, error }) => {
+    const state = endedAt === undefined ? 'active' : error === undefined ? 'completed' : 'failed';
+    return {
+      key: `${own} attempt ${attempt}`,
+      depth,
+      kind: 'attempt',
+      name: `Attempt ${attempt}`,
+      state,
+      bars: [{ from: startedAt, to: endedAt ?? now, tone: toneOf(state) }],
+      waitedMs: null,
+      ranMs: (endedAt ?? now) - startedAt,
+      note: error?.message ?? '',
+      event: null,
+    };
+  });
+}
+
+function stepRow(step: StepIntrospection, key: string, depth: number, now: number): TraceRow {
+  const path = step.name.split(PATH_SEPARATOR);
+  const { state, bars, waitedMs, ranMs } = stepBars(step, now);
+  return {
+    key,
+    depth: depth + path.length - 1,
+    kind: step.kind,
+    name: path.at(-1) ?? step.name,
+    state,
+    bars,
+    waitedMs,
+    ranMs,
+    note: step.error?.message ?? stepTitle(step),
+    event: null,
+  };
+}
