@@ -49,7 +49,7 @@ export function describeLookups({ consume, next, now, until }: ContractStage): v
       const active = await findOne(transport, id);
       expect(active).toMatchObject({ ...identity, status: 'active', attempts: [{ attempt: 1 }] });
       expect(active?.attempts[0]).not.toHaveProperty('endedAt');
-      await first.commit(retry(30, 'not yet'));
+      await first.commit(retry(300, 'not yet'));
       expect(await findOne(transport, id)).toMatchObject({
         status: 'delayed',
         attempt: 2,

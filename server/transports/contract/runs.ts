@@ -64,7 +64,7 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
         checkpoints: new Map([['pick', '1']]),
         endedAt: undefined,
       });
-      await delivery.commit(retry(20));
+      await delivery.commit(retry(300));
       expect(await shop.transport.run('run', sent.id)).toMatchObject({ status: 'waiting', attempt: 2 });
       await (await next(shop)).commit({ ...completed(), result: '"done"' });
       const ended = await shop.transport.run('run', sent.id);
