@@ -13,7 +13,7 @@ import type { WorkflowHandle } from './workflow-handle.js';
 const isLong = process.env['HUBLINE_FUZZ'] === 'long';
 const numRuns = isLong ? 60 : 2;
 const stuckAfterMs = 10_000;
-const programsPerRun = 16;
+const programsPerRun = 12;
 
 let redis: RedisServer;
 beforeAll(async () => {

@@ -35,6 +35,8 @@ export class Journal {
   /** Successful executions by run and step: a step may run again if its process died before it was recorded. */
   readonly results = new Map<string, Set<string>>();
   readonly emitted: string[] = [];
+  /** Run of each call of the function, in the order of the calls. */
+  readonly calls: string[] = [];
   /** Results that the function of each run saw, in the order of release: one list per call of the function. */
   readonly traces = new Map<string, string[][]>();
 }
@@ -96,12 +98,31 @@ function runStep(
     .catch((error: Error) => error.name);
 }
 
+/** Returns the key of a program's run. About half of the programs have none. */
+function keyOfProgram(input: Program): string | undefined {
+  const { length } = JSON.stringify(input);
+  return length % 2 === 0 ? undefined : String(length % 5);
+}
+
+/** Checks that the runs of a key were called in the order of acceptance, each after the end of the one before. */
+function expectOrderPerKey(programs: readonly Program[], runIds: readonly string[], calls: readonly string[]): void {
+  const lastOfKey = new Map<string, number>();
+  for (const runId of calls) {
+    const index = runIds.indexOf(runId);
+    const key = index === -1 ? undefined : keyOfProgram(programs[index] ?? []);
+    if (key === undefined) continue;
+    expect(index, `run ${index} after a later one of the key ${key}`).toBeGreaterThanOrEqual(lastOfKey.get(key) ?? 0);
+    lastOfKey.set(key, index);
+  }
+}
+
 /** Creates a hub that performs programs. */
 export function createProgramHub(transport: Transport, journal: Journal, options: HubOptions = {}): Hub {
   const hub = createHub({ transport, ...options });
   hub.event({ type: 'signal' });
   hub.event({ type: 'emitted', handler: ({ eventId }) => void journal.emitted.push(eventId) });
   const run = async (ctx: RunCtx<Program>): Promise<unknown> => {
+    journal.calls.push(ctx.runId);
     const trace: string[] = [];
     const traces = journal.traces.get(ctx.runId) ?? [];
     traces.push(trace);
@@ -110,7 +131,7 @@ export function createProgramHub(transport: Transport, journal: Journal, options
   };
   const retain = { completed: 1_000, failed: 1_000 };
   hub.workflow(createWorkflow({ name: 'child', retain, run }));
-  hub.workflow(createWorkflow({ name: 'program', retain, run }));
+  hub.workflow(createWorkflow({ name: 'program', retain, key: keyOfProgram, concurrencyPerKey: 1, run }));
   return hub;
 }
 
@@ -243,6 +264,7 @@ export async function expectEnds(
   expect(received).toBeLessThanOrEqual(emits);
   if (isDecided) expect(received).toBe(emits);
   for (const used of journal.results.values()) expect(used.size).toBe(1);
+  expectOrderPerKey(programs, runIds, journal.calls);
   // Each call of a function sees what the call before saw, and goes on from there.
   for (const traces of journal.traces.values()) {
     for (const [index, trace] of traces.entries()) {
