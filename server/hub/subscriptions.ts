@@ -3,7 +3,9 @@ import { workflowType } from '../transports/workflow-type.js';
 import { Attempt, type HandledEvent } from './events/attempt.js';
 import type { RegisteredEvent } from './events/event.js';
 import type { HandlerHost } from './events/outcome-recorder.js';
+import { handlerInfo } from './introspection/handler-info.js';
 import { observeDelivery } from './observability/observe-delivery.js';
+import { eventRun } from './runs/event-run.js';
 import type { AnyWorkflow } from './runs/workflow.js';
 import { runWorkflow } from './runs/workflow-run.js';
 
@@ -30,9 +32,15 @@ export function createSubscriptions({ events, workflows }: Definitions, host: Ha
     if (subscribers.length > 0) declared.push({ type: event.type, subscribers });
     if (!isHandled(event)) continue;
     const { type, concurrency } = event;
-    handlers.set(type, (delivery) => new Attempt(event, delivery, host).run());
+    const isRun = handlerInfo(event.handler)?.isDurable === true;
+    const definition = isRun ? eventRun(event) : undefined;
+    handlers.set(type, (delivery) => {
+      if (definition === undefined) new Attempt(event, delivery, host).run();
+      else runWorkflow(definition, delivery, host);
+    });
     subscriptions.push({
       type,
+      ...(isRun && { keepsRuns: true }),
       ...(concurrency !== undefined && { concurrency }),
       ...createLimits(event),
     });

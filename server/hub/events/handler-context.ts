@@ -1,5 +1,6 @@
 import type { Logger } from '../../transports/logger.js';
 import { type AgentReporter, attachReporter } from '../introspection/reported-agents.js';
+import { attachPlace, type DurablePlace } from '../runs/durable-place.js';
 import type { AttemptEmitter } from './attempt-emitter.js';
 import type { CtxStartWorkflow, HandlerCtx } from './context.js';
 import type { CtxEmit } from './emit.js';
@@ -32,7 +33,8 @@ export class HandlerContext implements HandlerCtx {
   #controller: AbortController | undefined;
   #abortReason: Error | undefined;
 
-  constructor(fields: ContextFields, emitter: AttemptEmitter, host: ContextHost) {
+  /** @param place present if the agents that run with the context record their turns */
+  constructor(fields: ContextFields, emitter: AttemptEmitter, host: ContextHost, place?: DurablePlace) {
     this.requestId = fields.requestId;
     this.eventType = fields.eventType;
     this.eventId = fields.eventId;
@@ -43,6 +45,7 @@ export class HandlerContext implements HandlerCtx {
     this.emit = emitter.emit;
     this.startWorkflow = emitter.startWorkflow;
     attachReporter(this, host.reportedAgents);
+    if (place !== undefined) attachPlace(this, place);
     this.#hubLogger = host.logger;
   }
 

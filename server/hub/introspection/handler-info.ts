@@ -6,6 +6,8 @@ export interface HandlerInfo {
   readonly kind: 'agent' | 'debate';
   /** Name of the agent or debate. */
   readonly name: string;
+  /** The handler records its turns as steps of a run. */
+  readonly isDurable?: boolean;
   /**
    * Returns the agents of the handler in their current state: the main agent first, then its delegates. Empty until
    * they are known.

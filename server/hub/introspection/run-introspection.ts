@@ -1,7 +1,16 @@
 import type { ErrorInfo } from '../../errors.js';
 import type { Redactor } from '../../redactor.js';
 import type { OpenWait, RunRecord, RunStatus, WaitResolution } from '../../transports/transport.js';
-import { entryOutput, parseEntryKey, readEntry, type StepEntry, type StepKind, slotOf } from '../runs/run-entry.js';
+import {
+  entryOutput,
+  isAttemptedKind,
+  parseEntryKey,
+  pathSeparator,
+  readEntry,
+  type StepEntry,
+  type StepKind,
+  slotOf,
+} from '../runs/run-entry.js';
 
 /** Status of a step of a run. `retrying`: an attempt failed and the step is retried. */
 export type StepStatus = 'waiting' | 'active' | 'retrying' | 'completed' | 'failed';
@@ -116,8 +125,10 @@ export function introspectRun(
 /** Describes the step of a recorded entry; `undefined` for an entry that only the engine reads. */
 export function introspectEntry(key: string, value: string, query: RunQuery = {}): StepIntrospection | undefined {
   const { role, id } = parseEntryKey(key);
-  if (role === 'patches' || role === 'ended' || role === 'retry') return undefined;
-  if (role === 'run' || role === 'emit' || role === 'attempt') {
+  if (role === 'patches' || role === 'ended' || role === 'retry' || role === 'started') return undefined;
+  // The event that asks for an approval and the stored conversation belong to steps that are shown.
+  if (role === 'request' || role === 'memory') return undefined;
+  if (isAttemptedKind(role) || role === 'attempt') {
     const entry = readEntry(value);
     const step = recordedStep(role === 'attempt' ? 'run' : role, id, entry);
     if (role === 'attempt') return { ...step, status: 'retrying' };
@@ -167,7 +178,7 @@ export function introspectWait(
     ...(event !== undefined && { event: { type: event.type, ...(event.key !== undefined && { key: event.key }) } }),
     ...(runId !== undefined && { runId }),
   };
-  if (role === 'sleep' || role === 'event' || role === 'invoke') {
+  if (role === 'sleep' || role === 'event' || role === 'invoke' || role === 'approval') {
     return { name, kind: role, status: 'waiting', startedAt: since, waitsFor };
   }
   const failed = steps.get(slotOf('run', name));
@@ -179,6 +190,9 @@ function inListedOrder(
   listed: readonly ListedStep[],
 ): readonly StepIntrospection[] {
   if (listed.length === 0) return steps;
-  const position = new Map(listed.map(({ name }, index) => [name, index]));
-  return [...steps].sort((a, b) => (position.get(a.name) ?? 0) - (position.get(b.name) ?? 0));
+  // The steps inside a step of the list come before it, as they are recorded.
+  const position = ({ name, kind }: StepIntrospection): number =>
+    listed.findIndex((step) => (kind === 'run' ? name === step.name : name.startsWith(step.name + pathSeparator)));
+  const positions = new Map(steps.map((step) => [step, position(step)]));
+  return [...steps].sort((a, b) => (positions.get(a) ?? 0) - (positions.get(b) ?? 0));
 }

@@ -1,6 +1,8 @@
 import {
   type EntryName,
   type EntryRole,
+  entryKey,
+  isAttemptedKind,
   parseEntryKey,
   readEntry,
   type StepEntry,
@@ -49,11 +51,17 @@ export type Advance =
 export class Replay<TRequest extends StepRequest> {
   readonly #keys: string[] = [];
   readonly #values: string[] = [];
+  /** Created on first use: few runs have agents. */
+  #keySet: Set<string> | undefined;
   readonly #requests = new Map<string, TRequest>();
   readonly #uses = new Map<string, number>();
   /** Slots whose failure ended an earlier generation of the run, each with that generation. */
   #forgotten: Map<string, number> | undefined;
   #patches: Map<string, boolean> | undefined;
+  /** Slots of the steps that contain other steps and have not ended. Their attempts are bookkeeping. */
+  #open: Set<string> | undefined;
+  /** Starts of the ids of steps whose entries are skipped, because the step that contains them is recorded. */
+  #skipped: string[] | undefined;
   readonly #generation: number;
   readonly #recordedAtStart: number;
   #held: TRequest[] = [];
@@ -89,9 +97,62 @@ export class Replay<TRequest extends StepRequest> {
   get lastVersion(): number | undefined {
     for (let index = this.#keys.length - 1; index >= 0; index -= 1) {
       const { role } = parseEntryKey(this.#keys[index] ?? '');
-      if (role === 'run' || role === 'emit' || role === 'attempt') return readEntry(this.#values[index] ?? '').version;
+      if (isAttemptedKind(role) || role === 'attempt') return readEntry(this.#values[index] ?? '').version;
     }
     return undefined;
+  }
+
+  /** Returns `true` if the result of a step is recorded. */
+  isRecorded(kind: StepKind, id: string): boolean {
+    for (let generation = 0; generation <= this.#generation; generation += 1) {
+      const name = { role: kind, generation, id, attempt: 0 };
+      if (this.#recordedKeys().has(entryKey(name)) && !this.#isForgotten(name)) return true;
+    }
+    return false;
+  }
+
+  /** Returns `true` if the start of a step is recorded. */
+  isStarted(id: string): boolean {
+    const keys = this.#recordedKeys();
+    for (let generation = 0; generation <= this.#generation; generation += 1) {
+      if (keys.has(entryKey({ role: 'started', generation, id, attempt: 0 }))) return true;
+    }
+    return false;
+  }
+
+  /** Begins a step that contains other steps. Returns its last failed attempt, if it has one. */
+  open(id: string): FailedAttempt | undefined {
+    this.#open ??= new Set();
+    this.#open.add(slotOf('run', id));
+    let failed: FailedAttempt | undefined;
+    for (const [index, key] of this.#keys.entries()) {
+      const name = parseEntryKey(key);
+      if ((name.role !== 'attempt' && name.role !== 'retry') || name.id !== id || this.#isForgotten(name)) continue;
+      if (name.role === 'attempt') failed = this.#failedAttempt(name, this.#values[index] ?? '');
+      else if (failed?.attempt === name.attempt) failed.isDue = true;
+    }
+    return failed;
+  }
+
+  /** Ends a step that contains other steps: it is requested from now on. */
+  close(id: string): void {
+    this.#open?.delete(slotOf('run', id));
+  }
+
+  /** Skips the entries of the steps inside another one. @param prefix start of their ids */
+  skip(prefix: string): void {
+    this.#skipped ??= [];
+    this.#skipped.push(prefix);
+  }
+
+  /** Removes a step that failed without a record. */
+  withdraw(request: TRequest): void {
+    this.#requests.delete(slotOf(request.kind, request.id));
+  }
+
+  #recordedKeys(): ReadonlySet<string> {
+    if (this.#keySet === undefined) this.#keySet = new Set(this.#keys);
+    return this.#keySet;
   }
 
   /** Returns the id of a step: its name, with an ordinal if the run has used the name before. */
@@ -118,6 +179,7 @@ export class Replay<TRequest extends StepRequest> {
   /** Appends an entry that was recorded just now. */
   append(key: string, value: string): void {
     this.#keys.push(key);
+    this.#keySet?.add(key);
     this.#values.push(value);
   }
 
@@ -140,7 +202,7 @@ export class Replay<TRequest extends StepRequest> {
     const value = this.#values[this.#cursor];
     if (key === undefined || value === undefined) return 'end';
     const name = parseEntryKey(key);
-    if (name.role === 'patches' || name.role === 'ended' || this.#isForgotten(name)) {
+    if (this.#isBookkeeping(name)) {
       this.#cursor += 1;
       return 'skipped';
     }
@@ -153,7 +215,7 @@ export class Replay<TRequest extends StepRequest> {
       return 'skipped';
     }
     this.#requests.delete(slot);
-    const entry = name.role === 'run' || name.role === 'emit' ? readEntry(value) : undefined;
+    const entry = isAttemptedKind(name.role) ? readEntry(value) : undefined;
     if (entry !== undefined && name.generation === this.#generation) this.#delivery = entry.delivery;
     request.release(value, entry);
     return 'released';
@@ -191,24 +253,36 @@ export class Replay<TRequest extends StepRequest> {
     const unreached = new Set<string>();
     for (const key of this.#keys.slice(this.#cursor)) {
       const name = parseEntryKey(key);
-      if (name.role === 'patches' || name.role === 'ended' || this.#isForgotten(name)) continue;
+      if (this.#isBookkeeping(name)) continue;
       const slot = slotOfEntry(name);
       if (!this.#requests.has(slot)) unreached.add(slot);
     }
     return [...unreached];
   }
 
-  #applyAttempt(request: TRequest, { role, attempt, generation }: EntryName, value: string): void {
+  #applyAttempt(request: TRequest, name: EntryName, value: string): void {
+    const { role, attempt } = name;
     if (role === 'retry') {
       if (request.failed?.attempt !== attempt) return;
       request.failed.isDue = true;
     } else {
-      const entry = readEntry(value);
-      const delivery = generation === this.#generation ? entry.delivery : 1;
-      request.failed = { attempt, delivery, retryAt: entry.retryAt ?? 0, isDue: false };
+      request.failed = this.#failedAttempt(name, value);
     }
     // A step is held once: by its request during a replay, and again when its attempt fails or its retry is due.
     if (!this.#held.includes(request, this.#nextHeld)) this.#held.push(request);
+  }
+
+  #failedAttempt({ attempt, generation }: EntryName, value: string): FailedAttempt {
+    const { delivery, retryAt = 0 } = readEntry(value);
+    return { attempt, delivery: generation === this.#generation ? delivery : 1, retryAt, isDue: false };
+  }
+
+  /** Entries that belong to no step that the function waits for. */
+  #isBookkeeping(name: EntryName): boolean {
+    const { role, id } = name;
+    if (role === 'patches' || role === 'ended' || role === 'started' || this.#isForgotten(name)) return true;
+    if (this.#open !== undefined && (role === 'attempt' || role === 'retry')) return this.#open.has(slotOf('run', id));
+    return this.#skipped !== undefined && role !== 'run' && this.#skipped.some((prefix) => id.startsWith(prefix));
   }
 
   #readPatches(value: string): void {
@@ -231,10 +305,12 @@ export class Replay<TRequest extends StepRequest> {
   }
 }
 
-function stepKind(role: Exclude<EntryRole, 'patches' | 'ended'>): StepKind {
-  return role === 'attempt' || role === 'retry' ? 'run' : role;
+function stepKind(role: EntryRole): StepKind {
+  // Callers pass no role of bookkeeping.
+  return role === 'attempt' || role === 'retry' ? 'run' : (role as StepKind);
 }
 
 function slotOfEntry({ role, id }: EntryName): string {
-  return role === 'patches' || role === 'ended' ? `${role}:${id}` : slotOf(stepKind(role), id);
+  const isStep = role !== 'patches' && role !== 'ended' && role !== 'started';
+  return isStep ? slotOf(stepKind(role), id) : `${role}:${id}`;
 }

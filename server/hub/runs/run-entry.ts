@@ -1,10 +1,39 @@
 import type { ErrorInfo } from '../../errors.js';
 
-/** Kind of a step, which is part of the key of its recorded entry. */
-export type StepKind = 'run' | 'emit' | 'sleep' | 'event' | 'invoke';
+/**
+ * Kind of a step, which is part of the key of its recorded entry. Agents have `model` (an answer), `tool` (the result of
+ * a call), `approval` (a decision), `request` (the event that asks for it) and `memory` (the stored conversation).
+ */
+export type StepKind =
+  | 'run'
+  | 'emit'
+  | 'sleep'
+  | 'event'
+  | 'invoke'
+  | 'model'
+  | 'tool'
+  | 'approval'
+  | 'request'
+  | 'memory';
 
-/** Role of an entry: the result of a step, or bookkeeping that the user's function never sees. */
-export type EntryRole = StepKind | 'attempt' | 'retry' | 'patches' | 'ended';
+/** Kind of a step that runs a function of this process. */
+export type AttemptedKind = 'run' | 'emit' | 'model' | 'tool' | 'request' | 'memory';
+
+/**
+ * Role of an entry: the result of a step, or bookkeeping that the user's function never sees. `started` is recorded
+ * before a step that must not run again.
+ */
+export type EntryRole = StepKind | 'attempt' | 'retry' | 'patches' | 'ended' | 'started';
+
+/** Separates the id of a step from the ids of the steps inside it. */
+export const pathSeparator = ' / ';
+
+/** Returns `true` for the kind of a step that runs a function of this process. */
+export function isAttemptedKind(kind: EntryRole): kind is AttemptedKind {
+  return (
+    kind === 'run' || kind === 'model' || kind === 'tool' || kind === 'emit' || kind === 'request' || kind === 'memory'
+  );
+}
 
 /**
  * Identity of a recorded entry. `generation` is the number of times that the run was replayed from a dead letter: a key

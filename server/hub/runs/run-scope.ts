@@ -1,3 +1,4 @@
+import type { HandlerFunction } from '../events/context.js';
 import type { ResolvedRetry } from '../events/retry-policy.js';
 import type { RunCtx } from './step.js';
 import type { StepContext, StepView } from './step-context.js';
@@ -16,6 +17,10 @@ export interface RunScope {
   readonly body: string;
   /** Runs a step and resolves with its result as JSON. */
   runStep(name: string, call: (ctx: StepContext) => unknown, options: ResolvedStepOptions): Promise<string>;
+  /** Runs a step whose function records steps of its own, and resolves with its result as JSON. */
+  runContaining(name: string, call: (ctx: StepContext) => unknown, options: ResolvedStepOptions): Promise<string>;
+  /** Calls the handler of an event. */
+  handle(handler: HandlerFunction, timeoutMs: number | undefined): Promise<unknown>;
 }
 
 /** Function that a workflow runs. Its return value is the result of the run. */

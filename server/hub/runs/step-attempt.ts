@@ -7,17 +7,19 @@ import { nextDelayMs } from '../events/retry-policy.js';
 import { startStep } from '../observability/observe-step.js';
 import type { StepRequest } from './replay.js';
 import type { AttemptedStep } from './requested-step.js';
-import { entryKey, type StepEntry, slotOf, writeEntry } from './run-entry.js';
+import type { RunDefinition } from './run-definition.js';
+import { type AttemptedKind, entryKey, type StepEntry, slotOf, writeEntry } from './run-entry.js';
 import { StepContext } from './step-context.js';
-import type { AnyWorkflow } from './workflow.js';
 
 /** Run whose steps are attempted. */
 export interface AttemptRun {
-  readonly workflow: AnyWorkflow;
+  readonly workflow: RunDefinition;
   readonly delivery: Delivery;
   readonly host: HandlerHost;
   /** Input of the run as its function receives it. */
   readonly input: unknown;
+  /** Removes a step whose failure is not recorded. */
+  withdraw(step: AttemptedStep): void;
   /** Records an entry with the events that it emitted. Never rejects. */
   record(key: string, value: string, emits?: readonly Envelope[]): Promise<void>;
   /** Called once, when the attempt holds its process no longer. `thrown` is the error of a terminal failure. */
@@ -41,10 +43,10 @@ export class StepAttempt implements CallCallbacks {
     this.#run = run;
     this.#attempt = attemptNumber(step, delivery.attempt);
     this.#emitter = new AttemptEmitter(host, delivery.envelope, `${slotOf(step.kind, step.id)}:emit:`);
-    const operation = startStep(workflow.name, step.id, this.#attempt);
+    const operation = isObserved(step) ? startStep(workflow.name, step.id, this.#attempt) : undefined;
     this.#call = new HandlerCall(`${workflow.name}: ${step.id}`, step.options.timeoutMs, clock, this, operation);
-    this.#startedAt = clock.now();
-    this.#startedMonotonic = clock.monotonic();
+    this.#startedAt = step.contained?.startedAt ?? clock.now();
+    this.#startedMonotonic = step.contained?.startedMonotonic ?? clock.monotonic();
   }
 
   start(): void {
@@ -88,6 +90,7 @@ export class StepAttempt implements CallCallbacks {
 
   onThrow(error: unknown): void {
     this.#emitter.close();
+    if (this.#reject(error)) return;
     const proceed = (delayMs: number | undefined): void => {
       if (delayMs === undefined) this.#fail(error);
       else this.#retry(error, delayMs);
@@ -105,6 +108,16 @@ export class StepAttempt implements CallCallbacks {
     }
   }
 
+  /** Passes a failure that is not recorded to the run's function. */
+  #reject(error: unknown): boolean {
+    const { reject } = this.step;
+    if (reject === undefined) return false;
+    this.#run.attemptEnded(this);
+    this.#run.withdraw(this.step);
+    reject(error);
+    return true;
+  }
+
   #retry(error: unknown, delayMs: number): void {
     const retryAt = this.#run.host.transport.clock.now() + delayMs;
     const entry = { ...this.#entry(), error: this.#run.host.redactor.info(error), retryAt };
@@ -115,6 +128,7 @@ export class StepAttempt implements CallCallbacks {
 
   #fail(error: unknown): void {
     this.#emitter.close();
+    if (this.#reject(error)) return;
     void this.#run.record(
       this.#key(this.step.kind),
       writeEntry({ ...this.#entry(), error: this.#run.host.redactor.info(error) }),
@@ -134,7 +148,7 @@ export class StepAttempt implements CallCallbacks {
     };
   }
 
-  #key(role: 'run' | 'emit' | 'attempt'): string {
+  #key(role: AttemptedKind | 'attempt'): string {
     const generation = this.#run.delivery.envelope.replays;
     return entryKey({ role, generation, id: this.step.id, attempt: role === 'attempt' ? this.#attempt : 0 });
   }
@@ -145,6 +159,11 @@ export class StepAttempt implements CallCallbacks {
     const identity = { requestId, workflow: workflow.name, runId, step: this.step.id, attempt: this.#attempt };
     host.logger[level]({ ...fields, ...identity }, message);
   }
+}
+
+/** The steps of agents have spans of their own. */
+function isObserved({ kind, contained }: AttemptedStep): boolean {
+  return (kind === 'run' && contained === undefined) || kind === 'emit';
 }
 
 /** Counts the recorded failures of the step, and the deliveries that ended without a record since the last one. */

@@ -1,5 +1,6 @@
 import type { AttemptEmitter } from '../events/attempt-emitter.js';
 import { type ContextFields, type ContextHost, HandlerContext } from '../events/handler-context.js';
+import type { DurablePlace } from './durable-place.js';
 import type { StepCtx, StepRunCtx, WorkflowProgress } from './step.js';
 
 /** Payload and progress that a step of a list receives. */
@@ -26,8 +27,14 @@ export class StepContext extends HandlerContext implements StepCtx, StepRunCtx {
   readonly runId: string;
   readonly workflow: WorkflowProgress;
 
-  constructor(fields: ContextFields, emitter: AttemptEmitter, host: ContextHost, identity: StepIdentity) {
-    super(fields, emitter, host);
+  constructor(
+    fields: ContextFields,
+    emitter: AttemptEmitter,
+    host: ContextHost,
+    identity: StepIdentity,
+    place?: DurablePlace,
+  ) {
+    super(fields, emitter, host, place);
     this.step = identity.step;
     this.runId = identity.runId;
     this.workflow = new LazyProgress(identity);

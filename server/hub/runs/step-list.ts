@@ -22,13 +22,18 @@ const skippedJson = JSON.stringify(skippedStep);
  * Runs the steps of a list in sequence, each with the output of the step before as its payload. Steps of one stage run
  * at the same time, with the same payload, and their output is an object of their outputs by step name.
  */
-export async function runStepList(steps: readonly ResolvedStep[], { body, runStep }: RunScope): Promise<unknown> {
+export async function runStepList(
+  steps: readonly ResolvedStep[],
+  { body, runStep, runContaining }: RunScope,
+): Promise<unknown> {
   const outputs = new Map<string, string>();
   let payload = body;
   const run = async (step: ResolvedStep): Promise<string | undefined> => {
     const { name, handler, retry, timeoutMs } = step;
-    const output = await runStep(name, handler, { retry, timeoutMs, view: { payload, outputs: new Map(outputs) } });
-    return handlerInfo(handler)?.isConditional === true && output === skippedJson ? undefined : output;
+    const info = handlerInfo(handler);
+    const runIt = info?.isDurable === true ? runContaining : runStep;
+    const output = await runIt(name, handler, { retry, timeoutMs, view: { payload, outputs: new Map(outputs) } });
+    return info?.isConditional === true && output === skippedJson ? undefined : output;
   };
   for (const stage of stagesOf(steps)) {
     const results = await allOf(stage.map(run));

@@ -2,13 +2,18 @@ import { maxDurationMs } from '../../max-duration.js';
 import { checkName, OptionChecker } from '../../options.js';
 import type { Logger } from '../../transports/logger.js';
 import type { RunWait, WaitResolution } from '../../transports/transport.js';
+import type { HandlerFunction } from '../events/context.js';
 import type { EmitOptions } from '../events/emit.js';
 import type { EventRef } from '../events/event-ref.js';
+import { attachReporter } from '../introspection/reported-agents.js';
 import { createChildWait } from './child-run.js';
+import { callHandler, runContaining } from './contained-steps.js';
+import { attachPlace, type DurablePlace } from './durable-place.js';
 import { RunLimitError, StepFailedError } from './errors.js';
 import { mapElements } from './map-elements.js';
 import type { AttemptedStep, StepHost, WaitingStep } from './requested-step.js';
-import { entryOutput, readEntry, type StepEntry } from './run-entry.js';
+import { entryOutput, pathSeparator, readEntry, type StepEntry } from './run-entry.js';
+import { RunRecorder } from './run-recorder.js';
 import type { ResolvedStepOptions } from './run-scope.js';
 import type { RunCtx, Step, StepOptions, WaitOptions } from './step.js';
 import { resolveStepOptions } from './step-options.js';
@@ -20,6 +25,8 @@ const maxSteps = 10_000;
 /** The functions of `step`: check their arguments and ask the run for steps. */
 export class StepTools {
   readonly ctx: RunCtx;
+  /** Records the steps of agents. */
+  readonly recorder: RunRecorder;
   readonly #run: StepHost;
   #controller: AbortController | undefined;
   #abortReason: Error | undefined;
@@ -29,6 +36,11 @@ export class StepTools {
 
   constructor(run: StepHost) {
     this.#run = run;
+    this.recorder = new RunRecorder(
+      run,
+      () => this.#count(),
+      (kind, id, createWait) => this.#wait(kind, id, createWait),
+    );
     this.ctx = this.#createCtx();
   }
 
@@ -44,11 +56,32 @@ export class StepTools {
     return this.#attempt('run', this.#run.replay.nextId(name), call, options);
   }
 
+  /** Runs a step whose function records steps of its own, and resolves with its result as JSON. */
+  runContaining(name: string, call: AttemptedStep['call'], options: ResolvedStepOptions): Promise<string> {
+    this.#count();
+    const id = this.#run.replay.nextId(name);
+    const place = { run: this.recorder, pathOf: () => '', recordsFailures: false };
+    return runContaining({ run: this.#run, place }, id, call, options, ({ call: end, ...step }) =>
+      this.#attempt('run', id, end, options, step),
+    );
+  }
+
+  /** Calls the handler of an event, which records its turns. */
+  handle(handler: HandlerFunction, timeoutMs: number | undefined): Promise<unknown> {
+    const place = { run: this.recorder, pathOf: () => '', recordsFailures: false };
+    return callHandler({ run: this.#run, place }, handler, timeoutMs);
+  }
+
   #createCtx(): RunCtx {
     const tools = this;
     const { envelope } = this.#run.delivery;
     const { id: runId, requestId } = envelope;
-    return {
+    const place: DurablePlace = {
+      run: this.recorder,
+      pathOf: (name) => `${this.#run.replay.nextId(name.replaceAll('/', '%2F'))}${pathSeparator}`,
+      recordsFailures: true,
+    };
+    const ctx: RunCtx = {
       get input() {
         return tools.#run.input;
       },
@@ -62,6 +95,9 @@ export class StepTools {
         return tools.#runLogger;
       },
     };
+    attachPlace(ctx, place);
+    attachReporter(ctx, this.#run.host.reportedAgents);
+    return ctx;
   }
 
   get #signal(): AbortSignal {
@@ -106,7 +142,7 @@ export class StepTools {
       sleep: async (name: string, ms: number) => {
         checkName(name, 'name of step.sleep');
         new OptionChecker({ ms }, ['ms'], 'step.sleep').durationMs('ms', ms);
-        await this.#wait('sleep', name, (key) => ({ key, delayMs: ms }));
+        await this.#waitFor('sleep', name, (key) => ({ key, delayMs: ms }));
       },
       sleepUntil: async (name: string, time: Date | number) => {
         checkName(name, 'name of step.sleepUntil');
@@ -115,7 +151,7 @@ export class StepTools {
         const isTime = (typeof time === 'number' || time instanceof Date) && Number.isFinite(at);
         check.that(isTime, 'time', 'a valid Date or epoch milliseconds', time);
         const { clock } = host.transport;
-        await this.#wait('sleep', name, (key) => {
+        await this.#waitFor('sleep', name, (key) => {
           const delayMs = Math.max(0, at - clock.now());
           check.that(delayMs <= maxDurationMs, 'time', `at most ${maxDurationMs} ms ahead`, time);
           return { key, delayMs };
@@ -128,13 +164,17 @@ export class StepTools {
         check.durationMs('timeoutMs', options.timeoutMs);
         const type = host.eventType(event);
         const { key: eventKey, timeoutMs: delayMs } = options;
-        const resolution = await this.#wait('event', name, (key) => ({ key, event: { type, key: eventKey }, delayMs }));
+        const resolution = await this.#waitFor('event', name, (key) => ({
+          key,
+          event: { type, key: eventKey },
+          delayMs,
+        }));
         return resolution.by === 'event' ? resolution.payload : null;
       },
       invoke: async (name: string, workflow: WorkflowRef<never> | string, input: unknown) => {
         checkName(name, 'name of step.invoke');
         const child = host.findWorkflow(workflow);
-        const resolution = await this.#wait('invoke', name, (key) =>
+        const resolution = await this.#waitFor('invoke', name, (key) =>
           createChildWait(key, child, input, this.#run.delivery.envelope, host),
         );
         return resolution.by === 'run' && resolution.status === 'completed' ? resolution.result : null;
@@ -155,24 +195,32 @@ export class StepTools {
     id: string,
     call: AttemptedStep['call'],
     options: ResolvedStepOptions,
+    containing: Pick<AttemptedStep, 'contained' | 'failed'> = { failed: undefined },
   ): Promise<string> {
     return new Promise((resolve, reject) => {
       const release = (value: string, entry: StepEntry = readEntry(value)): void => {
         if (entry.error === undefined) resolve(entryOutput(value));
         else reject(this.#failure(step, entry));
       };
-      const step: AttemptedStep = { kind, id, firstDelivery: 1, failed: undefined, options, call, release };
+      const step: AttemptedStep = { kind, id, firstDelivery: 1, ...containing, options, call, release };
       this.#run.request(step);
     });
   }
 
-  #wait(
+  #waitFor(
     kind: WaitingStep['kind'],
     name: string,
     createWait: (key: string) => RunWait | Promise<RunWait>,
   ): Promise<WaitResolution> {
     this.#count();
-    const id = this.#run.replay.nextId(name);
+    return this.#wait(kind, this.#run.replay.nextId(name), createWait);
+  }
+
+  #wait(
+    kind: WaitingStep['kind'],
+    id: string,
+    createWait: (key: string) => RunWait | Promise<RunWait>,
+  ): Promise<WaitResolution> {
     return new Promise((resolve, reject) => {
       const release = (value: string): void => {
         // Recorded by the transport, or by the engine if the wait could not be created.

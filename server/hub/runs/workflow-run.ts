@@ -8,17 +8,17 @@ import type { StepFailedError } from './errors.js';
 import { FailedSteps } from './failed-steps.js';
 import { Replay, type StepRequest } from './replay.js';
 import type { AttemptedStep, RequestedStep, StepHost } from './requested-step.js';
-import { entryKey, slotOf, writeEntry } from './run-entry.js';
+import type { RunDefinition } from './run-definition.js';
+import { entryKey, isAttemptedKind, slotOf, writeEntry } from './run-entry.js';
 import type { RunFunction, RunScope } from './run-scope.js';
 import { type AttemptRun, StepAttempt } from './step-attempt.js';
 import { StepTools } from './step-tools.js';
-import type { AnyWorkflow } from './workflow.js';
 
 /** Delay before a released run is delivered again, in milliseconds. */
 const releaseDelayMs = 1_000;
 
-/** Advances a workflow run for one delivery. */
-export function runWorkflow(workflow: AnyWorkflow, delivery: Delivery, host: HandlerHost): void {
+/** Advances a run for one delivery. */
+export function runWorkflow(workflow: RunDefinition, delivery: Delivery, host: HandlerHost): void {
   new WorkflowRun(workflow, delivery, host).start();
 }
 
@@ -28,7 +28,7 @@ export function runWorkflow(workflow: AnyWorkflow, delivery: Delivery, host: Han
  * nothing refers to it, and the function is called again by the delivery that resumes the run.
  */
 class WorkflowRun implements AttemptRun, StepHost {
-  readonly workflow: AnyWorkflow;
+  readonly workflow: RunDefinition;
   readonly delivery: Delivery;
   readonly host: HandlerHost;
   readonly replay: Replay<RequestedStep>;
@@ -41,16 +41,21 @@ class WorkflowRun implements AttemptRun, StepHost {
   readonly #tools: StepTools;
   #patches: string[] = [];
   #recording = 0;
+  #holds = 0;
+  #leaves: ((reason?: Error) => void)[] = [];
+  /** A step that contains others is due again: only another delivery replays what it contains. */
+  #needsDelivery = false;
   #isStoring = false;
   #isScheduled = false;
   #isOver = false;
 
-  constructor(workflow: AnyWorkflow, delivery: Delivery, host: HandlerHost) {
+  constructor(workflow: RunDefinition, delivery: Delivery, host: HandlerHost) {
     this.workflow = workflow;
     this.delivery = delivery;
     this.host = host;
     this.replay = new Replay(delivery.checkpoints, delivery.envelope.replays);
-    this.#recorder = new OutcomeRecorder('workflow', workflow.name, workflow.followUps, delivery, host);
+    const kind = workflow.isEvent === true ? 'event' : 'workflow';
+    this.#recorder = new OutcomeRecorder(kind, workflow.name, workflow.followUps, delivery, host);
     this.#tools = new StepTools(this);
   }
 
@@ -78,6 +83,28 @@ class WorkflowRun implements AttemptRun, StepHost {
   request(step: RequestedStep): void {
     this.replay.request(step);
     this.schedule();
+  }
+
+  withdraw(step: AttemptedStep): void {
+    this.replay.withdraw(step);
+    this.schedule();
+  }
+
+  hold(): () => void {
+    this.#holds += 1;
+    return () => {
+      this.#holds -= 1;
+      this.schedule();
+    };
+  }
+
+  onLeave(leave: (reason?: Error) => void): void {
+    if (this.#isOver) leave();
+    else this.#leaves.push(leave);
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
   }
 
   addPatch(id: string): void {
@@ -132,7 +159,7 @@ class WorkflowRun implements AttemptRun, StepHost {
     const proceed = (result: Awaited<ReturnType<typeof schema.validate>>): void => {
       if (this.#isOver) return;
       if (result.issues === undefined) this.#call();
-      else this.#fail(new SchemaValidationError(name, result.issues, schema.publicPaths(result.issues)));
+      else this.#fail(new SchemaValidationError(name, result.issues, schema.publicPaths(result.issues)), 'final');
     };
     try {
       const result = schema.validate(this.input);
@@ -148,6 +175,8 @@ class WorkflowRun implements AttemptRun, StepHost {
       ctx: this.#tools.ctx,
       body: this.delivery.envelope.body,
       runStep: (name, call, options) => this.#tools.runStep(name, call, options),
+      runContaining: (name, call, options) => this.#tools.runContaining(name, call, options),
+      handle: (handler, timeoutMs) => this.#tools.handle(handler, timeoutMs),
     };
     // `createWorkflow` sets it. The public type keeps users from calling it.
     const run = this.workflow.run as RunFunction;
@@ -161,7 +190,8 @@ class WorkflowRun implements AttemptRun, StepHost {
 
   #advance(): void {
     this.#isScheduled = false;
-    while (!this.#isOver) {
+    // The function is not at rest: the end of the last hold schedules the run again.
+    while (!this.#isOver && this.#holds === 0) {
       switch (this.replay.advance()) {
         case 'released':
           this.schedule();
@@ -194,6 +224,11 @@ class WorkflowRun implements AttemptRun, StepHost {
   }
 
   #attempt(step: AttemptedStep): void {
+    if (step.contained?.isOver === true) {
+      this.#needsDelivery = true;
+      return;
+    }
+    if (step.contained !== undefined) step.contained.isOver = true;
     const attempt = new StepAttempt(step, this);
     this.#attempts.add(attempt);
     attempt.start();
@@ -249,23 +284,29 @@ class WorkflowRun implements AttemptRun, StepHost {
 
   /** Nothing runs, nothing is being recorded, and the function waits for steps that only the transport can resolve. */
   #isIdle(): boolean {
-    const isBusy = this.#attempts.size > 0 || this.#recording > 0 || this.#isStoring;
+    const isBusy = this.#attempts.size > 0 || this.#recording > 0 || this.#holds > 0 || this.#isStoring;
     return !isBusy && this.replay.isAtEnd && this.replay.hasRequests;
   }
 
   #suspend(): void {
     this.#end();
-    this.#recorder.suspend(this.replay.size);
+    if (this.#needsDelivery) this.#recorder.release(0);
+    else this.#recorder.suspend(this.replay.size);
   }
 
   #complete(result: unknown): void {
     if (this.#isOver) return;
-    const { name } = this.workflow;
+    const { name, isEvent, followUps } = this.workflow;
+    if (isEvent === true && followUps.onSuccess === undefined && followUps.onComplete === undefined) {
+      this.#stop();
+      this.#recorder.complete('null');
+      return;
+    }
     let json: string;
     try {
       json = encodePayload(result ?? null, name, this.host.maxPayloadBytes, 'result');
     } catch (error) {
-      this.#fail(error);
+      this.#fail(error, 'final');
       return;
     }
     this.#warnOfUnreached();
@@ -273,9 +314,15 @@ class WorkflowRun implements AttemptRun, StepHost {
     this.#recorder.complete(json);
   }
 
-  #fail(error: unknown): void {
+  /** @param isFinal `final` if a retry would fail again */
+  #fail(error: unknown, isFinal?: 'final'): void {
     if (this.#isOver) return;
     this.#stop();
+    const { isEvent, retry } = this.workflow;
+    if (isEvent === true && isFinal === undefined) {
+      this.#recorder.retryOrFail(error, retry, this.delivery.attempt);
+      return;
+    }
     const source = this.#failures.sourceOf(error);
     if (source === undefined) {
       this.#recorder.fail(error);
@@ -315,15 +362,16 @@ class WorkflowRun implements AttemptRun, StepHost {
 
   #stop(reason?: Error): void {
     if (this.#isOver) return;
-    this.#end();
+    this.#end(reason);
     if (reason !== undefined) this.#tools.abort(reason);
     // Steps that the function did not await lose their effect.
     for (const attempt of this.#attempts) attempt.cancel(reason ?? new AttemptEndedError('a step of the run'));
     this.#attempts.clear();
   }
 
-  #end(): void {
+  #end(reason?: Error): void {
     this.#isOver = true;
+    for (const leave of this.#leaves.splice(0)) leave(reason);
     this.delivery.onRecorded = undefined;
     this.delivery.onRevoked = undefined;
   }
@@ -331,12 +379,14 @@ class WorkflowRun implements AttemptRun, StepHost {
   #log(level: 'debug' | 'warn' | 'error', fields: object, message: string): void {
     const { id: runId, requestId } = this.delivery.envelope;
     const { attempt } = this.delivery;
-    this.host.logger[level]({ ...fields, requestId, workflow: this.workflow.name, runId, attempt }, message);
+    const { name, isEvent } = this.workflow;
+    const identity = isEvent === true ? { eventType: name, eventId: runId } : { workflow: name, runId };
+    this.host.logger[level]({ ...fields, requestId, ...identity, attempt }, message);
   }
 }
 
 function isAttempted(step: RequestedStep): step is AttemptedStep {
-  return step.kind === 'run' || step.kind === 'emit';
+  return isAttemptedKind(step.kind);
 }
 
 /** A step whose attempt failed is not ready before the time of its retry. */

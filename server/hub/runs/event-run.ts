@@ -1,0 +1,16 @@
+import type { HandledEvent } from '../events/attempt.js';
+import type { RunDefinition } from './run-definition.js';
+import type { RunScope } from './run-scope.js';
+
+/** Returns the run of an event whose handler records its turns. */
+export function eventRun({ type, schema, followUps, retry, timeoutMs, handler }: HandledEvent): RunDefinition {
+  return {
+    isEvent: true,
+    name: type,
+    version: 1,
+    followUps,
+    retry,
+    ...(schema !== undefined && { input: schema }),
+    run: ({ handle }: RunScope) => handle(handler, timeoutMs),
+  };
+}
