@@ -55,6 +55,7 @@ it('exports exactly these names', () => {
       "MemoryEntryError",
       "MissingPackageError",
       "ModelTimeoutError",
+      "NoApproverError",
       "NoRegistryError",
       "NotSubscribedError",
       "OpenAIProvider",

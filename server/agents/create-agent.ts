@@ -1,7 +1,8 @@
 import { InvalidOptionError } from '../errors.js';
+import { deriveId } from '../transports/derive-id.js';
 import { either } from './abortable.js';
 import type { Agent } from './agent/agent.js';
-import { lineageOf, signalOf } from './agent/agent-context.js';
+import { lineageOf, placeOf, signalOf, toHandlerCtx } from './agent/agent-context.js';
 import { type AgentRunOptions, checkRunOptions } from './agent/agent-run-options.js';
 import type { AgentRunResult } from './agent/agent-run-result.js';
 import { createAgentStream } from './agent/agent-stream.js';
@@ -9,6 +10,7 @@ import { type AgentConfig, resolveAgentConfig } from './agent-config.js';
 import { introspectable } from './handlers/agent-introspection.js';
 import { toHandler } from './handlers/as-handler.js';
 import { observeRun } from './observability/gen-ai-operations.js';
+import type { AgentSpec } from './run/agent-spec.js';
 import { type RunRequest, runAgent } from './run/run-agent.js';
 
 /**
@@ -31,7 +33,7 @@ export function createAgent<TData = unknown>(config: AgentConfig<TData>): Agent<
   const { name, description } = spec;
   // The schema of the spec returns values of this type.
   const start = (request: RunRequest): Promise<AgentRunResult<TData>> => {
-    return observeRun(spec, request.runId, () => runAgent(spec, request)) as Promise<AgentRunResult<TData>>;
+    return observed(spec, request) as Promise<AgentRunResult<TData>>;
   };
   const agent: Agent<TData> = {
     name,
@@ -50,6 +52,16 @@ export function createAgent<TData = unknown>(config: AgentConfig<TData>): Agent<
   return introspectable(agent, spec);
 }
 
+/** Runs an agent, and observes the part of its run that this process executes. */
+async function observed(spec: AgentSpec, request: RunRequest): Promise<AgentRunResult> {
+  const { place, runId } = request;
+  if (place === undefined) return observeRun(spec, runId, () => runAgent(spec, request));
+  const left = new Promise<undefined>((resolve) => place.run.onLeave(() => resolve(undefined)));
+  const result = await observeRun(spec, runId, () => Promise.race([runAgent(spec, request), left]));
+  // The run is suspended, or another process has it: nothing of it may go on here.
+  return result ?? new Promise<never>(() => {});
+}
+
 /** Returns a conversation that only attempts with the same key share. No option can name it. */
 function conversationOfAttempts(idempotencyKey: string | undefined): string | undefined {
   return idempotencyKey === undefined ? undefined : `\u0000${idempotencyKey}`;
@@ -58,16 +70,23 @@ function conversationOfAttempts(idempotencyKey: string | undefined): string | un
 function toRequest(name: string, input: string, options: AgentRunOptions): RunRequest {
   if (typeof input !== 'string') throw new InvalidOptionError(`input of agent "${name}"`, 'a string', input);
   checkRunOptions(options);
-  const { requestId, conversationId, idempotencyKey, payload, hubCtx, signal, onTokenUsage } = options;
+  const { requestId, conversationId, idempotencyKey, payload, signal, onTokenUsage, onApproval, approvals } = options;
+  const hubCtx = options.hubCtx && toHandlerCtx(options.hubCtx);
   const isDelegated = lineageOf(hubCtx) !== undefined;
+  const place = placeOf(hubCtx);
+  const path = place?.pathOf(name);
+  const delegatedId = place && path !== undefined ? deriveId('agent', place.run.key, path) : crypto.randomUUID();
   return {
     input,
-    runId: requestId ?? (isDelegated ? undefined : hubCtx?.eventId) ?? crypto.randomUUID(),
+    runId: requestId ?? (isDelegated ? undefined : hubCtx?.eventId) ?? delegatedId,
     conversationId: conversationId ?? requestId ?? conversationOfAttempts(idempotencyKey),
     idempotencyKey,
     payload,
     hubCtx,
     signal: either(signal, signalOf(hubCtx)),
     onTokenUsage,
+    onApproval,
+    approvals,
+    place: place && path !== undefined ? { run: place.run, path, recordsFailures: place.recordsFailures } : undefined,
   };
 }

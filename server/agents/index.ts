@@ -19,6 +19,14 @@ export type { AgentRunOptions } from './agent/agent-run-options.js';
 export type { AgentRunResult, AgentRunStatus } from './agent/agent-run-result.js';
 export type { AgentStream, AgentStreamEvent } from './agent/agent-stream.js';
 export type { AgentConfig } from './agent-config.js';
+export type {
+  ApprovalDecided,
+  ApprovalDecision,
+  ApprovalEvents,
+  ApprovalRequest,
+  OnApproval,
+} from './approvals/approval.js';
+export { NoApproverError } from './approvals/approval-errors.js';
 export { createAgent } from './create-agent.js';
 export { createDebate, type Debate, type DebateConfig } from './debates/create-debate.js';
 export { DebateError, TooFewSpeakersError } from './debates/debate-errors.js';

@@ -97,7 +97,6 @@ export interface AgentOverview extends Omit<AgentIntrospection, 'tokenUsage'> {
   readonly costUsd?: number;
   /** Duration of runs since the start. */
   readonly durationMs?: Durations;
-  readonly approvalsWaiting?: number;
 }
 
 /** Body of `GET /api/introspection`. */

@@ -139,6 +139,7 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
   async start(): Promise<void> {
     this.#lifecycle.checkStart();
     this.#registry.checkChains(this.#allowCycles);
+    this.#registry.checkHandlers();
     for (const schedule of this.#registry.schedules) this.#registry.targetOf(schedule);
     this.#lifecycle.state = 'starting';
     this.#starting = this.#consume();
@@ -241,12 +242,16 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
     return createWorkflowHandle(workflow, id, this, this.#stopped.signal);
   }
 
-  async run(target: WorkflowRef<never> | string, id: string, options: RunQuery = {}): Promise<RunIntrospection> {
+  async run(
+    source: WorkflowRef<never> | EventRef<never, unknown> | string,
+    id: string,
+    options: RunQuery = {},
+  ): Promise<RunIntrospection> {
     new OptionChecker(options, ['outputs'], 'run').boolean('outputs', options.outputs);
-    const workflow = this.#registry.workflow(target);
-    const record = await this.transport.run(workflowType(workflow.name), id);
-    if (record === undefined) throw new UnknownRunError(workflow.name, id);
-    return introspectRun(workflow.steps, record, this.redactor, options);
+    const { name, type, steps } = this.#registry.runOf(source);
+    const record = await this.transport.run(type, id);
+    if (record === undefined) throw new UnknownRunError(name, id);
+    return introspectRun(steps, record, this.redactor, options);
   }
 
   watch(runId: string, options: WatchOptions = {}): AsyncIterable<RunEvent> {

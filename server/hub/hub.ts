@@ -137,11 +137,16 @@ export interface Hub {
   startWorkflow(workflow: string, input: unknown, options?: EmitOptions): Promise<WorkflowHandle>;
   /**
    * Returns the state of a run of this hub's service: the attempts, times and errors of its steps, and what it waits
-   * for. Contains the recorded results only with `outputs: true`.
+   * for. Contains the recorded results only with `outputs: true`. An event that an agent handles is a run too; a name
+   * is that of a workflow, or else of an event type.
    *
    * @throws {UnknownWorkflowError | UnknownRunError | InvalidOptionError}
    */
-  run(workflow: WorkflowRef<never> | string, id: string, options?: RunQuery): Promise<RunIntrospection>;
+  run(
+    source: WorkflowRef<never> | EventRef<never, unknown> | string,
+    id: string,
+    options?: RunQuery,
+  ): Promise<RunIntrospection>;
   /**
    * Yields the steps of a run of this hub's service, whichever process runs it: those so far, then each one as it is
    * recorded, and last `run-end`. Leaving the loop ends the watch, and not the run. The loop throws

@@ -1,4 +1,5 @@
 import { DuplicateNameError, InvalidOptionError, quote } from '../errors.js';
+import { workflowType } from '../transports/workflow-type.js';
 import { checkChains } from './check-chains.js';
 import { UnknownEventError, UnknownWorkflowError } from './errors.js';
 import type { RegisteredEvent } from './events/event.js';
@@ -12,13 +13,22 @@ import type { AnyWorkflow } from './runs/workflow.js';
 import type { WorkflowRef } from './runs/workflow-ref.js';
 import type { RegisteredSchedule } from './schedules/schedule.js';
 
+/** Runs of one type. */
+export interface RunSource {
+  readonly name: string;
+  /** Type of the runs in the transport. */
+  readonly type: string;
+  /** Steps of a list. */
+  readonly steps: AnyWorkflow['steps'];
+}
+
 /** Events and workflows that are registered on one hub. */
 export class Registry {
   readonly #events = new Map<string, RegisteredEvent>();
   readonly #workflows = new Map<string, AnyWorkflow>();
   readonly #schedules = new Map<string, RegisteredSchedule>();
   // Stored separately: each poll of the dashboard reads it, and thousands of types may have no agent.
-  readonly #handlerInfos: Pick<HandlerInfo, 'agents'>[];
+  readonly #handlerInfos: Pick<HandlerInfo, 'agents' | 'check'>[];
   /** Agents that handlers run themselves. */
   readonly reportedAgents: ReportedAgents = new ReportedAgents();
   #description: { readonly state: string; readonly text: string } | undefined;
@@ -118,9 +128,25 @@ export class Registry {
     return workflow;
   }
 
+  /** Returns the runs of a workflow, or of an event type that an agent handles. @throws {UnknownWorkflowError} */
+  runOf(source: WorkflowRef<never> | EventRef<never, unknown> | string): RunSource {
+    const name = typeof source === 'object' && source !== null && 'type' in source ? source.type : source;
+    const event = typeof name === 'string' && !this.#workflows.has(name) ? this.#events.get(name) : undefined;
+    if (event?.handler !== undefined && handlerInfo(event.handler)?.isDurable === true) {
+      return { name: event.type, type: event.type, steps: [] };
+    }
+    const workflow = this.workflow(name);
+    return { name: workflow.name, type: workflowType(workflow.name), steps: workflow.steps };
+  }
+
   findEvent(type: string): RegisteredEvent | undefined {
     return this.#events.get(type);
   }
+  /** Checks handlers that depend on other registrations. Throws what they throw. */
+  checkHandlers(): void {
+    for (const { check } of this.#handlerInfos) check?.(this);
+  }
+
   /** @throws {UnknownEventError | EventCycleError} */
   checkChains(allowCycles: boolean): void {
     checkChains(this.#events, this.#workflows, allowCycles);

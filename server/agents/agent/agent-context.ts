@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto';
+import { AttemptEndedError } from '../../hub/errors.js';
 import type { HandlerCtx } from '../../hub/events/context.js';
+import { type DurablePlace, durablePlaceOf } from '../../hub/runs/durable-place.js';
+import type { RunCtx } from '../../hub/runs/step.js';
 import { type Logger, silentLogger } from '../../transports/logger.js';
+import type { Approver } from '../approvals/approval.js';
 import { EmitOutsideHubError } from '../errors.js';
 import type { TokenLedger } from '../model/token-ledger.js';
 import type { TokenUsage } from '../model/token-usage.js';
@@ -56,6 +60,8 @@ export interface Lineage {
   readonly delegate: (ctx: AgentContext, agentName: string, input: string) => Promise<AgentRunResult>;
   /** Id of the run's exchange: with the call's id it identifies a call. */
   readonly exchangeId: string;
+  /** Source of the decisions on tool calls that need approval. */
+  readonly approver?: Approver | undefined;
   /** Present in a debate: start of the ids of its exchanges, whose content the prompts repeat. */
   readonly debateId?: string;
 }
@@ -90,6 +96,10 @@ export interface AgentContextParts {
   readonly hubCtx: HandlerCtx | undefined;
   /** Receives log lines. @default the logger of `hubCtx` */
   readonly logger?: Logger | undefined;
+  /** Place at which agents that run with the context record their turns. Absent if they record none. */
+  readonly place?: DurablePlace | undefined;
+  /** Step that a call is part of: what the tool emits is accepted with the step's result. */
+  readonly step?: Pick<HandlerCtx, 'emit' | 'startWorkflow'> | undefined;
   /** Present in the context of one call. */
   readonly call?: { readonly id: string; readonly name: string };
 }
@@ -134,8 +144,9 @@ class RunContext implements AgentContext {
     this.attempt = hubCtx?.attempt ?? 1;
     this.depth = hubCtx?.depth ?? 0;
     this.idempotencyKey = hubCtx?.idempotencyKey ?? runId;
-    this.emit = hubCtx?.emit ?? rejectOutsideHub;
-    this.startWorkflow = hubCtx?.startWorkflow ?? rejectOutsideHub;
+    const emitter = parts.step ?? hubCtx;
+    this.emit = emitter?.emit ?? rejectOutsideHub;
+    this.startWorkflow = emitter?.startWorkflow ?? rejectOutsideHub;
     this.agentName = agentName;
     this.runId = runId;
     this.delegate = (name, input) => lineage.delegate(this, name, input);
@@ -184,6 +195,41 @@ export function contextOfCall(
   if (parts === undefined) return { ...ctx, ...(signal && { signal }) };
   return new RunContext(parts, call, signal ?? parts.signal);
 }
+
+/** Returns the context of a run whose calls are part of a step, or whose delegates record their turns at `place`. */
+export function contextInStep(
+  ctx: AgentContext,
+  { step, place }: Pick<AgentContextParts, 'step' | 'place'>,
+): AgentContext {
+  const parts = partsOf(ctx);
+  return parts === undefined ? ctx : new RunContext({ ...parts, step, place }, undefined, parts.signal);
+}
+
+/** Returns the place at which an agent that runs with `ctx` records its turns, if it does. */
+export function placeOf(ctx: HandlerCtx | undefined): DurablePlace | undefined {
+  const parts = partsOf(ctx);
+  return parts === undefined ? durablePlaceOf(ctx) : parts.place;
+}
+
+/** Returns the context of a handler, a step or a tool unchanged, and that of a workflow's function as such a context. */
+export function toHandlerCtx(ctx: HandlerCtx | RunCtx): HandlerCtx {
+  const place = durablePlaceOf(ctx);
+  if ('eventId' in ctx || place === undefined) return ctx as HandlerCtx;
+  const { run } = place;
+  return {
+    ...ctx,
+    eventType: run.name,
+    eventId: ctx.runId,
+    payload: ctx.input,
+    attempt: run.attempt,
+    depth: run.depth,
+    idempotencyKey: run.key,
+    emit: rejectOutsideStep,
+    startWorkflow: rejectOutsideStep,
+  };
+}
+
+const rejectOutsideStep = (): Promise<never> => Promise.reject(new AttemptEndedError('ctx.emit'));
 
 function childLogger(parts: AgentContextParts, call: AgentContextParts['call']): Logger {
   const { agentName, runId, hubCtx } = parts;

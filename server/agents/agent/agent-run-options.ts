@@ -1,5 +1,8 @@
 import type { HandlerCtx } from '../../hub/events/context.js';
+import type { RunCtx } from '../../hub/runs/step.js';
 import { OptionChecker } from '../../options.js';
+import type { ApprovalEvents, OnApproval } from '../approvals/approval.js';
+import { checkApprovalOptions } from '../approvals/approval-options.js';
 import type { TokenUsage } from '../model/token-usage.js';
 
 /** Options of one run. */
@@ -24,9 +27,17 @@ export interface AgentRunOptions {
   payload?: unknown;
   /**
    * Context of the event, or of another agent's run, that this run is part of. Tools find its fields in their own
-   * context. Its signal aborts this run. The run of another agent shares its token budget.
+   * context. Its signal aborts this run. The run of another agent shares its token budget. With the context of a
+   * workflow's `run` function, or of the handler that `asHandler` returns, the run records its turns as steps.
    */
-  hubCtx?: HandlerCtx;
+  hubCtx?: HandlerCtx | RunCtx;
+  /** Decides on calls of tools that need approval, in this process. The run waits for it. @default none */
+  onApproval?: OnApproval;
+  /**
+   * Events that decide on calls of tools that need approval. The workflow run is suspended until a decision comes.
+   * Requires the context of a workflow's `run` function as `hubCtx`. @default none
+   */
+  approvals?: ApprovalEvents;
   /** Aborts the run: provider, tools and delegates. `run` then rejects with the signal's reason. */
   signal?: AbortSignal;
   /** Called like the agent's own `onTokenUsage`, and in addition to it. */
@@ -39,6 +50,8 @@ const names: readonly string[] = [
   'idempotencyKey',
   'payload',
   'hubCtx',
+  'onApproval',
+  'approvals',
   'signal',
   'onTokenUsage',
 ];
@@ -61,6 +74,10 @@ export function checkRunOptions(options: AgentRunOptions): void {
   const isSignal = signal === undefined || typeof signal?.throwIfAborted === 'function';
   check.that(isSignal, 'signal', 'an AbortSignal', signal);
   check.function('onTokenUsage', onTokenUsage);
+  check.function('onApproval', options.onApproval);
+  checkApprovalOptions(options.approvals, 'run');
+  const isOneOfBoth = options.onApproval === undefined || options.approvals === undefined;
+  check.that(isOneOfBoth, 'approvals', 'omitted if onApproval is set', options.approvals);
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { HandlerFunction } from '../../hub/events/context.js';
+import type { ApprovalEvents } from '../approvals/approval.js';
 import type { TokenUsage } from '../model/token-usage.js';
 import type { AgentRunOptions } from './agent-run-options.js';
 import type { AgentRunResult } from './agent-run-result.js';
@@ -20,7 +21,8 @@ export interface Agent<TData = unknown> {
   /** Runs the agent, and streams the run's events. */
   stream(input: string, options?: AgentRunOptions): AgentStream<TData>;
   /**
-   * Returns the agent as an event handler. With a memory, a retry resumes the run of the failed attempt.
+   * Returns the agent as an event handler. Each answer of the model and each result of a tool is recorded: after a
+   * crash, a deploy or a retry the run resumes at the turn that it had reached.
    *
    * The handler returns an {@link AgentHandlerResult}. It throws {@link AgentRunError} if the run does not complete,
    * and {@link RetryAfterError} with that error as its cause if the vendor requests a delay. An event is not retried if
@@ -44,6 +46,11 @@ export interface AgentHandlerOptions {
    * payload's JSON
    */
   input?: (payload: unknown) => string;
+  /**
+   * Events that decide on calls of tools that need approval. The run is suspended until a decision comes, and holds no
+   * process meanwhile. Required if the agent, or one that it can delegate to, has such tools. @default none
+   */
+  approvals?: ApprovalEvents;
 }
 
 /**

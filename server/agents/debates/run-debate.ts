@@ -1,7 +1,9 @@
-import { messageOf, quote } from '../../errors.js';
+import { InvalidOptionError, messageOf, quote } from '../../errors.js';
+import type { HandlerCtx } from '../../hub/events/context.js';
+import type { DurablePlace } from '../../hub/runs/durable-place.js';
 import { abortable, either } from '../abortable.js';
 import type { Agent } from '../agent/agent.js';
-import { createAgentContext, lineageOf, signalOf } from '../agent/agent-context.js';
+import { createAgentContext, lineageOf, placeOf, signalOf, toHandlerCtx } from '../agent/agent-context.js';
 import { AgentRunError } from '../agent/agent-run-error.js';
 import type { AgentRunOptions } from '../agent/agent-run-options.js';
 import { checkDescent } from '../delegation/delegate.js';
@@ -80,6 +82,26 @@ async function decide({ stopWhen }: DebateSpec, round: DebateRound): Promise<boo
   return (await stopWhen?.(round)) ?? false;
 }
 
+/**
+ * Returns the place at which the speakers of a debate record their turns, and the key of the debate. Only the function
+ * of a workflow has one: a debate goes on after the failure of a speaker, so failures have to be recorded.
+ */
+function placeInDebate(
+  hubCtx: HandlerCtx | undefined,
+  name: string,
+): { readonly key: string; readonly of: DurablePlace } | undefined {
+  const place = placeOf(hubCtx);
+  if (place?.recordsFailures !== true) return undefined;
+  const path = place.pathOf(name);
+  const uses = new Map<string, number>();
+  const pathOf = (speaker: string): string => {
+    const use = (uses.get(speaker) ?? 0) + 1;
+    uses.set(speaker, use);
+    return `${path}${speaker.replaceAll('/', '%2F')} ${use} / `;
+  };
+  return { key: `${place.run.key}/${path}`, of: { ...place, pathOf } };
+}
+
 interface PreparedDebate {
   readonly ledger: TokenLedger;
   readonly signal: AbortSignal;
@@ -96,7 +118,11 @@ function prepareDebate(
   { name, participants, moderator, onTokenUsage }: DebateSpec,
   options: AgentRunOptions,
 ): PreparedDebate {
-  const { requestId, conversationId, idempotencyKey, payload, hubCtx } = options;
+  const { requestId, conversationId, idempotencyKey, payload, onApproval } = options;
+  if (options.approvals !== undefined) {
+    throw new InvalidOptionError(`approvals of debate ${quote(name)}`, 'omitted; use onApproval', 'approvals');
+  }
+  const hubCtx = options.hubCtx && toHandlerCtx(options.hubCtx);
   const parent = lineageOf(hubCtx);
   // Before the first call, so that no answer is paid for if another participant is refused.
   for (const agent of participants) checkDescent(parent, agent.name);
@@ -105,7 +131,8 @@ function prepareDebate(
   const ledger = new TokenLedger({}, parent?.ledger, listeners, (err) => {
     ctx.logger.error({ err }, `onTokenUsage of debate ${quote(name)} failed`);
   });
-  const debateId = `${idempotencyKey ?? crypto.randomUUID()}:${name}:`;
+  const place = placeInDebate(hubCtx, name);
+  const debateId = `${idempotencyKey ?? place?.key ?? crypto.randomUUID()}:${name}:`;
   const ctx = createAgentContext({
     agentName: name,
     runId: requestId ?? hubCtx?.eventId ?? crypto.randomUUID(),
@@ -116,11 +143,13 @@ function prepareDebate(
       ledger,
       exchangeId: debateId,
       debateId,
+      approver: onApproval === undefined ? parent?.approver : { onApproval },
       delegate: () => Promise.reject(new NoRegistryError(name)),
     },
     payload,
     signal: either(options.signal, signalOf(hubCtx)),
     hubCtx,
+    place: place?.of,
   });
   return {
     ledger,

@@ -69,7 +69,15 @@ function delegateTool(others: readonly Agent[]): Tool {
     },
     execute: delegate,
   };
+  delegateTools.add(tool);
   return tool;
+}
+
+const delegateTools = new WeakSet<Tool>();
+
+/** Returns `true` for the tool `delegate`, whose execution is the run of another agent. */
+export function isDelegateTool(tool: Tool | undefined): boolean {
+  return tool !== undefined && delegateTools.has(tool);
 }
 
 /** Returns the answer, or the status, the error and the text so far of an agent that did not complete. */

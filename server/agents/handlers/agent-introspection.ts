@@ -34,14 +34,23 @@ export function introspectAgents(agents: readonly Agent[]): AgentIntrospection[]
 }
 
 function introspectSpecs(agents: readonly (AgentSpec | undefined)[]): AgentIntrospection[] {
-  const found = new Map<AgentSpec, AgentIntrospection>();
+  return reachable(agents).map(introspectAgent);
+}
+
+/** Returns the specs of agents and of all agents they can delegate to. */
+export function reachableSpecs(agents: readonly Agent[]): AgentSpec[] {
+  return reachable(agents.map(specOf));
+}
+
+function reachable(agents: readonly (AgentSpec | undefined)[]): AgentSpec[] {
+  const found = new Set<AgentSpec>();
   const visit = (spec: AgentSpec | undefined): void => {
     if (spec === undefined || found.has(spec)) return;
-    found.set(spec, introspectAgent(spec));
+    found.add(spec);
     for (const other of spec.registry?.list() ?? []) visit(specOf(other));
   };
   for (const agent of agents) visit(agent);
-  return [...found.values()];
+  return [...found];
 }
 
 function introspectAgent({ name, description, model, tools, registry, totals }: AgentSpec): AgentIntrospection {

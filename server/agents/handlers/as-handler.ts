@@ -5,7 +5,10 @@ import { OptionChecker } from '../../options.js';
 import type { Agent, AgentHandlerOptions, AgentHandlerResult } from '../agent/agent.js';
 import { AgentRunError } from '../agent/agent-run-error.js';
 import type { AgentRunResult } from '../agent/agent-run-result.js';
-import { introspectAgents, specOf } from './agent-introspection.js';
+import type { ApprovalEvents } from '../approvals/approval.js';
+import { checkApprovalOptions } from '../approvals/approval-options.js';
+import { checkApprovers } from '../approvals/check-approvals.js';
+import { introspectAgents, reachableSpecs, specOf } from './agent-introspection.js';
 import { inputOf } from './payload-input.js';
 
 const maxReportedCalls = 200;
@@ -17,10 +20,12 @@ export function toHandler<TData>(
   options: AgentHandlerOptions,
 ): HandlerFunction<unknown, Promise<AgentHandlerResult<TData>>> {
   const owner = `asHandler of agent ${quote(agent.name)}`;
-  const check = new OptionChecker(options, ['conversation', 'input'], owner);
+  const check = new OptionChecker(options, ['conversation', 'input', 'approvals'], owner);
   const { conversation, input = (payload: unknown) => inputOf(payload, ['input']) } = options;
   check.function('conversation', conversation);
   check.function('input', input);
+  const { approvals } = options;
+  checkApprovalOptions(approvals, owner);
   const textOf = (read: (payload: unknown) => string, name: string, payload: unknown): string => {
     const text: unknown = read(payload);
     if (typeof text !== 'string')
@@ -29,9 +34,20 @@ export function toHandler<TData>(
   };
   const handler = async (ctx: HandlerCtx): Promise<AgentHandlerResult<TData>> => {
     const conversationId = conversation && textOf(conversation, 'conversation', ctx.payload);
-    return handleWith(agent, textOf(input, 'input', ctx.payload), ctx, conversationId);
+    return handleWith(agent, textOf(input, 'input', ctx.payload), ctx, { conversationId, approvals });
   };
-  return withHandlerInfo(handler, { kind: 'agent', name: agent.name, agents: () => introspectAgents([agent]) });
+  return withHandlerInfo(handler, {
+    kind: 'agent',
+    name: agent.name,
+    isDurable: true,
+    agents: () => introspectAgents([agent]),
+    check: (events) => checkApprovers(reachableSpecs([agent]), approvals, owner, events),
+  });
+}
+
+interface HandlingOptions {
+  readonly conversationId?: string | undefined;
+  readonly approvals?: ApprovalEvents | undefined;
 }
 
 /**
@@ -45,13 +61,14 @@ export async function handleWith<TData>(
   agent: Agent<TData>,
   input: string,
   ctx: HandlerCtx,
-  conversationId?: string,
+  { conversationId, approvals }: HandlingOptions = {},
 ): Promise<AgentHandlerResult<TData>> {
   const { idempotencyKey } = ctx;
   const result = await agent.run(input, {
     idempotencyKey,
     hubCtx: ctx,
     ...(conversationId !== undefined && { conversationId }),
+    ...(approvals !== undefined && { approvals }),
   });
   if (result.status !== 'completed') {
     throw delayed(new AgentRunError(result), specOf(agent)?.maxRetryAfterMs.ofEvent);

@@ -80,11 +80,16 @@ export class TokenLedger {
     addUsage(this.#before, usage);
   }
 
-  /** Counts a call in this ledger and in all its ancestors, and calls each listener of the chain once. */
-  charge(usage: TokenUsage): void {
+  /** Counts recorded calls in this ledger and in all its ancestors. Listeners were called when they were made. */
+  replay(usage: TokenUsage): void {
     for (let ledger: TokenLedger | undefined = this; ledger !== undefined; ledger = ledger.#parent) {
       addUsage(ledger.usage, usage);
     }
+  }
+
+  /** Counts a call in this ledger and in all its ancestors, and calls each listener of the chain once. */
+  charge(usage: TokenUsage): void {
+    this.replay(usage);
     for (const listener of this.#listeners) this.#notify(listener, usage);
   }
 

@@ -43,6 +43,21 @@ function addCost(sum: TokenUsage, { cost, totalTokens }: TokenUsage): void {
   }
 }
 
+/** Returns the difference between a sum of usages and an earlier state of it. */
+export function usageSince(sum: TokenUsage, earlier: TokenUsage): TokenUsage {
+  const since = noUsage();
+  since.promptTokens = sum.promptTokens - earlier.promptTokens;
+  since.completionTokens = sum.completionTokens - earlier.completionTokens;
+  since.totalTokens = sum.totalTokens - earlier.totalTokens;
+  for (const detail of ['cachedTokens', 'cacheWriteTokens', 'reasoningTokens'] as const) {
+    const count = (sum[detail] ?? 0) - (earlier[detail] ?? 0);
+    if (count > 0) since[detail] = count;
+  }
+  if (sum.cost !== undefined) since.cost = sum.cost - (earlier.cost ?? 0);
+  if (sum.estimated) since.estimated = true;
+  return since;
+}
+
 /**
  * Returns the usage that a provider reported, or `undefined` if the report is unusable: not an object, a negative or
  * infinite count, or zero tokens, because every call costs some.

@@ -30,12 +30,15 @@ interface ObservedDebateResult {
   readonly error?: Error;
 }
 
-/** Observes the run of an agent. A run that does not complete is recorded as failed. */
-export function observeRun(
+/**
+ * Observes the run of an agent. A run that does not complete is recorded as failed. `run` resolves with `undefined` if a
+ * durable run leaves the process.
+ */
+export function observeRun<T extends AgentRunResult | undefined>(
   agent: ObservedAgent,
   runId: string,
-  run: () => Promise<AgentRunResult>,
-): Promise<AgentRunResult> {
+  run: () => Promise<T>,
+): Promise<T> {
   const loading = loadOpenTelemetry();
   if (loading !== undefined) return loading.then(() => observeRun(agent, runId, run));
   const api = openTelemetry();
@@ -47,6 +50,10 @@ export function observeRun(
   });
   if (operation === undefined) return run();
   return operation.measure(run, (result) => {
+    if (result === undefined) {
+      operation.set({ 'hubline.released': true });
+      return;
+    }
     operation.set({ ...usageOf(result.tokenUsage), 'hubline.run.status': result.status });
     if (result.status !== 'completed') operation.fail(result.error ?? new AgentRunError(result));
   });

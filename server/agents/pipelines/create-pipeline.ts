@@ -1,13 +1,16 @@
 import { describe, InvalidOptionError, quote } from '../../errors.js';
 import type { HandlerFunction } from '../../hub/events/context.js';
-import { withHandlerInfo } from '../../hub/introspection/handler-info.js';
+import { type HandlerInfo, withHandlerInfo } from '../../hub/introspection/handler-info.js';
 import { skippedStep } from '../../hub/runs/step-list.js';
 import { createWorkflow, type HubWorkflow, type WorkflowStep, workflowOptions } from '../../hub/runs/workflow.js';
 import { OptionChecker } from '../../options.js';
 import { type Agent, type AgentHandlerResult, isAgent } from '../agent/agent.js';
+import type { ApprovalEvents } from '../approvals/approval.js';
+import { checkApprovalOptions } from '../approvals/approval-options.js';
+import { checkApprovers } from '../approvals/check-approvals.js';
 import { AgentRegistry } from '../delegation/agent-registry.js';
 import { UnknownAgentError } from '../errors.js';
-import { introspectAgents } from '../handlers/agent-introspection.js';
+import { introspectAgents, reachableSpecs } from '../handlers/agent-introspection.js';
 import { handleWith } from '../handlers/as-handler.js';
 import {
   type AgentStep,
@@ -62,13 +65,14 @@ export function createPipeline<TInput = unknown, TStart = TInput>(
 export function createPipeline(config: PipelineConfig): HubWorkflow<unknown, never> {
   if (typeof config !== 'object' || config === null)
     throw new InvalidOptionError('createPipeline', 'an object', config);
-  const { steps, registry, ...workflow } = config;
+  const { steps, registry, approvals, ...workflow } = config;
   const owner = `pipeline ${describe(workflow.name)}`;
-  const optionNames = [...workflowOptions, 'steps', 'registry'];
+  const optionNames = [...workflowOptions, 'steps', 'registry', 'approvals'];
   const check = new OptionChecker(config, optionNames, owner);
   check.that(Array.isArray(steps) && steps.length > 0, 'steps', 'an array with at least one step', steps);
   check.that(registry === undefined || registry instanceof AgentRegistry, 'registry', 'an AgentRegistry', registry);
-  const pipeline = { registry, names: new Set<string>(), owner };
+  checkApprovalOptions(approvals, owner);
+  const pipeline = { registry, approvals, names: new Set<string>(), owner };
   const flat = steps.flatMap((step, stage) => toWorkflowSteps(step, stage, pipeline));
   // The result is that of the steps, which the types above describe.
   return createWorkflow({ ...workflow, steps: flat }) as HubWorkflow<unknown, never>;
@@ -77,6 +81,7 @@ export function createPipeline(config: PipelineConfig): HubWorkflow<unknown, nev
 /** Pipeline whose steps are created. */
 interface Pipeline {
   readonly registry: AgentRegistry | undefined;
+  readonly approvals: ApprovalEvents | undefined;
   /** Names of the steps so far. */
   readonly names: Set<string>;
   readonly owner: string;
@@ -93,7 +98,7 @@ function toWorkflowSteps(step: PipelineStep, stage: number, pipeline: Pipeline):
 }
 
 function toWorkflowStep(step: AgentStep, stage: number | undefined, pipeline: Pipeline): WorkflowStep {
-  const { registry, names, owner } = pipeline;
+  const { registry, approvals, names, owner } = pipeline;
   if (typeof step !== 'object' || step === null) throw new InvalidOptionError(`a step of ${owner}`, 'an object', step);
   const { agent, inputMapper, when, ...settings } = step;
   const find = agentSource(agent, registry, owner);
@@ -113,11 +118,19 @@ function toWorkflowStep(step: AgentStep, stage: number | undefined, pipeline: Pi
     }
     const found = find();
     if (found === undefined) throw new UnknownAgentError(agentName, registry?.list().map((other) => other.name) ?? []);
-    return handleWith(found, input, ctx);
+    return handleWith(found, input, ctx, { approvals });
   };
-  const agents = () => introspectAgents([find()].filter((found) => found !== undefined));
-  const info = { kind: 'agent' as const, name: agentName, agents, isConditional: when !== undefined };
-  return { ...settings, name, handler: withHandlerInfo(handler, { ...info, ...(stage !== undefined && { stage }) }) };
+  const known = (): Agent[] => [find()].filter((found) => found !== undefined);
+  const info: HandlerInfo = {
+    kind: 'agent',
+    name: agentName,
+    isDurable: true,
+    isConditional: when !== undefined,
+    agents: () => introspectAgents(known()),
+    check: (events) => checkApprovers(reachableSpecs(known()), approvals, owner, events),
+    ...(stage !== undefined && { stage }),
+  };
+  return { ...settings, name, handler: withHandlerInfo(handler, info) };
 }
 
 function agentSource(agent: unknown, registry: AgentRegistry | undefined, owner: string): () => Agent | undefined {

@@ -3,6 +3,7 @@ import type { EventRef } from '../../hub/events/event-ref.js';
 import type { JsonSchema } from '../../hub/events/schema.js';
 import type { UntypedWorkflowConfig, WorkflowStep } from '../../hub/runs/workflow.js';
 import type { Agent, AgentHandlerResult } from '../agent/agent.js';
+import type { ApprovalEvents } from '../approvals/approval.js';
 import type { AgentRegistry } from '../delegation/agent-registry.js';
 import { inputOf } from '../handlers/payload-input.js';
 
@@ -52,6 +53,11 @@ export interface PipelineConfig<TInput = unknown, TStart = TInput>
   steps: readonly PipelineStep<NoInfer<TInput>>[];
   /** Registry of the agents that steps refer to by name. Required if a step does. */
   registry?: AgentRegistry;
+  /**
+   * Events that decide on calls of tools that need approval, see {@link AgentHandlerOptions.approvals}. Required if an
+   * agent has such tools. @default none
+   */
+  approvals?: ApprovalEvents;
 }
 
 /** Returns the default input of an agent. */

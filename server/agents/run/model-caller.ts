@@ -112,6 +112,11 @@ export class ModelCaller {
     return true;
   }
 
+  /** Takes the report of a recorded answer into account. */
+  replay({ usage }: PaidAnswer, messages: readonly Message[]): void {
+    this.#measured = { messages: messages.length, tokens: usage.promptTokens };
+  }
+
   #fit(messages: Message[], inputIndex: number, tools: ToolDefinition[]): Message[] {
     const { contextTokens } = this.#agent;
     if (contextTokens === undefined) return messages;

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { messageOf, quote } from '../../errors.js';
+import { InvalidOptionError, messageOf, quote } from '../../errors.js';
 import type { HandlerCtx } from '../../hub/events/context.js';
 import { reportAgents } from '../../hub/introspection/reported-agents.js';
 import { abortable } from '../abortable.js';
@@ -12,19 +12,23 @@ import {
 } from '../agent/agent-context.js';
 import type { AgentRunResult, AgentRunStatus } from '../agent/agent-run-result.js';
 import type { AgentStreamEvent } from '../agent/agent-stream.js';
+import type { ApprovalEvents, Approver, OnApproval } from '../approvals/approval.js';
+import { NoApproverError } from '../approvals/approval-errors.js';
 import { delegateFrom, startDescent } from '../delegation/delegate.js';
 import { EmptyAnswerError } from '../errors.js';
 import { sourceOf } from '../handlers/agent-introspection.js';
-import type { ExchangeMark, ToolCall, ToolResult } from '../model/message.js';
+import type { ExchangeMark, ToolDefinition, ToolResult } from '../model/message.js';
 import { TokenLedger } from '../model/token-ledger.js';
-import type { TokenUsage } from '../model/token-usage.js';
+import { type TokenUsage, usageSince } from '../model/token-usage.js';
 import { TypedOutput } from '../output/typed-output.js';
 import type { ToolRegistry } from '../tools/tool-registry.js';
 import type { AgentSpec } from './agent-spec.js';
 import { ModelCaller, type PaidAnswer } from './model-caller.js';
-import { type ResumedExchange, StoredExchange } from './stored-exchange.js';
+import { openInRun } from './open-in-run.js';
+import { type ExchangeOptions, type ResumedExchange, StoredExchange } from './stored-exchange.js';
 import { ToolPhase } from './tool-phase.js';
 import { Transcript } from './transcript.js';
+import { type RunPlace, type TurnAnswer, TurnRecorder } from './turn-recorder.js';
 
 /** Input and validated options of one run. */
 export interface RunRequest {
@@ -37,6 +41,10 @@ export interface RunRequest {
   readonly hubCtx: HandlerCtx | undefined;
   readonly signal: AbortSignal | undefined;
   readonly onTokenUsage: ((usage: TokenUsage) => void) | undefined;
+  readonly onApproval: OnApproval | undefined;
+  readonly approvals: ApprovalEvents | undefined;
+  /** Place at which a durable run records its turns. */
+  readonly place: RunPlace | undefined;
   /** Present if the run is streamed. The provider is then called with `chatStream`. */
   readonly onEvent?: (event: AgentStreamEvent) => void;
 }
@@ -56,6 +64,7 @@ export async function runAgent(agent: AgentSpec, request: RunRequest): Promise<A
   // Every tool call and delegate adds a listener; the warning about a leak would be wrong.
   if (signal instanceof EventTarget) setMaxListeners(0, signal);
   startDescent(lineageOf(request.hubCtx), agent.name);
+  checkApprover(agent, request);
   if (request.hubCtx !== undefined) reportAgents(handlerContextOf(request.hubCtx), sourceOf(agent));
   return new AgentRun(agent, request).execute();
 }
@@ -66,6 +75,8 @@ class AgentRun {
   readonly #agent: AgentSpec;
   readonly #request: RunRequest;
   readonly #exchangeId: string;
+  /** Present if the run is durable. */
+  readonly #recorder: TurnRecorder | undefined;
   readonly #ledger: TokenLedger;
   readonly #ctx: AgentContext;
   readonly #tools: ToolRegistry;
@@ -76,6 +87,8 @@ class AgentRun {
   readonly #output: TypedOutput | undefined;
   readonly #onResult: ((result: ToolResult) => void) | undefined;
   #isTruncated = false;
+  /** A model was called in this process. */
+  #isLive = false;
 
   constructor(agent: AgentSpec, request: RunRequest) {
     const { runId, idempotencyKey, payload, hubCtx, signal, onEvent } = request;
@@ -84,7 +97,13 @@ class AgentRun {
     this.#agent = agent;
     this.#request = request;
     // Without a memory another attempt cannot know this one's calls, so its calls must have other keys.
-    this.#exchangeId = agent.memory && idempotencyKey !== undefined ? idempotencyKey : crypto.randomUUID();
+    this.#recorder = request.place && new TurnRecorder(request.place, signal);
+    this.#exchangeId =
+      this.#recorder === undefined
+        ? agent.memory && idempotencyKey !== undefined
+          ? idempotencyKey
+          : crypto.randomUUID()
+        : (idempotencyKey ?? this.#recorder.key);
     const { tokenBudget: tokens, costBudget: cost, prices } = agent;
     this.#ledger = new TokenLedger({ tokens, cost, prices }, parent?.ledger, listeners, (err) => {
       this.#ctx.logger.error({ err }, `onTokenUsage of agent ${quote(agent.name)} failed`);
@@ -95,14 +114,23 @@ class AgentRun {
       ledger: this.#ledger,
       delegate: delegateFrom.bind(undefined, agent),
       exchangeId: this.#exchangeId,
+      approver: approverOf(request),
     };
     const { name: agentName, logger } = agent;
     this.#ctx = createAgentContext({ agentName, runId, lineage, payload, signal, hubCtx, logger });
     this.#tools = agent.tools();
     this.#output = agent.output && new TypedOutput(agent.output.schema, agent.name, agent.output.retries);
-    const isResumable = agent.memory !== undefined && idempotencyKey !== undefined;
+    const isResumable = this.#recorder !== undefined || (agent.memory !== undefined && idempotencyKey !== undefined);
     this.#transcript = new Transcript(isResumable, () => this.#ledger.usageOfAttempts, signal);
-    this.#toolPhase = new ToolPhase(agent, this.#tools, this.#transcript, this.#ctx, signal);
+    this.#toolPhase = new ToolPhase({
+      agent,
+      tools: this.#tools,
+      transcript: this.#transcript,
+      ctx: this.#ctx,
+      signal,
+      recorder: this.#recorder,
+      approver: lineage.approver,
+    });
     const onText = onEvent && ((text: string) => onEvent({ type: 'text-delta', turn: this.#transcript.turns, text }));
     this.#onResult =
       onEvent && ((toolResult) => onEvent({ type: 'tool-result', turn: this.#transcript.turns, toolResult }));
@@ -112,7 +140,9 @@ class AgentRun {
   async execute(): Promise<AgentRunResult> {
     let result: AgentRunResult;
     try {
-      result = this.#end(await this.#loop());
+      const status = await this.#loop();
+      if (this.#recorder !== undefined) await this.#storeConversation(this.#recorder);
+      result = this.#end(status);
     } catch (thrown) {
       result = await this.#fail(thrown instanceof Error ? thrown : new Error(messageOf(thrown), { cause: thrown }));
     }
@@ -138,15 +168,16 @@ class AgentRun {
       this.#request.signal?.throwIfAborted();
     }
     let wasEmpty = false;
+    const tools = this.#tools.getDefinitions();
     while (transcript.turns < maxIterations) {
       transcript.turns++;
-      const answer = await this.#model.call(transcript.messages, transcript.inputIndex, this.#tools.getDefinitions());
-      if (answer === undefined) return 'token_budget_exceeded';
-      const calls = transcript.distinct(answer.toolCalls);
+      const asked = await this.#ask(tools);
+      if (asked === undefined) return 'token_budget_exceeded';
+      const { answer, calls } = asked;
       const isEmpty = calls.length === 0 && answer.unreadableCall === undefined && answer.content.trim() === '';
-      if (isEmpty && wasEmpty) throw new EmptyAnswerError(this.#agent.model.model);
+      if (isEmpty && wasEmpty && !asked.isOld) throw new EmptyAnswerError(this.#agent.model.model);
       wasEmpty = isEmpty;
-      const status = await this.#take(answer, calls, isEmpty);
+      const status = await this.#take(asked, isEmpty);
       if (status !== undefined) return status;
     }
     return finalAnswerTurn && transcript.turns === maxIterations ? this.#answerFinally() : 'max_iterations';
@@ -155,9 +186,10 @@ class AgentRun {
   async #begin(): Promise<ResumedExchange | undefined> {
     const { memory, name, systemPrompt } = this.#agent;
     const { input, conversationId, hubCtx, signal } = this.#request;
+    const recorder = this.#recorder;
     const store =
       memory &&
-      (await StoredExchange.open({
+      (await this.#open({
         memory,
         agentName: name,
         conversationId: conversationId ?? crypto.randomUUID(),
@@ -167,7 +199,7 @@ class AgentRun {
         signal,
         ctx: this.#ctx,
       }));
-    const resumed = await this.#transcript.begin(systemPrompt, input, store);
+    const resumed = await this.#transcript.begin(systemPrompt, input, store, recorder !== undefined);
     if (resumed !== undefined) {
       this.#ledger.resume(resumed.mark.usage);
       this.#toolPhase.resume(resumed.messages.flatMap(({ toolCalls }) => (toolCalls ? [toolCalls] : [])));
@@ -176,13 +208,57 @@ class AgentRun {
     return resumed;
   }
 
+  /** Opens the conversation, unless a durable run has stored its part of it already. */
+  async #open(options: ExchangeOptions): Promise<StoredExchange | undefined> {
+    const recorder = this.#recorder;
+    if (recorder === undefined) return StoredExchange.open(options);
+    if (recorder.isConversationStored) return undefined;
+    const store = await openInRun(recorder.run, options);
+    recorder.run.onLeave(() => void this.#release());
+    return store;
+  }
+
+  /** Makes a model call, or returns its recorded answer. `undefined` if it does not fit into the budget. */
+  async #ask(tools: ToolDefinition[]): Promise<(TurnAnswer & { readonly isOld?: boolean }) | undefined> {
+    const transcript = this.#transcript;
+    const ledger = this.#ledger;
+    const ask = async (): Promise<TurnAnswer | undefined> => {
+      this.#isLive = true;
+      const answer = await this.#model.call(transcript.messages, transcript.inputIndex, tools);
+      if (answer === undefined) return undefined;
+      const calls = transcript.distinct(answer.toolCalls);
+      const asks = this.#toolPhase.asksOf(calls);
+      return { answer, calls, asks: asks instanceof Promise ? await asks : asks, isOverBudget: ledger.isExceeded };
+    };
+    if (this.#recorder === undefined) return ask();
+    const before = { ...ledger.usage };
+    const spent = (): TokenUsage => usageSince(ledger.usage, before);
+    const isTool = (name: string): boolean => this.#tools.get(name) !== undefined;
+    const turn = await this.#recorder.answer(transcript.turns, ask, spent, isTool);
+    if (turn === undefined || turn.isNew) return turn?.recorded;
+    const { recorded } = turn;
+    ledger.replay(recorded.spent);
+    this.#model.replay(recorded.answer, transcript.messages);
+    transcript.reserve(recorded.calls);
+    const { content } = recorded.answer;
+    if (content !== '') this.#request.onEvent?.({ type: 'text-delta', turn: transcript.turns, text: content });
+    return { ...recorded, isOld: !this.#recorder.recordsFailures };
+  }
+
+  /** Passes the messages of a durable run to the memory. */
+  async #storeConversation(recorder: TurnRecorder): Promise<void> {
+    if (this.#agent.memory !== undefined) await recorder.storeConversation(() => this.#transcript.flush());
+  }
+
   /** Adds an answer and the results of its calls. Returns the status if the run ends with it. */
-  async #take(answer: PaidAnswer, calls: ToolCall[], isEmpty: boolean): Promise<AgentRunStatus | undefined> {
+  async #take(
+    { answer, calls, asks, isOverBudget }: TurnAnswer,
+    isEmpty: boolean,
+  ): Promise<AgentRunStatus | undefined> {
     const { content, usage, finishReason, unreadableCall, providerMetadata } = answer;
     const { onEvent, signal } = this.#request;
     const transcript = this.#transcript;
     const turn = transcript.turns;
-    const isOverBudget = this.#ledger.isExceeded;
     const isFinal = calls.length === 0 && unreadableCall === undefined && !isEmpty;
     const problem = isFinal ? await this.#output?.read(content, finishReason) : undefined;
     const isEnd = isFinal && (problem === undefined || isOverBudget);
@@ -200,7 +276,7 @@ class AgentRun {
     for (const toolCall of calls) onEvent?.({ type: 'tool-call', turn, toolCall });
     if (calls.length > 0) {
       const refusal = refusalReason(finishReason === 'length', isOverBudget);
-      await this.#toolPhase.run(calls, refusal, this.#onResult, turn);
+      await this.#toolPhase.run({ turn, calls, asks }, refusal, this.#onResult);
     } else if (unreadableCall !== undefined) {
       transcript.addNote(unreadableCallNote(unreadableCall));
     } else if (problem !== undefined && 'note' in problem) transcript.addNote(problem.note);
@@ -214,11 +290,12 @@ class AgentRun {
   async #answerFinally(): Promise<AgentRunStatus> {
     const transcript = this.#transcript;
     transcript.turns++;
-    const answer = await this.#model.call(transcript.messages, transcript.inputIndex, []);
-    if (answer === undefined) return 'token_budget_exceeded';
+    const asked = await this.#ask([]);
+    if (asked === undefined) return 'token_budget_exceeded';
+    const { answer, isOverBudget } = asked;
     const { content, usage, finishReason } = answer;
     await this.#output?.read(content, finishReason);
-    const status = this.#ledger.isExceeded ? 'token_budget_exceeded' : 'max_iterations';
+    const status = isOverBudget ? 'token_budget_exceeded' : 'max_iterations';
     if (content.trim() !== '') await transcript.add({ role: 'assistant', content }, this.#endOf(status, answer));
     this.#request.onEvent?.({ type: 'turn-end', turn: transcript.turns, usage, finishReason });
     return status;
@@ -232,7 +309,7 @@ class AgentRun {
   async #fail(error: Error): Promise<AgentRunResult> {
     const { name, totals } = this.#agent;
     const { runId, signal } = this.#request;
-    const closed = this.#transcript.close(`not executed: ${messageOf(error)}`).catch((err: unknown) => {
+    const closed = this.#close(`not executed: ${messageOf(error)}`).catch((err: unknown) => {
       this.#ctx.logger.error({ err }, `agent ${quote(name)} failed to store the end of run ${quote(runId)}`);
     });
     // Ends at an abort: the memory itself may hang.
@@ -246,6 +323,15 @@ class AgentRun {
     throw signal?.reason;
   }
 
+  async #close(reason: string): Promise<void> {
+    await this.#transcript.close(reason);
+    const recorder = this.#recorder;
+    if (recorder === undefined || this.#agent.memory === undefined || this.#request.signal?.aborted) return;
+    // The next attempt replays the run, and adds what follows. The function of a workflow goes on, and may not repeat it.
+    if (recorder.recordsFailures) await this.#storeConversation(recorder);
+    else await recorder.run.hold(() => this.#transcript.flush());
+  }
+
   async #release(): Promise<void> {
     try {
       await this.#transcript.release();
@@ -255,7 +341,8 @@ class AgentRun {
   }
 
   #end(status: AgentRunStatus, error?: Error): AgentRunResult {
-    this.#agent.totals.runs[status]++;
+    // What only replays its record was counted when it ended.
+    if (this.#isLive || this.#recorder === undefined) this.#agent.totals.runs[status]++;
     const { messages, lastText: output } = this.#transcript;
     const data = this.#output?.data;
     const { cost } = this.#ledger.usage;
@@ -273,6 +360,28 @@ class AgentRun {
       ...(error && { error }),
     };
   }
+}
+
+/** Returns who decides on the calls of a run: as its options say, else as the delegating run's do. */
+function approverOf({ onApproval, approvals: events, hubCtx }: RunRequest): Approver | undefined {
+  if (onApproval !== undefined) return { onApproval };
+  return events === undefined ? lineageOf(hubCtx)?.approver : { events };
+}
+
+/** @throws {NoApproverError} if the agent has tools that need approval, and nobody can decide */
+function checkApprover(agent: AgentSpec, request: RunRequest): void {
+  if (request.approvals !== undefined && request.place === undefined) {
+    throw new InvalidOptionError(
+      `approvals of a run of agent ${quote(agent.name)}`,
+      'omitted unless hubCtx is the context of a workflow function or of a handler of asHandler; use onApproval',
+      'approvals',
+    );
+  }
+  if (!agent.tools().asksForApproval) return;
+  const approver = approverOf(request);
+  if (approver === undefined) throw new NoApproverError(agent.name, 'set onApproval of run, or approvals of asHandler');
+  if (approver.events === undefined || request.place !== undefined) return;
+  throw new NoApproverError(agent.name, 'an agent that the code of a tool or a plain step runs cannot wait');
 }
 
 /** Returns the result without enumerable messages: who forwards events to a client must not send the system prompt. */

@@ -36,6 +36,12 @@ export interface ResumedExchange {
 /** State of a run that is stored with each message. */
 export type ExchangeState = Omit<ExchangeMark, 'id' | 'index'>;
 
+/** Message with the state of the run after it. */
+export interface StoredStep {
+  readonly message: Message;
+  readonly state: ExchangeState;
+}
+
 // Conversations of memories without a lock of their own.
 const queues = new WeakMap<AgentMemory, RunQueue>();
 
@@ -46,6 +52,9 @@ export class StoredExchange {
   readonly resumed: ResumedExchange | undefined;
   readonly #options: ExchangeOptions;
   readonly #unlock: () => Promise<void> | void;
+  /** Resolves when other runs of the conversation may start. */
+  readonly released: Promise<void>;
+  #resolveReleased: () => void = () => {};
   #nextIndex: number;
   #written: Promise<void> = Promise.resolve();
 
@@ -58,6 +67,9 @@ export class StoredExchange {
     );
     this.#options = options;
     this.#unlock = unlock;
+    this.released = new Promise((resolve) => {
+      this.#resolveReleased = resolve;
+    });
     this.resumed = own && toResumed(own);
     this.#nextIndex = (this.resumed?.mark.index ?? -1) + 1;
     this.earlier = withUniqueIds(others, callIdsOf(own?.messages ?? []));
@@ -90,6 +102,17 @@ export class StoredExchange {
     return this.#written;
   }
 
+  /** Appends the messages of an exchange that are not stored yet. @param steps all messages of the exchange */
+  async writeMissing(steps: readonly StoredStep[]): Promise<void> {
+    const { exchangeId } = this.#options;
+    const missing = steps.slice(this.#nextIndex).map(({ message, state }, offset) => {
+      return { ...message, exchange: { id: exchangeId, index: this.#nextIndex + offset, ...state } };
+    });
+    this.#nextIndex += missing.length;
+    this.#written = this.#written.then(() => this.#store(missing));
+    await this.#written;
+  }
+
   /** Settles with the last write. */
   get written(): Promise<void> {
     return this.#written;
@@ -99,7 +122,11 @@ export class StoredExchange {
   async release(): Promise<void> {
     // A failed write was reported to its caller.
     await this.#written.catch(() => {});
-    await this.#unlock();
+    try {
+      await this.#unlock();
+    } finally {
+      this.#resolveReleased();
+    }
   }
 
   async #store(messages: readonly Message[]): Promise<void> {

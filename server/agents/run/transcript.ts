@@ -2,7 +2,7 @@ import { abortable } from '../abortable.js';
 import type { ExchangeMark, Message, ToolCall } from '../model/message.js';
 import type { TokenUsage } from '../model/token-usage.js';
 import { toErrorContent } from '../tools/tool-content.js';
-import { newCallId, type ResumedExchange, type StoredExchange } from './stored-exchange.js';
+import { newCallId, type ResumedExchange, type StoredExchange, type StoredStep } from './stored-exchange.js';
 
 /** Content of a tool message. */
 export interface CallContent {
@@ -32,6 +32,8 @@ export class Transcript {
   readonly #usage: () => TokenUsage;
   readonly #signal: AbortSignal | undefined;
   #store: StoredExchange | undefined;
+  /** Messages to store at the end of the run. Absent if each is stored at once. */
+  #deferred: StoredStep[] | undefined;
   #openCalls: readonly ToolCall[] = [];
   #recorded: ReadonlyMap<string, Message> = new Map();
   #callIds: Set<string> | undefined;
@@ -49,17 +51,21 @@ export class Transcript {
   /**
    * Collects the first messages for the model: the system prompt, which is not stored, the conversation, and the input.
    * Returns the exchange of an earlier attempt, if there is one.
+   *
+   * @param isDurable the run's record replays its messages, and the memory receives them at the end
    */
   async begin(
     systemPrompt: string,
     input: string,
     store: StoredExchange | undefined,
+    isDurable = false,
   ): Promise<ResumedExchange | undefined> {
+    if (isDurable) this.#deferred = [];
     if (systemPrompt !== '') this.messages.push({ role: 'system', content: systemPrompt });
     this.#store = store;
     this.messages.push(...(store?.earlier ?? []));
     this.inputIndex = this.messages.length;
-    const resumed = store?.resumed;
+    const resumed = isDurable ? undefined : store?.resumed;
     if (resumed === undefined) {
       await this.add({ role: 'user', content: input });
       return undefined;
@@ -103,7 +109,13 @@ export class Transcript {
   /** Answers the calls that are open after a failure, so that none stays without a result. Waits for the memory. */
   async close(reason: string): Promise<void> {
     const answers = this.#answer(new Map(), toErrorContent(reason));
+    if (this.#deferred !== undefined) return;
     await (answers.length > 0 ? this.#store?.write(answers, this.#state()) : this.#store?.written);
+  }
+
+  /** Stores the messages of a durable run that the memory does not have yet. */
+  async flush(): Promise<void> {
+    await this.#store?.writeMissing(this.#deferred ?? []);
   }
 
   /** Lets other runs of the conversation start. */
@@ -137,11 +149,21 @@ export class Transcript {
     messages: readonly Message[],
     end?: Pick<ExchangeMark, 'status' | 'truncated'>,
   ): PromiseLike<void> | undefined {
+    if (this.#deferred !== undefined) {
+      const state = { ...this.#state(), ...end };
+      for (const message of messages) this.#deferred.push({ message, state });
+      return undefined;
+    }
     return this.#store && abortable(this.#store.write(messages, { ...this.#state(), ...end }), this.#signal);
   }
 
   #state(): { turns: number; toolCalls: number; usage: TokenUsage } {
     return { turns: this.turns, toolCalls: this.toolCalls, usage: this.#usage() };
+  }
+
+  /** Marks the ids of recorded calls as used. */
+  reserve(calls: readonly ToolCall[]): void {
+    for (const { id } of calls) this.#callIds?.add(id);
   }
 
   /**

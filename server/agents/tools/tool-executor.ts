@@ -25,15 +25,22 @@ export interface ExecutedCall {
   readonly result: ToolResult;
   /** Content of the tool message. */
   readonly content: string;
+  /** The content is the whole result as JSON. */
+  readonly isJson?: boolean;
   /** `true` if the signal aborted before the call ended, so that its effect is unknown. */
   readonly isInterrupted: boolean;
 }
+
+/** Executes a call. @param ctx context of the run, from which the tool's context derives */
+export type ExecuteCall = (ctx: AgentContext) => Promise<ExecutedCall>;
 
 /** Observer of the calls of one turn. */
 export interface ExecutionProgress {
   /** Number of the turn, for log lines. */
   readonly turn: number;
   readonly onExecuted: (call: ExecutedCall) => void;
+  /** Executes a call as part of a step. `execute` receives the context of the tool. */
+  readonly around?: (call: ToolCall, execute: ExecuteCall) => Promise<ExecutedCall>;
 }
 
 const unknownEffect = 'the call may or may not have been executed';
@@ -73,7 +80,8 @@ export class ToolExecutor {
   ): Promise<ToolResult[]> {
     const results: ToolResult[] = [];
     const run = async (call: ToolCall, index: number): Promise<void> => {
-      const executed = await this.#execute(call, ctx, signal, progress?.turn);
+      const execute = (own: AgentContext): Promise<ExecutedCall> => this.#execute(call, own, signal, progress?.turn);
+      const executed = await (progress?.around === undefined ? execute(ctx) : progress.around(call, execute));
       results[index] = executed.result;
       progress?.onExecuted(executed);
     };
@@ -105,13 +113,15 @@ export class ToolExecutor {
       signal?.throwIfAborted();
       const known = this.#registry.entry(name)?.tool.name;
       result = await observeTool(call, known, ctx, () => {
-        const { tool, input } = this.#prepare(call);
+        const { tool, input } = this.prepare(call);
         hasStarted = true;
         return this.#invoke(call, tool, input, ctx, signal);
       });
-      const content = cutContent(toResultContent(result, name), this.#maxResultChars);
+      const whole = toResultContent(result, name);
+      const content = cutContent(whole, this.#maxResultChars);
       const durationMs = this.#clock.monotonic() - startedAt;
-      return { result: { toolCallId, name, result, durationMs }, content, isInterrupted: false };
+      const isJson = typeof result !== 'string' && content === whole;
+      return { result: { toolCallId, name, result, durationMs }, content, isJson, isInterrupted: false };
     } catch (thrown) {
       const durationMs = this.#clock.monotonic() - startedAt;
       const isInterrupted = signal?.aborted === true && thrown === signal.reason;
@@ -135,7 +145,8 @@ export class ToolExecutor {
       : this.#executeInTime(call, tool, tool.timeoutMs, input, ctx, signal);
   }
 
-  #prepare(call: ToolCall): { tool: Tool; input: unknown } {
+  /** Returns the tool and the input of a call. @throws {InvalidToolCallError} */
+  prepare(call: ToolCall): { tool: Tool; input: unknown } {
     const entry = this.#registry.entry(call.name);
     if (entry === undefined) {
       const names = this.#registry.getDefinitions().map(({ name }) => name);
@@ -184,7 +195,8 @@ function logFailure(err: unknown, call: ToolCall, ctx: AgentContext, turn: numbe
   contextOfCall(ctx, call).logger.warn({ err, turn }, `tool ${quote(call.name)} failed`);
 }
 
-function parseArguments({ name, arguments: text }: ToolCall): unknown {
+/** Parses the arguments of a call. @throws {InvalidToolCallError} */
+export function parseArguments({ name, arguments: text }: ToolCall): unknown {
   if (text.trim() === '') return {};
   try {
     // A tool that copies or merges its input would get a prototype that the model chose.

@@ -17,12 +17,15 @@ export class ToolRegistry {
   // A Map, so that `constructor` is not found as a tool.
   readonly #tools = new Map<string, RegisteredTool>();
   #definitions: ToolDefinition[] = [];
+  /** A tool may need approval. */
+  asksForApproval = false;
 
   /** Adds a tool. @throws {InvalidOptionError | InvalidSchemaError | DuplicateToolError} */
   register(tool: Tool): void {
     checkTool(tool);
     if (this.#tools.has(tool.name)) throw new DuplicateToolError(tool.name);
     this.#tools.set(tool.name, { tool, check: checkOf(tool) });
+    if (tool.needsApproval !== undefined && tool.needsApproval !== false) this.asksForApproval = true;
     const { name, description, parameters } = tool;
     this.#definitions = [...this.#definitions, { name, description, parameters }];
   }
@@ -58,7 +61,7 @@ function checkTool(tool: Tool): void {
   if (typeof tool !== 'object' || tool === null) throw new InvalidOptionError('a tool', 'an object', tool);
   // A tool may have further fields, which `execute` reads through `this`.
   const check = new OptionChecker(tool, Object.keys(tool), `tool ${describe(tool.name)}`);
-  const { name, description, parameters, execute, timeoutMs, retryable } = tool;
+  const { name, description, parameters, execute, timeoutMs, retryable, needsApproval } = tool;
   check.that(typeof name === 'string' && /^[\w-]{1,64}$/.test(name), 'name', '1 to 64 letters, digits, _ or -', name);
   check.that(typeof description === 'string', 'description', 'a string', description);
   check.that(
@@ -70,4 +73,6 @@ function checkTool(tool: Tool): void {
   check.that(typeof execute === 'function', 'execute', 'a function', execute);
   check.durationMs('timeoutMs', timeoutMs, { min: 1 });
   check.boolean('retryable', retryable);
+  const isRule = needsApproval === undefined || ['boolean', 'function'].includes(typeof needsApproval);
+  check.that(isRule, 'needsApproval', 'a boolean or a function', needsApproval);
 }

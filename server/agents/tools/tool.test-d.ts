@@ -1,7 +1,11 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { expectTypeOf } from 'vitest';
 import { z } from 'zod';
+import { createEvent } from '../../hub/events/create-event.js';
+import { createWorkflow } from '../../hub/runs/workflow.js';
+import type { Agent } from '../agent/agent.js';
 import type { AgentContext } from '../agent/agent-context.js';
+import type { ApprovalDecided, ApprovalRequest } from '../approvals/approval.js';
 import { createTool, type Tool } from './tool.js';
 
 const parameters = { type: 'object' };
@@ -80,4 +84,37 @@ createTool({
   parameters: schema,
   // @ts-expect-error the schema has no such field
   execute: async ({ town }) => town,
+});
+
+// needsApproval receives the input of execute.
+createTool({
+  name: 'refund',
+  description: '',
+  parameters: z.object({ cents: z.string().transform(Number) }),
+  needsApproval: ({ cents }) => {
+    expectTypeOf(cents).toEqualTypeOf<number>();
+    return cents > 100;
+  },
+  execute: ({ cents }) => cents,
+});
+createTool({
+  name: 'refund',
+  description: '',
+  parameters: {},
+  needsApproval: async ({ cents }, ctx) => cents > 100 && ctx.depth === 0,
+  execute: ({ cents }: { cents: number }) => cents,
+});
+// @ts-expect-error A rule returns a boolean.
+createTool({ name: 'refund', description: '', parameters: {}, needsApproval: () => 'yes', execute: () => 1 });
+
+// Approvals take the events that they name.
+declare const asking: Agent;
+const requested = createEvent<ApprovalRequest>({ type: 'requested' });
+const decided = createEvent<ApprovalDecided>({ type: 'decided', key: ({ approvalId }) => approvalId });
+asking.asHandler({ approvals: { requested, decided } });
+// @ts-expect-error The request has no number.
+asking.asHandler({ approvals: { requested: createEvent<{ n: number }>({ type: 'other' }), decided } });
+createWorkflow({
+  name: 'w',
+  run: async (ctx) => (await asking.run('x', { hubCtx: ctx, approvals: { requested, decided } })).output,
 });

@@ -21,12 +21,26 @@ export interface Tool<TInput = unknown, TOutput = unknown> extends ToolDefinitio
   retryable?: boolean;
   /** Milliseconds until the call fails and `ctx.signal` aborts. @default no limit */
   timeoutMs?: number;
+  /**
+   * `true` if a call is executed only after somebody approved it, or a function that returns `true` for such a call. If
+   * the function throws, the call needs approval. Who decides: `approvals` of `asHandler`, or `onApproval` of `run`.
+   * @default false
+   */
+  // A method, for the same reason as `execute`.
+  needsApproval?: boolean | NeedsApproval<TInput>['needsApproval'];
+}
+
+/** Decides if a call needs approval. */
+interface NeedsApproval<TInput> {
+  needsApproval(input: TInput, ctx: AgentContext): boolean | Promise<boolean>;
 }
 
 /** Options of {@link createTool}: a {@link Tool} whose `execute` may be synchronous. */
-export interface ToolOptions<TInput, TOutput> extends Omit<Tool, 'parameters' | 'execute'> {
+export interface ToolOptions<TInput, TOutput> extends Omit<Tool, 'parameters' | 'execute' | 'needsApproval'> {
   /** Executes the call, see {@link Tool.execute}. May return its result or a promise of it. */
   execute: (input: TInput, ctx: AgentContext) => TOutput;
+  /** See {@link Tool.needsApproval}. @default false */
+  needsApproval?: boolean | NeedsApproval<NoInfer<TInput>>['needsApproval'];
 }
 
 /** Standard Schema that converts itself to JSON Schema, such as one of Zod 4.2 or ArkType 2.1.28. */
@@ -68,12 +82,18 @@ export function createTool(
     jsonSchema?: Record<string, unknown>;
   },
 ): Tool {
-  const { parameters, jsonSchema, ...tool } = options;
+  const { parameters, jsonSchema, needsApproval, ...tool } = options;
   // The overloads ensure that the input has the type that `execute` takes.
   const execute = options.execute as (input: unknown, ctx: AgentContext) => unknown;
   // Called as a method, because a tool may read its own fields through `this`.
   const call = async (input: unknown, ctx: AgentContext): Promise<unknown> => execute.call(options, input, ctx);
-  if (!isStandardSchema(parameters)) return { ...tool, parameters, execute: call };
+  const asks =
+    typeof needsApproval === 'function'
+      ? (needsApproval as (input: unknown, ctx: AgentContext) => boolean | Promise<boolean>).bind(options)
+      : needsApproval;
+  if (!isStandardSchema(parameters)) {
+    return { ...tool, parameters, execute: call, ...(asks !== undefined && { needsApproval: asks }) };
+  }
   const owner = `tool ${describe(tool.name)}`;
   const schema = resolveSchema(parameters, owner, 'arguments');
   const json = jsonSchema ?? schema.jsonSchema;
@@ -86,8 +106,14 @@ export function createTool(
   }
   // Vendors validate the schema, and some do not know this keyword.
   const { $schema: _dialect, ...sent } = json;
+  const asksParsed = async (input: unknown, ctx: AgentContext): Promise<boolean> => {
+    const result = await schema.validate(input);
+    // Not executed either: the model receives the issues.
+    return result.issues === undefined && typeof asks === 'function' && (await asks(result.value, ctx));
+  };
   return {
     ...tool,
+    ...(asks !== undefined && { needsApproval: typeof asks === 'function' ? asksParsed : asks }),
     parameters: sent,
     async execute(input, ctx) {
       const result = await schema.validate(input);

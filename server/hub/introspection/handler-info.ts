@@ -1,5 +1,12 @@
 import type { HandlerFunction } from '../events/context.js';
+import type { RegisteredEvent } from '../events/event.js';
+import type { EventRef } from '../events/event-ref.js';
 import type { AgentIntrospection } from './agent-introspection.js';
+
+/** Finds the registered event of a type. Throws if there is none. */
+export interface EventRegistry {
+  event(target: EventRef<never, unknown> | string): RegisteredEvent;
+}
 
 /** Introspection data of a handler that runs an agent or a debate. */
 export interface HandlerInfo {
@@ -8,6 +15,8 @@ export interface HandlerInfo {
   readonly name: string;
   /** The handler records its turns as steps of a run. */
   readonly isDurable?: boolean;
+  /** Checks the handler when its hub starts. Throws if the handler cannot work. */
+  readonly check?: (events: EventRegistry) => void;
   /**
    * Returns the agents of the handler in their current state: the main agent first, then its delegates. Empty until
    * they are known.

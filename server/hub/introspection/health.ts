@@ -1,6 +1,7 @@
 import { minuteMs } from '../../transports/limits.js';
 import type { Counts, PeriodCounts } from '../../transports/statistics/stats.js';
 import type { HubIntrospection } from './introspection.js';
+import { approvalsOfEvent, approvalsOfWorkflow } from './waiting-approvals.js';
 
 /** Kind of a problem. */
 export type ProblemKind =
@@ -70,12 +71,15 @@ export type HealthSource = Pick<HubIntrospection, 'hub' | 'events' | 'workflows'
  * - `oldest-pending`: an event waits for more than 5 minutes, and none of its type is delayed or suspended
  * - `dead-letters`: dead letters are open
  * - `overdue-schedule`: no running process has the schedule
+ * - `approval-waiting`: calls of tools wait for an approval; of a workflow, those of the 10 newest runs
  */
 export function computeHealth(source: HealthSource): Health {
   const { now, startedAt } = source.hub;
   const problems = [
     ...source.events.flatMap((event) => countProblems(event, { eventType: event.type }, source.hub)),
     ...source.workflows.flatMap((workflow) => countProblems(workflow, { workflow: workflow.name }, source.hub)),
+    ...source.events.flatMap((event) => approvalProblem({ eventType: event.type }, approvalsOfEvent(event))),
+    ...source.workflows.flatMap((one) => approvalProblem({ workflow: one.name }, approvalsOfWorkflow(one))),
     ...source.schedules
       .filter(({ processes, lastDueAt }) => processes === 0 && (startedAt !== null || lastDueAt !== undefined))
       .map(
@@ -94,6 +98,10 @@ export function computeHealth(source: HealthSource): Health {
     problems: problems.slice(0, maxProblems),
     problemCount: problems.length,
   };
+}
+
+function approvalProblem(subject: Pick<Problem, 'eventType' | 'workflow'>, count: number): Problem[] {
+  return count === 0 ? [] : [{ kind: 'approval-waiting', severity: 'warning', ...subject, count }];
 }
 
 type Counted = Pick<

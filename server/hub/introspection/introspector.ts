@@ -24,6 +24,7 @@ import type {
 } from './introspection.js';
 import { type Cluster, mergeDescriptions, type Served } from './merge-descriptions.js';
 import { introspectRun } from './run-introspection.js';
+import { approvalsOfAgent } from './waiting-approvals.js';
 
 const runsShown = 10;
 
@@ -56,16 +57,20 @@ export class Introspector {
       const found = counted.get(event.description.type);
       return found === undefined ? [] : [introspectEvent(event, found)];
     });
+    const workflows = cluster.workflows.flatMap((workflow) => {
+      const type = workflowType(workflow.description.name);
+      const found = counted.get(type);
+      return found === undefined ? [] : [introspectWorkflow(workflow, found, runs.get(type) ?? [], this.#redactor)];
+    });
     return {
       hub: { service, transport: name, version, startedAt, now: clock.now(), keepsDeadLetters },
       totals: { metrics: sumCounts(events.map(({ metrics }) => metrics)), ...total },
       events,
-      workflows: cluster.workflows.flatMap((workflow) => {
-        const type = workflowType(workflow.description.name);
-        const found = counted.get(type);
-        return found === undefined ? [] : [introspectWorkflow(workflow, found, runs.get(type) ?? [], this.#redactor)];
-      }),
-      agents: cluster.agents,
+      workflows,
+      agents: cluster.agents.map((agent) => ({
+        ...agent,
+        approvalsWaiting: approvalsOfAgent(agent.name, events, workflows),
+      })),
       schedules: introspectSchedules(own, this.#running, schedules, clock.now()),
     };
   }

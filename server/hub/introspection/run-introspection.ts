@@ -192,7 +192,9 @@ function inListedOrder(
   if (listed.length === 0) return steps;
   // The steps inside a step of the list come before it, as they are recorded.
   const position = ({ name, kind }: StepIntrospection): number =>
-    listed.findIndex((step) => (kind === 'run' ? name === step.name : name.startsWith(step.name + pathSeparator)));
+    kind === 'run'
+      ? listed.findIndex((step) => name === step.name) + 0.5
+      : listed.findIndex((step) => name.startsWith(step.name + pathSeparator));
   const positions = new Map(steps.map((step) => [step, position(step)]));
   return [...steps].sort((a, b) => (positions.get(a) ?? 0) - (positions.get(b) ?? 0));
 }

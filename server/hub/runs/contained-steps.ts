@@ -4,6 +4,7 @@ import { HandlerTimeoutError } from '../errors.js';
 import { AttemptEmitter } from '../events/attempt-emitter.js';
 import { HandlerContext } from '../events/handler-context.js';
 import type { HandlerHost } from '../events/outcome-recorder.js';
+import { startStep } from '../observability/observe-step.js';
 import type { DurablePlace } from './durable-place.js';
 import type { AttemptedStep, StepHost } from './requested-step.js';
 import { pathSeparator } from './run-entry.js';
@@ -72,14 +73,20 @@ export async function runContaining(
     ...place,
     pathOf: () => prefix,
   });
+  const operation = startStep(workflow.name, id, fields.attempt);
+  run.onLeave(() => operation?.end());
+  const handle = operation === undefined ? call : (own: StepContext) => operation.run(() => call(own));
   let end: () => unknown;
   try {
-    const result = await callInTime(ctx, call, `${workflow.name}: ${id}`, options.timeoutMs, run);
+    const result = await callInTime(ctx, handle, `${workflow.name}: ${id}`, options.timeoutMs, run);
     end = () => result;
   } catch (error) {
+    operation?.fail(error);
     end = () => {
       throw error;
     };
+  } finally {
+    operation?.end();
   }
   replay.close(id);
   const due = failed && { ...failed, delivery: delivery.attempt, isDue: true };

@@ -13,6 +13,15 @@ export interface ApprovalWait {
   readonly timeoutMs: number | undefined;
 }
 
+/** Result of a step whose events are not emitted. */
+export class WithoutEmits {
+  readonly value: unknown;
+
+  constructor(value: unknown) {
+    this.value = value;
+  }
+}
+
 /**
  * Run in which an agent records its turns. A recorded step returns its result without running. Promises never settle
  * after the run has left the process.
@@ -20,13 +29,19 @@ export interface ApprovalWait {
 export interface DurableRun {
   /** Key that identifies the run among the runs of all services. The same for all attempts, replays included. */
   readonly key: string;
+  /** Name of the workflow, or type of the event. */
+  readonly name: string;
+  /** Attempt of the delivery, from 1. */
+  readonly attempt: number;
+  /** Number of events in the causal chain before the run. */
+  readonly depth: number;
   /** The run has left this process: it is suspended, has ended, or lost its lease. */
   readonly isOver: boolean;
   /** Returns `true` if the result of a step is recorded. */
   isRecorded(kind: 'tool' | 'memory', id: string): boolean;
   /**
    * Records what `call` returns, and resolves with it as JSON. What `call` emits with its context is accepted together
-   * with the record.
+   * with the record, unless it returns {@link WithoutEmits}.
    *
    * @param recordsFailure records a failure as well: the promise then rejects with a {@link StepFailedError}
    */

@@ -25,6 +25,18 @@ export class RunRecorder implements DurableRun {
     return `${host.transport.service}:${delivery.envelope.id}`;
   }
 
+  get name(): string {
+    return this.#host.workflow.name;
+  }
+
+  get attempt(): number {
+    return this.#host.delivery.attempt;
+  }
+
+  get depth(): number {
+    return this.#host.delivery.envelope.depth;
+  }
+
   get isOver(): boolean {
     return this.#host.isOver;
   }

@@ -5,11 +5,15 @@ import type { HandlerHost } from '../events/outcome-recorder.js';
 import { encodePayload } from '../events/payload.js';
 import { nextDelayMs } from '../events/retry-policy.js';
 import { startStep } from '../observability/observe-step.js';
+import { WithoutEmits } from './durable-place.js';
 import type { StepRequest } from './replay.js';
 import type { AttemptedStep } from './requested-step.js';
 import type { RunDefinition } from './run-definition.js';
 import { type AttemptedKind, entryKey, type StepEntry, slotOf, writeEntry } from './run-entry.js';
 import { StepContext } from './step-context.js';
+
+/** Maximum size of a model's answer or a tool's result: both are paid, and the agent's own limits bound them. */
+const maxTurnBytes = 16 * 1_024 * 1_024;
 
 /** Run whose steps are attempted. */
 export interface AttemptRun {
@@ -74,11 +78,16 @@ export class StepAttempt implements CallCallbacks {
     this.#call.cancel(reason);
   }
 
-  onReturn(value: unknown): void {
+  onReturn(returned: unknown): void {
+    const isSilent = returned instanceof WithoutEmits;
+    const value = isSilent ? returned.value : returned;
+    if (isSilent) this.#emitter.close();
     const { workflow, host } = this.#run;
+    const isTurn = this.step.kind === 'model' || this.step.kind === 'tool';
+    const maxBytes = isTurn ? Math.max(maxTurnBytes, host.maxPayloadBytes) : host.maxPayloadBytes;
     let output: string;
     try {
-      output = encodePayload(value ?? null, workflow.name, host.maxPayloadBytes, `output of step ${this.step.id}`);
+      output = encodePayload(value ?? null, workflow.name, maxBytes, `output of step ${this.step.id}`);
     } catch (error) {
       // A retry would repeat the step's work and return the same value.
       this.#fail(error);
