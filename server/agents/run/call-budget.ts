@@ -14,22 +14,26 @@ export class CallBudget {
     this.#ledger = ledger;
   }
 
+  /** `true` if a budget applies. */
+  get isLimited(): boolean {
+    const { left, costLeft } = this.#ledger;
+    return left !== Number.POSITIVE_INFINITY || costLeft !== Number.POSITIVE_INFINITY;
+  }
+
   /**
    * Returns the tokens that the budgets leave for an answer, or `undefined` if they do not cover its prompt.
    *
-   * @param estimatePrompt returns the tokens of the prompt
+   * @param prompt tokens of the prompt
    * @throws {UnknownPriceError} if a cost is limited, and the model has no price
    */
-  answerTokens({ model, maxTokens }: ModelOptions, estimatePrompt: () => number): number | undefined {
-    const tokens = this.#tokensFor(model, estimatePrompt);
+  answerTokens({ model, maxTokens }: ModelOptions, prompt: number): number | undefined {
+    const tokens = this.#tokensFor(model, prompt);
     this.#ceiling = Math.min(tokens ?? 0, maxTokens ?? Number.POSITIVE_INFINITY);
     return tokens;
   }
 
-  #tokensFor(model: string, estimatePrompt: () => number): number | undefined {
+  #tokensFor(model: string, prompt: number): number | undefined {
     const { left, costLeft } = this.#ledger;
-    if (left === Number.POSITIVE_INFINITY && costLeft === left) return left;
-    const prompt = estimatePrompt();
     if (left <= prompt) return undefined;
     if (costLeft === Number.POSITIVE_INFINITY) return left;
     const price = this.#ledger.priceOf(model);

@@ -238,7 +238,9 @@ export class ModelCaller {
       this.#last = { tools, isForced: this.#isForced, options };
     }
     const { options } = this.#last;
-    const left = this.#budget.answerTokens(model, () => this.#estimatePrompt(messages, tools));
+    // No function that estimates: its scope would keep the messages of each call alive.
+    if (!this.#budget.isLimited) return options;
+    const left = this.#budget.answerTokens(model, this.#estimatePrompt(messages, tools));
     if (left === undefined) return undefined;
     if (left === Number.POSITIVE_INFINITY) return options;
     const maxTokens = model.maxTokens === undefined ? maxTokensLimit.within(left) : Math.min(model.maxTokens, left);
