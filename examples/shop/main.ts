@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import { createDashboardHandler } from 'hubline/dashboard';
+import { startCourierServer } from './courier-server.js';
 import { listenFrom, listenOn } from './listen.js';
 import { chooseModels } from './models.js';
 import { firstPort, readOptions, type ShopOptions, usage } from './options.js';
@@ -10,16 +11,24 @@ import { shopInWorkers } from './shop-in-workers.js';
 const allowedHosts = ['127.0.0.1', 'localhost'];
 
 async function run({ port, rate, redis, file }: Extract<ShopOptions, { help: false }>): Promise<void> {
-  const { hub, start, stop } = redis === undefined ? shopInThisProcess(rate, file) : shopInWorkers(redis, rate);
+  const courier = await startCourierServer();
+  const { hub, start, stop } =
+    redis === undefined ? await shopInThisProcess(rate, courier, file) : shopInWorkers(redis, rate, courier);
   const server = createServer(createDashboardHandler(hub, { allowedHosts }));
-  const url = port === undefined ? await listenFrom(server, firstPort) : await listenOn(server, port);
-  await start();
-
   const end = async (): Promise<void> => {
     server.close();
     server.closeAllConnections();
     await stop();
+    courier.close();
   };
+  let url: string;
+  try {
+    url = port === undefined ? await listenFrom(server, firstPort) : await listenOn(server, port);
+    await start();
+  } catch (error) {
+    await end();
+    throw error;
+  }
   // Not `once`: the terminal, npm and tsx each send the signal, and a second one without a listener would kill.
   process.on('SIGINT', end);
   process.on('SIGTERM', end);

@@ -1,5 +1,7 @@
 import type { Hub } from 'hubline';
 import { sqliteTransport } from 'hubline/sqlite';
+import { connectCourier } from './courier.js';
+import type { CourierServer } from './courier-server.js';
 import { createShop } from './shop.js';
 import type { Traffic } from './simulate.js';
 import { startTraffic } from './traffic.js';
@@ -20,8 +22,10 @@ const drainMs = 1_000;
  * @param rate orders per second
  * @param file file that keeps its events. @default in memory
  */
-export function shopInThisProcess(rate: number, file?: string): RunningShop {
-  const hub = createShop(file === undefined ? undefined : sqliteTransport({ file }));
+export async function shopInThisProcess(rate: number, server: CourierServer, file?: string): Promise<RunningShop> {
+  const courier = await connectCourier(server);
+  const transport = file === undefined ? undefined : sqliteTransport({ file });
+  const hub = createShop({ courierTools: courier.tools, ...(transport && { transport }) });
   let traffic: Traffic | undefined;
   return {
     hub,
@@ -32,6 +36,7 @@ export function shopInThisProcess(rate: number, file?: string): RunningShop {
     async stop() {
       traffic?.stop();
       await hub.stop({ drainMs });
+      await courier.close();
     },
   };
 }

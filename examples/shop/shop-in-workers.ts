@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createHub } from 'hubline';
 import { redisTransport } from 'hubline/redis';
+import type { CourierServer } from './courier-server.js';
 import type { RunningShop } from './shop-in-this-process.js';
 
 const workers = 3;
@@ -12,7 +13,7 @@ const workers = 3;
  *
  * @param rate orders per second, over all workers
  */
-export function shopInWorkers(url: string, rate: number): RunningShop {
+export function shopInWorkers(url: string, rate: number, courier: CourierServer): RunningShop {
   const hub = createHub({ service: 'dashboard', transport: redisTransport({ url, prefix: 'shop' }), observer: true });
   const children = new Set<ReturnType<typeof fork>>();
   let isStopping = false;
@@ -21,7 +22,10 @@ export function shopInWorkers(url: string, rate: number): RunningShop {
     async start() {
       await hub.start();
       for (let i = 0; i < workers; i += 1) {
-        const child = fork(new URL('worker.ts', import.meta.url), [url, String(rate / workers)]);
+        const child = fork(new URL('worker.ts', import.meta.url), [url, String(rate / workers), courier.url], {
+          // Arguments of a process are visible to all users of the machine.
+          env: { ...process.env, COURIER_TOKEN: courier.token },
+        });
         children.add(child);
         child.once('exit', () => {
           children.delete(child);

@@ -1,4 +1,5 @@
 import { createHub, FatalError, type Hub, RetryAfterError, type Transport } from 'hubline';
+import type { Tool } from 'hubline/agents';
 import { z } from 'zod';
 import { registerComplaints } from './complaints.js';
 import { registerFulfilment } from './fulfilment.js';
@@ -24,18 +25,28 @@ interface FailedPayment {
 
 const reviewAfterMs = 30_000;
 
+/** Parts of a shop. */
+export interface ShopParts {
+  /** @default in memory */
+  readonly transport?: Transport;
+  /** Tools of the courier's MCP server. @default a tool in the process of the shop */
+  readonly courierTools?: Tool[];
+  /** @default those that the environment selects */
+  readonly models?: AgentModels;
+}
+
 /**
  * Creates the hub of a small shop: events from an order to its delivery, and agents that answer customers.
  * External systems are simulated.
  */
-export function createShop(transport?: Transport, models: AgentModels = chooseModels(process.env)): Hub {
+export function createShop({ transport, courierTools, models = chooseModels(process.env) }: ShopParts = {}): Hub {
   const hub = createHub({ service: 'shop', ...(transport && { transport }) });
   registerOrders(hub);
   registerPayments(hub);
   registerFulfilment(hub);
   registerDelivery(hub);
   registerMessages(hub);
-  registerSupport(hub, models);
+  registerSupport(hub, models, courierTools);
   registerComplaints(hub, models);
   registerPricing(hub, models);
   registerReports(hub);

@@ -1,5 +1,5 @@
 import { createEvent, type Hub } from 'hubline';
-import { type Agent, createAgent, createAgentRegistry } from 'hubline/agents';
+import { type Agent, createAgent, createAgentRegistry, type Tool } from 'hubline/agents';
 import { z } from 'zod';
 import type { AgentModels } from './models.js';
 import { simulateWork } from './simulate.js';
@@ -21,8 +21,12 @@ const ticketAnswered = createEvent<{ data: Reply }>({
   description: 'Sends the answer. Its category and order are typed.',
 });
 
-/** Creates an agent that answers tickets: it looks up orders, refunds, and delegates parcels to the courier desk. */
-export function createSupportAgent({ modelFor }: AgentModels): Agent<Reply> {
+/**
+ * Creates an agent that answers tickets: it looks up orders, refunds, and delegates parcels to the courier desk.
+ *
+ * @param courierTools tools of the courier's MCP server
+ */
+export function createSupportAgent({ modelFor }: AgentModels, courierTools: Tool[] = [trackParcel]): Agent<Reply> {
   const registry = createAgentRegistry();
   registry.register(
     createAgent({
@@ -30,7 +34,7 @@ export function createSupportAgent({ modelFor }: AgentModels): Agent<Reply> {
       description: 'Finds parcels',
       systemPrompt: 'You track parcels. Say in one sentence where the parcel is.',
       ...modelFor(answerAsCourierDesk),
-      tools: [trackParcel],
+      tools: courierTools,
     }),
   );
   return createAgent({
@@ -47,11 +51,11 @@ export function createSupportAgent({ modelFor }: AgentModels): Agent<Reply> {
 }
 
 /** Registers tickets, which an agent answers. */
-export function registerSupport(hub: Hub, models: AgentModels): void {
+export function registerSupport(hub: Hub, models: AgentModels, courierTools?: Tool[]): void {
   hub.event({
     type: 'ticket.opened',
     description: 'A customer asks a question. The support agent answers.',
-    handler: createSupportAgent(models).asHandler(),
+    handler: createSupportAgent(models, courierTools).asHandler(),
     concurrency: 2,
     retry: { maxAttempts: 2 },
     timeoutMs: 60_000,

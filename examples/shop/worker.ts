@@ -1,10 +1,12 @@
-/** Worker process of the shop: `worker.ts <redis url> <orders per second>`, started by `shopInWorkers`. */
+/** Worker process of the shop: `worker.ts <redis url> <orders per second> <url of the courier>`, started by `shopInWorkers`. */
 import { redisTransport } from 'hubline/redis';
+import { connectCourier } from './courier.js';
 import { createShop } from './shop.js';
 import { startTraffic } from './traffic.js';
 
-const [url = 'redis://127.0.0.1:6379', rate = '1'] = process.argv.slice(2);
-const hub = createShop(redisTransport({ url, prefix: 'shop' }));
+const [url = 'redis://127.0.0.1:6379', rate = '1', courierUrl = ''] = process.argv.slice(2);
+const courier = await connectCourier({ url: courierUrl, token: process.env['COURIER_TOKEN'] ?? '' });
+const hub = createShop({ transport: redisTransport({ url, prefix: 'shop' }), courierTools: courier.tools });
 await hub.start();
 const traffic = startTraffic(hub, Number(rate), (error) => console.error(error), `W${process.pid}`);
 
@@ -14,6 +16,7 @@ const stop = async (): Promise<void> => {
   isStopping = true;
   traffic.stop();
   await hub.stop({ drainMs: 1_000 });
+  await courier.close();
   process.exit(0);
 };
 process.on('SIGINT', () => void stop());
