@@ -92,6 +92,7 @@ it('exports exactly these names', () => {
       "WorkflowVersionError",
       "createAgent",
       "createAgentRegistry",
+      "createDashboardFetch",
       "createDashboardHandler",
       "createDebate",
       "createEvent",

@@ -129,6 +129,9 @@ export {
 } from './agents/index.js';
 export type {
   AgentOverview,
+  CommonDashboardOptions,
+  DashboardFetch,
+  DashboardFetchOptions,
   DashboardHandler,
   DashboardOptions,
   ErrorBody,
@@ -139,7 +142,12 @@ export type {
   ProtocolVersion,
   WorkflowOverview,
 } from './dashboard/index.js';
-export { createDashboardHandler, dashboardCspHashes, getDashboardHtml } from './dashboard/index.js';
+export {
+  createDashboardFetch,
+  createDashboardHandler,
+  dashboardCspHashes,
+  getDashboardHtml,
+} from './dashboard/index.js';
 export type { ErrorInfo, HubErrorOptions, SchemaIssue } from './errors.js';
 export {
   DuplicateNameError,

@@ -1,7 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../transports/clock.js';
 import type { Logger } from '../transports/logger.js';
-import type { ResolvedDashboardOptions } from './dashboard-options.js';
+import type { HostCheck } from './http/allowed-hosts.js';
 import { createRefusalLog } from './http/refusal-log.js';
 import {
   authorizeTimeout,
@@ -14,65 +13,64 @@ import {
 /** Time within which `authorize` must settle. */
 const authorizeTimeoutMs = 10_000;
 
-/** Returns the refusal of a request, or `undefined` if it is allowed. `handled`: `onUnauthorized` responded. */
-export type AccessGuard = (
-  req: IncomingMessage,
-  res: ServerResponse,
-) => DashboardResponse | 'handled' | undefined | Promise<DashboardResponse | 'handled' | undefined>;
+/** Rules of a guard for one kind of request. */
+export interface AccessRules<TRequest, THandled> {
+  readonly isAllowedHost: HostCheck;
+  /** Returns the host that the request names. */
+  readonly hostOf: (request: TRequest) => string | undefined;
+  readonly authorize?: ((request: TRequest) => boolean | Promise<boolean>) | undefined;
+  /** Responds to a refused request; `undefined` leaves the response to the guard. */
+  readonly onUnauthorized?: ((request: TRequest) => Promise<THandled | undefined>) | undefined;
+}
+
+type Refusal<THandled> = DashboardResponse | THandled | undefined;
+
+/** Returns the refusal of a request, what `onUnauthorized` responded, or `undefined` if the request is allowed. */
+export type AccessGuard<TRequest, THandled> = (request: TRequest) => Refusal<THandled> | Promise<Refusal<THandled>>;
 
 /** Creates the guard of a dashboard: `allowedHosts`, then `authorize`. */
-export function createAccessGuard(
-  { isAllowedHost, authorize, onUnauthorized }: ResolvedDashboardOptions,
+export function createAccessGuard<TRequest, THandled>(
+  { isAllowedHost, hostOf, authorize, onUnauthorized }: AccessRules<TRequest, THandled>,
   logger: Logger,
   clock: Clock,
-): AccessGuard {
+): AccessGuard<TRequest, THandled> {
   const logRefusal = createRefusalLog(logger, () => clock.monotonic());
 
-  async function check(
-    allows: NonNullable<typeof authorize>,
-    req: IncomingMessage,
-    res: ServerResponse,
-  ): Promise<DashboardResponse | 'handled' | undefined> {
+  async function check(allows: NonNullable<typeof authorize>, request: TRequest): Promise<Refusal<THandled>> {
     try {
-      const answer = await settled(allows, req, clock);
+      const answer = await settled(() => allows(request), clock);
       if (answer === true) return undefined;
       if (answer === timedOut) {
         logRefusal(`authorize did not settle within ${authorizeTimeoutMs} ms`);
         return authorizeTimeout;
       }
       logRefusal('authorize did not return true');
-      if (onUnauthorized === undefined) return unauthorized;
-      await onUnauthorized(req, res);
-      return res.writableEnded || res.headersSent ? 'handled' : unauthorized;
+      return (await onUnauthorized?.(request)) ?? unauthorized;
     } catch (error) {
       logger.error({ err: error }, 'dashboard: authorize or onUnauthorized failed; the request was denied');
       return internalError;
     }
   }
 
-  return (req, res) => {
-    if (!isAllowedHost(req.headers.host)) {
+  return (request) => {
+    if (!isAllowedHost(hostOf(request))) {
       logRefusal('the Host header is not in allowedHosts');
       return forbiddenHost;
     }
-    return authorize === undefined ? undefined : check(authorize, req, res);
+    return authorize === undefined ? undefined : check(authorize, request);
   };
 }
 
 const timedOut = Symbol('timed out');
 
-async function settled(
-  allows: (req: IncomingMessage) => boolean | Promise<boolean>,
-  req: IncomingMessage,
-  clock: Clock,
-): Promise<unknown> {
+async function settled(allows: () => boolean | Promise<boolean>, clock: Clock): Promise<unknown> {
   let stop = (): void => {};
   const timeout = new Promise<symbol>((resolve) => {
     const timer = clock.after(authorizeTimeoutMs, () => resolve(timedOut));
     stop = () => timer.cancel();
   });
   try {
-    return await Promise.race([allows(req), timeout]);
+    return await Promise.race([allows(), timeout]);
   } finally {
     stop();
   }

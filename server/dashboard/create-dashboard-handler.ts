@@ -1,11 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { InvalidOptionError } from '../errors.js';
 import type { Hub } from '../hub/hub.js';
-import { type AccessGuard, createAccessGuard } from './access-guard.js';
-import { commonHeaders } from './common-headers.js';
+import { createDashboardCore } from './dashboard-core.js';
 import { type DashboardOptions, resolveDashboardOptions } from './dashboard-options.js';
-import { type DashboardRequest, type DashboardResponse, internalError } from './http/response.js';
-import { createRouter } from './routes/router.js';
+import type { DashboardRequest, DashboardResponse } from './http/response.js';
 
 /** Request handler for a `node:http` server, or for a framework that passes the raw request and response. */
 export type DashboardHandler = (req: IncomingMessage, res: ServerResponse) => void;
@@ -23,73 +20,47 @@ export type DashboardHandler = (req: IncomingMessage, res: ServerResponse) => vo
  * @throws {InvalidOptionError} if `hub` is not a hub or an option is not valid
  */
 export function createDashboardHandler(hub: Hub, options: DashboardOptions = {}): DashboardHandler {
-  checkHub(hub);
-  const resolved = resolveDashboardOptions(options);
-  const { basePath, authorize, frameAncestors } = resolved;
-  const { logger } = hub;
-  const guard = createAccessGuard(resolved, logger, hub.transport.clock);
-  const headers = commonHeaders(frameAncestors, authorize !== undefined);
-  const route = createRouter(hub, {
-    basePath,
-    onFailure: (error) => logError(error, 'dashboard: failed to read the hub'),
+  const settings = resolveDashboardOptions(options, 'createDashboardHandler');
+  const { basePath } = settings;
+  const { authorize, onUnauthorized } = options;
+  const core = createDashboardCore<Exchange, 'handled'>(hub, {
+    ...settings,
+    owner: 'createDashboardHandler',
+    hostOf: ({ req }) => req.headers.host,
+    authorize: authorize && (({ req }) => authorize(req)),
+    onUnauthorized:
+      onUnauthorized &&
+      (async ({ req, res }) => {
+        await onUnauthorized(req, res);
+        return res.writableEnded || res.headersSent ? 'handled' : undefined;
+      }),
   });
-  if (authorize === undefined && process.env['NODE_ENV'] === 'production') {
-    logger.warn(
-      {},
-      'dashboard: open to everyone who can reach it; pass authorize to createDashboardHandler, or () => true if a proxy guards it',
-    );
-  }
 
-  function logError(error: unknown, message: string): void {
-    try {
-      logger.error({ err: error }, message);
-    } catch {
-      // A throwing logger must not crash the server, and there is nowhere else to report to.
-    }
-  }
-
-  async function respondLater(
-    req: IncomingMessage,
-    res: ServerResponse,
-    guarded: ReturnType<AccessGuard>,
-  ): Promise<void> {
-    const refused = await guarded;
-    if (refused !== 'handled') send(res, refused ?? (await route(readRequest(req, basePath))));
-  }
-
-  function send(res: ServerResponse, response: DashboardResponse): void {
-    if (res.headersSent || res.writableEnded || res.destroyed) return;
+  function send(res: ServerResponse, response: DashboardResponse | 'handled'): void {
+    if (response === 'handled' || res.headersSent || res.writableEnded || res.destroyed) return;
     try {
       res.statusCode = response.status;
-      setHeaders(res, headers);
+      setHeaders(res, core.headers);
       setHeaders(res, response.headers);
       res.end(response.body);
     } catch (error) {
       // Only code that patched the response can throw here. Destroying it keeps the client from waiting.
-      logError(error, 'dashboard: failed to send a response');
+      core.logError(error, 'dashboard: failed to send a response');
       res.destroy();
     }
   }
 
   return (req, res) => {
-    // Other methods get 405 without a call of `authorize`.
-    const refused = req.method === 'GET' ? guard(req, res) : undefined;
-    const response = refused ?? route(readRequest(req, basePath));
-    if (response === 'handled') return;
-    if (!(response instanceof Promise)) {
-      send(res, response);
-      return;
-    }
-    respondLater(req, res, response).catch((error: unknown) => {
-      logError(error, 'dashboard: failed to respond');
-      send(res, internalError);
-    });
+    const response = core.respond({ req, res }, readRequest(req, basePath));
+    if (response instanceof Promise) void response.then((later) => send(res, later));
+    else send(res, response);
   };
 }
 
-function checkHub(hub: unknown): asserts hub is Hub {
-  const valid = typeof hub === 'object' && hub !== null && 'introspect' in hub && 'transport' in hub && 'logger' in hub;
-  if (!valid) throw new InvalidOptionError('hub', 'a hub created by createHub', hub);
+/** Request and response of `node:http`. */
+interface Exchange {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
 }
 
 function readRequest(req: IncomingMessage, basePath: string): DashboardRequest {

@@ -4,8 +4,8 @@ import { checkFrameAncestors } from './common-headers.js';
 import { createHostCheck, type HostCheck } from './http/allowed-hosts.js';
 import { normalizeBasePath } from './http/paths.js';
 
-/** Options of `createDashboardHandler`. */
-export interface DashboardOptions {
+/** Options of every dashboard. */
+export interface CommonDashboardOptions {
   /**
    * Path at which the handler is mounted. `dash`, `/dash` and `/dash/` are the same path. A framework that strips the
    * path from `req.url`, such as Express, needs no `basePath`.
@@ -13,19 +13,6 @@ export interface DashboardOptions {
    * @default '/'
    */
   basePath?: string;
-  /**
-   * Called before every GET, including the one for the page. Any result other than `true` leads to 401, a throw or a
-   * rejection to 500, no result within 10 seconds to 503. To get the browser's login prompt, set `WWW-Authenticate` on
-   * the response beforehand. Refusals are logged, at most one line per minute.
-   *
-   * @default everyone who can reach the handler may read
-   */
-  authorize?: (req: IncomingMessage) => boolean | Promise<boolean>;
-  /**
-   * Called in place of the 401 if `authorize` did not return `true`. It may respond, such as with a redirect to a login;
-   * if it has not responded when it returns or resolves, 401 follows.
-   */
-  onUnauthorized?: (req: IncomingMessage, res: ServerResponse) => void | Promise<void>;
   /**
    * Values of the `Host` header that the handler answers, such as `["localhost", "127.0.0.1"]`; others get 403. A host
    * without a port allows every port. Set it for a dashboard on a loopback or private address without `authorize`: it
@@ -42,13 +29,44 @@ export interface DashboardOptions {
   frameAncestors?: readonly string[];
 }
 
-/** Checked options with defaults applied. */
+/** Options of `createDashboardHandler`. */
+export interface DashboardOptions extends CommonDashboardOptions {
+  /**
+   * Called before every GET, including the one for the page. Any result other than `true` leads to 401, a throw or a
+   * rejection to 500, no result within 10 seconds to 503. To get the browser's login prompt, set `WWW-Authenticate` on
+   * the response beforehand. Refusals are logged, at most one line per minute.
+   *
+   * @default everyone who can reach the handler may read
+   */
+  authorize?: (req: IncomingMessage) => boolean | Promise<boolean>;
+  /**
+   * Called in place of the 401 if `authorize` did not return `true`. It may respond, such as with a redirect to a login;
+   * if it has not responded when it returns or resolves, 401 follows.
+   */
+  onUnauthorized?: (req: IncomingMessage, res: ServerResponse) => void | Promise<void>;
+}
+
+/** Options of `createDashboardFetch`. */
+export interface DashboardFetchOptions extends CommonDashboardOptions {
+  /**
+   * Called before every GET, including the one for the page. Any result other than `true` leads to 401, a throw or a
+   * rejection to 500, no result within 10 seconds to 503. Refusals are logged, at most one line per minute.
+   *
+   * @default everyone who can reach the handler may read
+   */
+  authorize?: (request: Request) => boolean | Promise<boolean>;
+  /**
+   * Called in place of the 401 if `authorize` did not return `true`. It may return a response, such as a redirect to a
+   * login; `undefined` leads to 401.
+   */
+  onUnauthorized?: (request: Request) => Response | undefined | Promise<Response | undefined>;
+}
+
+/** Checked options that do not depend on the kind of request, with defaults applied. */
 export interface ResolvedDashboardOptions {
   /** Normalized: empty for the root, otherwise without a trailing slash. */
   readonly basePath: string;
-  readonly authorize: DashboardOptions['authorize'];
   readonly frameAncestors: readonly string[];
-  readonly onUnauthorized: DashboardOptions['onUnauthorized'];
   readonly isAllowedHost: HostCheck;
 }
 
@@ -57,11 +75,15 @@ const names = ['basePath', 'authorize', 'onUnauthorized', 'allowedHosts', 'frame
 /**
  * Checks the options and applies the defaults.
  *
+ * @param owner function that receives them
  * @throws {InvalidOptionError}
  */
-export function resolveDashboardOptions(options: DashboardOptions): ResolvedDashboardOptions {
+export function resolveDashboardOptions(
+  options: DashboardOptions | DashboardFetchOptions,
+  owner: string,
+): ResolvedDashboardOptions {
   // A misspelt `authorize` must not leave the dashboard open.
-  const check = new OptionChecker(options, names, 'createDashboardHandler');
+  const check = new OptionChecker(options, names, owner);
   const { basePath = '/', authorize, onUnauthorized, allowedHosts, frameAncestors = ["'none'"] } = options;
   check.function('authorize', authorize);
   check.function('onUnauthorized', onUnauthorized);
@@ -73,9 +95,7 @@ export function resolveDashboardOptions(options: DashboardOptions): ResolvedDash
   );
   return {
     basePath: normalizeBasePath(basePath),
-    authorize,
     frameAncestors: checkFrameAncestors(frameAncestors),
-    onUnauthorized,
     isAllowedHost: createHostCheck(allowedHosts),
   };
 }

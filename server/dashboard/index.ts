@@ -30,8 +30,9 @@ export type {
   TotalActivity,
 } from '../transports/statistics/stats.js';
 export { dashboardCspHashes } from './common-headers.js';
+export { createDashboardFetch, type DashboardFetch } from './create-dashboard-fetch.js';
 export { createDashboardHandler, type DashboardHandler } from './create-dashboard-handler.js';
-export type { DashboardOptions } from './dashboard-options.js';
+export type { CommonDashboardOptions, DashboardFetchOptions, DashboardOptions } from './dashboard-options.js';
 export type {
   AgentOverview,
   ErrorBody,
