@@ -6,9 +6,12 @@ import { formatAgo } from '../format/duration.js';
 import { viewPath } from '../routing/route.js';
 import { EventLink } from '../shared/event-link.js';
 import { IdLink } from '../shared/id-link.js';
+import { replayCode } from '../shared/replay-code.js';
 
 export interface EventFactsProps {
   readonly event: EventDetails;
+  /** Name of the hub's transport; `undefined` before the first response. */
+  readonly transport: string | undefined;
   /** Current time in epoch milliseconds on the server's clock. */
   readonly now: number;
   /** Query that links retain. */
@@ -16,9 +19,9 @@ export interface EventFactsProps {
 }
 
 /** Facts about the selected event or run, with the code that replays it if it is a dead letter. */
-export function EventFacts({ event, now, query }: EventFactsProps): JSX.Element {
+export function EventFacts({ event, transport, now, query }: EventFactsProps): JSX.Element {
   const { id, kind, type, service, causeId, acceptedAt, attempt, error, step, isDeadLetter } = event;
-  const replay = `await hub.replay('${id.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}');`;
+  const replay = replayCode(id, transport);
   return (
     <section class="card request-event" aria-label={`${kind === 'workflow' ? 'Run' : 'Event'} ${id}`}>
       <dl class="facts">

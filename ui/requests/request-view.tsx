@@ -39,7 +39,13 @@ export function RequestView({ monitor, navigation }: RequestViewProps): JSX.Elem
         </p>
       )}
       {trace !== null ? (
-        <Trace trace={trace} id={id} now={monitor.serverNow.value} query={query} />
+        <Trace
+          trace={trace}
+          id={id}
+          transport={monitor.store.hub.value?.transport}
+          now={monitor.serverNow.value}
+          query={query}
+        />
       ) : open?.error ? (
         <EmptyState title="Not found">
           <p>{open.error.message}</p>
@@ -60,12 +66,14 @@ interface TraceProps {
   readonly trace: RequestTrace;
   /** Id of the route. */
   readonly id: string;
+  /** Name of the hub's transport; `undefined` before the first response. */
+  readonly transport: string | undefined;
   /** Current time in epoch milliseconds on the server's clock. */
   readonly now: number;
   readonly query: string;
 }
 
-function Trace({ trace, id, now, query }: TraceProps): JSX.Element {
+function Trace({ trace, id, transport, now, query }: TraceProps): JSX.Element {
   const { events, isTruncated } = trace;
   // Times of the body and of the page's clock may differ by a second.
   const at = Math.max(now, trace.now);
@@ -76,7 +84,7 @@ function Trace({ trace, id, now, query }: TraceProps): JSX.Element {
     <>
       <p class="request-summary">{summaryOf(trace, span.to - span.from)}</p>
       {isTruncated && <p class="panel-note">More than 1,000 events are retained. The later ones are left out.</p>}
-      {selected !== undefined && <EventFacts event={selected} now={at} query={query} />}
+      {selected !== undefined && <EventFacts event={selected} transport={transport} now={at} query={query} />}
       <TraceTable rows={rows} selected={id} query={query} />
     </>
   );

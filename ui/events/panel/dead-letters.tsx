@@ -1,19 +1,21 @@
 import type { JSX } from 'preact';
 import { CopyButton } from '../../controls/copy-button.js';
 import { formatCount } from '../../format/count.js';
+import { replayTypeCode } from '../../shared/replay-code.js';
 import { PanelSection } from './panel-section.js';
 
 export interface DeadLettersProps {
   readonly type: string;
   /** Number of open dead letters. */
   readonly count: number;
+  /** Name of the hub's transport; `undefined` before the first response. */
+  readonly transport: string | undefined;
 }
 
 /** Section with the number of open dead letters and the code that replays them. Absent if there are none. */
-export function DeadLetters({ type, count }: DeadLettersProps): JSX.Element | null {
+export function DeadLetters({ type, count, transport }: DeadLettersProps): JSX.Element | null {
   if (count === 0) return null;
-  const name = `'${type.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
-  const code = `for (const { id } of await hub.deadLetters(${name}, { limit: ${count} })) {\n  await hub.replay(id);\n}`;
+  const code = replayTypeCode(type, count, transport);
   return (
     <PanelSection title="Dead letters" period={`${formatCount(count)} open`}>
       <div class="replay">

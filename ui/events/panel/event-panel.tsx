@@ -82,7 +82,7 @@ function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.El
     <>
       {event.description && <p class="panel-description">{event.description}</p>}
       <FailureList failures={body?.recentFailures ?? []} serverNow={monitor.serverNow.value} query={query} />
-      <DeadLetters type={row.type} count={event.metrics.deadLetters} />
+      <DeadLetters type={row.type} count={event.metrics.deadLetters} transport={monitor.store.hub.value?.transport} />
       <TypeChart detail={detail} monitor={monitor} navigation={navigation} />
       <Percentiles body={body} />
       <RecentEvents

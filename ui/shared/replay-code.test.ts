@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { replayCode, replayTypeCode } from './replay-code.js';
+
+test.each([
+  ['order.created', 'npx hubline replay --type order.created'],
+  ["it's $(late)", `npx hubline replay --type 'it'\\''s $(late)'`],
+])('on Redis a command replays %s', (type, command) => {
+  expect(replayTypeCode(type, 3, 'redis')).toBe(command);
+});
+
+test('elsewhere a call in the process replays', () => {
+  expect(replayTypeCode("it's", 3, 'memory')).toContain("hub.deadLetters('it\\'s', { limit: 3 })");
+  expect(replayCode('4be0643f', 'memory')).toBe("await hub.replay('4be0643f');");
+  expect(replayCode('4be0643f', 'redis')).toBe('npx hubline replay 4be0643f');
+});
