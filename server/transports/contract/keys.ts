@@ -178,6 +178,26 @@ export function describeKeys(stage: ContractStage): void {
       expect(ids[3]).toBe(sent[3]?.id);
     });
 
+    it('bound a replayed dead letter too, and a triggered run', async () => {
+      const shop = await consume([serial, { type: 'flow', keepsRuns: true, perKey: { concurrency: 1 }, trigger: 'a' }]);
+      const [first, second] = [envelope('a', { key: 'k' }), envelope('a', { key: 'k' })];
+      await shop.transport.publish([first, second]);
+      const both = [await next(shop), await next(shop)];
+      const [event, run] = ['a', 'flow'].map((type) => both.find(({ envelope: found }) => found.type === type));
+      await advance(30);
+      expect(shop.waiting).toHaveLength(0);
+      await event?.commit(failed('no'));
+      const running = await next(shop);
+      expect(running.envelope.id).toBe(second.id);
+      await shop.transport.replay(first.id);
+      await advance(30);
+      expect(shop.waiting).toHaveLength(0);
+      await running.commit(completed());
+      expect((await next(shop)).envelope).toMatchObject({ id: first.id, replays: 1, key: 'k' });
+      await run?.commit(completed());
+      expect((await next(shop)).envelope).toMatchObject({ type: 'flow', causeId: second.id, key: 'k' });
+    });
+
     it('are free after a run that held them was ended from outside', async () => {
       const shop = await consume([{ ...serial, keepsRuns: true }]);
       const [first, second] = [envelope('a', { key: 'k' }), envelope('a', { key: 'k' })];
