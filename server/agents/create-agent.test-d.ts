@@ -8,9 +8,11 @@ import type { AgentStreamEvent } from './agent/agent-stream.js';
 import { createAgent } from './create-agent.js';
 import { createDebate } from './debates/create-debate.js';
 import type { DebateResult } from './debates/debate-result.js';
+import { type Compact, summarizeWith } from './memory/summarize-with.js';
 import type { ModelProvider } from './model/model-provider.js';
 import type { TokenUsage } from './model/token-usage.js';
 import { createPipeline } from './pipelines/create-pipeline.js';
+import { fallbackProvider } from './providers/fallback-provider.js';
 import { createTool } from './tools/tool.js';
 
 declare const provider: ModelProvider;
@@ -77,6 +79,23 @@ const other = createEvent<{ data: { category: number } }>({ type: 'other' });
 createHub().event({ type: 'opened', handler: classifier.asHandler(), onSuccess: classified });
 // @ts-expect-error the category is not a number
 createHub().event({ type: 'opened', handler: classifier.asHandler(), onSuccess: other });
+
+// Prices and costs.
+createAgent({ ...required, prices: { m: { input: 1, output: 2, cachedInput: 0.1 } }, costBudget: 1 });
+// @ts-expect-error a price has an output
+createAgent({ ...required, prices: { m: { input: 1 } } });
+expectTypeOf((await agent.run('x')).cost).toEqualTypeOf<number | undefined>();
+
+// A list of providers is a provider; an agent with a schema is one that summarises.
+createAgent({ ...required, provider: fallbackProvider([{ provider }, { provider, model: { model: 'n', topP: 1 } }]) });
+// @ts-expect-error an entry has a provider
+fallbackProvider([{ model: { model: 'n' } }]);
+expectTypeOf(summarizeWith(agent)).toExtend<Compact>();
+summarizeWith(classifier, { maxChars: 500 });
+createAgent({ ...required, model: { model: 'm', reasoning: 'low', toolChoice: { tool: 'a' }, stop: ['x'] } });
+createAgent({ ...required, model: { model: 'm', reasoning: { budgetTokens: 5 }, toolChoice: 'required' } });
+// @ts-expect-error an unknown effort
+createAgent({ ...required, model: { model: 'm', reasoning: 'huge' } });
 
 const debate = createDebate({
   name: 'd',

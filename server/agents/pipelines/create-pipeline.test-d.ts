@@ -46,3 +46,10 @@ createPipeline({ name: 'p', steps: any });
 
 // @ts-expect-error when returns true or false
 createPipeline({ name: 'p', steps: [{ agent, when: () => 'yes' }] });
+
+// The result has the data of the last agent's schema.
+declare const classifier: Agent<{ category: 'billing' | 'other' }>;
+const typed = createPipeline({ name: 'p', steps: [{ agent: 'a' }, { agent: classifier }] });
+expectTypeOf((await (await hub.startWorkflow(typed, 1)).result()).data).toEqualTypeOf<{
+  category: 'billing' | 'other';
+}>();

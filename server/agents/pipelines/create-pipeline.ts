@@ -46,11 +46,11 @@ import {
  *
  * @throws {InvalidOptionError}
  */
-export function createPipeline<TInput = unknown, TStart = TInput>(
+export function createPipeline<TInput = unknown, TStart = TInput, TData = unknown>(
   config: Omit<PipelineConfig<TInput, TStart>, 'steps'> & {
-    steps: readonly [...PipelineStep<NoInfer<TInput>>[], AgentStep<NoInfer<TInput>> & { when?: never }];
+    steps: readonly [...PipelineStep<NoInfer<TInput>>[], AgentStep<NoInfer<TInput>, TData> & { when?: never }];
   },
-): HubWorkflow<TStart, AgentHandlerResult>;
+): HubWorkflow<TStart, AgentHandlerResult<TData>>;
 /** Creates a pipeline that ends with a `parallel` step. */
 export function createPipeline<TInput = unknown, TStart = TInput>(
   config: Omit<PipelineConfig<TInput, TStart>, 'steps'> & {

@@ -17,9 +17,9 @@ export type ParallelResults = Readonly<Record<string, AgentHandlerResult>>;
 export type PipelinePayload<TInput = unknown> = TInput | AgentHandlerResult | ParallelResults;
 
 /** Step of a pipeline: one run of one agent. */
-export interface AgentStep<TInput = unknown> extends Pick<WorkflowStep, 'retry' | 'timeoutMs'> {
+export interface AgentStep<TInput = unknown, TData = unknown> extends Pick<WorkflowStep, 'retry' | 'timeoutMs'> {
   /** Agent, or the name of an agent that is in the `registry` when the step runs. */
-  agent: Agent | string;
+  agent: Agent<TData> | string;
   /**
    * Returns the agent's input. @default the payload if it is a string; else its `input` or `output`, whichever is a
    * string; after a `parallel` step the JSON of the outputs by step name; else the payload's JSON
