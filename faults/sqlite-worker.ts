@@ -1,5 +1,5 @@
 /** Process of the fault tests that owns a file: emits, handles, and is killed. */
-import { createHub } from 'hubline';
+import { createHub, HubError } from 'hubline';
 import { sqliteTransport } from 'hubline/sqlite';
 import { writeLedger } from './ledger.js';
 import { scenarios } from './scenarios.js';
@@ -22,10 +22,35 @@ const emitForEver = async (): Promise<never> => {
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
 };
+const fill = async (): Promise<void> => {
+  const filler = 'x'.repeat(20_000);
+  for (;;) {
+    n += 1;
+    const own = n;
+    try {
+      await hub.emit('work', { n: own, filler });
+    } catch (error) {
+      writeLedger(ledger, `refused ${HubError.is(error) ? error.code : ''}`, String(own));
+      process.send?.('full');
+      return;
+    }
+    writeLedger(ledger, 'accepted', String(own));
+  }
+};
+if (emitting === 'fill') await fill();
 if (emitting === 'emit') await Promise.all(Array.from({ length: 5 }, emitForEver));
 
+// Causes before their effects: those of an event that has ended are pending by then, or have ended too.
+const types = ['work', 'settled', 'ordered', 'workflow\u001fflow', 'flow.ended'];
 process.on('message', () => {
-  void Promise.all(['work', 'settled', 'ordered', 'flow.ended'].map((type) => hub.metrics(type))).then((metrics) =>
-    process.send?.(metrics.map(({ received, completed, failed, pending }) => [received, completed, failed, pending])),
-  );
+  void (async () => {
+    const all: number[][] = [];
+    for (const type of types) {
+      const [found] = await hub.transport.counts([type]);
+      if (found === undefined) throw new Error('counts() returned nothing for the type');
+      const { received, completed, failed, pending } = found.total;
+      all.push([received, completed, failed, pending]);
+    }
+    process.send?.(all);
+  })();
 });
