@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createEvent, createWorkflow, FatalError, type Hub, type StepCtx, UnknownDeadLetterError } from 'hubline';
+import { agent } from './agent-scenario.js';
 import { deploy } from './deploy-scenario.js';
 import { writeLedger } from './ledger.js';
 import { rolling } from './rolling-scenario.js';
@@ -39,6 +40,7 @@ export const scenarios: ReadonlyMap<string, Scenario> = new Map<string, Scenario
   ['ticks', ticks],
   ['keyed', keyed],
   ['rolling', rolling],
+  ['agent', agent],
 ]);
 
 /** Registers short handlers, some of which fail; `settled` follows each outcome. */
