@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../../scripts/redis-server.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
 import { redisTransport } from '../../transports/redis/redis-transport.js';
+import { sqliteTransport } from '../../transports/sqlite/sqlite-transport.js';
 import type { Transport } from '../../transports/transport.js';
 import { createHub } from '../create-hub.js';
 import { deferred } from '../hub.fixture.js';
@@ -11,10 +15,15 @@ import type { RunEvent } from './watch-run.js';
 import { type AnyWorkflow, createWorkflow } from './workflow.js';
 
 let redis: RedisServer;
+let folder: string;
 beforeAll(async () => {
   redis = await startRedisServer();
+  folder = await mkdtemp(join(tmpdir(), 'hubline-watch-'));
 });
-afterAll(() => redis.release());
+afterAll(async () => {
+  await redis.release();
+  await rm(folder, { recursive: true, force: true });
+});
 
 const codec = {
   encode: (text: string) => Buffer.from(text).toString('base64'),
@@ -25,6 +34,7 @@ const transports: [string, () => Transport][] = [
   ['memory', () => memoryTransport()],
   ['memory with a codec', () => memoryTransport({ codec })],
   ['redis', () => redisTransport({ url: redis.url, prefix: randomUUID() })],
+  ['sqlite', () => sqliteTransport({ file: join(folder, `${randomUUID()}.db`) })],
 ];
 
 const show = (event: RunEvent): string =>
