@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { CrashLoopError, LeaseLostError, ShutdownError } from '../../errors.js';
+import { type CrashLoopError, LeaseLostError, ShutdownError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 import type { CloseResult, ConsumeOptions, Subscription } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
@@ -14,20 +14,17 @@ import type { RedisSettings } from '../redis-options.js';
 import { readCheckpoints } from '../runs/checkpoint-codec.js';
 import { loadRunScript } from '../runs/read-entries-scripts.js';
 import { readArray, readHash, readNumber, readOptional } from '../scripts/reply.js';
-import { countCrashScript, noteStartScript } from './crash-scripts.js';
 import { LeaseRenewal } from './lease-renewal.js';
+import { LostJobs } from './lost-jobs.js';
 import { OverdueHandlers } from './overdue-handlers.js';
 import { type DeliveryDetails, RedisDelivery } from './redis-delivery.js';
 import { releaseJobsScript } from './release-jobs-script.js';
-import { requeueJobScript } from './requeue-job-script.js';
 import { Slots } from './slots.js';
 import { within } from './within.js';
 import { type Job, type QueueSettings, WorkerQueue } from './worker-queue.js';
 
 // A process that the service has lost sight of may take jobs of types that it does not handle, until its next heartbeat.
 const requeueDelayMs = 50;
-// A job on its last attempt before the crash limit waits for another such job to end.
-const lastChanceDelayMs = 200;
 
 /** Parts that a consumer shares with the other parts of its connection. */
 export interface JobConsumerParts {
@@ -53,11 +50,11 @@ export class JobConsumer {
   /** Queues that this process no longer serves, until their last job has ended. */
   readonly #ending = new Set<WorkerQueue>();
   readonly #overdue: OverdueHandlers;
+  readonly #lostJobs: LostJobs;
   /** Runs whose entries are being read for a delivery; `true` if another one was recorded meanwhile. */
   readonly #loading = new Map<string, boolean>();
   #serving: Promise<void> = Promise.resolve();
   #isClosing = false;
-  #isLastChanceRunning = false;
 
   constructor(parts: JobConsumerParts, options: ConsumeOptions) {
     this.#parts = parts;
@@ -65,6 +62,7 @@ export class JobConsumer {
     this.#slots = new Slots(options.concurrency);
     this.#renewal = new LeaseRenewal(parts.connection, parts.settings, parts.logger);
     this.#overdue = new OverdueHandlers(parts.logger);
+    this.#lostJobs = new LostJobs(parts);
     this.#subscriptions = new Map(options.subscriptions.map((subscription) => [subscription.type, subscription]));
     this.#renewal.start();
   }
@@ -181,40 +179,12 @@ export class JobConsumer {
     if (this.#isClosing) {
       await this.#release(queue, [job.id, job.token]);
     } else if (subscription === undefined) {
-      await this.#requeue(queue, job, requeueDelayMs);
+      await this.#lostJobs.requeue(queue, job, requeueDelayMs);
     } else if (job.losses === 0) {
       await this.#deliver(queue, job, subscription);
     } else {
-      await this.#redeliver(queue, job, subscription);
+      await this.#lostJobs.redeliver(queue, job, (crashLoop) => this.#deliver(queue, job, subscription, crashLoop));
     }
-  }
-
-  /**
-   * Delivers a job that a process lost. A process that dies loses all jobs that it runs, and nothing shows which of
-   * them was the cause. Jobs on their last chance run one at a time, so that the cause does not fail others with it.
-   */
-  async #redeliver(queue: WorkerQueue, job: Job, subscription: Subscription): Promise<void> {
-    const { settings, connection } = this.#parts;
-    const reply = await countCrashScript.run(connection, settings.prefix, [queue.key, job.id, job.token]);
-    const crashes = readOptional(reply, readNumber);
-    if (crashes === undefined) return;
-    if (crashes >= settings.maxCrashes) {
-      await this.#deliver(queue, job, subscription, new CrashLoopError(job.type, crashes));
-    } else if (crashes < settings.maxCrashes - 1) {
-      await this.#deliver(queue, job, subscription);
-    } else if (this.#isLastChanceRunning) {
-      await this.#requeue(queue, job, lastChanceDelayMs);
-    } else {
-      this.#isLastChanceRunning = true;
-      await this.#deliver(queue, job, subscription).finally(() => {
-        this.#isLastChanceRunning = false;
-      });
-    }
-  }
-
-  async #requeue(queue: WorkerQueue, job: Job, delayMs: number): Promise<void> {
-    const { settings, connection } = this.#parts;
-    await requeueJobScript.run(connection, settings.prefix, [queue.key, job.id, job.token, delayMs]);
   }
 
   async #deliver(
@@ -246,7 +216,7 @@ export class JobConsumer {
     });
     queue.deliveries.set(jobId, delivery);
     const endRenewal = this.#renewal.hold(lease, () => delivery.revoke(new LeaseLostError()));
-    if (job.losses > 0 && refusal === undefined) this.#noteStart(queue, job);
+    if (job.losses > 0 && refusal === undefined) this.#lostJobs.noteStart(queue, job);
     void delivery.finished.then(() => {
       endRenewal();
       if (queue.deliveries.get(jobId) === delivery) queue.deliveries.delete(jobId);
@@ -255,14 +225,6 @@ export class JobConsumer {
     this.#options.onDelivery(delivery);
     if (isStale) delivery.readNewEntries();
     await delivery.slotFree;
-  }
-
-  /** Does not wait for the reply: Redis receives the note before the handler can end its process. */
-  #noteStart(queue: WorkerQueue, job: Job): void {
-    const { settings, connection, logger } = this.#parts;
-    noteStartScript.runInFull(connection, settings.prefix, [queue.key, job.id, job.token]).catch((error: unknown) => {
-      logger.warn({ err: withoutArguments(error), eventType: job.type }, 'could not note that a handler starts');
-    });
   }
 
   async #load(serviceType: string, jobId: string): Promise<Pick<DeliveryDetails, 'checkpoints' | 'dueInMs'>> {
