@@ -71,3 +71,31 @@ test.each(['', '{}', '[1]', 'null', '{"format":"hubline snapshot 99"}', '\u0000\
     expect(() => readSnapshot(text)).toThrow('This file is not a dashboard snapshot, or its version is not supported.');
   },
 );
+
+/** Returns the text of a snapshot with another value at a path. */
+function changed(path: readonly string[], value: unknown): string {
+  const detail = { value: { type: 'idle', body: detailOf('idle', countsOf(0)), error: null } };
+  const file: unknown = JSON.parse(takeSnapshot({ store: polledStore(), detail }) ?? '');
+  const parents = path.slice(0, -1);
+  const parent = parents.reduce<unknown>((part, key) => Reflect.get(Object(part), key), file);
+  Reflect.set(Object(parent), path.at(-1) ?? '', value);
+  return JSON.stringify(file);
+}
+
+const deep = Array.from({ length: 1_000 }).reduce<unknown>((child) => ({ child }), null);
+const tooLate = 1e300;
+
+test.each<[string, readonly string[], unknown]>([
+  ['a time that no date has', ['serverNow'], tooLate],
+  ['a time before 1970', ['serverNow'], -1],
+  ['a hub of another time', ['introspection', 'hub', 'now'], SERVER_NOW + 30 * 24 * 3_600_000],
+  ['a chart that starts elsewhere', ['introspection', 'totals', 'histories', 'minutes', 'startAt'], 0],
+  ['a detail whose chart starts elsewhere', ['detail', 'histories', 'hours', 'startAt'], 0],
+  ['a count that is no count', ['introspection', 'events', '0', 'metrics', 'received'], tooLate],
+  ['more levels than a schema has', ['introspection', 'events', '0', 'schema'], deep],
+  ['a very long text', ['introspection', 'events', '0', 'description'], 'x'.repeat(100_001)],
+  ['a very long list', ['introspection', 'events'], Array.from({ length: 100_001 }, () => null)],
+])('rejects a file with %s', (_, path, value) => {
+  expect(() => readSnapshot(changed(path, value))).toThrow('This file is not a dashboard snapshot');
+  expect(() => readSnapshot(changed(['unknown'], 1))).not.toThrow();
+});
