@@ -8,6 +8,7 @@ test('serves the page with its own policy, and the JSON routes', async () => {
   const url = await example.url;
   const page = await fetch(url);
   expect(page.headers.get('content-security-policy')).toMatch(/^default-src 'none'; connect-src 'self'; .*'sha256-/);
+  expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
   expect((await page.text()) === getDashboardHtml()).toBe(true);
   const introspection = await fetch(`${url}/api/introspection`);
   await expect(introspection.json()).resolves.toMatchObject({ protocol: 2, hub: { service: 'hub' } });
