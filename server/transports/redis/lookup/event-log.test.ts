@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { type RedisServer, startRedisServer } from '../../../../scripts/redis-server.js';
+import { envelope } from '../../contract/envelope.js';
+import { completed, failed } from '../../contract/outcome.js';
+import { keptRecent } from '../../limits.js';
+import { silentLogger } from '../../logger.js';
+import { redisTransport } from '../redis-transport.js';
+
+let server: RedisServer;
+let admin: Redis;
+beforeAll(async () => {
+  server = await startRedisServer();
+  admin = new Redis(server.url);
+});
+afterAll(async () => {
+  admin.disconnect();
+  await server.release();
+});
+
+it('retains a bounded number of records and members of the index, dead letters that Redis deletes included', async () => {
+  const prefix = randomUUID();
+  const transport = redisTransport({ url: server.url, prefix, maxDeadLetterAgeMs: 200 });
+  const shop = transport.connect({ service: 'shop', logger: silentLogger });
+  onTestFinished(async () => void (await shop.close({ drainMs: 0 })));
+  await shop.start({
+    concurrency: 20,
+    subscriptions: [{ type: 'a' }],
+    onDelivery: (delivery) => void delivery.commit(delivery.envelope.body === '1' ? failed('no') : completed()),
+  });
+  const key = (name: string): string => `{${prefix}}:${name}`;
+  const pending = async (): Promise<number> => (await shop.counts(['a']))[0]?.total.pending ?? 0;
+  for (let batch = 0; batch < 6; batch += 1) {
+    await shop.publish(
+      Array.from({ length: 100 }, (_, index) => envelope('a', { requestId: randomUUID(), body: String(index % 2) })),
+    );
+    await vi.waitFor(async () => expect(await pending()).toBe(0), 20_000);
+  }
+  await shop.publish([envelope('a')]);
+  await vi.waitFor(async () => {
+    // Reads and failures remove what has expired.
+    await shop.deadLetters('a', 1);
+    expect(await admin.zcard(key('requests'))).toBeLessThanOrEqual(2 * (keptRecent + 10));
+    expect(await admin.zcard(key('index-ends:shop/a'))).toBe(0);
+  }, 20_000);
+  expect(await admin.hlen(key('records:shop/a'))).toBeLessThanOrEqual(2 * (keptRecent + 10));
+  for (const status of ['completed', 'failed'])
+    expect(await admin.llen(key(`recent:shop/a:${status}`))).toBeLessThanOrEqual(keptRecent + 10);
+});
