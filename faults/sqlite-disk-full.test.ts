@@ -1,9 +1,12 @@
 import { once } from 'node:events';
+import { join } from 'node:path';
+import { createHub } from 'hubline';
+import { sqliteTransport } from 'hubline/sqlite';
 import { expect, it } from 'vitest';
 import { readLedger } from './ledger.js';
 import { drainedCounts, kill, newFolder, startOwner } from './sqlite-process.js';
 
-it('a process whose disk is full refuses events and loses none, and the next one goes on', async () => {
+it('a process whose disk is full refuses events and loses none, and the next one goes on and owns the file alone', async () => {
   const folder = newFolder();
   // No file may grow beyond 1 to 2 MB, by the blocks of the shell.
   const full = await startOwner(folder, 'fill', 0, 'ulimit -f 2000');
@@ -11,6 +14,8 @@ it('a process whose disk is full refuses events and loses none, and the next one
   await kill(full);
   const next = await startOwner(folder, '', 1_000_000);
   const [work, settled] = await drainedCounts(next);
+  const second = createHub({ transport: sqliteTransport({ file: join(folder, 'hub.db') }) });
+  await expect(second.start()).rejects.toMatchObject({ code: 'ERR_FILE_IN_USE' });
 
   const ledger = readLedger(folder);
   const keysOf = (what: string): string[] => ledger.filter((entry) => entry.what === what).map(({ key }) => key);
