@@ -246,7 +246,7 @@ export interface TransportManager extends ScheduleStore {
   /**
    * Ends a run of this service from outside, without a dead letter: revokes its lease with `reason` if it is running,
    * and records the outcome. Its unresolved child runs end too, recursively, each with the error of `outcome` and the
-   * {@link RunWait.onCancel} of its wait. Returns `already` if the run has ended, `fenced` if it is unknown.
+   * `onCancel` of its wait. Returns `already` if the run has ended, `fenced` if it is unknown.
    */
   endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult>;
   /**
