@@ -37,8 +37,13 @@ export function traceRows(events: readonly EventDetails[], now: number): readonl
   const roots: EventDetails[] = [];
   for (const event of events) {
     const { causeId, id } = event;
-    if (causeId === undefined || causeId === id || !known.has(causeId)) roots.push(event);
-    else byCause.set(causeId, [...(byCause.get(causeId) ?? []), event]);
+    if (causeId === undefined || causeId === id || !known.has(causeId)) {
+      roots.push(event);
+      continue;
+    }
+    const siblings = byCause.get(causeId);
+    if (siblings === undefined) byCause.set(causeId, [event]);
+    else siblings.push(event);
   }
   const rows: TraceRow[] = [];
   // An event that several services handle leads to others only once.
