@@ -52,6 +52,7 @@ export type {
   ModelProvider,
   ModelResponse,
   ModelStreamChunk,
+  NeedsApproval,
   OnApproval,
   OpenAIProviderOptions,
   ParallelResults,

@@ -7,6 +7,7 @@ export type { SchemaIssue } from '../errors.js';
 export type { HandlerCtx, HandlerFunction } from '../hub/events/context.js';
 export type { EventRef } from '../hub/events/event-ref.js';
 export type { RetryConfig } from '../hub/events/retry-policy.js';
+export type { RunCtx } from '../hub/runs/step.js';
 export type { HubWorkflow, UntypedWorkflowConfig, WorkflowConfig, WorkflowStep } from '../hub/runs/workflow.js';
 export type { JsonSchema } from '../json-schema.js';
 export type { Clock } from '../transports/clock.js';
@@ -121,7 +122,7 @@ export {
   type OpenAIProviderOptions as AlphaProviderOptions,
 } from './providers/openai-provider.js';
 export type { VendorProviderOptions } from './providers/vendor-options.js';
-export { createTool, type JsonStandardSchema, type Tool, type ToolOptions } from './tools/tool.js';
+export { createTool, type JsonStandardSchema, type NeedsApproval, type Tool, type ToolOptions } from './tools/tool.js';
 export type { UIMessageChunk } from './ui-messages/ui-message-chunk.js';
 export {
   toUIMessageResponse,

@@ -31,7 +31,8 @@ export interface Tool<TInput = unknown, TOutput = unknown> extends ToolDefinitio
 }
 
 /** Decides if a call needs approval. */
-interface NeedsApproval<TInput> {
+export interface NeedsApproval<TInput> {
+  /** Returns `true` if the call needs approval. */
   needsApproval(input: TInput, ctx: AgentContext): boolean | Promise<boolean>;
 }
 

@@ -4,6 +4,7 @@
  * @module hubline/sqlite
  */
 
+export type { Clock, Timer } from '../clock.js';
 export type { Codec } from '../codec/codec.js';
 export type { Transport } from '../transport.js';
 export {
