@@ -11,7 +11,7 @@ interface Events {
 }
 
 /** Returns `true` if an agent has a tool whose calls may need approval. */
-export function needsApprover(agent: AgentSpec): boolean {
+function needsApprover(agent: AgentSpec): boolean {
   return agent.tools().asksForApproval;
 }
 
