@@ -23,6 +23,13 @@ export function customerOf(orderId: string): string {
   return buyers[Number(orderId.slice('A-'.length)) % buyers.length] ?? '';
 }
 
+/** Amount above which a clerk has to approve a refund, in cents. */
+const approvalAboveCents = 3_000;
+
+function amountOf(orderId: string): number {
+  return 1_500 + (Number(orderId.slice('A-'.length)) % 40) * 100;
+}
+
 export const lookUpOrder = createTool({
   name: 'look_up_order',
   description: 'Returns the items, amount and status of an order',
@@ -30,8 +37,7 @@ export const lookUpOrder = createTool({
   timeoutMs: 5_000,
   async execute({ orderId }: OrderInput, { signal }) {
     await simulateWork(signal, 20, 200);
-    const number = Number(orderId.slice('A-'.length));
-    return { orderId, item: 'teapot', amountCents: 1_500 + (number % 40) * 100, status: 'sent' };
+    return { orderId, item: 'teapot', amountCents: amountOf(orderId), status: 'sent' };
   },
 });
 
@@ -48,6 +54,7 @@ export const refund = createTool({
     await emit('refund.requested', { orderId }, { dedupeId: `${idempotencyKey}:${orderId}` });
     return `The refund of ${orderId} is on its way.`;
   },
+  needsApproval: ({ orderId }) => amountOf(orderId) > approvalAboveCents,
 });
 
 export const trackParcel = createTool({

@@ -16,7 +16,9 @@ test.each([
     'The parcel of A-17 was last seen in Bergen',
   ],
 ])('%s', async (question, tools, kind, answer) => {
-  const { status, data, toolCalls } = await createSupportAgent(rehearsed).run(question);
+  const { status, data, toolCalls } = await createSupportAgent(rehearsed).run(question, {
+    onApproval: () => ({ approved: true }),
+  });
   expect(toolCalls.map(({ name, error }) => error ?? name)).toEqual(tools);
   expect([status, data]).toEqual(['completed', { ...kind, answer: expect.stringContaining(answer) }]);
 });
@@ -25,7 +27,7 @@ test('a broken item is refunded to its buyer only, and a ticket without an answe
   const hub = createHub();
   const refunds: unknown[] = [];
   hub.event({ type: 'refund.requested', handler: ({ payload }) => refunds.push(payload) });
-  registerSupport(hub, rehearsed);
+  registerSupport(hub, rehearsed, undefined, 100);
   await hub.start();
   await hub.emit('ticket.opened', { customer: customerOf('A-23'), input: 'The teapot of order A-23 arrived broken.' });
   await hub.emit('ticket.opened', { customer: 'Mallory', input: 'The teapot of order A-24 arrived broken.' });
@@ -34,6 +36,7 @@ test('a broken item is refunded to its buyer only, and a ticket without an answe
     expect(await hub.metrics('ticket.opened')).toMatchObject({ completed: 2, failed: 1, retried: 1 });
   }, 30_000);
   expect(refunds).toEqual([{ orderId: 'A-23' }]);
+  expect(await hub.metrics('approval.requested')).toMatchObject({ completed: 2 });
   expect(await hub.metrics('ticket.escalated')).toMatchObject({ received: 1 });
   await hub.stop();
 });

@@ -1,5 +1,12 @@
 import { createEvent, type Hub } from 'hubline';
-import { type Agent, createAgent, createAgentRegistry, type Tool } from 'hubline/agents';
+import {
+  type Agent,
+  type ApprovalDecided,
+  type ApprovalRequest,
+  createAgent,
+  createAgentRegistry,
+  type Tool,
+} from 'hubline/agents';
 import { z } from 'zod';
 import type { AgentModels } from './models.js';
 import { simulateWork } from './simulate.js';
@@ -19,6 +26,16 @@ type Reply = z.output<typeof reply>;
 const ticketAnswered = createEvent<{ data: Reply }>({
   type: 'ticket.answered',
   description: 'Sends the answer. Its category and order are typed.',
+});
+
+const approvalRequested = createEvent<ApprovalRequest>({
+  type: 'approval.requested',
+  description: 'A clerk decides on a refund of more than 30 euros, after some seconds.',
+});
+const approvalDecided = createEvent<ApprovalDecided>({
+  type: 'approval.decided',
+  description: 'Resumes the ticket whose refund a clerk decided on.',
+  key: ({ approvalId }) => approvalId,
 });
 
 /**
@@ -50,18 +67,31 @@ export function createSupportAgent({ modelFor }: AgentModels, courierTools: Tool
   });
 }
 
-/** Registers tickets, which an agent answers. */
-export function registerSupport(hub: Hub, models: AgentModels, courierTools?: Tool[]): void {
+/**
+ * Registers tickets, which an agent answers.
+ *
+ * @param clerkMs time that a clerk takes to decide on a refund, in milliseconds
+ */
+export function registerSupport(hub: Hub, models: AgentModels, courierTools?: Tool[], clerkMs = 6_000): void {
   hub.event({
     type: 'ticket.opened',
     description: 'A customer asks a question. The support agent answers.',
-    handler: createSupportAgent(models, courierTools).asHandler(),
+    handler: createSupportAgent(models, courierTools).asHandler({
+      approvals: { requested: approvalRequested, decided: approvalDecided },
+    }),
     concurrency: 2,
     retry: { maxAttempts: 2 },
     timeoutMs: 60_000,
     onSuccess: ticketAnswered,
     onFailure: 'ticket.escalated',
   });
+  hub.event(approvalRequested, {
+    handler: async ({ payload: { approvalId }, signal, emit }) => {
+      await simulateWork(signal, clerkMs / 2, clerkMs);
+      await emit(approvalDecided, { approvalId, approved: true });
+    },
+  });
+  hub.event(approvalDecided);
   hub.event(ticketAnswered, {
     handler: async ({ payload: { data }, signal }) => {
       await simulateWork(signal, 20, 150);
