@@ -93,6 +93,7 @@ export function createRouter(hub: Hub, { basePath, onFailure }: RouterOptions): 
 
   /** Returns the source that a query asks for; `undefined` if its range is not valid. */
   function introspectionSource(query: URLSearchParams): JsonSource | undefined {
+    if (query === noQuery) return introspection;
     const [id, requestId] = [query.get('id'), query.get('request')];
     if (id !== null) return details(id);
     if (requestId !== null) return request(requestId);
@@ -121,9 +122,11 @@ export function createRouter(hub: Hub, { basePath, onFailure }: RouterOptions): 
   };
 }
 
+const noQuery = new URLSearchParams();
+
 function queryOf({ targets: [target = ''] }: DashboardRequest): URLSearchParams {
   const start = target.indexOf('?');
-  return new URLSearchParams(start === -1 ? '' : target.slice(start));
+  return start === -1 ? noQuery : new URLSearchParams(target.slice(start));
 }
 
 /** Reads epoch milliseconds; `undefined` if the text is anything else. */

@@ -118,8 +118,8 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
   /** Accepts an event, or debounces it. Returns the id of the event that waits in the debounce window. */
   accept(envelope: Envelope, bytes: number, now: number, remembered?: RememberedId): string | undefined {
     const queue = this.queue(envelope.type);
-    const monotonic = this.#host.clock.monotonic();
-    const debounced = queue.debounce(envelope, monotonic);
+    const { clock } = this.#host;
+    const debounced = queue.debounce(envelope, clock);
     if (debounced !== undefined) {
       this.#host.recordResize(bytes - debounced.entry.bytes);
       debounced.entry.bytes = bytes;
@@ -129,8 +129,8 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     }
     const checkpoints = queue.runs === undefined ? undefined : new Map();
     const entry = this.#admit(queue, { envelope, bytes, remembered, checkpoints }, now);
-    const windowEnd = queue.openWindow(entry, monotonic);
-    if (windowEnd !== undefined) this.#enqueueDelayed(queue, entry, windowEnd - monotonic);
+    const windowEnd = queue.openWindow(entry, clock);
+    if (windowEnd !== undefined) this.#enqueueUntil(queue, entry, windowEnd);
     else if (envelope.delayMs > 0) this.#enqueueDelayed(queue, entry, envelope.delayMs);
     else this.#enqueue(queue, entry);
     return undefined;
@@ -325,7 +325,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       this.journal.entry(queue, entry);
       queue.accepted.remove(entry);
       this.#byId?.delete(envelope.id);
-      queue.releaseKey(entry, this.#host.clock.monotonic());
+      queue.releaseKey(entry, this.#host.clock);
       if (isCancelled) stats.countCancelled(now);
       else if (outcome.status === 'completed') stats.countCompleted(now);
       else stats.countFailed(now, envelope, attempt, outcome);
@@ -368,8 +368,10 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
   }
 
   #enqueueDelayed(queue: TypeQueue, entry: Entry, delayMs: number): void {
-    const { clock } = this.#host;
-    const dueAt = clock.monotonic() + delayMs;
+    this.#enqueueUntil(queue, entry, this.#host.clock.monotonic() + delayMs);
+  }
+
+  #enqueueUntil(queue: TypeQueue, entry: Entry, dueAt: number): void {
     this.journal.entry(queue, entry);
     queue.pushDelayed(entry, dueAt);
     this.#dispatcher.serveAt(queue, dueAt);

@@ -183,7 +183,7 @@ export class Dispatcher {
   #isOpen(queue: TypeQueue): boolean {
     if (!queue.hasFreeSlot) return false;
     const { openAt } = queue;
-    if (openAt <= this.#clock.monotonic()) return true;
+    if (openAt === Number.NEGATIVE_INFINITY || openAt <= this.#clock.monotonic()) return true;
     this.#wakeQueue(queue, openAt);
     return false;
   }

@@ -166,8 +166,8 @@ export class TypeQueue {
   }
 
   /** Opens the debounce window of a new entry. Returns its end; `undefined` if the type is not debounced. */
-  openWindow(entry: Entry, now: number): number | undefined {
-    return this.#windows?.open(entry, now);
+  openWindow(entry: Entry, clock: Clock): number | undefined {
+    return this.#windows?.open(entry, clock.monotonic());
   }
 
   /** Opens the debounce window of a restored entry again. */
@@ -194,11 +194,11 @@ export class TypeQueue {
    * Replaces the payload of the event that waits in the debounce window of the key, and extends the window.
    * Returns the waiting entry and its new due time; `undefined` if there is none.
    */
-  debounce(envelope: Envelope, now: number): { readonly entry: Entry; readonly dueAt: number } | undefined {
+  debounce(envelope: Envelope, clock: Clock): { readonly entry: Entry; readonly dueAt: number } | undefined {
     const entry = this.#windows?.find(envelope.key);
     if (this.#windows === undefined || entry === undefined) return undefined;
     entry.envelope = { ...envelope, id: entry.envelope.id, dedupe: entry.envelope.dedupe };
-    const dueAt = this.#windows.extend(entry, now);
+    const dueAt = this.#windows.extend(entry, clock.monotonic());
     this.#delayed.remove(entry);
     this.#delayed.push(entry, dueAt);
     entry.dueAt = dueAt;
@@ -262,8 +262,8 @@ export class TypeQueue {
   }
 
   /** Frees the slot of its key that an ended entry took. */
-  releaseKey(entry: Entry, now: number): void {
-    this.#keyed?.release(entry, now);
+  releaseKey(entry: Entry, clock: Clock): void {
+    this.#keyed?.release(entry, clock.monotonic());
   }
 
   /**

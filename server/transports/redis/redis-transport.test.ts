@@ -31,7 +31,8 @@ async function startHarness(
   const transport = redisTransport({
     url: server.url,
     prefix: randomUUID(),
-    lockDurationMs: 1_000,
+    // A processor that is busy for a second must not cost a lease.
+    lockDurationMs: 3_000,
     stalledIntervalMs: 500,
     ...limits,
   });

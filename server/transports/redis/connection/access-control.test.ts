@@ -42,7 +42,7 @@ describe('the documented user', () => {
   describeTransport('redis as this user', async () => {
     const transport = redisTransport({
       url: await createUser(),
-      lockDurationMs: 1_000,
+      lockDurationMs: 3_000,
       stalledIntervalMs: 500,
       maxDeadLetters,
     });
