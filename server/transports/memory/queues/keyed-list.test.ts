@@ -79,10 +79,11 @@ describe('KeyedList', () => {
             const done = pickOf(taken, one.pick);
             if (done === undefined) continue;
             taken.delete(done);
+            // An attempt ends before its item does.
+            list.pause(done);
             if (one.do === 'release') {
               list.release(done, now);
             } else {
-              list.pause(done);
               waiting.add(done);
               list.push(done);
             }
@@ -91,7 +92,10 @@ describe('KeyedList', () => {
         // Everything is taken in the end, and the list forgets the keys.
         for (let rounds = 0; waiting.size + taken.size > 0; rounds += 1) {
           expect(rounds).toBeLessThan(1_000);
-          for (const done of taken) list.release(done, now);
+          for (const done of taken) {
+            list.pause(done);
+            list.release(done, now);
+          }
           taken.clear();
           if (shift() === undefined && waiting.size > 0) {
             expect(list.nextDueAt).toBeDefined();

@@ -219,7 +219,7 @@ export class KeyedList<T extends Keyed> {
     this.#list(line);
   }
 
-  /** Frees the slot of an item that ended. */
+  /** Frees the slot of an item that ended, after {@link pause} if it was taken. */
   release(item: T, now: number): void {
     if (item.keyHolder !== this) return;
     item.keyHolder = undefined;
