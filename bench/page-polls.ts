@@ -9,7 +9,7 @@ const polls = 40;
 const settleMs = 500;
 const samplingUs = 500;
 
-/** What one poll costs on the main thread, in milliseconds. */
+/** Cost of one poll on the main thread, in milliseconds. */
 export interface Cost {
   /** From the profiler's samples: the browser's counter of script leaves out what runs in microtasks. */
   readonly script: number;
@@ -17,7 +17,7 @@ export interface Cost {
   readonly layout: number;
 }
 
-/** What is read of a profile. */
+/** Fields of a profile that are read. */
 interface Profile {
   readonly nodes: readonly { readonly id: number; readonly callFrame: { readonly functionName: string } }[];
   readonly samples?: readonly number[];
@@ -59,7 +59,7 @@ async function measurePoll(hub: Hub, { page, session }: OpenPage): Promise<Cost>
   return { ...profiled(profile), layout: (await readLayout(session)) - layoutBefore };
 }
 
-/** What polls cost in an open page, each after an event of every type. */
+/** Returns the cost of polls in an open page, each after an event of every type. */
 export async function measurePolls(hub: Hub, opened: OpenPage): Promise<readonly Cost[]> {
   await opened.session.send('Profiler.enable');
   await opened.session.send('Profiler.setSamplingInterval', { interval: samplingUs });

@@ -41,7 +41,7 @@ export interface Entry {
   record: EntryRecord | undefined;
 }
 
-/** What a journal knows of an entry. */
+/** State of an entry in the storage of a journal. */
 export interface EntryRecord {
   /** Position in the order of acceptance. */
   readonly position: number;
