@@ -7,7 +7,7 @@ import { agentOf } from './agents/scripted-agent.fixture.js';
 import { canary, recordingLogger, shownBy } from './canary.fixture.js';
 import { createHub } from './hub/create-hub.js';
 import type { Hub } from './hub/hub.js';
-import { createWorkflow } from './hub/runs/workflow.js';
+import { createWorkflow } from './hub/runs/definition/workflow.js';
 import { recordTelemetry } from './telemetry/record-telemetry.fixture.js';
 import { memoryTransport } from './transports/memory/memory-transport.js';
 import { redisTransport } from './transports/redis/redis-transport.js';

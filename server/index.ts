@@ -192,8 +192,8 @@ export type { CtxEmit, Emit, EmitCause, EmitMany, EmitManyOptions, EmitOptions }
 export type { EventConfig, EventRate } from './hub/events/event.js';
 export type { EventRef } from './hub/events/event-ref.js';
 export type { CompletionPayload, FailurePayload, FollowUpNames, FollowUps } from './hub/events/follow-ups.js';
+export type { PayloadSchema, SchemaResult } from './hub/events/payloads/schema.js';
 export type { ResolvedRetry, RetryConfig } from './hub/events/retry-policy.js';
-export type { PayloadSchema, SchemaResult } from './hub/events/schema.js';
 export type { Hub, HubOptions, StopResult } from './hub/hub.js';
 export type { AgentIntrospection, AgentSummary } from './hub/introspection/agent-introspection.js';
 export type {
@@ -221,9 +221,7 @@ export type {
   StepStatus,
   StepWait,
 } from './hub/introspection/run-introspection.js';
-export { RunLimitError, StepFailedError } from './hub/runs/errors.js';
-export type { Recorded } from './hub/runs/recorded-type.js';
-export type { StepKind } from './hub/runs/run-entry.js';
+export type { Recorded } from './hub/runs/definition/recorded-type.js';
 export type {
   MapOptions,
   RunCtx,
@@ -233,9 +231,8 @@ export type {
   StepRunCtx,
   WaitOptions,
   WorkflowProgress,
-} from './hub/runs/step.js';
-export type { ResolvedStep } from './hub/runs/step-list.js';
-export type { RunEvent, WatchOptions } from './hub/runs/watch-run.js';
+} from './hub/runs/definition/step.js';
+export type { ResolvedStep } from './hub/runs/definition/step-list.js';
 export type {
   AnyWorkflow,
   HubWorkflow,
@@ -243,10 +240,13 @@ export type {
   UntypedWorkflowConfig,
   WorkflowConfig,
   WorkflowStep,
-} from './hub/runs/workflow.js';
-export { createWorkflow } from './hub/runs/workflow.js';
+} from './hub/runs/definition/workflow.js';
+export { createWorkflow } from './hub/runs/definition/workflow.js';
+export type { WorkflowRef } from './hub/runs/definition/workflow-ref.js';
+export type { StepKind } from './hub/runs/engine/run-entry.js';
+export { RunLimitError, StepFailedError } from './hub/runs/errors.js';
+export type { RunEvent, WatchOptions } from './hub/runs/watch-run.js';
 export type { WorkflowHandle } from './hub/runs/workflow-handle.js';
-export type { WorkflowRef } from './hub/runs/workflow-ref.js';
 export type { CatchUp, ScheduleConfig, ScheduleTarget, ScheduleTimes } from './hub/schedules/schedule.js';
 export type { ScheduleDescription, ScheduleIntrospection } from './hub/schedules/schedule-introspection.js';
 export type { JsonSchema } from './json-schema.js';

@@ -7,8 +7,13 @@ export type { SchemaIssue } from '../errors.js';
 export type { HandlerCtx, HandlerFunction } from '../hub/events/context.js';
 export type { EventRef } from '../hub/events/event-ref.js';
 export type { RetryConfig } from '../hub/events/retry-policy.js';
-export type { RunCtx } from '../hub/runs/step.js';
-export type { HubWorkflow, UntypedWorkflowConfig, WorkflowConfig, WorkflowStep } from '../hub/runs/workflow.js';
+export type { RunCtx } from '../hub/runs/definition/step.js';
+export type {
+  HubWorkflow,
+  UntypedWorkflowConfig,
+  WorkflowConfig,
+  WorkflowStep,
+} from '../hub/runs/definition/workflow.js';
 export type { JsonSchema } from '../json-schema.js';
 export type { Clock } from '../transports/clock.js';
 export type { Logger } from '../transports/logger.js';

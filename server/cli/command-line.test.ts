@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'v
 import { type RedisServer, startRedisServer } from '../../scripts/redis-server.js';
 import { createHub } from '../hub/create-hub.js';
 import type { Hub } from '../hub/hub.js';
-import { createWorkflow } from '../hub/runs/workflow.js';
+import { createWorkflow } from '../hub/runs/definition/workflow.js';
 import { redisTransport } from '../transports/redis/redis-transport.js';
 
 const root = join(import.meta.dirname, '../..');

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { createHub } from '../hub/create-hub.js';
 import type { Hub, HubOptions } from '../hub/hub.js';
-import { createWorkflow } from '../hub/runs/workflow.js';
+import { createWorkflow } from '../hub/runs/definition/workflow.js';
 import { createFakeClock, type FakeClock } from '../testing/fake-clock.js';
 import type { Logger } from '../transports/logger.js';
 import { memoryTransport } from '../transports/memory/memory-transport.js';

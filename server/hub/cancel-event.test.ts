@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createHub } from './create-hub.js';
 import { deferred, testHub } from './hub.fixture.js';
-import { createWorkflow } from './runs/workflow.js';
+import { createWorkflow } from './runs/definition/workflow.js';
 
 it('ends a delayed event and emits onFailure and onComplete', async () => {
   const { hub, clock, log } = testHub();

@@ -1,8 +1,8 @@
 import type { Envelope, FailedOutcome } from '../transports/transport.js';
 import { workflowOf } from '../transports/workflow-type.js';
 import { CancelledError, WorkflowCancelledError } from './errors.js';
+import type { HandlerHost } from './events/attempts/outcome-recorder.js';
 import { createFollowUps, type FollowUpNames } from './events/follow-ups.js';
-import type { HandlerHost } from './events/outcome-recorder.js';
 import { type HubDescription, parseDescription } from './introspection/hub-description.js';
 import type { Registry } from './registry.js';
 

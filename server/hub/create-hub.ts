@@ -12,7 +12,8 @@ import { workflowType } from '../transports/workflow-type.js';
 import { cancelEvent } from './cancel-event.js';
 import { checkEventName } from './check-event-name.js';
 import { HubStoppedError, UnknownDeadLetterError, UnknownEventError, UnknownRunError } from './errors.js';
-import type { Cause, Draft } from './events/attempt-emitter.js';
+import type { Cause, Draft } from './events/attempts/attempt-emitter.js';
+import type { HandlerHost } from './events/attempts/outcome-recorder.js';
 import { checkSettings, definitionConfig } from './events/create-event.js';
 import {
   type DeadLetter,
@@ -23,7 +24,6 @@ import {
 import type { Emit, EmitMany, EmitManyOptions, EmitOptions } from './events/emit.js';
 import { type EventConfig, type RegisteredEvent, resolveEvent } from './events/event.js';
 import type { EventRef } from './events/event-ref.js';
-import type { HandlerHost } from './events/outcome-recorder.js';
 import { type FollowUpHost, prepareFollowUps } from './events/prepare-follow-ups.js';
 import type { Hub, HubOptions, StopResult } from './hub.js';
 import { type HubSettings, resolveHubOptions } from './hub-options.js';
@@ -40,10 +40,10 @@ import { Lifecycle, resolveDrainMs } from './lifecycle.js';
 import { observeCounts } from './observability/observe-counts.js';
 import { Publisher } from './publisher.js';
 import { Registry } from './registry.js';
+import { type AnyWorkflow, isWorkflow } from './runs/definition/workflow.js';
+import type { WorkflowRef } from './runs/definition/workflow-ref.js';
 import { checkWatchOptions, type RunEvent, type RunSource, type WatchOptions, watchRun } from './runs/watch-run.js';
-import { type AnyWorkflow, isWorkflow } from './runs/workflow.js';
 import { createWorkflowHandle, type WorkflowHandle } from './runs/workflow-handle.js';
-import type { WorkflowRef } from './runs/workflow-ref.js';
 import { type RegisteredSchedule, resolveSchedule, type ScheduleConfig } from './schedules/schedule.js';
 import { type ScheduleHost, Scheduler } from './schedules/scheduler.js';
 import { createSubscriptions } from './subscriptions.js';

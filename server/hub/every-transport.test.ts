@@ -19,8 +19,8 @@ import {
 import type { HandlerCtx } from './events/context.js';
 import { deferred } from './hub.fixture.js';
 import type { Hub, HubOptions } from './hub.js';
-import type { RunCtx } from './runs/step.js';
-import { createWorkflow } from './runs/workflow.js';
+import type { RunCtx } from './runs/definition/step.js';
+import { createWorkflow } from './runs/definition/workflow.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'hubline-'));
 let redis: RedisServer;

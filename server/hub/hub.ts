@@ -9,17 +9,17 @@ import type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './events/d
 import type { Emit, EmitMany, EmitOptions } from './events/emit.js';
 import type { EventConfig } from './events/event.js';
 import type { EventRef } from './events/event-ref.js';
-import type { JsonSchema } from './events/schema.js';
+import type { JsonSchema } from './events/payloads/schema.js';
 import type { EventDetails, RequestDetails } from './introspection/event-details.js';
 import type { FindOptions, RecentEventSummaries } from './introspection/event-search.js';
 import type { Health } from './introspection/health.js';
 import type { EventDescription } from './introspection/hub-description.js';
 import type { HubIntrospection, RangeIntrospection } from './introspection/introspection.js';
 import type { RunIntrospection, RunQuery } from './introspection/run-introspection.js';
+import type { AnyWorkflow } from './runs/definition/workflow.js';
+import type { WorkflowRef } from './runs/definition/workflow-ref.js';
 import type { RunEvent, WatchOptions } from './runs/watch-run.js';
-import type { AnyWorkflow } from './runs/workflow.js';
 import type { WorkflowHandle } from './runs/workflow-handle.js';
-import type { WorkflowRef } from './runs/workflow-ref.js';
 import type { ScheduleConfig } from './schedules/schedule.js';
 
 /** Options of `createHub`. */

@@ -9,8 +9,8 @@ import { type HandlerInfo, handlerInfo } from './introspection/handler-info.js';
 import { agentsRevision, describeHub, type HubDescription } from './introspection/hub-description.js';
 import { ReportedAgents } from './introspection/reported-agents.js';
 import { nearestNames } from './nearest-names.js';
-import type { AnyWorkflow } from './runs/workflow.js';
-import type { WorkflowRef } from './runs/workflow-ref.js';
+import type { AnyWorkflow } from './runs/definition/workflow.js';
+import type { WorkflowRef } from './runs/definition/workflow-ref.js';
 import type { RegisteredSchedule } from './schedules/schedule.js';
 
 /** Runs of one type. */

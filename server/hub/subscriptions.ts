@@ -1,13 +1,13 @@
 import type { DeclaredEvent, Delivery, DeliveryHandler, Subscription } from '../transports/transport.js';
 import { workflowType } from '../transports/workflow-type.js';
-import { Attempt, type HandledEvent } from './events/attempt.js';
+import { Attempt, type HandledEvent } from './events/attempts/attempt.js';
+import type { HandlerHost } from './events/attempts/outcome-recorder.js';
 import type { RegisteredEvent } from './events/event.js';
-import type { HandlerHost } from './events/outcome-recorder.js';
 import { handlerInfo } from './introspection/handler-info.js';
 import { observeDelivery } from './observability/observe-delivery.js';
+import type { AnyWorkflow } from './runs/definition/workflow.js';
+import { runWorkflow } from './runs/engine/workflow-run.js';
 import { eventRun } from './runs/event-run.js';
-import type { AnyWorkflow } from './runs/workflow.js';
-import { runWorkflow } from './runs/workflow-run.js';
 
 /** Subscriptions of a hub, and the consumer of their deliveries. */
 export interface Subscriptions {

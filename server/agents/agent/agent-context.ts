@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { AttemptEndedError } from '../../hub/errors.js';
 import type { HandlerCtx } from '../../hub/events/context.js';
-import { type DurablePlace, durablePlaceOf } from '../../hub/runs/durable-place.js';
-import type { RunCtx } from '../../hub/runs/step.js';
+import { type DurablePlace, durablePlaceOf } from '../../hub/runs/definition/durable-place.js';
+import type { RunCtx } from '../../hub/runs/definition/step.js';
 import { type Logger, silentLogger } from '../../transports/logger.js';
 import type { Approver } from '../approvals/approval.js';
 import { EmitOutsideHubError } from '../errors.js';

@@ -1,5 +1,5 @@
 import type { HandlerCtx } from '../../hub/events/context.js';
-import type { RunCtx } from '../../hub/runs/step.js';
+import type { RunCtx } from '../../hub/runs/definition/step.js';
 import { OptionChecker } from '../../options.js';
 import type { ApprovalEvents, OnApproval } from '../approvals/approval.js';
 import { checkApprovalOptions } from '../approvals/approval-options.js';

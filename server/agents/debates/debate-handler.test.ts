@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { HandlerCtx } from '../../hub/events/context.js';
 import { testHub } from '../../hub/hub.fixture.js';
-import { createWorkflow } from '../../hub/runs/workflow.js';
+import { createWorkflow } from '../../hub/runs/definition/workflow.js';
 import type { ScriptEntry } from '../../testing/scripted-provider.js';
 import type { AgentConfig } from '../agent-config.js';
 import { createAgentRegistry } from '../delegation/agent-registry.js';

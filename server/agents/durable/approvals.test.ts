@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { testHub } from '../../hub/hub.fixture.js';
 import type { Hub } from '../../hub/hub.js';
-import { createWorkflow } from '../../hub/runs/workflow.js';
+import { createWorkflow } from '../../hub/runs/definition/workflow.js';
 import { type ScriptEntry, scriptedProvider } from '../../testing/scripted-provider.js';
 import type { AgentConfig } from '../agent-config.js';
 import type { ApprovalDecided, ApprovalRequest } from '../approvals/approval.js';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createHub } from '../../hub/create-hub.js';
 import { deferred, testHub } from '../../hub/hub.fixture.js';
 import type { Hub } from '../../hub/hub.js';
-import { createWorkflow } from '../../hub/runs/workflow.js';
+import { createWorkflow } from '../../hub/runs/definition/workflow.js';
 import { type ScriptEntry, scriptedProvider } from '../../testing/scripted-provider.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
 import type { Transport } from '../../transports/transport.js';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { testHub } from '../../hub/hub.fixture.js';
-import { createWorkflow } from '../../hub/runs/workflow.js';
+import { createWorkflow } from '../../hub/runs/definition/workflow.js';
 import { scriptedProvider } from '../../testing/scripted-provider.js';
 import type { Agent } from '../agent/agent.js';
 import { createAgent } from '../create-agent.js';

@@ -1,4 +1,4 @@
-import type { SchemaResult } from '../../hub/events/schema.js';
+import type { SchemaResult } from '../../hub/events/payloads/schema.js';
 import { parseWithoutPrototypes } from '../../prototype-keys.js';
 
 /**

@@ -1,8 +1,13 @@
 import { describe, InvalidOptionError, quote } from '../../errors.js';
 import type { HandlerFunction } from '../../hub/events/context.js';
 import { type HandlerInfo, withHandlerInfo } from '../../hub/introspection/handler-info.js';
-import { skippedStep } from '../../hub/runs/step-list.js';
-import { createWorkflow, type HubWorkflow, type WorkflowStep, workflowOptions } from '../../hub/runs/workflow.js';
+import { skippedStep } from '../../hub/runs/definition/step-list.js';
+import {
+  createWorkflow,
+  type HubWorkflow,
+  type WorkflowStep,
+  workflowOptions,
+} from '../../hub/runs/definition/workflow.js';
 import { OptionChecker } from '../../options.js';
 import { type Agent, type AgentHandlerResult, isAgent } from '../agent/agent.js';
 import type { ApprovalEvents } from '../approvals/approval.js';

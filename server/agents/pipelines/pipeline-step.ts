@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { EventRef } from '../../hub/events/event-ref.js';
-import type { JsonSchema } from '../../hub/events/schema.js';
-import type { UntypedWorkflowConfig, WorkflowStep } from '../../hub/runs/workflow.js';
+import type { JsonSchema } from '../../hub/events/payloads/schema.js';
+import type { UntypedWorkflowConfig, WorkflowStep } from '../../hub/runs/definition/workflow.js';
 import type { Agent, AgentHandlerResult } from '../agent/agent.js';
 import type { ApprovalEvents } from '../approvals/approval.js';
 import type { AgentRegistry } from '../delegation/agent-registry.js';

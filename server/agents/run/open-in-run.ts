@@ -1,4 +1,4 @@
-import type { DurableRun } from '../../hub/runs/durable-place.js';
+import type { DurableRun } from '../../hub/runs/definition/durable-place.js';
 import { RunQueue } from '../memory/run-queue.js';
 import { type ExchangeOptions, StoredExchange } from './stored-exchange.js';
 

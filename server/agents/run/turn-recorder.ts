@@ -1,5 +1,5 @@
 import type { HandlerCtx } from '../../hub/events/context.js';
-import { type ApprovalWait, type DurableRun, WithoutEmits } from '../../hub/runs/durable-place.js';
+import { type ApprovalWait, type DurableRun, WithoutEmits } from '../../hub/runs/definition/durable-place.js';
 import { deriveId } from '../../transports/derive-id.js';
 import { abortable } from '../abortable.js';
 import type { ToolCall } from '../model/message.js';

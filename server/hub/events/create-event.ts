@@ -3,7 +3,7 @@ import { quote } from '../../errors.js';
 import { OptionChecker } from '../../options.js';
 import { type EventConfig, needHandler, resolveEvent } from './event.js';
 import type { EventRef } from './event-ref.js';
-import type { JsonSchema } from './schema.js';
+import type { JsonSchema } from './payloads/schema.js';
 
 const config: unique symbol = Symbol.for('hubline.event-definition');
 

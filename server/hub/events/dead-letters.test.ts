@@ -3,8 +3,8 @@ import { FatalError, InvalidOptionError } from '../../errors.js';
 import { BackpressureError } from '../../transports/errors.js';
 import { HubNotStartedError, HubStoppedError, UnknownDeadLetterError, UnknownEventError } from '../errors.js';
 import { deferred, type TestHub, testHub } from '../hub.fixture.js';
-import type { StepCtx } from '../runs/step.js';
-import { createWorkflow, type HubWorkflow } from '../runs/workflow.js';
+import type { StepCtx } from '../runs/definition/step.js';
+import { createWorkflow, type HubWorkflow } from '../runs/definition/workflow.js';
 import type { HandlerCtx } from './context.js';
 
 /** Starts a hub with a type whose handler fails until `heal` is called. Records the handler's contexts. */

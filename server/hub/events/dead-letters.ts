@@ -4,7 +4,7 @@ import type { Redactor } from '../../redactor.js';
 import type { FailureRecord } from '../../transports/statistics/stats.js';
 import type { DeadLetterRecord, TransportManager } from '../../transports/transport.js';
 import { workflowType } from '../../transports/workflow-type.js';
-import type { AnyWorkflow } from '../runs/workflow.js';
+import type { AnyWorkflow } from '../runs/definition/workflow.js';
 import type { EventRef } from './event-ref.js';
 
 /** Dead letter: an event or a workflow run that failed terminally. `hub.replay` takes its `id`. */

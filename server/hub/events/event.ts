@@ -2,11 +2,11 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { quote } from '../../errors.js';
 import { checkName, OptionChecker } from '../../options.js';
 import type { RateLimit } from '../../transports/transport.js';
-import type { Recorded } from '../runs/recorded-type.js';
+import type { Recorded } from '../runs/definition/recorded-type.js';
 import type { HandlerFunction } from './context.js';
 import { type FollowUpNames, type FollowUps, followUpKeys, resolveFollowUpNames } from './follow-ups.js';
+import { type JsonSchema, type PayloadSchema, resolveSchema } from './payloads/schema.js';
 import { type ResolvedRetry, type RetryConfig, resolveRetry } from './retry-policy.js';
-import { type JsonSchema, type PayloadSchema, resolveSchema } from './schema.js';
 
 /** Maximum rate of attempts. */
 export interface EventRate extends RateLimit {

@@ -3,7 +3,7 @@ import type { Envelope } from '../../transports/transport.js';
 import { InvalidKeyError } from '../errors.js';
 import type { RegisteredEvent } from './event.js';
 import { keyOf } from './event-key.js';
-import { toStoredBody } from './stored-payload.js';
+import { toStoredBody } from './payloads/stored-payload.js';
 
 /** The part of the hub that preparing follow-ups needs. */
 export interface FollowUpHost {

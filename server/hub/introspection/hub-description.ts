@@ -1,8 +1,8 @@
 import { isName } from '../../options.js';
 import type { HandlerFunction } from '../events/context.js';
 import type { RegisteredEvent } from '../events/event.js';
-import type { ResolvedStep } from '../runs/step-list.js';
-import type { AnyWorkflow } from '../runs/workflow.js';
+import type { ResolvedStep } from '../runs/definition/step-list.js';
+import type { AnyWorkflow } from '../runs/definition/workflow.js';
 import type { RegisteredSchedule } from '../schedules/schedule.js';
 import { describeSchedule, type ScheduleDescription } from '../schedules/schedule-introspection.js';
 import type { AgentIntrospection } from './agent-introspection.js';

@@ -10,7 +10,7 @@ import {
   type StepEntry,
   type StepKind,
   slotOf,
-} from '../runs/run-entry.js';
+} from '../runs/engine/run-entry.js';
 
 /** Status of a step of a run. `retrying`: an attempt failed and the step is retried. */
 export type StepStatus = 'waiting' | 'active' | 'retrying' | 'completed' | 'failed';

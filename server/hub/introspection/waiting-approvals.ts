@@ -1,4 +1,4 @@
-import { pathSeparator } from '../runs/run-entry.js';
+import { pathSeparator } from '../runs/engine/run-entry.js';
 import type { EventIntrospection, WorkflowIntrospection } from './introspection.js';
 
 /** Number of runs of an event type that wait for an approval: the runs of an agent wait for nothing else. */

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { recordTelemetry } from '../../telemetry/record-telemetry.fixture.js';
 import { testHub } from '../hub.fixture.js';
-import { createWorkflow } from '../runs/workflow.js';
+import { createWorkflow } from '../runs/definition/workflow.js';
 
 describe('metrics', () => {
   const event = { 'messaging.system': 'hubline', 'messaging.destination.name': 'ordered', 'hubline.kind': 'event' };

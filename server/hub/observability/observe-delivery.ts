@@ -4,7 +4,7 @@ import { instruments } from '../../telemetry/instruments.js';
 import { type OpenTelemetryApi, openTelemetry } from '../../telemetry/open-telemetry.js';
 import { Operation } from '../../telemetry/operation.js';
 import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../../transports/transport.js';
-import type { HandlerHost } from '../events/outcome-recorder.js';
+import type { HandlerHost } from '../events/attempts/outcome-recorder.js';
 import { countOutcome } from './count-outcome.js';
 import { observeSends } from './observe-sends.js';
 import { destinationName, telemetryAttributes } from './telemetry-attributes.js';

@@ -2,7 +2,7 @@ import { type SpanContext, SpanStatusCode, trace } from '@opentelemetry/api';
 import { expect, it, vi } from 'vitest';
 import { kindOf, recordTelemetry } from '../../telemetry/record-telemetry.fixture.js';
 import { testHub } from '../hub.fixture.js';
-import { createWorkflow } from '../runs/workflow.js';
+import { createWorkflow } from '../runs/definition/workflow.js';
 
 const contextOf = (): SpanContext | undefined => trace.getActiveSpan()?.spanContext();
 

@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { FatalError } from '../../errors.js';
 import { kindOf, recordTelemetry } from '../../telemetry/record-telemetry.fixture.js';
 import { deferred, testHub } from '../hub.fixture.js';
-import { createWorkflow } from '../runs/workflow.js';
+import { createWorkflow } from '../runs/definition/workflow.js';
 
 const contextOf = (): SpanContext | undefined => trace.getActiveSpan()?.spanContext();
 

@@ -1,6 +1,6 @@
-import type { HandledEvent } from '../events/attempt.js';
-import type { RunDefinition } from './run-definition.js';
-import type { RunScope } from './run-scope.js';
+import type { HandledEvent } from '../events/attempts/attempt.js';
+import type { RunDefinition } from './definition/run-definition.js';
+import type { RunScope } from './definition/run-scope.js';
 
 /** Returns the run of an event whose handler records its turns. */
 export function eventRun({ type, schema, followUps, retry, timeoutMs, handler }: HandledEvent): RunDefinition {

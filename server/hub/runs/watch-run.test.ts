@@ -11,8 +11,8 @@ import type { Transport } from '../../transports/transport.js';
 import { createHub } from '../create-hub.js';
 import { deferred } from '../hub.fixture.js';
 import type { Hub } from '../hub.js';
+import { type AnyWorkflow, createWorkflow } from './definition/workflow.js';
 import type { RunEvent } from './watch-run.js';
-import { type AnyWorkflow, createWorkflow } from './workflow.js';
 
 let redis: RedisServer;
 let folder: string;

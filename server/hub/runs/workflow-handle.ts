@@ -2,11 +2,11 @@ import { checkName } from '../../options.js';
 import type { RunRecord } from '../../transports/transport.js';
 import { workflowType } from '../../transports/workflow-type.js';
 import { UnknownRunError, WorkflowCancelledError, WorkflowFailedError } from '../errors.js';
+import type { HandlerHost } from '../events/attempts/outcome-recorder.js';
 import { createFollowUps } from '../events/follow-ups.js';
-import type { HandlerHost } from '../events/outcome-recorder.js';
 import { introspectRun, type RunIntrospection } from '../introspection/run-introspection.js';
 import { countOutcome } from '../observability/count-outcome.js';
-import type { AnyWorkflow } from './workflow.js';
+import type { AnyWorkflow } from './definition/workflow.js';
 
 /** Handle of a workflow run. */
 export interface WorkflowHandle<TResult = unknown> {

@@ -3,8 +3,8 @@ import { InvalidOptionError, messageOf, quote } from '../../errors.js';
 import { checkName, OptionChecker } from '../../options.js';
 import type { EventRef } from '../events/event-ref.js';
 
-import { isWorkflow } from '../runs/workflow.js';
-import type { WorkflowRef } from '../runs/workflow-ref.js';
+import { isWorkflow } from '../runs/definition/workflow.js';
+import type { WorkflowRef } from '../runs/definition/workflow-ref.js';
 import { cronDueTimes, type DueTimes, everyDueTimes } from './due-times.js';
 
 /** Treatment of due times that passed while no process of the service ran. */

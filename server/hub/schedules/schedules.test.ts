@@ -7,7 +7,7 @@ import type { Transport } from '../../transports/transport.js';
 import { createHub } from '../create-hub.js';
 import { testHub } from '../hub.fixture.js';
 import type { Hub } from '../hub.js';
-import { createWorkflow } from '../runs/workflow.js';
+import { createWorkflow } from '../runs/definition/workflow.js';
 import type { CatchUp, ScheduleConfig } from './schedule.js';
 
 const minute = 60_000;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createFakeClock } from '../../testing/fake-clock.js';
-import { maxDeadLetters } from '../contract/dead-letters.js';
 import { describeTransport } from '../contract/describe-transport.js';
+import { maxDeadLetters } from '../contract/records/dead-letters.js';
 import { silentLogger } from '../logger.js';
 import { memoryTransport } from '../memory/memory-transport.js';
 import type { Codec } from './codec.js';

@@ -1,24 +1,24 @@
 import { describe } from 'vitest';
-import { describeCancel } from './cancel.js';
-import { describeConnections } from './connections.js';
 import { type ContractHarness, contractStage } from './contract-stage.js';
-import { describeDeadLetters } from './dead-letters.js';
-import { describeDelays } from './delays.js';
-import { describeDeploys } from './deploys.js';
-import { describeEvents } from './events.js';
-import { describeFailureContext } from './failure-context.js';
-import { describeFairness } from './fairness.js';
-import { describeFleets } from './fleets.js';
-import { describeKeyValues } from './key-values.js';
-import { describeKeys } from './keys.js';
-import { describeLookups } from './lookups.js';
-import { describeOverdueHandlers } from './overdue-handlers.js';
-import { describeRuns } from './runs.js';
-import { describeSchedules } from './schedules.js';
-import { describeStatistics } from './statistics.js';
-import { describeSubscribers } from './subscribers.js';
-import { describeSuspensions } from './suspensions.js';
-import { describeWorkerQueues } from './worker-queues.js';
+import { describeCancel } from './events/cancel.js';
+import { describeDelays } from './events/delays.js';
+import { describeEvents } from './events/events.js';
+import { describeFairness } from './events/fairness.js';
+import { describeKeys } from './events/keys.js';
+import { describeOverdueHandlers } from './events/overdue-handlers.js';
+import { describeSubscribers } from './events/subscribers.js';
+import { describeWorkerQueues } from './events/worker-queues.js';
+import { describeConnections } from './processes/connections.js';
+import { describeDeploys } from './processes/deploys.js';
+import { describeFleets } from './processes/fleets.js';
+import { describeDeadLetters } from './records/dead-letters.js';
+import { describeFailureContext } from './records/failure-context.js';
+import { describeKeyValues } from './records/key-values.js';
+import { describeLookups } from './records/lookups.js';
+import { describeStatistics } from './records/statistics.js';
+import { describeRuns } from './runs/runs.js';
+import { describeSchedules } from './runs/schedules.js';
+import { describeSuspensions } from './runs/suspensions.js';
 
 /** Registers the tests that every transport must pass. */
 export function describeTransport(name: string, setup: () => Promise<ContractHarness>): void {

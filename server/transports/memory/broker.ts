@@ -9,19 +9,19 @@ import { sumCounts } from '../statistics/sum-counts.js';
 import type { DeclaredEvent, Envelope, Receipt, RunRecord, Subscription, TypeCounts } from '../transport.js';
 import { workflowOf } from '../workflow-type.js';
 import { ConsumerGroup, type GroupHost } from './consumer-group.js';
-import type { DeadLetterLimits } from './dead-letters.js';
-import { DedupeWindow, type RememberedId } from './dedupe-window.js';
-import type { Entry } from './entry.js';
-import { type Journal, noJournal } from './journal.js';
 import { Lookup } from './lookup.js';
 import { PendingLimits, type PendingMaximum } from './pending-limits.js';
-import { PeriodHistory } from './period-history.js';
-import { RevisionCounter } from './revision-counter.js';
+import type { DeadLetterLimits } from './records/dead-letters.js';
+import { DedupeWindow, type RememberedId } from './records/dedupe-window.js';
+import type { Entry } from './records/entry.js';
+import { type Journal, noJournal } from './records/journal.js';
+import { PeriodHistory } from './records/period-history.js';
+import { RevisionCounter } from './records/revision-counter.js';
+import { RunWaits } from './records/run-waits.js';
+import { latestFailures, type TypeStats } from './records/type-stats.js';
 import { Routes } from './routes.js';
-import { RunWaits } from './run-waits.js';
 import { ScheduleTable } from './schedule-table.js';
 import { TurnBudget } from './turn-budget.js';
-import { latestFailures, type TypeStats } from './type-stats.js';
 
 const maxDedupeIdsPerType = 1_000_000;
 

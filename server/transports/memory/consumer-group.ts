@@ -9,15 +9,15 @@ import type {
   RunWait,
   Subscription,
 } from '../transport.js';
-import type { RememberedId } from './dedupe-window.js';
 import { Dispatcher } from './dispatcher.js';
-import type { Entry, StoredWait, WaitOwner } from './entry.js';
-import { failedAttempt } from './event-log.js';
 import { GroupConsumer } from './group-consumer.js';
-import type { Journal } from './journal.js';
 import type { MemoryDelivery, OutcomeSink } from './memory-delivery.js';
-import type { PeriodHistory } from './period-history.js';
-import type { RunWaits } from './run-waits.js';
+import type { RememberedId } from './records/dedupe-window.js';
+import type { Entry, StoredWait, WaitOwner } from './records/entry.js';
+import { failedAttempt } from './records/event-log.js';
+import type { Journal } from './records/journal.js';
+import type { PeriodHistory } from './records/period-history.js';
+import type { RunWaits } from './records/run-waits.js';
 import { type QueueHost, TypeQueue } from './type-queue.js';
 
 const noAttempts: readonly AttemptRecord[] = [];

@@ -1,10 +1,10 @@
 import type { Clock, Timer } from '../clock.js';
 import type { Subscription } from '../transport.js';
-import type { Entry } from './entry.js';
 import type { GroupConsumer } from './group-consumer.js';
 import { MemoryDelivery, type OutcomeSink } from './memory-delivery.js';
 import { DelayQueue } from './queues/delay-queue.js';
 import { Deque } from './queues/deque.js';
+import type { Entry } from './records/entry.js';
 import type { TypeQueue } from './type-queue.js';
 
 // Maximum number of starts per turn of the event loop, so that timers and sockets get their turn.

@@ -13,9 +13,9 @@ import {
 import { keptRecent } from '../limits.js';
 import type { Envelope, RunRecord } from '../transport.js';
 import type { ConsumerGroup } from './consumer-group.js';
-import type { DeadLetter } from './dead-letters.js';
-import type { Entry } from './entry.js';
-import { type EndedEvent, toEndedEvent } from './event-log.js';
+import type { DeadLetter } from './records/dead-letters.js';
+import type { Entry } from './records/entry.js';
+import { type EndedEvent, toEndedEvent } from './records/event-log.js';
 import type { TypeQueue } from './type-queue.js';
 
 type Matches = (event: Pick<Envelope, 'id' | 'requestId'>) => boolean;

@@ -1,6 +1,6 @@
 import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../transport.js';
-import type { Entry, Lease } from './entry.js';
-import type { Journal } from './journal.js';
+import type { Entry, Lease } from './records/entry.js';
+import type { Journal } from './records/journal.js';
 import type { TypeQueue } from './type-queue.js';
 
 const noCheckpoints: ReadonlyMap<string, string> = new Map();

@@ -28,7 +28,7 @@ import { Broker } from './broker.js';
 import type { ConsumerGroup } from './consumer-group.js';
 import type { GroupConsumer } from './group-consumer.js';
 import { MemoryKeyValueStore } from './memory-key-value-store.js';
-import type { RunLog } from './run-log.js';
+import type { RunLog } from './records/run-log.js';
 
 /** Options of {@link memoryTransport}. */
 export interface MemoryTransportOptions {

@@ -1,20 +1,20 @@
 import type { Clock } from '../clock.js';
 import type { ServiceTypeCounts } from '../statistics/sum-counts.js';
 import type { Envelope, Subscription } from '../transport.js';
-import { type DeadLetterLimits, DeadLetters } from './dead-letters.js';
-import type { Entry, StoredWait } from './entry.js';
-import { EventLog } from './event-log.js';
-import type { Journal } from './journal.js';
-import type { PeriodHistory } from './period-history.js';
 import { AcceptanceOrder } from './queues/acceptance-order.js';
 import { DebounceWindows } from './queues/debounce-windows.js';
 import { type DelayedItem, DelayQueue } from './queues/delay-queue.js';
 import { KeyedList } from './queues/keyed-list.js';
 import { RateWindow } from './queues/rate-window.js';
 import { WaitingList } from './queues/waiting-list.js';
-import type { RevisionCounter } from './revision-counter.js';
-import { RunLog } from './run-log.js';
-import { TypeStats } from './type-stats.js';
+import { type DeadLetterLimits, DeadLetters } from './records/dead-letters.js';
+import type { Entry, StoredWait } from './records/entry.js';
+import { EventLog } from './records/event-log.js';
+import type { Journal } from './records/journal.js';
+import type { PeriodHistory } from './records/period-history.js';
+import type { RevisionCounter } from './records/revision-counter.js';
+import { RunLog } from './records/run-log.js';
+import { TypeStats } from './records/type-stats.js';
 
 /** The part of a broker that its queues use. */
 export interface QueueHost {

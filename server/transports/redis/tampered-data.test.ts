@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../../scripts/redis-server.js';
 import { createHub } from '../../hub/create-hub.js';
 import type { Hub } from '../../hub/hub.js';
-import { createWorkflow } from '../../hub/runs/workflow.js';
+import { createWorkflow } from '../../hub/runs/definition/workflow.js';
 import { redisTransport } from './redis-transport.js';
 
 let server: RedisServer;

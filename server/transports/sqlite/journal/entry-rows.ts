@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.js';
-import type { Entry, EntryRecord } from '../../memory/entry.js';
-import type { StoredQueue } from '../../memory/journal.js';
+import type { Entry, EntryRecord } from '../../memory/records/entry.js';
+import type { StoredQueue } from '../../memory/records/journal.js';
 import type { Envelope } from '../../transport.js';
 import type { Database, Statement } from '../database/driver.js';
 

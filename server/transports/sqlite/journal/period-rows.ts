@@ -1,4 +1,4 @@
-import type { PeriodHistory } from '../../memory/period-history.js';
+import type { PeriodHistory } from '../../memory/records/period-history.js';
 import { periodKinds } from '../../statistics/periods.js';
 import type { Database, Statement } from '../database/driver.js';
 

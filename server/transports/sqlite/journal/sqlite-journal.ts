@@ -1,8 +1,8 @@
 import type { Clock, Timer } from '../../clock.js';
-import type { RememberedId } from '../../memory/dedupe-window.js';
-import type { EndedRun, Entry, EntryRecord, LostEvent, StoredWait } from '../../memory/entry.js';
-import type { Journal, StoredQueue } from '../../memory/journal.js';
-import type { PeriodHistory } from '../../memory/period-history.js';
+import type { RememberedId } from '../../memory/records/dedupe-window.js';
+import type { EndedRun, Entry, EntryRecord, LostEvent, StoredWait } from '../../memory/records/entry.js';
+import type { Journal, StoredQueue } from '../../memory/records/journal.js';
+import type { PeriodHistory } from '../../memory/records/period-history.js';
 import type { ScheduleRecord } from '../../schedules.js';
 import type { CommittedState, Committer } from '../committer.js';
 import type { Database, Statement } from '../database/driver.js';

@@ -1,5 +1,5 @@
 import type { Broker } from '../../memory/broker.js';
-import type { Entry } from '../../memory/entry.js';
+import type { Entry } from '../../memory/records/entry.js';
 import type { TypeQueue } from '../../memory/type-queue.js';
 import type { Histories } from '../../statistics/stats.js';
 import type { Database, Row } from '../database/driver.js';

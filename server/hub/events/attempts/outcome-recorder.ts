@@ -1,0 +1,177 @@
+import { type ErrorInfo, HubError } from '../../../errors.js';
+import type { Redactor } from '../../../redactor.js';
+import type { Logger } from '../../../transports/logger.js';
+import type { Delivery, Envelope, Outcome, TransportManager } from '../../../transports/transport.js';
+import { DepthLimitError } from '../../errors.js';
+import type { AgentReporter } from '../../introspection/reported-agents.js';
+import type { AnyWorkflow } from '../../runs/definition/workflow.js';
+import type { WorkflowRef } from '../../runs/definition/workflow-ref.js';
+import type { EventRef } from '../event-ref.js';
+import { createFollowUps, type FollowUpNames, type TerminalOutcome } from '../follow-ups.js';
+import { nextDelayMs, type ResolvedRetry } from '../retry-policy.js';
+import type { DraftSource } from './attempt-emitter.js';
+
+/** The part of the hub that handling a delivery needs. */
+export interface HandlerHost extends DraftSource {
+  readonly transport: TransportManager;
+  readonly logger: Logger;
+  readonly maxPayloadBytes: number;
+  readonly redactor: Redactor;
+  /** Receives the agents that handlers run themselves. */
+  readonly reportedAgents: AgentReporter;
+  /** Returns the type of a registered event. @throws {UnknownEventError} */
+  eventType(event: EventRef<never, unknown> | string): string;
+  /** Returns a registered workflow. @throws {UnknownWorkflowError} */
+  findWorkflow(workflow: WorkflowRef<never> | string): AnyWorkflow;
+  /** Adds the keys of their types to follow-up events. */
+  prepareFollowUps(envelopes: readonly Envelope[]): readonly Envelope[] | Promise<readonly Envelope[]>;
+}
+
+/** Maximum depth of a causal chain of events. */
+export const maxDepth = 64;
+
+/** Returns the error of a delivery that must fail without a call of its handler, such as a poison event. */
+export function preflightError(name: string, { refusal, envelope: { depth } }: Delivery): Error | undefined {
+  return refusal ?? (depth > maxDepth ? new DepthLimitError(name, depth, maxDepth) : undefined);
+}
+
+/** Commits the outcome of a delivery and logs its failure. */
+export class OutcomeRecorder {
+  readonly #kind: 'event' | 'workflow';
+  readonly #name: string;
+  readonly #followUps: FollowUpNames;
+  readonly #delivery: Delivery;
+  readonly #host: HandlerHost;
+  readonly #startedAt: number;
+  #handlerEnd: Promise<void> | undefined;
+
+  constructor(
+    kind: 'event' | 'workflow',
+    name: string,
+    followUpNames: FollowUpNames,
+    delivery: Delivery,
+    host: HandlerHost,
+  ) {
+    this.#kind = kind;
+    this.#name = name;
+    this.#followUps = followUpNames;
+    this.#delivery = delivery;
+    this.#host = host;
+    this.#startedAt = host.transport.clock.monotonic();
+  }
+
+  /** Records success. @param result JSON @param emits events accepted with the outcome */
+  complete(result: string, emits: readonly Envelope[] = []): void {
+    this.#end({ status: 'completed', result }, undefined, emits);
+  }
+
+  /** Suspends a run that knows `seen` recorded entries. */
+  suspend(seen: number): void {
+    this.#commit({ status: 'suspended', durationMs: this.#durationMs(), seen });
+  }
+
+  /** Returns a run to the transport without spending an attempt. */
+  release(delayMs: number): void {
+    this.#commit({ status: 'released', durationMs: this.#durationMs(), delayMs });
+  }
+
+  /**
+   * Schedules a retry if the policy allows one, otherwise records terminal failure.
+   *
+   * @param handlerEnd promise of a handler that ignored its timeout and still runs
+   */
+  retryOrFail(
+    error: unknown,
+    retry: ResolvedRetry | undefined,
+    attempt: number,
+    handlerEnd?: Promise<void> | undefined,
+  ): void {
+    this.#handlerEnd = handlerEnd;
+    const delayMs = this.#nextDelayMs(error, retry, attempt);
+    if (delayMs instanceof Promise) void delayMs.then((ms) => this.#retryAfter(ms, error));
+    else this.#retryAfter(delayMs, error);
+  }
+
+  #retryAfter(delayMs: number | undefined, error: unknown): void {
+    if (delayMs === undefined) {
+      this.fail(error);
+      return;
+    }
+    const info = this.#host.redactor.info(error);
+    this.#commit({ status: 'retry', durationMs: this.#durationMs(), delayMs, error: info, thrown: error });
+    this.#host.logger.warn({ ...this.#logFields(error), delayMs }, 'attempt failed');
+  }
+
+  /** Records terminal failure. @param info recorded error, if it differs from the thrown one */
+  fail(error: unknown, info: ErrorInfo = this.#host.redactor.info(error)): void {
+    this.#end({ status: 'failed', error: info }, error);
+    this.#host.logger.error(this.#logFields(error), `${this.#kind} failed`);
+  }
+
+  /** Records terminal failure of an event whose stored payload cannot be read. Its follow-ups get `null` instead. */
+  failUnreadable(error: unknown): void {
+    this.#end({ status: 'failed', error: this.#host.redactor.info(error) }, error, [], 'null');
+    this.#host.logger.error(this.#logFields(error), `${this.#kind} failed`);
+  }
+
+  #nextDelayMs(error: unknown, retry: ResolvedRetry | undefined, attempt: number): ReturnType<typeof nextDelayMs> {
+    const logAndFail = (retryIfError: unknown): undefined => {
+      this.#host.logger.error(this.#logFields(retryIfError), 'retryIf threw, so the failure is terminal');
+    };
+    try {
+      const delayMs = nextDelayMs(retry, attempt, error);
+      return delayMs instanceof Promise ? delayMs.catch(logAndFail) : delayMs;
+    } catch (retryIfError) {
+      return logAndFail(retryIfError);
+    }
+  }
+
+  #end(
+    end: TerminalOutcome,
+    thrown?: unknown,
+    emits: readonly Envelope[] = [],
+    body: string = this.#delivery.envelope.body,
+  ): void {
+    const { envelope: delivered } = this.#delivery;
+    const envelope = body === delivered.body ? delivered : { ...delivered, body };
+    // Follow-ups of an event over the depth limit would be over it too.
+    const { service } = this.#host.transport;
+    const ending = envelope.depth > maxDepth ? [] : createFollowUps(service, this.#followUps, envelope, end);
+    const durationMs = this.#durationMs();
+    const commit = (followUps: readonly Envelope[]): void =>
+      this.#commitEnd(end, durationMs, emits.length === 0 ? followUps : [...emits, ...followUps], thrown);
+    const followUps = this.#host.prepareFollowUps(ending);
+    if (followUps instanceof Promise) void followUps.then(commit);
+    else commit(followUps);
+  }
+
+  #commitEnd(end: TerminalOutcome, durationMs: number, followUps: readonly Envelope[], thrown: unknown): void {
+    if (end.status === 'failed') {
+      this.#commit({ status: 'failed', error: end.error, durationMs, followUps, thrown, ...stepOf(thrown) });
+    } else {
+      this.#commit({ status: 'completed', result: end.result, durationMs, followUps });
+    }
+  }
+
+  #durationMs(): number {
+    return this.#host.transport.clock.monotonic() - this.#startedAt;
+  }
+
+  #commit(outcome: Outcome): void {
+    this.#delivery.commit(outcome, this.#handlerEnd).catch((error: unknown) => {
+      this.#host.logger.error(this.#logFields(error), 'outcome could not be recorded');
+    });
+  }
+
+  #logFields(err: unknown): object {
+    const { envelope, attempt } = this.#delivery;
+    return this.#kind === 'event'
+      ? { err, requestId: envelope.requestId, eventType: this.#name, eventId: envelope.id, attempt }
+      : { err, requestId: envelope.requestId, workflow: this.#name, runId: envelope.id, attempt, ...stepOf(err) };
+  }
+}
+
+/** Returns the step that a failed run's error names. */
+function stepOf(thrown: unknown): { readonly step?: string } {
+  return HubError.is(thrown) && 'step' in thrown && typeof thrown.step === 'string' ? { step: thrown.step } : {};
+}

@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import fc from 'fast-check';
+import { afterAll, beforeAll, it } from 'vitest';
+import { type RedisServer, startRedisServer } from '../../../../scripts/redis-server.js';
+import { startSwitchingProxy } from '../../../transports/redis/connection/switching-proxy.fixture.js';
+import { redisTransport } from '../../../transports/redis/redis-transport.js';
+import type { Hub } from '../../hub.js';
+import type { WorkflowHandle } from '../workflow-handle.js';
+import { createProgramHub, disturbanceOf, expectEnds, Journal, program, signal } from './run-programs.fixture.js';
+
+// `npm run test:fuzz` runs for minutes.
+const isLong = process.env['HUBLINE_FUZZ'] === 'long';
+const numRuns = isLong ? 60 : 2;
+const stuckAfterMs = 10_000;
+const programsPerRun = 12;
+
+let redis: RedisServer;
+beforeAll(async () => {
+  redis = await startRedisServer();
+});
+afterAll(() => redis.release());
+
+/** Process whose connections can be lost for good: it neither releases nor renews its leases then. */
+async function startProcess(prefix: string, journal: Journal): Promise<{ readonly hub: Hub; crash(): Promise<void> }> {
+  const proxy = await startSwitchingProxy(redis.port);
+  const url = `redis://127.0.0.1:${proxy.port}`;
+  const leases = { lockDurationMs: 400, stalledIntervalMs: 200, maxCrashes: 1_000, emitTimeoutMs: 1_000 };
+  const hub = createProgramHub(redisTransport({ url, prefix, ...leases }), journal);
+  await hub.start();
+  return {
+    hub,
+    async crash() {
+      proxy.close();
+      await hub.stop({ drainMs: 0 }).catch(() => {});
+    },
+  };
+}
+
+/** Waits until nothing is pending. @throws {Error} if nothing changes for `stuckAfterMs`: programs may take long */
+async function untilEnded(hub: Hub): Promise<void> {
+  let [revision, changedAt] = ['', performance.now()];
+  for (;;) {
+    const { workflows, events } = await hub.introspect();
+    const pending = [...workflows, ...events].filter(({ metrics }) => metrics.pending > 0);
+    if (pending.length === 0) return;
+    const current = await hub.transport.revision();
+    if (current !== revision) [revision, changedAt] = [current, performance.now()];
+    if (performance.now() - changedAt > stuckAfterMs) throw new Error(`stuck: ${JSON.stringify(pending)}`);
+    await delay(20);
+  }
+}
+
+it('ends every random program on Redis as its model says while processes are lost', async () => {
+  const programs = fc.array(program, { minLength: programsPerRun, maxLength: programsPerRun });
+  const disturbances = fc.array(disturbanceOf(programsPerRun), { minLength: 10, maxLength: 25 });
+  await fc.assert(
+    fc.asyncProperty(programs, disturbances, async (inputs, events) => {
+      const prefix = randomUUID();
+      const journal = new Journal();
+      const steady = createProgramHub(redisTransport({ url: redis.url, prefix }), journal, { concurrency: 1 });
+      await steady.start();
+      const crashed: Promise<void>[] = [];
+      let current = await startProcess(prefix, journal);
+      const runs: WorkflowHandle[] = [];
+      for (const input of inputs) runs.push(await steady.startWorkflow('program', input));
+      const cancelled = new Set<number>();
+      for (const event of events) {
+        if (event.do === 'advance') await delay(event.ms);
+        else if (event.do === 'signal') await signal(steady, event.key);
+        else if (event.do === 'cancel') {
+          if (await runs[event.run]?.cancel()) cancelled.add(event.run);
+        } else {
+          crashed.push(current.crash());
+          current = await startProcess(prefix, journal);
+        }
+      }
+      const runIds = runs.map(({ runId }) => runId);
+      await untilEnded(steady);
+      await expectEnds(steady, journal, { programs: inputs, runIds, cancelled });
+      await Promise.all([...crashed, current.hub.stop(), steady.stop()]);
+      await current.crash();
+    }),
+    // A smaller program would take as long, and meet other timings.
+    { numRuns, endOnFailure: true },
+  );
+}, 1_200_000);

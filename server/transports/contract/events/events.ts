@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest';
+import type { Envelope } from '../../transport.js';
+import type { ContractStage } from '../contract-stage.js';
+import { envelope } from '../envelope.js';
+import { completed, failed, retry } from '../outcome.js';
+
+/** Tests events from acceptance to outcome, follow-ups and deduplication. */
+export function describeEvents({ advance, consume, counts, next, now }: ContractStage): void {
+  describe('one event', () => {
+    it('reaches the consumer unchanged and counts at each step', async () => {
+      const shop = await consume(['order.created']);
+      const sent = envelope('order.created', { body: '{"text":"日本 \\u0000"}', requestId: 'r-1', depth: 3 });
+      expect(await shop.transport.publish([sent])).toEqual([{ id: sent.id, deduplicated: false }]);
+      const delivery = await next(shop);
+      expect(delivery.envelope).toMatchObject({ id: sent.id, type: sent.type, body: sent.body });
+      expect(delivery.envelope).toMatchObject({ requestId: 'r-1', depth: 3 });
+      expect(delivery.attempt).toBe(1);
+      expect(await counts(shop.transport, 'order.created')).toMatchObject({ received: 1, pending: 1, active: 1 });
+      expect(await delivery.commit(completed())).toBe('ok');
+      expect(await counts(shop.transport, 'order.created')).toMatchObject({
+        received: 1,
+        completed: 1,
+        failed: 0,
+        pending: 0,
+        active: 0,
+      });
+    });
+
+    it('carries its trace context through delay and retry, and to triggered runs', async () => {
+      const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'shop=1' };
+      const triggered = { type: 'run', keepsRuns: true, trigger: 'a' };
+      const shop = await consume(['a', 'b']);
+      const runs = await consume([triggered]);
+      await shop.transport.publish([envelope('a', { trace, delayMs: 10 })]);
+      const first = await next(shop);
+      await first.commit(retry(10));
+      const second = await next(shop);
+      await second.commit(completed([envelope('b', { trace })]));
+      for (const { envelope: carrying } of [first, second, await next(shop), await next(runs)]) {
+        expect(carrying.trace).toEqual(trace);
+      }
+    });
+
+    it('has one outcome: a second commit changes nothing', async () => {
+      const shop = await consume(['a']);
+      await shop.transport.publish([envelope('a')]);
+      const delivery = await next(shop);
+      expect(await delivery.commit(completed())).toBe('ok');
+      expect(await delivery.commit(failed('late'))).toBe('already');
+      expect(await counts(shop.transport, 'a')).toMatchObject({ received: 1, completed: 1, failed: 0 });
+    });
+
+    it('is delivered again after the retry delay, with the next attempt, and counts once', async () => {
+      const shop = await consume(['a']);
+      await shop.transport.publish([envelope('a')]);
+      const first = await next(shop);
+      const from = await now();
+      expect(await first.commit(retry(50))).toBe('ok');
+      expect(await first.commit(completed())).toBe('fenced');
+      expect(await counts(shop.transport, 'a')).toMatchObject({ received: 1, pending: 1, active: 0, retried: 1 });
+      const second = await next(shop);
+      expect((await now()) - from).toBeGreaterThanOrEqual(50);
+      expect(second.attempt).toBe(2);
+      expect(second.envelope.id).toBe(first.envelope.id);
+      await second.commit(completed());
+      expect(await counts(shop.transport, 'a')).toMatchObject({ received: 1, completed: 1, pending: 0, retried: 1 });
+    });
+
+    it('starts no earlier than its delay', async () => {
+      const shop = await consume(['a']);
+      const from = await now();
+      await shop.transport.publish([envelope('a', { delayMs: 80 })]);
+      expect(await counts(shop.transport, 'a')).toMatchObject({ received: 1, pending: 1, active: 0 });
+      expect((await next(shop)).attempt).toBe(1);
+      expect((await now()) - from).toBeGreaterThanOrEqual(80);
+    });
+
+    it('of a type without a handler counts as received and completed', async () => {
+      const shop = await consume(['other']);
+      await shop.transport.publish([envelope('signal')]);
+      expect(await counts(shop.transport, 'signal')).toMatchObject({ received: 1, completed: 1, pending: 0 });
+    });
+
+    it.each(['__proto__', 'constructor', 'a:b/c 50%', '日本 🎉', 'x'.repeat(512)])(
+      'may have the type %j',
+      async (type) => {
+        const shop = await consume([type]);
+        await shop.transport.publish([envelope(type)]);
+        const delivery = await next(shop);
+        expect(delivery.envelope.type).toBe(type);
+        await delivery.commit(failed('no'));
+        expect(await counts(shop.transport, type)).toMatchObject({ received: 1, failed: 1 });
+        expect(await shop.transport.failures(type)).toHaveLength(1);
+      },
+    );
+  });
+
+  describe('follow-ups', () => {
+    it('are published with the outcome, once', async () => {
+      const shop = await consume(['a', 'b']);
+      await shop.transport.publish([envelope('a')]);
+      const delivery = await next(shop);
+      const following = envelope('b', { depth: 1 });
+      expect(await delivery.commit(completed([following]))).toBe('ok');
+      expect(await delivery.commit(completed([following]))).toBe('already');
+      expect((await next(shop)).envelope).toMatchObject({ id: following.id, depth: 1 });
+      expect(await counts(shop.transport, 'b')).toMatchObject({ received: 1, pending: 1 });
+    });
+
+    it('are published after a failure, but not with a retry', async () => {
+      const shop = await consume(['a', 'b']);
+      await shop.transport.publish([envelope('a')]);
+      await (await next(shop)).commit(retry(0));
+      await (await next(shop)).commit(failed('no', [envelope('b')]));
+      expect((await next(shop)).envelope.type).toBe('b');
+    });
+  });
+
+  describe('deduplication', () => {
+    const once = (type = 'a'): Envelope => envelope(type, { dedupe: { id: 'pay-1', windowMs: 500 } });
+
+    it('accepts one event per id and window, and returns the id of that event', async () => {
+      const shop = await consume(['a', 'b']);
+      const sent = once();
+      await shop.transport.publish([sent]);
+      expect(await shop.transport.publish([once()])).toEqual([{ id: sent.id, deduplicated: true }]);
+      expect(await shop.transport.publish([once('b')])).toMatchObject([{ deduplicated: false }]);
+      expect(await shop.transport.metrics('a')).toMatchObject({ received: 1, deduplicated: 1 });
+      await (await next(shop)).commit(completed());
+      await advance(550);
+      expect(await shop.transport.publish([once()])).toMatchObject([{ deduplicated: false }]);
+      expect(await shop.transport.metrics('a')).toMatchObject({ received: 2, deduplicated: 1 });
+    });
+
+    it('applies within one call', async () => {
+      const shop = await consume(['a']);
+      const [first, second] = [once(), once()];
+      expect(await shop.transport.publish([first, second])).toEqual([
+        { id: first.id, deduplicated: false },
+        { id: first.id, deduplicated: true },
+      ]);
+      expect(await shop.transport.metrics('a')).toMatchObject({ received: 1, deduplicated: 1 });
+    });
+  });
+}

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { type ContractHarness, contractStage } from '../contract-stage.js';
+import { envelope } from '../envelope.js';
+import { completed, failed, retry } from '../outcome.js';
+
+const ageMs = 1_000;
+
+/** Tests the maximum age of dead letters, with transports that have one. */
+export function describeDeadLetterAge(
+  name: string,
+  setup: (maxDeadLetterAgeMs: number) => Promise<ContractHarness>,
+): void {
+  describe(`dead letters of the ${name} transport with a maximum age`, () => {
+    const { consume, next, now, until, advance, counts } = contractStage(() => setup(ageMs));
+
+    it('are evicted at it: neither listed nor counted nor replayed', async () => {
+      const shop = await consume(['a']);
+      const sent = envelope('a');
+      await shop.transport.publish([sent]);
+      await (await next(shop)).commit(failed('no'));
+      const [letter] = await shop.transport.deadLetters('a', 9);
+      expect(letter?.envelope.id).toBe(sent.id);
+      await until(async () => (await shop.transport.deadLetters('a', 9)).length === 0);
+      expect((await now()) - (letter?.at ?? 0)).toBeGreaterThanOrEqual(ageMs);
+      expect(await counts(shop.transport, 'a')).toMatchObject({ failed: 1, deadLetters: 0 });
+      expect(await shop.transport.replay(sent.id)).toBe(false);
+    });
+
+    it('have none after a replay: the run keeps its checkpoints', async () => {
+      const shop = await consume([{ type: 'run', keepsRuns: true }]);
+      const sent = envelope('run');
+      await shop.transport.publish([sent]);
+      const dead = await next(shop);
+      await dead.checkpoint('pick', '1');
+      await dead.commit(failed('no'));
+      expect(await shop.transport.replay(sent.id)).toBe(true);
+      const replayed = await next(shop);
+      await advance(ageMs + 10);
+      await replayed.commit(retry(0));
+      const again = await next(shop);
+      expect([...again.checkpoints]).toEqual([['pick', '1']]);
+      expect(await again.commit(completed())).toBe('ok');
+      expect(await counts(shop.transport, 'run')).toMatchObject({ received: 2, completed: 1, deadLetters: 0 });
+    });
+  });
+}

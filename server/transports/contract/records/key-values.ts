@@ -1,0 +1,144 @@
+import { describe, expect, it } from 'vitest';
+import { InvalidOptionError } from '../../../errors.js';
+import { BackpressureError, KeyTypeError } from '../../errors.js';
+import type { KeyValueStore } from '../../key-value-store.js';
+import type { ContractStage } from '../contract-stage.js';
+
+/** Tests the key-value store. */
+export function describeKeyValues({ advance, connect }: ContractStage): void {
+  describe('key-value store', () => {
+    it('sets, gets and deletes', async () => {
+      const { kv } = connect('shop');
+      expect(await kv.get('k')).toBeUndefined();
+      expect(await kv.set('k', 'one')).toBe(true);
+      expect(await kv.set('k', 'two', { ifAbsent: true })).toBe(false);
+      expect(await connect('mail').kv.get('k')).toBe('one');
+      expect(await kv.delete('k')).toBe(true);
+      expect(await kv.delete('k')).toBe(false);
+      expect(await kv.set('k', 'two', { ifAbsent: true })).toBe(true);
+    });
+
+    it('expires keys after ttlMs, which each call replaces', async () => {
+      const { kv } = connect('shop');
+      await kv.set('string', 'x', { ttlMs: 1_000 });
+      await kv.append('list', ['x'], { ttlMs: 1_000 });
+      await kv.increment('number', 1, 1_000);
+      await advance(600);
+      await kv.append('list', ['y'], { ttlMs: 1_000 });
+      await kv.increment('number', 1, 1_000);
+      await advance(600);
+      expect(await kv.get('string')).toBeUndefined();
+      expect(await kv.range('list', 0, -1)).toEqual(['x', 'y']);
+      expect(await kv.get('number')).toBe('2');
+      await advance(600);
+      expect(await kv.range('list', 0, -1)).toEqual([]);
+      expect(await kv.set('string', 'y', { ifAbsent: true })).toBe(true);
+    });
+
+    it('increments atomically', async () => {
+      const { kv } = connect('shop');
+      await Promise.all(Array.from({ length: 50 }, () => kv.increment('n')));
+      expect(await kv.increment('n', -8)).toBe(42);
+    });
+
+    it('appends atomically and retains the last entries', async () => {
+      const { kv } = connect('shop');
+      expect(await kv.append('l', ['a', 'b', 'c'])).toBe(3);
+      expect(await kv.append('l', ['d', 'e'], { keepLast: 3 })).toBe(3);
+      expect(await kv.range('l', 0, -1)).toEqual(['c', 'd', 'e']);
+      expect(await kv.range('l', 1, 1)).toEqual(['d']);
+      expect(await kv.range('l', -2, -1)).toEqual(['d', 'e']);
+      expect(await kv.range('l', 5, 9)).toEqual([]);
+      await Promise.all(Array.from({ length: 50 }, (_, i) => kv.append('many', [String(i)])));
+      expect(new Set(await kv.range('many', 0, -1)).size).toBe(50);
+    });
+
+    it('rejects operations on the wrong kind of value', async () => {
+      const { kv } = connect('shop');
+      await kv.set('string', 'x');
+      await kv.append('list', ['x']);
+      await expect(kv.append('string', ['y'])).rejects.toThrow(KeyTypeError);
+      await expect(kv.range('string', 0, -1)).rejects.toThrow(KeyTypeError);
+      await expect(kv.get('list')).rejects.toThrow(KeyTypeError);
+      await expect(kv.increment('string')).rejects.toThrow(KeyTypeError);
+      expect(await kv.get('__proto__')).toBeUndefined();
+    });
+
+    it('handles empty ranges and empty appends', async () => {
+      const { kv } = connect('shop');
+      expect(await kv.append('l', [])).toBe(0);
+      expect(await kv.delete('l')).toBe(false);
+      await kv.append('l', ['a', 'b', 'c']);
+      expect(await kv.append('l', [])).toBe(3);
+      for (const [from, to] of [
+        [0, -4],
+        [0, -5],
+        [2, 1],
+        [-1, -3],
+      ] as const) {
+        expect(await kv.range('l', from, to)).toEqual([]);
+      }
+      expect(await kv.range('l', -9, 9)).toEqual(['a', 'b', 'c']);
+    });
+
+    it.each(['007', '-0', '1.5', ' 1', '', 'x'])('does not accept %j as a whole number', async (value) => {
+      const { kv } = connect('shop');
+      await kv.set('k', value);
+      await expect(kv.increment('k')).rejects.toThrow(KeyTypeError);
+      expect(await kv.get('k')).toBe(value);
+    });
+
+    it('limits the length of a list', async () => {
+      const { kv } = connect('shop');
+      const values = Array.from({ length: 10_000 }, () => '');
+      for (let i = 0; i < 100; i += 1) await kv.append('l', values);
+      await expect(kv.append('l', ['one more'])).rejects.toThrow(BackpressureError);
+      expect(await kv.range('l', -1, -1)).toEqual(['']);
+      expect(await kv.append('l', ['one more'], { keepLast: 2 })).toBe(2);
+    });
+
+    const wrong: [string, (kv: KeyValueStore) => Promise<unknown>][] = [
+      ['an empty key', (kv) => kv.get('')],
+      ['a key with a lone surrogate', (kv) => kv.delete('\ud83d')],
+      ['a key that is not a string', (kv) => kv.get(7 as never)],
+      ['a value that is not a string', (kv) => kv.set('k', 7 as never)],
+      ['a value with a lone surrogate', (kv) => kv.set('k', '\ud83d')],
+      ['a value that is too long', (kv) => kv.set('k', 'x'.repeat(16_777_217))],
+      ['a ttlMs of NaN', (kv) => kv.set('k', 'x', { ttlMs: Number.NaN })],
+      ['a negative ttlMs', (kv) => kv.append('k', ['x'], { ttlMs: -1 })],
+      ['a ttlMs of 0', (kv) => kv.increment('k', 1, 0)],
+      ['an infinite ttlMs', (kv) => kv.set('k', 'x', { ttlMs: Number.POSITIVE_INFINITY })],
+      ['a misspelt option', (kv) => kv.set('k', 'x', { ttl: 1 } as never)],
+      ['an ifAbsent that is not a boolean', (kv) => kv.set('k', 'x', { ifAbsent: 1 } as never)],
+      ['a fractional increment', (kv) => kv.increment('k', 0.5)],
+      ['keepLast 0', (kv) => kv.append('k', ['x'], { keepLast: 0 })],
+      ['a fractional keepLast', (kv) => kv.append('k', ['x'], { keepLast: 1.5 })],
+      ['values that are not an array', (kv) => kv.append('k', 'xy' as never)],
+      ['an array with a value that is not a string', (kv) => kv.append('k', ['x', 7 as never])],
+      [
+        'too many values',
+        (kv) =>
+          kv.append(
+            'k',
+            Array.from({ length: 10_001 }, () => ''),
+          ),
+      ],
+      ['a range from NaN', (kv) => kv.range('k', Number.NaN, -1)],
+      ['a range to a fractional index', (kv) => kv.range('k', 0, 0.5)],
+    ];
+    it.each(wrong)('refuses %s and changes nothing', async (_, use) => {
+      const { kv } = connect('shop');
+      await expect(use(kv)).rejects.toThrow(InvalidOptionError);
+      expect(await kv.delete('k')).toBe(false);
+    });
+
+    it('accepts the longest and the shortest ttlMs', async () => {
+      const { kv } = connect('shop');
+      await kv.set('k', 'x', { ttlMs: Number.MAX_VALUE });
+      await kv.increment('n', 1, 0.5);
+      expect(await kv.get('k')).toBe('x');
+      await advance(5);
+      expect(await kv.get('n')).toBeUndefined();
+    });
+  });
+}

@@ -1,0 +1,293 @@
+import { describe, expect, it } from 'vitest';
+import type { EventRecord } from '../../event-record.js';
+import { keptRecent } from '../../limits.js';
+import type { Envelope, FailedOutcome, Outcome, Subscription, TransportManager } from '../../transport.js';
+import type { Consumption, ContractStage } from '../contract-stage.js';
+import { envelope } from '../envelope.js';
+import { completed, failed, retry } from '../outcome.js';
+import { maxDeadLetters } from './dead-letters.js';
+
+/** Tests look-ups by id, request and type, and erasure. */
+export function describeLookups({ consume, next, now, until }: ContractStage): void {
+  const runs: Subscription = { type: 'run', keepsRuns: true, retain: { completed: 2, failed: 2 } };
+
+  async function findOne(transport: TransportManager, id: string, bodies = false): Promise<EventRecord | undefined> {
+    const found = await transport.find(id, { bodies });
+    expect(found.length).toBeLessThanOrEqual(1);
+    return found[0];
+  }
+
+  async function end(shop: Consumption, outcome: Outcome, count = 1): Promise<void> {
+    for (let left = count; left > 0; left -= 1) await (await next(shop)).commit(outcome);
+  }
+
+  function cancelledOutcome(): FailedOutcome {
+    return {
+      status: 'failed',
+      cancelled: true,
+      durationMs: 0,
+      error: { name: 'CancelledError', message: 'no' },
+      followUps: [],
+    };
+  }
+
+  describe('look-ups', () => {
+    it('follow one event through its attempts, without its payload', async () => {
+      const shop = await consume(['a']);
+      const { transport } = shop;
+      const sent = envelope('a', { body: '"private"', requestId: 'r-1', causeId: 'c-1', delayMs: 30 });
+      const { id } = sent;
+      const before = await now();
+      await transport.publish([sent]);
+      const delayed = await findOne(transport, id);
+      const identity = { id, type: 'a', service: 'shop', requestId: 'r-1', causeId: 'c-1', body: undefined };
+      expect(delayed).toMatchObject({ ...identity, status: 'delayed', attempt: 1, attempts: [], endedAt: undefined });
+      expect(delayed?.acceptedAt).toBeGreaterThanOrEqual(before);
+      expect(delayed?.dueAt).toBeGreaterThanOrEqual(before + 30);
+
+      const first = await next(shop);
+      const active = await findOne(transport, id);
+      expect(active).toMatchObject({ ...identity, status: 'active', attempts: [{ attempt: 1 }] });
+      expect(active?.attempts[0]).not.toHaveProperty('endedAt');
+      await first.commit(retry(300, 'not yet'));
+      expect(await findOne(transport, id)).toMatchObject({
+        status: 'delayed',
+        attempt: 2,
+        attempts: [{ attempt: 1, error: { name: 'Error', message: 'not yet' } }],
+      });
+      await (await next(shop)).commit(failed('never'));
+      const ended = await findOne(transport, id);
+      expect(ended).toMatchObject({
+        ...identity,
+        status: 'failed',
+        attempt: 2,
+        attempts: [
+          { attempt: 1, error: { message: 'not yet' } },
+          { attempt: 2, error: { message: 'never' } },
+        ],
+        error: { name: 'Error', message: 'never' },
+        isDeadLetter: true,
+      });
+      for (const { startedAt, endedAt = 0 } of ended?.attempts ?? []) {
+        expect(startedAt).toBeGreaterThanOrEqual(before);
+        expect(endedAt).toBeGreaterThanOrEqual(startedAt);
+      }
+      expect(await findOne(transport, id, true)).toMatchObject({ body: '"private"' });
+      expect(await transport.find('unknown')).toEqual([]);
+    });
+
+    it('retain the first attempt and the latest ones', async () => {
+      const shop = await consume(['a']);
+      const sent = envelope('a');
+      await shop.transport.publish([sent]);
+      for (let attempt = 1; attempt < 14; attempt += 1) await end(shop, retry(0, `no ${attempt}`));
+      await end(shop, completed());
+      const found = await findOne(shop.transport, sent.id);
+      expect(found?.attempts.map(({ attempt }) => attempt)).toEqual([1, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
+      expect(found).toMatchObject({ status: 'completed', attempt: 14, error: undefined, isDeadLetter: false });
+      expect(found?.attempts.at(-1)).not.toHaveProperty('error');
+    });
+
+    it('keep failed events apart from the newest ones, and forget the others', async () => {
+      const shop = await consume(['a'], { concurrency: 1 });
+      const { transport } = shop;
+      const sent = Array.from({ length: keptRecent + 16 }, (_, n) =>
+        envelope('a', n % 2 === 0 ? {} : { requestId: `r-${n}` }),
+      );
+      await transport.publish(sent.slice(0, 1));
+      await end(shop, failed('no'));
+      await transport.publish(sent.slice(1));
+      await end(shop, completed(), sent.length - 1);
+      const { newest, failed: failures } = await transport.recent('a');
+      expect(failures).toMatchObject([{ id: sent[0]?.id, status: 'failed', error: { message: 'no' } }]);
+      expect(newest).toHaveLength(keptRecent);
+      expect(new Set(newest.map(({ id }) => id)).size).toBe(keptRecent);
+      expect(newest.filter(({ status }) => status === 'completed').length).toBeGreaterThanOrEqual(keptRecent - 1);
+      expect(newest.every(({ body }) => body === undefined)).toBe(true);
+      expect(await transport.find(sent[0]?.id ?? '')).toHaveLength(1);
+      expect(await transport.find(sent.at(-1)?.id ?? '')).toHaveLength(1);
+      expect(await transport.find(sent[1]?.id ?? '')).toEqual([]);
+      expect((await transport.request(sent[1]?.requestId ?? '')).events).toEqual([]);
+    });
+
+    it('list what waits, is delayed and runs beside what has ended', async () => {
+      const shop = await consume([{ type: 'a', concurrency: 1 }]);
+      const { transport } = shop;
+      const sent = [envelope('a'), envelope('a'), envelope('a'), envelope('a', { delayMs: 60_000 })];
+      await transport.publish(sent);
+      await end(shop, completed());
+      await next(shop);
+      const { newest } = await transport.recent('a');
+      const statuses = new Map(newest.map(({ id, status }) => [id, status]));
+      expect(sent.map(({ id }) => statuses.get(id))).toEqual(['completed', 'active', 'waiting', 'delayed']);
+      expect((await transport.recent('unknown')).newest).toEqual([]);
+    });
+
+    it('show each service that receives an event, and events by key', async () => {
+      const shop = await consume(['a']);
+      const mail = await consume([{ type: 'a', perKey: { concurrency: 1 } }], { service: 'mail' });
+      const sent = [envelope('a', { key: 'k' }), envelope('a', { key: 'k' })];
+      await shop.transport.publish(sent);
+      await end(shop, completed(), 2);
+      await next(mail);
+      const found = await mail.transport.find(sent[1]?.id ?? '');
+      expect(found.map(({ service, status }) => [service, status]).sort()).toEqual([
+        ['mail', 'waiting'],
+        ['shop', 'completed'],
+      ]);
+      const { newest } = await shop.transport.recent('a');
+      expect(newest.filter(({ service }) => service === 'mail')).toHaveLength(2);
+    });
+
+    it('collect the events and runs of a request, whatever its id', async () => {
+      const shop = await consume(['a', 'b', runs]);
+      const { transport } = shop;
+      for (const requestId of ['r-1', 'r', 'r"', 'a","b', 'a\n b', '日本', '']) {
+        const [cause, other] = [envelope('a', { requestId }), envelope('a')];
+        const [run, waiting] = [
+          envelope('run', { requestId, causeId: cause.id }),
+          envelope('b', { requestId, causeId: cause.id, delayMs: 60_000 }),
+        ];
+        await transport.publish([cause, other]);
+        await (await next(shop)).commit(completed([run, waiting]));
+        await (await next(shop)).commit(failed('another request'));
+        const started = await next(shop);
+        await started.checkpoint('pick', '{"by":"a"}');
+        await started.commit(completed());
+        const { events, isTruncated } = await transport.request(requestId);
+        expect(isTruncated).toBe(false);
+        const byId = new Map(events.map((event) => [event.id, event]));
+        expect([...byId.keys()].sort()).toEqual([cause.id, run.id, waiting.id].sort());
+        expect(events.every((event) => event.requestId === requestId)).toBe(true);
+        expect(byId.get(waiting.id)).toMatchObject({ status: 'delayed', causeId: cause.id });
+        expect(byId.get(run.id)).toMatchObject({ status: 'completed', causeId: cause.id });
+        expect([...(byId.get(run.id)?.run?.checkpoints.keys() ?? [])]).toEqual(['pick']);
+      }
+    });
+
+    it('find runs as long as they or their dead letters are retained', async () => {
+      const shop = await consume([runs]);
+      const { transport } = shop;
+      await transport.publish(Array.from({ length: 8 }, () => envelope('run')));
+      const ended: Envelope[] = [];
+      for (let index = 0; index < 8; index += 1) {
+        const delivery = await next(shop);
+        await delivery.commit(index < 4 ? completed() : failed('no'));
+        ended.push(delivery.envelope);
+      }
+      const isFound = await Promise.all(ended.map(async ({ id }) => (await transport.find(id)).length));
+      // Two completed ones, two failed ones, and the failed ones that are dead letters.
+      expect(maxDeadLetters).toBe(3);
+      expect(isFound).toEqual([0, 0, 1, 1, 0, 1, 1, 1]);
+      const requests = await Promise.all(
+        ended.map(async ({ requestId }) => (await transport.request(requestId)).events.length),
+      );
+      expect(requests).toEqual(isFound);
+    });
+
+    it('forget the failure of an event that is replayed', async () => {
+      const shop = await consume(['a']);
+      const { transport } = shop;
+      const sent = envelope('a');
+      await transport.publish([sent]);
+      await end(shop, failed('no'));
+      await transport.replay(sent.id);
+      const again = await next(shop);
+      expect(await findOne(transport, sent.id)).toMatchObject({ status: 'active', attempt: 1, isDeadLetter: false });
+      await again.commit(completed());
+      expect(await findOne(transport, sent.id)).toMatchObject({ status: 'completed' });
+      expect(await transport.recent('a')).toMatchObject({ newest: [{ id: sent.id }], failed: [] });
+      expect((await transport.request(sent.requestId)).events).toHaveLength(1);
+    });
+
+    it('show cancelled events, which never ran, and do not count them as failed', async () => {
+      const shop = await consume(['a']);
+      const sent = envelope('a', { delayMs: 60_000, requestId: 'r-1', causeId: 'c-1' });
+      await shop.transport.publish([sent]);
+      await shop.transport.cancel(sent.id, cancelledOutcome);
+      expect(await findOne(shop.transport, sent.id)).toMatchObject({
+        status: 'cancelled',
+        requestId: 'r-1',
+        causeId: 'c-1',
+        attempts: [],
+        error: { name: 'CancelledError' },
+        isDeadLetter: false,
+      });
+      expect((await shop.transport.recent('a')).failed).toEqual([]);
+    });
+
+    it('follow an event whose payload is replaced to the request of the later one', async () => {
+      const shop = await consume([{ type: 'a', debounce: { ms: 40 } }]);
+      const { transport } = shop;
+      const [first, second] = [envelope('a'), envelope('a')];
+      await transport.publish([first]);
+      await transport.publish([second]);
+      expect((await transport.request(second.requestId)).events).toMatchObject([{ id: first.id }]);
+      expect((await transport.request(first.requestId)).events).toEqual([]);
+      await end(shop, completed());
+      expect((await transport.request(second.requestId)).events).toMatchObject([{ status: 'completed' }]);
+    });
+
+    it('filter dead letters by request and time', async () => {
+      const shop = await consume(['a']);
+      const { transport } = shop;
+      const requests = ['r-1', 'r-2', 'r-1'];
+      for (const requestId of requests) {
+        const before = await now();
+        await until(async () => (await now()) > before);
+        await transport.publish([envelope('a', { requestId })]);
+        await end(shop, failed('no'));
+      }
+      const all = await transport.deadLetters('a', 9);
+      const idsOf = async (...query: Parameters<TransportManager['deadLetters']>): Promise<string[]> =>
+        (await transport.deadLetters(...query)).map(({ envelope: { id } }) => id);
+      const [third, second, first] = all.map(({ envelope: { id } }) => id);
+      expect(await idsOf('a', 9, { requestId: 'r-1' })).toEqual([third, first]);
+      expect(await idsOf('a', 1, { requestId: 'r-1' })).toEqual([third]);
+      expect(await idsOf('a', 9, { since: all[1]?.at })).toEqual([third, second]);
+      expect(await idsOf('a', 9, { since: all[1]?.at, requestId: 'r-1' })).toEqual([third]);
+      expect(await idsOf('b', 9, { requestId: 'r-1' })).toEqual([]);
+    });
+  });
+
+  describe('an erasure', () => {
+    it('removes the payloads of ended events of one request, and keeps their counts', async () => {
+      const shop = await consume(['a', runs]);
+      const mail = await consume(['a'], { service: 'mail' });
+      const { transport } = shop;
+      const [event, run, other] = [
+        envelope('a', { requestId: 'r-1', body: '"private"' }),
+        envelope('run', { requestId: 'r-1', body: '"private"' }),
+        envelope('run', { requestId: 'r-2', body: '"kept"' }),
+      ];
+      await transport.publish([event]);
+      await end(shop, failed('no'));
+      await end(mail, failed('no'));
+      await transport.publish([run]);
+      const running = await next(shop);
+      await running.checkpoint('pick', '{"output":"private"}');
+      expect(await transport.erase('r-1')).toEqual({ deadLetters: 2, runs: 0, pending: 1 });
+      await running.commit({ ...completed(), result: '"private"' });
+      await transport.publish([other]);
+      await end(shop, { ...completed(), result: '"kept"' });
+      const counts = await transport.counts(['a', 'run']);
+      expect(await transport.erase('r-1')).toEqual({ deadLetters: 0, runs: 1, pending: 0 });
+      expect(await transport.counts(['a', 'run'])).toEqual(counts);
+      expect(await transport.replay(event.id)).toBe(false);
+      const { events } = await transport.request('r-1');
+      expect(events.map(({ status, isDeadLetter }) => [status, isDeadLetter])).toEqual(
+        expect.arrayContaining([
+          ['failed', false],
+          ['completed', false],
+        ]),
+      );
+      const everything = [
+        ...(await transport.find(event.id, { bodies: true })),
+        ...(await transport.find(run.id, { bodies: true })),
+      ];
+      expect(JSON.stringify([everything, events, await transport.run('run', run.id)])).not.toContain('private');
+      expect(await transport.run('run', run.id)).toMatchObject({ status: 'completed', result: undefined });
+      expect(await transport.run('run', other.id)).toMatchObject({ result: '"kept"', envelope: { body: '"kept"' } });
+    });
+  });
+}

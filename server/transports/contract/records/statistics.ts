@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+import { workflowType } from '../../workflow-type.js';
+import type { ContractStage } from '../contract-stage.js';
+import { envelope } from '../envelope.js';
+import { completed, failed, retry } from '../outcome.js';
+
+/** Tests failures, metrics and revisions. */
+export function describeStatistics({ consume, next, now, advance, counts }: ContractStage): void {
+  describe('statistics', () => {
+    it('retain the last 20 failures, newest first', async () => {
+      const shop = await consume(['a']);
+      for (let i = 0; i < 25; i += 1) {
+        await shop.transport.publish([envelope('a')]);
+        await (await next(shop)).commit(failed(`no ${i}`));
+      }
+      const failures = await shop.transport.failures('a');
+      expect(failures.map(({ message }) => message)).toEqual(Array.from({ length: 20 }, (_, i) => `no ${24 - i}`));
+      expect(failures[0]).toMatchObject({ attempt: 1, name: 'Error' });
+      expect(failures[0]).not.toHaveProperty('payload');
+      expect(failures[0]).not.toHaveProperty('body');
+    });
+
+    it('count by the minute, 5 minutes and hour', async () => {
+      const shop = await consume(['a']);
+      await shop.transport.publish([envelope('a'), envelope('a'), envelope('a')]);
+      await (await next(shop)).commit(completed());
+      await (await next(shop)).commit(failed('no'));
+      await (await next(shop)).commit(retry(60_000));
+      const { recent, histories } = await shop.transport.metrics('a');
+      expect(recent.last5Min).toEqual({ received: 3, completed: 1, failed: 1, cancelled: 0, retried: 1 });
+      expect([sum(recent.minutes.received), sum(recent.minutes.failed)]).toEqual([3, 1]);
+      expect([recent.minutes.received.length, recent.minutes.failed.length]).toEqual([20, 20]);
+      const { minutes, fiveMinutes, hours } = histories;
+      expect([minutes, fiveMinutes, hours].map(({ received, stepMs }) => [received.length, stepMs])).toEqual([
+        [60, 60_000],
+        [288, 300_000],
+        [168, 3_600_000],
+      ]);
+      for (const history of [minutes, fiveMinutes, hours]) {
+        expect([history.received, history.completed, history.failed].map(sum)).toEqual([3, 1, 1]);
+        expect(history.startAt % history.stepMs).toBe(0);
+        expect(history.durationP95Ms.filter((ms) => ms !== null)).not.toEqual([]);
+        expect(history.waitP95Ms.filter((ms) => ms !== null)).not.toEqual([]);
+      }
+    });
+
+    it('contain the activity of each type and of all types in an overview', async () => {
+      const shop = await consume(['a', 'b', { type: workflowType('w'), keepsRuns: true }]);
+      await shop.transport.publish([envelope('a'), envelope('b'), envelope(workflowType('w'))]);
+      for (let i = 0; i < 3; i += 1) {
+        const delivery = await next(shop);
+        await delivery.commit(delivery.envelope.type === 'b' ? failed('no') : completed());
+      }
+      const types = ['a', 'b', 'unknown'];
+      const { activity, total, keepsDeadLetters } = await shop.transport.overview({
+        types,
+        runTypes: [],
+        runLimit: 1,
+      });
+      expect(activity.map(({ recent }) => recent.last5Min.received)).toEqual([1, 1, 0]);
+      expect(activity.map(({ lastFailure }) => lastFailure?.message)).toEqual([undefined, 'no', undefined]);
+      expect(total.recent.last5Min).toMatchObject({ received: 2, completed: 1, failed: 1 });
+      expect(sum(total.histories.hours.received)).toBe(2);
+      expect(keepsDeadLetters).toBe(true);
+    });
+
+    it('count a range in whole minutes', async () => {
+      const shop = await consume(['a', 'b']);
+      await shop.transport.publish([envelope('a'), envelope('a')]);
+      const at = await now();
+      const { from, to, stepMs, counts } = await shop.transport.range(['a', 'b'], at - 120_000, at + 1);
+      expect(stepMs).toBe(60_000);
+      expect([from % 60_000, to % 60_000]).toEqual([0, 0]);
+      expect(from).toBeLessThanOrEqual(at - 120_000);
+      expect(to).toBeGreaterThan(at);
+      expect(counts.map(({ received }) => received)).toEqual([2, 0]);
+      const earlier = await shop.transport.range(['a'], at - 40 * 60_000, at - 20 * 60_000);
+      expect(earlier.counts.map(({ received }) => received)).toEqual([0]);
+    });
+
+    it('name the oldest pending event and the open dead letters', async () => {
+      const shop = await consume(['a']);
+      const before = await now();
+      await shop.transport.publish([envelope('a')]);
+      await advance(20);
+      const between = await now();
+      await shop.transport.publish([envelope('a', { priority: 1 })]);
+      const first = await next(shop);
+      const second = await next(shop);
+      const oldest = async (): Promise<number | undefined> => (await counts(shop.transport, 'a')).oldestPendingAt;
+      expect(await oldest()).toBeGreaterThanOrEqual(before);
+      expect(await oldest()).toBeLessThan(between);
+      await first.commit(failed('no'));
+      expect(await oldest()).toBeGreaterThanOrEqual(between);
+      await second.commit(completed());
+      expect(await oldest()).toBeUndefined();
+      expect(await counts(shop.transport, 'a')).toMatchObject({ deadLetters: 1 });
+      expect(await shop.transport.replay(first.envelope.id)).toBe(true);
+      expect(await counts(shop.transport, 'a')).toMatchObject({ deadLetters: 0, pending: 1 });
+    });
+
+    it('measure durations with an error of at most 10 %', async () => {
+      const shop = await consume(['a']);
+      for (let ms = 1; ms <= 100; ms += 1) {
+        await shop.transport.publish([envelope('a')]);
+        await (await next(shop)).commit({ ...completed(), durationMs: ms });
+      }
+      const { durationMs } = await shop.transport.metrics('a');
+      for (const { p50, p95, max } of [durationMs.last5Min, durationMs.lastHour]) {
+        expect(Math.abs((p50 ?? 0) - 50)).toBeLessThanOrEqual(6);
+        expect(Math.abs((p95 ?? 0) - 95)).toBeLessThanOrEqual(10.5);
+        expect(Math.abs((max ?? 0) - 100)).toBeLessThanOrEqual(10);
+      }
+    });
+
+    it('have a revision that changes if and only if they change', async () => {
+      const shop = await consume(['a', 'b']);
+      const { transport } = shop;
+      const revisions = async (): Promise<string[]> => [
+        await transport.revision(),
+        await transport.revision('a'),
+        await transport.revision('b'),
+      ];
+      const before = await revisions();
+      expect(await revisions()).toEqual(before);
+      await transport.publish([envelope('a')]);
+      const delivery = await next(shop);
+      const during = await revisions();
+      expect(during[0]).not.toBe(before[0]);
+      expect(during[1]).not.toBe(before[1]);
+      expect(during[2]).toBe(before[2]);
+      await delivery.commit(completed());
+      expect((await revisions())[1]).not.toBe(during[1]);
+    });
+  });
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

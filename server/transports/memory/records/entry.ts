@@ -1,0 +1,98 @@
+import type { ErrorInfo } from '../../../errors.js';
+import type { AttemptRecord } from '../../event-record.js';
+import type { Envelope, RunWait } from '../../transport.js';
+import type { DelayedItem } from '../queues/delay-queue.js';
+import type { RememberedId } from './dedupe-window.js';
+
+/** An accepted event until its outcome is recorded. */
+export interface Entry {
+  /** Replaced while the event waits in its debounce window. */
+  envelope: Envelope;
+  /** The next or the running attempt, from 1. */
+  attempt: number;
+  ended: boolean;
+  /** Epoch milliseconds. */
+  readonly acceptedAt: number;
+  /** An attempt has started. */
+  hasStarted: boolean;
+  /** Start of the running or last attempt in epoch milliseconds. */
+  startedAt: number;
+  /** Attempts that failed and were retried; of events without a run record. */
+  attempts: readonly AttemptRecord[];
+  /** Monotonic time at which the delay ends; `undefined` if the entry is not delayed. */
+  dueAt: number | undefined;
+  /** Neighbours in the order of acceptance among the pending entries of the type. */
+  older: Entry | undefined;
+  newer: Entry | undefined;
+  /** The lease of the running attempt. */
+  lease: Lease | undefined;
+  /** List in which the entry takes a slot of its key: from its first start until it ends. */
+  keyHolder: object | undefined;
+  /** Size of the payload. */
+  bytes: number;
+  /** Deduplication id that stands for the event, besides its window, until the event has ended. */
+  readonly remembered: RememberedId | undefined;
+  readonly checkpoints: Map<string, string> | undefined;
+  /** Open waits of a run, by key if there is more than one. `RunWaits` reads and changes it. */
+  waits: StoredWait | Map<string, StoredWait> | undefined;
+  /** The run left its process and waits. */
+  isSuspended: boolean;
+  /** Record of a journal that stores the entry. */
+  record: EntryRecord | undefined;
+}
+
+/** State of an entry in the storage of a journal. */
+export interface EntryRecord {
+  /** Position in the order of acceptance. */
+  readonly position: number;
+  /** The storage has the entry. */
+  isStored: boolean;
+  /** The storage has the payload and the entries of a run that were erased. */
+  isErased: boolean;
+  deadLetter: LostEvent | undefined;
+  run: EndedRun | undefined;
+  /** Position in the order of ends. */
+  endOrder: number;
+}
+
+/** Failure that made an event a dead letter. */
+export interface LostEvent {
+  readonly at: number;
+  readonly error: ErrorInfo;
+  readonly step: string | undefined;
+}
+
+/** End of a run. */
+export interface EndedRun {
+  readonly at: number;
+  /** Removed if the run is erased. */
+  result: string | undefined;
+  readonly error: ErrorInfo | undefined;
+}
+
+/** Right of one attempt to record the outcome of its entry. */
+export interface Lease {
+  /** Frees the slot that the attempt takes. */
+  release(): void;
+  /** Tells the consumer of an entry that was recorded for its run. */
+  recorded(key: string, value: string): void;
+  /** Ends the lease: a later commit changes nothing. */
+  revoke(reason: Error): void;
+}
+
+/** Open wait of a run. */
+export interface StoredWait {
+  readonly wait: RunWait;
+  readonly owner: WaitOwner;
+  readonly entry: Entry;
+  /** Epoch milliseconds. */
+  readonly since: number;
+  timer: DelayedItem<StoredWait> | undefined;
+}
+
+/** Consumer group whose runs wait. */
+export interface WaitOwner {
+  /** Called after a resolution is recorded for a run. */
+  recorded(entry: Entry, key: string, value: string): void;
+  cancelTimer(stored: StoredWait): void;
+}

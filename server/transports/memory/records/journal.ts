@@ -1,0 +1,78 @@
+import type { ScheduleRecord } from '../../schedules.js';
+import type { Subscription } from '../../transport.js';
+import type { RememberedId } from './dedupe-window.js';
+import type { EndedRun, Entry, LostEvent, StoredWait } from './entry.js';
+import type { EventLog } from './event-log.js';
+import type { PeriodHistory } from './period-history.js';
+import type { TypeStats } from './type-stats.js';
+
+/** The part of a queue that a journal stores. */
+export interface StoredQueue {
+  readonly service: string;
+  readonly type: string;
+  readonly subscription: Subscription | undefined;
+  readonly stats: TypeStats;
+  readonly log: EventLog;
+  isDebounced(entry: Entry): boolean;
+}
+
+/**
+ * Storage of a broker's state. The broker changes its state in memory and reports each changed part; the journal stores
+ * the state of the reported parts, all of them in one step, and settles {@link change} then.
+ */
+export interface Journal {
+  /** No part of the state is ahead of the storage. If not, no event starts until {@link afterStored}. */
+  readonly isStored: boolean;
+  /** Applies a change that a caller asks for and can repeat. Resolves when it is stored. */
+  change<T>(apply: () => T): Promise<T>;
+  /** Applies a change that nobody can repeat, such as an outcome. It waits for as long as the storage fails. */
+  settle<T>(apply: () => T): Promise<T>;
+  /** Calls `fn` when the changes that are applied now are stored. */
+  afterStored(fn: () => void): void;
+  /** Reports an entry that was accepted, changed or ended. */
+  entry(queue: StoredQueue, entry: Entry): void;
+  /** Reports a recorded entry of a run. */
+  checkpoint(entry: Entry, key: string, value: string): void;
+  /** Reports a wait that was opened or closed. */
+  wait(stored: StoredWait, isOpen: boolean): void;
+  /** Reports a dead letter, or that it was removed. */
+  deadLetter(queue: StoredQueue, entry: Entry, letter: LostEvent | undefined): void;
+  /** Reports an ended run that is retained, or that it was evicted. */
+  run(queue: StoredQueue, entry: Entry, ended: EndedRun | undefined): void;
+  /** Reports an ended event that is shown among the recent ones. */
+  log(queue: StoredQueue): void;
+  /** Reports counters or settings of a type. */
+  queue(queue: StoredQueue): void;
+  /** Reports new counts of a history; `undefined` for the one of all types. */
+  history(type: string | undefined, history: PeriodHistory): void;
+  /** Reports a deduplication id that was added or removed. */
+  dedupe(type: string, dedupeId: string, remembered: RememberedId | undefined): void;
+  /** Reports that a service receives the events of a type. */
+  route(type: string, service: string): void;
+  schedule(record: Omit<ScheduleRecord, 'isOpen' | 'revision'>): void;
+}
+
+function ignore(): void {}
+
+/** Journal of a broker whose state ends with the process. */
+export const noJournal: Journal = {
+  isStored: true,
+  async change(apply) {
+    return apply();
+  },
+  async settle(apply) {
+    return apply();
+  },
+  afterStored: (fn) => fn(),
+  entry: ignore,
+  checkpoint: ignore,
+  wait: ignore,
+  deadLetter: ignore,
+  run: ignore,
+  log: ignore,
+  queue: ignore,
+  history: ignore,
+  dedupe: ignore,
+  route: ignore,
+  schedule: ignore,
+};

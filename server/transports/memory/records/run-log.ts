@@ -1,0 +1,206 @@
+import { keptCompletedRuns, keptFailedRuns, keptRecent, latestRuns } from '../../limits.js';
+import type { Envelope, Outcome, RunRecord, RunRetention, RunStatus } from '../../transport.js';
+import type { EndedRun, Entry } from './entry.js';
+import { openWaits } from './run-waits.js';
+
+interface Run {
+  readonly entry: Entry;
+  readonly acceptedAt: number;
+  ended: EndedRun | undefined;
+  listeners: Set<(run: Run) => void> | undefined;
+}
+
+/** Runs of one type in one service: all that are pending, and those that ended and are retained. */
+export class RunLog {
+  retention: RunRetention = { completed: keptCompletedRuns, failed: keptFailedRuns };
+  readonly #runs = new Map<string, Run>();
+  readonly #watchers = new Map<string, Set<() => void>>();
+  #latest: Run[] = [];
+  readonly #ended = { completed: new Set<Run>(), failed: new Set<Run>() };
+  readonly #onChange: (entry: Entry, ended: EndedRun | undefined) => void;
+
+  /** @param onChange receives the end of each run, and `undefined` for an ended run that is evicted */
+  constructor(onChange: (entry: Entry, ended: EndedRun | undefined) => void) {
+    this.#onChange = onChange;
+  }
+
+  accept(entry: Entry): void {
+    const run: Run = { entry, acceptedAt: entry.acceptedAt, ended: undefined, listeners: undefined };
+    const { id, replays } = entry.envelope;
+    if (replays > 0) this.#forget(id);
+    this.#runs.set(id, run);
+    this.#latest.push(run);
+    if (this.#latest.length > latestRuns) this.#latest.shift();
+  }
+
+  /** Records the end of a run. Returns a function that notifies those who wait for it. */
+  end(id: string, outcome: Extract<Outcome, { status: 'completed' | 'failed' }>, now: number): () => void {
+    const run = this.#runs.get(id);
+    if (run === undefined) return () => {};
+    const ended =
+      outcome.status === 'completed'
+        ? { at: now, result: outcome.result, error: undefined }
+        : { at: now, result: undefined, error: outcome.error };
+    this.#setEnd(run, ended);
+    this.#onChange(run.entry, ended);
+    this.evict(now);
+    return () => {
+      for (const listener of run.listeners ?? []) listener(run);
+    };
+  }
+
+  /** Sets the end of an accepted run that was stored with its end. */
+  restoreEnd(entry: Entry, ended: EndedRun): void {
+    const run = this.#runs.get(entry.envelope.id);
+    if (run?.entry === entry) this.#setEnd(run, ended);
+  }
+
+  #setEnd(run: Run, ended: EndedRun): void {
+    run.ended = ended;
+    this.#ended[ended.error === undefined ? 'completed' : 'failed'].add(run);
+  }
+
+  /** Forgets the ended runs that exceed the retention. */
+  evict(now: number): void {
+    const { ageMs = Number.POSITIVE_INFINITY } = this.retention;
+    for (const status of ['completed', 'failed'] as const) {
+      const runs = this.#ended[status];
+      // In the order of their ends, so that those after the first one to keep are kept too.
+      for (const run of runs) {
+        if (runs.size <= this.retention[status] && now - (run.ended?.at ?? now) < ageMs) break;
+        runs.delete(run);
+        this.#forget(run.entry.envelope.id);
+      }
+    }
+  }
+
+  #forget(id: string): void {
+    const run = this.#runs.get(id);
+    if (run === undefined) return;
+    this.#runs.delete(id);
+    if (run.ended !== undefined) this.#onChange(run.entry, undefined);
+    this.#ended.completed.delete(run);
+    this.#ended.failed.delete(run);
+    const index = this.#latest.indexOf(run);
+    if (index !== -1) this.#latest.splice(index, 1);
+  }
+
+  entry(id: string): Entry | undefined {
+    return this.#runs.get(id)?.entry;
+  }
+
+  /** Entries of the runs that have not ended. */
+  *pending(): Iterable<Entry> {
+    for (const { entry } of this.#runs.values()) if (!entry.ended) yield entry;
+  }
+
+  record(id: string, service: string): RunRecord | undefined {
+    const run = this.#runs.get(id);
+    return run === undefined ? undefined : toRecord(run, service);
+  }
+
+  /** Records of the retained runs that match. */
+  *records(service: string, matches: (envelope: Envelope) => boolean): Iterable<RunRecord> {
+    for (const run of this.#runs.values()) if (matches(run.entry.envelope)) yield toRecord(run, service);
+  }
+
+  /** Records of the newest retained runs, and of the newest failed ones. */
+  *recent(service: string): Iterable<RunRecord> {
+    yield* this.latest(latestRuns, service);
+    for (const run of [...this.#ended.failed].slice(-keptRecent)) yield toRecord(run, service);
+  }
+
+  /** Removes input, result and entries of the ended runs of a request. Returns their number. */
+  erase(requestId: string): number {
+    let erased = 0;
+    for (const { entry, ended } of this.#runs.values()) {
+      if (ended === undefined || entry.envelope.requestId !== requestId) continue;
+      entry.envelope = { ...entry.envelope, body: 'null' };
+      entry.checkpoints?.clear();
+      ended.result = undefined;
+      if (entry.record !== undefined) entry.record.isErased = true;
+      this.#onChange(entry, ended);
+      erased += 1;
+    }
+    return erased;
+  }
+
+  /** Returns a run with its entries from a position on. */
+  recordSince(id: string, service: string, from: number): RunRecord | undefined {
+    const record = this.record(id, service);
+    return record && { ...record, checkpoints: new Map([...record.checkpoints].slice(from)) };
+  }
+
+  /** Calls `onChange` after each {@link changed} of the run. Returns a function that ends this. */
+  watch(id: string, onChange: () => void): () => void {
+    const watchers = this.#watchers.get(id) ?? new Set();
+    this.#watchers.set(id, watchers);
+    // Wrapped, so that one function can watch twice.
+    const watcher = (): void => onChange();
+    watchers.add(watcher);
+    return () => {
+      watchers.delete(watcher);
+      if (watchers.size === 0 && this.#watchers.get(id) === watchers) this.#watchers.delete(id);
+    };
+  }
+
+  /** Notifies the watchers of a run, which has a new entry or wait. */
+  changed(id: string): void {
+    for (const watcher of this.#watchers.get(id) ?? []) watcher();
+  }
+
+  /** Returns the retained runs that were accepted last, newest first, at most `latestRuns`. */
+  latest(limit: number, service: string): RunRecord[] {
+    return this.#latest
+      .slice(-limit)
+      .reverse()
+      .map((run) => toRecord(run, service));
+  }
+
+  /** Resolves when the run has ended; with `undefined` if the run is unknown. */
+  ended(id: string, service: string, signal: AbortSignal): Promise<RunRecord | undefined> {
+    const known = this.#runs.get(id);
+    if (known === undefined || known.ended !== undefined) return Promise.resolve(this.record(id, service));
+    return new Promise((resolve, reject) => {
+      signal.throwIfAborted();
+      const stop = (): void => {
+        known.listeners?.delete(listener);
+        signal.removeEventListener('abort', abort);
+      };
+      // Receives the run itself: the log may have evicted it before the promise's callbacks run.
+      const listener = (run: Run): void => {
+        stop();
+        resolve(toRecord(run, service));
+      };
+      const abort = (): void => {
+        stop();
+        reject(signal.reason);
+      };
+      known.listeners ??= new Set();
+      known.listeners.add(listener);
+      signal.addEventListener('abort', abort);
+    });
+  }
+}
+
+function toRecord({ entry, acceptedAt, ended }: Run, service: string): RunRecord {
+  const { envelope, attempt, checkpoints } = entry;
+  return {
+    id: envelope.id,
+    service,
+    envelope,
+    acceptedAt,
+    attempt,
+    status: ended === undefined ? statusOf(entry) : ended.error === undefined ? 'completed' : 'failed',
+    checkpoints: new Map(checkpoints),
+    waits: openWaits(entry),
+    endedAt: ended?.at,
+    result: ended?.result,
+    error: ended?.error,
+  };
+}
+
+function statusOf({ lease, isSuspended }: Entry): RunStatus {
+  if (lease !== undefined) return 'active';
+  return isSuspended ? 'suspended' : 'waiting';
+}
