@@ -10,6 +10,7 @@ import { createAgent } from '../create-agent.js';
 import type { Message } from '../model/message.js';
 import type { ModelProvider } from '../model/model-provider.js';
 import { createTool } from '../tools/tool.js';
+import { DyingProcess } from './dying-process.fixture.js';
 
 const timeoutMs = 60_000;
 const usage = { promptTokens: 10, completionTokens: 5, totalTokens: 15 };
@@ -30,20 +31,10 @@ async function tell({ turns, deaths, decisions }: typeof story extends fc.Arbitr
   const results: AgentHandlerResult[] = [];
   const executed: string[] = [];
   const sent: (readonly Message[])[] = [];
-  let actions = 0;
-  let isDead = false;
-  const dies = (): boolean => {
-    if (!deaths.includes(actions++)) return false;
-    isDead = true;
-    return true;
-  };
-  const never = (): Promise<never> => new Promise(() => {});
+  const host = new DyingProcess(deaths);
   const provider: ModelProvider = {
     async chat(messages) {
-      if (isDead) return never();
-      if (dies()) {
-        return never();
-      }
+      await host.act();
       sent.push([...messages]);
       const turn = messages.filter(({ role }) => role === 'assistant').length;
       const names = turns[turn];
@@ -62,8 +53,8 @@ async function tell({ turns, deaths, decisions }: typeof story extends fc.Arbitr
       description: '',
       parameters: { type: 'object', properties: { n: { type: 'number' } } },
       ...(name === 'refund' && { needsApproval: true }),
-      execute: ({ n }: { n: number }) => {
-        if (isDead || dies()) return never();
+      execute: async ({ n }: { n: number }) => {
+        await host.act();
         executed.push(`${name} ${n}`);
         return `${name} ${n}`;
       },
@@ -97,9 +88,9 @@ async function tell({ turns, deaths, decisions }: typeof story extends fc.Arbitr
   let decidedSoFar = 0;
   for (let round = 0; results.length === 0 && round < 100; round++) {
     await clock.settle();
-    if (isDead) {
+    if (host.isDead) {
       await hub.stop({ drainMs: 0 });
-      isDead = false;
+      host.restart();
       hub = await start();
       continue;
     }
