@@ -9,8 +9,11 @@ export const agentTurns = 20;
 /**
  * Registers an agent whose runs have 20 turns. The process of run `n` kills itself when the model is called for the turn
  * after turn `n`, so that turn `n` is the last one that is recorded.
+ *
+ * @param runs numbers of the runs, separated by commas
+ * @returns a function that emits the event of each run, which has an effect once
  */
-export function agent(hub: Hub, ledger: string): void {
+export function agent(hub: Hub, ledger: string, runs: string): () => Promise<void> {
   const provider: ModelProvider = {
     async chat(messages) {
       const n = Number(messages.find(({ role }) => role === 'user')?.content);
@@ -48,4 +51,7 @@ export function agent(hub: Hub, ledger: string): void {
     type: 'agent.answered',
     handler: ({ payload }) => writeLedger(ledger, 'answered', String(payload.tokenUsage.totalTokens)),
   });
+  return async () => {
+    for (const n of runs.split(',')) await hub.emit('agent.asked', n, { dedupeId: n });
+  };
 }

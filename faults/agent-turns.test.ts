@@ -1,25 +1,66 @@
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { createHub, type Transport } from 'hubline';
+import { redisTransport } from 'hubline/redis';
+import { sqliteTransport } from 'hubline/sqlite';
 import { expect, it, onTestFinished } from 'vitest';
+import { startRedisServer } from '../scripts/redis-server.js';
 import { agentTurns } from './agent-scenario.js';
 import { startFleet } from './fleet.js';
-import { isLong, setScene, until } from './scene.js';
+import { readLedger } from './ledger.js';
+import { isLong, until } from './scene.js';
+import { newFolder } from './sqlite-process.js';
 
 const all = Array.from({ length: agentTurns - 1 }, (_, index) => index + 1);
 const lastTurns = isLong ? all : [1, agentTurns - 1];
 
-it(`a run of ${agentTurns} turns costs ${agentTurns} model calls, whichever turn its process dies after`, async () => {
-  const { hub, workers, ledger } = await setScene(['agent.asked', 'agent.answered']);
-  const fleet = await startFleet(2, workers('agent'));
-  onTestFinished(() => fleet.stop());
-  for (const n of lastTurns) await hub.emit('agent.asked', String(n));
-  const answered = (): string[] => ledger().flatMap(({ what, key }) => (what === 'answered' ? [key] : []));
-  await until('all runs answered', () => answered().length === lastTurns.length, 120_000);
-  const turnsOf = (what: string): number[] =>
-    ledger().flatMap((entry) => (entry.what === what ? [Number(entry.key)] : []));
-  for (const n of lastTurns) {
-    expect(turnsOf(`model ${n}`), `model calls of the run that died after turn ${n}`).toEqual([...all, agentTurns]);
-    expect(turnsOf(`tool ${n}`), `tool calls of the run that died after turn ${n}`).toEqual(all);
-  }
-  // The tokens of all attempts.
-  expect(answered()).toEqual(lastTurns.map(() => String(2 * agentTurns)));
-  expect(await hub.metrics('agent.asked')).toMatchObject({ completed: lastTurns.length, failed: 0 });
-});
+/** Address of the events, number of processes, and a transport that reads them once the processes have ended. */
+interface Place {
+  readonly url: string;
+  readonly processes: number;
+  open(): Transport;
+}
+
+const places: Record<string, (folder: string) => Promise<Place>> = {
+  async Redis() {
+    const server = await startRedisServer();
+    onTestFinished(() => server.release());
+    return { url: server.url, processes: 2, open: () => redisTransport({ url: server.url, prefix: 'turns' }) };
+  },
+  async SQLite(folder) {
+    const file = join(folder, 'hub.db');
+    return { url: pathToFileURL(file).href, processes: 1, open: () => sqliteTransport({ file }) };
+  },
+};
+
+it.each(Object.keys(places))(
+  `on %s, a run of ${agentTurns} turns costs ${agentTurns} model calls, whichever turn its process dies after`,
+  async (name) => {
+    const ledger = newFolder();
+    const place = await places[name]?.(ledger);
+    if (place === undefined) throw new Error(`no place ${name}`);
+    const { url, processes, open } = place;
+    const options = { scenario: 'agent', url, prefix: 'turns', ledger, variant: lastTurns.join(',') };
+    const fleet = await startFleet(processes, { ...options, maxCrashes: agentTurns });
+    onTestFinished(() => fleet.stop());
+    const answered = (): string[] => readLedger(ledger).flatMap(({ what, key }) => (what === 'answered' ? [key] : []));
+    await until('all runs answered', () => answered().length === lastTurns.length, 120_000);
+    await fleet.stop();
+
+    const turnsOf = (what: string): number[] =>
+      readLedger(ledger).flatMap((entry) => (entry.what === what ? [Number(entry.key)] : []));
+    for (const n of lastTurns) {
+      expect(turnsOf(`model ${n}`), `model calls of the run that died after turn ${n}`).toEqual([...all, agentTurns]);
+      expect(turnsOf(`tool ${n}`), `tool calls of the run that died after turn ${n}`).toEqual(all);
+    }
+    // The tokens of all attempts.
+    expect(answered()).toEqual(lastTurns.map(() => String(2 * agentTurns)));
+    const hub = createHub({ service: 'test', transport: open() });
+    hub.event({ type: 'agent.asked' });
+    onTestFinished(async () => {
+      await hub.stop();
+    });
+    await hub.start();
+    expect(await hub.metrics('agent.asked')).toMatchObject({ completed: lastTurns.length, failed: 0 });
+  },
+);

@@ -7,8 +7,8 @@ import { deploy } from './deploy-scenario.js';
 import { writeLedger } from './ledger.js';
 import { rolling } from './rolling-scenario.js';
 
-/** Registers the events of a scenario on a worker's hub. */
-type Scenario = (hub: Hub, ledger: string, variant: string) => void;
+/** Registers the events of a scenario on a worker's hub. May return a function to call after the start. */
+type Scenario = (hub: Hub, ledger: string, variant: string) => (() => Promise<void>) | void;
 
 /** Payload of the `work` scenario; the number determines the outcome. */
 export interface Work {

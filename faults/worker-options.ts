@@ -1,6 +1,7 @@
 /** Options of a worker process. */
 export interface WorkerOptions {
   readonly scenario: string;
+  /** URL of Redis, or `file:` URL of a database that one process owns. */
   readonly url: string;
   readonly prefix: string;
   /** Folder of the ledger. */

@@ -1,6 +1,8 @@
 /** Worker process of the fault tests, started by `startWorker`. */
+import { fileURLToPath } from 'node:url';
 import { createHub } from 'hubline';
 import { redisTransport } from 'hubline/redis';
+import { sqliteTransport } from 'hubline/sqlite';
 import { scenarios } from './scenarios.js';
 import { parseWorkerOptions } from './worker-options.js';
 
@@ -12,13 +14,16 @@ if (clockSkewMs !== 0) {
 const register = scenarios.get(scenario);
 if (register === undefined) throw new Error(`no scenario ${scenario}`);
 
-const transport = redisTransport({ url, prefix, lockDurationMs: 1_000, stalledIntervalMs: 500, maxCrashes });
+const transport = url.startsWith('file:')
+  ? sqliteTransport({ file: fileURLToPath(url) })
+  : redisTransport({ url, prefix, lockDurationMs: 1_000, stalledIntervalMs: 500, maxCrashes });
 const hub = createHub({ service: 'shop', transport, concurrency: 20 });
-register(hub, ledger, variant);
+const afterStart = register(hub, ledger, variant);
 process.on('SIGTERM', () => {
   void hub.stop({ drainMs: 1_000 }).then(() => process.exit(0));
 });
 // The parent process is gone, so nothing else would end this one.
 process.on('disconnect', () => process.exit(1));
 await hub.start();
+await afterStart?.();
 process.send?.('ready');
