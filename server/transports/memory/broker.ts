@@ -51,7 +51,7 @@ export class Broker implements GroupHost {
     this.waits = new RunWaits(clock, journal);
     this.lookup = new Lookup(this.#groups, clock);
     this.turns = new TurnBudget(clock);
-    this.#totalHistory = new PeriodHistory(undefined, () => journal.history(undefined, this.#totalHistory));
+    this.#totalHistory = new PeriodHistory(undefined, (period, kind) => journal.period(undefined, kind, period));
     this.#pending = new PendingLimits(maximum);
     this.deadLetterLimits = maximum;
     this.schedules = new ScheduleTable(clock, this.revision, journal);
@@ -72,8 +72,7 @@ export class Broker implements GroupHost {
     let history = this.#histories.get(type);
     if (history === undefined) {
       const total = workflowOf(type) === undefined ? this.#totalHistory : undefined;
-      const created = new PeriodHistory(total, () => this.journal.history(type, created));
-      history = created;
+      history = new PeriodHistory(total, (period, kind) => this.journal.period(type, kind, period));
       this.#histories.set(type, history);
     }
     return history;

@@ -1,9 +1,10 @@
 import type { ScheduleRecord } from '../../schedules.js';
+import type { Histories } from '../../statistics/stats.js';
 import type { Subscription } from '../../transport.js';
 import type { RememberedId } from './dedupe-window.js';
 import type { EndedRun, Entry, LostEvent, StoredWait } from './entry.js';
 import type { EventLog } from './event-log.js';
-import type { PeriodHistory } from './period-history.js';
+import type { OpenPeriod } from './period-history.js';
 import type { TypeStats } from './type-stats.js';
 
 /** The part of a queue that a journal stores. */
@@ -43,8 +44,8 @@ export interface Journal {
   log(queue: StoredQueue): void;
   /** Reports counters or settings of a type. */
   queue(queue: StoredQueue): void;
-  /** Reports new counts of a history; `undefined` for the one of all types. */
-  history(type: string | undefined, history: PeriodHistory): void;
+  /** Reports new counts of a period in the history of a type; `undefined` for the one of all types. */
+  period(type: string | undefined, kind: keyof Histories, period: OpenPeriod): void;
   /** Reports a deduplication id that was added or removed. */
   dedupe(type: string, dedupeId: string, remembered: RememberedId | undefined): void;
   /** Reports that a service receives the events of a type. */
@@ -71,7 +72,7 @@ export const noJournal: Journal = {
   run: ignore,
   log: ignore,
   queue: ignore,
-  history: ignore,
+  period: ignore,
   dedupe: ignore,
   route: ignore,
   schedule: ignore,

@@ -1,6 +1,10 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { systemClock } from '../../clock.js';
 import { periodKinds } from '../../statistics/periods.js';
+import { Broker } from '../broker.js';
 import { PeriodHistory } from './period-history.js';
 
 const minute = 60_000;
@@ -79,4 +83,23 @@ it('drops what is older than a week', () => {
   const { length, stepMs } = periodKinds.hours;
   expect(sum(history.histories(start + (length - 1) * stepMs).hours.received)).toBe(1);
   expect(sum(history.histories(start + length * stepMs).hours.received)).toBe(0);
+});
+
+it('retains a bounded number of periods', () => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage: () => void = runInNewContext('gc');
+  const broker = new Broker(systemClock, {
+    maxPending: 1,
+    maxPendingBytes: 1,
+    maxDeadLetters: 1,
+    maxDeadLetterAgeMs: Number.POSITIVE_INFINITY,
+  });
+  const history = broker.history('ordered');
+  const heapAfter = (minutes: number): number => {
+    for (let at = start; at < start + minutes * minute; at += minute) history.countWait(1, at);
+    collectGarbage();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = heapAfter(1_000);
+  expect(heapAfter(50_000) - before).toBeLessThan(5_000_000);
 });

@@ -102,11 +102,13 @@ class PeriodSeries {
 type Counter = (typeof periodCounters)[number];
 const counterIndex = Object.fromEntries(periodCounters.map((name, index) => [name, index])) as Record<Counter, number>;
 
+/** Receives a period of a history. */
+export type PeriodListener = (period: OpenPeriod, kind: keyof Histories) => void;
+
 /** Counts, waiting times and durations of one type by the minute, 5 minutes and hour, in at most 20 kB. */
 export class PeriodHistory {
   readonly #total: PeriodHistory | undefined;
-  readonly #onChange: (() => void) | undefined;
-  readonly #changed = new Map<OpenPeriod, keyof Histories>();
+  readonly #onChange: PeriodListener | undefined;
   readonly #minutes = new PeriodSeries(minutes, recentMinutes - 1);
   readonly #fives = new PeriodSeries(fiveMinutes, recentFives);
   readonly #hours = new PeriodSeries(hours, 1);
@@ -114,20 +116,11 @@ export class PeriodHistory {
 
   /**
    * @param total history of all types, which counts the same events
-   * @param onChange called after a change, which `changed` contains then
+   * @param onChange receives each period with new counts
    */
-  constructor(total?: PeriodHistory, onChange?: () => void) {
+  constructor(total?: PeriodHistory, onChange?: PeriodListener) {
     this.#total = total;
     this.#onChange = onChange;
-  }
-
-  /** Periods that changed since the last `markSaved`. */
-  get changed(): ReadonlyMap<OpenPeriod, keyof Histories> {
-    return this.#changed;
-  }
-
-  markSaved(): void {
-    this.#changed.clear();
   }
 
   /** Adds a saved period; those of a kind in ascending order. */
@@ -139,10 +132,10 @@ export class PeriodHistory {
   }
 
   count(counter: Counter, now: number): void {
-    const { counts } = this.#current(now);
+    const minute = this.#current(now);
     const index = counterIndex[counter];
-    counts[index] = (counts[index] ?? 0) + 1;
-    this.#mark(this.#open, 'minutes');
+    minute.counts[index] = (minute.counts[index] ?? 0) + 1;
+    this.#onChange?.(minute, 'minutes');
     this.#total?.count(counter, now);
   }
 
@@ -155,14 +148,16 @@ export class PeriodHistory {
   }
 
   #addWait(bucket: number, now: number): void {
-    this.#current(now).wait.addBucket(bucket, 1);
-    this.#mark(this.#open, 'minutes');
+    const minute = this.#current(now);
+    minute.wait.addBucket(bucket, 1);
+    this.#onChange?.(minute, 'minutes');
     if (this.#total !== undefined) this.#total.#addWait(bucket, now);
   }
 
   #addDuration(bucket: number, now: number): void {
-    this.#current(now).duration.addBucket(bucket, 1);
-    this.#mark(this.#open, 'minutes');
+    const minute = this.#current(now);
+    minute.duration.addBucket(bucket, 1);
+    this.#onChange?.(minute, 'minutes');
     if (this.#total !== undefined) this.#total.#addDuration(bucket, now);
   }
 
@@ -254,18 +249,12 @@ export class PeriodHistory {
     for (const kind of ['fiveMinutes', 'hours'] as const) {
       const period = this.#series(kind).open(periodOf(at, periodKinds[kind]));
       period.add(closed);
-      this.#mark(period, kind);
+      this.#onChange?.(period, kind);
     }
   }
 
   #series(kind: 'fiveMinutes' | 'hours'): PeriodSeries {
     return kind === 'fiveMinutes' ? this.#fives : this.#hours;
-  }
-
-  #mark(period: OpenPeriod, kind: keyof Histories): void {
-    if (this.#onChange === undefined) return;
-    this.#changed.set(period, kind);
-    this.#onChange();
   }
 }
 

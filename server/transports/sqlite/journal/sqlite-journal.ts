@@ -2,12 +2,13 @@ import type { Clock, Timer } from '../../clock.js';
 import type { RememberedId } from '../../memory/records/dedupe-window.js';
 import type { EndedRun, Entry, EntryRecord, LostEvent, StoredWait } from '../../memory/records/entry.js';
 import type { Journal, StoredQueue } from '../../memory/records/journal.js';
-import type { PeriodHistory } from '../../memory/records/period-history.js';
+import type { OpenPeriod } from '../../memory/records/period-history.js';
 import type { ScheduleRecord } from '../../schedules.js';
+import type { Histories } from '../../statistics/stats.js';
 import type { CommittedState, Committer } from '../committer.js';
 import type { Database, Statement } from '../database/driver.js';
 import { EntryRows, isKept } from './entry-rows.js';
-import { PeriodRows } from './period-rows.js';
+import { type PeriodPlace, PeriodRows } from './period-rows.js';
 import { QueueRows } from './queue-rows.js';
 
 type StoredSchedule = Omit<ScheduleRecord, 'isOpen' | 'revision'>;
@@ -28,7 +29,7 @@ export class SqliteJournal implements Journal, CommittedState {
   #areLogsDue = false;
   #logTimer: Timer | undefined;
   readonly #clock: Clock;
-  readonly #histories = new Map<PeriodHistory, string | undefined>();
+  readonly #periods = new Map<OpenPeriod, PeriodPlace>();
   /** Rows of which the memory has no state to write later. */
   #writes: Write[] = [];
   readonly #statements: {
@@ -144,8 +145,8 @@ export class SqliteJournal implements Journal, CommittedState {
     this.#queues.add(queue);
   }
 
-  history(type: string | undefined, history: PeriodHistory): void {
-    this.#histories.set(history, type);
+  period(type: string | undefined, kind: keyof Histories, period: OpenPeriod): void {
+    if (!this.#periods.has(period)) this.#periods.set(period, { type, kind });
   }
 
   dedupe(type: string, dedupeId: string, remembered: RememberedId | undefined): void {
@@ -170,19 +171,18 @@ export class SqliteJournal implements Journal, CommittedState {
     }
     for (const queue of this.#queues) this.queues.write(queue);
     if (this.#areLogsDue) for (const queue of this.#logs) this.queues.writeLog(queue);
-    for (const [history, type] of this.#histories) this.#periodRows.write(type, history);
+    for (const [period, place] of this.#periods) this.#periodRows.write(place, period);
   }
 
   markWritten(): void {
     if (this.#writes.length > 0) this.#writes = [];
     for (const entry of this.#entries.keys()) markEntry(entry);
     for (const queue of this.#queues) this.queues.markWritten(queue);
-    for (const history of this.#histories.keys()) history.markSaved();
     if (this.#areLogsDue) this.#logs.clear();
     this.#areLogsDue = false;
     this.#entries.clear();
     this.#queues.clear();
-    this.#histories.clear();
+    this.#periods.clear();
   }
 
   #ended(queue: StoredQueue, entry: Entry, isNew: boolean): EntryRecord | undefined {
