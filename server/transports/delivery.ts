@@ -18,6 +18,8 @@ export interface RunWait {
   readonly onCancel?: readonly Envelope[] | undefined;
   /** Counts a retry of the run's type. */
   readonly isRetry?: boolean | undefined;
+  /** Waits for the decision of a person. Open ones count as `Counts.approvals`. */
+  readonly isApproval?: boolean | undefined;
 }
 
 /** Recorded value of a resolved {@link RunWait}, as JSON. `payload` and `result` are embedded as JSON, not as text. */

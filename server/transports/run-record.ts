@@ -11,6 +11,8 @@ export interface OpenWait {
   readonly event?: { readonly type: string; readonly key: string | undefined } | undefined;
   /** Id of the child run. */
   readonly runId?: string | undefined;
+  /** It waits for the decision of a person. */
+  readonly isApproval?: boolean | undefined;
 }
 
 /** State of a run. */
@@ -34,4 +36,11 @@ export interface RunRecord {
   readonly result: string | undefined;
   /** Error of a failed run. */
   readonly error: ErrorInfo | undefined;
+}
+
+/** Sorts runs that wait: those with the oldest open approvals first. */
+export function approvalsFirst(runs: readonly RunRecord[]): readonly RunRecord[] {
+  const since = ({ waits }: RunRecord): number =>
+    Math.min(...waits.filter(({ isApproval }) => isApproval === true).map((wait) => wait.since), Number.MAX_VALUE);
+  return [...runs].sort((a, b) => since(a) - since(b));
 }

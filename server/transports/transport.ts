@@ -224,6 +224,12 @@ export interface TransportManager extends ScheduleStore {
   replay(id: string): Promise<boolean>;
   /** Returns descriptions, counts and latest runs in one round trip. */
   overview(query: OverviewQuery): Promise<Overview>;
+  /**
+   * Returns the runs of several types that wait, per type in the same order, over all services, in one round trip: at
+   * most `limit` per type, those with the oldest open approvals first, then suspended ones in no particular order. A
+   * transport may leave out payloads and entries.
+   */
+  waiting(types: readonly string[], limit: number): Promise<readonly (readonly RunRecord[])[]>;
   /** Returns a run of this service; `undefined` if it is unknown or evicted. */
   run(type: string, id: string): Promise<RunRecord | undefined>;
   /**

@@ -113,6 +113,11 @@ export class CodedTransport implements TransportManager {
     return { ...overview, runs: overview.runs.map((runs) => runs.map((run) => this.#decodeRun(run))) };
   }
 
+  async waiting(types: readonly string[], limit: number): Promise<readonly (readonly RunRecord[])[]> {
+    const all = await this.#inner.waiting(types, limit);
+    return all.map((runs) => runs.map((run) => this.#decodeRun(run)));
+  }
+
   async run(type: string, id: string): Promise<RunRecord | undefined> {
     const run = await this.#inner.run(type, id);
     return run && this.#decodeRun(run);

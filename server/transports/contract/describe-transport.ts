@@ -19,6 +19,7 @@ import { describeStatistics } from './records/statistics.js';
 import { describeRuns } from './runs/runs.js';
 import { describeSchedules } from './runs/schedules.js';
 import { describeSuspensions } from './runs/suspensions.js';
+import { describeWaitingRuns } from './runs/waiting-runs.js';
 
 /** Registers the tests that every transport must pass. */
 export function describeTransport(name: string, setup: () => Promise<ContractHarness>): void {
@@ -32,6 +33,7 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
     describeRuns(stage);
     describeDeadLetters(stage);
     describeSuspensions(stage);
+    describeWaitingRuns(stage);
     describeStatistics(stage);
     describeKeyValues(stage);
     describeDelays(stage);

@@ -3,6 +3,7 @@ import { quote } from '../../errors.js';
 import type { Clock } from '../clock.js';
 import { triggeredId } from '../derive-id.js';
 import { BackpressureError } from '../errors.js';
+import { approvalsFirst } from '../run-record.js';
 import { periodKinds, periodOf, rangePeriods, rangeTimes } from '../statistics/periods.js';
 import type { EventMetrics, FailureRecord, RangeCounts, TotalActivity, TypeActivity } from '../statistics/stats.js';
 import { sumCounts } from '../statistics/sum-counts.js';
@@ -223,6 +224,15 @@ export class Broker implements GroupHost {
       .flatMap((group) => group.findQueue(type)?.runs?.latest(limit, group.service) ?? [])
       .sort((a, b) => b.acceptedAt - a.acceptedAt)
       .slice(0, limit);
+  }
+
+  /** Returns the runs of a type that wait. */
+  waiting(type: string, limit: number): readonly RunRecord[] {
+    const all = [...this.#groups.values()].flatMap((group) => {
+      const queue = group.findQueue(type);
+      return queue?.runs?.waiting(limit, queue.stats.suspended, group.service) ?? [];
+    });
+    return approvalsFirst(all).slice(0, limit);
   }
 
   revisionOf(type: string | undefined): string {

@@ -229,6 +229,10 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     if (timer !== undefined) this.queue(entry.envelope.type).removeTimer(timer);
   }
 
+  approvals({ entry }: StoredWait): Set<StoredWait> | undefined {
+    return this.queue(entry.envelope.type).runs?.approvals;
+  }
+
   /** Ends a waiting, suspended or running event of the type, and its child runs, without a dead letter. */
   endRun(type: string, entry: Entry, outcome: Outcome, reason: Error): void {
     const queue = this.queue(type);

@@ -166,6 +166,10 @@ export class BrokerManager implements TransportManager {
     };
   }
 
+  async waiting(types: readonly string[], limit: number): Promise<readonly (readonly RunRecord[])[]> {
+    return types.map((type) => this.#broker.waiting(type, limit));
+  }
+
   async run(type: string, id: string): Promise<RunRecord | undefined> {
     const log = this.#runLog(type);
     log?.evict(this.clock.now());

@@ -286,6 +286,7 @@ export class TypeQueue {
     const counters = { received, completed, failed, cancelled, active, delayed, suspended, retried, deduplicated };
     return {
       ...counters,
+      approvals: this.runs?.approvals.size,
       deadLetters: this.deadLetters.size,
       oldestPendingAt: this.accepted.oldest?.acceptedAt,
       lastReceivedAt,

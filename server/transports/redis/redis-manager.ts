@@ -58,6 +58,7 @@ import { metricsScript, readMetrics } from './reading/metrics.js';
 import { readOverview } from './reading/overview.js';
 import { revisionScript } from './reading/revision-script.js';
 import { readRun, runScript, runSinceScript } from './reading/runs.js';
+import { readWaiting, waitingScript } from './reading/waiting-runs.js';
 import { withoutArguments } from './redis-errors.js';
 import type { RedisSettings } from './redis-options.js';
 import { RedisSchedules } from './schedules/redis-schedules.js';
@@ -203,6 +204,10 @@ export class RedisManager implements TransportManager {
 
   async range(types: readonly string[], from: number, to: number): Promise<RangeCounts> {
     return readRange(from, to, await this.#commands.runScript(rangeScript, [typeList(types)]));
+  }
+
+  async waiting(types: readonly string[], limit: number): Promise<readonly (readonly RunRecord[])[]> {
+    return readWaiting(await this.#commands.runScript(waitingScript, [limit, typeList(types)]), limit);
   }
 
   async run(type: string, id: string): Promise<RunRecord | undefined> {

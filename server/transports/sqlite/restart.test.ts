@@ -72,7 +72,7 @@ it('resumes a run with its checkpoints, and resolves its waits by time, event an
   const child = envelope('child', { parent: { type: 'run', id: run.id, wait: 'child' } });
   await delivery?.wait([
     { key: 'time', delayMs: 500 },
-    { key: 'event', event: { type: 'news', key: 'k' } },
+    { key: 'event', event: { type: 'news', key: 'k' }, isApproval: true },
     { key: 'child', run: child },
   ]);
   await delivery?.commit({ status: 'suspended', durationMs: 1, seen: 1 });
@@ -92,6 +92,8 @@ it('resumes a run with its checkpoints, and resolves its waits by time, event an
   await third.deliveries[0]?.commit({ status: 'suspended', durationMs: 1, seen: 3 });
 
   const fourth = await restart();
+  expect((await fourth.transport.counts(['run']))[0]?.total.approvals).toBe(1);
+  expect(await fourth.transport.waiting(['run'], 9)).toMatchObject([[{ id: run.id, waits: [{ key: 'event' }] }]]);
   await fourth.transport.publish([envelope('news', { key: 'k', body: '"hot"' })]);
   await clock.settle();
   expect(JSON.parse(fourth.deliveries[0]?.checkpoints.get('event') ?? '')).toMatchObject({

@@ -108,6 +108,10 @@ export class SqliteManager implements TransportManager {
     return this.#use(({ manager }) => manager.overview(query));
   }
 
+  waiting(types: readonly string[], limit: number): Promise<readonly (readonly RunRecord[])[]> {
+    return this.#use(({ manager }) => manager.waiting(types, limit));
+  }
+
   run(type: string, id: string): Promise<RunRecord | undefined> {
     return this.#use(({ manager }) => manager.run(type, id));
   }

@@ -16,6 +16,8 @@ export interface Counts {
   readonly delayed: number;
   /** Runs that wait for time, an event or a child run and hold no process. Part of `pending`. */
   readonly suspended: number;
+  /** Approvals that runs wait for; absent if there are none. */
+  readonly approvals?: number;
   /** Failed attempts that were scheduled for a retry. */
   readonly retried: number;
   /** Events that were not accepted because their `dedupeId` was known. Not part of `received`. */

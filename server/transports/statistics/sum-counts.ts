@@ -2,7 +2,8 @@ import type { Counts } from './stats.js';
 
 /** Counts of one type in one service. */
 export interface ServiceTypeCounts
-  extends Omit<Counts, 'pending' | 'oldestPendingAt' | 'lastReceivedAt' | 'lastFailedAt'> {
+  extends Omit<Counts, 'pending' | 'approvals' | 'oldestPendingAt' | 'lastReceivedAt' | 'lastFailedAt'> {
+  readonly approvals?: number | undefined;
   readonly oldestPendingAt?: number | undefined;
   readonly lastReceivedAt?: number | undefined;
   readonly lastFailedAt?: number | undefined;
@@ -15,6 +16,7 @@ export function sumCounts(all: readonly ServiceTypeCounts[]): Counts {
   const received = sum((counts) => counts.received);
   const completed = sum((counts) => counts.completed);
   const failed = sum((counts) => counts.failed);
+  const approvals = sum((counts) => counts.approvals ?? 0);
   const oldestPendingAt = oldest(all.map((counts) => counts.oldestPendingAt));
   const lastReceivedAt = latest(all.map((counts) => counts.lastReceivedAt));
   const lastFailedAt = latest(all.map((counts) => counts.lastFailedAt));
@@ -27,6 +29,7 @@ export function sumCounts(all: readonly ServiceTypeCounts[]): Counts {
     active: sum((counts) => counts.active),
     delayed: sum((counts) => counts.delayed),
     suspended: sum((counts) => counts.suspended),
+    ...(approvals > 0 && { approvals }),
     retried: sum((counts) => counts.retried),
     deduplicated: sum((counts) => counts.deduplicated),
     deadLetters: sum((counts) => counts.deadLetters),

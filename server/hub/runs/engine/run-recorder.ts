@@ -79,7 +79,12 @@ export class RunRecorder implements DurableRun {
     const { host } = this.#host;
     const type = host.eventType(decided);
     this.#count();
-    const decision = this.#wait('approval', id, (entry) => ({ key: entry, event: { type, key }, delayMs }));
+    const decision = this.#wait('approval', id, (entry) => ({
+      key: entry,
+      event: { type, key },
+      delayMs,
+      isApproval: true,
+    }));
     // A wait is stored before a later step starts, so that the decision cannot come before it.
     await this.#request('request', id, (ctx) => ctx.emit(requested as string, payload), false);
     const resolution = await decision;

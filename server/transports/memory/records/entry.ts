@@ -95,4 +95,6 @@ export interface WaitOwner {
   /** Called after a resolution is recorded for a run. */
   recorded(entry: Entry, key: string, value: string): void;
   cancelTimer(stored: StoredWait): void;
+  /** Returns the open approvals of the type of a run. */
+  approvals(stored: StoredWait): Set<StoredWait> | undefined;
 }

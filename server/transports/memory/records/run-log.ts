@@ -1,6 +1,6 @@
 import { keptCompletedRuns, keptFailedRuns, keptRecent, latestRuns } from '../../limits.js';
 import type { Envelope, Outcome, RunRecord, RunRetention, RunStatus } from '../../transport.js';
-import type { EndedRun, Entry } from './entry.js';
+import type { EndedRun, Entry, StoredWait } from './entry.js';
 import { openWaits } from './run-waits.js';
 
 interface Run {
@@ -13,6 +13,8 @@ interface Run {
 /** Runs of one type in one service: all that are pending, and those that ended and are retained. */
 export class RunLog {
   retention: RunRetention = { completed: keptCompletedRuns, failed: keptFailedRuns };
+  /** Open approvals, in no particular order. */
+  readonly approvals: Set<StoredWait> = new Set();
   readonly #runs = new Map<string, Run>();
   readonly #watchers = new Map<string, Set<() => void>>();
   #latest: Run[] = [];
@@ -155,6 +157,21 @@ export class RunLog {
       .slice(-limit)
       .reverse()
       .map((run) => toRecord(run, service));
+  }
+
+  /** Returns runs that wait: those with the oldest open approvals first, then suspended ones. */
+  waiting(limit: number, suspended: number, service: string): RunRecord[] {
+    const oldestFirst = [...this.approvals].sort((a, b) => a.since - b.since);
+    const asking = new Set(oldestFirst.map(({ entry }) => entry));
+    const found = new Set([...asking].slice(0, limit));
+    let left = suspended;
+    for (const { entry } of this.#runs.values()) {
+      if (found.size >= limit || left === 0) break;
+      if (!entry.isSuspended || entry.ended) continue;
+      left -= 1;
+      found.add(entry);
+    }
+    return [...found].flatMap(({ envelope: { id } }) => this.record(id, service) ?? []);
   }
 
   /** Resolves when the run has ended; with `undefined` if the run is unknown. */

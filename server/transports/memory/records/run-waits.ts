@@ -30,6 +30,7 @@ export class RunWaits {
     const { entry, wait } = stored;
     addWait(entry, stored);
     if (wait.event !== undefined) this.#addToEvent(wait.event.type, wait.event.key, stored);
+    if (wait.isApproval === true) stored.owner.approvals(stored)?.add(stored);
   }
 
   resolveByTime(stored: StoredWait): void {
@@ -73,6 +74,7 @@ export class RunWaits {
     removeWait(entry, stored);
     this.#journal.wait(stored, false);
     owner.cancelTimer(stored);
+    if (wait.isApproval === true) owner.approvals(stored)?.delete(stored);
     if (wait.event === undefined) return;
     const { type, key } = wait.event;
     const byKey = this.#byEvent.get(type);
@@ -126,11 +128,12 @@ function listOf(waits: StoredWait | Set<StoredWait> | undefined): readonly Store
 
 /** Returns the open waits of a run as its record shows them. */
 export function openWaits(entry: Entry): OpenWait[] {
-  return waitsOf(entry).map(({ wait: { key, delayMs, event, run }, since }) => ({
+  return waitsOf(entry).map(({ wait: { key, delayMs, event, run, isApproval }, since }) => ({
     key,
     since,
     ...(delayMs !== undefined && { dueAt: since + delayMs }),
     ...(event !== undefined && { event }),
     ...(run !== undefined && { runId: run.id }),
+    ...(isApproval === true && { isApproval }),
   }));
 }

@@ -28,7 +28,9 @@ local function readCounts()
     local shares = {}
     for index, serviceType in ipairs(all[place]) do
       local stats = call('HMGET', key('stats', serviceType),
-        'received', 'completed', 'failed', 'cancelled', 'retried', 'lastReceivedAt', 'lastFailedAt', 'deduplicated')
+        'received', 'completed', 'failed', 'cancelled', 'retried', 'lastReceivedAt', 'lastFailedAt', 'deduplicated', 'hasApprovals')
+      local hasApprovals = stats[9]
+      stats[9] = false
       local isPending = (stats[1] or 0) - (stats[2] or 0) - (stats[3] or 0) > 0
       if (stats[3] or 0) - (stats[4] or 0) > 0 then
         failing[type] = failing[type] or {}
@@ -36,7 +38,8 @@ local function readCounts()
         stats[9] = countDeadLetters(serviceType)
       end
       stats[10] = isPending and oldestPending(serviceType, oldest[serviceType])
-      for field = 1, 10 do stats[field] = stats[field] or '' end
+      stats[11] = isPending and hasApprovals and call('ZCARD', key('approvals', serviceType))
+      for field = 1, 11 do stats[field] = stats[field] or '' end
       shares[index] = table.concat({ serviceType, active[serviceType] or 0,
         isPending and delayedJobs(serviceType) or 0,
         isPending and call('SCARD', key('suspended', serviceType)) or 0, unpack(stats) }, ' ')
@@ -73,7 +76,7 @@ export function readCounts(reply: unknown): TypeCounts[] {
 function readServiceType(text: string): TypeCounts['services'][number] {
   const [serviceType, active, delayed, suspended, received, completed, failed, cancelled, retried, ...rest] =
     text.split(' ');
-  const [lastReceivedAt, lastFailedAt, deduplicated, deadLetters, oldestPendingAt] = rest;
+  const [lastReceivedAt, lastFailedAt, deduplicated, deadLetters, oldestPendingAt, approvals] = rest;
   return {
     service: serviceOf(readString(serviceType)),
     counts: sumCounts([
@@ -81,6 +84,7 @@ function readServiceType(text: string): TypeCounts['services'][number] {
         active: readNumber(active),
         delayed: readNumber(delayed),
         suspended: readNumber(suspended),
+        approvals: approvals ? readNumber(approvals) : undefined,
         cancelled: readNumber(cancelled),
         received: readNumber(received),
         completed: readNumber(completed),

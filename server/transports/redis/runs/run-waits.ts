@@ -49,6 +49,11 @@ local function addWait(serviceType, id, name, wait)
     end
     changedTypes[serviceType] = true
   end
+  if wait.isApproval then
+    call('ZADD', key('approvals', serviceType), wait.since, id .. ':' .. name)
+    -- Types without approvals are counted without a look at their key.
+    call('HSET', key('stats', serviceType), 'hasApprovals', 1)
+  end
   if wait.event then
     awaitedTypes[wait.event.type] = true
     call('SADD', waitersOf(wait.event), waitName(serviceType, id, name))
@@ -63,6 +68,7 @@ local function removeWait(serviceType, id, name, wait)
     call('ZREM', key('timers', serviceType), id .. ':' .. name)
     changedTypes[serviceType] = true
   end
+  if wait.isApproval then call('ZREM', key('approvals', serviceType), id .. ':' .. name) end
   if wait.event then
     call('SREM', waitersOf(wait.event), waitName(serviceType, id, name))
     if call('HINCRBY', key('awaited'), wait.event.type, -1) <= 0 then call('HDEL', key('awaited'), wait.event.type) end

@@ -6,13 +6,13 @@ import type { ScriptArgument } from '../scripts/script.js';
 
 /** Returns a wait as the arguments that `waitScript` reads. */
 export function waitArguments(wait: RunWait, service: string): ScriptArgument[] {
-  const { key, delayMs, event, run, onCancel = [], isRetry = false } = wait;
+  const { key, delayMs, event, run, onCancel = [], isRetry, isApproval } = wait;
   return [
     key,
     delayMs === undefined ? '' : checkedMs(delayMs, 'delayMs of a wait'),
     event === undefined ? '' : encodeName(event.type),
     keyArgument(event?.key),
-    isRetry ? '1' : '',
+    isRetry === true ? 'retry' : isApproval === true ? 'approval' : '',
     onCancel.length === 0 ? '' : JSON.stringify(onCancel.map((envelope) => emitArguments(envelope, service))),
     ...(run === undefined ? [''] : ['1', ...envelopeArguments(run, service)]),
   ];
@@ -24,7 +24,7 @@ export function readWaits(stored: ReadonlyMap<string, string>): OpenWait[] {
   return waits.sort((a, b) => a.since - b.since || (a.key < b.key ? -1 : 1));
 }
 
-function readWait(key: string, { since, dueAt, event, child }: Record<string, unknown>): OpenWait {
+function readWait(key: string, { since, dueAt, event, child, isApproval }: Record<string, unknown>): OpenWait {
   const { type, key: eventKey } = Object(event) as Record<string, unknown>;
   const { id } = Object(child) as Record<string, unknown>;
   return {
@@ -33,6 +33,7 @@ function readWait(key: string, { since, dueAt, event, child }: Record<string, un
     ...(typeof dueAt === 'number' && { dueAt }),
     ...(typeof type === 'string' && { event: { type: decodeURIComponent(type), key: readKey(eventKey) } }),
     ...(typeof id === 'string' && { runId: eventIdOf(id) }),
+    ...(isApproval === true && { isApproval }),
   };
 }
 

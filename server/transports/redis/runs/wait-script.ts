@@ -8,7 +8,7 @@ import { runWaits } from './run-waits.js';
 export const waitScript: Script = new Script({
   purpose:
     'Stores waits of a run, and accepts their child runs for its service alone. A wait whose key is stored or recorded is left as it is.',
-  argv: 'lease, number of waits, (key, delay in milliseconds or empty, type of the event or empty, key of the event, 1 if it counts a retry, events of a cancelled child as JSON or empty, 1 if a child run follows, envelope)...',
+  argv: 'lease, number of waits, (key, delay in milliseconds or empty, type of the event or empty, key of the event, retry or approval or empty, events of a cancelled child as JSON or empty, 1 if a child run follows, envelope)...',
   reply: 'ok, or fenced if the lease is lost',
   includes: [prelude, counters, leases, acceptance, runWaits],
   lua: `
@@ -27,7 +27,7 @@ local function acceptChild(envelope)
 end
 
 for _ = 1, takeNumber() do
-  local name, delayMs, eventType, eventKey, isRetry = take(), tonumber(take()), take(), take(), take() == '1'
+  local name, delayMs, eventType, eventKey, purpose = take(), tonumber(take()), take(), take(), take()
   local onCancel, hasChild = take(), take() == '1'
   local child = hasChild and takeEnvelope()
   local isKnown = call('HEXISTS', key('run', serviceType, id, 'waits'), name) == 1
@@ -38,10 +38,11 @@ for _ = 1, takeNumber() do
       dueAt = delayMs and now + math.ceil(delayMs) or nil,
       event = eventType ~= '' and { type = eventType, key = eventKey } or nil,
       child = child and acceptChild(child) or nil,
+      isApproval = purpose == 'approval' or nil,
       onCancel = onCancel ~= '' and onCancel or nil,
     })
     local changed = changesOf(serviceType)
-    if isRetry then changed.retried = changed.retried + 1 end
+    if purpose == 'retry' then changed.retried = changed.retried + 1 end
   end
 end
 clearCrashes(queue, id)

@@ -44,6 +44,7 @@ import { LuaFragment } from './lua-fragment.js';
  * - `run:<serviceType>:<id>` hash of a run; after it, `:order`, the list of its entries, `:checkpoints` and `:outputs`,
  *   hashes of these, `:waits`, a hash of its open waits, and `:waiters`, a set of the processes that wait for its end
  * - `suspended:<serviceType>` set of the ids of suspended runs
+ * - `approvals:<serviceType>` sorted set of the open approvals of runs, by the time at which they were asked for
  * - `timers:<serviceType>` sorted set of the waits with a time, by that time
  * - `waiting:<type>`, `waiting:<type>:<key>` sets of the waits for events of a type, with any key or with this one
  * - `awaited` hash of the number of waits for events, by type
@@ -102,6 +103,7 @@ export const keyKinds = [
   'run',
   'runs',
   'suspended',
+  'approvals',
   'timers',
   'waiting',
   'awaited',
