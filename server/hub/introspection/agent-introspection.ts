@@ -10,7 +10,7 @@ export interface AgentSummary {
 export interface AgentIntrospection extends AgentSummary {
   readonly description?: string;
   readonly runs: Readonly<Record<string, number>>;
-  /** Approvals that runs of the agent wait for: all events that it handles, and the 10 newest runs per workflow. */
+  /** Approvals that runs of the agent wait for: those of all events that it handles, and of the 10 newest runs per workflow. */
   readonly approvalsWaiting?: number;
   readonly tokenUsage: {
     readonly promptTokens: number;

@@ -1,7 +1,6 @@
 import { minuteMs } from '../../transports/limits.js';
 import type { Counts, PeriodCounts } from '../../transports/statistics/stats.js';
 import type { HubIntrospection } from './introspection.js';
-import { approvalsOfEvent, approvalsOfWorkflow } from './waiting-approvals.js';
 
 /** Kind of a problem. */
 export type ProblemKind =
@@ -71,15 +70,15 @@ export type HealthSource = Pick<HubIntrospection, 'hub' | 'events' | 'workflows'
  * - `oldest-pending`: an event waits for more than 5 minutes, and none of its type is delayed or suspended
  * - `dead-letters`: dead letters are open
  * - `overdue-schedule`: no running process has the schedule
- * - `approval-waiting`: calls of tools wait for an approval; of a workflow, those of the 10 newest runs
+ * - `approval-waiting`: calls of tools wait for an approval
  */
 export function computeHealth(source: HealthSource): Health {
   const { now, startedAt } = source.hub;
   const problems = [
     ...source.events.flatMap((event) => countProblems(event, { eventType: event.type }, source.hub)),
     ...source.workflows.flatMap((workflow) => countProblems(workflow, { workflow: workflow.name }, source.hub)),
-    ...source.events.flatMap((event) => approvalProblem({ eventType: event.type }, approvalsOfEvent(event))),
-    ...source.workflows.flatMap((one) => approvalProblem({ workflow: one.name }, approvalsOfWorkflow(one))),
+    ...source.events.flatMap((event) => approvalProblem({ eventType: event.type }, event.metrics)),
+    ...source.workflows.flatMap((one) => approvalProblem({ workflow: one.name }, one.metrics)),
     ...source.schedules
       .filter(({ processes, lastDueAt }) => processes === 0 && (startedAt !== null || lastDueAt !== undefined))
       .map(
@@ -100,7 +99,10 @@ export function computeHealth(source: HealthSource): Health {
   };
 }
 
-function approvalProblem(subject: Pick<Problem, 'eventType' | 'workflow'>, count: number): Problem[] {
+function approvalProblem(
+  subject: Pick<Problem, 'eventType' | 'workflow'>,
+  { approvals: count = 0 }: Pick<Counts, 'approvals'>,
+): Problem[] {
   return count === 0 ? [] : [{ kind: 'approval-waiting', severity: 'warning', ...subject, count }];
 }
 

@@ -1,23 +1,15 @@
 import { pathSeparator } from '../runs/engine/run-entry.js';
 import type { EventIntrospection, WorkflowIntrospection } from './introspection.js';
 
-/** Number of runs of an event type that wait for an approval: the runs of an agent wait for nothing else. */
-export function approvalsOfEvent({ kind, metrics }: Pick<EventIntrospection, 'kind' | 'metrics'>): number {
-  return kind === 'agent' ? metrics.suspended : 0;
-}
-
-/** Number of approvals that the listed runs of a workflow wait for, the newest ones. */
-export function approvalsOfWorkflow({ runs }: Pick<WorkflowIntrospection, 'runs'>): number {
-  return waitsOf(runs).length;
-}
-
 /** Number of approvals that an agent waits for: in the events that it handles, and in the listed runs of workflows. */
 export function approvalsOfAgent(
   agent: string,
-  events: readonly Pick<EventIntrospection, 'kind' | 'metrics' | 'agent'>[],
+  events: readonly Pick<EventIntrospection, 'metrics' | 'agent'>[],
   workflows: readonly Pick<WorkflowIntrospection, 'runs' | 'steps'>[],
 ): number {
-  const ofEvents = events.filter((event) => event.agent?.name === agent).map(approvalsOfEvent);
+  const ofEvents = events
+    .filter((event) => event.agent?.name === agent)
+    .map(({ metrics: { approvals = 0 } }) => approvals);
   const ofWorkflows = workflows.map(({ steps, runs }) => {
     const names = new Set(steps.filter((step) => step.agent === agent).map(({ name }) => name));
     // In the function of a workflow an agent's steps have its name, with an ordinal.
