@@ -16,6 +16,7 @@ export const countFields = {
   active: number,
   delayed: number,
   suspended: number,
+  approvals: optional(number),
   retried: number,
   deduplicated: number,
   cancelled: number,
@@ -44,6 +45,7 @@ export function isCounts(value: unknown): value is Counts {
     isNumber(given.active) &&
     isNumber(given.delayed) &&
     isNumber(given.suspended) &&
+    isOptionalNumber(given.approvals) &&
     isNumber(given.retried) &&
     isNumber(given.deduplicated) &&
     isNumber(given.cancelled) &&

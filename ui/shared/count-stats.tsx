@@ -5,7 +5,9 @@ import { Count } from './count.js';
 import { Stat, type StatProps } from './stat.js';
 
 /** Counter of a hub, an event type or a workflow. */
-export type Counter = Exclude<keyof Counts, 'oldestPendingAt' | 'lastReceivedAt' | 'lastFailedAt'> | 'processes';
+export type Counter =
+  | Exclude<keyof Counts, 'approvals' | 'oldestPendingAt' | 'lastReceivedAt' | 'lastFailedAt'>
+  | 'processes';
 
 /** Label, icon and colour of each counter. */
 const COUNTER_LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
