@@ -33,8 +33,10 @@ export {
 export type { Logger } from './logger.js';
 export type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord, ScheduleStore } from './schedules.js';
 export { DurationSketch, durationBucket } from './statistics/duration-sketch.js';
+export { DurationTotals, durationBoundsMs } from './statistics/duration-totals.js';
 export type {
   Counts,
+  DurationCounts,
   Durations,
   EventMetrics,
   FailureRecord,
@@ -46,6 +48,7 @@ export type {
   RecentActivity,
   TotalActivity,
   TypeActivity,
+  TypeDurations,
 } from './statistics/stats.js';
 export type { ServiceTypeCounts } from './statistics/sum-counts.js';
 export { sumCounts } from './statistics/sum-counts.js';

@@ -14,6 +14,7 @@ import type {
   RangeCounts,
   TotalActivity,
   TypeActivity,
+  TypeDurations,
 } from './statistics/stats.js';
 
 export type {
@@ -195,6 +196,11 @@ export interface TransportManager extends ScheduleStore {
    * finest history that covers them.
    */
   range(types: readonly string[], from: number, to: number): Promise<RangeCounts>;
+  /**
+   * Returns the durations of types, in the same order, in one round trip: all since the transport began to count them.
+   * A transport may begin again when no process uses it, or for a type that nobody used for a week.
+   */
+  durations(types: readonly string[]): Promise<readonly TypeDurations[]>;
   /** Returns the last 20 terminal failures of the type, newest first. */
   failures(type: string): Promise<readonly FailureRecord[]>;
   /** Returns the newest pending and retained events of the type over all services, without payloads. */

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.js';
 import type { DeadLetterFilter, ErasedPayloads, EventRecord, RecentEvents, RequestRecords } from '../event-record.js';
 import type { KeyValueStore } from '../key-value-store.js';
 import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
-import type { EventMetrics, FailureRecord, RangeCounts } from '../statistics/stats.js';
+import type { EventMetrics, FailureRecord, RangeCounts, TypeDurations } from '../statistics/stats.js';
 import type {
   CloseResult,
   CommitResult,
@@ -66,6 +66,10 @@ export class CodedTransport implements TransportManager {
 
   metrics(type: string): Promise<EventMetrics> {
     return this.#inner.metrics(type);
+  }
+
+  durations(types: readonly string[]): Promise<readonly TypeDurations[]> {
+    return this.#inner.durations(types);
   }
 
   failures(type: string): Promise<readonly FailureRecord[]> {

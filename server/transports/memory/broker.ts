@@ -5,7 +5,14 @@ import { triggeredId } from '../derive-id.js';
 import { BackpressureError } from '../errors.js';
 import { approvalsFirst } from '../run-record.js';
 import { periodKinds, periodOf, rangePeriods, rangeTimes } from '../statistics/periods.js';
-import type { EventMetrics, FailureRecord, RangeCounts, TotalActivity, TypeActivity } from '../statistics/stats.js';
+import type {
+  EventMetrics,
+  FailureRecord,
+  RangeCounts,
+  TotalActivity,
+  TypeActivity,
+  TypeDurations,
+} from '../statistics/stats.js';
 import { sumCounts } from '../statistics/sum-counts.js';
 import type { DeclaredEvent, Envelope, Receipt, RunRecord, Subscription, TypeCounts } from '../transport.js';
 import { workflowOf } from '../workflow-type.js';
@@ -194,6 +201,10 @@ export class Broker implements GroupHost {
       durationMs: history.durations(now),
       histories: history.histories(now),
     };
+  }
+
+  durations(type: string): TypeDurations {
+    return this.#knownHistory(type).totals();
   }
 
   activity(type: string): TypeActivity {

@@ -7,7 +7,7 @@ import type { DeadLetterFilter, ErasedPayloads, EventRecord, RecentEvents, Reque
 import type { KeyValueStore } from '../key-value-store.js';
 import { defaultMaxDeadLetters } from '../limits.js';
 import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
-import type { EventMetrics, FailureRecord, RangeCounts } from '../statistics/stats.js';
+import type { EventMetrics, FailureRecord, RangeCounts, TypeDurations } from '../statistics/stats.js';
 import type {
   CloseResult,
   CommitResult,
@@ -124,6 +124,10 @@ export class BrokerManager implements TransportManager {
 
   async range(types: readonly string[], from: number, to: number): Promise<RangeCounts> {
     return this.#broker.range(types, from, to);
+  }
+
+  async durations(types: readonly string[]): Promise<readonly TypeDurations[]> {
+    return types.map((type) => this.#broker.durations(type));
   }
 
   async failures(type: string): Promise<readonly FailureRecord[]> {

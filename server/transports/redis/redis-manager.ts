@@ -13,7 +13,7 @@ import {
 import type { KeyValueStore } from '../key-value-store.js';
 import type { Logger } from '../logger.js';
 import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
-import type { EventMetrics, FailureRecord, RangeCounts } from '../statistics/stats.js';
+import type { EventMetrics, FailureRecord, RangeCounts, TypeDurations } from '../statistics/stats.js';
 import type {
   CloseResult,
   CommitResult,
@@ -53,6 +53,7 @@ import { encodeReason, RunEnds } from './outcomes/run-ends.js';
 import { PublishBatch } from './publishing/publish-batch.js';
 import { rangeScript, readRange } from './reading/activity.js';
 import { countsScript, readCounts } from './reading/counts.js';
+import { durationsScript, readDurations } from './reading/durations.js';
 import { failuresScript, readFailures } from './reading/failures.js';
 import { metricsScript, readMetrics } from './reading/metrics.js';
 import { readOverview } from './reading/overview.js';
@@ -163,6 +164,10 @@ export class RedisManager implements TransportManager {
 
   async metrics(type: string): Promise<EventMetrics> {
     return readMetrics(type, await this.#commands.runScript(metricsScript, [encodeName(type)]));
+  }
+
+  async durations(types: readonly string[]): Promise<readonly TypeDurations[]> {
+    return readDurations(await this.#commands.runScript(durationsScript, [typeList(types)]));
   }
 
   async failures(type: string): Promise<readonly FailureRecord[]> {

@@ -4,7 +4,7 @@ import type { KeyValueStore } from '../key-value-store.js';
 import type { Logger } from '../logger.js';
 import { BrokerManager } from '../memory/memory-transport.js';
 import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
-import type { EventMetrics, FailureRecord, RangeCounts } from '../statistics/stats.js';
+import type { EventMetrics, FailureRecord, RangeCounts, TypeDurations } from '../statistics/stats.js';
 import type {
   CloseResult,
   CommitResult,
@@ -74,6 +74,10 @@ export class SqliteManager implements TransportManager {
 
   range(types: readonly string[], from: number, to: number): Promise<RangeCounts> {
     return this.#use(({ manager }) => manager.range(types, from, to));
+  }
+
+  durations(types: readonly string[]): Promise<readonly TypeDurations[]> {
+    return this.#use(({ manager }) => manager.durations(types));
   }
 
   failures(type: string): Promise<readonly FailureRecord[]> {

@@ -90,6 +90,22 @@ export interface PeriodDurations {
   readonly lastHour: Durations;
 }
 
+/** Numbers of durations by length. They only grow while the transport keeps them. */
+export interface DurationCounts {
+  /** Number of durations per bound of `durationBoundsMs`, accurate to 10 %, and last the number of longer ones. */
+  readonly counts: readonly number[];
+  /** Sum of the durations in milliseconds, accurate to 10 %. */
+  readonly sumMs: number;
+}
+
+/** Durations of one type over all services. */
+export interface TypeDurations {
+  /** Waiting times from acceptance to the first attempt. */
+  readonly waitMs: DurationCounts;
+  /** Durations of attempts. */
+  readonly durationMs: DurationCounts;
+}
+
 /** Recent activity of one type. */
 export interface TypeActivity {
   readonly recent: RecentActivity;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { durationBoundsMs } from '../../statistics/duration-totals.js';
 import { workflowType } from '../../workflow-type.js';
 import type { ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
@@ -110,6 +111,26 @@ export function describeStatistics({ consume, next, now, advance, counts }: Cont
         expect(Math.abs((p50 ?? 0) - 50)).toBeLessThanOrEqual(6);
         expect(Math.abs((p95 ?? 0) - 95)).toBeLessThanOrEqual(10.5);
         expect(Math.abs((max ?? 0) - 100)).toBeLessThanOrEqual(10);
+      }
+    });
+
+    it('count all durations by length', async () => {
+      const shop = await consume(['a', 'b']);
+      for (const durationMs of [0, 3, 30, 30, 3_000, 4 * 24 * 3_600_000]) {
+        await shop.transport.publish([envelope('a')]);
+        await (await next(shop)).commit({ ...completed(), durationMs });
+      }
+      const [a, b, unknown] = await shop.transport.durations(['a', 'b', 'unknown']);
+      const upTo = (boundMs: number): number =>
+        sum((a?.durationMs.counts ?? []).slice(0, durationBoundsMs.indexOf(boundMs) + 1));
+      expect([1, 5, 25, 50, 2_500, 5_000, 86_400_000].map(upTo)).toEqual([1, 2, 2, 4, 4, 5, 5]);
+      const { counts, sumMs } = a?.durationMs ?? { counts: [], sumMs: 0 };
+      expect([counts.length, sum(counts)]).toEqual([durationBoundsMs.length + 1, 6]);
+      expect(Math.abs(sumMs / (3_063 + 4 * 24 * 3_600_000) - 1)).toBeLessThan(0.1);
+      expect(sum(a?.waitMs.counts ?? [])).toBe(6);
+      for (const none of [b, unknown]) {
+        expect(none?.waitMs).toEqual({ counts: counts.map(() => 0), sumMs: 0 });
+        expect(none?.durationMs).toEqual(none?.waitMs);
       }
     });
 

@@ -1,4 +1,5 @@
 import { DurationSketch, durationBucket } from '../../statistics/duration-sketch.js';
+import { DurationTotals } from '../../statistics/duration-totals.js';
 import {
   buildHistory,
   lastPeriods,
@@ -14,7 +15,13 @@ import {
   sumPeriods,
   trendMinutes,
 } from '../../statistics/periods.js';
-import type { Histories, PeriodCounts, PeriodDurations, RecentActivity } from '../../statistics/stats.js';
+import type {
+  Histories,
+  PeriodCounts,
+  PeriodDurations,
+  RecentActivity,
+  TypeDurations,
+} from '../../statistics/stats.js';
 import { PeriodRing, readCounts } from './period-ring.js';
 
 const { minutes, fiveMinutes, hours } = periodKinds;
@@ -113,6 +120,8 @@ export class PeriodHistory {
   readonly #fives = new PeriodSeries(fiveMinutes, recentFives);
   readonly #hours = new PeriodSeries(hours, 1);
   #open = new OpenPeriod(-1);
+  readonly #waitTotals = new DurationTotals();
+  readonly #durationTotals = new DurationTotals();
 
   /**
    * @param total history of all types, which counts the same events
@@ -150,6 +159,7 @@ export class PeriodHistory {
   #addWait(bucket: number, now: number): void {
     const minute = this.#current(now);
     minute.wait.addBucket(bucket, 1);
+    this.#waitTotals.add(bucket, 1);
     this.#onChange?.(minute, 'minutes');
     if (this.#total !== undefined) this.#total.#addWait(bucket, now);
   }
@@ -157,6 +167,7 @@ export class PeriodHistory {
   #addDuration(bucket: number, now: number): void {
     const minute = this.#current(now);
     minute.duration.addBucket(bucket, 1);
+    this.#durationTotals.add(bucket, 1);
     this.#onChange?.(minute, 'minutes');
     if (this.#total !== undefined) this.#total.#addDuration(bucket, now);
   }
@@ -191,6 +202,11 @@ export class PeriodHistory {
 
   durations(now: number): PeriodDurations {
     return this.#durations(now, ({ duration }) => duration);
+  }
+
+  /** Returns the durations since the creation of this history. */
+  totals(): TypeDurations {
+    return { waitMs: this.#waitTotals.read(), durationMs: this.#durationTotals.read() };
   }
 
   range({ name, from, to }: RangePeriods): PeriodCounts {

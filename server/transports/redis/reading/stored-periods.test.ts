@@ -63,6 +63,8 @@ it.each([
   }
   expect(waitMs.last5Min.p95).toBe(waitMs.lastHour.p95);
   expect(durationMs.lastHour.p50).toBeGreaterThan(40);
+  const [durations] = await transport.durations(['a']);
+  expect([durations?.waitMs, durations?.durationMs].map((each) => sum(each?.counts ?? []))).toEqual([8, 8]);
   const { activity } = await transport.overview({ types: ['a'], runTypes: [], runLimit: 1 });
   expect(activity[0]?.recent).toEqual(recent);
   const now = await serverTime(admin);

@@ -15,7 +15,9 @@ const [fivePerMinute, hourPerMinute] = [fiveMinutes.stepMs / minutes.stepMs, hou
  * - `m`, `f`, `h` all minutes, periods of 5 minutes and hours that are over, with percentiles as buckets in place of
  *   waiting times and durations: `W` and `D`
  *
- * A type keeps about 15 kB.
+ * - `durations` waiting times and durations of all minutes that are over, as in an open minute
+ *
+ * A type keeps about 16 kB.
  */
 export const periodRoll: LuaFragment = new LuaFragment(
   `
@@ -98,7 +100,17 @@ local function addMinute(history, open, closed, period, counts, kept, keptClosed
   history[open] = appendLine(history[open], encodePeriod(period, counts), period - kept)
 end
 
-local historyNames = { 'm', 'fives', 'f', 'hour', 'h' }
+local function addDurations(text, counts)
+  local sum = mergeLine({}, text)
+  for name, count in pairs(counts) do
+    if string.find(name, '^[wde]%-?%d') then sum[name] = (sum[name] or 0) + count end
+  end
+  local parts = {}
+  for name, count in pairs(sum) do parts[#parts + 1] = string.format('%s=%.0f', name, count) end
+  return table.concat(parts, ' ')
+end
+
+local historyNames = { 'm', 'fives', 'f', 'hour', 'h', 'durations' }
 local function rollMinutes(type)
   local open = key('minute', type)
   local over, fields, order, trend = {}, {}, {}, ''
@@ -127,6 +139,7 @@ local function rollMinutes(type)
     trend = appendLine(trend, encodePeriod(at, counts), at - ${trendMinutes} + 2)
     trend = compactBefore(trend, at - ${recentMinutes} + 2)
     history.m = appendLine(history.m, compact(at, counts), at - ${minutes.length} + 2)
+    history.durations = addDurations(history.durations, counts)
     addMinute(history, 'fives', 'f', math.floor(at / ${fivePerMinute}), counts, ${recentFives - 1}, ${fiveMinutes.length})
     addMinute(history, 'hour', 'h', math.floor(at / ${hourPerMinute}), counts, 0, ${hours.length})
   end
