@@ -56,8 +56,13 @@ test.each(blocksIn('json'))('the JSON at $at is valid', ({ code }) => {
   expect(() => JSON.parse(code)).not.toThrow();
 });
 
+test.each(blocksIn('yaml'))('the YAML at $at is a file of the examples', ({ code }) => {
+  const files = readdirSync(join(root, 'examples')).filter((file) => file.endsWith('.yml'));
+  expect(files.map((file) => read(join('examples', file)).trimEnd())).toContain(code);
+});
+
 test('every block of code names a language that these tests check', () => {
-  const known = blocksIn('ts', 'tsx', 'sh', 'json', 'text');
+  const known = blocksIn('ts', 'tsx', 'sh', 'json', 'yaml', 'text');
   expect(blocks.filter((block) => !known.includes(block)).map(({ at }) => at)).toEqual([]);
 });
 
