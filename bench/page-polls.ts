@@ -48,7 +48,7 @@ async function measurePoll(hub: Hub, { page, session }: OpenPage): Promise<Cost>
   await emitToAll(hub);
   const layoutBefore = await readLayout(session);
   await session.send('Profiler.start');
-  const answer = page.waitForResponse(/introspection$/);
+  const answer = page.waitForResponse(/events=columns$/);
   // Not through Playwright, whose clicks run scripts in the page.
   await session.send('Runtime.evaluate', {
     expression: `document.dispatchEvent(new KeyboardEvent('keydown', { key: 'r' }))`,

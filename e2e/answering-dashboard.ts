@@ -1,4 +1,6 @@
 import type { ServerResponse } from 'node:http';
+import type { ColumnsBody } from '../server/dashboard/protocol.js';
+import { eventColumns } from '../server/dashboard/routes/event-columns.js';
 import { type Answers, createAnswers } from '../ui/testing/answers.js';
 import type { DashboardSetup, Interceptor, RunningDashboard } from './start-dashboard.js';
 
@@ -32,7 +34,9 @@ export function respondWith(answers: Answers): Interceptor {
     if (url.pathname === '/api/introspection') {
       if (url.searchParams.has('request')) return send(res, answers.request(Date.now()));
       const [from, to] = [url.searchParams.get('from'), url.searchParams.get('to')];
-      return send(res, from === null ? answers.introspection(Date.now()) : answers.range(Number(from), Number(to)));
+      if (from !== null) return send(res, answers.range(Number(from), Number(to)));
+      const body = answers.introspection(Date.now());
+      return send(res, { ...body, events: eventColumns(body.events) } satisfies ColumnsBody);
     }
     const type = /^\/api\/events\/(.+)$/.exec(url.pathname)?.[1];
     return type !== undefined && send(res, answers.event(decodeURIComponent(type), Date.now()));

@@ -53,9 +53,9 @@ test('a type that turns bad after a million good events is first on the screen w
     for (let n = 0; n < 40; n += 1) await hub.emit('payment.requested', { fails: n < 38 });
     // The handler serves a body for one second on the hub's clock.
     await clock.advance(1_000);
-    const poll = (): Promise<unknown> => page.waitForResponse((response) => response.url().endsWith('/introspection'));
+    const poll = (): Promise<unknown> => page.waitForResponse((response) => response.url().endsWith('?events=columns'));
     await poll();
-    await (await page.waitForResponse((response) => response.url().endsWith('/introspection'))).finished();
+    await (await page.waitForResponse((response) => response.url().endsWith('?events=columns'))).finished();
     await page.evaluate('new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))');
 
     // Read at once: a retry would wait for a third poll.

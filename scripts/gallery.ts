@@ -93,7 +93,7 @@ const scenes: readonly Scene[] = [
 async function serve(hub: Hub, outage: () => Outage, intercept: Interceptor = () => false): Promise<string> {
   const handler = createDashboardHandler(hub, { allowedHosts: ['127.0.0.1', 'localhost'] });
   const listener: RequestListener = (req, res) => {
-    const isIntrospection = req.url === '/api/introspection';
+    const isIntrospection = req.url?.startsWith('/api/introspection') === true;
     if (isIntrospection && outage() === 'hangs') return;
     if (isIntrospection && typeof outage() === 'number') res.writeHead(Number(outage())).end();
     else if (!intercept(req, res)) handler(req, res);

@@ -35,8 +35,11 @@ export { createDashboardHandler, type DashboardHandler } from './create-dashboar
 export type { CommonDashboardOptions, DashboardFetchOptions, DashboardOptions } from './dashboard-options.js';
 export type {
   AgentOverview,
+  ColumnsBody,
   ErrorBody,
   EventBody,
+  EventColumns,
+  EventColumnsDetails,
   EventDetailsBody,
   EventOverview,
   IntrospectionBody,

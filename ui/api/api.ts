@@ -30,7 +30,7 @@ export interface Api {
 export function createApi(base: string): Api {
   return {
     introspection: async (signal) => {
-      const { body, sentAt } = await fetchJson(`${base}api/introspection`, signal);
+      const { body, sentAt } = await fetchJson(`${base}api/introspection?events=columns`, signal);
       return { introspection: parseIntrospection(body), sentAt };
     },
     range: async (from, to, signal) => {

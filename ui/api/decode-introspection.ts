@@ -1,71 +1,24 @@
 import type {
   AgentOverview,
-  AgentSummary,
-  EventKind,
-  EventOverview,
+  ColumnsBody,
   Health,
-  IntrospectionBody,
-  LastFailure,
   Problem,
   RunIntrospection,
   WorkflowOverview,
 } from '../../server/dashboard/protocol.js';
-import { counts, durations, histories, isCounts, isRecentActivity, recentActivity } from './decode-statistics.js';
+import { agentSummary, eventColumns } from './decode-columns.js';
+import { counts, durations, histories, recentActivity } from './decode-statistics.js';
 import { step } from './decode-step.js';
 import { array, type Decoder, map, nullable, number, object, oneOf, optional, string } from './decoder.js';
 
-/** Parts of the body of `GET /api/introspection` that the page reads. */
-export type Introspection = Omit<IntrospectionBody, 'protocol'>;
+/** Parts of the body of `GET /api/introspection?events=columns` that the page reads. */
+export type Introspection = Omit<ColumnsBody, 'protocol'>;
 
 /** Schedule of a service. */
-export type Schedule = NonNullable<IntrospectionBody['schedules']>[number];
+export type Schedule = NonNullable<ColumnsBody['schedules']>[number];
 
 /** Description of the hub. `now` is the time at which the body was built. */
-export type HubInfo = IntrospectionBody['hub'];
-
-const agentSummary = { name: string, model: string, tools: array(string), delegates: array(string) };
-
-const anyEvent = object<EventOverview>({
-  type: string,
-  description: optional(string),
-  kind: oneOf<EventKind>(['handler', 'agent', 'debate', 'declared']),
-  agent: optional(object<AgentSummary>(agentSummary)),
-  onSuccess: optional(string),
-  onFailure: optional(string),
-  onComplete: optional(string),
-  processes: optional(number),
-  services: optional(
-    array(
-      object<NonNullable<EventOverview['services']>[number]>({
-        service: string,
-        processes: optional(number),
-        metrics: counts,
-      }),
-    ),
-  ),
-  metrics: counts,
-  recent: recentActivity,
-  lastFailure: optional(object<LastFailure>({ at: number, name: string, message: string })),
-});
-
-/** Decodes an event type. Most have no optional parts, and are recognized without a look at each. */
-const event: Decoder<EventOverview> = (value) => (isPlainEvent(value) ? value : anyEvent(value));
-
-function isPlainEvent(value: unknown): value is EventOverview {
-  if (typeof value !== 'object' || value === null) return false;
-  const given: Partial<Record<keyof EventOverview, unknown>> = value;
-  if (typeof given.type !== 'string' || given.kind !== 'handler') return false;
-  if (given.agent !== undefined || given.services !== undefined || given.lastFailure !== undefined) return false;
-  if (!isText(given.description) || !isText(given.onSuccess) || !isText(given.onFailure) || !isText(given.onComplete)) {
-    return false;
-  }
-  if (given.processes !== undefined && typeof given.processes !== 'number') return false;
-  return isCounts(given.metrics) && isRecentActivity(given.recent);
-}
-
-function isText(value: unknown): value is string | undefined {
-  return value === undefined || typeof value === 'string';
-}
+export type HubInfo = ColumnsBody['hub'];
 
 const namedError = object<NonNullable<RunIntrospection['error']>>({ name: string, message: string });
 
@@ -165,7 +118,7 @@ export const introspection: Decoder<Introspection> = object<Introspection>({
     problemCount: number,
   }),
   totals: object<Introspection['totals']>({ metrics: counts, recent: recentActivity, histories }),
-  events: array(event),
+  events: eventColumns,
   workflows: array(workflow),
   agents: array(agent),
   schedules: optional(array(schedule)),

@@ -80,6 +80,21 @@ export function array<T>(decode: Decoder<T>): Decoder<readonly T[]> {
 /** Decodes a list of numbers. */
 export const numbers: Decoder<readonly number[]> = array(number);
 
+/**
+ * Decodes a list of plain values, such as a column of thousands of numbers.
+ *
+ * @param expected noun phrase for the message about an invalid item
+ */
+export function items<T>(isItem: (value: unknown) => value is T, expected: string): Decoder<readonly T[]> {
+  return (value) => {
+    if (!Array.isArray(value)) return reject('a list', value);
+    for (let at = 0; at < value.length; at++) {
+      if (!isItem(value[at])) throw within(`[${at}]`, new Mismatch(expected, value[at]));
+    }
+    return value;
+  };
+}
+
 export function object<T>(fields: { readonly [K in keyof T]-?: Decoder<T[K] | undefined> }): Decoder<T> {
   // Arrays and indexes for speed: each poll of a large hub checks several hundred thousand fields.
   const names = Object.keys(fields);

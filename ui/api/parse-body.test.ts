@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { eventColumns } from '../../server/dashboard/routes/event-columns.js';
 import { createAnswers } from '../testing/answers.js';
-import { countsOf, detailOf, eventOf, introspectionOf, periodOf, recentOf, SERVER_NOW } from '../testing/test-data.js';
+import { countsOf, detailOf, eventOf, introspectionOf, SERVER_NOW } from '../testing/test-data.js';
 import { parseEvent, parseIntrospection, parseRange } from './parse-body.js';
 
 const whole = {
@@ -16,13 +17,16 @@ const whole = {
 };
 
 test('parses a body with unknown fields', () => {
-  expect(parseIntrospection({ ...whole, later: true })).toMatchObject({ events: [{ type: 'order.created' }, {}] });
+  expect(parseIntrospection({ ...whole, later: true })).toMatchObject({
+    events: { types: ['order.created', '__proto__'], metrics: { completed: [3, 0] } },
+  });
   expect(parseEvent(detailOf('a/b', countsOf(2)))).toMatchObject({ type: 'a/b', completed: 2 });
 });
 
 test('parses the bodies of a hub in trouble', () => {
   const answers = createAnswers(SERVER_NOW - 86_400_000, SERVER_NOW - 480_000);
-  const body = JSON.parse(JSON.stringify(answers.introspection(SERVER_NOW)));
+  const { events: overviews, ...rest } = answers.introspection(SERVER_NOW);
+  const body = JSON.parse(JSON.stringify({ ...rest, events: eventColumns(overviews) }));
   expect(parseIntrospection(body).health.problems[0]?.eventType).toBe('refund.requested');
   expect(parseEvent(answers.event('payment.requested', SERVER_NOW)).recentFailures).toHaveLength(20);
   expect(parseRange(answers.range(SERVER_NOW - 60_000, SERVER_NOW)).events).toHaveLength(18);
@@ -33,22 +37,29 @@ test('rejects another protocol with advice', () => {
   expect(() => parseIntrospection({ hub: {} })).toThrow(/an unknown protocol/);
 });
 
-// JSON has null for a number that is not finite.
-const gap = { received: [1, Number.NaN], failed: [] };
+const { events } = whole;
 
 test.each<[string, unknown]>([
   ['body is null, expected an object', null],
   ['body is [], expected an object', []],
-  ['body.events is missing, expected a list', { ...whole, events: undefined }],
-  ['body.events[0].type is 7, expected a string', { ...whole, events: [{ ...eventOf('a'), type: 7 }] }],
+  ['body.events is missing, expected an object', { ...whole, events: undefined }],
+  ['body.events.types[0] is 7, expected a string', { ...whole, events: { ...events, types: [7] } }],
   [
-    'body.events[0].metrics.failed is "1", expected a number',
-    { ...whole, events: [{ ...eventOf('a'), metrics: { ...countsOf(), failed: '1' } }] },
+    'body.events.metrics.failed[1] is "1", expected a number',
+    { ...whole, events: { ...events, metrics: { failed: [0, '1'] } } },
   ],
-  ['body.events[0].processes is null, expected a number', { ...whole, events: [{ ...eventOf('a'), processes: null }] }],
   [
-    'body.events[0].recent.minutes.received[1] is null, expected a number',
-    { ...whole, events: [eventOf('a', countsOf(), { recent: recentOf(periodOf(), { minutes: gap }) })] },
+    'body.events.metrics.failed[0] is null, expected a number',
+    { ...whole, events: { ...events, metrics: { failed: [null] } } },
+  ],
+  ['body.events.processes is 1, expected a list', { ...whole, events: { ...events, processes: 1 } }],
+  [
+    'body.events.minutes.received[0] is "1 -2", expected counts of at most 60 minutes',
+    { ...whole, events: { ...events, minutes: { received: ['1 -2'] } } },
+  ],
+  [
+    'body.events.details[0].agent is null, expected an object',
+    { ...whole, events: { ...events, details: [{ index: 0, kind: 'agent', agent: null }] } },
   ],
   ['body.health.status is "bad", expected one of ok, degraded, failing', { ...whole, health: { status: 'bad' } }],
 ])('reports the invalid value: %s', (message, body) => {

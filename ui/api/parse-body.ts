@@ -20,7 +20,7 @@ export const rangeCounts: Decoder<RangeCounts> = object<RangeCounts>({
 });
 
 /**
- * Parses the body of `GET /api/introspection`.
+ * Parses the body of `GET /api/introspection?events=columns`.
  *
  * @throws {RequestError} if the protocol or the shape is not the expected one
  */

@@ -23,7 +23,7 @@ export function KpiStrip({ store, serverNow }: KpiStripProps): JSX.Element {
   return (
     <dl class="kpis">
       <Kpi label="Rate" period="1 min" title="Events received per second over the last minute">
-        {recent ? formatRate(ratePerSecond(recent, hubNow, startedAt)) : UNKNOWN}
+        {recent ? formatRate(ratePerSecond(recent.minutes, hubNow, startedAt)) : UNKNOWN}
       </Kpi>
       <Kpi
         label="Failed"

@@ -91,10 +91,11 @@ test.each<[string, readonly string[], unknown]>([
   ['a hub of another time', ['introspection', 'hub', 'now'], SERVER_NOW + 30 * 24 * 3_600_000],
   ['a chart that starts elsewhere', ['introspection', 'totals', 'histories', 'minutes', 'startAt'], 0],
   ['a detail whose chart starts elsewhere', ['detail', 'histories', 'hours', 'startAt'], 0],
-  ['a count that is no count', ['introspection', 'events', '0', 'metrics', 'received'], tooLate],
-  ['more levels than a schema has', ['introspection', 'events', '0', 'schema'], deep],
-  ['a very long text', ['introspection', 'events', '0', 'description'], 'x'.repeat(100_001)],
-  ['a very long list', ['introspection', 'events'], Array.from({ length: 100_001 }, () => null)],
+  ['a count that is no count', ['introspection', 'events', 'metrics', 'received', '0'], tooLate],
+  ['minutes without end', ['introspection', 'events', 'minutes', 'received', '0'], '1 '.repeat(40_000)],
+  ['more levels than a schema has', ['introspection', 'events', 'schema'], deep],
+  ['a very long text', ['introspection', 'events', 'types', '0'], 'x'.repeat(100_001)],
+  ['a very long list', ['introspection', 'events', 'types'], Array.from({ length: 100_001 }, () => null)],
 ])('rejects a file with %s', (_, path, value) => {
   expect(() => readSnapshot(changed(path, value))).toThrow('This file is not a dashboard snapshot');
   expect(() => readSnapshot(changed(['unknown'], 1))).not.toThrow();

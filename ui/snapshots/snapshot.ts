@@ -19,7 +19,7 @@ export interface Snapshot {
 }
 
 /** Format marker. Its number rises if older files can no longer be read. */
-const FORMAT = 'hubline snapshot 2';
+const FORMAT = 'hubline snapshot 3';
 
 const snapshot: Decoder<Snapshot> = object<Snapshot>({
   format: oneOf<typeof FORMAT>([FORMAT]),
@@ -37,22 +37,12 @@ export interface SnapshotSource {
 
 /** Returns the text of a snapshot file; `null` before the first response. */
 export function takeSnapshot({ store, detail }: SnapshotSource): string | null {
-  const hub = store.hub.value;
-  const health = store.health.value;
-  const totals = store.totals.value;
-  if (hub === null || health === null || totals === null) return null;
+  const introspection = store.introspection.value;
+  if (introspection === null) return null;
   const taken: Snapshot = {
     format: FORMAT,
     serverNow: store.reading.value.serverNow,
-    introspection: {
-      hub,
-      health,
-      totals,
-      events: [...store.rows.value.values()].map(({ latest }) => latest),
-      workflows: store.workflows.value,
-      agents: store.agents.value,
-      schedules: store.schedules.value,
-    },
+    introspection,
     range: store.range.value,
     detail: detail.value?.body ?? null,
   };

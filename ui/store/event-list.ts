@@ -13,13 +13,13 @@ const STATUS_RANK: Record<EventStatus, number> = { failing: 0, attention: 1, act
 const SORT_VALUE: Record<Exclude<SortKey, 'type'>, (row: EventRow, reading: Reading) => number | null> = {
   status: (row, reading) => statusRank(row, reading),
   rate: shownRate,
-  trend: ({ latest }) => latest.recent.minutes.received.reduce((sum, count) => sum + count, 0),
+  trend: ({ minutes }) => minutes.received.reduce((sum, count) => sum + count, 0),
   failed: (row, reading) => {
     const { failed, cancelled } = shownCounts(row, reading);
     return failed - cancelled;
   },
   failures: (row, reading) => failureRatio(shownCounts(row, reading)),
-  pending: ({ latest }) => latest.metrics.pending,
+  pending: (row) => row.count('pending'),
   retried: (row, reading) => shownCounts(row, reading).retried,
   received: shownReceived,
 };

@@ -1,6 +1,14 @@
 import { computed, type ReadonlySignal } from '@preact/signals';
-import type { EventKind, EventOverview, PeriodCounts } from '../../server/dashboard/protocol.js';
+import type {
+  EventColumns,
+  EventColumnsDetails,
+  EventKind,
+  EventOverview,
+  PeriodCounts,
+  RecentActivity,
+} from '../../server/dashboard/protocol.js';
 import { type EventStatus, eventStatus } from './event-status.js';
+import { type CountName, countAt, last5MinAt, minutesAt, overviewAt } from './overview-at.js';
 import { failureRatio, ratePerSecond } from './period.js';
 import type { Reading } from './reading.js';
 import { subscribeTo } from './subscribe-to.js';
@@ -32,12 +40,24 @@ export interface EventRow {
   readonly kind: 'row';
   readonly type: string;
   readonly status: EventStatus;
-  readonly latest: EventOverview;
-  /** Description of the type in the last response. */
+  /** Counts of the last 5 minutes. */
+  readonly last5Min: PeriodCounts;
+  readonly minutes: RecentActivity['minutes'];
+  /** Everything about the type in the last response. */
   readonly event: ReadonlySignal<EventOverview>;
   readonly view: ReadonlySignal<RowView>;
+  /** Returns a count. */
+  count(name: CountName): number;
   /** Applies a response and returns the number of failures since the previous one. */
-  update(event: EventOverview, reading: Reading): number;
+  update(source: EventSource, reading: Reading): number;
+}
+
+/** Place of an event type in a response. */
+export interface EventSource {
+  readonly columns: EventColumns;
+  readonly index: number;
+  /** `undefined` for a type with a handler and nothing else. */
+  readonly details: EventColumnsDetails | undefined;
 }
 
 const NONE: PeriodCounts = { received: 0, completed: 0, failed: 0, cancelled: 0, retried: 0 };
@@ -47,61 +67,67 @@ const NONE: PeriodCounts = { received: 0, completed: 0, failed: 0, cancelled: 0,
  *
  * @param readings signal that changes with every applied response and with the selected range
  */
-export function createEventRow(first: EventOverview, now: Reading, readings: ReadonlySignal<Reading>): EventRow {
-  let event = first;
+export function createEventRow(first: EventSource, now: Reading, readings: ReadonlySignal<Reading>): EventRow {
+  let source = first;
   let status: EventStatus = 'never';
+  let failed = countAt(first.columns, first.index, 'failed');
   let shown: RowView | undefined;
 
-  const update = (next: EventOverview, reading: Reading): number => {
-    const newFailures = Math.max(0, next.metrics.failed - event.metrics.failed);
-    event = next;
-    status = eventStatus(next, reading.problems, reading.serverNow);
-    return newFailures;
+  const update = (next: EventSource, reading: Reading): number => {
+    const { columns, index } = next;
+    const failedBefore = failed;
+    source = next;
+    failed = countAt(columns, index, 'failed');
+    status = eventStatus(columns, index, reading.problems, reading.serverNow);
+    return Math.max(0, failed - failedBefore);
   };
   update(first, now);
 
   const row: EventRow = {
     kind: 'row',
-    type: first.type,
+    type: first.columns.types[first.index] ?? '',
     get status() {
       return status;
     },
-    get latest() {
-      return event;
+    get last5Min() {
+      return last5MinAt(source.columns, source.index);
+    },
+    get minutes() {
+      return minutesAt(source.columns, source.index);
     },
     event: computed(() => {
       subscribeTo(readings);
-      return event;
+      return overviewAt(source.columns, source.index, source.details);
     }),
     view: computed(() => {
-      const next = viewOf(row, readings.value);
+      const next = viewOf(row, source.details?.kind ?? 'handler', readings.value);
       if (shown === undefined || !isSame(next, shown)) shown = next;
       return shown;
     }),
+    count: (name) => countAt(source.columns, source.index, name),
     update,
   };
   return row;
 }
 
 /** Returns the counts that a row shows: of the selected range, else of the last 5 minutes. */
-export function shownCounts({ type, latest }: EventRow, { range }: Pick<Reading, 'range'>): PeriodCounts {
-  return range === null ? latest.recent.last5Min : (range.byType.get(type) ?? NONE);
+export function shownCounts(row: EventRow, { range }: Pick<Reading, 'range'>): PeriodCounts {
+  return range === null ? row.last5Min : (range.byType.get(row.type) ?? NONE);
 }
 
 /** Returns the rate that a row shows: of the selected range, else of the last minute. */
 export function shownRate(row: EventRow, { range, hubNow, startedAt }: Reading): number | null {
-  if (range === null) return ratePerSecond(row.latest.recent, hubNow, startedAt);
+  if (range === null) return ratePerSecond(row.minutes, hubNow, startedAt);
   const spanMs = Math.min(range.to, hubNow) - range.from;
   return spanMs <= 0 ? null : (shownCounts(row, { range }).received / spanMs) * 1_000;
 }
 
 /** Returns the count of received events that a row shows: of the selected range, else since the start. */
 export function shownReceived(row: EventRow, reading: Pick<Reading, 'range'>): number {
-  return reading.range === null ? row.latest.metrics.received : (reading.range.byType.get(row.type)?.received ?? 0);
+  return reading.range === null ? row.count('received') : (reading.range.byType.get(row.type)?.received ?? 0);
 }
 
-function viewOf(row: EventRow, reading: Reading): RowView {
-  const { kind, metrics, recent } = row.latest;
+function viewOf(row: EventRow, kind: EventKind, reading: Reading): RowView {
   const counts = shownCounts(row, reading);
   return {
     kind,
@@ -110,9 +136,9 @@ function viewOf(row: EventRow, reading: Reading): RowView {
     failed: counts.failed - counts.cancelled,
     failureRatio: failureRatio(counts),
     retried: counts.retried,
-    pending: metrics.pending,
+    pending: row.count('pending'),
     received: shownReceived(row, reading),
-    ...trendOf(recent.minutes),
+    ...trendOf(row.minutes),
   };
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { EventOverview, Problem } from '../../server/dashboard/protocol.js';
+import { eventColumns } from '../../server/dashboard/routes/event-columns.js';
 import { countsOf, eventOf, failingOf, periodOf, recentOf, SERVER_NOW } from '../testing/test-data.js';
 import { ACTIVE_MS, type EventStatus, eventStatus, problemTypes } from './event-status.js';
 
@@ -33,5 +34,5 @@ test.each<[EventStatus, string, EventOverview, readonly Problem[]]>([
   ],
   ['idle', 'a problem of another type', received(ACTIVE_MS), [{ ...backlog, eventType: 'b' }]],
 ])('%s: %s', (expected, _, event, problems) => {
-  expect(eventStatus(event, problemTypes(problems), SERVER_NOW)).toBe(expected);
+  expect(eventStatus(eventColumns([event]), 0, problemTypes(problems), SERVER_NOW)).toBe(expected);
 });

@@ -1,4 +1,5 @@
-import type { EventOverview, Problem } from '../../server/dashboard/protocol.js';
+import type { EventColumns, Problem } from '../../server/dashboard/protocol.js';
+import { countAt } from './overview-at.js';
 
 /** Status of an event type. */
 export type EventStatus = 'failing' | 'attention' | 'active' | 'idle' | 'never';
@@ -33,15 +34,18 @@ export function problemTypes(problems: readonly Problem[]): ProblemTypes {
  * 4. never: no event was ever received
  * 5. idle: none of the above
  *
+ * @param index index of the type in the columns
  * @param now current time in epoch milliseconds on the server's clock
  */
-export function eventStatus(event: EventOverview, problems: ProblemTypes, now: number): EventStatus {
-  const { type, metrics, recent } = event;
-  const { failed, cancelled } = recent.last5Min;
+export function eventStatus(columns: EventColumns, index: number, problems: ProblemTypes, now: number): EventStatus {
+  const type = columns.types[index] ?? '';
+  const failed = (columns.last5Min.failed?.[index] ?? 0) - (columns.last5Min.cancelled?.[index] ?? 0);
+  const deadLetters = countAt(columns, index, 'deadLetters');
   // The server lists at most 50 problems, so the counts decide too.
-  if (problems.failing.has(type) || (failed > cancelled && metrics.deadLetters > 0)) return 'failing';
-  if (metrics.deadLetters > 0 || problems.attention.has(type)) return 'attention';
-  const { lastReceivedAt } = metrics;
-  if (metrics.active > 0 || (lastReceivedAt !== undefined && now - lastReceivedAt < ACTIVE_MS)) return 'active';
-  return metrics.received === 0 ? 'never' : 'idle';
+  if (problems.failing.has(type) || (failed > 0 && deadLetters > 0)) return 'failing';
+  if (deadLetters > 0 || problems.attention.has(type)) return 'attention';
+  const lastReceivedAt = columns.metrics.lastReceivedAt?.[index] ?? null;
+  if (countAt(columns, index, 'active') > 0) return 'active';
+  if (lastReceivedAt !== null && now - lastReceivedAt < ACTIVE_MS) return 'active';
+  return countAt(columns, index, 'received') === 0 ? 'never' : 'idle';
 }

@@ -1,7 +1,7 @@
 import { batch, computed, type ReadonlySignal, signal } from '@preact/signals';
 import type {
   AgentOverview,
-  EventOverview,
+  EventColumns,
   Health,
   IntrospectionBody,
   WorkflowOverview,
@@ -27,6 +27,8 @@ export interface Applied {
 
 /** State of the hub on the page, from the last response. */
 export interface HubStore {
+  /** Last applied response; `null` before the first one. */
+  readonly introspection: ReadonlySignal<Introspection | null>;
   /** `null` before the first response. */
   readonly hub: ReadonlySignal<HubInfo | null>;
   readonly health: ReadonlySignal<Health | null>;
@@ -61,71 +63,64 @@ const { compare } = new Intl.Collator('en', { numeric: true });
 
 /** Creates the state of a hub before the first response. */
 export function createHubStore(): HubStore {
-  const hub = signal<HubInfo | null>(null);
-  const health = signal<Health | null>(null);
-  const totals = signal<Totals | null>(null);
+  const introspection = signal<Introspection | null>(null);
   const reading = signal<Reading>(BEFORE_FIRST);
   const rows = signal<ReadonlyMap<string, EventRow>>(new Map());
-  const workflows = signal<readonly WorkflowOverview[]>([]);
-  const agents = signal<readonly AgentOverview[]>([]);
-  const schedules = signal<readonly Schedule[]>([]);
   const range = signal<RangeCounts | null>(null);
   /** Rows of the last response, in its order. */
   let ordered: EventRow[] = [];
 
-  const applyEvents = (events: readonly EventOverview[], now: Reading): Applied => {
+  const applyEvents = (columns: EventColumns, now: Reading): Applied => {
     const newFailures = new Map<string, number>();
     const known = rows.value;
     const before = ordered;
+    const details = new Map(columns.details.map((each) => [each.index, each]));
     ordered = [];
-    let isSame = events.length === before.length;
-    for (const [index, event] of events.entries()) {
+    let isSame = columns.types.length === before.length;
+    for (const [index, type] of columns.types.entries()) {
       // The order rarely changes, and comparing names is faster than looking them up.
       const last = before[index];
-      const row = last?.type === event.type ? last : known.get(event.type);
+      const row = last?.type === type ? last : known.get(type);
+      const source = { columns, index, details: details.get(index) };
       isSame &&= row === last;
-      ordered.push(row ?? createEventRow(event, now, reading));
-      const failed = row?.update(event, now) ?? 0;
-      if (failed > 0) newFailures.set(event.type, failed);
+      ordered.push(row ?? createEventRow(source, now, reading));
+      const failed = row?.update(source, now) ?? 0;
+      if (failed > 0) newFailures.set(type, failed);
     }
     if (!isSame) rows.value = byName(ordered);
     return { newFailures };
   };
 
-  const apply = (introspection: Introspection, moment: Moment): Applied => {
+  const apply = (next: Introspection, moment: Moment): Applied => {
     const now: Reading = {
       ...moment,
-      hubNow: introspection.hub.now,
-      startedAt: introspection.hub.startedAt,
-      problems: problemTypes(introspection.health.problems),
+      hubNow: next.hub.now,
+      startedAt: next.hub.startedAt,
+      problems: problemTypes(next.health.problems),
       range: reading.value.range,
     };
-    const applied = applyEvents(introspection.events, now);
-    hub.value = introspection.hub;
-    health.value = introspection.health;
-    totals.value = introspection.totals;
+    const applied = applyEvents(next.events, now);
+    introspection.value = next;
     reading.value = now;
-    workflows.value = introspection.workflows;
-    agents.value = introspection.agents;
-    schedules.value = introspection.schedules ?? [];
     return applied;
   };
 
   return {
-    hub,
-    health,
-    totals,
+    introspection,
+    hub: computed(() => introspection.value?.hub ?? null),
+    health: computed(() => introspection.value?.health ?? null),
+    totals: computed(() => introspection.value?.totals ?? null),
     reading,
     rows,
     byFilter: computed(() => {
       subscribeTo(reading);
       return countByFilter(rows.value.values());
     }),
-    workflows,
-    agents,
-    schedules,
+    workflows: computed(() => introspection.value?.workflows ?? []),
+    agents: computed(() => introspection.value?.agents ?? []),
+    schedules: computed(() => introspection.value?.schedules ?? []),
     range,
-    apply: (introspection, moment) => batch(() => apply(introspection, moment)),
+    apply: (next, moment) => batch(() => apply(next, moment)),
     select: (next) =>
       batch(() => {
         range.value = next;

@@ -14,14 +14,18 @@ export function failureRatio({
 
 /**
  * Returns events received per second over the last minute: the current minute and the part of the previous one that the
- * last 60 seconds cover. `null` before the start.
+ * last 60 seconds cover. The minutes end with the current one. `null` before the start.
  *
  * @param now time at which the counts were read, in epoch milliseconds
  * @param startedAt time at which the hub started; `null` if it is not known
  */
-export function ratePerSecond({ minutes }: RecentActivity, now: number, startedAt: number | null): number | null {
-  const current = minutes.received.at(-1) ?? 0;
-  const previous = minutes.received.at(-2) ?? 0;
+export function ratePerSecond(
+  { received }: Pick<RecentActivity['minutes'], 'received'>,
+  now: number,
+  startedAt: number | null,
+): number | null {
+  const current = received.at(-1) ?? 0;
+  const previous = received.at(-2) ?? 0;
   const elapsedMs = now % MINUTE_MS;
   // A younger hub has received nothing before its start, unless an older process of its fleet has.
   const spanMs = startedAt === null ? MINUTE_MS : Math.min(MINUTE_MS, now - startedAt);

@@ -11,6 +11,7 @@ import type {
   StepStatus,
   WorkflowOverview,
 } from '../../server/dashboard/protocol.js';
+import { eventColumns } from '../../server/dashboard/routes/event-columns.js';
 import type { Introspection } from '../api/decode-introspection.js';
 import type { Moment } from '../store/moment.js';
 
@@ -113,7 +114,7 @@ export function introspectionOf(
     },
     health: { status: 'ok', problems: [], problemCount: 0 },
     totals: { metrics: sumOf(events), recent: recentOf(), histories: historiesOf() },
-    events,
+    events: eventColumns(events),
     workflows: [],
     agents: [],
     ...rest,

@@ -1,7 +1,8 @@
 import type { Hub } from '../../hub/hub.js';
 import { computeHealth } from '../../hub/introspection/health.js';
 import type { HubIntrospection } from '../../hub/introspection/introspection.js';
-import type { EventOverview, IntrospectionBody } from '../protocol.js';
+import type { ColumnsBody, EventOverview, IntrospectionBody } from '../protocol.js';
+import { eventColumns } from './event-columns.js';
 
 /** Reads everything that is registered on the hub. */
 export async function readIntrospectionBody(hub: Hub): Promise<IntrospectionBody> {
@@ -18,6 +19,12 @@ export async function readIntrospectionBody(hub: Hub): Promise<IntrospectionBody
     agents,
     schedules,
   };
+}
+
+/** Reads everything that is registered on the hub, with the event types as columns. */
+export async function readColumnsBody(hub: Hub): Promise<ColumnsBody> {
+  const body = await readIntrospectionBody(hub);
+  return { ...body, events: eventColumns(body.events) };
 }
 
 function shownEvent(event: HubIntrospection['events'][number]): EventOverview {

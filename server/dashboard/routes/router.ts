@@ -18,7 +18,7 @@ import type { JsonSource } from './json-body-cache.js';
 import { createJsonResponder } from './json-responder.js';
 import { pageResponse } from './page.js';
 import { readEventBody } from './read-event-body.js';
-import { readIntrospectionBody } from './read-introspection-body.js';
+import { readColumnsBody, readIntrospectionBody } from './read-introspection-body.js';
 import { readEventDetailsBody, readRequestBody } from './read-lookup-body.js';
 
 /** Responds to a request. It never throws and never rejects. */
@@ -47,6 +47,11 @@ export function createRouter(hub: Hub, { basePath, onFailure }: RouterOptions): 
     key: 'introspection',
     revision: () => hub.revision(),
     read: () => readIntrospectionBody(hub),
+  };
+  const columns: JsonSource = {
+    key: 'introspection columns',
+    revision: () => hub.revision(),
+    read: () => readColumnsBody(hub),
   };
   const range = (from: number, to: number): JsonSource => ({
     key: `range ${from} ${to}`,
@@ -97,7 +102,9 @@ export function createRouter(hub: Hub, { basePath, onFailure }: RouterOptions): 
     const [id, requestId] = [query.get('id'), query.get('request')];
     if (id !== null) return details(id);
     if (requestId !== null) return request(requestId);
-    if (!query.has('from') && !query.has('to')) return introspection;
+    if (!query.has('from') && !query.has('to')) {
+      return query.get('events') === 'columns' ? columns : introspection;
+    }
     const [from, to] = [readTime(query.get('from')), readTime(query.get('to'))];
     return from === undefined || to === undefined || from >= to ? undefined : range(from, to);
   }

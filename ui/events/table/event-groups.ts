@@ -72,7 +72,7 @@ function groupOf(prefix: string, members: readonly EventRow[], isOpen: boolean, 
       : rates.reduce<number>((all, rate) => all + (rate ?? 0), 0),
     failed: counts.failed - counts.cancelled,
     failureRatio: failureRatio(counts),
-    pending: sum(({ latest }) => latest.metrics.pending),
+    pending: sum((row) => row.count('pending')),
     retried: sumCounts(({ retried }) => retried),
     received: sum((row) => shownReceived(row, reading)),
     ...trendOf(sumMinutes(members)),
@@ -82,9 +82,9 @@ function groupOf(prefix: string, members: readonly EventRow[], isOpen: boolean, 
 /** Adds up the columns of the members, which end with the current minute. */
 function sumMinutes(members: readonly EventRow[]): { received: number[]; failed: number[] } {
   const sums = { received: zeros(), failed: zeros() };
-  for (const { latest } of members) {
-    addFromEnd(sums.received, latest.recent.minutes.received);
-    addFromEnd(sums.failed, latest.recent.minutes.failed);
+  for (const { minutes } of members) {
+    addFromEnd(sums.received, minutes.received);
+    addFromEnd(sums.failed, minutes.failed);
   }
   return sums;
 }
