@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { CDPSession } from 'playwright';
-import type { Hub } from '../dist/index.js';
-import { emitToAll, type OpenPage, readMetric } from './loaded-page.js';
+import { emitToAll, type OpenPage, readMetric, type Scene } from './loaded-page.js';
 
 /** The first few polls compile the page's code. */
 const warmUps = 8;
@@ -44,8 +43,9 @@ function profiled({ nodes, samples = [], timeDeltas = [] }: Profile): Pick<Cost,
   return cost;
 }
 
-async function measurePoll(hub: Hub, { page, session }: OpenPage): Promise<Cost> {
+async function measurePoll({ hub, clock }: Scene, { page, session }: OpenPage): Promise<Cost> {
   await emitToAll(hub);
+  await clock.advance(1_000);
   const layoutBefore = await readLayout(session);
   await session.send('Profiler.start');
   const answer = page.waitForResponse(/events=columns$/);
@@ -60,10 +60,10 @@ async function measurePoll(hub: Hub, { page, session }: OpenPage): Promise<Cost>
 }
 
 /** Returns the cost of polls in an open page, each after an event of every type. */
-export async function measurePolls(hub: Hub, opened: OpenPage): Promise<readonly Cost[]> {
+export async function measurePolls(scene: Scene, opened: OpenPage): Promise<readonly Cost[]> {
   await opened.session.send('Profiler.enable');
   await opened.session.send('Profiler.setSamplingInterval', { interval: samplingUs });
   const costs: Cost[] = [];
-  for (let poll = 0; poll < warmUps + polls; poll += 1) costs.push(await measurePoll(hub, opened));
+  for (let poll = 0; poll < warmUps + polls; poll += 1) costs.push(await measurePoll(scene, opened));
   return costs.slice(warmUps);
 }

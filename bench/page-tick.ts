@@ -5,8 +5,8 @@ import type { Row } from './row.js';
 
 /** Measures a poll of the open page. `npm run bench:page` measures more. */
 export async function pageTick(): Promise<Row[]> {
-  const costs = await withLoadedPage(async ({ hub, open }) =>
-    measurePolls(hub, await open('#/?every=off&sort=received')),
+  const costs = await withLoadedPage(async (scene) =>
+    measurePolls(scene, await scene.open('#/?every=off&sort=received')),
   );
   return [
     {
