@@ -30,7 +30,11 @@ export async function shownBy(hub: Hub): Promise<string> {
   const dashboard = await serve(createDashboardHandler(hub));
   const body = async (path: string): Promise<string> => (await dashboard.get(path)).body.toString();
   const now = Date.now();
-  const parts = [await body('/api/introspection'), await body(`/api/introspection?from=${now - 60_000}&to=${now}`)];
+  const parts = [
+    await body('/api/introspection'),
+    await body('/api/introspection?events=columns'),
+    await body(`/api/introspection?from=${now - 60_000}&to=${now}`),
+  ];
   const { events, workflows } = await hub.introspect();
   for (const type of [...events.map((event) => event.type), ...workflows.map(({ name }) => name)]) {
     parts.push(await body(`/api/events/${encodeURIComponent(type)}`));

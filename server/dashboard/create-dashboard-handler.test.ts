@@ -48,6 +48,43 @@ describe('routes', () => {
     });
   });
 
+  it('/api/introspection?events=columns has the same content, with the types as columns', async () => {
+    const { hub, clock, server } = await setUp();
+    await hub.emit('order.created', {});
+    await hub.emit('order.refused', {});
+    await clock.settle();
+    const { events, ...rest } = Object(jsonOf(await server.get('/api/introspection')));
+    const [created, refused] = events;
+    const none = hostileTypes.map(() => 0);
+    const nothing = hostileTypes.map(() => null);
+    expect(jsonOf(await server.get('/api/introspection?events=columns'))).toEqual({
+      ...rest,
+      events: {
+        types: ['order.created', 'order.refused', ...hostileTypes],
+        metrics: {
+          received: [1, 1, ...none],
+          completed: [1, 0, ...none],
+          failed: [0, 1, ...none],
+          deadLetters: [0, 1, ...none],
+          lastReceivedAt: [created.metrics.lastReceivedAt, refused.metrics.lastReceivedAt, ...nothing],
+          lastFailedAt: [null, refused.metrics.lastFailedAt, ...nothing],
+        },
+        last5Min: { received: [1, 1, ...none], completed: [1, 0, ...none], failed: [0, 1, ...none] },
+        waitP95Ms: [0, 0, ...nothing],
+        durationP95Ms: [0, 0, ...nothing],
+        processes: [1, 1, ...hostileTypes.map(() => 1)],
+        minutes: {
+          received: ['1', '1', ...hostileTypes.map(() => '')],
+          failed: ['', '1', ...hostileTypes.map(() => '')],
+        },
+        details: [
+          { index: 0, kind: 'handler', description: 'An order came in' },
+          { index: 1, kind: 'handler', lastFailure: refused.lastFailure },
+        ],
+      },
+    });
+  });
+
   it('/api/introspection?from=&to= has the counts of a range, and refuses what is no range', async () => {
     const { hub, clock, server } = await setUp();
     await hub.emit('order.created', {});

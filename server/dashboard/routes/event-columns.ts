@@ -32,16 +32,16 @@ const periodNames = [
 /** Returns event types as columns. */
 export function eventColumns(events: readonly EventOverview[]): EventColumns {
   /** Returns a column under its name; nothing if all its values are `empty`. */
-  const column = <T>(name: string, empty: T, valueOf: (event: EventOverview) => T): Record<string, readonly T[]> => {
-    const values = events.map(valueOf);
+  const column = <T>(name: string, empty: T, read: (event: EventOverview) => T): Record<string, readonly T[]> => {
+    const values = events.map(read);
     return values.every((value) => value === empty) ? {} : { [name]: values };
   };
   const columns = <N extends string, T>(
     names: readonly N[],
     empty: T,
-    valueOf: (event: EventOverview, name: N) => T,
+    read: (event: EventOverview, name: N) => T,
   ): Record<string, readonly T[]> =>
-    Object.assign({}, ...names.map((name) => column(name, empty, (event) => valueOf(event, name))));
+    Object.assign({}, ...names.map((name) => column(name, empty, (event) => read(event, name))));
   return {
     types: events.map(({ type }) => type),
     metrics: {
