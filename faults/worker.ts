@@ -6,7 +6,9 @@ import { sqliteTransport } from 'hubline/sqlite';
 import { scenarios } from './scenarios.js';
 import { parseWorkerOptions } from './worker-options.js';
 
-const { scenario, url, prefix, ledger, variant, clockSkewMs, maxCrashes } = parseWorkerOptions(process.argv[2]);
+const { scenario, url, prefix, ledger, variant, clockSkewMs, maxCrashes, lockDurationMs } = parseWorkerOptions(
+  process.argv[2],
+);
 if (clockSkewMs !== 0) {
   const now = Date.now.bind(Date);
   Date.now = () => now() + clockSkewMs;
@@ -16,7 +18,7 @@ if (register === undefined) throw new Error(`no scenario ${scenario}`);
 
 const transport = url.startsWith('file:')
   ? sqliteTransport({ file: fileURLToPath(url) })
-  : redisTransport({ url, prefix, lockDurationMs: 1_000, stalledIntervalMs: 500, maxCrashes });
+  : redisTransport({ url, prefix, lockDurationMs, stalledIntervalMs: 500, maxCrashes });
 const hub = createHub({ service: 'shop', transport, concurrency: 20 });
 const afterStart = register(hub, ledger, variant);
 process.on('SIGTERM', () => {
