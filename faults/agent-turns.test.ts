@@ -44,7 +44,7 @@ it.each(Object.keys(places))(
     const fleet = await startFleet(processes, { ...options, maxCrashes: agentTurns });
     onTestFinished(() => fleet.stop());
     const answered = (): string[] => readLedger(ledger).flatMap(({ what, key }) => (what === 'answered' ? [key] : []));
-    await until('all runs answered', () => answered().length === lastTurns.length, 120_000);
+    await until('all runs answered', () => answered().length === lastTurns.length, 280_000);
     await fleet.stop();
 
     const turnsOf = (what: string): number[] =>
