@@ -97,7 +97,25 @@ export class Broker implements GroupHost {
 
   #addRoute(type: string, group: ConsumerGroup): void {
     this.#routes.addHandler(type, group);
-    this.journal.route(type, group.service);
+    this.journal.route(type, group.service, true);
+  }
+
+  /** Services that receive events. */
+  get subscribedServices(): readonly string[] {
+    const groups = [...this.#groups.values()].filter((group) => this.#routes.typesOf(group).size > 0);
+    return groups.map(({ service }) => service);
+  }
+
+  /** Types of which a group receives events. */
+  routedTypes(group: ConsumerGroup): ReadonlySet<string> {
+    return this.#routes.typesOf(group);
+  }
+
+  /** Ends the events of a type for a group. */
+  removeRoute(type: string, group: ConsumerGroup): void {
+    this.#routes.remove(type, group);
+    this.journal.route(type, group.service, false);
+    this.revision.increment();
   }
 
   setTrigger(group: ConsumerGroup, { type, trigger }: Subscription): void {

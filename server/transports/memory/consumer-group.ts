@@ -86,6 +86,11 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     return consumer;
   }
 
+  /** A connection of the group handles the type. */
+  handles(type: string): boolean {
+    return this.#dispatcher.handles(type);
+  }
+
   /** Makes a subscription's settings those of its type, for the backlog too. */
   #apply(subscription: Subscription): void {
     const { type } = subscription;
@@ -281,10 +286,16 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     queue.stats.countSuspended(1);
   }
 
+  /** Returns an event that {@link cancel} would end. */
+  findCancellable(id: string): Entry | undefined {
+    const entry = this.#pendingById().get(id);
+    return entry === undefined || entry.lease !== undefined || entry.isSuspended ? undefined : entry;
+  }
+
   /** Ends an event that waits; `false` if no event with this id does. */
   cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome): boolean {
-    const entry = this.#pendingById().get(id);
-    if (entry === undefined || entry.lease !== undefined || entry.isSuspended) return false;
+    const entry = this.findCancellable(id);
+    if (entry === undefined) return false;
     const outcome = conclude(entry.envelope);
     this.endRun(entry.envelope.type, entry, outcome, errorOf(outcome.error));
     return true;

@@ -90,12 +90,13 @@ export class Dispatcher {
   }
 
   #list(queue: TypeQueue): void {
-    if (queue.listed || !queue.hasReady || !this.#isHandled(queue.type)) return;
+    if (queue.listed || !queue.hasReady || !this.handles(queue.type)) return;
     queue.listed = true;
     (queue.hasOwnLimits ? this.#ownTurn : this.#sharedTurn).push(queue);
   }
 
-  #isHandled(type: string): boolean {
+  /** A consumer handles the type. */
+  handles(type: string): boolean {
     return this.#consumers.some(({ handles }) => handles.has(type));
   }
 

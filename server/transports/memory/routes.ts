@@ -33,6 +33,22 @@ export class Routes {
     this.#route(type).handlers.add(group);
   }
 
+  /** Types of which the group receives events, triggered ones included. */
+  typesOf(group: ConsumerGroup): Set<string> {
+    const types = new Set<string>();
+    for (const [type, { handlers, triggers }] of this.#routes) {
+      if (handlers.has(group)) types.add(type);
+      for (const triggered of triggers.values()) if (triggered.group === group) types.add(triggered.type);
+    }
+    return types;
+  }
+
+  /** Ends the events of a type for a group. */
+  remove(type: string, group: ConsumerGroup): void {
+    this.#routes.get(type)?.handlers.delete(group);
+    this.setTrigger(group, type, undefined);
+  }
+
   /** Sets the trigger of a run type of a group. It replaces the former one. */
   setTrigger(group: ConsumerGroup, type: string, trigger: Subscription['trigger']): void {
     const key = JSON.stringify([group.service, type]);

@@ -5,9 +5,9 @@
  */
 
 export type { Codec } from '../codec/codec.js';
+export type { RetireOptions, RetireResult } from '../retirement.js';
 export type { Transport } from '../transport.js';
 export { UnexpectedDataError, UnsupportedVersionError } from './redis-errors.js';
 export type { ClientOptions, RedisTransportOptions } from './redis-options.js';
 export type { RedisTransport } from './redis-transport.js';
 export { redisTransport } from './redis-transport.js';
-export type { RetireOptions, RetireResult } from './removal/remove-service.js';

@@ -1,15 +1,11 @@
 import { CodedTransport } from '../codec/coded-transport.js';
 import { silentLogger } from '../logger.js';
+import { checkRetireArguments, type RetireOptions, type RetireResult } from '../retirement.js';
 import type { Transport } from '../transport.js';
 import { CommandClient } from './connection/command-client.js';
 import { RedisManager } from './redis-manager.js';
 import { type RedisTransportOptions, resolveRedisOptions } from './redis-options.js';
-import {
-  checkRetireArguments,
-  type RetireOptions,
-  type RetireResult,
-  removeService,
-} from './removal/remove-service.js';
+import { removeService } from './removal/remove-service.js';
 
 /** Transport that `redisTransport` returns. */
 export interface RedisTransport extends Transport {

@@ -48,8 +48,8 @@ export interface Journal {
   period(type: string | undefined, kind: keyof Histories, period: OpenPeriod): void;
   /** Reports a deduplication id that was added or removed. */
   dedupe(type: string, dedupeId: string, remembered: RememberedId | undefined): void;
-  /** Reports that a service receives the events of a type. */
-  route(type: string, service: string): void;
+  /** Reports that a service receives the events of a type, or no longer does. */
+  route(type: string, service: string, isOpen: boolean): void;
   schedule(record: Omit<ScheduleRecord, 'isOpen' | 'revision'>): void;
 }
 

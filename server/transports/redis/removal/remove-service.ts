@@ -1,6 +1,5 @@
-import { InvalidOptionError } from '../../../errors.js';
-import { OptionChecker } from '../../../options.js';
 import { NotSubscribedError, PendingEventsError, ServiceRunningError } from '../../errors.js';
+import type { RetireOptions, RetireResult } from '../../retirement.js';
 import { workflowOf, workflowType } from '../../workflow-type.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { encodeName, serviceTypeOf, typeOf } from '../names.js';
@@ -13,27 +12,6 @@ import {
   forgetScript,
   unsubscribeScript,
 } from './remove-service-scripts.js';
-
-/** Options of `transport.retire`. */
-export interface RetireOptions {
-  /**
-   * Names of the event types and workflows to retire, such as those that a newer version of the service no longer
-   * handles. A name stands for both. @default all of the service
-   */
-  only?: readonly string[];
-  /**
-   * Discard pending events and dead letters. With `false` the call rejects if there are any, and changes nothing.
-   * @default false
-   */
-  discard?: boolean;
-}
-
-/** Numbers of discarded events and dead letters, as counted when the subscriptions ended. */
-export interface RetireResult {
-  /** Pending events and runs. They count as failed, with `RetiredError`. */
-  readonly events: number;
-  readonly deadLetters: number;
-}
 
 /** Rests of ended subscriptions. */
 interface Unsubscribed {
@@ -105,16 +83,4 @@ async function clear(commands: CommandClient, script: Script, serviceType: strin
   let cleared: number;
   do cleared = readNumber(await commands.runScript(script, [serviceType]));
   while (cleared > 0);
-}
-
-/** @throws {InvalidOptionError} */
-export function checkRetireArguments(service: string, options: RetireOptions): void {
-  if (typeof service !== 'string' || service === '') {
-    throw new InvalidOptionError('service of retire', 'the name of a service', service);
-  }
-  const check = new OptionChecker(options, ['only', 'discard'], 'retire');
-  const { only, discard } = options;
-  const isList = Array.isArray(only) && only.length > 0 && only.every((name) => typeof name === 'string');
-  check.that(only === undefined || isList, 'only', 'a list of names, one or more', only);
-  check.boolean('discard', discard);
 }

@@ -38,7 +38,8 @@ export class SqliteJournal implements Journal, CommittedState {
     readonly closeWait: Statement;
     readonly remember: Statement;
     readonly forget: Statement;
-    readonly route: Statement;
+    readonly openRoute: Statement;
+    readonly closeRoute: Statement;
     readonly schedule: Statement;
   };
   #lastPosition: number;
@@ -66,7 +67,8 @@ export class SqliteJournal implements Journal, CommittedState {
       closeWait: database.prepare('DELETE FROM waits WHERE position = ? AND key = ?'),
       remember: database.prepare('INSERT OR REPLACE INTO dedupe_ids VALUES (?, ?, ?, ?)'),
       forget: database.prepare('DELETE FROM dedupe_ids WHERE type = ? AND id = ?'),
-      route: database.prepare('INSERT OR IGNORE INTO routes VALUES (?, ?)'),
+      openRoute: database.prepare('INSERT OR IGNORE INTO routes VALUES (?, ?)'),
+      closeRoute: database.prepare('DELETE FROM routes WHERE type = ? AND service = ?'),
       schedule: database.prepare('INSERT OR REPLACE INTO schedules VALUES (?, ?, ?)'),
     };
   }
@@ -155,8 +157,9 @@ export class SqliteJournal implements Journal, CommittedState {
     else this.#writes.push([remember, type, dedupeId, remembered.eventId, remembered.until]);
   }
 
-  route(type: string, service: string): void {
-    this.#writes.push([this.#statements.route, type, service]);
+  route(type: string, service: string, isOpen: boolean): void {
+    const { openRoute, closeRoute } = this.#statements;
+    this.#writes.push([isOpen ? openRoute : closeRoute, type, service]);
   }
 
   schedule(record: StoredSchedule): void {
