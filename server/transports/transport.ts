@@ -266,7 +266,10 @@ export interface TransportManager extends ScheduleStore {
    * it. Child runs that it waits for end as with `endRun`. Returns `false` if there is no such event.
    */
   cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome): Promise<boolean>;
-  /** Returns the descriptions of all open connections in all processes, unordered, at most a few seconds old. */
+  /**
+   * Returns the descriptions of all open connections in all processes, unordered, at most a few seconds old. A transport
+   * that none has open may return those of the last ones, each with the property `isStopped`.
+   */
   registered(): Promise<readonly string[]>;
   /** Returns a string that changes whenever `counts`, `metrics`, `failures` or `overview` change, for one type or all. */
   revision(type?: string): Promise<string>;

@@ -24,6 +24,8 @@ export interface HubDescription {
   readonly workflows: readonly WorkflowDescription[];
   readonly agents: readonly AgentIntrospection[];
   readonly schedules: readonly ScheduleDescription[];
+  /** The hub runs no longer: a transport retained its description. */
+  readonly isStopped?: boolean;
 }
 
 /** Describes the registrations of a hub. */
@@ -51,7 +53,10 @@ const maxDescribed = 100_000;
  * so is all of a text that is not JSON.
  */
 export function parseDescription(json: string): HubDescription {
-  const { service, events, workflows, agents, schedules } = Object(parseJson(json)) as Record<string, unknown>;
+  const { service, events, workflows, agents, schedules, isStopped } = Object(parseJson(json)) as Record<
+    string,
+    unknown
+  >;
   // Only the fields that the hub reads are checked. The others are displayed as they are.
   return {
     service: String(service),
@@ -69,6 +74,7 @@ export function parseDescription(json: string): HubDescription {
       ({ name, cron = '', timeZone = '', everyMs = 1 }) =>
         typeof name === 'string' && typeof cron === 'string' && typeof timeZone === 'string' && Number(everyMs) > 0,
     ),
+    ...(isStopped === true && { isStopped }),
   };
 }
 

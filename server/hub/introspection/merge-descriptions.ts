@@ -21,7 +21,7 @@ export interface Cluster {
  * wins.
  *
  * @param own description of the requesting hub; it comes first, even if the hub does not run
- * @param running descriptions of all running hubs
+ * @param running descriptions of all running hubs; of stopped ones if a transport retained them
  */
 export function mergeDescriptions(own: HubDescription, running: readonly HubDescription[]): Cluster {
   const all = [own, ...running];
@@ -57,7 +57,7 @@ function merge<T>(
     if (found === undefined) merged.set(nameOf(item), { description: item, processes: new Map() });
     else if (!isServed(found.description) && isServed(item)) found.description = item;
   }
-  for (const hub of running) {
+  for (const hub of running.filter(({ isStopped }) => isStopped !== true)) {
     for (const item of itemsOf(hub).filter(isServed)) {
       const processes = merged.get(nameOf(item))?.processes;
       processes?.set(hub.service, (processes.get(hub.service) ?? 0) + 1);

@@ -1,6 +1,6 @@
 import { type ErrorInfo, errorInfo } from '../../errors.js';
 import { RetiredError } from '../errors.js';
-import type { RetireOptions, Retirement } from '../retirement.js';
+import type { Retirement, RetireOptions } from '../retirement.js';
 import type { FailedOutcome } from '../transport.js';
 import { workflowType } from '../workflow-type.js';
 import type { Broker } from './broker.js';
@@ -87,7 +87,9 @@ function discardDeadLetters(queue: TypeQueue, limit: number): number {
 /** Returns the types that the group subscribes to, or that an interrupted retirement left behind. */
 function typesOf(broker: Broker, group: ConsumerGroup, only: readonly string[] | undefined): string[] {
   const chosen = only && new Set(only.flatMap((name) => [name, workflowType(name)]));
-  const left = [...group.queues()].filter(({ accepted, deadLetters }) => accepted.oldest !== undefined || deadLetters.size > 0);
+  const left = [...group.queues()].filter(
+    ({ accepted, deadLetters }) => accepted.oldest !== undefined || deadLetters.size > 0,
+  );
   const types = new Set([...broker.routedTypes(group), ...left.map(({ type }) => type)]);
   return [...types].filter((type) => chosen === undefined || chosen.has(type));
 }

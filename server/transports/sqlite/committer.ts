@@ -44,12 +44,26 @@ const sliceMs = 2;
 const firstRetryMs = 100;
 const maxRetryMs = 5_000;
 
+/** Applies changes to the state in memory and to the file. */
+export interface Commits {
+  /** The file has the state in memory. */
+  readonly isStored: boolean;
+  /** Applies a change to the state in memory, and rejects if it cannot be stored now. */
+  change<T>(apply: () => T): Promise<T>;
+  /** Applies a change to the state in memory, as soon as it can be stored. */
+  settle<T>(apply: () => T): Promise<T>;
+  /** Applies a change to the database alone. */
+  write<T>(apply: () => T): Promise<T>;
+  /** Calls `fn` when the changes that are applied now are stored. */
+  afterStored(fn: () => void): void;
+}
+
 /**
  * Applies changes and stores them: all that callers ask for within one turn of the event loop in one transaction.
  * Between transactions the state in memory equals the stored one. If a transaction fails, its changes stay in memory and
  * are stored when the disk works again; until then nothing starts, and new changes are refused.
  */
-export class Committer {
+export class Committer implements Commits {
   readonly #database: Database;
   readonly #checkPresence: () => void;
   readonly #file: string;
@@ -82,17 +96,14 @@ export class Committer {
     return !this.#isApplying && this.#failure === undefined;
   }
 
-  /** Applies a change to the state in memory, and rejects if it cannot be stored now. */
   change<T>(apply: () => T): Promise<T> {
     return this.#enqueue(apply, 'change');
   }
 
-  /** Applies a change to the state in memory, as soon as it can be stored. */
   settle<T>(apply: () => T): Promise<T> {
     return this.#enqueue(apply, 'settle');
   }
 
-  /** Applies a change to the database alone. */
   write<T>(apply: () => T): Promise<T> {
     return this.#enqueue(apply, 'write');
   }
@@ -143,7 +154,8 @@ export class Committer {
     this.#isApplying = true;
     try {
       this.#checkPresence();
-      this.#database.exec('BEGIN');
+      // Another process may write between a read of this transaction and its first write.
+      this.#database.exec('BEGIN IMMEDIATE');
       this.#applyQueued();
       if (this.#sqlError !== undefined) throw this.#sqlError;
       this.#state?.write();

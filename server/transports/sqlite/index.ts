@@ -6,13 +6,17 @@
 
 export type { Clock, Timer } from '../clock.js';
 export type { Codec } from '../codec/codec.js';
+export type { RetireOptions, RetireResult } from '../retirement.js';
 export type { Transport } from '../transport.js';
+export { type SqliteObserverOptions, sqliteObserver } from './observing/sqlite-observer.js';
 export {
   CorruptFileError,
   FileAccessError,
   FileInUseError,
+  FileObserverError,
   NewerFileError,
+  OlderFileError,
   UnsupportedSqliteError,
 } from './sqlite-errors.js';
 export type { SqliteTransportOptions } from './sqlite-options.js';
-export { sqliteTransport } from './sqlite-transport.js';
+export { type RetiringTransport, sqliteTransport } from './sqlite-transport.js';

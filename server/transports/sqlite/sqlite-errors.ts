@@ -49,6 +49,26 @@ export class NewerFileError extends HubError {
   }
 }
 
+/** An earlier version of the package wrote the file, and no process has updated it yet. */
+export class OlderFileError extends HubError {
+  constructor(file: string, found: number, needed: number) {
+    super(
+      'ERR_OLDER_FILE',
+      `${quote(file)} has schema version ${found}, and sqliteObserver reads version ${needed}; start the process that owns the file with this version of hubline, which updates the file`,
+    );
+  }
+}
+
+/** A `sqliteObserver` was asked for something that only the transport that owns the file does. */
+export class FileObserverError extends HubError {
+  constructor(operation: string) {
+    super(
+      'ERR_FILE_OBSERVER',
+      `${operation} on a sqliteObserver, which does not own the file; use sqliteTransport in the process that owns it, and create the hub of an observer with observer: true`,
+    );
+  }
+}
+
 /** The available SQLite is older than the transport requires. */
 export class UnsupportedSqliteError extends HubError {
   constructor(found: string) {

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.js';
 import { BackpressureError, KeyTypeError } from '../errors.js';
 import type { KeyValueStore } from '../key-value-store.js';
 import { maxListLength } from '../limits.js';
-import type { Committer } from './committer.js';
+import type { Commits } from './committer.js';
 import type { Database, Statement } from './database/driver.js';
 import { numberOf, optionalNumber, optionalText, textOf } from './loading/stored-values.js';
 
@@ -12,7 +12,7 @@ type Stored = { readonly value: string } | { readonly first: number; readonly ne
 
 /** Store in the file. It holds as many keys as fit on the disk. Writes evict expired keys. */
 export class SqliteKeyValueStore implements KeyValueStore {
-  readonly #committer: Committer;
+  readonly #committer: Commits;
   readonly #clock: Clock;
   readonly #find: Statement;
   readonly #put: Statement;
@@ -22,7 +22,7 @@ export class SqliteKeyValueStore implements KeyValueStore {
   readonly #append: Statement;
   readonly #trim: Statement;
 
-  constructor(database: Database, committer: Committer, clock: Clock) {
+  constructor(database: Database, committer: Commits, clock: Clock) {
     this.#committer = committer;
     this.#clock = clock;
     this.#find = database.prepare('SELECT * FROM key_values WHERE key = ?');

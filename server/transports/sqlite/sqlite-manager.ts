@@ -2,7 +2,7 @@ import type { Clock } from '../clock.js';
 import type { DeadLetterFilter, ErasedPayloads, EventRecord, RecentEvents, RequestRecords } from '../event-record.js';
 import type { KeyValueStore } from '../key-value-store.js';
 import type { Logger } from '../logger.js';
-import { BrokerManager } from '../memory/memory-transport.js';
+import type { BrokerManager } from '../memory/memory-transport.js';
 import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
 import type { EventMetrics, FailureRecord, RangeCounts, TypeDurations } from '../statistics/stats.js';
 import type {
@@ -57,7 +57,10 @@ export class SqliteManager implements TransportManager {
 
   start(options: ConsumeOptions): Promise<void> {
     this.#isClosed = false;
-    return this.#use(({ manager }) => manager.start(options));
+    return this.#use(async ({ store, manager }) => {
+      if (options.describe !== undefined) await store.describe(options.describe());
+      await manager.start(options);
+    });
   }
 
   publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
@@ -198,7 +201,6 @@ export class SqliteManager implements TransportManager {
 
   async #connect(): Promise<Connection> {
     const store = await this.#shared.acquire(this.#logger);
-    const { broker } = store;
-    return { store, manager: new BrokerManager(this.name, broker, store.kv, broker.group(this.service)) };
+    return { store, manager: store.connect(this.service) };
   }
 }

@@ -61,8 +61,7 @@ export function resolveSqliteOptions(options: SqliteTransportOptions): SqliteSet
   const { file, synchronous = 'full', clock = systemClock } = options;
   const { maxPending = 1_000_000, maxPendingBytes = 512 * 1024 * 1024 } = options;
   const { maxDeadLetters = defaultMaxDeadLetters } = options;
-  const isFile = typeof file === 'string' && file !== '' && !file.includes('\0') && !/^(:memory:|file:)/.test(file);
-  check.that(isFile, 'file', 'the path of a file, such as hub.db', file);
+  checkFile(check, file);
   const isLevel = synchronous === 'full' || synchronous === 'normal';
   check.that(isLevel, 'synchronous', "'full' or 'normal'", synchronous);
   check.count('maxPending', maxPending);
@@ -72,4 +71,10 @@ export function resolveSqliteOptions(options: SqliteTransportOptions): SqliteSet
   const { maxDeadLetterAgeMs = Number.POSITIVE_INFINITY } = options;
   const codec = resolveCodec(options.codec, check);
   return { file, synchronous, maxPending, maxPendingBytes, maxDeadLetters, maxDeadLetterAgeMs, codec, clock };
+}
+
+/** @throws {InvalidOptionError} if a value is not the path of a file */
+export function checkFile(check: OptionChecker, file: unknown): void {
+  const isFile = typeof file === 'string' && file !== '' && !file.includes('\0') && !/^(:memory:|file:)/.test(file);
+  check.that(isFile, 'file', 'the path of a file, such as hub.db', file);
 }

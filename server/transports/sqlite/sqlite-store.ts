@@ -1,9 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { HubError } from '../../errors.js';
 import { CheckedKeyValueStore } from '../checked-key-value-store.js';
+import type { Clock } from '../clock.js';
 import type { KeyValueStore } from '../key-value-store.js';
 import type { Logger } from '../logger.js';
 import { Broker } from '../memory/broker.js';
-import { Committer } from './committer.js';
+import { BrokerManager } from '../memory/memory-transport.js';
+import type { CallTarget } from './calls/call-methods.js';
+import { CallServer } from './calls/call-server.js';
+import { type Commits, Committer } from './committer.js';
 import type { Database } from './database/driver.js';
 import { openOwned } from './database/open-database.js';
 import { SqliteJournal } from './journal/sqlite-journal.js';
@@ -13,10 +18,19 @@ import { CorruptFileError, reasonOf } from './sqlite-errors.js';
 import { SqliteKeyValueStore } from './sqlite-key-value-store.js';
 import type { SqliteSettings } from './sqlite-options.js';
 
-/** Open file with its state. */
-export interface OpenStore {
+/** State of a file. */
+export interface LoadedStore {
   readonly broker: Broker;
+  readonly journal: SqliteJournal;
   readonly kv: KeyValueStore;
+}
+
+/** Open file with its state. */
+export interface OpenStore extends Omit<LoadedStore, 'journal'> {
+  /** Returns the connection of a service. */
+  connect(service: string): BrokerManager;
+  /** Stores the description of a hub, which is shown when no process owns the file. */
+  describe(description: string): Promise<void>;
   close(): void;
 }
 
@@ -27,14 +41,21 @@ export async function openStore(settings: SqliteSettings, logger: Logger): Promi
   const { database } = owned;
   try {
     const committer = new Committer(owned, clock, logger);
-    const journal = new SqliteJournal(database, committer, clock, lastNumbers(database));
+    const { broker, journal, kv } = loadStore(file, database, committer, settings);
     committer.state = journal;
-    const broker = new Broker(clock, settings, journal);
-    loadState(database, broker, journal);
+    const connect = (service: string): BrokerManager => new BrokerManager('sqlite', broker, kv, broker.group(service));
+    const descriptions = (): readonly string[] => broker.descriptions;
+    const targetOf = (service: string): CallTarget => ({ broker, kv, manager: connect(service), descriptions });
+    const calls = new CallServer(database, committer, logger, targetOf);
+    await calls.open();
+    const owner = randomUUID();
     return {
       broker,
-      kv: new CheckedKeyValueStore(new SqliteKeyValueStore(database, committer, clock)),
+      kv,
+      connect,
+      describe: (description) => committer.write(() => storeDescription(database, owner, description)),
       close() {
+        calls.close();
         journal.close();
         committer.close();
         owned.close();
@@ -42,10 +63,41 @@ export async function openStore(settings: SqliteSettings, logger: Logger): Promi
     };
   } catch (error) {
     owned.close();
+    throw error;
+  }
+}
+
+/**
+ * Loads the state of a file.
+ *
+ * @param committer stores what changes
+ * @throws {CorruptFileError}
+ */
+export function loadStore(
+  file: string,
+  database: Database,
+  committer: Commits,
+  settings: Pick<SqliteSettings, 'maxPending' | 'maxPendingBytes' | 'maxDeadLetters' | 'maxDeadLetterAgeMs'> & {
+    readonly clock: Clock;
+  },
+): LoadedStore {
+  const { clock } = settings;
+  try {
+    const journal = new SqliteJournal(database, committer, clock, lastNumbers(database));
+    const broker = new Broker(clock, settings, journal);
+    loadState(database, broker, journal);
+    return { broker, journal, kv: new CheckedKeyValueStore(new SqliteKeyValueStore(database, committer, clock)) };
+  } catch (error) {
     if (HubError.is(error)) throw error;
     const problem = error instanceof StoredValueError ? error.message : `it cannot be read (${reasonOf(error)})`;
     throw new CorruptFileError(file, problem, { cause: error });
   }
+}
+
+/** Replaces the descriptions that earlier owners of the file stored. */
+function storeDescription(database: Database, owner: string, description: string): void {
+  database.prepare('DELETE FROM hubs WHERE owner <> ? OR description = ?').run(owner, description);
+  database.prepare('INSERT INTO hubs (owner, description) VALUES (?, ?)').run(owner, description);
 }
 
 function lastNumbers(database: Database): { position: number; number: number; end: number } {

@@ -1,8 +1,24 @@
 import { CodedTransport } from '../codec/coded-transport.js';
+import { silentLogger } from '../logger.js';
+import { retireService } from '../memory/retire-service.js';
+import { checkRetireArguments, type RetireOptions, type RetireResult, retireResult } from '../retirement.js';
 import type { Transport } from '../transport.js';
 import { SharedStore } from './shared-store.js';
 import { SqliteManager } from './sqlite-manager.js';
 import { resolveSqliteOptions, type SqliteTransportOptions } from './sqlite-options.js';
+
+/** Transport whose services can be retired. */
+export interface RetiringTransport extends Transport {
+  /**
+   * Ends subscriptions of a service that will not return, all or some: from now on no events are queued for it.
+   * Rejects, and changes nothing, if a hub handles one of the types, or, without `discard`, if events are pending or dead
+   * letters retained. Counts, the last failures and the last runs stay. A hub of the service that starts later subscribes
+   * again.
+   *
+   * @throws {ServiceRunningError | PendingEventsError | NotSubscribedError | TransportUnavailableError | InvalidOptionError}
+   */
+  retire(service: string, options?: RetireOptions): Promise<RetireResult>;
+}
 
 /**
  * Creates a transport that stores events in one file. They survive the end of the process, `kill -9` included, and with
@@ -18,13 +34,22 @@ import { resolveSqliteOptions, type SqliteTransportOptions } from './sqlite-opti
  * ```
  * @throws {InvalidOptionError}
  */
-export function sqliteTransport(options: SqliteTransportOptions): Transport {
+export function sqliteTransport(options: SqliteTransportOptions): RetiringTransport {
   const settings = resolveSqliteOptions(options);
   const shared = new SharedStore(settings);
   return {
     connect({ service, logger }) {
       const manager = new SqliteManager(service, settings.clock, shared, logger);
       return settings.codec === undefined ? manager : new CodedTransport(manager, settings.codec);
+    },
+    async retire(service, retireOptions = {}) {
+      checkRetireArguments(service, retireOptions);
+      const { broker } = await shared.acquire(silentLogger);
+      try {
+        return retireResult(await retireService(broker, service, retireOptions), service, retireOptions);
+      } finally {
+        shared.release();
+      }
     },
   };
 }

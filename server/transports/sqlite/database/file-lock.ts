@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { FileInUseError, reasonOf } from '../sqlite-errors.js';
 import type { Database, OpenDatabase } from './driver.js';
 
@@ -19,7 +20,8 @@ export function lockFile(file: string, open: OpenDatabase): FileLock {
   if (owned.has(file)) throw new FileInUseError(file);
   const database = open(`${file}-lock`);
   try {
-    database.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
+    // Another process may look for a moment whether the file is owned.
+    database.exec('PRAGMA busy_timeout = 100; BEGIN EXCLUSIVE');
   } catch (cause) {
     database.close();
     throw isBusy(cause) ? new FileInUseError(file, { cause }) : cause;
@@ -31,6 +33,23 @@ export function lockFile(file: string, open: OpenDatabase): FileLock {
       closeQuietly(database);
     },
   };
+}
+
+/** Returns whether a transport owns a file, in this process or in another one. */
+export function isLocked(file: string, open: OpenDatabase): boolean {
+  if (filesOfProcess().has(file)) return true;
+  const lock = `${file}-lock`;
+  if (statSync(lock, { throwIfNoEntry: false }) === undefined) return false;
+  const database = open(lock, { readOnly: true });
+  try {
+    database.prepare('SELECT count(*) FROM sqlite_schema').get();
+    return false;
+  } catch (error) {
+    if (isBusy(error)) return true;
+    throw error;
+  } finally {
+    database.close();
+  }
 }
 
 function closeQuietly(database: Database): void {

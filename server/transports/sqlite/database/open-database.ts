@@ -1,9 +1,9 @@
 import { closeSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { HubError } from '../../../errors.js';
-import { CorruptFileError, FileAccessError, NewerFileError, reasonOf } from '../sqlite-errors.js';
+import { CorruptFileError, FileAccessError, NewerFileError, OlderFileError, reasonOf } from '../sqlite-errors.js';
 import { type Database, loadDriver, type OpenDatabase } from './driver.js';
-import { lockFile } from './file-lock.js';
+import { isLocked, lockFile } from './file-lock.js';
 import { applicationId, migrations } from './schema.js';
 
 /** Database that this transport owns. */
@@ -56,6 +56,53 @@ export async function openOwned(file: string, synchronous: 'full' | 'normal'): P
   });
 }
 
+/** Database that another transport may own. */
+export interface ObservedDatabase {
+  readonly database: Database;
+  /** A transport owns the file now. */
+  isOwned(): boolean;
+  /** The path leads to the open file. */
+  isPresent(): boolean;
+  close(): void;
+}
+
+/**
+ * Opens an existing file that another transport may own.
+ *
+ * @param options `readOnly`: the connection only reads
+ * @throws {FileAccessError | CorruptFileError | NewerFileError | OlderFileError | UnsupportedSqliteError}
+ * @throws {MissingPackageError}
+ */
+export async function openObserved(file: string, options: { readonly readOnly: boolean }): Promise<ObservedDatabase> {
+  const open = await loadDriver();
+  return guarded(file, () => {
+    const path = realpathSync(file);
+    const { ino, size } = statSync(path);
+    if (size === 0 && statSync(`${path}-wal`, { throwIfNoEntry: false }) === undefined) {
+      throw new CorruptFileError(file, 'it is empty');
+    }
+    const database = open(path, options);
+    try {
+      // The owner writes for a moment only.
+      database.exec('PRAGMA busy_timeout = 1000');
+      const version = versionOf(file, database);
+      if (version < migrations.length) throw new OlderFileError(file, version, migrations.length);
+      // A call need not survive a power loss, but the log that the last connection copies into the file must. The owner
+      // copies it otherwise.
+      if (!options.readOnly) database.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0');
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+    return {
+      database,
+      isOwned: () => isLocked(path, open),
+      isPresent: () => statSync(path, { throwIfNoEntry: false })?.ino === ino,
+      close: () => database.close(),
+    };
+  });
+}
+
 /** Throws if the file is shorter than its header says. The log may contain the rest after a crash. */
 function checkLength(path: string): void {
   const logSize = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
@@ -79,14 +126,20 @@ function prepareDatabase(file: string, database: Database, synchronous: 'full' |
   const isNew = numberOf(database, 'PRAGMA page_count') === 0;
   // The setting has an effect before the first table only.
   if (isNew) database.exec('PRAGMA auto_vacuum = INCREMENTAL');
+  const version = versionOf(file, database);
+  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}`);
+  migrate(database, version);
+}
+
+/** Returns the schema version of a file, 0 if it is empty. */
+function versionOf(file: string, database: Database): number {
   const version = numberOf(database, 'PRAGMA user_version');
-  if (!isNew && numberOf(database, 'PRAGMA application_id') !== applicationId) {
+  if (numberOf(database, 'PRAGMA application_id') !== applicationId) {
     const isEmpty = version === 0 && numberOf(database, 'SELECT count(*) FROM sqlite_schema') === 0;
     if (!isEmpty) throw new CorruptFileError(file, 'it is a database of another application');
   }
   if (version > migrations.length) throw new NewerFileError(file, version, migrations.length);
-  database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}`);
-  migrate(database, version);
+  return version;
 }
 
 function migrate(database: Database, version: number): void {

@@ -73,4 +73,15 @@ export const migrations: readonly string[] = [
     value TEXT NOT NULL,
     PRIMARY KEY (key, number)
   ) STRICT, WITHOUT ROWID;`,
+  // Ids are not used again, so that no caller reads the answer to another call.
+  `CREATE TABLE calls (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    service TEXT NOT NULL,
+    method TEXT NOT NULL,
+    arguments TEXT NOT NULL,
+    deadline REAL NOT NULL,
+    is_taken INTEGER NOT NULL DEFAULT 0,
+    answer TEXT
+  ) STRICT;
+  CREATE TABLE hubs (id INTEGER PRIMARY KEY, owner TEXT NOT NULL, description TEXT NOT NULL) STRICT;`,
 ];

@@ -5,7 +5,7 @@ import type { Journal, StoredQueue } from '../../memory/records/journal.js';
 import type { OpenPeriod } from '../../memory/records/period-history.js';
 import type { ScheduleRecord } from '../../schedules.js';
 import type { Histories } from '../../statistics/stats.js';
-import type { CommittedState, Committer } from '../committer.js';
+import type { Commits, CommittedState } from '../committer.js';
 import type { Database, Statement } from '../database/driver.js';
 import { EntryRows, isKept } from './entry-rows.js';
 import { type PeriodPlace, PeriodRows } from './period-rows.js';
@@ -20,7 +20,7 @@ const logIntervalMs = 1_000;
 /** Collects the parts of a broker's state that changed, and writes them to the file. */
 export class SqliteJournal implements Journal, CommittedState {
   readonly queues: QueueRows;
-  readonly #committer: Committer;
+  readonly #committer: Commits;
   readonly #entryRows: EntryRows;
   readonly #periodRows: PeriodRows;
   readonly #entries = new Map<Entry, StoredQueue>();
@@ -49,7 +49,7 @@ export class SqliteJournal implements Journal, CommittedState {
   /** @param last highest numbers in the file */
   constructor(
     database: Database,
-    committer: Committer,
+    committer: Commits,
     clock: Clock,
     last: { readonly position: number; readonly number: number; readonly end: number },
   ) {

@@ -1,0 +1,166 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { quote } from '../../../errors.js';
+import type { Clock } from '../../clock.js';
+import { TransportUnavailableError } from '../../errors.js';
+import type { Logger } from '../../logger.js';
+import { decodeAnswer, encodeCall } from '../calls/call-codec.js';
+import {
+  executeCall,
+  isChange,
+  type MethodArguments,
+  type MethodName,
+  type MethodResult,
+} from '../calls/call-methods.js';
+import { CallTable } from '../calls/call-table.js';
+import { type ObservedDatabase, openObserved } from '../database/open-database.js';
+import { FileAccessError, FileInUseError } from '../sqlite-errors.js';
+import { openStore } from '../sqlite-store.js';
+import { noLimits, readSnapshot } from './snapshot.js';
+
+/** Settings of a {@link FileLink}. */
+export interface LinkSettings {
+  readonly file: string;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+}
+
+const firstPollMs = 2;
+const maxPollMs = 50;
+const presenceIntervalMs = 500;
+
+/** Open connection for calls. */
+interface Connection {
+  readonly observed: ObservedDatabase;
+  readonly table: CallTable;
+}
+
+/**
+ * Way of one service to the state of a file: calls to the process that owns the file. If none does, reads come from the
+ * file, and a change owns the file for its duration.
+ */
+export class FileLink {
+  readonly #settings: LinkSettings;
+  readonly #service: string;
+  readonly #logger: Logger;
+  #connection: Promise<Connection> | undefined;
+
+  constructor(settings: LinkSettings, service: string, logger: Logger) {
+    this.#settings = settings;
+    this.#service = service;
+    this.#logger = logger;
+  }
+
+  /**
+   * Executes an operation.
+   *
+   * @throws {TransportUnavailableError} if the owner does not answer in time
+   * @throws {FileAccessError | CorruptFileError | NewerFileError | OlderFileError} if the file cannot be used
+   */
+  async call<N extends MethodName>(method: N, ...args: MethodArguments<N>): Promise<MethodResult<N>> {
+    // The answer is the result of the operation: see `executeCall`.
+    return (await this.#call(method, args)) as MethodResult<N>;
+  }
+
+  /** Opens the file. @throws as {@link call} */
+  async open(): Promise<void> {
+    await this.#connect();
+  }
+
+  async close(): Promise<void> {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    (await connection?.catch(() => undefined))?.observed.close();
+  }
+
+  async #call(method: MethodName, args: readonly unknown[]): Promise<unknown> {
+    const { file, clock } = this.#settings;
+    for (;;) {
+      const connection = await this.#connect();
+      if (connection.observed.isOwned()) {
+        const answer = await this.#ask(connection, method, args);
+        if (answer !== undefined) return decodeAnswer(answer);
+      } else if (isChange(method)) {
+        try {
+          return await this.#own(method, args);
+        } catch (error) {
+          // Its owner has just started.
+          if (!(error instanceof FileInUseError)) throw error;
+        }
+      } else {
+        return await readSnapshot(file, this.#service, clock, (target) => executeCall(target, method, args));
+      }
+    }
+  }
+
+  /** Returns the answer of the process that owns the file; `undefined` if it ended before it took the call. */
+  async #ask({ observed, table }: Connection, method: string, args: readonly unknown[]): Promise<string | undefined> {
+    const { file, timeoutMs } = this.#settings;
+    const deadline = Date.now() + timeoutMs;
+    const id = this.#guarded(() => table.add({ service: this.#service, method, args: encodeCall(args), deadline }));
+    let pollMs = firstPollMs;
+    let lookAt = Date.now() + presenceIntervalMs;
+    for (;;) {
+      await delay(pollMs);
+      const answer = this.#guarded(() => table.answerTo(id));
+      if (answer !== undefined) {
+        this.#guarded(() => table.remove(id));
+        return answer;
+      }
+      pollMs = Math.min(pollMs * 1.5, maxPollMs);
+      const now = Date.now();
+      if (now > lookAt) {
+        lookAt = now + presenceIntervalMs;
+        if (!observed.isOwned() && this.#guarded(() => table.withdraw(id))) return undefined;
+      }
+      if (now > deadline) {
+        const isWithdrawn = this.#guarded(() => table.withdraw(id));
+        const problem = `the process that owns ${quote(file)} did not answer within ${timeoutMs} ms`;
+        const advice = isWithdrawn ? 'nothing was changed' : 'it may change the state later; read it before a retry';
+        throw new TransportUnavailableError(problem, undefined, advice);
+      }
+    }
+  }
+
+  /** Owns the file for one operation. */
+  async #own(method: string, args: readonly unknown[]): Promise<unknown> {
+    const { file, clock } = this.#settings;
+    const settings = { ...noLimits, file, clock, synchronous: 'full', codec: undefined } as const;
+    const store = await openStore(settings, this.#logger);
+    try {
+      const { broker, kv } = store;
+      const manager = store.connect(this.#service);
+      return await executeCall({ broker, kv, manager, descriptions: () => [] }, method, args);
+    } finally {
+      store.close();
+    }
+  }
+
+  async #connect(): Promise<Connection> {
+    const known = this.#connection;
+    // A backup may have taken the place of the file.
+    if (known !== undefined && (await known.catch(() => undefined))?.observed.isPresent() !== true) {
+      if (this.#connection === known) await this.close();
+    }
+    this.#connection ??= this.#open();
+    const connection = this.#connection;
+    try {
+      return await connection;
+    } catch (error) {
+      if (this.#connection === connection) this.#connection = undefined;
+      throw error;
+    }
+  }
+
+  async #open(): Promise<Connection> {
+    const observed = await openObserved(this.#settings.file, { readOnly: false });
+    return { observed, table: new CallTable(observed.database) };
+  }
+
+  #guarded<T>(use: () => T): T {
+    try {
+      return use();
+    } catch (error) {
+      throw new FileAccessError(this.#settings.file, error);
+    }
+  }
+}

@@ -1,0 +1,255 @@
+import { renameSync, rmSync } from 'node:fs';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { createHub } from '../../../hub/create-hub.js';
+import type { Hub } from '../../../hub/hub.js';
+import { createWorkflow } from '../../../hub/runs/definition/workflow.js';
+import { createFakeClock } from '../../../testing/fake-clock.js';
+import { type Clock, systemClock } from '../../clock.js';
+import { silentLogger } from '../../logger.js';
+import type { TransportManager } from '../../transport.js';
+import { workflowType } from '../../workflow-type.js';
+import { migrations } from '../database/schema.js';
+import { type RetiringTransport, sqliteTransport } from '../sqlite-transport.js';
+import { newFile, openBeside } from '../stage.fixture.js';
+import { sqliteObserver } from './sqlite-observer.js';
+
+const run = workflowType('rest');
+const types = ['order', 'mail', 'mail.failed', 'later', run];
+
+interface Owner {
+  readonly hub: Hub;
+  readonly transport: RetiringTransport;
+}
+
+function until(check: () => unknown): Promise<unknown> {
+  return vi.waitFor(check, { timeout: 20_000, interval: 10 });
+}
+
+/** Starts a hub that owns a file. */
+async function startOwner(file: string, isBroken: boolean, clock: Clock = systemClock): Promise<Owner> {
+  const transport = sqliteTransport({ file, synchronous: 'normal', clock });
+  const hub = createHub({ service: 'shop', transport, logger: silentLogger });
+  hub.event({ type: 'order', handler: ({ emit }) => emit('mail', { to: 'private' }) });
+  hub.event({
+    type: 'mail',
+    onFailure: 'mail.failed',
+    handler: () => {
+      if (isBroken) throw new Error('no mail');
+    },
+  });
+  hub.event({ type: 'mail.failed', handler: () => {} });
+  hub.event({ type: 'later', onFailure: 'mail.failed', handler: () => {} });
+  hub.workflow(createWorkflow({ name: 'rest', run: ({ step }) => step.sleep('long', 600_000) }));
+  await hub.start();
+  onTestFinished(async () => {
+    await hub.stop({ drainMs: 0 });
+  });
+  return { hub, transport };
+}
+
+/** Starts a hub with a dead letter, a delayed event, a run that sleeps, and key-values. */
+async function startShop(file: string, clock?: Clock) {
+  const owner = await startOwner(file, true, clock);
+  const { hub } = owner;
+  await hub.emit('order', {}, { requestId: 'first' });
+  const { id: delayed } = await hub.emit('later', { n: 1 }, { delayMs: 600_000 });
+  const { runId: sleeping } = await hub.startWorkflow('rest', {});
+  await until(async () => expect((await hub.transport.run(run, sleeping))?.status).toBe('suspended'));
+  await until(async () => expect(await hub.metrics('mail.failed')).toMatchObject({ completed: 1 }));
+  await hub.transport.kv.set('k', 'v');
+  await hub.transport.kv.append('list', ['a', 'b']);
+  const [letter] = await hub.deadLetters('mail');
+  return { ...owner, delayed, sleeping, dead: letter?.id ?? '' };
+}
+
+async function observe(file: string, clock: Clock = systemClock): Promise<Hub> {
+  const transport = sqliteObserver({ file, clock });
+  const hub = createHub({ service: 'shop', observer: true, transport, logger: silentLogger });
+  await hub.start();
+  onTestFinished(async () => {
+    await hub.stop({ drainMs: 0 });
+  });
+  return hub;
+}
+
+/** Returns everything that a connection reads, except the descriptions of hubs, */
+async function readAll(manager: TransportManager, ids: readonly string[]): Promise<object> {
+  const { registered: _, ...overview } = await manager.overview({ types, runTypes: [run], runLimit: 5 });
+  return {
+    overview,
+    counts: await manager.counts(types),
+    perType: await Promise.all(
+      types.map(async (type) => [
+        await manager.metrics(type),
+        await manager.failures(type),
+        await manager.recent(type),
+        await manager.deadLetters(type, 10),
+      ]),
+    ),
+    found: await Promise.all(ids.map((id) => manager.find(id, { bodies: true }))),
+    runs: await Promise.all(ids.map((id) => manager.run(run, id))),
+    since: await manager.runSince(run, ids[0] ?? '', 0),
+    request: await manager.request('first'),
+    schedules: await manager.schedules(),
+    range: (await manager.range(types, 0, manager.clock.now())).counts,
+    kv: [await manager.kv.get('k'), await manager.kv.range('list', 0, -1)],
+  };
+}
+
+it('reads what the owner of the file reads, and the same after its end', async () => {
+  const file = newFile();
+  // The histories of two reads differ if a minute ends in between.
+  const clock = createFakeClock();
+  const { hub, delayed, sleeping, dead } = await startShop(file, clock);
+  const observer = await observe(file, clock);
+  const ids = [sleeping, delayed, dead, 'unknown'];
+  const own = await readAll(hub.transport, ids);
+  expect(await readAll(observer.transport, ids)).toEqual(own);
+  expect(await observer.transport.registered()).toEqual(await hub.transport.registered());
+  expect(await observer.revision()).not.toBe('');
+  const before = await observer.introspect();
+  await hub.stop({ drainMs: 0 });
+  expect(await readAll(observer.transport, ids)).toEqual(own);
+  const after = await observer.introspect();
+  for (const part of ['events', 'workflows'] as const) {
+    expect(before[part]).not.toEqual([]);
+    expect(before[part].map(({ processes }) => processes)).toEqual(before[part].map(() => 1));
+    expect(after[part].map(({ processes }) => processes)).toEqual(before[part].map(() => 0));
+    const shown = (all: typeof before) => all[part].map(({ processes: _, ...each }) => ({ ...each, services: [] }));
+    expect(shown(after)).toEqual(shown(before));
+  }
+});
+
+it.each([
+  ['owns the file', true],
+  ['has ended', false],
+])('replays, cancels and erases while the process %s', async (_, isOwned) => {
+  const file = newFile();
+  const { hub, delayed, sleeping, dead } = await startShop(file);
+  if (!isOwned) await hub.stop({ drainMs: 0 });
+  const observer = await observe(file);
+  expect(await observer.cancel(delayed)).toBe(true);
+  expect(await observer.cancel(delayed)).toBe(false);
+  expect(await observer.cancel(sleeping)).toBe(true);
+  expect(await observer.find(sleeping)).toMatchObject([
+    { status: 'cancelled', error: { name: 'WorkflowCancelledError' } },
+  ]);
+  expect(await observer.replay(dead)).toEqual({ id: dead });
+  const next = isOwned ? hub : (await startOwner(file, true)).hub;
+  await until(async () => expect(await next.metrics('mail.failed')).toMatchObject({ received: 3, completed: 3 }));
+  expect(await next.metrics('mail')).toMatchObject({ received: 2, failed: 2, deadLetters: 1 });
+  expect(await next.metrics('later')).toMatchObject({ received: 1, failed: 1, cancelled: 1, pending: 0 });
+  await expect(observer.replay('unknown')).rejects.toMatchObject({ code: 'ERR_UNKNOWN_DEAD_LETTER' });
+  if (!isOwned) await next.stop({ drainMs: 0 });
+  expect(await observer.erase({ requestId: 'first' })).toEqual({ deadLetters: 1, runs: 0, pending: 0 });
+  expect(await observer.deadLetters('mail')).toEqual([]);
+});
+
+it.each([
+  ['owns the file', true],
+  ['has ended', false],
+])('retires what a service no longer handles while the process %s', async (_, isOwned) => {
+  const file = newFile();
+  const former = await startShop(file);
+  await former.hub.stop({ drainMs: 0 });
+  const transport = sqliteTransport({ file, synchronous: 'normal' });
+  const hub = createHub({ service: 'shop', transport, logger: silentLogger });
+  hub.event({ type: 'order', handler: () => {} });
+  hub.event({ type: 'mail', handler: () => {} });
+  await hub.start();
+  onTestFinished(async () => {
+    await hub.stop({ drainMs: 0 });
+  });
+  const observer = sqliteObserver({ file });
+  await expect(observer.retire('shop')).rejects.toMatchObject({ code: 'ERR_SERVICE_RUNNING' });
+  if (!isOwned) await hub.stop({ drainMs: 0 });
+  await expect(observer.retire('web')).rejects.toMatchObject({ code: 'ERR_NOT_SUBSCRIBED' });
+  const only = ['later', 'rest'];
+  await expect(observer.retire('shop', { only })).rejects.toMatchObject({ pending: 2, deadLetters: 0 });
+  expect(await observer.retire('shop', { only, discard: true })).toEqual({ events: 2, deadLetters: 0 });
+  await expect(observer.retire('shop', { only })).rejects.toMatchObject({ code: 'ERR_NOT_SUBSCRIBED' });
+  const reader = await observe(file);
+  const [later, rest] = await reader.transport.counts(['later', run]);
+  expect(later?.total).toMatchObject({ received: 1, failed: 1, pending: 0, delayed: 0 });
+  expect(rest?.total).toMatchObject({ received: 1, failed: 1, pending: 0, suspended: 0 });
+  expect(await reader.transport.failures('later')).toMatchObject([{ name: 'RetiredError' }]);
+  expect(await reader.find(former.sleeping)).toMatchObject([{ status: 'failed', error: { name: 'RetiredError' } }]);
+  if (!isOwned) await expect(transport.retire('shop')).rejects.toMatchObject({ pending: 0, deadLetters: 1 });
+});
+
+it('waits for a run, and watches it', async () => {
+  const file = newFile();
+  const { hub, sleeping } = await startShop(file);
+  const { transport } = await observe(file);
+  let changes = 0;
+  const stop = await transport.watchRun(run, sleeping, () => {
+    changes += 1;
+  });
+  const ended = transport.runEnded(run, sleeping, new AbortController().signal);
+  await expect(transport.runEnded(run, sleeping, AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough');
+  await hub.cancel(sleeping);
+  expect(await ended).toMatchObject({ status: 'failed' });
+  await until(() => expect(changes).toBeGreaterThan(0));
+  stop();
+  expect(await transport.runEnded(run, 'unknown', new AbortController().signal)).toBeUndefined();
+});
+
+it('leaves no call in the file, and deletes those of callers that were killed', async () => {
+  const file = newFile();
+  const { hub } = await startOwner(file, false);
+  const observer = await observe(file);
+  const beside = await openBeside(file);
+  beside.exec(
+    "INSERT INTO calls (service, method, arguments, deadline) VALUES ('shop', 'counts', '[[]]', 1), ('shop', 'exit', '[]', 9e15)",
+  );
+  const rows = () => beside.prepare('SELECT method, answer FROM calls').all();
+  await until(() => expect(rows()).toMatchObject([{ method: 'exit', answer: expect.stringContaining('TypeError') }]));
+  await observer.metrics('order');
+  expect(rows()).toHaveLength(1);
+  await hub.stop({ drainMs: 0 });
+  beside.exec(
+    "UPDATE calls SET deadline = 1, answer = NULL; INSERT INTO calls (service, method, arguments, deadline, is_taken) VALUES ('shop', 'replay', '[\"a\"]', 9e15, 1)",
+  );
+  await startOwner(file, false);
+  expect(rows()).toMatchObject([{ method: 'replay', answer: expect.stringContaining('ERR_TRANSPORT_UNAVAILABLE') }]);
+});
+
+it('refuses what the owner alone does', async () => {
+  const file = newFile();
+  const { hub } = await startOwner(file, false);
+  const { transport } = await observe(file);
+  await expect(transport.publish([])).rejects.toMatchObject({ code: 'ERR_FILE_OBSERVER' });
+  await expect(transport.kv.set('k', 'v')).rejects.toMatchObject({ code: 'ERR_FILE_OBSERVER' });
+  await hub.stop({ drainMs: 0 });
+  await expect(transport.publish([])).rejects.toMatchObject({ code: 'ERR_FILE_OBSERVER' });
+  const handling = createHub({ transport: sqliteObserver({ file }), logger: silentLogger });
+  handling.event({ type: 'a', handler: () => {} });
+  await expect(handling.start()).rejects.toMatchObject({ code: 'ERR_FILE_OBSERVER' });
+});
+
+it('refuses a file that it cannot read, and creates none', async () => {
+  const missing = newFile();
+  await expect(observe(missing)).rejects.toMatchObject({ code: 'ERR_FILE_ACCESS' });
+  await expect(observe(missing)).rejects.toMatchObject({ code: 'ERR_FILE_ACCESS' });
+  const foreign = newFile();
+  (await openBeside(foreign)).exec('CREATE TABLE t (a)');
+  await expect(observe(foreign)).rejects.toMatchObject({ code: 'ERR_CORRUPT_FILE' });
+  const file = newFile();
+  await (await startOwner(file, false)).hub.stop({ drainMs: 0 });
+  const beside = await openBeside(file);
+  beside.exec('PRAGMA user_version = 1');
+  await expect(observe(file)).rejects.toMatchObject({ code: 'ERR_OLDER_FILE' });
+  beside.exec(`PRAGMA user_version = ${migrations.length + 1}`);
+  await expect(observe(file)).rejects.toMatchObject({ code: 'ERR_NEWER_FILE' });
+});
+
+it('reads a file that took the place of the former one', async () => {
+  const [file, other] = [newFile(), newFile()];
+  await (await startShop(file)).hub.stop({ drainMs: 0 });
+  await (await startOwner(other, false)).hub.stop({ drainMs: 0 });
+  const observer = await observe(file);
+  expect(await observer.metrics('mail')).toMatchObject({ received: 1 });
+  for (const suffix of ['-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true });
+  renameSync(other, file);
+  expect(await observer.metrics('mail')).toMatchObject({ received: 0 });
+});
