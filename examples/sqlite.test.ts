@@ -1,7 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { createHub } from 'hubline';
+import { sqliteTransport } from 'hubline/sqlite';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { freePort } from '../scripts/listen-locally.js';
 import { startExample } from './testing/start-example.js';
 
 test('an accepted event survives kill -9', async () => {
@@ -19,4 +22,27 @@ test('an accepted event survives kill -9', async () => {
   expect([end.exitCode, end.stderr]).toEqual([0, '']);
   // Its own event, and the one of the process that was killed.
   expect(end.stdout.match(/Hello, Ada!/g)).toHaveLength(2);
+});
+
+test('the dashboard of another process shows the file while a process owns it, and afterwards', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hubline-example-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'hub.db');
+  const hub = createHub({ service: 'shop', transport: sqliteTransport({ file }) });
+  hub.event({ type: 'greeted', handler: () => {} });
+  await hub.start();
+  const env = { HUB_FILE: file, PORT: String(await freePort()) };
+  const dashboard = startExample('sqlite-dashboard.ts', { env });
+  const url = await dashboard.url;
+  const shown = async (): Promise<unknown> => (await fetch(`${url}api/introspection`)).json();
+  await hub.emit('greeted', {}, { delayMs: 600_000 });
+  expect(await shown()).toMatchObject({ events: [{ type: 'greeted', processes: 1, metrics: { pending: 1 } }] });
+  await hub.stop({ drainMs: 0 });
+  await vi.waitFor(
+    async () =>
+      expect(await shown()).toMatchObject({ events: [{ type: 'greeted', processes: 0, metrics: { pending: 1 } }] }),
+    { timeout: 20_000, interval: 200 },
+  );
+  const { exitCode, stderr } = await dashboard.stop();
+  expect([exitCode, stderr]).toEqual([0, '']);
 });

@@ -14,6 +14,14 @@ function block(database: Database): () => void {
   return () => database.exec('ROLLBACK');
 }
 
+/** Makes every change of counters fail until the returned function is called. */
+function breakCounters(database: Database): () => void {
+  const fail = "BEGIN SELECT RAISE(ABORT, 'no space'); END";
+  database.exec(`CREATE TRIGGER broken_insert BEFORE INSERT ON queues ${fail}`);
+  database.exec(`CREATE TRIGGER broken_update BEFORE UPDATE ON queues ${fail}`);
+  return () => database.exec('DROP TRIGGER broken_insert; DROP TRIGGER broken_update');
+}
+
 async function counts({ transport }: Process): Promise<object | undefined> {
   const [found] = await transport.counts(['a']);
   return found?.total;
@@ -26,7 +34,7 @@ it('refuses changes while the file cannot be written, and forgets and invents no
   await transport.publish([envelope('a')]);
   await clock.settle();
   const first = deliveries[0];
-  const unblock = block(await openBeside(file));
+  const unblock = breakCounters(await openBeside(file));
 
   const uncertain = envelope('a');
   await expect(transport.publish([uncertain])).rejects.toMatchObject(unavailable);
@@ -57,6 +65,20 @@ it('refuses changes while the file cannot be written, and forgets and invents no
   await next.clock.settle();
   expect(next.deliveries).toHaveLength(2);
   expect(await counts(next)).toMatchObject({ received: 3, completed: 1, pending: 2 });
+});
+
+it('accepts no change while another program writes to the file', async () => {
+  const file = newFile();
+  const { transport, clock, deliveries } = await startProcess({ file }, [{ type: 'a' }]);
+  const unblock = block(await openBeside(file));
+  await expect(transport.publish([envelope('a')])).rejects.toMatchObject({
+    ...unavailable,
+    message: expect.stringContaining('was not accepted'),
+  });
+  unblock();
+  await clock.advance(5_000);
+  expect(deliveries).toEqual([]);
+  expect(await transport.publish([envelope('a')])).toHaveLength(1);
 });
 
 it('closes while the file cannot be written, and leaves what it stored', async () => {
