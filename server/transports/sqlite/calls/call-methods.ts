@@ -23,6 +23,7 @@ export const callMethods = {
   metrics: ({ manager }: CallTarget, type: string) => manager.metrics(type),
   range: ({ manager }: CallTarget, types: readonly string[], from: number, to: number) =>
     manager.range(types, from, to),
+  durations: ({ manager }: CallTarget, types: readonly string[]) => manager.durations(types),
   failures: ({ manager }: CallTarget, type: string) => manager.failures(type),
   recent: ({ manager }: CallTarget, type: string) => manager.recent(type),
   find: ({ manager }: CallTarget, id: string, bodies: boolean) => manager.find(id, { bodies }),
@@ -33,6 +34,7 @@ export const callMethods = {
     ...(await manager.overview(query)),
     registered: descriptions(),
   }),
+  waiting: ({ manager }: CallTarget, types: readonly string[], limit: number) => manager.waiting(types, limit),
   run: ({ manager }: CallTarget, type: string, id: string) => manager.run(type, id),
   runSince: ({ manager }: CallTarget, type: string, id: string, from: number) => manager.runSince(type, id, from),
   schedules: ({ manager }: CallTarget) => manager.schedules(),

@@ -11,7 +11,7 @@ import type {
 import type { KeyValueStore } from '../../key-value-store.js';
 import type { Logger } from '../../logger.js';
 import type { ClaimResult, ScheduleOpening, ScheduleRecord } from '../../schedules.js';
-import type { EventMetrics, FailureRecord, RangeCounts } from '../../statistics/stats.js';
+import type { EventMetrics, FailureRecord, RangeCounts, TypeDurations } from '../../statistics/stats.js';
 import type {
   CloseResult,
   CommitResult,
@@ -78,6 +78,10 @@ export class ObserverManager implements TransportManager {
     return this.#link.call('range', types, from, to);
   }
 
+  durations(types: readonly string[]): Promise<readonly TypeDurations[]> {
+    return this.#link.call('durations', types);
+  }
+
   failures(type: string): Promise<readonly FailureRecord[]> {
     return this.#link.call('failures', type);
   }
@@ -108,6 +112,10 @@ export class ObserverManager implements TransportManager {
 
   overview(query: OverviewQuery): Promise<Overview> {
     return this.#link.call('overview', query);
+  }
+
+  waiting(types: readonly string[], limit: number): Promise<readonly (readonly RunRecord[])[]> {
+    return this.#link.call('waiting', types, limit);
   }
 
   run(type: string, id: string): Promise<RunRecord | undefined> {

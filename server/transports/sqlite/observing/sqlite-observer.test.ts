@@ -88,6 +88,7 @@ async function readAll(manager: TransportManager, ids: readonly string[]): Promi
     ),
     found: await Promise.all(ids.map((id) => manager.find(id, { bodies: true }))),
     runs: await Promise.all(ids.map((id) => manager.run(run, id))),
+    waiting: await manager.waiting([run], 5),
     since: await manager.runSince(run, ids[0] ?? '', 0),
     request: await manager.request('first'),
     schedules: await manager.schedules(),
