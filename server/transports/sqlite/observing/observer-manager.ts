@@ -90,8 +90,8 @@ export class ObserverManager implements TransportManager {
     return this.#link.call('recent', type);
   }
 
-  find(id: string, { bodies = false }: { readonly bodies?: boolean } = {}): Promise<readonly EventRecord[]> {
-    return this.#link.call('find', id, bodies);
+  find(id: string, options: { readonly bodies?: boolean } = {}): Promise<readonly EventRecord[]> {
+    return this.#link.call('find', id, options);
   }
 
   request(requestId: string): Promise<RequestRecords> {

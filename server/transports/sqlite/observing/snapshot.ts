@@ -1,5 +1,7 @@
 import type { Clock } from '../../clock.js';
 import { BrokerManager } from '../../memory/memory-transport.js';
+import type { PendingMaximum } from '../../memory/pending-limits.js';
+import type { DeadLetterLimits } from '../../memory/records/dead-letters.js';
 import type { CallTarget } from '../calls/call-methods.js';
 import type { Commits } from '../committer.js';
 import type { Database } from '../database/driver.js';
@@ -9,12 +11,12 @@ import { FileObserverError } from '../sqlite-errors.js';
 import { loadStore } from '../sqlite-store.js';
 
 /** Limits that evict nothing: the process that owns the file has its own. */
-export const noLimits = {
+export const noLimits: PendingMaximum & DeadLetterLimits = {
   maxPending: Number.POSITIVE_INFINITY,
   maxPendingBytes: Number.POSITIVE_INFINITY,
   maxDeadLetters: Number.POSITIVE_INFINITY,
   maxDeadLetterAgeMs: Number.POSITIVE_INFINITY,
-} as const;
+};
 
 const refused = (): Promise<never> => Promise.reject(new FileObserverError('change'));
 
