@@ -106,6 +106,7 @@ it('exports exactly these names', () => {
       "getDashboardHtml",
       "mcpTools",
       "memoryTransport",
+      "prometheus",
       "summarizeWith",
       "toUIMessageResponse",
       "toUIMessageStream",
