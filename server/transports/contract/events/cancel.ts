@@ -14,7 +14,7 @@ export function describeCancel({ advance, consume, counts, next, until }: Contra
   describe('cancelling', () => {
     it('ends a delayed event, which then is not delivered', async () => {
       const shop = await consume(['a', 'b']);
-      const sent = envelope('a', { delayMs: 100, body: '7' });
+      const sent = envelope('a', { delayMs: 1_000, body: '7' });
       await shop.transport.publish([sent]);
       const seen: Envelope[] = [];
       const followUp = envelope('b');
@@ -25,7 +25,7 @@ export function describeCancel({ advance, consume, counts, next, until }: Contra
       expect(isCancelled).toBe(true);
       expect(seen.at(-1)).toMatchObject({ id: sent.id, type: 'a', body: '7' });
       expect((await next(shop)).envelope.id).toBe(followUp.id);
-      await advance(150);
+      await advance(1_050);
       expect(shop.waiting).toHaveLength(0);
       expect(await shop.transport.cancel(sent.id, cancelled())).toBe(false);
     });
@@ -66,7 +66,7 @@ export function describeCancel({ advance, consume, counts, next, until }: Contra
     it('ends an event for its service alone', async () => {
       const shop = await consume(['a']);
       const mail = await consume(['a'], { service: 'mail' });
-      const sent = envelope('a', { delayMs: 50 });
+      const sent = envelope('a', { delayMs: 1_000 });
       await shop.transport.publish([sent]);
       expect(await shop.transport.cancel(sent.id, cancelled())).toBe(true);
       expect((await next(mail)).envelope.id).toBe(sent.id);
