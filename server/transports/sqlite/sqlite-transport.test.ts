@@ -3,12 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { createFakeClock } from '../../testing/fake-clock.js';
+import type { ContractHarness } from '../contract/contract-stage.js';
 import { describeTransport } from '../contract/describe-transport.js';
+import { describeDeadLetterAge } from '../contract/records/dead-letter-age.js';
 import { maxDeadLetters } from '../contract/records/dead-letters.js';
 import { keptRecent } from '../limits.js';
 import { silentLogger } from '../logger.js';
 import type { Transport, TransportManager } from '../transport.js';
 import { loadDriver } from './database/driver.js';
+import type { SqliteTransportOptions } from './sqlite-options.js';
 import { sqliteTransport } from './sqlite-transport.js';
 
 let folder: string;
@@ -66,11 +69,11 @@ async function stateOf(transport: Transport, file: string, services: Iterable<st
   return perService;
 }
 
-describeTransport('sqlite', async () => {
+async function createHarness(options: Partial<SqliteTransportOptions>): Promise<ContractHarness> {
   const clock = createFakeClock();
   files += 1;
   const file = join(folder, `${files}.db`);
-  const transport = sqliteTransport({ file, synchronous: 'normal', clock, maxDeadLetters });
+  const transport = sqliteTransport({ file, synchronous: 'normal', clock, ...options });
   // Keeps the file open until the end of the test.
   const keeper = transport.connect({ service: 'keeper', logger: silentLogger });
   await keeper.counts([]);
@@ -93,4 +96,7 @@ describeTransport('sqlite', async () => {
       expect(clock.pendingTimers).toBe(0);
     },
   };
-});
+}
+
+describeTransport('sqlite', () => createHarness({ maxDeadLetters }));
+describeDeadLetterAge('sqlite', (maxDeadLetterAgeMs) => createHarness({ maxDeadLetterAgeMs }));

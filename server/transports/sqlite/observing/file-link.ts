@@ -57,8 +57,10 @@ export class FileLink {
    * @throws {FileAccessError | CorruptFileError | NewerFileError | OlderFileError} if the file cannot be used
    */
   async call<N extends MethodName>(method: N, ...args: MethodArguments<N>): Promise<MethodResult<N>> {
+    // As JSON it would be `null`.
+    const given = args.slice(0, args.findLastIndex((arg) => arg !== undefined) + 1);
     // The answer is the result of the operation: see `executeCall`.
-    return (await this.#call(method, args)) as MethodResult<N>;
+    return (await this.#call(method, given)) as MethodResult<N>;
   }
 
   /** Opens the file. @throws as {@link call} */

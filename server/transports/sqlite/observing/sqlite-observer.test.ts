@@ -107,7 +107,8 @@ it('reads what the owner of the file reads, and the same after its end', async (
   const own = await readAll(hub.transport, ids);
   expect(await readAll(observer.transport, ids)).toEqual(own);
   expect(await observer.transport.registered()).toEqual(await hub.transport.registered());
-  expect(await observer.revision()).not.toBe('');
+  expect(await observer.transport.revision()).toBe(await hub.transport.revision());
+  expect(await observer.transport.revision('mail')).toBe(await hub.transport.revision('mail'));
   const before = await observer.introspect();
   await hub.stop({ drainMs: 0 });
   expect(await readAll(observer.transport, ids)).toEqual(own);
