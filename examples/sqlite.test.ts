@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createHub } from 'hubline';
+import { createHub, type Hub } from 'hubline';
 import { sqliteTransport } from 'hubline/sqlite';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { freePort } from '../scripts/listen-locally.js';
@@ -45,4 +45,29 @@ test('the dashboard of another process shows the file while a process owns it, a
   );
   const { exitCode, stderr } = await dashboard.stop();
   expect([exitCode, stderr]).toEqual([0, '']);
+});
+
+test('a copy that was made while a hub used the file takes its place, with the same counts', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hubline-example-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'hub.db');
+  vi.stubEnv('HUB_FILE', file);
+  const { backUp } = await import('./sqlite-backup.js');
+  vi.unstubAllEnvs();
+  const start = async (): Promise<Hub> => {
+    const hub = createHub({ service: 'shop', transport: sqliteTransport({ file }) });
+    hub.event({ type: 'greeted', handler: () => {} });
+    await hub.start();
+    return hub;
+  };
+  const first = await start();
+  await first.emit('greeted', {}, { delayMs: 600_000 });
+  const copy = await backUp(folder);
+  await first.emit('greeted', {}, { delayMs: 600_000 });
+  await first.stop({ drainMs: 0 });
+  for (const name of readdirSync(folder)) if (name.startsWith('hub.db')) rmSync(join(folder, name));
+  copyFileSync(copy, file);
+  const second = await start();
+  expect(await second.metrics('greeted')).toMatchObject({ received: 1, pending: 1 });
+  await second.stop({ drainMs: 0 });
 });

@@ -19,4 +19,4 @@ export {
   UnsupportedSqliteError,
 } from './sqlite-errors.js';
 export type { SqliteTransportOptions } from './sqlite-options.js';
-export { type RetiringTransport, sqliteTransport } from './sqlite-transport.js';
+export { type SqliteTransport, sqliteTransport } from './sqlite-transport.js';

@@ -3,12 +3,13 @@ import { silentLogger } from '../logger.js';
 import { retireService } from '../memory/retire-service.js';
 import { checkRetireArguments, type RetireOptions, type RetireResult, retireResult } from '../retirement.js';
 import type { Transport } from '../transport.js';
+import { backUpFile } from './back-up-file.js';
 import { SharedStore } from './shared-store.js';
 import { SqliteManager } from './sqlite-manager.js';
 import { resolveSqliteOptions, type SqliteTransportOptions } from './sqlite-options.js';
 
-/** Transport whose services can be retired. */
-export interface RetiringTransport extends Transport {
+/** Transport on a file. */
+export interface SqliteTransport extends Transport {
   /**
    * Ends subscriptions of a service that will not return, all or some: from now on no events are queued for it.
    * Rejects, and changes nothing, if a hub handles one of the types, or, without `discard`, if events are pending or dead
@@ -18,6 +19,14 @@ export interface RetiringTransport extends Transport {
    * @throws {ServiceRunningError | PendingEventsError | NotSubscribedError | TransportUnavailableError | InvalidOptionError}
    */
   retire(service: string, options?: RetireOptions): Promise<RetireResult>;
+  /**
+   * Copies the file, as it is at one time, while hubs use it. The copy has every accepted event, and can take the place
+   * of the file. It is complete as soon as it exists under its name.
+   *
+   * @param path path of the copy, which must not exist, in an existing folder
+   * @throws {FileAccessError | CorruptFileError | NewerFileError | UnsupportedSqliteError | MissingPackageError}
+   */
+  backup(path: string): Promise<void>;
 }
 
 /**
@@ -34,7 +43,7 @@ export interface RetiringTransport extends Transport {
  * ```
  * @throws {InvalidOptionError}
  */
-export function sqliteTransport(options: SqliteTransportOptions): RetiringTransport {
+export function sqliteTransport(options: SqliteTransportOptions): SqliteTransport {
   const settings = resolveSqliteOptions(options);
   const shared = new SharedStore(settings);
   return {
@@ -51,5 +60,6 @@ export function sqliteTransport(options: SqliteTransportOptions): RetiringTransp
         shared.release();
       }
     },
+    backup: (path) => backUpFile(settings.file, path),
   };
 }

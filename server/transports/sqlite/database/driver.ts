@@ -23,11 +23,30 @@ export interface Database {
   close(): void;
 }
 
+/** Copies an open database to a file, in another thread. */
+export type CopyDatabase = (database: Database, file: string) => Promise<unknown>;
+
 /** Opens a database. */
 export type OpenDatabase = (file: string, options?: { readonly readOnly?: boolean }) => Database;
 
+// Pages of 4 KiB; the disk has other work between two steps.
+const pagesPerStep = 256;
+
 interface SqliteModule {
   readonly DatabaseSync: new (file: string, options?: { readonly readOnly?: boolean }) => Database;
+  readonly backup: (database: never, file: string, options?: { readonly rate?: number }) => Promise<unknown>;
+}
+
+/** Loads the function that opens databases. @throws {MissingPackageError | UnsupportedSqliteError} */
+export async function loadDriver(): Promise<OpenDatabase> {
+  return openerOf(await loadModule());
+}
+
+/** Loads the function that copies databases. @throws {MissingPackageError | UnsupportedSqliteError} */
+export async function loadCopy(): Promise<CopyDatabase> {
+  const { backup } = await loadModule();
+  // The module opened the database itself.
+  return (database, file) => backup(database as never, file, { rate: pagesPerStep });
 }
 
 /**
@@ -35,10 +54,10 @@ interface SqliteModule {
  *
  * @throws {MissingPackageError | UnsupportedSqliteError}
  */
-export async function loadDriver(): Promise<OpenDatabase> {
+async function loadModule(): Promise<SqliteModule> {
   const builtIn = builtInModule();
   const builtInVersion = builtIn && versionOf(builtIn);
-  if (builtIn !== undefined && builtInVersion !== undefined && isSafeSqlite(builtInVersion)) return openerOf(builtIn);
+  if (builtIn !== undefined && builtInVersion !== undefined && isSafeSqlite(builtInVersion)) return builtIn;
   let installed: SqliteModule;
   try {
     installed = await import('@photostructure/sqlite');
@@ -48,7 +67,7 @@ export async function loadDriver(): Promise<OpenDatabase> {
   }
   const version = versionOf(installed);
   if (!isSafeSqlite(version)) throw new UnsupportedSqliteError(version);
-  return openerOf(installed);
+  return installed;
 }
 
 /** Returns whether a version of SQLite has the fix for the reset of the write-ahead log. */

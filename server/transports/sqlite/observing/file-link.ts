@@ -12,7 +12,7 @@ import {
   type MethodResult,
 } from '../calls/call-methods.js';
 import { CallTable } from '../calls/call-table.js';
-import { type ObservedDatabase, openObserved } from '../database/open-database.js';
+import { type ObservedDatabase, openObserved } from '../database/open-observed.js';
 import { FileAccessError, FileInUseError } from '../sqlite-errors.js';
 import { openStore } from '../sqlite-store.js';
 import { noLimits, readSnapshot } from './snapshot.js';

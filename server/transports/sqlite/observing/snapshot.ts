@@ -5,7 +5,7 @@ import type { DeadLetterLimits } from '../../memory/records/dead-letters.js';
 import type { CallTarget } from '../calls/call-methods.js';
 import type { Commits } from '../committer.js';
 import type { Database } from '../database/driver.js';
-import { openObserved } from '../database/open-database.js';
+import { openObserved } from '../database/open-observed.js';
 import { textOf } from '../loading/stored-values.js';
 import { FileObserverError } from '../sqlite-errors.js';
 import { loadStore } from '../sqlite-store.js';

@@ -9,7 +9,7 @@ import { silentLogger } from '../../logger.js';
 import type { TransportManager } from '../../transport.js';
 import { workflowType } from '../../workflow-type.js';
 import { migrations } from '../database/schema.js';
-import { type RetiringTransport, sqliteTransport } from '../sqlite-transport.js';
+import { type SqliteTransport, sqliteTransport } from '../sqlite-transport.js';
 import { newFile, openBeside } from '../stage.fixture.js';
 import { sqliteObserver } from './sqlite-observer.js';
 
@@ -18,7 +18,7 @@ const types = ['order', 'mail', 'mail.failed', 'later', run];
 
 interface Owner {
   readonly hub: Hub;
-  readonly transport: RetiringTransport;
+  readonly transport: SqliteTransport;
 }
 
 function until(check: () => unknown): Promise<unknown> {

@@ -4,8 +4,9 @@ import { type Codec, resolveCodec } from '../../codec/codec.js';
 import { CodedTransport } from '../../codec/coded-transport.js';
 import { silentLogger } from '../../logger.js';
 import { checkRetireArguments, retireResult } from '../../retirement.js';
+import { backUpFile } from '../back-up-file.js';
 import { checkFile } from '../sqlite-options.js';
-import type { RetiringTransport } from '../sqlite-transport.js';
+import type { SqliteTransport } from '../sqlite-transport.js';
 import { FileLink } from './file-link.js';
 import { ObserverManager } from './observer-manager.js';
 
@@ -36,7 +37,7 @@ export interface SqliteObserverOptions {
  * ```
  * @throws {InvalidOptionError}
  */
-export function sqliteObserver(options: SqliteObserverOptions): RetiringTransport {
+export function sqliteObserver(options: SqliteObserverOptions): SqliteTransport {
   const check = new OptionChecker(options, ['file', 'timeoutMs', 'codec', 'clock'], 'sqliteObserver');
   const { file, timeoutMs = 10_000, clock = systemClock } = options;
   checkFile(check, file);
@@ -57,5 +58,6 @@ export function sqliteObserver(options: SqliteObserverOptions): RetiringTranspor
         await link.close();
       }
     },
+    backup: (path) => backUpFile(file, path),
   };
 }

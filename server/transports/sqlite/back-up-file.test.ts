@@ -1,0 +1,80 @@
+import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, it } from 'vitest';
+import { createFakeClock } from '../../testing/fake-clock.js';
+import { envelope } from '../contract/envelope.js';
+import { completed } from '../contract/outcome.js';
+import { sqliteObserver } from './observing/sqlite-observer.js';
+import { sqliteTransport } from './sqlite-transport.js';
+import { newFile, openBeside, startProcess } from './stage.fixture.js';
+
+const subscriptions = [{ type: 'a' }];
+
+it('copies a file while its owner goes on; the copy has the state of one time and takes the place of the file', async () => {
+  const file = newFile();
+  const clock = createFakeClock();
+  const process = await startProcess({ file, clock, synchronous: 'normal' }, subscriptions);
+  const { transport, deliveries } = process;
+  const body = JSON.stringify('x'.repeat(10_000));
+  const count = async (): Promise<number> => (await transport.metrics('a')).received;
+  await transport.publish(Array.from({ length: 500 }, () => envelope('a', { body })));
+  await clock.settle();
+  const copy = join(dirname(file), 'copy.db');
+  let isCopied = false;
+  const copying = sqliteTransport({ file })
+    .backup(copy)
+    .then(() => {
+      isCopied = true;
+    });
+  const [before] = [await count()];
+  // At least once, so that the file changes during the copy.
+  do {
+    await transport.publish([envelope('a', { body })]);
+    await deliveries.shift()?.commit(completed());
+    await new Promise((resolve) => setImmediate(resolve));
+  } while (!isCopied);
+  await copying;
+  const after = await count();
+  await transport.close({ drainMs: 0 });
+  expect(readdirSync(dirname(file)).filter((name) => name.includes('partial'))).toEqual([]);
+  expect((await openBeside(copy)).prepare('PRAGMA integrity_check').get()).toMatchObject({ integrity_check: 'ok' });
+
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${file}${suffix}`, { force: true });
+  renameSync(copy, file);
+  const restored = await startProcess({ file, clock }, subscriptions);
+  await clock.settle();
+  const { received, completed: ended, pending } = await restored.transport.metrics('a');
+  expect(received).toBeGreaterThanOrEqual(before);
+  expect(received).toBeLessThanOrEqual(after);
+  expect(received).toBe(ended + pending);
+  expect(restored.deliveries).toHaveLength(Math.min(pending, 100));
+});
+
+it('copies a file of another process, and one that nobody owns', async () => {
+  const file = newFile();
+  const process = await startProcess({ file }, subscriptions);
+  await process.transport.kv.set('k', 'v');
+  const copies = [join(dirname(file), 'one.db'), join(dirname(file), 'two.db')] as const;
+  await sqliteObserver({ file }).backup(copies[0]);
+  await process.transport.close({ drainMs: 0 });
+  await sqliteTransport({ file }).backup(copies[1]);
+  for (const copy of copies) {
+    const restored = await startProcess({ file: copy }, subscriptions);
+    expect(await restored.transport.kv.get('k')).toBe('v');
+  }
+});
+
+it('replaces no file, and leaves none behind if it fails', async () => {
+  const file = newFile();
+  await (await startProcess({ file }, subscriptions)).transport.close({ drainMs: 0 });
+  const { backup } = sqliteTransport({ file });
+  const access = { code: 'ERR_FILE_ACCESS' };
+  await expect(backup(file)).rejects.toMatchObject(access);
+  const other = join(dirname(file), 'other.db');
+  writeFileSync(other, 'precious');
+  await expect(backup(other)).rejects.toMatchObject({ ...access, message: expect.stringContaining('EEXIST') });
+  await expect(backup(join(dirname(file), 'missing', 'copy.db'))).rejects.toMatchObject(access);
+  await expect(sqliteTransport({ file: newFile() }).backup(`${file}-copy`)).rejects.toMatchObject(access);
+  expect(existsSync(`${file}-copy`)).toBe(false);
+  expect(readdirSync(dirname(file)).filter((name) => name.includes('partial'))).toEqual([]);
+});
