@@ -7,8 +7,12 @@ import { drainedCounts, kill, newFolder, startOwner } from './sqlite-process.js'
 
 const kills = isLong ? 200 : 4;
 const perProcess = 100_000;
+// A process on a busy machine takes seconds to start.
+const timeout = 60_000 + kills * 10_000;
 
-it(`no event is lost or ends twice while the process that owns a file is killed ${kills} times`, async () => {
+it(`no event is lost or ends twice while the process that owns a file is killed ${kills} times`, {
+  timeout,
+}, async () => {
   const folder = newFolder();
   for (let count = 0; count < kills; count += 1) {
     const owner = await startOwner(folder, 'emit', count * perProcess);

@@ -219,7 +219,9 @@ function randomNumbers(seed: number): () => number {
   };
 }
 
-it('a power loss at any write leaves every acknowledged change, exact counters, and no part of another change', async () => {
+it('a power loss at any write leaves every acknowledged change, exact counters, and no part of another change', {
+  timeout: 1_200_000,
+}, async () => {
   const seed = isLong ? Date.now() % 1_000_000 : 18;
   const random = randomNumbers(seed);
   const { moments, clock } = await record(join(folder, 'hub.db'), random);
