@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { InvalidOptionError } from '../../errors.js';
 import { InvalidApiKeyError } from '../model/provider-error.js';
 import { AnthropicProvider } from './anthropic-provider.js';
@@ -36,6 +36,28 @@ describe.each([
       expect(create).not.toThrow('hidden');
     },
   );
+});
+
+test('a remote address without TLS is named in one warning, and one on this machine in none', () => {
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+  onTestFinished(() => warn.mockRestore());
+  for (const baseUrl of [
+    'http://127.0.0.1:11434/v1',
+    'http://localhost/v1',
+    'http://[::1]:1/v1',
+    'https://api.test/v1',
+  ]) {
+    new OpenAIProvider({ apiKey: 'k', baseUrl });
+  }
+  expect(warn).not.toHaveBeenCalled();
+  for (const Provider of [OpenAIProvider, AnthropicProvider]) {
+    new Provider({ apiKey: 'hidden', baseUrl: 'http://models.test:8080/v1' });
+  }
+  expect(warn.mock.calls).toEqual([
+    [
+      'the connection of OpenAIProvider to http://models.test:8080 is not encrypted: the API key, prompts and answers are readable on the network; use https://',
+    ],
+  ]);
 });
 
 test('OpenAIProvider refuses an unknown dialect', () => {

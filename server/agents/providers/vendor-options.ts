@@ -1,4 +1,5 @@
 import { InvalidOptionError } from '../../errors.js';
+import { isLoopbackHost } from '../../loopback-host.js';
 import { InvalidApiKeyError } from '../model/provider-error.js';
 
 /** Options that every vendor's provider has. */
@@ -26,7 +27,13 @@ export function checkApiKey(apiKey: unknown, provider: string): string {
   return apiKey;
 }
 
-/** Checks the base URL of a vendor's API. @throws {InvalidOptionError} */
+const warned = new Set<string>();
+
+/**
+ * Checks the base URL of a vendor's API. Warns of an address on a network without encryption, once per address.
+ *
+ * @throws {InvalidOptionError}
+ */
 export function checkBaseUrl(baseUrl: unknown, provider: string): string {
   const url = typeof baseUrl === 'string' && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
   if (typeof baseUrl !== 'string' || url === undefined || !/^https?:$/.test(url.protocol)) {
@@ -35,6 +42,12 @@ export function checkBaseUrl(baseUrl: unknown, provider: string): string {
   if (url.username !== '' || url.password !== '' || url.search !== '') {
     // Only the origin: the refused part may be a secret.
     throw new InvalidOptionError(`baseUrl of ${provider}`, 'a URL without user, password and query', url.origin);
+  }
+  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname) && !warned.has(url.origin)) {
+    warned.add(url.origin);
+    process.emitWarning(
+      `the connection of ${provider} to ${url.origin} is not encrypted: the API key, prompts and answers are readable on the network; use https://`,
+    );
   }
   return baseUrl;
 }

@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { isLoopbackHost } from '../../../loopback-host.js';
 import type { Logger } from '../../logger.js';
 
 /** Warns if Redis evicts keys when memory is used up, because it would evict events, and if the connection is open to others. */
@@ -24,5 +25,5 @@ export function isPrivate({
 }: Pick<Redis['options'], 'tls' | 'path' | 'sentinels' | 'host'>): boolean {
   if (tls !== undefined || (path !== undefined && path !== null)) return true;
   if (sentinels !== undefined && sentinels !== null) return false;
-  return host === 'localhost' || host === '::1' || host.startsWith('127.');
+  return isLoopbackHost(host);
 }
