@@ -1,4 +1,3 @@
-import type { Context } from '@opentelemetry/api';
 import type { Redactor } from '../../redactor.js';
 import { instruments } from '../../telemetry/instruments.js';
 import { type OpenTelemetryApi, openTelemetry } from '../../telemetry/open-telemetry.js';
@@ -101,20 +100,22 @@ class ObservedDelivery implements Delivery {
     this.#delivery.onRecorded = listener;
   }
 
-  async commit(outcome: Outcome): Promise<CommitResult> {
+  async commit(outcome: Outcome, handlerEnd?: Promise<void>): Promise<CommitResult> {
     this.#operation.set({ 'hubline.outcome': outcome.status });
     if (outcome.status === 'failed' || outcome.status === 'retry') this.#operation.fail(outcome.thrown);
     this.#operation.end();
-    const result = await this.#commit(outcome, this.#operation.context);
+    const result = await this.#commit(outcome, handlerEnd);
     if (result === 'ok') countOutcome(outcome.status, this.envelope.type, this.#service);
     return result;
   }
 
-  #commit(outcome: Outcome, cause: Context): Promise<CommitResult> {
-    if (!('followUps' in outcome) || outcome.followUps.length === 0) return this.#delivery.commit(outcome);
-    return observeSends(outcome.followUps, (followUps) => this.#delivery.commit({ ...outcome, followUps }), {
+  async #commit(outcome: Outcome, handlerEnd: Promise<void> | undefined): Promise<CommitResult> {
+    if (!('followUps' in outcome) || outcome.followUps.length === 0) return this.#delivery.commit(outcome, handlerEnd);
+    const commit = async (followUps: readonly Envelope[]) =>
+      this.#delivery.commit({ ...outcome, followUps }, handlerEnd);
+    return observeSends(outcome.followUps, commit, {
       areSent: (result) => result === 'ok',
-      cause,
+      cause: this.#operation.context,
     });
   }
 }

@@ -1,7 +1,12 @@
 import { expect, it } from 'vitest';
+import { recordTelemetry } from '../../../telemetry/record-telemetry.fixture.js';
 import { deferred, testHub } from '../../hub.fixture.js';
 
-it('a handler that ignores its timeout keeps the slot of its type until it returns', async () => {
+it.each([
+  ['without telemetry', () => {}],
+  ['with telemetry', recordTelemetry],
+])('a handler that ignores its timeout keeps the slot of its type until it returns, %s', async (_, observe) => {
+  observe();
   const { hub, clock } = testHub();
   const returning = deferred();
   const aborted: boolean[] = [];
