@@ -160,13 +160,11 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
     return this.#stopping;
   }
 
-  readonly emit: Emit = async (target: EventRef<never, unknown> | string, payload: unknown, options?: EmitOptions) => {
-    this.#checkAccepting('emit', options);
-    const draft = await this.#publisher.draft(this.#registry.event(target), payload, options);
-    // An asynchronous schema may have taken its time.
-    this.#checkAccepting('emit', options);
-    return this.#publisher.send(draft);
-  };
+  readonly emit: Emit = (target: EventRef<never, unknown> | string, payload: unknown, options?: EmitOptions) =>
+    this.#publisher.send(
+      () => this.#publisher.draft(this.#registry.event(target), payload, options),
+      () => this.#checkAccepting('emit', options),
+    );
 
   readonly emitMany: EmitMany = async (
     target: EventRef<never, unknown> | string,
@@ -234,11 +232,10 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
     input: unknown,
     options: EmitOptions = {},
   ): Promise<WorkflowHandle<TResult>> {
-    this.#checkAccepting('startWorkflow', options);
+    const checkOpen = (): void => this.#checkAccepting('startWorkflow', options);
+    checkOpen();
     const workflow = this.#registry.workflow(target);
-    const draft = await this.#publisher.draftRun(workflow, input, options);
-    this.#checkAccepting('startWorkflow', options);
-    const { id } = await this.#publisher.send(draft);
+    const { id } = await this.#publisher.send(() => this.#publisher.draftRun(workflow, input, options), checkOpen);
     return createWorkflowHandle(workflow, id, this, this.#stopped.signal);
   }
 

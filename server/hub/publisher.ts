@@ -84,8 +84,20 @@ export class Publisher {
     return createDraft(type, body, options ?? noOptions, dedupeWindowMs, cause);
   }
 
-  /** Publishes a checked event or run. */
-  async send(draft: Draft): Promise<Receipt> {
+  /**
+   * Publishes an event or run.
+   *
+   * @param create checks and returns the event or run
+   * @param checkOpen throws if the hub no longer accepts events
+   */
+  async send(create: () => Draft | Promise<Draft>, checkOpen: () => void): Promise<Receipt> {
+    checkOpen();
+    let draft = create();
+    if (draft instanceof Promise) {
+      draft = await draft;
+      // An asynchronous schema may have taken its time.
+      checkOpen();
+    }
     const envelope = identify(draft, randomUUID());
     const receipts = await observeSends([envelope], this.#publish, this.#sendOptions);
     const receipt = receipts[0] ?? { id: envelope.id, deduplicated: false };

@@ -93,13 +93,14 @@ export interface Delivery {
   /** Callback of the consumer, called at most once: if the lease ends before the commit. */
   onRevoked: ((reason: Error) => void) | undefined;
   /**
-   * Records the outcome and publishes the follow-ups in one step.
+   * Records the outcome and publishes the follow-ups in one step. Returns the result without a promise if the transport
+   * records it at once.
    *
    * @param handlerEnd promise of a handler that still runs, because it ignored its timeout. The delivery keeps its
    *   concurrency slot, the shared one as well as those of its type and its key, until the promise settles. Until then
    *   `close` waits for it within `drainMs`. The promise must not reject.
    */
-  commit(outcome: Outcome, handlerEnd?: Promise<void>): Promise<CommitResult>;
+  commit(outcome: Outcome, handlerEnd?: Promise<void>): CommitResult | Promise<CommitResult>;
   /** Recorded entries of the run by key, in the order of recording. */
   readonly checkpoints: ReadonlyMap<string, string>;
   /**

@@ -69,7 +69,8 @@ export class Dispatcher {
   /** Serves a queue that has a new waiting entry or a free slot. */
   serve(queue: TypeQueue): void {
     this.#list(queue);
-    this.#requestPump();
+    const hasListed = this.#sharedTurn.size + this.#ownTurn.size > 0;
+    if (hasListed || this.#consumers.some(({ isDraining }) => isDraining)) this.#requestPump();
   }
 
   /** Serves a queue at a time, or earlier. */
@@ -128,6 +129,7 @@ export class Dispatcher {
   }
 
   #promoteDue(): void {
+    if (this.#wakes.nextDueAt === undefined) return;
     const now = this.#clock.monotonic();
     for (let queue = this.#wakes.shift(now); queue !== undefined; queue = this.#wakes.shift(now)) {
       queue.wakeAt = Number.POSITIVE_INFINITY;
@@ -172,7 +174,7 @@ export class Dispatcher {
   }
 
   #start(queue: TypeQueue, consumer: GroupConsumer): void {
-    const entry = queue.start(this.#clock.monotonic(), this.#clock.now());
+    const entry = queue.start(this.#clock);
     if (entry === undefined) return;
     this.#started += 1;
     const delivery = new MemoryDelivery(queue, entry, this.#started, consumer, this.#outcomes);

@@ -55,7 +55,7 @@ export class MemoryDelivery implements Delivery, Lease {
     return this.entry.envelope;
   }
 
-  commit(outcome: Outcome, handlerEnd?: Promise<void>): Promise<CommitResult> {
+  commit(outcome: Outcome, handlerEnd?: Promise<void>): CommitResult | Promise<CommitResult> {
     return this.#outcomes.journal.settle(() => this.#commit(outcome, handlerEnd));
   }
 
@@ -71,7 +71,7 @@ export class MemoryDelivery implements Delivery, Lease {
     return this.entry.checkpoints ?? noCheckpoints;
   }
 
-  checkpoint(key: string, value: string, emits: readonly Envelope[] = []): Promise<CommitResult> {
+  async checkpoint(key: string, value: string, emits: readonly Envelope[] = []): Promise<CommitResult> {
     return this.#outcomes.journal.settle(() => this.#checkpoint(key, value, emits));
   }
 
@@ -89,7 +89,7 @@ export class MemoryDelivery implements Delivery, Lease {
     return 'ok';
   }
 
-  wait(waits: readonly RunWait[]): Promise<CommitResult> {
+  async wait(waits: readonly RunWait[]): Promise<CommitResult> {
     return this.#outcomes.journal.settle(() => {
       if (this.entry.ended || !this.#leased) return 'fenced';
       this.#outcomes.wait(this, waits);

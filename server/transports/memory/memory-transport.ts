@@ -108,7 +108,8 @@ export class BrokerManager implements TransportManager {
   }
 
   async publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
-    const receipts = await this.#broker.journal.change(() => this.#broker.publish(envelopes, this.#group));
+    const accepted = this.#broker.journal.change(() => this.#broker.publish(envelopes, this.#group));
+    const receipts = accepted instanceof Promise ? await accepted : accepted;
     const nextTurn = this.#broker.turns.spend(envelopes);
     if (nextTurn !== undefined) await nextTurn;
     return receipts;

@@ -238,19 +238,15 @@ export class TypeQueue {
     else this.#keyed.remove(entry, now);
   }
 
-  /**
-   * Takes the next waiting entry that the limits per key allow, and counts its start.
-   *
-   * @param now monotonic time
-   * @param wallTime epoch milliseconds
-   */
-  start(now: number, wallTime: number): Entry | undefined {
-    const entry = this.#keyed === undefined ? this.#waiting.shift() : this.#keyed.shift(now);
+  /** Takes the next waiting entry that the limits per key allow, and counts its start. */
+  start(clock: Clock): Entry | undefined {
+    const entry = this.#keyed === undefined ? this.#waiting.shift() : this.#keyed.shift(clock.monotonic());
     if (entry === undefined) return undefined;
-    if (!entry.hasStarted) this.stats.countWait(Math.max(0, wallTime - entry.acceptedAt), wallTime);
+    const now = clock.now();
+    if (!entry.hasStarted) this.stats.countWait(Math.max(0, now - entry.acceptedAt), now);
     entry.hasStarted = true;
-    entry.startedAt = wallTime;
-    this.#rate?.countStart(now);
+    entry.startedAt = now;
+    this.#rate?.countStart(clock.monotonic());
     this.stats.countStart();
     return entry;
   }

@@ -39,9 +39,10 @@ it('refuses changes while the file cannot be written, and forgets and invents no
   const uncertain = envelope('a');
   await expect(transport.publish([uncertain])).rejects.toMatchObject(unavailable);
   let outcome: CommitResult | undefined;
-  const committed = first?.commit(completed()).then((result) => {
-    outcome = result;
-  });
+  const commit = async (): Promise<void> => {
+    outcome = await first?.commit(completed());
+  };
+  const committed = commit();
   await expect(transport.publish([envelope('a')])).rejects.toMatchObject({
     ...unavailable,
     message: expect.stringContaining('was not accepted'),

@@ -49,14 +49,8 @@ export class HandlerCall {
     };
     try {
       const value = stage();
-      if (!isThenable(value)) {
-        proceed(value);
-        return;
-      }
-      // A thenable may throw or settle twice. A promise of it does neither.
-      const running = Promise.resolve(value);
-      this.#running = running;
-      running.then(proceed, (error: unknown) => this.#fail(error));
+      if (isThenable(value)) this.#await(value, proceed);
+      else proceed(value);
     } catch (error) {
       this.#fail(error);
     }
@@ -66,13 +60,26 @@ export class HandlerCall {
   invoke<TContext extends HandlerContext>(handler: (context: TContext) => unknown, context: TContext): void {
     this.#context = context;
     const operation = this.#operation;
-    this.runStage(
-      operation === undefined ? () => handler(context) : () => operation.run(() => handler(context)),
-      (value) => {
-        this.#end();
-        this.#callbacks.onReturn(value);
-      },
-    );
+    try {
+      const value = operation === undefined ? handler(context) : operation.run(() => handler(context));
+      if (isThenable(value)) this.#await(value, (result) => this.#return(result));
+      else this.#return(value);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #await<T>(value: PromiseLike<T>, next: (result: T) => void): void {
+    // A thenable may throw or settle twice. A promise of it does neither.
+    const running = Promise.resolve(value);
+    this.#running = running;
+    running.then(next, (error: unknown) => this.#fail(error));
+  }
+
+  #return(value: unknown): void {
+    if (this.#hasEnded) return;
+    this.#end();
+    this.#callbacks.onReturn(value);
   }
 
   /** Resolves when a handler that exceeded its timeout returns; `undefined` if the call did not time out. */

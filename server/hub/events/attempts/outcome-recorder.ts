@@ -138,14 +138,20 @@ export class OutcomeRecorder {
     const { service } = this.#host.transport;
     const ending = envelope.depth > maxDepth ? [] : createFollowUps(service, this.#followUps, envelope, end);
     const durationMs = this.#durationMs();
-    const commit = (followUps: readonly Envelope[]): void =>
-      this.#commitEnd(end, durationMs, emits.length === 0 ? followUps : [...emits, ...followUps], thrown);
-    const followUps = this.#host.prepareFollowUps(ending);
-    if (followUps instanceof Promise) void followUps.then(commit);
-    else commit(followUps);
+    const prepared = this.#host.prepareFollowUps(ending);
+    if (prepared instanceof Promise)
+      void prepared.then((ready) => this.#commitEnd(end, durationMs, thrown, emits, ready));
+    else this.#commitEnd(end, durationMs, thrown, emits, prepared);
   }
 
-  #commitEnd(end: TerminalOutcome, durationMs: number, followUps: readonly Envelope[], thrown: unknown): void {
+  #commitEnd(
+    end: TerminalOutcome,
+    durationMs: number,
+    thrown: unknown,
+    emits: readonly Envelope[],
+    prepared: readonly Envelope[],
+  ): void {
+    const followUps = emits.length === 0 ? prepared : [...emits, ...prepared];
     if (end.status === 'failed') {
       this.#commit({ status: 'failed', error: end.error, durationMs, followUps, thrown, ...stepOf(thrown) });
     } else {
@@ -158,9 +164,16 @@ export class OutcomeRecorder {
   }
 
   #commit(outcome: Outcome): void {
-    this.#delivery.commit(outcome, this.#handlerEnd).catch((error: unknown) => {
-      this.#host.logger.error(this.#logFields(error), 'outcome could not be recorded');
-    });
+    try {
+      const committed = this.#delivery.commit(outcome, this.#handlerEnd);
+      if (committed instanceof Promise) committed.catch((error: unknown) => this.#logUnrecorded(error));
+    } catch (error) {
+      this.#logUnrecorded(error);
+    }
+  }
+
+  #logUnrecorded(error: unknown): void {
+    this.#host.logger.error(this.#logFields(error), 'outcome could not be recorded');
   }
 
   #logFields(err: unknown): object {

@@ -19,15 +19,16 @@ export interface StoredQueue {
 
 /**
  * Storage of a broker's state. The broker changes its state in memory and reports each changed part; the journal stores
- * the state of the reported parts, all of them in one step, and settles {@link change} then.
+ * the state of the reported parts, all of them in one step, and settles {@link change} then. A journal that stores
+ * nothing applies changes at once, and returns no promise.
  */
 export interface Journal {
   /** No part of the state is ahead of the storage. If not, no event starts until {@link afterStored}. */
   readonly isStored: boolean;
   /** Applies a change that a caller asks for and can repeat. Resolves when it is stored. */
-  change<T>(apply: () => T): Promise<T>;
+  change<T>(apply: () => T): T | Promise<T>;
   /** Applies a change that nobody can repeat, such as an outcome. It waits for as long as the storage fails. */
-  settle<T>(apply: () => T): Promise<T>;
+  settle<T>(apply: () => T): T | Promise<T>;
   /** Calls `fn` when the changes that are applied now are stored. */
   afterStored(fn: () => void): void;
   /** Reports an entry that was accepted, changed or ended. */
@@ -58,12 +59,8 @@ function ignore(): void {}
 /** Journal of a broker whose state ends with the process. */
 export const noJournal: Journal = {
   isStored: true,
-  async change(apply) {
-    return apply();
-  },
-  async settle(apply) {
-    return apply();
-  },
+  change: (apply) => apply(),
+  settle: (apply) => apply(),
   afterStored: (fn) => fn(),
   entry: ignore,
   checkpoint: ignore,
