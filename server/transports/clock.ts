@@ -19,21 +19,33 @@ export interface Clock {
 // setTimeout fires at once for a longer delay, so `after` chains several timers.
 const maxTimeoutMs = 2 ** 31 - 1;
 
+class SystemTimer implements Timer {
+  #handle: NodeJS.Timeout;
+
+  constructor(ms: number, fn: () => void) {
+    this.#handle = ms > maxTimeoutMs ? this.#waitLonger(ms, fn) : setTimeout(fn, Math.max(0, ms));
+  }
+
+  cancel(): void {
+    clearTimeout(this.#handle);
+  }
+
+  #waitLonger(ms: number, fn: () => void): NodeJS.Timeout {
+    const wait = (left: number): NodeJS.Timeout =>
+      left > maxTimeoutMs
+        ? setTimeout(() => {
+            this.#handle = wait(left - maxTimeoutMs);
+          }, maxTimeoutMs)
+        : setTimeout(fn, left);
+    return wait(ms);
+  }
+}
+
 /** The system clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  after(ms, fn) {
-    let handle: NodeJS.Timeout;
-    const wait = (left: number): void => {
-      handle = setTimeout(
-        () => (left > maxTimeoutMs ? wait(left - maxTimeoutMs) : fn()),
-        Math.min(Math.max(0, left), maxTimeoutMs),
-      );
-    };
-    wait(ms);
-    return { cancel: () => clearTimeout(handle) };
-  },
+  after: (ms, fn) => new SystemTimer(ms, fn),
   soon(fn) {
     const handle = setImmediate(fn);
     return { cancel: () => clearImmediate(handle) };

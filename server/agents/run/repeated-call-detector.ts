@@ -56,7 +56,8 @@ function canonicalJson(text: string): string {
 function isFlatAndSorted(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return true;
   let previous = '';
-  for (const [key, field] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
+    const field: unknown = Reflect.get(value, key);
     if (key < previous || (typeof field === 'object' && field !== null)) return false;
     previous = key;
   }

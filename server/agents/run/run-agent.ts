@@ -260,7 +260,7 @@ class AgentRun {
     const transcript = this.#transcript;
     const turn = transcript.turns;
     const isFinal = calls.length === 0 && unreadableCall === undefined && !isEmpty;
-    const problem = isFinal ? await this.#output?.read(content, finishReason) : undefined;
+    const problem = isFinal && this.#output !== undefined ? await this.#output.read(content, finishReason) : undefined;
     const isEnd = isFinal && (problem === undefined || isOverBudget);
     const end: End = isEnd ? this.#endOf(isOverBudget ? 'token_budget_exceeded' : 'completed', answer) : {};
     if (content.trim() !== '' || calls.length > 0) {
@@ -271,7 +271,8 @@ class AgentRun {
         // It refers to calls by position.
         ...(providerMetadata && calls.length === answer.toolCalls.length && { providerMetadata }),
       };
-      await transcript.add(message, end);
+      const stored = transcript.add(message, end);
+      if (stored !== undefined) await stored;
     }
     for (const toolCall of calls) onEvent?.({ type: 'tool-call', turn, toolCall });
     if (calls.length > 0) {

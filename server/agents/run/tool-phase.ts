@@ -36,6 +36,7 @@ export interface TurnCalls {
   readonly asks: readonly number[];
 }
 
+type AnsweredCall = ExecutedCall & Pick<CallContent, 'note'>;
 type OnResult = ((result: ToolResult) => void) | undefined;
 const none: readonly number[] = [];
 
@@ -128,11 +129,9 @@ export class ToolPhase {
     onResult: OnResult,
   ): Promise<void> {
     const { ctx, recorder, signal, transcript } = this.#options;
-    const contents = new Map<string, CallContent>();
-    const results = new Map<string, ToolResult>();
+    const executedCalls = new Map<string, AnsweredCall>();
     const record = (call: ExecutedCall): void => {
-      contents.set(call.result.toolCallId, call);
-      results.set(call.result.toolCallId, call.result);
+      executedCalls.set(call.result.toolCallId, call);
       onResult?.(call.result);
     };
     const others: Promise<void>[] = [];
@@ -157,15 +156,15 @@ export class ToolPhase {
       const executed = this.#executor.executeAll(executable, ctx, signal, progress);
       await (others.length === 0 ? executed : Promise.all([executed, ...others]));
     } else await Promise.all(others);
-    for (let index = 0; index < calls.length; index++) {
-      const id = calls[index]?.id ?? '';
-      const result = results.get(id);
-      if (result !== undefined) this.results.push(result);
+    for (const [index, { id }] of calls.entries()) {
+      const executed = executedCalls.get(id);
+      if (executed === undefined) continue;
+      this.results.push(executed.result);
       const times = repeats[index] ?? 0;
-      const answered = times < repeatsBeforeNote ? undefined : contents.get(id);
-      if (answered !== undefined) contents.set(id, { ...answered, note: repeatNote(times) });
+      if (times >= repeatsBeforeNote) executedCalls.set(id, { ...executed, note: repeatNote(times) });
     }
-    await transcript.answerCalls(contents);
+    const stored = transcript.answerCalls(executedCalls);
+    if (stored !== undefined) await stored;
   }
 
   /** Executes a call as a step of the durable run. */

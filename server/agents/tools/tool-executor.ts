@@ -85,6 +85,11 @@ export class ToolExecutor {
       results[index] = executed.result;
       progress?.onExecuted(executed);
     };
+    const [first] = toolCalls;
+    if (toolCalls.length === 1 && first !== undefined) {
+      await run(first, 0);
+      return results;
+    }
     if (toolCalls.length <= this.#maxParallel) {
       await Promise.all(toolCalls.map(run));
       return results;
