@@ -81,7 +81,7 @@ it('connections killed during load: no event lost or duplicated, and no emit fai
   await expectExact(scene, unknown);
 });
 
-it('scripts flushed during load: no event lost or duplicated, and no emit fails', async () => {
+it('scripts and functions flushed during load: no event lost or duplicated, and no emit fails', async () => {
   const scene = await setScene(['work', 'settled']);
   const fleet = await startFleet(2, scene.workers('work'));
   onTestFinished(() => fleet.stop());
@@ -90,7 +90,7 @@ it('scripts flushed during load: no event lost or duplicated, and no emit fails'
   const emitting = emitAll(scene.hub);
   for (let flush = 0; flush < 8; flush += 1) {
     await delay(100);
-    await admin.script('FLUSH');
+    await Promise.all([admin.script('FLUSH'), admin.function('FLUSH')]);
   }
   const unknown = await emitting;
   expect(unknown.size).toBe(0);

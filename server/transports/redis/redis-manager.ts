@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import { type Clock, systemClock } from '../clock.js';
 import {
@@ -29,11 +28,8 @@ import type {
   TransportManager,
   TypeCounts,
 } from '../transport.js';
-import { CoalescedTask } from './coalesced-task.js';
 import { CommandClient } from './connection/command-client.js';
-import { connectConsumer } from './connection/consumer-connection.js';
-import { checkServer } from './connection/server-checks.js';
-import { JobConsumer } from './consuming/job-consumer.js';
+import { Consumption } from './consuming/consumption.js';
 import { deadLettersScript, readDeadLetters } from './dead-letters/read-dead-letters.js';
 import { replay } from './dead-letters/replay.js';
 import { RedisKeyValueStore } from './key-values/redis-key-value-store.js';
@@ -41,15 +37,13 @@ import { readErased, readEvents, requestArguments } from './lookup/read-events.j
 import { eraseScript, findScript, recentScript, requestScript } from './lookup/stored-events.js';
 import { DataEpoch } from './membership/data-epoch.js';
 import { descriptionsScript, Fleet } from './membership/fleet.js';
-import { Membership } from './membership/membership.js';
-import { SettlementListener } from './membership/settlement-listener.js';
 import { encodeName, jobIdOf, serviceTypeOf, typeList } from './names.js';
 import { cancel } from './outcomes/cancel.js';
 import { readCommitResult } from './outcomes/commit-result.js';
 import { endRunScript } from './outcomes/end-run-script.js';
 import { LeaseRecorder } from './outcomes/lease-recorder.js';
 import { outcomeArguments } from './outcomes/outcome-codec.js';
-import { encodeReason, RunEnds } from './outcomes/run-ends.js';
+import { encodeReason } from './outcomes/run-ends.js';
 import { PublishBatch } from './publishing/publish-batch.js';
 import { rangeScript, readRange } from './reading/activity.js';
 import { countsScript, readCounts } from './reading/counts.js';
@@ -60,14 +54,13 @@ import { readOverview } from './reading/overview.js';
 import { revisionScript } from './reading/revision-script.js';
 import { readRun, runScript, runSinceScript } from './reading/runs.js';
 import { readWaiting, waitingScript } from './reading/waiting-runs.js';
-import { withoutArguments } from './redis-errors.js';
 import type { RedisSettings } from './redis-options.js';
 import { RedisSchedules } from './schedules/redis-schedules.js';
 import { readString } from './scripts/reply.js';
 
 /**
- * Connection of a service to Redis. It has up to three clients: one for commands that a caller waits for, one for
- * consuming, one that listens for ends of runs.
+ * Connection of a service to Redis. It has one client for commands that a caller waits for; {@link Consumption} has
+ * others.
  */
 export class RedisManager implements TransportManager {
   readonly name = 'redis';
@@ -75,24 +68,16 @@ export class RedisManager implements TransportManager {
   readonly clock: Clock = systemClock;
   readonly kv: KeyValueStore;
   readonly #settings: RedisSettings;
-  readonly #logger: Logger;
   readonly #commands: CommandClient;
   readonly #epoch: DataEpoch;
   readonly #publishing: PublishBatch;
   readonly #schedules: RedisSchedules;
-  readonly #recorder: LeaseRecorder;
   readonly #fleet = new Fleet();
-  #membership: Membership | undefined;
-  #consumer: JobConsumer | undefined;
-  #settlements: SettlementListener | undefined;
-  /** Names this process in Redis: as a member, in the tokens of its leases, and in the channel of its runs. */
-  readonly #processId = randomUUID();
-  #runEnds: Promise<RunEnds> | undefined;
+  readonly #consumption: Consumption;
 
   constructor(service: string, settings: RedisSettings, logger: Logger) {
     this.service = service;
     this.#settings = settings;
-    this.#logger = logger;
     this.#commands = new CommandClient(settings, logger);
     this.#epoch = new DataEpoch(this.#commands, logger);
     this.#publishing = new PublishBatch(this.#commands, service, this.#epoch, settings.emitTimeoutMs);
@@ -101,57 +86,28 @@ export class RedisManager implements TransportManager {
       commands: this.#commands,
       epoch: this.#epoch,
       timeoutMs: settings.emitTimeoutMs,
-      processId: () => this.#membership?.id ?? '',
+      processId: () => this.#consumption.memberId,
     });
-    this.#recorder = new LeaseRecorder(this.#commands, service, settings);
+    const recorder = new LeaseRecorder(this.#commands, service, settings);
+    this.#consumption = new Consumption({
+      service,
+      settings,
+      logger,
+      commands: this.#commands,
+      epoch: this.#epoch,
+      recorder,
+    });
     this.kv = new CheckedKeyValueStore(new RedisKeyValueStore(this.#commands, settings.prefix));
   }
 
   async start(options: ConsumeOptions): Promise<void> {
     this.#commands.open();
     try {
-      await this.#start(options);
+      await this.#consumption.start(options);
     } catch (error) {
       await this.close({ drainMs: 0 });
       throw error;
     }
-  }
-
-  async #start(options: ConsumeOptions): Promise<void> {
-    const { subscriptions } = options;
-    const { service } = this;
-    const parts = {
-      service,
-      processId: this.#processId,
-      settings: this.#settings,
-      logger: this.#logger,
-      commands: this.#commands,
-    };
-    await this.#commands.run((client) => checkServer(client, this.#logger), { isRepeatable: true });
-    const membership = new Membership(parts, options);
-    this.#membership = membership;
-    membership.onRegisteredAgain(() => void this.#runEnds?.then((runEnds) => runEnds.readAgain()).catch(() => {}));
-    if (subscriptions.length === 0) return this.#join(membership);
-    const connection = await connectConsumer(this.#settings, this.#logger);
-    this.#recorder.use(connection);
-    const consumer = new JobConsumer({ ...parts, connection, recorder: this.#recorder }, options);
-    this.#consumer = consumer;
-    this.#settlements = new SettlementListener(await connectConsumer(this.#settings, this.#logger), this.#logger);
-    const serve = new CoalescedTask(async () => consumer.serve(await membership.servedQueues()));
-    const serveLater = (): void => {
-      serve.run().catch((error: unknown) => {
-        this.#logger.warn(
-          { err: withoutArguments(error) },
-          'could not serve the queues of the service; the next heartbeat repeats it',
-        );
-      });
-    };
-    // Listens before it joins, so that it does not miss a settlement in between.
-    await this.#settlements.start(this.#settings.prefix, service, serveLater);
-    membership.onHeartbeat(serveLater);
-    await this.#join(membership);
-    await serve.run();
-    if (subscriptions.some(({ keepsRuns }) => keepsRuns === true)) await this.#listening();
   }
 
   publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
@@ -227,12 +183,12 @@ export class RedisManager implements TransportManager {
   }
 
   async watchRun(type: string, id: string, onChange: () => void): Promise<() => void> {
-    const runEnds = await this.#listening();
+    const runEnds = await this.#consumption.listening();
     return runEnds.changes.watch(serviceTypeOf(this.service, type), jobIdOf(id), onChange);
   }
 
   async runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined> {
-    const runEnds = await this.#listening();
+    const runEnds = await this.#consumption.listening();
     return runEnds.ended(serviceTypeOf(this.service, type), jobIdOf(id), signal);
   }
 
@@ -271,55 +227,8 @@ export class RedisManager implements TransportManager {
   }
 
   async close({ drainMs }: { drainMs: number }): Promise<CloseResult> {
-    this.#settlements?.close();
-    this.#settlements = undefined;
-    const consumer = this.#consumer;
-    this.#consumer = undefined;
-    const result = (await consumer?.close(drainMs)) ?? { released: 0, overdue: 0 };
-    this.#recorder.use(undefined);
-    await this.#epoch.close();
-    await this.#membership?.leave();
-    this.#membership = undefined;
-    await this.#runEnds?.then(
-      (runEnds) => runEnds.close(),
-      () => {},
-    );
-    this.#runEnds = undefined;
+    const result = await this.#consumption.close(drainMs);
     await this.#commands.close();
     return result;
-  }
-
-  #listening(): Promise<RunEnds> {
-    this.#runEnds ??= this.#listen().catch((error: unknown) => {
-      this.#runEnds = undefined;
-      throw error;
-    });
-    return this.#runEnds;
-  }
-
-  async #join(membership: Membership): Promise<void> {
-    await membership.join();
-    await this.#epoch.open(() => membership.rejoin());
-  }
-
-  async #listen(): Promise<RunEnds> {
-    const parts = {
-      prefix: this.#settings.prefix,
-      processId: this.#processId,
-      commands: this.#commands,
-      logger: this.#logger,
-    };
-    const runEnds = new RunEnds(await connectConsumer(this.#settings, this.#logger), parts);
-    try {
-      await runEnds.start({
-        onEnd: (serviceType, jobId, reason) => this.#consumer?.find(serviceType, jobId)?.revoke(reason),
-        onRecorded: (serviceType, jobId) => this.#consumer?.readNewEntries(serviceType, jobId),
-        onReconnected: () => this.#consumer?.readAllNewEntries(),
-      });
-    } catch (error) {
-      runEnds.close();
-      throw error;
-    }
-    return runEnds;
   }
 }

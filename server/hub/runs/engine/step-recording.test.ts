@@ -18,7 +18,7 @@ it('repeating the record of a step spends none of its attempts, and does not run
   const refusals: readonly (() => Promise<unknown>)[] = [
     () => admin.config('SET', 'maxmemory', '1'),
     () => admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'),
-    () => admin.script('FLUSH'),
+    () => admin.function('FLUSH'),
   ];
   const ran: number[] = [];
   const flow = createWorkflow({

@@ -72,7 +72,7 @@ describe('the documented user', () => {
 
 it.each([
   ['the channels', 'resetchannels', [{ type: 'run', keepsRuns: true }]],
-  ['a command', '-evalsha', [{ type: 'a' }]],
+  ['a command', '-fcall', [{ type: 'a' }]],
   ['the keys', 'resetkeys', [{ type: 'a' }]],
 ])('start rejects, and the connection closes, if the user lacks %s', async (_, change, subscriptions) => {
   const url = await createUser(change);

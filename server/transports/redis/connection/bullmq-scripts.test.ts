@@ -4,19 +4,18 @@ import { describe, expect, it } from 'vitest';
 import { UnsupportedVersionError } from '../redis-errors.js';
 import { adaptScript, supportedBullmq } from './bullmq-scripts.js';
 
-const { moveToActive } = createRequire(import.meta.url)('bullmq/dist/cjs/scripts') as {
-  moveToActive: { content: string };
+const { moveStalledJobsToWait } = createRequire(import.meta.url)('bullmq/dist/cjs/scripts') as {
+  moveStalledJobsToWait: { content: string };
 };
 
 describe('adaptScript', () => {
-  it('knows moveToActive of the installed BullMQ, and passes it the time of the server', () => {
-    const adapted = adaptScript('moveToActive:6.7.0', moveToActive.content);
-    expect(adapted).toContain("ARGV[2] = string.format('%.0f', serverNow)");
-    expect(adapted).toContain(moveToActive.content);
+  it('knows moveStalledJobsToWait of the installed BullMQ', () => {
+    const { content } = moveStalledJobsToWait;
+    expect(adaptScript('moveStalledJobsToWait:6.7.0', content)).toContain(content);
   });
 
-  it('rejects another moveToActive with the supported version', () => {
-    const adapt = () => adaptScript('moveToActive:6.8.0', `${moveToActive.content} `);
+  it('rejects another moveStalledJobsToWait with the supported version', () => {
+    const adapt = () => adaptScript('moveStalledJobsToWait:6.8.0', `${moveStalledJobsToWait.content} `);
     expect(adapt).toThrow(UnsupportedVersionError);
     expect(adapt).toThrow(`install bullmq@${supportedBullmq}`);
   });

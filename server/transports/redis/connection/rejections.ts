@@ -18,6 +18,7 @@ export function isTransient(error: unknown): boolean {
   const { message } = error;
   return (
     /^(LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|ASK|BUSY|UNBLOCKED) /.test(message) ||
+    isMissingFunction(error) ||
     isReadOnlyReply(message) ||
     movedTo(message) !== undefined
   );
@@ -26,6 +27,11 @@ export function isTransient(error: unknown): boolean {
 /** Returns if a command that failed with a transient error had no effect: Redis rejected it, or did not receive it. */
 export function wasNotExecuted(error: unknown): boolean {
   return isReply(error) || (error instanceof Error && error.message.startsWith("Stream isn't writeable"));
+}
+
+/** Returns if Redis rejected a call of a function that it does not have: it is new, or its functions were flushed. */
+export function isMissingFunction(error: unknown): boolean {
+  return isReply(error) && error.message === 'ERR Function not found';
 }
 
 /** Returns if Redis rejected a command because its memory is used up. */

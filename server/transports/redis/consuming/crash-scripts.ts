@@ -3,6 +3,8 @@ import { leases } from '../scripts/queue-moves.js';
 import { Script } from '../scripts/script.js';
 
 export const countCrashScript: Script = new Script({
+  name: 'countCrash',
+  access: 'works',
   purpose:
     'Counts the losses in a row of a leased job. The first loss counts always, a later one only if noteStartScript had noted that the handler started.',
   argv: 'queue, job id, token',
@@ -19,6 +21,8 @@ return crashes
 });
 
 export const noteStartScript: Script = new Script({
+  name: 'noteStart',
+  access: 'works',
   purpose: 'Notes that the handler of a leased job starts.',
   argv: 'queue, job id, token',
   reply: 'nothing',

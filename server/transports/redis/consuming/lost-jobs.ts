@@ -62,7 +62,7 @@ export class LostJobs {
   /** Does not wait for the reply: Redis receives the note before the handler can end its process. */
   noteStart(queue: WorkerQueue, job: Job): void {
     const { settings, connection, logger } = this.#parts;
-    noteStartScript.runInFull(connection, settings.prefix, [queue.key, job.id, job.token]).catch((error: unknown) => {
+    noteStartScript.loadAndRun(connection, settings.prefix, [queue.key, job.id, job.token]).catch((error: unknown) => {
       logger.warn({ err: withoutArguments(error), eventType: job.type }, 'could not note that a handler starts');
     });
   }

@@ -5,6 +5,8 @@ import { leases } from '../scripts/queue-moves.js';
 import { Script } from '../scripts/script.js';
 
 export const releaseJobsScript: Script = new Script({
+  name: 'releaseJobs',
+  access: 'works',
   purpose:
     'Releases leased jobs with no attempt spent: in the order of their start they are the next of their queue. Jobs of a type that has another queue by now, or that exceed a limit, return to the gate.',
   argv: 'queue, (job id, token)...',

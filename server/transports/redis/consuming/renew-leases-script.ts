@@ -3,6 +3,8 @@ import { leases } from '../scripts/queue-moves.js';
 import { Script } from '../scripts/script.js';
 
 export const renewLeasesScript: Script = new Script({
+  name: 'renewLeases',
+  access: 'works',
   purpose: 'Extends the locks of leased jobs.',
   argv: 'lifetime in ms, lease...',
   reply: 'the positions, from 1, of leases that were lost',

@@ -6,6 +6,8 @@ import { leases } from '../scripts/queue-moves.js';
 import { Script } from '../scripts/script.js';
 
 export const requeueJobScript: Script = new Script({
+  name: 'requeueJob',
+  access: 'works',
   purpose:
     'Returns a leased job that this process cannot run, or not now, to the gate of its type, or discards it if nothing subscribes to its type.',
   argv: 'queue, job id, token, delay in milliseconds',

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { loadBullmq } from '../connection/optional-dependencies.js';
+import { type FetchedJob, JobFetches } from '../gate/job-fetches.js';
 import type { RedisSettings } from '../redis-options.js';
 import { queueKey, redisKey } from '../scripts/keys.js';
 import type { RedisDelivery } from './redis-delivery.js';
@@ -10,19 +11,9 @@ import type { Slots } from './slots.js';
 /** Handles a job; resolves when the worker may take another one. */
 export type JobHandler = (queue: WorkerQueue, job: Job) => Promise<void>;
 
-/** Job as BullMQ passes it to a worker. */
-export interface Job {
-  readonly id: string;
-  readonly type: string;
-  /** Data as it is stored, not parsed. */
-  readonly data: string;
+/** Job with the token of its lease. */
+export interface Job extends FetchedJob {
   readonly token: string;
-  /** Number of times that the job was started, this time included. */
-  readonly starts: number;
-  /** Number of attempts that ended. */
-  readonly attemptsMade: number;
-  /** Number of times that a process lost the job since its handler last reported. */
-  readonly losses: number;
 }
 
 /** Worker queue as a process serves it. */
@@ -37,8 +28,10 @@ export interface QueueSettings {
   readonly slots: Slots | undefined;
 }
 
+type Fetched = Awaited<ReturnType<Worker['backend']['moveToActive']>>;
+
 // Reply of a fetch that finds no job: no data, no id, no rate limit, no due time.
-const nothing: Awaited<ReturnType<Worker['backend']['moveToActive']>> = [null, '', 0, 0];
+const nothing: Fetched = [null, '', 0, 0];
 // BullMQ would fail the job by itself: countCrashScript counts losses instead.
 const neverFailStalled = 1_000_000_000;
 
@@ -52,8 +45,9 @@ export class WorkerQueue {
   readonly #connection: Redis;
   readonly #worker: Worker;
   readonly #stopped = new AbortController();
-  /** Data of jobs that BullMQ has fetched, by the token of their fetch. BullMQ would fail to parse changed data. */
-  readonly #data = new Map<string, string>();
+  readonly #fetches: JobFetches;
+  /** Fetched jobs, by their token. BullMQ would fail to parse changed data. */
+  readonly #fetched = new Map<string, FetchedJob>();
   /** Slots that jobs have taken, by the token of their fetch. */
   readonly #takenSlots = new Map<string, Slots>();
   #slots: Slots | undefined;
@@ -63,23 +57,25 @@ export class WorkerQueue {
     { name, maxJobs, slots }: QueueSettings,
     { Worker, WaitingError }: Awaited<ReturnType<typeof loadBullmq>>,
     connection: Redis,
-    { prefix, lockDurationMs, stalledIntervalMs }: RedisSettings,
+    settings: RedisSettings,
     processId: string,
     handle: JobHandler,
   ) {
+    const { prefix, lockDurationMs, stalledIntervalMs } = settings;
     this.name = name;
     this.key = queueKey(prefix, name);
+    this.#fetches = new JobFetches(name, connection, settings);
     this.#connection = connection;
     this.#slots = slots;
     // Tells BullMQ that a script has moved the job. One instance serves all jobs, because errors are slow to create.
     const hasMoved = new WaitingError();
     this.#worker = new Worker(
       name,
-      async ({ id = '', name: type, attemptsMade, attemptsStarted: starts, stalledCounter: losses }, token = '') => {
-        const data = this.#data.get(token) ?? '';
-        this.#data.delete(token);
+      async (_, token = '') => {
+        const job = this.#fetched.get(token);
+        this.#fetched.delete(token);
         try {
-          await handle(this, { id, type, data, token, starts, attemptsMade, losses });
+          if (job !== undefined) await handle(this, { ...job, token });
         } catch (error) {
           // The lock expires, and the job is delivered again. BullMQ must not fail it.
           this.#worker.emit('error', error instanceof Error ? error : new Error(String(error)));
@@ -100,7 +96,7 @@ export class WorkerQueue {
         runRetryDelay: 1_000,
       },
     );
-    this.#keepData();
+    this.#fetchJobs();
     this.#takeSlots();
     // Tokens start with the id of the worker. BullMQ does not let its users set it.
     Object.assign(this.#worker, { id: `${processId}.${randomUUID()}` });
@@ -132,15 +128,13 @@ export class WorkerQueue {
     await this.#running;
   }
 
-  /** Passes the data of a job by BullMQ. */
-  #keepData(): void {
-    const { backend } = this.#worker;
-    const moveToActive = backend.moveToActive.bind(backend);
-    backend.moveToActive = async (token, workerName) => {
-      const [job, ...rest] = await moveToActive(token, workerName);
-      if (!job) return [job, ...rest];
-      this.#data.set(token, job.data);
-      return [{ ...job, data: '{}' }, ...rest];
+  /** Lets BullMQ fetch jobs from the gates. */
+  #fetchJobs(): void {
+    this.#worker.backend.moveToActive = async (token) => {
+      const { job, dueInMs } = await this.#fetches.fetch(token);
+      if (job === undefined) return dueInMs === undefined ? nothing : [null, '', 0, Date.now() + dueInMs];
+      this.#fetched.set(token, job);
+      return [jobJson(job), job.id, 0, 0];
     };
   }
 
@@ -193,4 +187,20 @@ export class WorkerQueue {
     this.#takenSlots.get(token)?.release();
     this.#takenSlots.delete(token);
   }
+}
+
+function jobJson({ id, type, acceptedAt, starts, attemptsMade, losses }: FetchedJob): NonNullable<Fetched[0]> {
+  return {
+    id,
+    name: type,
+    data: '{}',
+    opts: {},
+    progress: 0,
+    timestamp: acceptedAt,
+    attemptsStarted: starts,
+    attemptsMade,
+    stalledCounter: losses,
+    failedReason: '',
+    returnvalue: '',
+  };
 }

@@ -8,6 +8,8 @@ import { Script } from '../scripts/script.js';
 import { deadLetters } from './dead-letter-fragments.js';
 
 export const deadLettersScript: Script = new Script({
+  name: 'deadLetters',
+  access: 'works',
   purpose: 'Reads the latest dead letters of a service type, newest first.',
   argv: 'service type, maximum number, earliest time of the failure, id of the request as JSON and as a job id, or both empty',
   reply: 'for each: job id, data, time of the failure, attempt, error, step',

@@ -12,6 +12,8 @@ import { Script } from '../scripts/script.js';
 import { deadLetters } from './dead-letter-fragments.js';
 
 const replayScript = new Script({
+  name: 'replay',
+  access: 'stores',
   purpose:
     'Accepts the event of a dead letter again, for the service of the dead letter alone, by the current route of its type. Repeated with the same token it returns the same and changes nothing.',
   argv: 'token, milliseconds to remember it, service, job id',

@@ -21,7 +21,7 @@ import { typeStates } from './type-states.js';
  */
 export const gates: LuaFragment = new LuaFragment(
   `
-local changedTypes = {}
+local changedTypes
 
 local function wakeAtDueTime(serviceType, at)
   local queue = stateOf(serviceType).queue
@@ -167,4 +167,5 @@ local function arrangeTypes()
 end
 `,
   [keyLines, queueMoves, typeStates],
+  'changedTypes = {}',
 );

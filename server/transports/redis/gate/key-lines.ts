@@ -25,7 +25,7 @@ const heldSpan = 2 ** 52;
  */
 export const keyLines: LuaFragment = new LuaFragment(
   `
-local never = 2 ^ 53 - 1
+local never = ${2 ** 53 - 1}
 
 local function lineOf(serviceType, id)
   local queue = jobQueue(serviceType, id)

@@ -8,7 +8,7 @@ import { prelude } from '../scripts/prelude.js';
  */
 export const typeStates: LuaFragment = new LuaFragment(
   `
-local states = {}
+local states
 local function stateOf(serviceType)
   local state = states[serviceType]
   if state then return state end
@@ -40,4 +40,5 @@ local function jobQueue(serviceType, id)
 end
 `,
   [prelude],
+  'states = {}',
 );

@@ -3,15 +3,16 @@ import { Script } from '../scripts/script.js';
 
 const key = 'key of the entry';
 
-/** `setExpiry()` applies the first argument: milliseconds, or empty for an entry that does not expire. */
+/** `setExpiry(key, ttlMs)`: milliseconds, or empty for an entry that does not expire. */
 const expiry = new LuaFragment(`
-local function setExpiry()
-  local ttlMs = ARGV[1]
-  if ttlMs == '' then redis.call('PERSIST', KEYS[1]) else redis.call('PEXPIRE', KEYS[1], ttlMs) end
+local function setExpiry(key, ttlMs)
+  if ttlMs == '' then redis.call('PERSIST', key) else redis.call('PEXPIRE', key, ttlMs) end
 end
 `);
 
 export const incrementScript: Script = new Script({
+  name: 'increment',
+  access: 'stores',
   purpose: 'Adds to a whole number.',
   key,
   argv: 'time to live in ms or empty, number to add',
@@ -19,12 +20,14 @@ export const incrementScript: Script = new Script({
   includes: [expiry],
   lua: `
 local sum = redis.call('INCRBY', KEYS[1], ARGV[2])
-setExpiry()
+setExpiry(KEYS[1], ARGV[1])
 return sum
 `,
 });
 
 export const appendScript: Script = new Script({
+  name: 'append',
+  access: 'stores',
   purpose: 'Pushes values to the end of a list and trims it. Changes nothing if the list would become too long.',
   key,
   argv: 'time to live in ms or empty, maximum length, number of entries to keep or empty, value...',
@@ -37,7 +40,7 @@ if length > maxLength then return false end
 if length == 0 then return 0 end
 for index = 4, #ARGV do redis.call('RPUSH', KEYS[1], ARGV[index]) end
 redis.call('LTRIM', KEYS[1], -length, -1)
-setExpiry()
+setExpiry(KEYS[1], ARGV[1])
 return length
 `,
 });

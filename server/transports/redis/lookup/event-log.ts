@@ -20,7 +20,7 @@ const evictedAtOnce = 10;
  */
 export const eventLog: LuaFragment = new LuaFragment(
   `
-local indexed, unindexed, logged = {}, {}, {}
+local indexed, unindexed, logged
 
 -- Lua passes a limited number of values to a function.
 local function callInParts(command, name, values)
@@ -191,4 +191,5 @@ local function writeLog()
 end
 `,
   [prelude],
+  'indexed, unindexed, logged = {}, {}, {}',
 );

@@ -87,6 +87,8 @@ end
 );
 
 export const findScript: Script = new Script({
+  name: 'find',
+  access: 'reads',
   purpose: 'Finds the events with an id in all services.',
   argv: 'job id, "shown" or "all"',
   reply: 'for each type and service that has one the result of readEvent',
@@ -100,6 +102,8 @@ return reply
 });
 
 export const requestScript: Script = new Script({
+  name: 'request',
+  access: 'works',
   purpose: 'Reads the events of a request, and drops those from the index that are no longer retained.',
   argv: 'id of the request as JSON and as a job id',
   reply: 'for each event the result of readEvent',
@@ -122,6 +126,8 @@ return reply
 });
 
 export const recentScript: Script = new Script({
+  name: 'recent',
+  access: 'reads',
   purpose: 'Reads the newest events of a type that are pending or retained.',
   argv: 'type',
   reply: 'for each event the result of readEvent',
@@ -164,6 +170,8 @@ return reply
 });
 
 export const eraseScript: Script = new Script({
+  name: 'erase',
+  access: 'works',
   purpose: 'Removes the payloads of a request from dead letters and ended runs.',
   argv: 'id of the request as JSON and as a job id',
   reply: 'numbers of dead letters, of runs, and of events that are pending',

@@ -28,6 +28,8 @@ end
 );
 
 const openEpochScript = new Script({
+  name: 'openEpoch',
+  access: 'works',
   purpose: `Returns the epoch of the data. If a caller knew another one, Redis has lost its data: no event is accepted for ${recoveryMs} ms, in which services register again.`,
   argv: 'epoch that the caller knew or empty, new epoch',
   reply: 'the epoch',

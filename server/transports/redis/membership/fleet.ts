@@ -14,12 +14,9 @@ local function readDescriptions()
   for _ = 1, takeNumber() do known[take()] = true end
   for _, process in ipairs(call('ZRANGE', key('registrations'), 0, -1)) do
     local hash = call('GET', key('process', process))
-    if not hash then
-      call('ZREM', key('registrations'), process)
-      call('INCR', key('revision'))
-    elseif known[hash] then
+    if hash and known[hash] then
       hashes[#hashes + 1] = hash
-    else
+    elseif hash then
       local text = call('GET', key('description', hash))
       if text then
         known[hash] = true
@@ -36,6 +33,8 @@ end
 );
 
 export const descriptionsScript: Script = new Script({
+  name: 'descriptions',
+  access: 'reads',
   purpose: 'Reads the descriptions of all live processes.',
   argv: 'number of hashes, hash that the caller knows...',
   reply: 'the hash of each live process, then a list of hashes and descriptions that the caller does not know',

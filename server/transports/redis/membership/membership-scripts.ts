@@ -25,6 +25,8 @@ end
 );
 
 export const startOrderScript: Script = new Script({
+  name: 'startOrder',
+  access: 'works',
   purpose: 'Returns the place of a process in the order of starts.',
   argv: 'nothing',
   reply: 'a number that grows with each call',
@@ -35,6 +37,8 @@ return call('INCR', key('sequence'))
 });
 
 export const registerScript: Script = new Script({
+  name: 'register',
+  access: 'works',
   purpose: 'Registers a process and the settings of some of the types that it handles. They have no effect yet.',
   argv: 'process id, lifetime in ms, hash of the description, (service type, settings as JSON)...',
   reply: '0 if the description has yet to be stored, else 1',
@@ -52,6 +56,8 @@ return isDescribed
 });
 
 export const declareScript: Script = new Script({
+  name: 'declare',
+  access: 'works',
   purpose: 'Keeps events of declared types for services that have not started yet.',
   argv: '(service type, type)...',
   reply: 'nothing',
@@ -69,6 +75,8 @@ call('INCR', key('revision'))
 });
 
 export const enterScript: Script = new Script({
+  name: 'enter',
+  access: 'works',
   purpose: 'Makes a registered process a member of its service, which is to be settled anew.',
   argv: 'service, process id, place in the order of starts',
   reply: 'number of membership changes',
@@ -81,6 +89,8 @@ return call('HINCRBY', key('settlement', service), 'changes', 1)
 });
 
 export const heartbeatScript: Script = new Script({
+  name: 'heartbeat',
+  access: 'works',
   purpose: 'Extends the registration of a process, and removes dead members of its service.',
   argv: 'process id, lifetime in ms, hash of the description, service, 1 if the process consumes',
   reply:
@@ -103,6 +113,8 @@ return { registerProcess(process, ttlMs, hash), changesOfMembers(service) }
 });
 
 export const describeScript: Script = new Script({
+  name: 'describe',
+  access: 'works',
   purpose: 'Stores the description that processes share.',
   argv: 'hash, description, lifetime in ms',
   reply: 'nothing',
@@ -115,6 +127,8 @@ call('INCR', key('revision'))
 });
 
 export const leaveScript: Script = new Script({
+  name: 'leave',
+  access: 'works',
   purpose: 'Removes the registration of a process. Its settings are forgotten by the next settlement.',
   argv: 'process id, service',
   reply: 'number of membership changes; nothing if the process was no member',

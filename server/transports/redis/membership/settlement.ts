@@ -79,7 +79,7 @@ end
  */
 const settlement = new LuaFragment(
   `
-local members, memberCount = {}, 0
+local members, memberCount
 local function readMembers(service)
   local list = call('ZRANGE', key('members', service), 0, -1, 'WITHSCORES')
   for index = 1, #list, 2 do members[list[index]] = tonumber(list[index + 1]) end
@@ -159,9 +159,12 @@ local function settle(serviceType)
 end
 `,
   [gates, liveHandlers, overdueSlots, settings],
+  'members, memberCount, takenByType = {}, 0, nil',
 );
 
 export const settleScript: Script = new Script({
+  name: 'settle',
+  access: 'works',
   purpose: `Settles service types of a service, about ${maxTypesPerScript} per call.`,
   argv: 'service, cursor',
   reply: 'the next cursor, "0" at the end',
@@ -176,6 +179,8 @@ return page[1]
 });
 
 export const announceSettlementScript: Script = new Script({
+  name: 'announceSettlement',
+  access: 'works',
   purpose: 'Notes that all service types of a service are settled, and tells its processes.',
   argv: 'service, number of membership changes that the settlement includes',
   reply: 'nothing',
@@ -191,6 +196,8 @@ redis.pcall('PUBLISH', key('settled'), service)
 });
 
 export const servedQueuesScript: Script = new Script({
+  name: 'servedQueues',
+  access: 'works',
   purpose:
     'Lists the worker queues that a process has to serve: those of types that it handles, and those that still hold jobs. Forgets queues that are no longer in use.',
   argv: 'service, process id',

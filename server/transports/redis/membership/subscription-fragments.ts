@@ -24,7 +24,7 @@ end
 /** `isLive(process)` and `hasLiveHandler(serviceType)`: if a live process handles a service type. */
 export const liveHandlers: LuaFragment = new LuaFragment(
   `
-local lives = {}
+local lives
 local function isLive(process)
   if lives[process] == nil then lives[process] = call('EXISTS', key('process', process)) == 1 end
   return lives[process]
@@ -38,4 +38,5 @@ local function hasLiveHandler(serviceType)
 end
 `,
   [prelude],
+  'lives = {}',
 );

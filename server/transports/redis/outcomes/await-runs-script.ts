@@ -6,6 +6,8 @@ import { Script } from '../scripts/script.js';
 import { runRetention } from './run-fragments.js';
 
 export const awaitRunsScript: Script = new Script({
+  name: 'awaitRuns',
+  access: 'works',
   purpose:
     'Reads runs that have ended, and notes that a process waits for the others, in place of dead processes. A run that a process waits for stays readable until the process has read it.',
   argv: 'process id, number of runs, (service type, job id)...',

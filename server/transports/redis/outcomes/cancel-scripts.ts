@@ -20,6 +20,8 @@ end
 );
 
 export const findWaitingScript: Script = new Script({
+  name: 'findWaiting',
+  access: 'reads',
   purpose: 'Finds an event of a service that waits.',
   argv: 'service, job id',
   reply: 'queue, service type, data of the job; nothing if no such event waits',
@@ -38,6 +40,8 @@ return nil
 });
 
 export const cancelScript: Script = new Script({
+  name: 'cancel',
+  access: 'works',
   purpose: 'Ends an event, and the child runs that it waits for, if it still waits, and as the caller read it.',
   argv: 'queue, job id, service type, data of the job, outcome',
   reply: '1; 0 if it does not',

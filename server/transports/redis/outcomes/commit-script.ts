@@ -1,6 +1,5 @@
 import { deadLetterMoves } from '../dead-letters/dead-letter-fragments.js';
 import { counters } from '../scripts/counters.js';
-import { keptQueueEvents } from '../scripts/limits.js';
 import { prelude } from '../scripts/prelude.js';
 import { leases } from '../scripts/queue-moves.js';
 import { Script } from '../scripts/script.js';
@@ -8,13 +7,15 @@ import { attemptEnds } from './attempt-ends.js';
 import { overdueSlots } from './overdue-slots.js';
 
 export const commitScript: Script = new Script({
+  name: 'commit',
+  access: 'works',
   purpose: 'Records outcomes of leased jobs, each in one step with its follow-ups and its dead letter.',
   argv: 'maximum number of dead letters per service type, their maximum age in ms or 0, number of outcomes, (lease, 1 if the type keeps runs, 1 if the handler keeps its slot, outcome)...',
   reply: 'a commit result for each outcome',
   includes: [prelude, counters, leases, attemptEnds, overdueSlots, deadLetterMoves],
   lua: `
 local limits = takeDeadLetterLimits()
-local results, queues = {}, {}
+local results = {}
 for index = 1, takeNumber() do
   local queue, id, token, starts, serviceType = take(), take(), take(), take(), take()
   local keepsRuns, keepsSlot = take() == '1', take() == '1'
@@ -28,11 +29,9 @@ for index = 1, takeNumber() do
       addDeadLetter(queue, id, serviceType, outcome, limits)
     end
     endAttempt(queue, id, serviceType, keepsRuns, outcome)
-    queues[queue] = true
   end
   results[index] = result
 end
-for queue in pairs(queues) do call('XTRIM', queue .. 'events', 'MAXLEN', '~', ${keptQueueEvents}) end
 arrangeTypes()
 writeChanges()
 return results

@@ -106,6 +106,22 @@ describe('a lease', () => {
     expect(one.waiting.length + two.waiting.length).toBe(1);
   });
 
+  it('is taken, committed and released while memory is used up, by scripts that nobody called before', async () => {
+    const limited: Subscription = { type: 'a', concurrency: 2, perKey: { concurrency: 1 } };
+    const one = await consume([limited]);
+    await one.transport.publish([envelope('a', { key: 'k' }), envelope('a', { key: 'k' }), envelope('a')]);
+    const deliveries = [await next(one), await next(one)];
+    await admin.function('FLUSH');
+    const two = await consume([limited]);
+    await admin.config('SET', 'maxmemory', '1');
+    for (const delivery of deliveries) expect(await delivery.commit(completed())).toBe('ok');
+    await until(() => one.waiting.length + two.waiting.length === 1);
+    await one.transport.close({ drainMs: 0 });
+    await until(() => two.waiting.length === 1);
+    expect(await (await next(two)).commit(completed())).toBe('ok');
+    expect(await counts(two.transport, 'a')).toMatchObject({ completed: 3, pending: 0 });
+  });
+
   it('is revoked in the delivery that lost it', async () => {
     const shop = await consume(['a']);
     await shop.transport.publish([envelope('a')]);
@@ -129,13 +145,13 @@ describe('a lease', () => {
     const lost: string[] = [];
     const endEarlier = renewal.hold(earlier, () => lost.push('earlier'));
     await admin.client('PAUSE', 10_000, 'WRITE');
-    const evalsha = vi.spyOn(connection, 'evalsha');
+    const fcall = vi.spyOn(connection, 'fcall');
     renewal.start();
-    await until(() => evalsha.mock.calls.length > 0);
+    await until(() => fcall.mock.calls.length > 0);
     endEarlier();
     renewal.hold(current, () => lost.push('current'));
     await admin.client('UNPAUSE');
-    await until(() => evalsha.mock.calls.length > 3);
+    await until(() => fcall.mock.calls.length > 3);
     renewal.stop();
     connection.disconnect();
     expect(lost).toEqual([]);
@@ -255,7 +271,7 @@ it('ends many waiting runs in time that grows with their number', async () => {
         sent.slice(from, from + 250).map(({ id }) => manager.endRun('run', id, failed('cancelled'), reason)),
       );
     }
-    return Number(/cmdstat_evalsha:calls=\d+,usec=(\d+)/.exec(await admin.info('commandstats'))?.[1]) / count;
+    return Number(/cmdstat_fcall:calls=\d+,usec=(\d+)/.exec(await admin.info('commandstats'))?.[1]) / count;
   };
   await end(250);
   const [few, many] = [await end(500), await end(4_000)];

@@ -41,6 +41,8 @@ end
 );
 
 export const freeSlotScript: Script = new Script({
+  name: 'freeSlot',
+  access: 'works',
   purpose: 'Frees the slot of a handler that ran on after its outcome.',
   argv: 'lease',
   reply: 'nothing',

@@ -16,7 +16,7 @@ import { dedupe } from './dedupe.js';
  */
 export const acceptance: LuaFragment = new LuaFragment(
   `
-local knownRoutes = {}
+local knownRoutes
 local function routesOf(type)
   if knownRoutes[type] == nil then
     local routes = {}
@@ -184,4 +184,5 @@ local function acceptEmit(envelope)
 end
 `,
   [counters, debounceWindows, dedupe, eventLog, gates, runWaits],
+  'knownRoutes = {}',
 );

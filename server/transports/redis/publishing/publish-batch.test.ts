@@ -91,7 +91,7 @@ it('sends large events of one turn in several scripts', async () => {
   const body = JSON.stringify('x'.repeat(400_000));
   await admin.config('RESETSTAT');
   await Promise.all(Array.from({ length: 10 }, () => shop.transport.publish([envelope('a', { body })])));
-  const calls = /cmdstat_evalsha:calls=(\d+)/.exec(await admin.info('commandstats'))?.[1];
+  const calls = /cmdstat_fcall:calls=(\d+)/.exec(await admin.info('commandstats'))?.[1];
   expect(Number(calls)).toBeGreaterThanOrEqual(5);
   expect(await counts(shop.transport, 'a')).toMatchObject({ received: 10 });
 });

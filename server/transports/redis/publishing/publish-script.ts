@@ -5,6 +5,8 @@ import { Script } from '../scripts/script.js';
 import { acceptance } from './acceptance.js';
 
 export const publishScript: Script = new Script({
+  name: 'publish',
+  access: 'stores',
   purpose:
     'Accepts envelopes, all of them or none. Repeated with the same token it returns the same and changes nothing.',
   argv: 'token, milliseconds to remember it, epoch that the caller knows or empty, number of events, event...',

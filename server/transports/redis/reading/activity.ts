@@ -78,6 +78,8 @@ function readRecent(now: number, minutes: unknown): RecentActivity {
 }
 
 export const rangeScript: Script = new Script({
+  name: 'range',
+  access: 'reads',
   purpose: 'Reads the histories of many types.',
   argv: 'types, separated by commas',
   reply: 'the time, then the open minute and the history of each type',

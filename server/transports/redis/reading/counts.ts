@@ -53,6 +53,8 @@ end
 );
 
 export const countsScript: Script = new Script({
+  name: 'counts',
+  access: 'reads',
   purpose: 'Reads the counts of many types.',
   argv: 'types, separated by commas',
   reply: 'text, as readCounts returns it',

@@ -5,6 +5,8 @@ import { readArray, readHash, readString } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';
 
 export const durationsScript: Script = new Script({
+  name: 'durations',
+  access: 'reads',
   purpose: 'Reads the durations of many types.',
   argv: 'types, separated by commas',
   reply: 'of each type the open minute, and the durations of the minutes that are over',

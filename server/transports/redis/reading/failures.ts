@@ -8,6 +8,8 @@ import { Script } from '../scripts/script.js';
 import { serviceTypes } from '../scripts/service-types.js';
 
 export const failuresScript: Script = new Script({
+  name: 'failures',
+  access: 'reads',
   purpose: 'Reads the latest failures of a type.',
   argv: 'type',
   reply: 'for each service type its failures as JSON, newest first',

@@ -6,6 +6,8 @@ import { activity, readPeriods } from './activity.js';
 import { counts, readCounts } from './counts.js';
 
 export const metricsScript: Script = new Script({
+  name: 'metrics',
+  access: 'reads',
   purpose: 'Reads the counts and the history of a type.',
   argv: 'type',
   reply: 'the time, the text of readCounts, the open minute and the history',

@@ -11,6 +11,8 @@ import { counts, readCounts } from './counts.js';
 import { readRuns, runs } from './runs.js';
 
 const overviewScript = new Script({
+  name: 'overview',
+  access: 'reads',
   purpose:
     'Reads the descriptions of all live processes, the counts and activity of many types, the latest runs of some, and all schedules.',
   argv: 'arguments of readDescriptions, of readCounts, of readRuns',

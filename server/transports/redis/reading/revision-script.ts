@@ -5,6 +5,8 @@ import { Script } from '../scripts/script.js';
 import { serviceTypes } from '../scripts/service-types.js';
 
 export const revisionScript: Script = new Script({
+  name: 'revision',
+  access: 'reads',
   purpose: 'Reads a string that changes with the replies of the other reading scripts.',
   argv: 'type; none means all types',
   reply: 'the string',

@@ -68,6 +68,8 @@ end
 );
 
 export const runScript: Script = new Script({
+  name: 'run',
+  access: 'reads',
   purpose: 'Reads a run.',
   argv: 'service type, job id',
   reply: 'service type, job id and fields of the run; nothing if it is unknown',
@@ -79,6 +81,8 @@ return not isExpired(serviceType, id) and readRun(serviceType, id, 'all')
 });
 
 export const runSinceScript: Script = new Script({
+  name: 'runSince',
+  access: 'reads',
   purpose: 'Reads a run with its entries from a position on, without payload, result and outputs.',
   argv: 'service type, job id, position',
   reply: 'service type, job id and fields of the run; nothing if it is unknown',

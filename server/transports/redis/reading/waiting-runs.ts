@@ -7,6 +7,8 @@ import { serviceTypes } from '../scripts/service-types.js';
 import { oneRun, readRun } from './runs.js';
 
 export const waitingScript: Script = new Script({
+  name: 'waiting',
+  access: 'reads',
   purpose: 'Reads the runs of several types that wait, those with the oldest approvals first.',
   argv: 'maximum number of runs per service type, types, separated by commas',
   reply: 'a list of runs per type, as readRun returns them, without entries',

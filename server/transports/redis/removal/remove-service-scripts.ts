@@ -10,6 +10,8 @@ import { Script } from '../scripts/script.js';
 import { discarding } from './discarding.js';
 
 export const unsubscribeScript: Script = new Script({
+  name: 'unsubscribe',
+  access: 'works',
   purpose:
     'Ends subscriptions of a service, all or those of some service types, unless a live process handles one of them, or events or dead letters would be discarded without permission.',
   argv: 'service, 1 to discard, service type...; no service type means all',
@@ -55,6 +57,8 @@ return { 'done', queues, serviceTypes, pending, deadLetterCount }
 });
 
 export const clearQueueScript: Script = new Script({
+  name: 'clearQueue',
+  access: 'works',
   purpose: `Discards jobs of retired service types from one list of a queue, at most ${maxDiscarded} per call.`,
   argv: 'queue name, list, position',
   reply: 'the next position, 0 at the end',
@@ -78,6 +82,8 @@ return #ids == portion and from + portion - discarded or 0
 });
 
 export const clearGateScript: Script = new Script({
+  name: 'clearGate',
+  access: 'works',
   purpose: `Discards waiting and delayed events and suspended runs of a retired service type, at most ${maxDiscarded} per call.`,
   argv: 'service type',
   reply: 'the number of discarded events',
@@ -100,6 +106,8 @@ return #ids
 });
 
 export const clearDeadLettersScript: Script = new Script({
+  name: 'clearDeadLetters',
+  access: 'works',
   purpose: `Deletes dead letters of a retired service type, at most ${maxDiscarded} per call.`,
   argv: 'service type',
   reply: 'the number of deleted dead letters',
@@ -115,6 +123,8 @@ return #ids
 });
 
 export const forgetScript: Script = new Script({
+  name: 'forget',
+  access: 'works',
   purpose:
     'Deletes what is left of retired service types, and their queues if those are empty. The queue that the types of a service share is deleted with the last of them.',
   argv: 'service, service type...',

@@ -6,6 +6,8 @@ import { Script } from '../scripts/script.js';
 import { runEntries } from './run-entries.js';
 
 export const checkpointScript: Script = new Script({
+  name: 'checkpoint',
+  access: 'stores',
   purpose: 'Records an entry of a run, and accepts the events that it emitted.',
   argv: 'lease, number of entries that the delivery knows, key, value as splitCheckpoint divides it, number of events, event...',
   reply:

@@ -29,6 +29,8 @@ end
 );
 
 export const loadRunScript: Script = new Script({
+  name: 'loadRun',
+  access: 'works',
   purpose: 'Reads all entries of a run for a delivery.',
   argv: 'service type, job id',
   reply: 'checkpoints, outputs, milliseconds until the next wait resolves by time or nothing',
@@ -42,6 +44,8 @@ return { call('HGETALL', run .. ':checkpoints'), call('HGETALL', run .. ':output
 });
 
 export const newEntriesScript: Script = new Script({
+  name: 'newEntries',
+  access: 'works',
   purpose: 'Reads the entries of a run that a delivery does not know.',
   argv: 'lease, number of entries that the delivery knows, 1 to resolve waits by time',
   reply: 'entries, milliseconds until the next wait resolves by time or nothing',

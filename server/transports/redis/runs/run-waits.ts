@@ -15,7 +15,7 @@ import { runEntries } from './run-entries.js';
  */
 export const runWaits: LuaFragment = new LuaFragment(
   `
-local awaitedTypes = {}
+local awaitedTypes
 local function isAwaited(type)
   if awaitedTypes[type] == nil then awaitedTypes[type] = call('HEXISTS', key('awaited'), type) == 1 end
   return awaitedTypes[type]
@@ -157,4 +157,5 @@ local function dropWaits(serviceType, id)
 end
 `,
   [counters, gates, runEntries],
+  'awaitedTypes = {}',
 );

@@ -6,6 +6,8 @@ import { Script } from '../scripts/script.js';
 import { runWaits } from './run-waits.js';
 
 export const waitScript: Script = new Script({
+  name: 'wait',
+  access: 'stores',
   purpose:
     'Stores waits of a run, and accepts their child runs for its service alone. A wait whose key is stored or recorded is left as it is.',
   argv: 'lease, number of waits, (key, delay in milliseconds or empty, type of the event or empty, key of the event, retry or approval or empty, events of a cancelled child as JSON or empty, 1 if a child run follows, envelope)...',

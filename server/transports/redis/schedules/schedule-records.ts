@@ -67,6 +67,8 @@ end
 );
 
 export const schedulesScript: Script = new Script({
+  name: 'schedules',
+  access: 'reads',
   purpose: 'Reads the schedules of all services.',
   argv: 'nothing',
   reply: 'the result of readSchedules',

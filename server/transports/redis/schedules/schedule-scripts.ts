@@ -6,6 +6,8 @@ import { Script } from '../scripts/script.js';
 import { scheduleRecords } from './schedule-records.js';
 
 export const openSchedulesScript: Script = new Script({
+  name: 'openSchedules',
+  access: 'works',
   purpose:
     'Opens schedules of a service in a process, and marks the other ones of the service as removed, unless one has changed since the process read it.',
   argv: 'service, process, number of schedules, (schedule, definition, times, position, revision or empty)...',
@@ -36,6 +38,8 @@ return 1
 });
 
 export const claimScript: Script = new Script({
+  name: 'claim',
+  access: 'stores',
   purpose: 'Records a due time of a schedule and accepts its events, once over all processes.',
   argv: 'epoch that the caller knows or empty, process, schedule, definition, times, due time, number of events, event...',
   reply:

@@ -21,7 +21,7 @@ const workflowPrefix = encodeName(workflowType(''));
  */
 export const counters: LuaFragment = new LuaFragment(
   `
-local changes = {}
+local changes
 local function changesOf(serviceType)
   if changes[serviceType] == nil then
     changes[serviceType] = { received = 0, completed = 0, failed = 0, cancelled = 0, retried = 0, deduplicated = 0, buckets = {}, waits = {} }
@@ -91,4 +91,5 @@ local function writeChanges()
 end
 `,
   [eventLog, prelude, periodRoll, serviceTypes],
+  'changes = {}',
 );

@@ -138,8 +138,9 @@ export function queueKey(prefix: string, name: string): string {
 }
 
 /** `key(kind, ...)` and `queueKey(name)`. */
-export const keys: LuaFragment = new LuaFragment(`
-local prefix = KEYS[1] .. ':'
+export const keys: LuaFragment = new LuaFragment(
+  `
+local prefix
 -- Scripts build a key per call of Redis. Concatenation takes half the time of a table.
 local function key(kind, part, other, last)
   if last then return prefix .. kind .. ':' .. part .. ':' .. other .. ':' .. last end
@@ -150,4 +151,7 @@ end
 local function queueKey(name)
   return prefix .. 'queue:' .. name .. ':'
 end
-`);
+`,
+  [],
+  `prefix = KEYS[1] .. ':'`,
+);

@@ -2,11 +2,17 @@
 export class LuaFragment {
   readonly lua: string;
   readonly includes: readonly LuaFragment[];
+  readonly perCall: string;
 
-  /** @param includes fragments whose functions and variables `lua` uses */
-  constructor(lua: string, includes: readonly LuaFragment[] = []) {
+  /**
+   * @param lua runs once, when Redis loads the script: it declares functions and variables, and calls nothing
+   * @param includes fragments whose functions and variables `lua` uses
+   * @param perCall sets the variables at the beginning of each call, after those of `includes`
+   */
+  constructor(lua: string, includes: readonly LuaFragment[] = [], perCall = '') {
     this.lua = lua;
     this.includes = includes;
+    this.perCall = perCall;
   }
 }
 

@@ -23,7 +23,7 @@ export const periodRoll: LuaFragment = new LuaFragment(
   `
 -- No encoded name contains a slash.
 local totalType = '/'
-local minute = math.floor(now / ${minutes.stepMs})
+local minute
 
 local function encodePeriod(period, counts)
   local parts = { string.format('%.0f', period) }
@@ -156,4 +156,5 @@ local function rollMinutes(type)
 end
 `,
   [prelude],
+  `minute = math.floor(now / ${minutes.stepMs})`,
 );

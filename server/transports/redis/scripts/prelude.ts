@@ -7,11 +7,7 @@ import { LuaFragment } from './lua-fragment.js';
  */
 export const prelude: LuaFragment = new LuaFragment(
   `
-local call = redis.call
-local time = call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-
-local arguments, position = ARGV, 0
+local call, now, arguments, position
 local function take()
   position = position + 1
   return arguments[position]
@@ -41,4 +37,9 @@ local function typeOf(serviceType)
 end
 `,
   [keys],
+  `
+call, arguments, position = redis.call, ARGV, 0
+local time = call('TIME')
+now = time[1] * 1000 + math.floor(time[2] / 1000)
+`,
 );

@@ -7,7 +7,7 @@ import { prelude } from './prelude.js';
  */
 export const queueMoves: LuaFragment = new LuaFragment(
   `
-local woken = {}
+local woken
 local function wakeWorker(queue)
   if woken[queue] then return end
   woken[queue] = true
@@ -22,6 +22,7 @@ local function endLease(queue, id)
 end
 `,
   [prelude],
+  'woken = {}',
 );
 
 /**

@@ -1,10 +1,14 @@
-import { describe, expect, it } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type RedisServer, startRedisServer } from '../../../../scripts/redis-server.js';
 import { LuaFragment, resolveIncludes } from './lua-fragment.js';
-import { Script } from './script.js';
+import { prelude } from './prelude.js';
+import { Script, type ScriptAccess } from './script.js';
 
-const base = new LuaFragment('local base = 1');
-const left = new LuaFragment('local left = base', [base]);
-const right = new LuaFragment('local right = base', [base, left]);
+const base = new LuaFragment('local base', [], 'base = 1');
+const left = new LuaFragment('local left', [base], 'left = base');
+const right = new LuaFragment('local right', [base, left], 'right = left');
 
 describe('resolveIncludes', () => {
   it('puts each fragment once, after the fragments that it includes', () => {
@@ -13,16 +17,72 @@ describe('resolveIncludes', () => {
 });
 
 describe('Script', () => {
-  it('starts with a header, then the includes, then its own Lua', () => {
-    const script = new Script({ purpose: 'Adds.', argv: 'none', reply: 'a sum', includes: [left], lua: 'return left' });
-    expect(script.lua.split('\n').slice(0, 6)).toEqual([
+  let server: RedisServer;
+  let client: Redis;
+  beforeAll(async () => {
+    server = await startRedisServer();
+    client = new Redis(server.url);
+  });
+  afterAll(async () => {
+    client.disconnect();
+    await server.release();
+  });
+
+  const scriptOf = (lua: string, access: ScriptAccess = 'works'): Script =>
+    new Script({
+      name: 'test',
+      purpose: 'Tests.',
+      access,
+      argv: 'none',
+      reply: 'a value',
+      includes: [prelude, right],
+      lua,
+    });
+  const libraries = async (): Promise<unknown[]> => client.function('LIST', 'LIBRARYNAME', 'hubline_test_*');
+  const load = (script: Script): Promise<unknown> => script.run(client, 'k', []);
+
+  it('starts with a header after the name, and sets the variables of its includes with each call', async () => {
+    const script = scriptOf('right = right + 1\nreturn right');
+    expect(script.lua.split('\n').slice(0, 7)).toEqual([
+      `#!lua name=${script.name}`,
       '--[[',
-      'Adds.',
+      'Tests.',
       'KEYS[1]  prefix of the transport, a hash tag from which every key is derived',
       'ARGV     none',
-      'Reply    a sum',
+      'Reply    a value',
       ']]',
     ]);
-    expect(script.lua).toContain('local base = 1\nlocal left = base\nreturn left');
+    expect([await load(script), await load(script)]).toEqual([2, 2]);
+  });
+
+  it('is loaded by each of many calls at once that do not find it, also after its functions were flushed', async () => {
+    const script = scriptOf(`return ARGV[1] or '${randomUUID()}'`);
+    for (let time = 0; time < 2; time += 1) {
+      await client.function('FLUSH');
+      const calls = Array.from({ length: 20 }, (_, index) => script.run(client, 'k', [index]));
+      expect(await Promise.all(calls)).toEqual(calls.map((_, index) => String(index)));
+    }
+    expect(await script.loadAndRun(client, 'k', ['now'])).toBe('now');
+  });
+
+  it('retains a few versions, and calls an old one that was removed', async () => {
+    await client.function('FLUSH');
+    const versions = Array.from({ length: 12 }, (_, index) => scriptOf(`return ${index}`));
+    for (const version of versions) await load(version);
+    expect((await libraries()).length).toBeLessThanOrEqual(4);
+    expect(await Promise.all(versions.map(load))).toEqual(versions.map((_, index) => index));
+  });
+
+  it('runs with memory used up if it works or reads, and is rejected if it stores', async () => {
+    const scripts = (['works', 'reads', 'stores'] as const).map((access) => scriptOf('return 1', access));
+    for (const script of scripts) await load(script);
+    await client.config('SET', 'maxmemory', '1');
+    const results = await Promise.allSettled(scripts.map(load));
+    await client.config('SET', 'maxmemory', '0');
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+  });
+
+  it('writes nothing if it reads', async () => {
+    await expect(load(scriptOf(`return call('INCR', 'n')`, 'reads'))).rejects.toThrow('Write commands are not allowed');
   });
 });

@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from '../../logger.js';
+import type { CloseResult, ConsumeOptions } from '../../transport.js';
+import { CoalescedTask } from '../coalesced-task.js';
+import type { CommandClient } from '../connection/command-client.js';
+import { connectConsumer } from '../connection/consumer-connection.js';
+import { checkServer } from '../connection/server-checks.js';
+import type { DataEpoch } from '../membership/data-epoch.js';
+import { Membership } from '../membership/membership.js';
+import { SettlementListener } from '../membership/settlement-listener.js';
+import type { LeaseRecorder } from '../outcomes/lease-recorder.js';
+import { RunEnds } from '../outcomes/run-ends.js';
+import { withoutArguments } from '../redis-errors.js';
+import type { RedisSettings } from '../redis-options.js';
+import { loadScripts } from '../scripts/script.js';
+import { JobConsumer } from './job-consumer.js';
+
+/** Parts of a connection that {@link Consumption} uses. */
+export interface ConsumptionParts {
+  readonly service: string;
+  readonly settings: RedisSettings;
+  readonly logger: Logger;
+  readonly commands: CommandClient;
+  readonly epoch: DataEpoch;
+  readonly recorder: LeaseRecorder;
+}
+
+/**
+ * Part of a process in its service: its membership, the jobs that it takes, and the messages about runs. It has up to
+ * three clients: one for consuming, one that hears of settlements, one that hears of runs.
+ */
+export class Consumption {
+  readonly #parts: ConsumptionParts;
+  /** Names this process in Redis: as a member, in the tokens of its leases, and in the channel of its runs. */
+  readonly #processId = randomUUID();
+  #membership: Membership | undefined;
+  #consumer: JobConsumer | undefined;
+  #settlements: SettlementListener | undefined;
+  #runEnds: Promise<RunEnds> | undefined;
+
+  constructor(parts: ConsumptionParts) {
+    this.#parts = parts;
+  }
+
+  /** Id of the process as a member of its service; `''` if it is none. */
+  get memberId(): string {
+    return this.#membership?.id ?? '';
+  }
+
+  async start(options: ConsumeOptions): Promise<void> {
+    const { subscriptions } = options;
+    const { service, settings, logger, commands, recorder } = this.#parts;
+    const parts = { service, processId: this.#processId, settings, logger, commands };
+    await commands.run((client) => checkServer(client, logger), { isRepeatable: true });
+    await commands.run(loadScripts, { isRepeatable: true });
+    const membership = new Membership(parts, options);
+    this.#membership = membership;
+    membership.onRegisteredAgain(() => void this.#runEnds?.then((runEnds) => runEnds.readAgain()).catch(() => {}));
+    if (subscriptions.length === 0) return this.#join(membership);
+    const connection = await connectConsumer(settings, logger);
+    recorder.use(connection);
+    const consumer = new JobConsumer({ ...parts, connection, recorder }, options);
+    this.#consumer = consumer;
+    this.#settlements = new SettlementListener(await connectConsumer(settings, logger), logger);
+    const serve = new CoalescedTask(async () => consumer.serve(await membership.servedQueues()));
+    const serveLater = (): void => {
+      serve.run().catch((error: unknown) => {
+        logger.warn(
+          { err: withoutArguments(error) },
+          'could not serve the queues of the service; the next heartbeat repeats it',
+        );
+      });
+    };
+    // Listens before it joins, so that it does not miss a settlement in between.
+    await this.#settlements.start(settings.prefix, service, serveLater);
+    membership.onHeartbeat(serveLater);
+    await this.#join(membership);
+    await serve.run();
+    if (subscriptions.some(({ keepsRuns }) => keepsRuns === true)) await this.listening();
+  }
+
+  /** Connects for messages about runs, with the first call. */
+  listening(): Promise<RunEnds> {
+    this.#runEnds ??= this.#listen().catch((error: unknown) => {
+      this.#runEnds = undefined;
+      throw error;
+    });
+    return this.#runEnds;
+  }
+
+  async close(drainMs: number): Promise<CloseResult> {
+    const { recorder, epoch } = this.#parts;
+    this.#settlements?.close();
+    this.#settlements = undefined;
+    const consumer = this.#consumer;
+    this.#consumer = undefined;
+    const result = (await consumer?.close(drainMs)) ?? { released: 0, overdue: 0 };
+    recorder.use(undefined);
+    await epoch.close();
+    await this.#membership?.leave();
+    this.#membership = undefined;
+    await this.#runEnds?.then(
+      (runEnds) => runEnds.close(),
+      () => {},
+    );
+    this.#runEnds = undefined;
+    return result;
+  }
+
+  async #join(membership: Membership): Promise<void> {
+    await membership.join();
+    await this.#parts.epoch.open(() => membership.rejoin());
+  }
+
+  async #listen(): Promise<RunEnds> {
+    const { settings, commands, logger } = this.#parts;
+    const parts = { prefix: settings.prefix, processId: this.#processId, commands, logger };
+    const runEnds = new RunEnds(await connectConsumer(settings, logger), parts);
+    try {
+      await runEnds.start({
+        onEnd: (serviceType, jobId, reason) => this.#consumer?.find(serviceType, jobId)?.revoke(reason),
+        onRecorded: (serviceType, jobId) => this.#consumer?.readNewEntries(serviceType, jobId),
+        onReconnected: () => this.#consumer?.readAllNewEntries(),
+      });
+    } catch (error) {
+      runEnds.close();
+      throw error;
+    }
+    return runEnds;
+  }
+}
