@@ -195,6 +195,7 @@ export class RedisManager implements TransportManager {
   async endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult> {
     const head = [serviceTypeOf(this.service, type), jobIdOf(id), encodeReason(reason)];
     const args = [...head, ...outcomeArguments(outcome, 1, this.service)];
+    await this.#consumption.waitsSent();
     // Not repeated: a repetition would report that the run had ended already.
     return readCommitResult(
       await this.#commands.run((client) => endRunScript.run(client, this.#settings.prefix, args)),

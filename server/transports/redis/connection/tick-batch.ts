@@ -1,12 +1,5 @@
 import { unexpected } from '../scripts/reply.js';
 
-/** Item of a batch on its way. */
-export interface Submission<TReply> {
-  /** Resolves when the item was sent, with or without a reply: what the connection sends next arrives after it. */
-  readonly sent: Promise<void>;
-  readonly reply: Promise<TReply>;
-}
-
 /** Limits of one call of a batch's `send`. An item over `maxWeight` is sent alone. */
 export interface BatchLimits<TItem> {
   readonly maxSize: number;
@@ -18,32 +11,34 @@ export interface BatchLimits<TItem> {
 export class TickBatch<TItem, TReply> {
   readonly #send: (items: readonly TItem[]) => Promise<readonly TReply[]>;
   readonly #limits: BatchLimits<TItem>;
+  readonly #schedule: (flush: () => void) => void;
   #pending: Pending<TItem, TReply>[] = [];
-  #sent: Promise<void> = Promise.resolve();
 
-  /** @param send returns one reply per item, in their order */
-  constructor(limits: BatchLimits<TItem>, send: (items: readonly TItem[]) => Promise<readonly TReply[]>) {
+  /**
+   * @param send returns one reply per item, in their order
+   * @param schedule calls the function at the end of the turn
+   */
+  constructor(
+    limits: BatchLimits<TItem>,
+    send: (items: readonly TItem[]) => Promise<readonly TReply[]>,
+    schedule: (flush: () => void) => void = setImmediate,
+  ) {
     this.#limits = limits;
     this.#send = send;
+    this.#schedule = schedule;
   }
 
-  add(item: TItem): Submission<TReply> {
-    if (this.#pending.length === 0) this.#sent = this.#flushSoon();
-    const reply = new Promise<TReply>((resolve, reject) => {
+  add(item: TItem): Promise<TReply> {
+    if (this.#pending.length === 0) this.#schedule(() => this.#flush());
+    return new Promise((resolve, reject) => {
       this.#pending.push({ item, resolve, reject });
     });
-    return { sent: this.#sent, reply };
   }
 
-  #flushSoon(): Promise<void> {
-    return new Promise((resolve) => {
-      setImmediate(() => {
-        const pending = this.#pending;
-        this.#pending = [];
-        for (const batch of this.#portions(pending)) void this.#settle(batch);
-        resolve();
-      });
-    });
+  #flush(): void {
+    const pending = this.#pending;
+    this.#pending = [];
+    for (const batch of this.#portions(pending)) void this.#settle(batch);
   }
 
   *#portions(pending: readonly Pending<TItem, TReply>[]): Generator<readonly Pending<TItem, TReply>[]> {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { Logger } from '../../logger.js';
 import type { CloseResult, ConsumeOptions } from '../../transport.js';
 import { CoalescedTask } from '../coalesced-task.js';
@@ -86,6 +87,16 @@ export class Consumption {
       throw error;
     });
     return this.#runEnds;
+  }
+
+  /**
+   * Resolves when the waits for runs that callers began in this turn are on their way. Without them a run that ends
+   * next might not be retained for these callers.
+   */
+  async waitsSent(): Promise<void> {
+    if (this.#runEnds === undefined) return;
+    await this.#runEnds.catch(() => {});
+    await endOfTurn();
   }
 
   async close(drainMs: number): Promise<CloseResult> {

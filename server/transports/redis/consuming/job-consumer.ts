@@ -87,14 +87,14 @@ export class JobConsumer {
 
   async #begin({ name, slots }: ServedQueue): Promise<void> {
     if (this.#isClosing) return;
-    const { service, processId, settings, connection, logger } = this.#parts;
+    const { service, processId, settings, connection, recorder, logger } = this.#parts;
     const current = this.#queues.get(name);
     if (current !== undefined) return current.use(this.#slotsOf(name, slots));
     // The slots of a queue of one type change with the limits of the type.
     const maxJobs = name === sharedQueue(service) ? this.#options.concurrency : Number.MAX_SAFE_INTEGER;
     const bullmq = await loadBullmq();
     const queueSettings: QueueSettings = { name, maxJobs, slots: this.#slotsOf(name, slots) };
-    const queue = new WorkerQueue(queueSettings, bullmq, connection, settings, processId, (from, job) =>
+    const queue = new WorkerQueue(queueSettings, bullmq, connection, settings, recorder.turn, processId, (from, job) =>
       this.#handle(from, job),
     );
     this.#queues.set(name, queue);

@@ -32,7 +32,7 @@ export class RedisDelivery implements Delivery {
   #timerDueAt = Number.POSITIVE_INFINITY;
   #freeSlot = (): void => {};
   #finish = (): void => {};
-  /** Resolves when the worker may take the next job: the outcome was sent and the handler returned, or the lease ended. */
+  /** Resolves when the worker may take the next job: there is an outcome and the handler returned, or the lease ended. */
   readonly slotFree: Promise<void> = new Promise((resolve) => {
     this.#freeSlot = resolve;
   });
@@ -58,9 +58,10 @@ export class RedisDelivery implements Delivery {
 
   async commit(outcome: Outcome, handlerEnd?: Promise<void>): Promise<CommitResult> {
     const lease = this.#lease;
-    const { sent, reply } = this.#recorder.commit(lease, this, outcome, handlerEnd !== undefined);
+    const reply = this.#recorder.commit(lease, this, outcome, handlerEnd !== undefined);
     this.#endLease();
-    if (handlerEnd === undefined) void sent.then(this.#freeSlot);
+    // The fetch that follows is sent after the outcome.
+    if (handlerEnd === undefined) this.#freeSlot();
     else this.#overdue = this.#keepSlot(lease, handlerEnd, reply);
     try {
       return await reply;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { loadBullmq } from '../connection/optional-dependencies.js';
+import type { SendTurn } from '../connection/send-turn.js';
 import { type FetchedJob, JobFetches } from '../gate/job-fetches.js';
 import type { RedisSettings } from '../redis-options.js';
 import { queueKey, redisKey } from '../scripts/keys.js';
@@ -58,13 +59,14 @@ export class WorkerQueue {
     { Worker, WaitingError }: Awaited<ReturnType<typeof loadBullmq>>,
     connection: Redis,
     settings: RedisSettings,
+    turn: SendTurn,
     processId: string,
     handle: JobHandler,
   ) {
     const { prefix, lockDurationMs, stalledIntervalMs } = settings;
     this.name = name;
     this.key = queueKey(prefix, name);
-    this.#fetches = new JobFetches(name, connection, settings);
+    this.#fetches = new JobFetches(name, connection, settings, turn);
     this.#connection = connection;
     this.#slots = slots;
     // Tells BullMQ that a script has moved the job. One instance serves all jobs, because errors are slow to create.

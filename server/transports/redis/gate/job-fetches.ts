@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import type { SendTurn } from '../connection/send-turn.js';
 import { TickBatch } from '../connection/tick-batch.js';
 import type { RedisSettings } from '../redis-options.js';
 import { maxBatch } from '../scripts/limits.js';
@@ -30,20 +31,25 @@ export interface Fetch {
 export class JobFetches {
   readonly #tokens: TickBatch<string, Fetch>;
 
-  constructor(name: string, connection: Redis, { prefix, lockDurationMs }: RedisSettings) {
+  /** @param turn in which outcomes are sent before fetches */
+  constructor(name: string, connection: Redis, { prefix, lockDurationMs }: RedisSettings, turn: SendTurn) {
     const limits = { maxSize: maxBatch, maxWeight: Number.POSITIVE_INFINITY, weigh: () => 0 };
-    this.#tokens = new TickBatch<string, Fetch>(limits, async (tokens) => {
-      const reply = await fetchJobsScript.run(connection, prefix, [name, lockDurationMs, ...tokens]);
-      const [jobs, dueInMs] = readArray(reply);
-      const fetched = readArray(jobs).map((job) => ({ job: readJob(job) }));
-      const none = { job: undefined, dueInMs: readOptional(dueInMs, readNumber) };
-      return tokens.map((_, index) => fetched[index] ?? none);
-    });
+    this.#tokens = new TickBatch<string, Fetch>(
+      limits,
+      async (tokens) => {
+        const reply = await fetchJobsScript.run(connection, prefix, [name, lockDurationMs, ...tokens]);
+        const [jobs, dueInMs] = readArray(reply);
+        const fetched = readArray(jobs).map((job) => ({ job: readJob(job) }));
+        const none = { job: undefined, dueInMs: readOptional(dueInMs, readNumber) };
+        return tokens.map((_, index) => fetched[index] ?? none);
+      },
+      turn.addFetches,
+    );
   }
 
   /** @param token of the lease */
   fetch(token: string): Promise<Fetch> {
-    return this.#tokens.add(token).reply;
+    return this.#tokens.add(token);
   }
 }
 

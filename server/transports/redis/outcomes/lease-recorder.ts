@@ -3,7 +3,8 @@ import type { Redis } from 'ioredis';
 import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { isOutOfMemory, isTransient, isWriteRefused, repeatDelayMs, translateReply } from '../connection/rejections.js';
-import { type Submission, TickBatch } from '../connection/tick-batch.js';
+import { SendTurn } from '../connection/send-turn.js';
+import { TickBatch } from '../connection/tick-batch.js';
 import { emitArguments } from '../publishing/envelope-codec.js';
 import type { RedisSettings } from '../redis-options.js';
 import { splitCheckpoint } from '../runs/checkpoint-codec.js';
@@ -31,6 +32,7 @@ interface Commit {
  * Afterwards writes are late, and change nothing.
  */
 export class LeaseRecorder {
+  readonly turn: SendTurn = new SendTurn();
   readonly #commits: TickBatch<Commit, CommitResult>;
   readonly #commands: CommandClient;
   readonly #service: string;
@@ -42,23 +44,30 @@ export class LeaseRecorder {
     this.#commands = commands;
     this.#service = service;
     this.#settings = settings;
-    this.#commits = new TickBatch<Commit, CommitResult>(argumentBatches, async (commits) => {
-      const args = [
-        settings.maxDeadLetters,
-        settings.maxDeadLetterAgeMs,
-        commits.length,
-        ...commits.flatMap((commit) => commit.args),
-      ];
-      return readArray(await this.#run(commitScript, () => args)).map(readCommitResult);
-    });
+    this.#commits = new TickBatch<Commit, CommitResult>(
+      argumentBatches,
+      async (commits) => {
+        const args = [
+          settings.maxDeadLetters,
+          settings.maxDeadLetterAgeMs,
+          commits.length,
+          ...commits.flatMap((commit) => commit.args),
+        ];
+        return readArray(await this.#run(commitScript, () => args)).map(readCommitResult);
+      },
+      this.turn.addOutcomes,
+    );
   }
 
   /** Sets the connection for consuming. */
   use(connection: Redis | undefined): void {
     this.#connection = connection;
+    this.turn.use(connection);
   }
 
   /**
+   * Sends the outcome at the end of the turn, before the fetches of {@link turn}.
+   *
    * @param keepsSlot if the handler runs on and takes a slot of its type until `freeSlot`
    * @throws {InvalidOptionError} if a value of the outcome cannot be stored; nothing is sent
    */
@@ -67,7 +76,7 @@ export class LeaseRecorder {
     { envelope, attempt }: Pick<Delivery, 'envelope' | 'attempt'>,
     outcome: Outcome,
     keepsSlot: boolean,
-  ): Submission<CommitResult> {
+  ): Promise<CommitResult> {
     const flags = [lease.keepsRuns ? '1' : '', keepsSlot ? '1' : ''];
     const args = outcomeArguments(outcome, attempt, this.#service, envelope);
     return this.#commits.add({ args: [...leaseArguments(lease), ...flags, ...args] });

@@ -72,7 +72,7 @@ describe('a lease', () => {
     const settings = resolveRedisOptions({ url: server.url, prefix });
     const commands = new CommandClient(settings, silentLogger);
     const resent = new LeaseRecorder(commands, 'shop', settings).commit(earlier, first, retry(0), false);
-    expect(await resent.reply).toBe('fenced');
+    expect(await resent).toBe('fenced');
     await commands.close();
     expect(await second.commit(completed())).toBe('ok');
     expect(await counts(shop.transport, 'a')).toMatchObject({ received: 1, completed: 1, retried: 1 });

@@ -163,7 +163,7 @@ export class RunEnds {
     const waiters = [...run.waiters];
     this.#reads
       .add(run)
-      .reply.then((reply) => this.#settle(run, waiters, reply))
+      .then((reply) => this.#settle(run, waiters, reply))
       .catch((error: unknown) => this.#fail(run, error))
       .finally(() => {
         run.isReading = false;

@@ -39,7 +39,7 @@ export class PublishBatch {
   /** Rejects, without an effect on other calls, if a value of an envelope cannot be stored. */
   async publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
     const args = envelopes.flatMap((envelope) => emitArguments(envelope, this.#service));
-    return this.#calls.add({ ids: envelopes.map(({ id }) => id), args }).reply;
+    return this.#calls.add({ ids: envelopes.map(({ id }) => id), args });
   }
 }
 
