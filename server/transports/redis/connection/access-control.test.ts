@@ -81,3 +81,19 @@ it.each([
   await expect(starting).rejects.toMatchObject({ code: 'ERR_REDIS_PERMISSION' });
   await manager.close({ drainMs: 0 });
 });
+
+it('a user that may not load functions starts after one that may', async () => {
+  const start = async (url: string): Promise<void> => {
+    const manager = redisTransport({ url }).connect({ service: 'shop', logger: silentLogger });
+    try {
+      await manager.start({ subscriptions: [{ type: 'a' }], concurrency: 1, onDelivery: () => {} });
+    } finally {
+      await manager.close({ drainMs: 0 });
+    }
+  };
+  const withheld = ['-function|load', '-function|delete'];
+  await admin.function('FLUSH');
+  await expect(start(await createUser(...withheld))).rejects.toMatchObject({ code: 'ERR_REDIS_PERMISSION' });
+  await start(await createUser());
+  await start(await createUser(...withheld));
+});

@@ -94,9 +94,8 @@ export class JobConsumer {
     const maxJobs = name === sharedQueue(service) ? this.#options.concurrency : Number.MAX_SAFE_INTEGER;
     const bullmq = await loadBullmq();
     const queueSettings: QueueSettings = { name, maxJobs, slots: this.#slotsOf(name, slots) };
-    const queue = new WorkerQueue(queueSettings, bullmq, connection, settings, recorder.turn, processId, (from, job) =>
-      this.#handle(from, job),
-    );
+    const parts = { connection, settings, turn: recorder.turn, processId };
+    const queue = new WorkerQueue(queueSettings, bullmq, parts, (from, job) => this.#handle(from, job));
     this.#queues.set(name, queue);
     queue.onError((error) =>
       logger.warn({ err: withoutArguments(error), queue: name }, 'worker error; the worker retries'),

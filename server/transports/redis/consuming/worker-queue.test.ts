@@ -4,6 +4,7 @@ import { startRedisServer } from '../../../../scripts/redis-server.js';
 import { silentLogger } from '../../logger.js';
 import { connectConsumer } from '../connection/consumer-connection.js';
 import { loadBullmq } from '../connection/optional-dependencies.js';
+import { SendTurn } from '../connection/send-turn.js';
 import { UnsupportedVersionError } from '../redis-errors.js';
 import { resolveRedisOptions } from '../redis-options.js';
 import { WorkerQueue } from './worker-queue.js';
@@ -19,9 +20,7 @@ it('does not start with a version of BullMQ that it does not know', async () => 
     const queue = new WorkerQueue(
       { name: 'shop', maxJobs: 1, slots: undefined },
       bullmq,
-      connection,
-      settings,
-      'p',
+      { connection, settings, turn: new SendTurn(), processId: 'p' },
       async () => {},
     );
     queue.onError(() => {});

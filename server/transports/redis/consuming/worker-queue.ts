@@ -29,6 +29,14 @@ export interface QueueSettings {
   readonly slots: Slots | undefined;
 }
 
+/** Parts that the queues of a process share. */
+export interface WorkerQueueParts {
+  readonly connection: Redis;
+  readonly settings: RedisSettings;
+  readonly turn: SendTurn;
+  readonly processId: string;
+}
+
 type Fetched = Awaited<ReturnType<Worker['backend']['moveToActive']>>;
 
 // Reply of a fetch that finds no job: no data, no id, no rate limit, no due time.
@@ -57,10 +65,7 @@ export class WorkerQueue {
   constructor(
     { name, maxJobs, slots }: QueueSettings,
     { Worker, WaitingError }: Awaited<ReturnType<typeof loadBullmq>>,
-    connection: Redis,
-    settings: RedisSettings,
-    turn: SendTurn,
-    processId: string,
+    { connection, settings, turn, processId }: WorkerQueueParts,
     handle: JobHandler,
   ) {
     const { prefix, lockDurationMs, stalledIntervalMs } = settings;

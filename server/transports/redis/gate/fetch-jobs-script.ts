@@ -54,19 +54,22 @@ local function start(id, serviceType)
   return true
 end
 
-moveDue(name)
-while hasRoom() do
+local dueAt, isDueStale = moveDue(name), false
+local mayWait, hasTurns = true, true
+while mayWait and hasRoom() do
   local id = call('RPOPLPUSH', queue .. 'wait', queue .. 'active')
-  if not id then break end
-  if not start(id) then call('LREM', queue .. 'active', 1, id) end
+  mayWait = id and true or false
+  if id and not start(id) then call('LREM', queue .. 'active', 1, id) end
 end
-while hasRoom() do
-  if not takeTurn(name, count - #jobs, start) then break end
+while hasTurns and hasRoom() do
+  local mayChangeDue
+  hasTurns, mayChangeDue = takeTurn(name, count - #jobs, start)
+  isDueStale = isDueStale or mayChangeDue
 end
 
-local dueAt = nextDueTime(name)
+if isDueStale then dueAt = nextDueTime(name) end
 -- Another worker may have to take what is left, or to learn the due time.
-if #jobs > 0 and (dueAt or call('EXISTS', key('turns', name), queue .. 'wait') > 0) then wakeWorker(queue) end
+if #jobs > 0 and (dueAt or mayWait or hasTurns) then wakeWorker(queue) end
 local stoppedEarly = #jobs < count and not hasRoom()
 return { jobs, stoppedEarly and 0 or dueAt and math.ceil(math.max(dueAt - now, 0)) or false }
 `,

@@ -5,8 +5,9 @@ import { LuaFragment } from '../scripts/lua-fragment.js';
 import { gates } from './gates.js';
 
 /**
- * `moveDue(queueName)` moves what is due into the gates. `takeTurn(queueName, count, start)` makes the events active whose
- * turn it is, at most `count`; it returns `false` if there are none. `start(id, serviceType)` returns `false` if the event
+ * `moveDue(queueName)` moves what is due into the gates, and returns the next due time. `takeTurn(queueName, count, start)`
+ * makes the events active whose turn it is, at most `count`; it returns if others are left,
+ * and if it may have changed a due time. `start(id, serviceType)` returns `false` if the event
  * is gone, and `nil` to take no further one.
  */
 export const takeTurns: LuaFragment = new LuaFragment(
@@ -40,7 +41,9 @@ end
 
 local function moveDue(name)
   local dueAt = nextDueTime(name)
-  if dueAt and dueAt <= now then enterDue(name) end
+  if not dueAt or dueAt > now then return dueAt end
+  enterDue(name)
+  return nextDueTime(name)
 end
 
 local function addActive(name, ids)
@@ -92,10 +95,12 @@ local function takeTurn(name, count, start)
   local state = stateOf(serviceType)
   if state.concurrency or state.max or state.hadKeys then
     takeLimited(name, serviceType, turn, start)
+    return call('EXISTS', turns) == 1, true
   elseif not takePlain(name, serviceType, turn, isAlone and count or 1, start) then
     call('SET', key('turn', name), turn)
     call('HSET', key('dispatch', serviceType), 'turn', turn)
     call('ZREM', turns, serviceType)
+    return not isAlone
   elseif not isAlone then
     call('SET', key('turn', name), turn)
     call('ZADD', turns, turn + 1, serviceType)

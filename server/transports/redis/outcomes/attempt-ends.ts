@@ -67,7 +67,7 @@ end
 local function endJob(queue, id, serviceType, keepsRuns, outcome)
   local isComplete = outcome.acceptedAt or keepsRuns and (outcome.requestId or '') ~= ''
   if not isComplete then completeOutcome(queue, id, serviceType, outcome) end
-  endDedupe(queue .. id)
+  if outcome.isDeduplicated ~= false then endDedupe(queue .. id) end
   if outcome.status == 'failed' and not outcome.isCancelled then addFailure(queue, id, serviceType, outcome) end
   freeKey(serviceType, queue .. id)
   call('DEL', queue .. id)
@@ -102,7 +102,7 @@ local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
     changed.buckets[outcome.bucket] = (changed.buckets[outcome.bucket] or 0) + 1
     -- A run may have been suspended since its first start.
     if outcome.attempt == 1 and not keepsRuns then
-      completeOutcome(queue, id, serviceType, outcome)
+      if not outcome.acceptedAt then completeOutcome(queue, id, serviceType, outcome) end
       if outcome.acceptedAt then countWait(changed, now - outcome.durationMs - outcome.acceptedAt) end
     end
   end

@@ -20,8 +20,9 @@ for index = 1, takeNumber() do
   local queue, id, token, starts, serviceType = take(), take(), take(), take(), take()
   local keepsRuns, keepsSlot = take() == '1', take() == '1'
   local outcome = takeOutcome()
-  local result = leaseOf(queue, id, token, starts)
+  local result, job = leaseOf(queue, id, token, starts)
   if result == 'ok' then
+    outcome.acceptedAt, outcome.attempts, outcome.isDeduplicated = job.acceptedAt, job.attempts, job.dedupe and true
     -- Before the end of the event frees its key.
     if keepsSlot then keepSlot(serviceType, token, id, starts, queue .. id) else countReturned(serviceType) end
     endLease(queue, id)

@@ -10,10 +10,25 @@ import { serviceTypes } from './service-types.js';
 // Runs of workflows are not part of the total.
 const workflowPrefix = encodeName(workflowType(''));
 
+/** Names of the counters of a service type. */
+export const counterNames: readonly string[] = [
+  'received',
+  'completed',
+  'failed',
+  'cancelled',
+  'retried',
+  'deduplicated',
+];
+
+/** Returns names as a Lua expression. */
+function luaList(names: readonly string[]): string {
+  return `{ ${names.map((name) => `'${name}'`).join(', ')} }`;
+}
+
 /**
  * Counters: `changesOf(serviceType)` gathers them while a script runs, `writeChanges()` writes them once at its end.
- * `countWait(changed, ms)` adds a waiting time. `touch(serviceType)` changes the
- * revision of a type whose counters stay as they are.
+ * `countWait(changed, ms)` adds a waiting time. `touch(serviceType)` changes the revision of a type whose counters stay as
+ * they are: its sum with the counters tells if anything has changed.
  *
  * The open minute of a type is a hash of counters whose names begin with the minute: `r` received, `c` completed, `f`
  * failed, `x` cancelled, `t` retried, `w<bucket>` and `d<bucket>` waiting times and durations. `e<bucket>` is both `c`
@@ -67,17 +82,22 @@ local function writeMinute(type, counts)
   if mayRoll then rollMinutes(type) end
 end
 
-local counterNames = { 'received', 'completed', 'failed', 'cancelled', 'retried', 'deduplicated' }
+local counterNames = ${luaList(counterNames)}
 local function writeChanges()
   if next(changes) == nil then return end
   call('INCR', key('revision'))
   local periods, total = {}, {}
   for serviceType, changed in pairs(changes) do
     local stats = key('stats', serviceType)
-    touch(serviceType)
+    local isCounted, isNew = false, false
     for _, name in ipairs(counterNames) do
-      if changed[name] > 0 then call('HINCRBY', stats, name, changed[name]) end
+      if changed[name] > 0 then
+        isCounted = true
+        if call('HINCRBY', stats, name, changed[name]) == changed[name] then isNew = true end
+      end
     end
+    -- A type is new with the first count of any name.
+    if isNew or not isCounted then touch(serviceType) end
     if changed.received > 0 then call('HSET', stats, 'lastReceivedAt', now) end
     if changed.failed > changed.cancelled then call('HSET', stats, 'lastFailedAt', now) end
     local type = typeOf(serviceType)

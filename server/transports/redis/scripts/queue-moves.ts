@@ -14,10 +14,9 @@ local function wakeWorker(queue)
   call('ZADD', queue .. 'marker', 0, '0')
 end
 
--- The DEL comes first: Redis lets a script that has freed memory continue when memory is used up.
+-- An id that stays in "stalled" has no effect: BullMQ looks for it among the active jobs.
 local function endLease(queue, id)
   call('DEL', queue .. id .. ':lock')
-  call('SREM', queue .. 'stalled', id)
   return call('LREM', queue .. 'active', -1, id)
 end
 `,
@@ -26,7 +25,7 @@ end
 );
 
 /**
- * `leaseOf(queue, id, token, starts)` returns a commit result; `clearCrashes(queue, id)` resets the crash count of a job whose
+ * `leaseOf(queue, id, token, starts)` returns a commit result, and what an outcome needs of the job; `clearCrashes(queue, id)` resets the crash count of a job whose
  * handler has reported.
  */
 export const leases: LuaFragment = new LuaFragment(
@@ -41,8 +40,10 @@ local function leaseOf(queue, id, token, starts)
   if call('GET', queue .. id .. ':lock') ~= token then
     return call('EXISTS', queue .. id) == 0 and 'already' or 'fenced'
   end
-  if starts and call('HGET', queue .. id, 'ats') ~= starts then return 'fenced' end
-  return 'ok'
+  if not starts then return 'ok' end
+  local fields = call('HMGET', queue .. id, 'ats', 'timestamp', 'attempts', 'dedupe')
+  if fields[1] ~= starts then return 'fenced' end
+  return 'ok', { acceptedAt = fields[2], attempts = fields[3], dedupe = fields[4] }
 end
 `,
   [prelude],
