@@ -1,21 +1,39 @@
+import { existsSync } from 'node:fs';
 import { createHub } from '../hub/create-hub.js';
 import type { Hub } from '../hub/hub.js';
-import { type RedisTransport, redisTransport } from '../transports/redis/redis-transport.js';
+import { redisTransport } from '../transports/redis/redis-transport.js';
+import { type SqliteTransport, sqliteObserver } from '../transports/sqlite/index.js';
+import type { Transport } from '../transports/transport.js';
+import { ExitError, exitCodes } from './exit.js';
 
-/** Options that name the store. */
+/** Options that name the store: a Redis, or a file. */
 export interface StoreOptions {
   readonly redis?: string;
-  readonly prefix: string;
+  readonly prefix?: string;
+  readonly file?: string;
+  /** Maximum number of seconds to wait for Redis, or for the process that owns the file. */
+  readonly timeout: number;
 }
 
 /** Read-only hubs of a store, one per service, opened at their first use. */
 export class Connection {
-  readonly transport: RedisTransport;
+  readonly transport: Transport & Pick<SqliteTransport, 'retire'>;
+  /** Options that choose the store, for messages. */
+  readonly chosenBy: string;
   readonly #hubs = new Map<string, Promise<Hub>>();
 
-  /** @throws {InvalidOptionError} if an option is not valid */
-  constructor({ redis = defaultUrl(), prefix }: StoreOptions) {
-    this.transport = redisTransport({ url: redis, prefix });
+  /**
+   * @throws {InvalidOptionError} if an option is not valid
+   * @throws {ExitError} if there is no such file
+   */
+  constructor({ redis = defaultUrl(), prefix, file, timeout }: StoreOptions) {
+    const timeoutMs = timeout * 1_000;
+    if (file !== undefined && !existsSync(file)) throw new ExitError(exitCodes.notFound, `There is no file ${file}.`);
+    this.chosenBy = file === undefined ? '--redis and --prefix' : '--file';
+    this.transport =
+      file === undefined
+        ? redisTransport({ url: redis, emitTimeoutMs: timeoutMs, ...(prefix !== undefined && { prefix }) })
+        : sqliteObserver({ file, timeoutMs });
   }
 
   /** Returns the hub of a service, which replays and cancels for it. */

@@ -20,6 +20,7 @@ export type RunCommand = (
 ) => Promise<void>;
 
 const defaultPort = 4_000;
+const defaultTimeout = 5;
 
 /** Creates the parser of the command line. @param run opens the store, runs the action and closes the store */
 export function createProgram(run: RunCommand): Command {
@@ -31,6 +32,7 @@ export function createProgram(run: RunCommand): Command {
       'after',
       examples(
         'hubline status --redis redis://127.0.0.1:6379',
+        'hubline status --file hub.db',
         'hubline request 4be0643f-1d98-473b-97cd-ca98a6534710',
         'hubline replay --type payment.requested --since 2h',
         '',
@@ -43,7 +45,11 @@ export function createProgram(run: RunCommand): Command {
       .command(usage)
       .description(description)
       .addOption(new Option('--redis <url>', 'address of Redis (default: $REDIS_URL, then redis://127.0.0.1:6379)'))
-      .option('--prefix <prefix>', 'prefix of the keys', 'hub')
+      .option('--prefix <prefix>', 'prefix of the keys in Redis (default: hub)')
+      .addOption(
+        new Option('--file <path>', 'file of sqliteTransport, in place of Redis').conflicts(['redis', 'prefix']),
+      )
+      .option('--timeout <seconds>', 'time to wait for an answer of the store', readCount, defaultTimeout)
       .option('--json', 'print JSON')
       .addHelpText('after', examples(...shown));
 

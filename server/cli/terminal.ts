@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 
 /** Streams of the process that runs the command line. */
@@ -60,8 +61,11 @@ export class Terminal {
     const { stdin, stderr } = this.#streams;
     if (stdin.isTTY !== true) return undefined;
     const prompt = createInterface({ input: stdin, output: stderr });
+    // The end of the input and an interrupt close the prompt, and leave its question without an answer.
+    const closed = once(prompt, 'close').then(() => '');
     try {
-      return /^y(es)?$/i.test((await prompt.question(`${plain(question)} [y/N] `)).trim());
+      const answer = await Promise.race([prompt.question(`${plain(question)} [y/N] `), closed]);
+      return /^y(es)?$/i.test(answer.trim());
     } finally {
       prompt.close();
     }

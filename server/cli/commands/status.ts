@@ -12,7 +12,7 @@ export async function status({ connection, terminal, json }: CommandContext): Pr
   const { now } = introspection.hub;
   if (json) terminal.json({ now, ...health, totals: totals.metrics, last5Min: totals.recent.last5Min });
   if (events.length + workflows.length === 0) {
-    throw new ExitError(exitCodes.notFound, 'Nothing is registered here. Check --redis and --prefix.');
+    throw new ExitError(exitCodes.notFound, `Nothing is registered here. Check ${connection.chosenBy}.`);
   }
   if (!json) {
     const { received, failed, pending, deadLetters } = totals.metrics;
@@ -37,7 +37,7 @@ function describeProblem(problem: Problem, now: number): string {
   const details = [
     failed !== undefined && ended !== undefined ? `${failed} of ${ended} failed in 5 min` : undefined,
     pending === undefined ? undefined : `${pending} pending`,
-    count === undefined ? undefined : `${count}`,
+    count === undefined ? undefined : `${count} ${kind === 'approval-waiting' ? 'approvals' : 'dead letters'}`,
     lastError === undefined ? undefined : `${lastError.name}: ${lastError.message}`,
     since === undefined ? undefined : `since ${formatAge(since, now)}`,
     lastAt === undefined ? undefined : `last ${formatAge(lastAt, now)}`,

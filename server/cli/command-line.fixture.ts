@@ -1,0 +1,58 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { build } from 'vite';
+import { onTestFinished } from 'vitest';
+
+const root = join(import.meta.dirname, '../..');
+
+/** Exit code and output of a command. */
+export interface CommandResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Command that runs in its own process. The end of the test ends it. */
+export interface RunningCommand {
+  readonly child: ChildProcess;
+  readonly ended: Promise<CommandResult>;
+}
+
+/** Command line as the package has it. */
+export interface CommandLine {
+  start(args: readonly string[], options?: { readonly uid?: number }): RunningCommand;
+  /** Runs a command to its end. */
+  run(...args: readonly string[]): Promise<CommandResult>;
+  /** Removes the binary. */
+  remove(): Promise<void>;
+}
+
+/** Builds the binary below the dependencies of the repository. */
+export async function buildCommandLine(): Promise<CommandLine> {
+  await mkdir(join(root, '.cache'), { recursive: true });
+  const outDir = await mkdtemp(join(root, '.cache/command-line-'));
+  await build({ configFile: join(root, 'server/vite.config.ts'), logLevel: 'silent', build: { outDir } });
+  const start: CommandLine['start'] = (args, { uid } = {}) => {
+    const child = spawn(process.execPath, [join(outDir, 'cli/main.js'), ...args], {
+      env: { ...process.env, REDIS_URL: '' },
+      ...(uid !== undefined && { uid }),
+    });
+    onTestFinished(() => void child.kill());
+    let [stdout, stderr] = ['', ''];
+    child.stdout.on('data', (data) => {
+      stdout += data;
+    });
+    child.stderr.on('data', (data) => {
+      stderr += data;
+    });
+    child.stdin.end();
+    return { child, ended: once(child, 'close').then(([code]) => ({ code, stdout, stderr })) };
+  };
+  return {
+    start,
+    run: (...args) => start(args).ended,
+    remove: () => rm(outDir, { recursive: true }),
+  };
+}

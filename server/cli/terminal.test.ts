@@ -1,0 +1,64 @@
+import { PassThrough } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { confirmBulk } from './command-context.js';
+import { Terminal } from './terminal.js';
+
+/** Creates a terminal, or with `isTTY: false` streams that are none. */
+function open({ isTTY = true } = {}) {
+  const stream = (): PassThrough & { isTTY: boolean } => Object.assign(new PassThrough(), { isTTY });
+  const [stdin, stdout, stderr] = [stream(), stream(), stream()];
+  // A terminal of the process has more members than the command line uses.
+  const streams = { stdin, stdout, stderr } as unknown as ConstructorParameters<typeof Terminal>[0];
+  const read = (output: PassThrough): string => String(output.read() ?? '');
+  return { terminal: new Terminal(streams), stdin, out: () => read(stdout), err: () => read(stderr) };
+}
+
+describe('Terminal', () => {
+  it('draws the progress of a bulk action on a terminal alone', () => {
+    const { terminal, out, err } = open();
+    for (let done = 1; done <= 4; done += 1) terminal.progress(done, 4);
+    expect(err().split('\r')).toEqual([
+      '',
+      '[######------------------] 1/4',
+      '[############------------] 2/4',
+      '[##################------] 3/4',
+      '[########################] 4/4\n',
+    ]);
+    expect(out()).toBe('');
+    const piped = open({ isTTY: false });
+    piped.terminal.progress(1, 1);
+    expect(piped.err()).toBe('');
+  });
+
+  it('replaces a frame on a terminal, and appends it elsewhere', () => {
+    const { terminal, out } = open();
+    terminal.frame(['a\u001b[2J', 'b']);
+    expect(out()).toBe('\u001b[Ha [2J\u001b[K\nb\u001b[K\n\u001b[J');
+    const piped = open({ isTTY: false });
+    piped.terminal.frame(['a', 'b']);
+    expect(piped.out()).toBe('a\nb\n');
+  });
+
+  it.each([
+    ['y\n', true],
+    ['YES\n', true],
+    ['\n', false],
+    ['no\n', false],
+    ['yesterday\n', false],
+  ])('asks before a bulk action: %j', async (answer, isAgreed) => {
+    const { terminal, stdin, out, err } = open();
+    const confirmed = confirmBulk(terminal, 'Replay 2 dead letters?', false);
+    stdin.write(answer);
+    if (isAgreed) await confirmed;
+    else await expect(confirmed).rejects.toMatchObject({ exitCode: 2, message: 'Nothing was changed.' });
+    expect(err()).toContain('Replay 2 dead letters? [y/N] ');
+    expect(out()).toBe('');
+  });
+
+  it('treats the end of the input as no', async () => {
+    const { terminal, stdin } = open();
+    const confirmed = confirmBulk(terminal, 'Replay 2 dead letters?', false);
+    stdin.end();
+    await expect(confirmed).rejects.toMatchObject({ exitCode: 2 });
+  });
+});
