@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Keyed, KeyedList } from './keyed-list.js';
+import type { Keyed } from './key-line.js';
+import { KeyedList } from './keyed-list.js';
 
 interface Item extends Keyed {
   readonly id: number;

@@ -1,6 +1,7 @@
 import type { RateLimit } from '../../transport.js';
 import { DelayQueue } from './delay-queue.js';
 import { Deque } from './deque.js';
+import { type Keyed, KeyLine } from './key-line.js';
 
 /** Limits of each key. */
 export interface KeyLimits {
@@ -10,135 +11,16 @@ export interface KeyLimits {
   readonly rate?: RateLimit | undefined;
 }
 
-/** Item of a {@link KeyedList}. */
-export interface Keyed {
-  /** Limits do not apply to items without a key. */
-  readonly envelope: { readonly key?: string | undefined; readonly priority: number };
-  /** List from which the item was taken and to which it was not released: it takes a slot of its key there. */
-  keyHolder: object | undefined;
-}
-
-// Starts of one key that are counted before those out of the window are dropped.
-const minPruneAt = 16;
-
-// Taken items that an array keeps room for before it is copied.
-const maxHead = 1_000;
-
-/** Items of one key. */
-class Line<T extends Keyed> {
-  readonly key: string | undefined;
-  held = 0;
-  /** Items of `held` that neither were released nor wait again. */
-  running = 0;
-  /** Slots of items that were released or wait again although their work goes on. */
-  overdue = 0;
-  /** The line stands in the list of lines that may have an item to take. */
-  isReady = false;
-  /** The line waits until its rate allows another start. */
-  isBlocked = false;
-  // By priority, then first in first out.
-  #waiting: T[] = [];
-  #head = 0;
-  /** Times of the last starts, oldest first. */
-  #starts: number[] | undefined;
-  // Items that hold the key and wait again: they go first and need no slot.
-  #resumed: T[] | undefined;
-  #pruneAt = minPruneAt;
-
-  constructor(key: string | undefined) {
-    this.key = key;
-  }
-
-  get isEmpty(): boolean {
-    return this.held + this.overdue === 0 && this.#resumed === undefined && this.#head === this.#waiting.length;
-  }
-
-  push(item: T): void {
-    const { priority } = item.envelope;
-    let [low, high] = [this.#head, this.#waiting.length];
-    if (high > low && (this.#waiting[high - 1]?.envelope.priority ?? priority) >= priority) low = high;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#waiting[middle]?.envelope.priority ?? priority) >= priority) low = middle + 1;
-      else high = middle;
-    }
-    if (low === this.#waiting.length) this.#waiting.push(item);
-    else this.#waiting.splice(low, 0, item);
-  }
-
-  hasNext(concurrency: number): boolean {
-    // Of items that hold the key, more than the limit may wait again: the limit may have been lowered.
-    if (this.#resumed !== undefined) return this.running + this.overdue < concurrency;
-    return this.#head < this.#waiting.length && this.held + this.overdue < concurrency;
-  }
-
-  shift(): T | undefined {
-    if (this.#resumed !== undefined) {
-      const resumed = this.#resumed.shift();
-      if (this.#resumed.length === 0) this.#resumed = undefined;
-      return resumed;
-    }
-    const item = this.#waiting[this.#head];
-    if (item === undefined) return undefined;
-    this.#head += 1;
-    if (this.#head === this.#waiting.length) {
-      this.#waiting = [];
-      this.#head = 0;
-    } else if (this.#head > maxHead) {
-      this.#waiting = this.#waiting.slice(this.#head);
-      this.#head = 0;
-    }
-    return item;
-  }
-
-  /** Adds an item that holds the key behind the others that do, or before them. */
-  resume(item: T, isFirst: boolean): void {
-    this.#resumed ??= [];
-    if (isFirst) this.#resumed.unshift(item);
-    else this.#resumed.push(item);
-  }
-
-  remove(item: T): void {
-    const index = this.#waiting.indexOf(item, this.#head);
-    if (index !== -1) this.#waiting.splice(index, 1);
-    else this.#resumed = this.#resumed?.filter((other) => other !== item);
-    if (this.#resumed?.length === 0) this.#resumed = undefined;
-  }
-
-  *items(): Iterable<T> {
-    yield* this.#resumed ?? [];
-    yield* this.#waiting.slice(this.#head);
-  }
-
-  countStart(now: number, { max, perMs }: RateLimit): void {
-    this.#starts ??= [];
-    this.#starts.push(now);
-    if (this.#starts.length < this.#pruneAt) return;
-    this.#starts = this.#starts.slice(-max).filter((start) => start + perMs > now);
-    this.#pruneAt = Math.max(minPruneAt, 2 * this.#starts.length);
-  }
-
-  /** Time from which the rate allows the next start; may be in the past. */
-  openAt({ max, perMs }: RateLimit): number {
-    return (this.#starts?.at(-max) ?? Number.NEGATIVE_INFINITY) + perMs;
-  }
-
-  /** Time from which the rate no longer depends on earlier starts. */
-  forgetAt({ perMs }: RateLimit): number {
-    return (this.#starts?.at(-1) ?? Number.NEGATIVE_INFINITY) + perMs;
-  }
-}
-
 /**
  * Waiting items with limits per key. Keys take turns, so that no key waits for another. Within a key, items are taken by
  * priority, then first in first out. A key takes memory while it has items, and until its rate forgets its starts.
  */
 export class KeyedList<T extends Keyed> {
-  readonly #lines = new Map<string | undefined, Line<T>>();
-  readonly #ready = new Deque<Line<T>>();
-  readonly #blocked = new DelayQueue<Line<T>>();
+  readonly #lines = new Map<string | undefined, KeyLine<T>>();
+  readonly #ready = new Deque<KeyLine<T>>();
+  readonly #blocked = new DelayQueue<KeyLine<T>>();
   // Empty lines whose starts still count, in the order in which they were emptied.
-  readonly #resting = new Set<Line<T>>();
+  readonly #resting = new Set<KeyLine<T>>();
   #sweepAt: number | undefined;
   #limits: KeyLimits;
 
@@ -274,42 +156,42 @@ export class KeyedList<T extends Keyed> {
     for (const line of this.#lines.values()) yield* line.items();
   }
 
-  #line(key: string | undefined): Line<T> {
+  #line(key: string | undefined): KeyLine<T> {
     let line = this.#lines.get(key);
     if (line === undefined) {
-      line = new Line(key);
+      line = new KeyLine(key);
       this.#lines.set(key, line);
     }
     this.#resting.delete(line);
     return line;
   }
 
-  #list(line: Line<T>): void {
+  #list(line: KeyLine<T>): void {
     if (line.isReady || line.isBlocked || !line.hasNext(this.#concurrencyOf(line))) return;
     line.isReady = true;
     this.#ready.push(line);
   }
 
-  #listOrRest(line: Line<T>, now: number): void {
+  #listOrRest(line: KeyLine<T>, now: number): void {
     this.#list(line);
     if (line.isEmpty) this.#rest(line, now);
   }
 
-  #unblock(line: Line<T>): void {
+  #unblock(line: KeyLine<T>): void {
     if (line.isBlocked) this.#blocked.remove(line);
     line.isBlocked = false;
     this.#list(line);
   }
 
-  #concurrencyOf({ key }: Line<T>): number {
+  #concurrencyOf({ key }: KeyLine<T>): number {
     return key === undefined ? Number.POSITIVE_INFINITY : (this.#limits.concurrency ?? Number.POSITIVE_INFINITY);
   }
 
-  #rateOf({ key }: Line<T>): RateLimit | undefined {
+  #rateOf({ key }: KeyLine<T>): RateLimit | undefined {
     return key === undefined ? undefined : this.#limits.rate;
   }
 
-  #rest(line: Line<T>, now: number): void {
+  #rest(line: KeyLine<T>, now: number): void {
     const rate = this.#rateOf(line);
     if (rate === undefined || line.forgetAt(rate) <= now) {
       this.#forget(line);
@@ -329,7 +211,7 @@ export class KeyedList<T extends Keyed> {
     this.#sweepAt = this.#resting.size === 0 || rate === undefined ? undefined : now + rate.perMs;
   }
 
-  #forget(line: Line<T>): void {
+  #forget(line: KeyLine<T>): void {
     this.#resting.delete(line);
     if (line.isBlocked) this.#blocked.remove(line);
     line.isBlocked = false;
