@@ -11,7 +11,8 @@ import { introspectable } from './handlers/agent-introspection.js';
 import { toHandler } from './handlers/as-handler.js';
 import { observeRun } from './observability/gen-ai-operations.js';
 import type { AgentSpec } from './run/agent-spec.js';
-import { type RunRequest, runAgent } from './run/run-agent.js';
+import { runAgent } from './run/run-agent.js';
+import type { RunRequest } from './run/run-request.js';
 
 /**
  * Creates an agent.

@@ -249,3 +249,12 @@ function refused({ id, name }: ToolCall, error: string): ExecutedCall {
 function repeatNote(turns: number): string {
   return `\n\n[This call was made with the same arguments in ${turns} turns. The result will not change: use another tool or other arguments, or answer.]`;
 }
+
+/** Returns why the calls of an answer must not be executed; `undefined` if they may be. */
+export function refusalReason(isTruncated: boolean, isOverBudget: boolean): string | undefined {
+  if (isOverBudget) return 'not executed: the token budget is used up';
+  if (isTruncated) {
+    return 'not executed: the answer reached its token limit, so its calls may be incomplete; request fewer calls at once';
+  }
+  return undefined;
+}
