@@ -153,7 +153,7 @@ export class StepAttempt implements CallCallbacks {
       delivery: delivery.attempt,
       attempt: this.#attempt,
       startedAt: this.#startedAt,
-      durationMs: host.transport.clock.monotonic() - this.#startedMonotonic,
+      durationMs: Math.round((host.transport.clock.monotonic() - this.#startedMonotonic) * 1_000) / 1_000,
     };
   }
 
