@@ -13,6 +13,8 @@ import { createProgramHub, disturbanceOf, expectEnds, Journal, program, signal }
 const isLong = process.env['HUBLINE_FUZZ'] === 'long';
 const numRuns = isLong ? 60 : 2;
 const stuckAfterMs = 10_000;
+// The longest interval of all processes decides how soon the runs of a lost one continue.
+const stalledIntervalMs = 200;
 const programsPerRun = 12;
 
 let redis: RedisServer;
@@ -25,7 +27,7 @@ afterAll(() => redis.release());
 async function startProcess(prefix: string, journal: Journal): Promise<{ readonly hub: Hub; crash(): Promise<void> }> {
   const proxy = await startSwitchingProxy(redis.port);
   const url = `redis://127.0.0.1:${proxy.port}`;
-  const leases = { lockDurationMs: 400, stalledIntervalMs: 200, maxCrashes: 1_000, emitTimeoutMs: 1_000 };
+  const leases = { lockDurationMs: 400, stalledIntervalMs, maxCrashes: 1_000, emitTimeoutMs: 1_000 };
   const hub = createProgramHub(redisTransport({ url, prefix, ...leases }), journal);
   await hub.start();
   return {
@@ -58,7 +60,8 @@ it('ends every random program on Redis as its model says while processes are los
     fc.asyncProperty(programs, disturbances, async (inputs, events) => {
       const prefix = randomUUID();
       const journal = new Journal();
-      const steady = createProgramHub(redisTransport({ url: redis.url, prefix }), journal, { concurrency: 1 });
+      const transport = redisTransport({ url: redis.url, prefix, stalledIntervalMs });
+      const steady = createProgramHub(transport, journal, { concurrency: 1 });
       await steady.start();
       const crashed: Promise<void>[] = [];
       let current = await startProcess(prefix, journal);
