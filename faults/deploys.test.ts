@@ -30,7 +30,7 @@ const choices: readonly Action[] = [...shortForm, 'roll back', 'kill', 'kill a s
 // Kinds of keys that are gone when nothing is pending.
 const kindsOfWork = [
   ...['gate', 'delayed', 'line', 'lines', 'blocked', 'held', 'windows', 'overdue', 'overdue-keys'],
-  ...['suspended', 'timers', 'waiting', 'awaited'],
+  ...['suspended', 'timers', 'waiting'],
 ];
 
 const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(Math.random() * list.length)];

@@ -18,6 +18,7 @@ import { describeLookups } from './records/lookups.js';
 import { describeStatistics } from './records/statistics.js';
 import { describeRuns } from './runs/runs.js';
 import { describeSchedules } from './runs/schedules.js';
+import { describeSuspendedRecords } from './runs/suspended-records.js';
 import { describeSuspensions } from './runs/suspensions.js';
 import { describeWaitingRuns } from './runs/waiting-runs.js';
 
@@ -34,6 +35,7 @@ export function describeTransport(name: string, setup: () => Promise<ContractHar
     describeDeadLetters(stage);
     describeSuspensions(stage);
     describeWaitingRuns(stage);
+    describeSuspendedRecords(stage);
     describeStatistics(stage);
     describeKeyValues(stage);
     describeDelays(stage);

@@ -3,6 +3,7 @@ import { deadLetters } from '../dead-letters/dead-letter-fragments.js';
 import { keyLines } from '../gate/key-lines.js';
 import { runRetention } from '../outcomes/run-fragments.js';
 import { oneRun } from '../reading/runs.js';
+import { suspendedRuns } from '../runs/suspended-runs.js';
 import { counters } from '../scripts/counters.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
@@ -60,7 +61,7 @@ local function serviceTypesWith(id)
     for _, serviceType in ipairs(call('SMEMBERS', key('subscribed', service))) do
       if serviceType == dead or serviceType == shared
         or call('HEXISTS', key('records', serviceType), id) == 1
-        or call('EXISTS', key('run', serviceType, id), queueKey(serviceType) .. id) > 0 then
+        or call('EXISTS', queueKey(serviceType) .. id) == 1 or hasRun(serviceType, id) then
         found[#found + 1] = serviceType
       end
     end
@@ -78,12 +79,12 @@ end
 local function requestIdOf(serviceType, id)
   local queue = jobQueue(serviceType, id)
   local data = call('HGET', key('run', serviceType, id), 'shown') or queue and call('HGET', queue .. id, 'data')
-    or call('HGET', deadLetterKey(serviceType, id), 'data')
+    or (suspendedRun(serviceType, id) or {})[3] or call('HGET', deadLetterKey(serviceType, id), 'data')
   if data then return requestIdIn(data) end
   return string.match(call('HGET', key('records', serviceType), id) or '', '^%l+\\n([^\\n]*)\\n')
 end
 `,
-  [prelude, deadLetters, eventLog, keyLines, oneRun, runRetention],
+  [prelude, deadLetters, eventLog, keyLines, oneRun, runRetention, suspendedRuns],
 );
 
 export const findScript: Script = new Script({
@@ -187,7 +188,7 @@ local function erase(serviceType, id)
     call('HSET', run, 'data', shown)
     if status == 'completed' then call('HSET', run, 'value', '') end
     call('DEL', run .. ':order', run .. ':checkpoints', run .. ':outputs')
-  elseif jobQueue(serviceType, id) then
+  elseif jobQueue(serviceType, id) or hasRun(serviceType, id) then
     pendingCount = pendingCount + 1
   end
   if hasDeadLetter(serviceType, id) then

@@ -4,6 +4,7 @@ import { eventLog } from '../lookup/event-log.js';
 import { acceptance } from '../publishing/acceptance.js';
 import { dedupe } from '../publishing/dedupe.js';
 import { runWaits } from '../runs/run-waits.js';
+import { runSuspension } from '../runs/suspended-runs.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { leases } from '../scripts/queue-moves.js';
 import { runRetention } from './run-fragments.js';
@@ -77,9 +78,9 @@ local function endJob(queue, id, serviceType, keepsRuns, outcome)
   if keepsRuns then endRun(serviceType, id, outcome) else logEnd(serviceType, id, outcome) end
 end
 
--- Ends the lease of a job, or takes it out of the place where it waits.
+-- Ends the lease of a job, or takes it out of the gate.
 local function withdraw(queue, id, serviceType)
-  if leaveGate(serviceType, id) or call('SREM', key('suspended', serviceType), id) == 1 then return end
+  if leaveGate(serviceType, id) then return end
   if endLease(queue, id) + call('LREM', queue .. 'wait', 1, id) > 0 then countReturned(serviceType) end
 end
 
@@ -87,9 +88,12 @@ local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
   local changed = changesOf(serviceType)
   if outcome.status == 'suspended' then
     clearCrashes(queue, id)
-    call('SADD', key('suspended', serviceType), id)
-    if call('LLEN', key('run', serviceType, id, 'order')) > outcome.seen then resumeRun(serviceType, id) end
     holdOnToKey(serviceType, queue .. id)
+    if call('LLEN', key('run', serviceType, id, 'order')) > outcome.seen then
+      enterGate(serviceType, id, call('HGET', queue .. id, 'order'))
+    else
+      suspendRun(queue, id, serviceType)
+    end
     return
   end
   if outcome.status == 'released' then
@@ -119,5 +123,5 @@ local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
   end
 end
 `,
-  [acceptance, deadLetters, dedupe, eventLog, leases, runRetention, runWaits],
+  [acceptance, deadLetters, dedupe, eventLog, leases, runRetention, runSuspension, runWaits],
 );

@@ -1,5 +1,6 @@
 import { liveHandlers } from '../membership/subscription-fragments.js';
 import { oneRun } from '../reading/runs.js';
+import { suspendedRuns } from '../runs/suspended-runs.js';
 import { maxBatchLength } from '../scripts/limits.js';
 import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';
@@ -12,7 +13,7 @@ export const awaitRunsScript: Script = new Script({
     'Reads runs that have ended, and notes that a process waits for the others, in place of dead processes. A run that a process waits for stays readable until the process has read it.',
   argv: 'process id, number of runs, (service type, job id)...',
   reply: `for each run "unknown", "pending", the run with its result, or "later" after ${maxBatchLength} characters`,
-  includes: [prelude, liveHandlers, oneRun, runRetention],
+  includes: [prelude, liveHandlers, oneRun, runRetention, suspendedRuns],
   lua: `
 local function removeDeadWaiters(serviceType, id)
   local waiters = key('run', serviceType, id, 'waiters')
@@ -28,7 +29,7 @@ call('DEL', key('executed', ''))
 for index = 1, takeNumber() do
   local serviceType, id = take(), take()
   local status, value = unpack(call('HMGET', key('run', serviceType, id), 'status', 'value'))
-  if call('EXISTS', key('run', serviceType, id)) == 0 then
+  if not hasRun(serviceType, id) then
     replies[index] = 'unknown'
   elseif not status or length > ${maxBatchLength} then
     removeDeadWaiters(serviceType, id)

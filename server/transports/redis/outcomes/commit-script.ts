@@ -20,7 +20,7 @@ for index = 1, takeNumber() do
   local queue, id, token, starts, serviceType = take(), take(), take(), take(), take()
   local keepsRuns, keepsSlot = take() == '1', take() == '1'
   local outcome = takeOutcome()
-  local result, job = leaseOf(queue, id, token, starts)
+  local result, job = leaseOf(queue, id, token, starts, serviceType)
   if result == 'ok' then
     outcome.acceptedAt, outcome.attempts, outcome.isDeduplicated = job.acceptedAt, job.attempts, job.dedupe and true
     -- Before the end of the event frees its key.

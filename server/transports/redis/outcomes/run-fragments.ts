@@ -1,5 +1,6 @@
 import { keptCompletedRuns, keptFailedRuns } from '../../limits.js';
 import { eventLog } from '../lookup/event-log.js';
+import { suspendedRuns } from '../runs/suspended-runs.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
 
@@ -46,9 +47,8 @@ local function limitAge(serviceType, id, keepMs)
 end
 
 local function isExpired(serviceType, id)
-  local run = key('run', serviceType, id)
-  local untilMs = tonumber(call('HGET', run, 'until'))
-  return untilMs and untilMs <= now or not untilMs and call('EXISTS', run) == 0
+  local untilMs = tonumber(call('HGET', key('run', serviceType, id), 'until'))
+  return untilMs and untilMs <= now or not untilMs and not hasRun(serviceType, id)
 end
 
 local function retainRun(serviceType, id, status)
@@ -92,5 +92,5 @@ local function wakeWaiters(serviceType, id)
   end
 end
 `,
-  [eventLog, prelude],
+  [eventLog, prelude, suspendedRuns],
 );

@@ -1,3 +1,4 @@
+import { runSuspension } from '../runs/suspended-runs.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { attemptEnds } from './attempt-ends.js';
 import { runRetention } from './run-fragments.js';
@@ -9,6 +10,7 @@ import { runRetention } from './run-fragments.js';
 export const runTrees: LuaFragment = new LuaFragment(
   `
 local function endTree(serviceType, id, outcome, reason)
+  restoreRun(serviceType, id)
   local queue, status, attempt = unpack(call('HMGET', key('run', serviceType, id), 'queue', 'status', 'attempt'))
   if not queue then return 'fenced' end
   if status then return 'already' end
@@ -34,5 +36,5 @@ local function endTree(serviceType, id, outcome, reason)
   return 'ok'
 end
 `,
-  [attemptEnds, runRetention],
+  [attemptEnds, runRetention, runSuspension],
 );

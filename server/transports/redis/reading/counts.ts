@@ -42,7 +42,7 @@ local function readCounts()
       for field = 1, 11 do stats[field] = stats[field] or '' end
       shares[index] = table.concat({ serviceType, active[serviceType] or 0,
         isPending and delayedJobs(serviceType) or 0,
-        isPending and call('SCARD', key('suspended', serviceType)) or 0, unpack(stats) }, ' ')
+        isPending and call('HLEN', key('suspended', serviceType)) or 0, unpack(stats) }, ' ')
     end
     lines[#lines + 1] = table.concat(shares, ',') .. '\\n'
   end

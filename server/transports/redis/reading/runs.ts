@@ -4,6 +4,7 @@ import { decodeError } from '../outcomes/outcome-codec.js';
 import { runRetention } from '../outcomes/run-fragments.js';
 import { decodeAnyEnvelope } from '../publishing/envelope-codec.js';
 import { readCheckpoints } from '../runs/checkpoint-codec.js';
+import { suspendedRuns } from '../runs/suspended-runs.js';
 import { readWaits } from '../runs/wait-codec.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
@@ -26,13 +27,36 @@ local function checkpointsSince(runKey, from)
   return checkpoints
 end
 
+-- Those of a suspended run that is packed; false if it is none.
+local function packedParts(serviceType, id, parts, from)
+  local record = suspendedRun(serviceType, id)
+  if not record then return false end
+  local fields, checkpoints, outputs = {}, {}, {}
+  for index = 1, #record[2], 2 do fields[record[2][index]] = record[2][index + 1] end
+  for index = (from or 0) * 3 + 1, #record[5], 3 do
+    local name, checkpoint, output = unpack(record[5], index, index + 2)
+    checkpoints[#checkpoints + 1] = name
+    checkpoints[#checkpoints + 1] = checkpoint
+    if parts == 'all' and output ~= '' then
+      outputs[#outputs + 1] = name
+      outputs[#outputs + 1] = output
+    end
+  end
+  for index = 2, #record[6], 2 do record[6][index] = cjson.encode(record[6][index]) end
+  return { parts == 'all' and record[3] or shownData(record), fields.acceptedAt, fields.attempt, 'suspended', false, false,
+    checkpoints, outputs, record[6] }
+end
+
 local function readRun(serviceType, id, parts, from)
   local runKey = key('run', serviceType, id)
   local data = parts == 'all' and 'data' or 'shown'
   local run = call('HMGET', runKey, data, 'acceptedAt', 'attempt', 'status', 'endedAt', 'queue')
-  if not run[1] then return false end
+  if not run[1] then
+    run = packedParts(serviceType, id, parts, from)
+    return run and { serviceType, id, run }
+  end
   local queue = run[6]
-  if not run[4] and call('SISMEMBER', key('suspended', serviceType), id) == 1 then run[4] = 'suspended' end
+  if not run[4] and call('HEXISTS', key('suspended', serviceType), id) == 1 then run[4] = 'suspended' end
   run[6] = (parts ~= 'shown' or run[4] == 'failed') and call('HGET', runKey, 'value')
   if not run[4] and call('LPOS', queue .. 'active', id) then run[4] = 'active' end
   run[7] = from and checkpointsSince(runKey, from) or call('HGETALL', runKey .. ':checkpoints')
@@ -41,7 +65,7 @@ local function readRun(serviceType, id, parts, from)
   return { serviceType, id, run }
 end
 `,
-  [prelude],
+  [prelude, suspendedRuns],
 );
 
 /** `readRuns()` takes a limit and types, and returns the latest runs per type: the limit holds per service type. */

@@ -33,7 +33,8 @@ for _, ofType in ipairs(all) do
       for _, member in ipairs(call('ZRANGE', approvals, first, first + limit - 1)) do add(string.match(member, '^[^:]*')) end
     end
     if found < limit then
-      for _, id in ipairs(call('SSCAN', key('suspended', serviceType), 0, 'COUNT', 2 * limit)[2]) do add(id) end
+      local suspended = call('HSCAN', key('suspended', serviceType), 0, 'COUNT', 2 * limit)[2]
+      for index = 1, #suspended, 2 do add(suspended[index]) end
     end
   end
   reply[#reply + 1] = runs

@@ -3,6 +3,7 @@ import { keyLines } from '../gate/key-lines.js';
 import { typeStates } from '../gate/type-states.js';
 import { eventLog } from '../lookup/event-log.js';
 import { liveHandlers, subscribed } from '../membership/subscription-fragments.js';
+import { runSuspension } from '../runs/suspended-runs.js';
 import { counters } from '../scripts/counters.js';
 import { maxDiscarded } from '../scripts/limits.js';
 import { prelude } from '../scripts/prelude.js';
@@ -87,14 +88,17 @@ export const clearGateScript: Script = new Script({
   purpose: `Discards waiting and delayed events and suspended runs of a retired service type, at most ${maxDiscarded} per call.`,
   argv: 'service type',
   reply: 'the number of discarded events',
-  includes: [prelude, counters, subscribed, discarding, keyLines],
+  includes: [prelude, counters, subscribed, discarding, keyLines, runSuspension],
   lua: `
 local serviceType = take()
 if isSubscribed(serviceType) then return 0 end
 local ids = call('ZRANGE', key('gate', serviceType), 0, ${maxDiscarded - 1})
 if #ids == 0 then ids = call('ZRANGE', key('delayed', serviceType), 0, ${maxDiscarded - 1}) end
-if #ids == 0 then ids = call('SRANDMEMBER', key('suspended', serviceType), ${maxDiscarded}) end
 if #ids == 0 then ids = firstInLines(serviceType, ${maxDiscarded}) end
+if #ids == 0 then
+  ids = call('HRANDFIELD', key('suspended', serviceType), ${maxDiscarded})
+  for _, id in ipairs(ids) do restoreRun(serviceType, id) end
+end
 for _, id in ipairs(ids) do
   local queue = jobQueue(serviceType, id)
   if queue then discard(queue, id) else leaveGate(serviceType, id) end

@@ -2,46 +2,64 @@ import { gates } from '../gate/gates.js';
 import { counters } from '../scripts/counters.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { runEntries } from './run-entries.js';
+import { runSuspension, suspendedRuns } from './suspended-runs.js';
 
 /**
  * Open waits of runs. The first condition that comes true resolves a wait: the resolution becomes an entry of the run,
  * and the run becomes ready if it is suspended.
  *
- * - `openWait(serviceType, id, name)` returns a wait; `addWait(serviceType, id, name, wait)` stores one
+ * - `addWait(serviceType, id, name, wait)` stores a wait
  * - `resolveByTime(serviceType, id, name)`, `resolveByEvent(envelope)`, `resolveByRun(parent, id, outcome)` resolve
  * - `resolveDue(serviceType, limit)` resolves the waits of a service type whose time has come
- * - `dropWaits(serviceType, id)` forgets the waits of a run, and returns them
- * - `resumeRun(serviceType, id)` makes a suspended run ready
+ * - `dropWaits(serviceType, id)` forgets the waits of a run that is not suspended, and returns them
  */
 export const runWaits: LuaFragment = new LuaFragment(
   `
 local awaitedTypes
 local function isAwaited(type)
-  if awaitedTypes[type] == nil then awaitedTypes[type] = call('HEXISTS', key('awaited'), type) == 1 end
+  if awaitedTypes[type] == nil then awaitedTypes[type] = call('EXISTS', key('waiting', type)) == 1 end
   return awaitedTypes[type]
 end
 
-local function decodeName(name)
-  return (string.gsub(name, '%%(%x%x)', function(hex) return string.char(tonumber(hex, 16)) end))
+-- Ids are long, and each wait would have two.
+local function numberOf(serviceType, id)
+  return string.format('%.0f', call('ZSCORE', key('runs', serviceType), id))
 end
 
-local function waitersOf(event)
-  return event.key == '' and key('waiting', event.type) or key('waiting', event.type, event.key)
+local function runOf(serviceType, number)
+  return call('ZRANGEBYSCORE', key('runs', serviceType), number, number)[1]
 end
 
-local function waitName(serviceType, id, name)
-  return serviceType .. ':' .. id .. ':' .. name
+local function timerOf(serviceType, id, name)
+  return numberOf(serviceType, id) .. ' ' .. name
+end
+
+local function waiterOf(eventKey, serviceType, id, name)
+  return eventKey .. ' ' .. serviceType .. ' ' .. numberOf(serviceType, id) .. ' ' .. name
+end
+
+local function waitersOf(type, eventKey)
+  return call('ZRANGEBYLEX', key('waiting', type), '[' .. eventKey .. ' ', '(' .. eventKey .. '!')
+end
+
+local function packedWait(record, name)
+  local waits = record and record[6] or {}
+  for index = 1, #waits, 2 do
+    if waits[index] == name then return waits[index + 1] end
+  end
+  return nil
 end
 
 local function openWait(serviceType, id, name)
   local json = call('HGET', key('run', serviceType, id, 'waits'), name)
-  return json and cjson.decode(json)
+  if json then return cjson.decode(json) end
+  return packedWait(suspendedRun(serviceType, id), name)
 end
 
 local function addWait(serviceType, id, name, wait)
   call('HSET', key('run', serviceType, id, 'waits'), name, cjson.encode(wait))
   if wait.dueAt then
-    call('ZADD', key('timers', serviceType), wait.dueAt, id .. ':' .. name)
+    call('ZADD', key('timers', serviceType), wait.dueAt, timerOf(serviceType, id, name))
     local state = stateOf(serviceType)
     if not state.hasTimers then
       state.hasTimers = true
@@ -56,8 +74,7 @@ local function addWait(serviceType, id, name, wait)
   end
   if wait.event then
     awaitedTypes[wait.event.type] = true
-    call('SADD', waitersOf(wait.event), waitName(serviceType, id, name))
-    call('HINCRBY', key('awaited'), wait.event.type, 1)
+    call('ZADD', key('waiting', wait.event.type), 0, waiterOf(wait.event.key, serviceType, id, name))
   end
   announceChange(serviceType, id)
 end
@@ -65,30 +82,26 @@ end
 local function removeWait(serviceType, id, name, wait)
   call('HDEL', key('run', serviceType, id, 'waits'), name)
   if wait.dueAt then
-    call('ZREM', key('timers', serviceType), id .. ':' .. name)
+    call('ZREM', key('timers', serviceType), timerOf(serviceType, id, name))
     changedTypes[serviceType] = true
   end
   if wait.isApproval then call('ZREM', key('approvals', serviceType), id .. ':' .. name) end
   if wait.event then
-    call('SREM', waitersOf(wait.event), waitName(serviceType, id, name))
-    if call('HINCRBY', key('awaited'), wait.event.type, -1) <= 0 then call('HDEL', key('awaited'), wait.event.type) end
+    call('ZREM', key('waiting', wait.event.type), waiterOf(wait.event.key, serviceType, id, name))
   end
 end
 
-local function resumeRun(serviceType, id)
-  if call('SREM', key('suspended', serviceType), id) == 0 then return false end
-  local queue = call('HGET', key('run', serviceType, id), 'queue')
-  enterGate(serviceType, id, call('HGET', queue .. id, 'order'))
-  return true
-end
-
 local function resolve(serviceType, id, name, wait, fields, output)
+  local restoredTo = restoreRun(serviceType, id)
   removeWait(serviceType, id, name, wait)
   local shown = string.format('{%s,"since":%.0f,"at":%.0f', fields, wait.since, now)
   if output == '' then shown = shown .. '}' else shown, output = shown .. output[1] .. 'null}', output[2] .. '}' end
   appendEntry(serviceType, id, name, 0, shown, output)
   changesOf(serviceType)
-  if resumeRun(serviceType, id) then return end
+  if restoredTo then
+    enterGate(serviceType, id, call('HGET', restoredTo .. id, 'order'))
+    return
+  end
   local queue = call('HGET', key('run', serviceType, id), 'queue')
   local token = call('GET', queue .. id .. ':lock')
   if token then notify(string.match(token, '^[^.]*'), { serviceType = serviceType, id = id, recorded = true }) end
@@ -101,17 +114,18 @@ end
 
 local function resolveByEvent(envelope)
   if not isAwaited(envelope.type) then return end
-  local waiters = call('SMEMBERS', key('waiting', envelope.type))
+  local waiters = waitersOf(envelope.type, '')
   if envelope.key ~= '' then
-    for _, waiter in ipairs(call('SMEMBERS', key('waiting', envelope.type, envelope.key))) do waiters[#waiters + 1] = waiter end
+    for _, waiter in ipairs(waitersOf(envelope.type, envelope.key)) do waiters[#waiters + 1] = waiter end
   end
   if #waiters == 0 then return end
   local body = string.match(envelope.head, ',"body":(".*")$')
   local payload = cjson.decode('[' .. body .. ']')[1]
   local fields = '"by":"event","id":' .. cjson.encode(decodeName(string.sub(envelope.id, 3)))
   for _, waiter in ipairs(waiters) do
-    local serviceType, id, name = string.match(waiter, '^([^:]*):([^:]*):(.*)$')
-    local wait = openWait(serviceType, id, name)
+    local serviceType, number, name = string.match(waiter, '^%S* (%S+) (%S+) (.*)$')
+    local id = runOf(serviceType, number)
+    local wait = id and openWait(serviceType, id, name)
     if wait and wait.dueAt and wait.dueAt <= now then
       resolveByTime(serviceType, id, name)
     elseif wait then
@@ -137,9 +151,10 @@ end
 local function resolveDue(serviceType, limit)
   local due = call('ZRANGEBYSCORE', key('timers', serviceType), '-inf', now, 'LIMIT', 0, limit)
   for _, member in ipairs(due) do
-    local id, name = string.match(member, '^([^:]*):(.*)$')
+    local number, name = string.match(member, '^(%S+) (.*)$')
     call('ZREM', key('timers', serviceType), member)
-    resolveByTime(serviceType, id, name)
+    local id = runOf(serviceType, number)
+    if id then resolveByTime(serviceType, id, name) end
   end
   return #due
 end
@@ -156,6 +171,6 @@ local function dropWaits(serviceType, id)
   return list
 end
 `,
-  [counters, gates, runEntries],
+  [counters, gates, runEntries, runSuspension, suspendedRuns],
   'awaitedTypes = {}',
 );

@@ -4,6 +4,7 @@ import { prelude } from '../scripts/prelude.js';
 import { leases } from '../scripts/queue-moves.js';
 import { Script } from '../scripts/script.js';
 import { runWaits } from './run-waits.js';
+import { suspendedRuns } from './suspended-runs.js';
 
 export const waitScript: Script = new Script({
   name: 'wait',
@@ -12,14 +13,14 @@ export const waitScript: Script = new Script({
     'Stores waits of a run, and accepts their child runs for its service alone. A wait whose key is stored or recorded is left as it is.',
   argv: 'lease, number of waits, (key, delay in milliseconds or empty, type of the event or empty, key of the event, retry or approval or empty, events of a cancelled child as JSON or empty, 1 if a child run follows, envelope)...',
   reply: 'ok, or fenced if the lease is lost',
-  includes: [prelude, counters, leases, acceptance, runWaits],
+  includes: [prelude, counters, leases, acceptance, runWaits, suspendedRuns],
   lua: `
 local queue, id, token, starts, serviceType = take(), take(), take(), take(), take()
 if leaseOf(queue, id, token, starts) ~= 'ok' then return 'fenced' end
 
 local function acceptChild(envelope)
   local childType = serviceOf(serviceType) .. '/' .. envelope.type
-  if call('EXISTS', key('run', childType, envelope.id)) == 0 then
+  if not hasRun(childType, envelope.id) then
     local route = call('HGET', key('routes', envelope.type), childType)
     -- A service that does not handle the type yet keeps the run until it does.
     route = route and cjson.decode(route) or { serviceType = childType, type = decodeName(envelope.type), keepsRuns = true }

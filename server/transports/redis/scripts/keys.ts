@@ -43,12 +43,14 @@ import { LuaFragment } from './lua-fragment.js';
  *   services; of all event types with `/` as the type
  * - `run:<serviceType>:<id>` hash of a run; after it, `:order`, the list of its entries, `:checkpoints` and `:outputs`,
  *   hashes of these, `:waits`, a hash of its open waits, and `:waiters`, a set of the processes that wait for its end
- * - `suspended:<serviceType>` set of the ids of suspended runs
+ * - `suspended:<serviceType>` hash of the records of suspended runs, which take the place of their jobs and of the keys
+ *   of small ones
  * - `approvals:<serviceType>` sorted set of the open approvals of runs, by the time at which they were asked for
- * - `timers:<serviceType>` sorted set of the waits with a time, by that time
- * - `waiting:<type>`, `waiting:<type>:<key>` sets of the waits for events of a type, with any key or with this one
- * - `awaited` hash of the number of waits for events, by type
- * - `runs:<serviceType>`, `ended:<serviceType>:<status>` sorted set of run ids in order of acceptance, lists of ended ones
+ * - `timers:<serviceType>` sorted set of the waits with a time, by that time: number of the run and name of the wait
+ * - `waiting:<type>` sorted set of the waits for events of a type: key of the event, service type, number of the run
+ *   and name of the wait
+ * - `runs:<serviceType>`, `ended:<serviceType>:<status>` sorted set of run ids by their number, which is the order of acceptance,
+ *   lists of ended ones
  * - `dead-letters:<serviceType>` sorted set of event ids in order of failure
  * - `expiring:<serviceType>` sorted set of the ids of dead letters with a maximum age, by the time at which it ends
  * - `dead-letter:<service>:<id>` the job of a failed event; after it, `:order`, `:checkpoints` and `:outputs`
@@ -106,7 +108,6 @@ export const keyKinds = [
   'approvals',
   'timers',
   'waiting',
-  'awaited',
   'ended',
   'dead-letters',
   'expiring',

@@ -25,8 +25,8 @@ end
 );
 
 /**
- * `leaseOf(queue, id, token, starts)` returns a commit result, and what an outcome needs of the job; `clearCrashes(queue, id)` resets the crash count of a job whose
- * handler has reported.
+ * `leaseOf(queue, id, token, starts, serviceType)` returns a commit result, and what an outcome needs of the job;
+ * `clearCrashes(queue, id)` resets the crash count of a job whose handler has reported.
  */
 export const leases: LuaFragment = new LuaFragment(
   `
@@ -34,11 +34,12 @@ local function clearCrashes(queue, id)
   call('HDEL', queue .. id, 'stc', 'crashes', 'started')
 end
 
--- The job of an event that has ended is deleted. A worker uses a token again for its next lease, even of the same job:
--- the number of starts, where it is given, tells the leases of a job apart.
-local function leaseOf(queue, id, token, starts)
+-- The job of an event that has ended is deleted, and so is that of a suspended run. A worker uses a token again for its
+-- next lease, even of the same job: the number of starts, where it is given, tells the leases of a job apart.
+local function leaseOf(queue, id, token, starts, serviceType)
   if call('GET', queue .. id .. ':lock') ~= token then
-    return call('EXISTS', queue .. id) == 0 and 'already' or 'fenced'
+    local isPending = call('EXISTS', queue .. id) == 1 or serviceType and call('HEXISTS', key('suspended', serviceType), id) == 1
+    return isPending and 'fenced' or 'already'
   end
   if not starts then return 'ok' end
   local fields = call('HMGET', queue .. id, 'ats', 'timestamp', 'attempts', 'dedupe')
