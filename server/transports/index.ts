@@ -32,6 +32,7 @@ export {
 } from './limits.js';
 export type { Logger } from './logger.js';
 export type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord, ScheduleStore } from './schedules.js';
+export { approvalsFirst } from './run-record.js';
 export { DurationSketch, durationBucket } from './statistics/duration-sketch.js';
 export { DurationTotals, durationBoundsMs } from './statistics/duration-totals.js';
 export type {
@@ -55,6 +56,7 @@ export { sumCounts } from './statistics/sum-counts.js';
 export type {
   CloseResult,
   CommitResult,
+  ConnectedProcess,
   ConsumeOptions,
   DeadLetterRecord,
   DeclaredEvent,

@@ -119,6 +119,21 @@ export interface ConsumeOptions {
   readonly onDelivery: DeliveryHandler;
   /** Returns the current description of this connection as JSON, for {@link TransportManager.registered}. */
   readonly describe?: () => string;
+  /**
+   * Returns the state of the process as short JSON, for {@link TransportManager.processes}. Called about every few
+   * seconds. Unlike the description it may differ in every process.
+   *
+   * @param active number of handlers that run on this connection, overdue ones included
+   */
+  readonly describeProcess?: (active: number) => string;
+}
+
+/** Open connection of a process. */
+export interface ConnectedProcess {
+  /** Result of `describe`. */
+  readonly description: string;
+  /** Result of `describeProcess`; `''` if the connection has none. */
+  readonly state: string;
 }
 
 /** Result of closing a connection. */
@@ -271,6 +286,8 @@ export interface TransportManager extends ScheduleStore {
    * that none has open may return those of the last ones, each with the property `isStopped`.
    */
   registered(): Promise<readonly string[]>;
+  /** Returns all open connections in all processes, unordered, at most a few seconds old. */
+  processes(): Promise<readonly ConnectedProcess[]>;
   /** Returns a string that changes whenever `counts`, `metrics`, `failures` or `overview` change, for one type or all. */
   revision(type?: string): Promise<string>;
   /**

@@ -7,6 +7,7 @@ import type { EventMetrics, FailureRecord, RangeCounts, TypeDurations } from '..
 import type {
   CloseResult,
   CommitResult,
+  ConnectedProcess,
   ConsumeOptions,
   DeadLetterRecord,
   Envelope,
@@ -163,6 +164,10 @@ export class CodedTransport implements TransportManager {
 
   registered(): Promise<readonly string[]> {
     return this.#inner.registered();
+  }
+
+  processes(): Promise<readonly ConnectedProcess[]> {
+    return this.#inner.processes();
   }
 
   revision(type?: string): Promise<string> {

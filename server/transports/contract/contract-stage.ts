@@ -88,6 +88,7 @@ export function contractStage(setup: () => Promise<ContractHarness>): ContractSt
         concurrency,
         declared,
         describe: () => description,
+        describeProcess: (active) => JSON.stringify({ service, active }),
         subscriptions: subscriptions.map((type) => (typeof type === 'string' ? { type } : type)),
         onDelivery: (delivery) => consumption.take(delivery),
       });

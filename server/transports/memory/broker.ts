@@ -14,7 +14,7 @@ import type {
   TypeDurations,
 } from '../statistics/stats.js';
 import { sumCounts } from '../statistics/sum-counts.js';
-import type { DeclaredEvent, Envelope, Receipt, RunRecord, Subscription, TypeCounts } from '../transport.js';
+import type { ConnectedProcess, DeclaredEvent, Envelope, Receipt, RunRecord, Subscription, TypeCounts } from '../transport.js';
 import { workflowOf } from '../workflow-type.js';
 import { ConsumerGroup, type GroupHost } from './consumer-group.js';
 import { Lookup } from './lookup.js';
@@ -51,7 +51,7 @@ export class Broker implements GroupHost {
   readonly #routes = new Routes();
   readonly #dedupe = new Map<string, DedupeWindow>();
   readonly schedules: ScheduleTable;
-  readonly #descriptions = new Map<object, () => string>();
+  readonly #connections = new Map<object, () => ConnectedProcess>();
 
   constructor(clock: Clock, maximum: PendingMaximum & DeadLetterLimits, journal: Journal = noJournal) {
     this.clock = clock;
@@ -142,20 +142,20 @@ export class Broker implements GroupHost {
     return this.#dedupe.get(type)?.known(dedupeId);
   }
 
-  /** Registers the description of an open connection. */
-  join(connection: object, describe: () => string): void {
-    this.#descriptions.set(connection, describe);
+  /** Registers an open connection. */
+  join(connection: object, describe: () => ConnectedProcess): void {
+    this.#connections.set(connection, describe);
     this.revision.increment();
   }
 
   leave(connection: object): void {
-    this.#descriptions.delete(connection);
+    this.#connections.delete(connection);
     this.schedules.close(connection);
     this.revision.increment();
   }
 
-  get descriptions(): readonly string[] {
-    return [...this.#descriptions.values()].map((describe) => describe());
+  get connections(): readonly ConnectedProcess[] {
+    return [...this.#connections.values()].map((describe) => describe());
   }
 
   publish(envelopes: readonly Envelope[], from: ConsumerGroup): readonly Receipt[] {

@@ -27,9 +27,14 @@ export class GroupConsumer implements DeliverySlots {
     return this.#sharedRunning < this.#options.concurrency;
   }
 
+  /** Number of handlers that run, overdue ones included. */
+  get active(): number {
+    return this.#running.length + this.#overdue;
+  }
+
   /** A handler runs, overdue ones included. */
   get isRunning(): boolean {
-    return this.#running.length + this.#overdue > 0;
+    return this.active > 0;
   }
 
   /** Number of handlers that still run although their attempt has its outcome. */

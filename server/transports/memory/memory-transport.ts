@@ -11,6 +11,7 @@ import type { EventMetrics, FailureRecord, RangeCounts, TypeDurations } from '..
 import type {
   CloseResult,
   CommitResult,
+  ConnectedProcess,
   ConsumeOptions,
   DeadLetterRecord,
   Envelope,
@@ -101,7 +102,13 @@ export class BrokerManager implements TransportManager {
 
   async start(options: ConsumeOptions): Promise<void> {
     await this.#broker.journal.change(() => {
-      if (options.describe !== undefined) this.#broker.join(this, options.describe);
+      const { describe, describeProcess } = options;
+      if (describe !== undefined) {
+        this.#broker.join(this, () => ({
+          description: describe(),
+          state: describeProcess?.(this.#consumer?.active ?? 0) ?? '',
+        }));
+      }
       this.#consumer = this.#group.open(options);
       this.#broker.subscribe(this.#group, options.subscriptions, options.declared ?? []);
     });
@@ -161,7 +168,7 @@ export class BrokerManager implements TransportManager {
 
   async overview({ types, runTypes, runLimit }: OverviewQuery): Promise<Overview> {
     return {
-      registered: this.#broker.descriptions,
+      registered: await this.registered(),
       counts: types.map((type) => this.#broker.counts(type)),
       activity: types.map((type) => this.#broker.activity(type)),
       total: this.#broker.total(),
@@ -224,7 +231,11 @@ export class BrokerManager implements TransportManager {
   }
 
   async registered(): Promise<readonly string[]> {
-    return this.#broker.descriptions;
+    return this.#broker.connections.map(({ description }) => description);
+  }
+
+  async processes(): Promise<readonly ConnectedProcess[]> {
+    return this.#broker.connections;
   }
 
   async revision(type?: string): Promise<string> {

@@ -16,6 +16,7 @@ import type { EventMetrics, FailureRecord, RangeCounts, TypeDurations } from '..
 import type {
   CloseResult,
   CommitResult,
+  ConnectedProcess,
   ConsumeOptions,
   DeadLetterRecord,
   Envelope,
@@ -36,7 +37,7 @@ import { RedisKeyValueStore } from './key-values/redis-key-value-store.js';
 import { readErased, readEvents, requestArguments } from './lookup/read-events.js';
 import { eraseScript, findScript, recentScript, requestScript } from './lookup/stored-events.js';
 import { DataEpoch } from './membership/data-epoch.js';
-import { descriptionsScript, Fleet } from './membership/fleet.js';
+import { descriptionsScript, Fleet, processesScript, readProcesses } from './membership/fleet.js';
 import { encodeName, jobIdOf, serviceTypeOf, typeList } from './names.js';
 import { cancel } from './outcomes/cancel.js';
 import { readCommitResult } from './outcomes/commit-result.js';
@@ -221,6 +222,11 @@ export class RedisManager implements TransportManager {
   async registered(): Promise<readonly string[]> {
     const { args, read } = this.#fleet.query();
     return read(await this.#commands.runScript(descriptionsScript, args));
+  }
+
+  async processes(): Promise<readonly ConnectedProcess[]> {
+    const query = this.#fleet.query();
+    return readProcesses(query, await this.#commands.runScript(processesScript, query.args));
   }
 
   async revision(type?: string): Promise<string> {

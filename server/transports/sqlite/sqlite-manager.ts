@@ -8,6 +8,7 @@ import type { EventMetrics, FailureRecord, RangeCounts, TypeDurations } from '..
 import type {
   CloseResult,
   CommitResult,
+  ConnectedProcess,
   ConsumeOptions,
   DeadLetterRecord,
   Envelope,
@@ -157,6 +158,10 @@ export class SqliteManager implements TransportManager {
 
   registered(): Promise<readonly string[]> {
     return this.#use(({ manager }) => manager.registered());
+  }
+
+  processes(): Promise<readonly ConnectedProcess[]> {
+    return this.#use(({ manager }) => manager.processes());
   }
 
   revision(type?: string): Promise<string> {

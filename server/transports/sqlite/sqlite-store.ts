@@ -44,7 +44,7 @@ export async function openStore(settings: SqliteSettings, logger: Logger): Promi
     const { broker, journal, kv } = loadStore(file, database, committer, settings);
     committer.state = journal;
     const connect = (service: string): BrokerManager => new BrokerManager('sqlite', broker, kv, broker.group(service));
-    const descriptions = (): readonly string[] => broker.descriptions;
+    const descriptions = (): readonly string[] => broker.connections.map(({ description }) => description);
     const targetOf = (service: string): CallTarget => ({ broker, kv, manager: connect(service), descriptions });
     const calls = new CallServer(database, committer, logger, targetOf);
     await calls.open();

@@ -111,6 +111,20 @@ export function describeConnections({ advance, consume, counts, next, until }: C
       expect(await shop.transport.registered()).toHaveLength(2);
     });
 
+    it('has the state of its process beside it', async () => {
+      const shop = await consume(['a'], { description: '"shop"' });
+      const mail = await consume([], { service: 'mail', description: '"mail"' });
+      const seen = async (): Promise<unknown> =>
+        [...(await shop.transport.processes())].sort((one, other) => (one.description < other.description ? -1 : 1));
+      const stateOf = (service: string): string => JSON.stringify({ service, active: 0 });
+      expect(await seen()).toEqual([
+        { description: '"mail"', state: stateOf('mail') },
+        { description: '"shop"', state: stateOf('shop') },
+      ]);
+      await mail.transport.close({ drainMs: 0 });
+      expect(await seen()).toEqual([{ description: '"shop"', state: stateOf('shop') }]);
+    });
+
     it('is part of the overview, with counts of known and unknown types and with runs', async () => {
       const shop = await consume(['a', { type: 'run', keepsRuns: true }], { description: '"shop"' });
       await shop.transport.publish([envelope('a'), envelope('run')]);

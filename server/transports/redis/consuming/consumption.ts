@@ -54,7 +54,7 @@ export class Consumption {
     const parts = { service, processId: this.#processId, settings, logger, commands };
     await commands.run((client) => checkServer(client, logger), { isRepeatable: true });
     await commands.run(loadScripts, { isRepeatable: true });
-    const membership = new Membership(parts, options);
+    const membership = new Membership({ ...parts, active: () => this.#consumer?.active ?? 0 }, options);
     this.#membership = membership;
     membership.onRegisteredAgain(() => void this.#runEnds?.then((runEnds) => runEnds.readAgain()).catch(() => {}));
     if (subscriptions.length === 0) return this.#join(membership);

@@ -148,6 +148,11 @@ export class JobConsumer {
     for (const delivery of this.#running()) if (delivery.lease.keepsRuns) delivery.readNewEntries();
   }
 
+  /** Number of handlers that run, overdue ones included. */
+  get active(): number {
+    return this.#running().length + this.#overdue.running;
+  }
+
   /** Waits for running deliveries and handlers, then releases the rest. */
   async close(drainMs: number): Promise<CloseResult> {
     this.#isClosing = true;

@@ -25,6 +25,11 @@ export class OverdueHandlers {
       .finally(() => this.#deliveries.delete(delivery));
   }
 
+  /** Number of handlers. */
+  get running(): number {
+    return this.#deliveries.size;
+  }
+
   /** Resolves when all handlers have returned and their slots are free. */
   async returned(): Promise<void> {
     await Promise.allSettled([...this.#deliveries].map(({ overdue }) => overdue));

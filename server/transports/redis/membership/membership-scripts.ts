@@ -7,9 +7,10 @@ import { liveHandlers, subscribed } from './subscription-fragments.js';
 // Processes with the same description share one copy of it, stored under its hash.
 const heartbeat = new LuaFragment(
   `
-local function registerProcess(process, ttlMs, hash)
+local function registerProcess(process, ttlMs, hash, state)
   if call('GET', key('process', process)) ~= hash then call('INCR', key('revision')) end
   call('SET', key('process', process), hash, 'PX', ttlMs)
+  if state ~= '' then call('SET', key('state', process), state, 'PX', ttlMs) end
   if call('ZREMRANGEBYSCORE', key('registrations'), '-inf', now) > 0 then call('INCR', key('revision')) end
   call('ZADD', key('registrations'), now + ttlMs, process)
   return call('PEXPIRE', key('description', hash), ttlMs)
@@ -40,12 +41,12 @@ export const registerScript: Script = new Script({
   name: 'register',
   access: 'works',
   purpose: 'Registers a process and the settings of some of the types that it handles. They have no effect yet.',
-  argv: 'process id, lifetime in ms, hash of the description, (service type, settings as JSON)...',
+  argv: 'process id, lifetime in ms, hash of the description, state, (service type, settings as JSON)...',
   reply: '0 if the description has yet to be stored, else 1',
   includes: [prelude, heartbeat],
   lua: `
 local process = take()
-local isDescribed = registerProcess(process, take(), take())
+local isDescribed = registerProcess(process, take(), take(), take())
 while position < #ARGV do
   local serviceType, settings = take(), take()
   call('HSET', key('handlers', serviceType), process, settings)
@@ -92,12 +93,12 @@ export const heartbeatScript: Script = new Script({
   name: 'heartbeat',
   access: 'works',
   purpose: 'Extends the registration of a process, and removes dead members of its service.',
-  argv: 'process id, lifetime in ms, hash of the description, service, 1 if the process consumes',
+  argv: 'process id, lifetime in ms, hash of the description, state, service, 1 if the process consumes',
   reply:
     'nothing if the process is not registered; else 0 if the description has yet to be stored or 1, number of membership changes, the last one that is settled',
   includes: [prelude, heartbeat, liveHandlers],
   lua: `
-local process, ttlMs, hash, service, isConsumer = take(), take(), take(), take(), take() == '1'
+local process, ttlMs, hash, state, service, isConsumer = take(), take(), take(), take(), take(), take() == '1'
 local members = key('members', service)
 if not isLive(process) or isConsumer and not call('ZSCORE', members, process) then return nil end
 for _, member in ipairs(call('ZRANGE', members, 0, -1)) do
@@ -108,7 +109,7 @@ for _, member in ipairs(call('ZRANGE', members, 0, -1)) do
     call('INCR', key('revision'))
   end
 end
-return { registerProcess(process, ttlMs, hash), changesOfMembers(service) }
+return { registerProcess(process, ttlMs, hash, state), changesOfMembers(service) }
 `,
 });
 
@@ -135,7 +136,7 @@ export const leaveScript: Script = new Script({
   includes: [prelude],
   lua: `
 local process, service = take(), take()
-call('DEL', key('process', process))
+call('DEL', key('process', process), key('state', process))
 call('ZREM', key('registrations'), process)
 call('INCR', key('revision'))
 if call('ZREM', key('members', service), process) == 0 then return nil end

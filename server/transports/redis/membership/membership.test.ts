@@ -112,3 +112,17 @@ it('hears of the end of a run that it awaits although its registration had expir
   expect(await ended).toMatchObject({ status: 'completed' });
   expect(await endedToo).toMatchObject({ status: 'completed' });
 });
+
+it('reports the number of running handlers with each heartbeat', async () => {
+  const shop = await consume(['a']);
+  await shop.transport.publish([envelope('a')]);
+  const delivery = await next(shop);
+  const active = async (): Promise<unknown> =>
+    (await shop.transport.processes()).map(({ state }) => (JSON.parse(state) as { active: number }).active);
+  expect(await active()).toEqual([0]);
+  vi.advanceTimersByTime(5_000);
+  await until(async () => JSON.stringify(await active()) === '[1]');
+  await delivery.commit(completed());
+  vi.advanceTimersByTime(5_000);
+  await until(async () => JSON.stringify(await active()) === '[0]');
+});

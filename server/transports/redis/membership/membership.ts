@@ -30,7 +30,11 @@ export interface MembershipParts {
   readonly processId: string;
   readonly commands: CommandClient;
   readonly logger: Logger;
+  /** Returns the number of handlers that run. */
+  readonly active: () => number;
 }
+
+type MembershipOptions = Pick<ConsumeOptions, 'subscriptions' | 'declared' | 'describe' | 'describeProcess'>;
 
 /**
  * Registration of this process on Redis: its subscriptions, its description and its heartbeat. Whenever a process of
@@ -38,7 +42,7 @@ export interface MembershipParts {
  */
 export class Membership {
   readonly #parts: MembershipParts;
-  readonly #options: Pick<ConsumeOptions, 'subscriptions' | 'declared' | 'describe'>;
+  readonly #options: MembershipOptions;
   readonly #service: string;
   readonly #id: string;
   #startOrder: number | undefined;
@@ -47,7 +51,7 @@ export class Membership {
   #onHeartbeat = (): void => {};
   #onRegisteredAgain = (): void => {};
 
-  constructor(parts: MembershipParts, options: Pick<ConsumeOptions, 'subscriptions' | 'declared' | 'describe'>) {
+  constructor(parts: MembershipParts, options: MembershipOptions) {
     this.#parts = parts;
     this.#id = parts.processId;
     this.#options = options;
@@ -168,7 +172,8 @@ export class Membership {
   #description(): { readonly description: string; readonly head: readonly ScriptArgument[] } {
     const description = this.#options.describe?.() ?? '{}';
     const hash = createHash('sha1').update(description).digest('hex');
-    return { description, head: [this.#id, lifetimeMs, hash] };
+    const state = this.#options.describeProcess?.(this.#parts.active()) ?? '';
+    return { description, head: [this.#id, lifetimeMs, hash, state] };
   }
 
   async #describe(description: string): Promise<void> {

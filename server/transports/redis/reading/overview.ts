@@ -19,7 +19,8 @@ const overviewScript = new Script({
   reply: 'the results of the three, of readTotal, of readActivity and of readSchedules',
   includes: [prelude, descriptions, counts, runs, activity, scheduleRecords],
   lua: `
-local registered, types = readDescriptions(), ARGV[position + 1]
+local registered = readDescriptions()
+local types = ARGV[position + 1]
 local typeCounts, failing = readCounts()
 return { registered, typeCounts, readRuns(), readTotal(), readActivity(types, failing), readSchedules() }
 `,

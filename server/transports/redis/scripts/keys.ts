@@ -32,6 +32,7 @@ import { LuaFragment } from './lua-fragment.js';
  * - `settled` channel that announces the services with new settlements
  * - `registrations`, `process:<id>` sorted set of process ids by the time at which their registration ends without a
  *   heartbeat; hash value of a process's description, which expires then
+ * - `state:<id>` state of a process, which expires with its registration
  * - `description:<hash>` description that all processes with this hash share
  * - `service-types:<type>` set of the service types for which something of a type was counted
  * - `stats:<serviceType>`, `failures:<serviceType>` counters, list of the last failures
@@ -92,6 +93,7 @@ export const keyKinds = [
   'settled',
   'registrations',
   'process',
+  'state',
   'description',
   'service-types',
   'stats',

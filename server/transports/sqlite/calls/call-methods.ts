@@ -35,6 +35,7 @@ interface CallMethods
     | 'runSince'
     | 'schedules'
     | 'registered'
+    | 'processes'
     | 'revision'
     | 'replay'
     | 'erase'
@@ -77,6 +78,7 @@ const methods: {
   runSince: ({ manager }, type, id, from) => manager.runSince(type, id, from),
   schedules: ({ manager }) => manager.schedules(),
   registered: async ({ descriptions }) => descriptions(),
+  processes: ({ manager }) => manager.processes(),
   revision: ({ manager }, type) => manager.revision(type),
   keyValue: ({ kv }, key) => kv.get(key),
   keyRange: ({ kv }, key, from, to) => kv.range(key, from, to),

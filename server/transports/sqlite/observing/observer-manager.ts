@@ -15,6 +15,7 @@ import type { EventMetrics, FailureRecord, RangeCounts, TypeDurations } from '..
 import type {
   CloseResult,
   CommitResult,
+  ConnectedProcess,
   ConsumeOptions,
   DeadLetterRecord,
   Envelope,
@@ -176,6 +177,10 @@ export class ObserverManager implements TransportManager {
 
   registered(): Promise<readonly string[]> {
     return this.#link.call('registered');
+  }
+
+  processes(): Promise<readonly ConnectedProcess[]> {
+    return this.#link.call('processes');
   }
 
   revision(type?: string): Promise<string> {

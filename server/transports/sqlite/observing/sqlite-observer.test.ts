@@ -107,6 +107,7 @@ it('reads what the owner of the file reads, and the same after its end', async (
   const own = await readAll(hub.transport, ids);
   expect(await readAll(observer.transport, ids)).toEqual(own);
   expect(await observer.transport.registered()).toEqual(await hub.transport.registered());
+  expect(await observer.transport.processes()).toEqual(await hub.transport.processes());
   expect(await observer.transport.revision()).toBe(await hub.transport.revision());
   expect(await observer.transport.revision('mail')).toBe(await hub.transport.revision('mail'));
   const before = await observer.introspect();
