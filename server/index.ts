@@ -196,6 +196,7 @@ export type { PayloadSchema, SchemaResult } from './hub/events/payloads/schema.j
 export type { ResolvedRetry, RetryConfig } from './hub/events/retry-policy.js';
 export type { Hub, HubOptions, StopResult } from './hub/hub.js';
 export type { AgentIntrospection, AgentSummary } from './hub/introspection/agent-introspection.js';
+export type { AgentRunIntrospection } from './hub/introspection/agent-runs.js';
 export type {
   AttemptIntrospection,
   EventDetails,
@@ -214,6 +215,7 @@ export type {
   SettingsIntrospection,
   WorkflowIntrospection,
 } from './hub/introspection/introspection.js';
+export type { ProcessIntrospection, ProcessState } from './hub/introspection/process-introspection.js';
 export type {
   RunIntrospection,
   RunQuery,
@@ -221,6 +223,7 @@ export type {
   StepStatus,
   StepWait,
 } from './hub/introspection/run-introspection.js';
+export type { WaitIntrospection, WaitsIntrospection } from './hub/introspection/wait-introspection.js';
 export type { Recorded } from './hub/runs/definition/recorded-type.js';
 export type {
   MapOptions,
@@ -233,6 +236,7 @@ export type {
   WorkflowProgress,
 } from './hub/runs/definition/step.js';
 export type { ResolvedStep } from './hub/runs/definition/step-list.js';
+export type { TurnFacts, TurnUsage } from './hub/runs/definition/turn-facts.js';
 export type {
   AnyWorkflow,
   HubWorkflow,

@@ -5,6 +5,7 @@
  */
 export type { Hub } from '../hub/hub.js';
 export type { AgentIntrospection, AgentSummary } from '../hub/introspection/agent-introspection.js';
+export type { AgentRunIntrospection } from '../hub/introspection/agent-runs.js';
 export type {
   AttemptIntrospection,
   EventDetails,
@@ -19,6 +20,8 @@ export type {
   SettingsIntrospection,
   WorkflowIntrospection,
 } from '../hub/introspection/introspection.js';
+export type { ProcessState } from '../hub/introspection/process-introspection.js';
+export type { WaitIntrospection, WaitsIntrospection } from '../hub/introspection/wait-introspection.js';
 export type { EventStatus } from '../transports/event-record.js';
 export type {
   Counts,
@@ -35,6 +38,7 @@ export { createDashboardHandler, type DashboardHandler } from './create-dashboar
 export type { CommonDashboardOptions, DashboardFetchOptions, DashboardOptions } from './dashboard-options.js';
 export type {
   AgentOverview,
+  AgentRunsBody,
   ColumnsBody,
   ErrorBody,
   EventBody,
@@ -44,9 +48,11 @@ export type {
   EventOverview,
   IntrospectionBody,
   LastFailure,
+  ProcessesBody,
   ProtocolVersion,
   RangeBody,
   RequestBody,
+  WaitsBody,
   WorkflowOverview,
 } from './protocol.js';
 export { getDashboardHtml } from './routes/page.js';

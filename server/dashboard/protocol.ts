@@ -5,6 +5,7 @@
  */
 
 import type { AgentIntrospection, AgentSummary } from '../hub/introspection/agent-introspection.js';
+import type { AgentRunIntrospection } from '../hub/introspection/agent-runs.js';
 import type { EventDetails, EventSummary, RequestDetails } from '../hub/introspection/event-details.js';
 import type { Health, Problem } from '../hub/introspection/health.js';
 import type {
@@ -13,6 +14,8 @@ import type {
   SettingsIntrospection,
   WorkflowIntrospection,
 } from '../hub/introspection/introspection.js';
+import type { ProcessState } from '../hub/introspection/process-introspection.js';
+import type { WaitsIntrospection } from '../hub/introspection/wait-introspection.js';
 import type {
   Counts,
   Durations,
@@ -28,7 +31,10 @@ import type {
 
 export type { AttemptIntrospection, PublicError } from '../hub/introspection/event-details.js';
 export type { RunIntrospection, StepIntrospection, StepStatus } from '../hub/introspection/run-introspection.js';
+export type { WaitIntrospection } from '../hub/introspection/wait-introspection.js';
+export type { TurnFacts, TurnUsage } from '../hub/runs/definition/turn-facts.js';
 export type {
+  AgentRunIntrospection,
   AgentSummary,
   Counts,
   Durations,
@@ -83,18 +89,7 @@ export interface WorkflowOverview extends Omit<WorkflowIntrospection, 'recent' |
 }
 
 /** Agent that a hub runs, with its runs and tokens since the start. */
-export interface AgentOverview extends Omit<AgentIntrospection, 'tokenUsage'> {
-  readonly tokenUsage: {
-    readonly promptTokens: number;
-    readonly completionTokens: number;
-    readonly totalTokens: number;
-    /** Part of `promptTokens` that the vendor read from its cache. */
-    readonly cachedTokens?: number;
-    /** Part of `completionTokens` that the model used to reason. */
-    readonly reasoningTokens?: number;
-  };
-  /** Cost of all runs in US dollars, if the prices are known. */
-  readonly costUsd?: number;
+export interface AgentOverview extends AgentIntrospection {
   /** Duration of runs since the start. */
   readonly durationMs?: Durations;
 }
@@ -111,6 +106,39 @@ export interface IntrospectionBody {
   readonly agents: readonly AgentOverview[];
   /** Schedules of all services, by service and name. */
   readonly schedules?: HubIntrospection['schedules'];
+}
+
+/** Body of `GET /api/introspection?view=waits`. */
+export interface WaitsBody extends WaitsIntrospection {
+  readonly protocol: ProtocolVersion;
+  /** Epoch milliseconds at which the data was read. */
+  readonly now: number;
+}
+
+/** Body of `GET /api/introspection?view=processes`. */
+export interface ProcessesBody {
+  readonly protocol: ProtocolVersion;
+  /** Epoch milliseconds at which the data was read. */
+  readonly now: number;
+  /** At most 500 running hubs, by service. */
+  readonly processes: readonly (ProcessState & {
+    readonly service: string;
+    /** Index in `registrations`. */
+    readonly handles: number;
+  })[];
+  /** Number of all running hubs. */
+  readonly processCount: number;
+  /** Event types and workflows that processes handle. Processes of one service share an entry. */
+  readonly registrations: readonly { readonly events: readonly string[]; readonly workflows: readonly string[] }[];
+}
+
+/** Body of `GET /api/introspection?agent=`: the latest recorded runs of an agent, newest first. */
+export interface AgentRunsBody {
+  readonly protocol: ProtocolVersion;
+  /** Epoch milliseconds at which the data was read. */
+  readonly now: number;
+  readonly agent: string;
+  readonly runs: readonly AgentRunIntrospection[];
 }
 
 /**

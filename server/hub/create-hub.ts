@@ -27,6 +27,7 @@ import type { EventRef } from './events/event-ref.js';
 import { type FollowUpHost, prepareFollowUps } from './events/prepare-follow-ups.js';
 import type { Hub, HubOptions, StopResult } from './hub.js';
 import { type HubSettings, resolveHubOptions } from './hub-options.js';
+import type { AgentRunIntrospection } from './introspection/agent-runs.js';
 import { warnOfDifferingSettings } from './introspection/differing-settings.js';
 import type { EventDetails, RequestDetails } from './introspection/event-details.js';
 import { EventSearch, type FindOptions, type RecentEventSummaries } from './introspection/event-search.js';
@@ -34,8 +35,11 @@ import { computeHealth, type Health } from './introspection/health.js';
 import type { EventDescription } from './introspection/hub-description.js';
 import type { HubIntrospection, RangeIntrospection } from './introspection/introspection.js';
 import { Introspector } from './introspection/introspector.js';
+import { LiveState } from './introspection/live-state.js';
+import { type ProcessIntrospection, processDescriber } from './introspection/process-introspection.js';
 import type { AgentReporter } from './introspection/reported-agents.js';
 import { introspectRun, type RunIntrospection, type RunQuery } from './introspection/run-introspection.js';
+import type { WaitsIntrospection } from './introspection/wait-introspection.js';
 import { Lifecycle, resolveDrainMs } from './lifecycle.js';
 import { observeCounts } from './observability/observe-counts.js';
 import { Publisher } from './publisher.js';
@@ -74,6 +78,7 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
   readonly #registry = new Registry();
   readonly #introspector: Introspector;
   readonly #search: EventSearch;
+  readonly #liveState: LiveState;
   readonly #publisher: Publisher;
   readonly #id = randomUUID().slice(0, 8);
   readonly #allowCycles: boolean;
@@ -96,6 +101,9 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
     this.#publisher = new Publisher(transport, this.#registry, settings);
     this.#search = new EventSearch(transport, settings.redactor, (workflow) =>
       this.#introspector.stepsOf(this.#registry.describe(this.service), workflow),
+    );
+    this.#liveState = new LiveState(transport, settings.redactor, () =>
+      this.#introspector.cluster(this.#registry.describe(this.service)),
     );
     this.#allowCycles = settings.allowCycles;
     this.#lifecycle = new Lifecycle(settings);
@@ -314,6 +322,19 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
     return computeHealth(await this.introspect());
   }
 
+  waits(): Promise<WaitsIntrospection> {
+    return this.#liveState.waits();
+  }
+
+  processes(): Promise<readonly ProcessIntrospection[]> {
+    return this.#liveState.processes();
+  }
+
+  async agentRuns(agent: string): Promise<readonly AgentRunIntrospection[]> {
+    checkName(agent, 'agent of agentRuns');
+    return this.#liveState.agentRuns(agent);
+  }
+
   async describe(type: string): Promise<EventDescription> {
     const description = await this.#introspector.describe(this.#registry.describe(this.service), type);
     if (description === undefined) await this.#checkEvent(type);
@@ -363,6 +384,7 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
         onDelivery(delivery);
       },
       describe: () => this.#registry.descriptionOf(this.service),
+      describeProcess: processDescriber(this.#id, this.#concurrency, () => this.transport.clock.now()),
     });
     this.#stopObserving = observeCounts(
       this.transport,

@@ -10,12 +10,15 @@ import type { Emit, EmitMany, EmitOptions } from './events/emit.js';
 import type { EventConfig } from './events/event.js';
 import type { EventRef } from './events/event-ref.js';
 import type { JsonSchema } from './events/payloads/schema.js';
+import type { AgentRunIntrospection } from './introspection/agent-runs.js';
 import type { EventDetails, RequestDetails } from './introspection/event-details.js';
 import type { FindOptions, RecentEventSummaries } from './introspection/event-search.js';
 import type { Health } from './introspection/health.js';
 import type { EventDescription } from './introspection/hub-description.js';
 import type { HubIntrospection, RangeIntrospection } from './introspection/introspection.js';
+import type { ProcessIntrospection } from './introspection/process-introspection.js';
 import type { RunIntrospection, RunQuery } from './introspection/run-introspection.js';
+import type { WaitsIntrospection } from './introspection/wait-introspection.js';
 import type { AnyWorkflow } from './runs/definition/workflow.js';
 import type { WorkflowRef } from './runs/definition/workflow-ref.js';
 import type { RunEvent, WatchOptions } from './runs/watch-run.js';
@@ -224,6 +227,21 @@ export interface Hub {
   replay(id: string): Promise<{ readonly id: string }>;
   /** Returns all registered events, workflows and agents with their counts. */
   introspect(): Promise<HubIntrospection>;
+  /**
+   * Lists what runs wait for, in all services: approvals of tool calls, events, times, child runs and retries. Reads at
+   * most 100 runs per type, those with the oldest approvals first, and returns at most 200 waits.
+   */
+  waits(): Promise<WaitsIntrospection>;
+  /** Lists the running hubs of the transport, by service, with their process as of a few seconds ago. */
+  processes(): Promise<readonly ProcessIntrospection[]>;
+  /**
+   * Returns the latest 20 recorded runs of an agent with their turns, tool calls, tokens and cost, newest first: of those
+   * among the 20 newest runs of each of up to 50 event types and workflows. Runs without a record, such as `agent.run`
+   * without `hubCtx`, are not part of it.
+   *
+   * @throws {InvalidOptionError}
+   */
+  agentRuns(agent: string): Promise<readonly AgentRunIntrospection[]>;
   /** Returns the settings and the JSON Schema of an event type of a running hub. @throws {UnknownEventError} */
   describe(type: string): Promise<EventDescription>;
   /**

@@ -31,8 +31,8 @@ export {
   minuteMs,
 } from './limits.js';
 export type { Logger } from './logger.js';
-export type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord, ScheduleStore } from './schedules.js';
 export { approvalsFirst } from './run-record.js';
+export type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord, ScheduleStore } from './schedules.js';
 export { DurationSketch, durationBucket } from './statistics/duration-sketch.js';
 export { DurationTotals, durationBoundsMs } from './statistics/duration-totals.js';
 export type {

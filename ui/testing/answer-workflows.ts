@@ -60,7 +60,7 @@ export const AGENT: AgentOverview = {
     completionTokens: 51_000,
     totalTokens: 449_000,
     cachedTokens: 120_000,
+    cost: 1.42,
   },
-  costUsd: 1.42,
   durationMs: { p50: 900, p95: 3_400, p99: 6_000, max: 9_100 },
 };

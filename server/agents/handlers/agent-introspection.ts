@@ -1,6 +1,7 @@
 import type { AgentIntrospection } from '../../hub/introspection/agent-introspection.js';
 import type { AgentSource } from '../../hub/introspection/reported-agents.js';
 import type { Agent } from '../agent/agent.js';
+import { shownUsage } from '../model/token-usage.js';
 import type { AgentSpec } from '../run/agent-spec.js';
 
 const specs = new WeakMap<Agent, AgentSpec>();
@@ -54,7 +55,6 @@ function reachable(agents: readonly (AgentSpec | undefined)[]): AgentSpec[] {
 }
 
 function introspectAgent({ name, description, model, tools, registry, totals }: AgentSpec): AgentIntrospection {
-  const { promptTokens, completionTokens, totalTokens } = totals.tokenUsage;
   return {
     name,
     ...(description !== undefined && { description }),
@@ -64,6 +64,6 @@ function introspectAgent({ name, description, model, tools, registry, totals }: 
       .map((tool) => tool.name),
     delegates: (registry?.list() ?? []).map((other) => other.name).filter((other) => other !== name),
     runs: { ...totals.runs },
-    tokenUsage: { promptTokens, completionTokens, totalTokens },
+    tokenUsage: shownUsage(totals.tokenUsage),
   };
 }

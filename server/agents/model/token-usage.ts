@@ -1,3 +1,5 @@
+import type { TurnUsage } from '../../hub/runs/definition/turn-facts.js';
+
 /** Number of tokens of one or more model calls. */
 export interface TokenUsage {
   promptTokens: number;
@@ -13,6 +15,25 @@ export interface TokenUsage {
   cost?: number;
   /** Present if the provider did not report a part, so that it is estimated as one token per four bytes of text. */
   estimated?: true;
+}
+
+/** Returns the counts that introspection shows. */
+export function shownUsage({
+  promptTokens,
+  completionTokens,
+  totalTokens,
+  cachedTokens,
+  reasoningTokens,
+  cost,
+}: TokenUsage): TurnUsage {
+  return {
+    promptTokens,
+    completionTokens,
+    totalTokens,
+    ...(cachedTokens !== undefined && { cachedTokens }),
+    ...(reasoningTokens !== undefined && { reasoningTokens }),
+    ...(cost !== undefined && { cost }),
+  };
 }
 
 /** Returns a usage of zero tokens. */

@@ -47,7 +47,7 @@ export class AgentRun {
     this.#agent = agent;
     this.#request = request;
     // Without a memory another attempt cannot know this one's calls, so its calls must have other keys.
-    this.#recorder = request.place && new TurnRecorder(request.place, signal);
+    this.#recorder = request.place && new TurnRecorder(request.place, agent.name, signal);
     this.#exchangeId =
       this.#recorder === undefined
         ? agent.memory && idempotencyKey !== undefined
@@ -184,7 +184,7 @@ export class AgentRun {
     const before = { ...ledger.usage };
     const spent = (): TokenUsage => usageSince(ledger.usage, before);
     const isTool = (name: string): boolean => this.#tools.get(name) !== undefined;
-    const turn = await this.#recorder.answer(transcript.turns, ask, spent, isTool);
+    const turn = await this.#recorder.answer(transcript.turns, ask, spent, isTool, () => this.#model.name);
     if (turn === undefined || turn.isNew) return turn?.recorded;
     const { recorded } = turn;
     ledger.replay(recorded.spent);

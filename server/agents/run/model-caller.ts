@@ -95,6 +95,11 @@ export class ModelCaller {
     }
   }
 
+  /** Name of the model that the run uses. */
+  get name(): string {
+    return this.#candidate.model.model;
+  }
+
   /** Continues the run with the next provider. Returns `false` if there is none, or the failure would be the same. */
   #replaceProvider(error: unknown): boolean {
     const { name, candidates, clock } = this.#agent;

@@ -1,9 +1,9 @@
 import type { HandlerCtx } from '../../hub/events/context.js';
-import { type ApprovalWait, type DurableRun, WithoutEmits } from '../../hub/runs/definition/durable-place.js';
+import { type ApprovalWait, type DurableRun, StepResult } from '../../hub/runs/definition/durable-place.js';
 import { deriveId } from '../../transports/derive-id.js';
 import { abortable } from '../abortable.js';
 import type { ToolCall } from '../model/message.js';
-import type { TokenUsage } from '../model/token-usage.js';
+import { shownUsage, type TokenUsage } from '../model/token-usage.js';
 import { toErrorContent } from '../tools/tool-content.js';
 import type { ExecutedCall } from '../tools/tool-executor.js';
 import type { PaidAnswer } from './model-caller.js';
@@ -47,11 +47,14 @@ export interface RunPlace {
 /** Records the turns of an agent's run as steps of a durable run. */
 export class TurnRecorder {
   readonly #place: RunPlace;
+  readonly #agent: string;
   readonly #signal: AbortSignal | undefined;
   #steps: readonly string[] = [];
 
-  constructor(place: RunPlace, signal: AbortSignal | undefined) {
+  /** @param agent name of the agent */
+  constructor(place: RunPlace, agent: string, signal: AbortSignal | undefined) {
     this.#place = place;
+    this.#agent = agent;
     this.#signal = signal;
   }
 
@@ -73,28 +76,36 @@ export class TurnRecorder {
    * recorded by an earlier delivery.
    *
    * @param ask makes the model call
+   * @param spent returns the tokens of the turn so far
    * @param isTool tells if a tool exists
+   * @param model returns the model that answered
    */
   async answer(
     turn: number,
     ask: () => Promise<TurnAnswer | undefined>,
     spent: () => TokenUsage,
     isTool: (name: string) => boolean,
+    model: () => string,
   ): Promise<{ readonly recorded: RecordedAnswer; readonly isNew: boolean } | undefined> {
     const { run, path, recordsFailures } = this.#place;
+    const agent = this.#agent;
     let isNew = false;
     const outOfBudget = new Error('the call does not fit into the budget');
-    const call = async (): Promise<RecordedAnswer | null> => {
+    const call = async (): Promise<StepResult | null> => {
       isNew = true;
       const answer = await ask();
-      if (answer !== undefined) return { ...answer, spent: spent(), steps: stepNames(answer.calls, isTool) };
+      if (answer !== undefined) {
+        const usage = spent();
+        const value: RecordedAnswer = { ...answer, spent: usage, steps: stepNames(answer.calls, isTool) };
+        return new StepResult(value, { agent, model: model(), usage: shownUsage(usage) });
+      }
       // A larger budget lets the next attempt go on.
       if (!recordsFailures) throw outOfBudget;
       return null;
     };
     try {
       // Written by `call`.
-      const step = run.record('model', `${path}turn ${turn}`, call, recordsFailures);
+      const step = run.record('model', `${path}turn ${turn}`, call, recordsFailures, { agent });
       const recorded = (await this.#abortable(step)) as RecordedAnswer | null;
       if (recorded === null) return undefined;
       this.#steps = recorded.steps;
@@ -115,7 +126,7 @@ export class TurnRecorder {
   ): Promise<ExecutedCall> {
     const { run } = this.#place;
     const id = this.#idOf(turn, index);
-    const record = async (ctx: HandlerCtx): Promise<RecordedCall | WithoutEmits> => {
+    const record = async (ctx: HandlerCtx): Promise<RecordedCall | StepResult> => {
       if (!isRetryable) {
         if (run.isStarted(id)) return interrupted;
         await run.start(id);
@@ -124,7 +135,7 @@ export class TurnRecorder {
       // The next attempt executes the call again.
       if (executed.isInterrupted) throw this.#signal?.reason;
       const recorded = toRecorded(executed);
-      return recorded.error === undefined ? recorded : new WithoutEmits(recorded);
+      return recorded.error === undefined ? recorded : new StepResult(recorded, { isToolError: true }, false);
     };
     // Written by `record`.
     return toExecuted((await this.#abortable(run.record('tool', id, record, false))) as RecordedCall, call);
@@ -143,7 +154,8 @@ export class TurnRecorder {
     const contained = run.contain(id, path, async () => {
       const executed = await execute({ run, path, recordsFailures });
       if (executed.isInterrupted) throw this.#signal?.reason;
-      return toRecorded(executed);
+      const recorded = toRecorded(executed);
+      return recorded.error === undefined ? recorded : new StepResult(recorded, { isToolError: true });
     });
     return toExecuted((await this.#abortable(contained)) as RecordedCall, call);
   }

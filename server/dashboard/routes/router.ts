@@ -20,6 +20,7 @@ import { pageResponse } from './page.js';
 import { readEventBody } from './read-event-body.js';
 import { readColumnsBody, readIntrospectionBody } from './read-introspection-body.js';
 import { readEventDetailsBody, readRequestBody } from './read-lookup-body.js';
+import { readAgentRunsBody, readProcessesBody, readWaitsBody } from './read-view-body.js';
 
 /** Responds to a request. It never throws and never rejects. */
 export type Router = (request: DashboardRequest) => DashboardResponse | Promise<DashboardResponse>;
@@ -31,6 +32,9 @@ export interface RouterOptions {
   /** Called with an error of the hub, which the response does not reveal. Must not throw. */
   readonly onFailure: (error: unknown) => void;
 }
+
+/** Time between two reports of a process. */
+const reportMs = 5_000;
 
 interface Route {
   readonly path: string;
@@ -68,6 +72,18 @@ export function createRouter(hub: Hub, { basePath, onFailure }: RouterOptions): 
     revision: () => hub.revision(),
     read: () => readRequestBody(hub, id),
   });
+  const waits: JsonSource = { key: 'waits', revision: () => hub.revision(), read: () => readWaitsBody(hub) };
+  const processes: JsonSource = {
+    key: 'processes',
+    // What processes report about themselves changes without an event.
+    revision: async () => `${await hub.revision()}.${Math.floor(hub.transport.clock.now() / reportMs)}`,
+    read: () => readProcessesBody(hub),
+  };
+  const agentRuns = (agent: string): JsonSource => ({
+    key: `agent ${agent}`,
+    revision: () => hub.revision(),
+    read: () => readAgentRunsBody(hub, agent),
+  });
   const event = (type: string): JsonSource => ({
     key: `event ${type}`,
     revision: () => hub.revision(type),
@@ -81,7 +97,8 @@ export function createRouter(hub: Hub, { basePath, onFailure }: RouterOptions): 
       matchesPrefix: false,
       respond(request) {
         const source = introspectionSource(queryOf(request));
-        return source === undefined ? invalidRange : respondWithJson(request, source).catch(failureResponse);
+        if (source === undefined) return notFound;
+        return source === null ? invalidRange : respondWithJson(request, source).catch(failureResponse);
       },
     },
     {
@@ -96,17 +113,20 @@ export function createRouter(hub: Hub, { basePath, onFailure }: RouterOptions): 
     },
   ];
 
-  /** Returns the source that a query asks for; `undefined` if its range is not valid. */
-  function introspectionSource(query: URLSearchParams): JsonSource | undefined {
+  /** Returns the source that a query asks for; `null` if its range is not valid, `undefined` for an unknown view. */
+  function introspectionSource(query: URLSearchParams): JsonSource | null | undefined {
     if (query === noQuery) return introspection;
     const [id, requestId] = [query.get('id'), query.get('request')];
     if (id !== null) return details(id);
     if (requestId !== null) return request(requestId);
+    const [agent, view] = [query.get('agent'), query.get('view')];
+    if (agent !== null) return agentRuns(agent);
+    if (view !== null) return view === 'waits' ? waits : view === 'processes' ? processes : undefined;
     if (!query.has('from') && !query.has('to')) {
       return query.get('events') === 'columns' ? columns : introspection;
     }
     const [from, to] = [readTime(query.get('from')), readTime(query.get('to'))];
-    return from === undefined || to === undefined || from >= to ? undefined : range(from, to);
+    return from === undefined || to === undefined || from >= to ? null : range(from, to);
   }
 
   function failureResponse(error: unknown): DashboardResponse {

@@ -1,3 +1,5 @@
+import type { TurnUsage } from '../runs/definition/turn-facts.js';
+
 /** Public settings of an agent: no keys, no prompts. */
 export interface AgentSummary {
   readonly name: string;
@@ -12,9 +14,6 @@ export interface AgentIntrospection extends AgentSummary {
   readonly runs: Readonly<Record<string, number>>;
   /** Approvals that runs of the agent wait for: those of all events that it handles, and of the 10 newest runs per workflow. */
   readonly approvalsWaiting?: number;
-  readonly tokenUsage: {
-    readonly promptTokens: number;
-    readonly completionTokens: number;
-    readonly totalTokens: number;
-  };
+  /** Tokens of the agent's own model calls. */
+  readonly tokenUsage: TurnUsage;
 }

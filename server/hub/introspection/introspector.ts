@@ -77,7 +77,7 @@ export class Introspector {
 
   /** Returns the description of an event type; `undefined` if neither this nor a running hub registered it. */
   async describe(own: HubDescription, type: string): Promise<EventDescription | undefined> {
-    const { events } = mergeDescriptions(own, await this.#registered());
+    const { events } = await this.cluster(own);
     return events.find(({ description }) => description.type === type)?.description;
   }
 
@@ -89,10 +89,15 @@ export class Introspector {
 
   /** Returns the counts of all event types between two times in epoch milliseconds. */
   async range(own: HubDescription, from: number, to: number): Promise<RangeIntrospection> {
-    const { events } = mergeDescriptions(own, await this.#registered());
+    const { events } = await this.cluster(own);
     const types = events.map(({ description }) => description.type);
     const { counts, ...range } = await this.#transport.range(types, from, to);
     return { ...range, events: counts.map((typeCounts, index) => ({ type: types[index] ?? '', counts: typeCounts })) };
+  }
+
+  /** Returns the registrations of all hubs. */
+  async cluster(own: HubDescription): Promise<Cluster> {
+    return mergeDescriptions(own, await this.#registered());
   }
 
   /** Returns the names that running hubs registered. */

@@ -1,3 +1,4 @@
+import { sumUsage } from '../runs/definition/turn-facts.js';
 import type { AgentIntrospection } from './agent-introspection.js';
 
 /** Returns an agent in its current state, followed by its delegates. */
@@ -72,10 +73,6 @@ export function addUsage(
   for (const [status, count] of Object.entries(b.runs)) runs.set(status, (runs.get(status) ?? 0) + count);
   return {
     runs: Object.fromEntries(runs),
-    tokenUsage: {
-      promptTokens: a.tokenUsage.promptTokens + b.tokenUsage.promptTokens,
-      completionTokens: a.tokenUsage.completionTokens + b.tokenUsage.completionTokens,
-      totalTokens: a.tokenUsage.totalTokens + b.tokenUsage.totalTokens,
-    },
+    tokenUsage: sumUsage([a.tokenUsage, b.tokenUsage]),
   };
 }

@@ -1,6 +1,7 @@
 import type { ErrorInfo } from '../../errors.js';
 import type { Redactor } from '../../redactor.js';
 import type { OpenWait, RunRecord, RunStatus, WaitResolution } from '../../transports/transport.js';
+import type { TurnFacts } from '../runs/definition/turn-facts.js';
 import {
   entryOutput,
   isAttemptedKind,
@@ -44,6 +45,8 @@ export interface StepIntrospection {
   /** Error of the step, or of its last failed attempt. */
   readonly error?: ErrorInfo;
   readonly waitsFor?: StepWait;
+  /** Facts about the turn of an agent that the step records. */
+  readonly turn?: TurnFacts;
   /** Recorded result, if it was asked for. */
   readonly output?: unknown;
 }
@@ -150,10 +153,18 @@ function applyBookkeeping(key: string, value: string, replays: number, steps: Ma
 }
 
 function recordedStep(kind: StepKind, name: string, entry: StepEntry): StepIntrospection {
-  const { attempt, startedAt, durationMs, error } = entry;
+  const { attempt, startedAt, durationMs, error, turn } = entry;
   const status = error === undefined ? 'completed' : 'failed';
   const times = { startedAt, endedAt: startedAt + durationMs, durationMs };
-  return { name, kind, status, attempt, ...times, ...(error !== undefined && { error }) };
+  return {
+    name,
+    kind,
+    status,
+    attempt,
+    ...times,
+    ...(error !== undefined && { error }),
+    ...(turn !== undefined && { turn }),
+  };
 }
 
 function resolvedStep(kind: StepKind, name: string, wait: WaitResolution, query: RunQuery): StepIntrospection {

@@ -14,7 +14,15 @@ import type {
   TypeDurations,
 } from '../statistics/stats.js';
 import { sumCounts } from '../statistics/sum-counts.js';
-import type { ConnectedProcess, DeclaredEvent, Envelope, Receipt, RunRecord, Subscription, TypeCounts } from '../transport.js';
+import type {
+  ConnectedProcess,
+  DeclaredEvent,
+  Envelope,
+  Receipt,
+  RunRecord,
+  Subscription,
+  TypeCounts,
+} from '../transport.js';
 import { workflowOf } from '../workflow-type.js';
 import { ConsumerGroup, type GroupHost } from './consumer-group.js';
 import { Lookup } from './lookup.js';

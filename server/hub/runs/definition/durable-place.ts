@@ -1,5 +1,6 @@
 import type { HandlerCtx } from '../../events/context.js';
 import type { EventRef } from '../../events/event-ref.js';
+import type { TurnFacts } from './turn-facts.js';
 
 /** Wait of a run for a decision. */
 export interface ApprovalWait {
@@ -13,12 +14,18 @@ export interface ApprovalWait {
   readonly timeoutMs: number | undefined;
 }
 
-/** Result of a step whose events are not emitted. */
-export class WithoutEmits {
+/** Result of a step with what is recorded beside it. */
+export class StepResult {
   readonly value: unknown;
+  /** Facts for introspection. */
+  readonly turn: TurnFacts;
+  /** The events that the step emitted are accepted. */
+  readonly emits: boolean;
 
-  constructor(value: unknown) {
+  constructor(value: unknown, turn: TurnFacts, emits = true) {
     this.value = value;
+    this.turn = turn;
+    this.emits = emits;
   }
 }
 
@@ -40,16 +47,18 @@ export interface DurableRun {
   /** Returns `true` if the result of a step is recorded. */
   isRecorded(kind: 'tool' | 'memory', id: string): boolean;
   /**
-   * Records what `call` returns, and resolves with it as JSON. What `call` emits with its context is accepted together
-   * with the record, unless it returns {@link WithoutEmits}.
+   * Records what `call` returns, a {@link StepResult} or its value, and resolves with the value as JSON. What `call`
+   * emits with its context is accepted together with the record.
    *
    * @param recordsFailure records a failure as well: the promise then rejects with a {@link StepFailedError}
+   * @param turn facts that a failure has too
    */
   record(
     kind: 'model' | 'tool' | 'memory',
     id: string,
     call: (ctx: HandlerCtx) => unknown,
     recordsFailure: boolean,
+    turn?: TurnFacts,
   ): Promise<unknown>;
   /** Records what `call` returns like {@link record}. `call` may contain steps whose ids start with `prefix`. */
   contain(id: string, prefix: string, call: () => Promise<unknown>): Promise<unknown>;

@@ -3,6 +3,7 @@ import type { HandlerHost } from '../../events/attempts/outcome-recorder.js';
 import type { RunDefinition } from '../definition/run-definition.js';
 import type { ResolvedStepOptions } from '../definition/run-scope.js';
 import type { StepContext } from '../definition/step-context.js';
+import type { TurnFacts } from '../definition/turn-facts.js';
 import type { StepFailedError } from '../errors.js';
 import type { Replay, StepRequest } from './replay.js';
 import type { AttemptedKind } from './run-entry.js';
@@ -11,6 +12,8 @@ import type { AttemptedKind } from './run-entry.js';
 export interface AttemptedStep extends StepRequest {
   readonly kind: AttemptedKind;
   readonly options: ResolvedStepOptions;
+  /** Facts about the step of an agent, for introspection. */
+  readonly turn?: TurnFacts | undefined;
   /** Receives a failure, which is then not recorded. @default failures are recorded */
   readonly reject?: ((error: unknown) => void) | undefined;
   /** Present on a step that contains other steps and has ended: `call` returns its result. */

@@ -1,4 +1,5 @@
 import type { ErrorInfo } from '../../../errors.js';
+import type { TurnFacts } from '../definition/turn-facts.js';
 
 /**
  * Kind of a step, which is part of the key of its recorded entry. Agents have `model` (an answer), `tool` (the result of
@@ -66,6 +67,8 @@ export interface StepEntry {
   readonly error?: ErrorInfo;
   /** Epoch milliseconds of the next attempt, in an entry of role `attempt`. */
   readonly retryAt?: number;
+  /** Facts about the step of an agent. */
+  readonly turn?: TurnFacts;
 }
 
 const outputKey = ',"output":';

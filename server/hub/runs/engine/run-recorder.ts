@@ -1,6 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { ApprovalWait, DurableRun } from '../definition/durable-place.js';
 import type { StepContext } from '../definition/step-context.js';
+import type { TurnFacts } from '../definition/turn-facts.js';
 import { StepFailedError } from '../errors.js';
 import type { AttemptedStep, StepHost, WaitForStep } from './requested-step.js';
 import { entryKey, entryOutput, readEntry } from './run-entry.js';
@@ -50,9 +51,10 @@ export class RunRecorder implements DurableRun {
     id: string,
     call: (ctx: StepContext) => unknown,
     recordsFailure: boolean,
+    turn?: TurnFacts,
   ): Promise<unknown> {
     this.#count();
-    return this.#request(kind, id, call, recordsFailure);
+    return this.#request(kind, id, call, recordsFailure, turn);
   }
 
   async contain(id: string, prefix: string, call: () => Promise<unknown>): Promise<unknown> {
@@ -109,6 +111,7 @@ export class RunRecorder implements DurableRun {
     id: string,
     call: (ctx: StepContext) => unknown,
     recordsFailure: boolean,
+    turn?: TurnFacts,
   ): Promise<unknown> {
     // Spans of the step are children of the agent's span, not of the engine's.
     const resource = new AsyncResource('hubline.turn');
@@ -119,6 +122,7 @@ export class RunRecorder implements DurableRun {
         firstDelivery: 1,
         failed: undefined,
         options: noOptions,
+        turn,
         call: (ctx) => resource.runInAsyncScope(call, undefined, ctx),
         reject: recordsFailure ? undefined : reject,
         release(value, entry = readEntry(value)) {

@@ -5,7 +5,7 @@ import type { HandlerHost } from '../../events/attempts/outcome-recorder.js';
 import { encodePayload } from '../../events/payloads/payload.js';
 import { nextDelayMs } from '../../events/retry-policy.js';
 import { startStep } from '../../observability/observe-step.js';
-import { WithoutEmits } from '../definition/durable-place.js';
+import { StepResult } from '../definition/durable-place.js';
 import type { RunDefinition } from '../definition/run-definition.js';
 import { StepContext } from '../definition/step-context.js';
 import type { StepRequest } from './replay.js';
@@ -79,9 +79,9 @@ export class StepAttempt implements CallCallbacks {
   }
 
   onReturn(returned: unknown): void {
-    const isSilent = returned instanceof WithoutEmits;
-    const value = isSilent ? returned.value : returned;
-    if (isSilent) this.#emitter.close();
+    const result = returned instanceof StepResult ? returned : undefined;
+    const value = result === undefined ? returned : result.value;
+    if (result?.emits === false) this.#emitter.close();
     const { workflow, host } = this.#run;
     const isTurn = this.step.kind === 'model' || this.step.kind === 'tool';
     const maxBytes = isTurn ? Math.max(maxTurnBytes, host.maxPayloadBytes) : host.maxPayloadBytes;
@@ -93,7 +93,8 @@ export class StepAttempt implements CallCallbacks {
       this.#fail(error);
       return;
     }
-    void this.#run.record(this.#key(this.step.kind), writeEntry(this.#entry(), output), this.#emitter.close());
+    const entry = result === undefined ? this.#entry() : { ...this.#entry(), turn: result.turn };
+    void this.#run.record(this.#key(this.step.kind), writeEntry(entry, output), this.#emitter.close());
     this.#run.attemptEnded(this);
   }
 
@@ -148,12 +149,14 @@ export class StepAttempt implements CallCallbacks {
 
   #entry(): StepEntry {
     const { workflow, delivery, host } = this.#run;
+    const { turn } = this.step;
     return {
       version: workflow.version,
       delivery: delivery.attempt,
       attempt: this.#attempt,
       startedAt: this.#startedAt,
       durationMs: Math.round((host.transport.clock.monotonic() - this.#startedMonotonic) * 1_000) / 1_000,
+      ...(turn !== undefined && { turn }),
     };
   }
 

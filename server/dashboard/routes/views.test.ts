@@ -1,0 +1,85 @@
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { createHub } from '../../hub/create-hub.js';
+import type { Hub } from '../../hub/hub.js';
+import { createWorkflow } from '../../hub/runs/definition/workflow.js';
+import { memoryTransport } from '../../transports/memory/memory-transport.js';
+import type { AgentRunsBody, ProcessesBody, WaitsBody } from '../protocol.js';
+import { createRouter } from './router.js';
+
+async function get<TBody>(hub: Hub, query: string): Promise<{ readonly status: number; readonly body: TBody }> {
+  const onFailure = (error: unknown): never => {
+    throw error;
+  };
+  const route = createRouter(hub, { basePath: '', onFailure });
+  const targets = [`/api/introspection?${query}`];
+  const { status, body } = await route({ method: 'GET', targets, acceptEncoding: undefined, ifNoneMatch: undefined });
+  return { status, body: JSON.parse(String(body)) as TBody };
+}
+
+it('serves waits, processes and the runs of an agent', async () => {
+  const transport = memoryTransport();
+  const start = async (service: string, register: (hub: Hub) => void): Promise<Hub> => {
+    const hub = createHub({ service, transport, concurrency: 7 });
+    register(hub);
+    await hub.start();
+    onTestFinished(async () => {
+      await hub.stop({ drainMs: 0 });
+    });
+    return hub;
+  };
+  let release = (): void => {};
+  const register = (hub: Hub): void => {
+    hub.event({ type: 'packed', handler: () => new Promise<void>((resolve) => (release = resolve)) });
+    hub.event({ type: 'declared' });
+    hub.workflow(
+      createWorkflow({ name: 'ship', run: ({ step }) => step.waitForEvent('scan', 'declared', { key: 'parcel 7' }) }),
+    );
+  };
+  const shop = await start('shop', register);
+  await start('shop', register);
+  await start('mail', () => {});
+  const run = await shop.startWorkflow('ship', 'private');
+  await shop.emit('packed', {});
+  await vi.waitFor(async () => expect(await shop.metrics('packed')).toMatchObject({ active: 1 }));
+  await vi.waitFor(async () => expect((await shop.waits()).suspended).toBe(1));
+
+  const waits = await get<WaitsBody>(shop, 'view=waits');
+  expect(waits).toMatchObject({
+    status: 200,
+    body: {
+      protocol: 2,
+      now: expect.any(Number),
+      suspended: 1,
+      approvals: 0,
+      isTruncated: false,
+      waits: [{ id: run.runId, type: 'ship', step: { name: 'scan', waitsFor: { event: { type: 'declared' } } } }],
+    },
+  });
+  expect(JSON.stringify(waits)).not.toContain('private');
+
+  const { body } = await get<ProcessesBody>(shop, 'view=processes');
+  expect(body).toMatchObject({ protocol: 2, processCount: 3 });
+  expect(body.processes.map(({ service, handles }) => [service, handles])).toEqual([
+    ['mail', 0],
+    ['shop', 1],
+    ['shop', 1],
+  ]);
+  expect(body.processes.map(({ active }) => active).sort()).toEqual([0, 0, 1]);
+  expect(body.processes[0]).toMatchObject({
+    id: expect.any(String),
+    host: expect.any(String),
+    pid: process.pid,
+    slots: 7,
+  });
+  expect(body.registrations).toEqual([
+    { events: [], workflows: [] },
+    { events: ['packed'], workflows: ['ship'] },
+  ]);
+  release();
+
+  expect(await get<AgentRunsBody>(shop, 'agent=nobody')).toMatchObject({
+    status: 200,
+    body: { agent: 'nobody', runs: [] },
+  });
+  expect(await get(shop, 'view=unknown')).toMatchObject({ status: 404 });
+});
