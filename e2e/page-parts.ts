@@ -34,7 +34,10 @@ export async function filterBy(page: Page, label: string, count: number): Promis
 }
 
 /** Opens a view. */
-export async function openView(page: Page, view: 'Events' | 'Workflows' | 'Agents' | 'Schedules'): Promise<void> {
+export async function openView(
+  page: Page,
+  view: 'Events' | 'Workflows' | 'Agents' | 'Schedules' | 'Processes',
+): Promise<void> {
   const link = page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: view });
   const select = page.getByRole('combobox', { name: 'View' });
   await expect(link.or(select)).toBeVisible();

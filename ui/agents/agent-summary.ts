@@ -26,9 +26,3 @@ export function summarizeRuns(runs: Readonly<Record<string, number>>): RunSummar
 export function averageTokens(tokens: number, runs: number): string {
   return runs === 0 ? UNKNOWN : formatCount(Math.round(tokens / runs));
 }
-
-/** Formats a cost in US dollars: "$0.0042", "$1.42", "$1,204". */
-export function formatCost(usd: number): string {
-  if (usd > 0 && usd < 0.01) return `$${usd.toPrecision(2)}`;
-  return `$${usd < 100 ? usd.toFixed(2) : formatCount(Math.round(usd))}`;
-}

@@ -1,13 +1,14 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { AgentOverview } from '../../server/dashboard/protocol.js';
+import { formatCost } from '../format/cost.js';
 import { formatCount, UNKNOWN } from '../format/count.js';
 import { formatDuration } from '../format/duration.js';
 import { formatPercent } from '../format/ratio.js';
 import { viewPath } from '../routing/route.js';
 import { Count } from '../shared/count.js';
 import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
-import { averageTokens, formatCost, summarizeRuns } from './agent-summary.js';
+import { averageTokens, summarizeRuns } from './agent-summary.js';
 import type { AgentUse } from './agent-uses.js';
 
 export interface AgentTableProps {
@@ -51,13 +52,13 @@ interface AgentRowProps {
 }
 
 function AgentRow({ agent, uses, isOpen, query }: AgentRowProps): JSX.Element {
-  const { name, description, model, tools, delegates, runs, tokenUsage, costUsd, durationMs, approvalsWaiting } = agent;
+  const { name, description, model, tools, delegates, runs, tokenUsage, durationMs, approvalsWaiting } = agent;
   const row = useRef<HTMLTableRowElement>(null);
   useEffect(() => {
     if (isOpen) row.current?.scrollIntoView({ block: 'nearest' });
   }, [isOpen]);
   const { total, failureRatio, exceptions } = summarizeRuns(runs);
-  const { cachedTokens, reasoningTokens } = tokenUsage;
+  const { cachedTokens, reasoningTokens, cost } = tokenUsage;
   return (
     <tr ref={row} data-open={isOpen}>
       <th scope="row">
@@ -95,7 +96,7 @@ function AgentRow({ agent, uses, isOpen, query }: AgentRowProps): JSX.Element {
           <ViewTableNote>{averageTokens(reasoningTokens, total)} reasoning</ViewTableNote>
         )}
       </ViewTableCell>
-      <ViewTableCell label="Cost">{costUsd === undefined ? UNKNOWN : formatCost(costUsd)}</ViewTableCell>
+      <ViewTableCell label="Cost">{cost === undefined ? UNKNOWN : formatCost(cost)}</ViewTableCell>
       <ViewTableCell label="p95">{formatDuration(durationMs?.p95 ?? null)}</ViewTableCell>
       <ViewTableCell label="Approvals">
         {approvalsWaiting === undefined ? UNKNOWN : `${formatCount(approvalsWaiting)} waiting`}

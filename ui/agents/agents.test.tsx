@@ -47,8 +47,14 @@ test('a row shows the runs, failures and tokens of an agent', async () => {
     ...api.agents,
     agentOf('priced', {
       runs: { completed: 3, failed: 1 },
-      tokenUsage: { promptTokens: 300, completionTokens: 100, totalTokens: 400, cachedTokens: 80, reasoningTokens: 20 },
-      costUsd: 1.5,
+      tokenUsage: {
+        promptTokens: 300,
+        completionTokens: 100,
+        totalTokens: 400,
+        cachedTokens: 80,
+        reasoningTokens: 20,
+        cost: 1.5,
+      },
       durationMs: { p50: 1, p95: 3_400, p99: 5_000, max: 6_000 },
       approvalsWaiting: 2,
     }),
@@ -68,7 +74,7 @@ test('a row shows the runs, failures and tokens of an agent', async () => {
     Runs: '41 failed',
     'Failure rate': '25.0%',
     'Tokens per run': '10020 cached5 reasoning',
-    Cost: '$1.50',
+    Cost: '1.50',
     p95: '3.4 s',
     Approvals: '2 waiting',
   });

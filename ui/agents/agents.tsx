@@ -1,17 +1,21 @@
 import type { JSX } from 'preact';
+import type { Monitor } from '../polling/monitor.js';
 import type { Navigation } from '../routing/navigation.js';
 import { ViewSection } from '../shared/view-section.js';
-import type { HubStore } from '../store/hub-store.js';
+import { AgentRuns } from './agent-runs.js';
 import { AgentTable } from './agent-table.js';
 import { agentUses } from './agent-uses.js';
 
 export interface AgentsProps {
-  readonly store: HubStore;
+  readonly monitor: Monitor;
   readonly navigation: Navigation;
 }
 
 /** View of the hub's agents. */
-export function Agents({ store, navigation }: AgentsProps): JSX.Element {
+export function Agents({ monitor, navigation }: AgentsProps): JSX.Element {
+  const { store } = monitor;
+  const open = navigation.route.value.name;
+  const query = navigation.query.value;
   const agents = store.agents.value;
   const runners = {
     events: [...store.rows.value.values()].map(({ event }) => event.value),
@@ -21,7 +25,7 @@ export function Agents({ store, navigation }: AgentsProps): JSX.Element {
     <ViewSection
       view="agents"
       store={store}
-      aside={<span class="panel-period">since start</span>}
+      aside={<span class="panel-period">since start · costs in the currency of your prices</span>}
       isEmpty={agents.length === 0}
       hint={
         <>
@@ -29,12 +33,10 @@ export function Agents({ store, navigation }: AgentsProps): JSX.Element {
         </>
       }
     >
-      <AgentTable
-        agents={agents}
-        usesOf={(name) => agentUses(name, runners)}
-        open={navigation.route.value.name}
-        query={navigation.query.value}
-      />
+      <AgentTable agents={agents} usesOf={(name) => agentUses(name, runners)} open={open} query={query} />
+      {agents.some(({ name }) => name === open) && (
+        <AgentRuns key={open} agent={open ?? ''} monitor={monitor} query={query} />
+      )}
     </ViewSection>
   );
 }

@@ -2,8 +2,9 @@ import type { EventBody } from '../../server/dashboard/protocol.js';
 import { wellFormed } from '../format/well-formed.js';
 import type { Introspection } from './decode-introspection.js';
 import type { RequestTrace } from './decode-request.js';
+import { type AgentRuns, agentRuns, type Processes, processes, type Waits, waits } from './decode-views.js';
 import { fetchJson } from './fetch-json.js';
-import { parseEvent, parseIntrospection, parseRange, parseRequest, type RangeCounts } from './parse-body.js';
+import { parseEvent, parseIntrospection, parseRange, parseRequest, parseView, type RangeCounts } from './parse-body.js';
 
 /** Parsed response of the introspection route. */
 export interface IntrospectionResponse {
@@ -20,6 +21,12 @@ export interface Api {
   event(type: string, signal: AbortSignal): Promise<EventBody>;
   /** Returns the events and runs of a request. `id` is the id of the request or of any event of it. */
   request(id: string, signal: AbortSignal): Promise<RequestTrace>;
+  /** Returns what runs wait for. */
+  waits(signal: AbortSignal): Promise<Waits>;
+  /** Returns the running hubs. */
+  processes(signal: AbortSignal): Promise<Processes>;
+  /** Returns the latest recorded runs of an agent. */
+  agentRuns(agent: string, signal: AbortSignal): Promise<AgentRuns>;
 }
 
 /**
@@ -47,6 +54,19 @@ export function createApi(base: string): Api {
         signal,
       );
       return parseRequest(body);
+    },
+    waits: async (signal) => {
+      const { body } = await fetchJson(`${base}api/introspection?view=waits`, signal);
+      return parseView(waits, body);
+    },
+    processes: async (signal) => {
+      const { body } = await fetchJson(`${base}api/introspection?view=processes`, signal);
+      return parseView(processes, body);
+    },
+    agentRuns: async (agent, signal) => {
+      const query = encodeURIComponent(wellFormed(agent));
+      const { body } = await fetchJson(`${base}api/introspection?agent=${query}`, signal);
+      return parseView(agentRuns, body);
     },
   };
 }

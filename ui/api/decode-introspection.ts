@@ -9,6 +9,7 @@ import type {
 import { agentSummary, eventColumns } from './decode-columns.js';
 import { counts, durations, histories, recentActivity } from './decode-statistics.js';
 import { step } from './decode-step.js';
+import { usage } from './decode-turn.js';
 import { array, type Decoder, map, nullable, number, object, oneOf, optional, string } from './decoder.js';
 
 /** Parts of the body of `GET /api/introspection?events=columns` that the page reads. */
@@ -60,14 +61,7 @@ const agent = object<AgentOverview>({
   ...agentSummary,
   description: optional(string),
   runs: map(number),
-  tokenUsage: object<AgentOverview['tokenUsage']>({
-    promptTokens: number,
-    completionTokens: number,
-    totalTokens: number,
-    cachedTokens: optional(number),
-    reasoningTokens: optional(number),
-  }),
-  costUsd: optional(number),
+  tokenUsage: usage,
   durationMs: optional(durations),
   approvalsWaiting: optional(number),
 });
@@ -111,6 +105,7 @@ export const introspection: Decoder<Introspection> = object<Introspection>({
     version: string,
     startedAt: nullable(number),
     now: number,
+    processes: optional(number),
   }),
   health: object<Health>({
     status: oneOf<Health['status']>(['ok', 'degraded', 'failing']),

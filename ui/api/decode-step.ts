@@ -1,4 +1,5 @@
 import type { StepIntrospection, StepStatus } from '../../server/dashboard/protocol.js';
+import { turnFacts } from './decode-turn.js';
 import { type Decoder, number, object, oneOf, optional, string } from './decoder.js';
 
 const stepWait = object<NonNullable<StepIntrospection['waitsFor']>>({
@@ -24,6 +25,7 @@ export const step: Decoder<StepIntrospection> = object<StepIntrospection>({
     object<NonNullable<StepIntrospection['error']>>({ name: string, message: string, code: optional(string) }),
   ),
   waitsFor: optional(stepWait),
+  turn: optional(turnFacts),
   // The dashboard never receives outputs.
   output: () => undefined,
 });

@@ -50,6 +50,16 @@ export function parseRequest(body: unknown): RequestTrace {
 }
 
 /**
+ * Parses the body of a view, such as `GET /api/introspection?view=waits`.
+ *
+ * @throws {RequestError} if the protocol or the shape is not the expected one
+ */
+export function parseView<T>(decode: Decoder<T>, body: unknown): T {
+  checkProtocol(body);
+  return decodeBody(decode, body);
+}
+
+/**
  * Parses the body of `GET /api/events/:type`.
  *
  * @throws {RequestError} if the shape is not the expected one

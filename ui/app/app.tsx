@@ -7,11 +7,13 @@ import { EventPanel } from '../events/panel/event-panel.js';
 import type { RowFocus } from '../events/table/use-row-focus.js';
 import { Overview } from '../overview/overview.js';
 import type { Monitor } from '../polling/monitor.js';
+import { Processes } from '../processes/processes.js';
 import { RequestView } from '../requests/request-view.js';
 import type { Navigation } from '../routing/navigation.js';
 import { Schedules } from '../schedules/schedules.js';
 import { SnapshotDialog } from '../snapshots/snapshot-dialog.js';
 import { useSnapshots } from '../snapshots/use-snapshots.js';
+import { Waits } from '../waits/waits.js';
 import { Workflows } from '../workflows/workflows.js';
 import { Banner } from './banner.js';
 import { BRAND_COLOR, FAILING_COLOR, favicon } from './favicon.js';
@@ -78,9 +80,11 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
               <Events monitor={monitor} navigation={navigation} searchRef={search} focusRef={rowFocus} />
             </>
           )}
-          {view === 'agents' && <Agents store={monitor.store} navigation={navigation} />}
+          {view === 'agents' && <Agents monitor={monitor} navigation={navigation} />}
+          {view === 'processes' && <Processes monitor={monitor} navigation={navigation} />}
           {view === 'requests' && <RequestView monitor={monitor} navigation={navigation} />}
           {view === 'schedules' && <Schedules monitor={monitor} navigation={navigation} />}
+          {view === 'waits' && <Waits monitor={monitor} navigation={navigation} />}
           {view === 'workflows' && <Workflows monitor={monitor} navigation={navigation} />}
         </main>
       </div>

@@ -1,5 +1,6 @@
 import { computed, effect, type ReadonlySignal, signal } from '@preact/signals';
 import type { Api } from '../api/api.js';
+import type { AgentRuns, Processes, Waits } from '../api/decode-views.js';
 import { RequestError } from '../api/request-error.js';
 import type { Navigation } from '../routing/navigation.js';
 import type { Interval, Selection } from '../routing/route.js';
@@ -7,6 +8,7 @@ import { createHubStore, type HubStore } from '../store/hub-store.js';
 import { type Announcer, createAnnouncer } from './announcer.js';
 import { type ConnectionState, connectionStateOf } from './connection-state.js';
 import { createEventDetail, type Detail } from './event-detail.js';
+import { createLoader, type Loader } from './loader.js';
 import { createPoller } from './poller.js';
 import { createRequestDetail, type OpenRequest } from './request-detail.js';
 import { createServerClock } from './server-clock.js';
@@ -18,6 +20,12 @@ export interface Monitor {
   readonly detail: ReadonlySignal<Detail | null>;
   /** Events and runs of the open request. */
   readonly request: ReadonlySignal<OpenRequest | null>;
+  /** What runs wait for, while the view is open. */
+  readonly waits: Loader<Waits>['state'];
+  /** Running hubs, while the view is open. */
+  readonly processes: Loader<Processes>['state'];
+  /** Runs of the open agent. */
+  readonly agentRuns: Loader<AgentRuns>['state'];
   readonly connection: ReadonlySignal<ConnectionState>;
   readonly announcement: Announcer['text'];
   /** Milliseconds on the monotonic clock. Updates once per second while the tab is visible. */
@@ -38,10 +46,14 @@ export interface Monitor {
 
 /** Creates a monitor that polls while the document is visible, at the interval of the route. */
 export function createMonitor(api: Api, navigation: Navigation, document: Document): Monitor {
-  const { openType, openRequest } = navigation;
+  const { openType, openRequest, openAgent } = navigation;
   const store = createHubStore();
   const { detail, load } = createEventDetail(api);
   const { request, load: loadRequest } = createRequestDetail(api);
+  const waits = createLoader((_key, abort) => api.waits(abort));
+  const processes = createLoader((_key, abort) => api.processes(abort));
+  const agentRuns = createLoader((agent, abort) => api.agentRuns(agent, abort));
+  const view = computed(() => navigation.route.value.view);
   const announcer = createAnnouncer();
   const now = signal(performance.now());
   const serverClock = createServerClock(now);
@@ -103,6 +115,9 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
     const isLoaded = await loadRange(abort);
     if (openType.value !== null) await load(openType.value, abort);
     if (openRequest.value !== null) await loadRequest(openRequest.value, abort);
+    if (openAgent.value !== null) await agentRuns.load(openAgent.value, abort);
+    if (view.value === 'waits') await waits.load('', abort);
+    if (view.value === 'processes') await processes.load('', abort);
     return isLoaded;
   };
 
@@ -160,12 +175,17 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
     }),
     onChange(openType, (type) => type !== null && poller.refresh()),
     onChange(openRequest, (id) => id !== null && poller.refresh()),
+    onChange(openAgent, (agent) => agent !== null && poller.refresh()),
+    onChange(view, (next) => (next === 'waits' || next === 'processes') && poller.refresh()),
   ];
 
   return {
     store,
     detail,
     request,
+    waits: waits.state,
+    processes: processes.state,
+    agentRuns: agentRuns.state,
     connection,
     announcement: announcer.text,
     now,

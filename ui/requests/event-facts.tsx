@@ -5,8 +5,8 @@ import { formatDateTime } from '../format/clock-time.js';
 import { formatAgo } from '../format/duration.js';
 import { viewPath } from '../routing/route.js';
 import { EventLink } from '../shared/event-link.js';
+import { replayCode } from '../shared/hub-code.js';
 import { IdLink } from '../shared/id-link.js';
-import { replayCode } from '../shared/replay-code.js';
 
 export interface EventFactsProps {
   readonly event: EventDetails;

@@ -18,8 +18,8 @@ export interface StepTimes {
  * @param now current time in epoch milliseconds on the server's clock
  */
 export function stepBars(step: StepIntrospection, now: number): StepTimes {
-  const { kind, status, durationMs, endedAt, waitsFor } = step;
-  const state: TraceState = status === 'waiting' && waitsFor !== undefined ? 'suspended' : status;
+  const { kind, durationMs, endedAt, waitsFor } = step;
+  const state = stateOf(step);
   const startedAt =
     step.startedAt ?? waitsFor?.since ?? (endedAt === undefined ? undefined : endedAt - (durationMs ?? 0));
   if (startedAt === undefined) return { state, bars: [], waitedMs: null, ranMs: null };
@@ -39,6 +39,12 @@ export function stepBars(step: StepIntrospection, now: number): StepTimes {
     tone: state === 'failed' ? 'failed' : state === 'completed' ? 'completed' : 'running',
   });
   return { state, bars, waitedMs: lastFrom > startedAt ? lastFrom - startedAt : null, ranMs: to - lastFrom };
+}
+
+/** Returns the state of a step. A call of a tool of which the model received an error has failed. */
+function stateOf({ status, waitsFor, turn }: StepIntrospection): TraceState {
+  if (turn?.isToolError === true) return 'failed';
+  return status === 'waiting' && waitsFor !== undefined ? 'suspended' : status;
 }
 
 function isOver(state: TraceState): boolean {

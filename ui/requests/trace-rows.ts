@@ -1,4 +1,5 @@
 import type { EventDetails, StepIntrospection } from '../../server/dashboard/protocol.js';
+import { turnFacts } from '../shared/turn-facts.js';
 import { stepBars, stepTitle } from './step-bars.js';
 import type { Bar, TraceState } from './trace-bar.js';
 
@@ -125,6 +126,7 @@ function partsOf(event: EventDetails, depth: number, now: number): readonly Trac
 function stepRow(step: StepIntrospection, key: string, depth: number, now: number): TraceRow {
   const path = step.name.split(PATH_SEPARATOR);
   const { state, bars, waitedMs, ranMs } = stepBars(step, now);
+  const title = step.error?.message ?? stepTitle(step);
   return {
     key,
     depth: depth + path.length - 1,
@@ -134,7 +136,7 @@ function stepRow(step: StepIntrospection, key: string, depth: number, now: numbe
     bars,
     waitedMs,
     ranMs,
-    note: step.error?.message ?? stepTitle(step),
+    note: title === '' ? turnFacts(step).join(' · ') : title,
     event: null,
   };
 }

@@ -8,6 +8,8 @@ export interface Navigation {
   readonly openType: ReadonlySignal<string | null>;
   /** Id of the open request, or of the event of it that is selected. */
   readonly openRequest: ReadonlySignal<string | null>;
+  /** Agent whose runs are open. */
+  readonly openAgent: ReadonlySignal<string | null>;
   /** Changes parts of the route. With `replace`, the browser's history gets no new entry. */
   go(change: Partial<Route>, options?: { readonly replace?: boolean }): void;
   /** Query that links within the page retain. */
@@ -30,6 +32,7 @@ export function createNavigation(window: Window): Navigation {
     openType: computed(() => (route.value.view === 'events' ? route.value.name : null)),
     openRequest: computed(() => (route.value.view === 'requests' ? route.value.name : null)),
     query: computed(() => formatQuery(route.value)),
+    openAgent: computed(() => (route.value.view === 'agents' ? route.value.name : null)),
     go: (change, { replace = false } = {}) => {
       const next = { ...route.value, ...change };
       const hash = formatRoute(next);

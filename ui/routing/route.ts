@@ -22,7 +22,7 @@ export const FILTERS = ['all', 'problems', 'failing', 'active', 'idle', 'never']
 export type Filter = (typeof FILTERS)[number];
 
 /** Views that the header links. */
-export const VIEWS = ['events', 'workflows', 'agents', 'schedules'] as const;
+export const VIEWS = ['events', 'workflows', 'agents', 'waits', 'schedules', 'processes'] as const;
 /** Views with a route: `requests` is reached from the ids of events. */
 export const ROUTED_VIEWS = [...VIEWS, 'requests'] as const;
 export type View = (typeof ROUTED_VIEWS)[number];
@@ -31,7 +31,9 @@ export const VIEW_LABEL: Record<View, string> = {
   events: 'Events',
   workflows: 'Workflows',
   agents: 'Agents',
+  waits: 'Waits',
   schedules: 'Schedules',
+  processes: 'Processes',
   requests: 'Request',
 };
 

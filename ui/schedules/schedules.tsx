@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Schedule } from '../api/decode-introspection.js';
-import { formatMoment, viewerTimeZone } from '../format/clock-time.js';
+import { viewerTimeZone } from '../format/clock-time.js';
 import { formatCount } from '../format/count.js';
 import { formatAge, formatAgo } from '../format/duration.js';
 import type { Monitor } from '../polling/monitor.js';
@@ -9,6 +9,7 @@ import type { Navigation } from '../routing/navigation.js';
 import { viewPath } from '../routing/route.js';
 import { EventLink } from '../shared/event-link.js';
 import { Icon } from '../shared/icon.js';
+import { Moment } from '../shared/moment.js';
 import { ViewSection } from '../shared/view-section.js';
 import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
 import { scheduleText } from './schedule-text.js';
@@ -116,8 +117,4 @@ function ScheduleRow({ schedule, isOpen, now, query }: ScheduleRowProps): JSX.El
       </ViewTableCell>
     </tr>
   );
-}
-
-function Moment({ at }: { at: number }): JSX.Element {
-  return <time dateTime={new Date(at).toISOString()}>{formatMoment(at)}</time>;
 }

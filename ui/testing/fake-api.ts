@@ -74,6 +74,21 @@ export function createFakeApi(events: readonly EventOverview[] = []): FakeApi {
       if (api.trace.length === 0) throw statusError(404, id, undefined);
       return { now: api.serverNow, requestId: api.trace[0]?.requestId ?? id, events: api.trace, isTruncated: false };
     },
+    waits: async () => {
+      api.requests.push('waits');
+      if (api.error !== null) throw api.error;
+      return { now: api.serverNow, waits: [], approvals: 0, suspended: 0, isTruncated: false };
+    },
+    processes: async () => {
+      api.requests.push('processes');
+      if (api.error !== null) throw api.error;
+      return { now: api.serverNow, processes: [], processCount: 0, registrations: [] };
+    },
+    agentRuns: async (agent) => {
+      api.requests.push(`agent ${agent}`);
+      if (api.error !== null) throw api.error;
+      return { now: api.serverNow, agent, runs: [] };
+    },
   };
   return api;
 }

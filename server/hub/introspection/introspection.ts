@@ -89,6 +89,8 @@ export interface HubIntrospection {
     readonly startedAt: number | null;
     /** Epoch milliseconds at which the data was read. */
     readonly now: number;
+    /** Number of running hubs. */
+    readonly processes?: number;
     /** The transport retains the dead letters of this hub's service. */
     readonly keepsDeadLetters: boolean;
   };

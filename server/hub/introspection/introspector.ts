@@ -63,7 +63,15 @@ export class Introspector {
       return found === undefined ? [] : [introspectWorkflow(workflow, found, runs.get(type) ?? [], this.#redactor)];
     });
     return {
-      hub: { service, transport: name, version, startedAt, now: clock.now(), keepsDeadLetters },
+      hub: {
+        service,
+        transport: name,
+        version,
+        startedAt,
+        now: clock.now(),
+        processes: this.#running.length,
+        keepsDeadLetters,
+      },
       totals: { metrics: sumCounts(events.map(({ metrics }) => metrics)), ...total },
       events,
       workflows,

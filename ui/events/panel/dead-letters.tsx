@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { CopyButton } from '../../controls/copy-button.js';
 import { formatCount } from '../../format/count.js';
-import { replayTypeCode } from '../../shared/replay-code.js';
+import { replayTypeCode } from '../../shared/hub-code.js';
 import { PanelSection } from './panel-section.js';
 
 export interface DeadLettersProps {

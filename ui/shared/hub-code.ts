@@ -9,6 +9,19 @@ export function replayCode(id: string, transport: string | undefined): string {
   return transport === 'redis' ? `npx hubline replay ${shellQuote(id)}` : `await hub.replay(${jsQuote(id)});`;
 }
 
+/** Call of a tool that waits for a decision. */
+export interface WaitingApproval {
+  /** Event that brings the decision. */
+  readonly type: string;
+  /** Id of the request for the approval. */
+  readonly approvalId: string;
+}
+
+/** Returns the code that approves the call of a tool. */
+export function approveCode({ type, approvalId }: WaitingApproval): string {
+  return `await hub.emit(${jsQuote(type)}, { approvalId: ${jsQuote(approvalId)}, approved: true });`;
+}
+
 function jsQuote(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }

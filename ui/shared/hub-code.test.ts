@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { replayCode, replayTypeCode } from './replay-code.js';
+import { replayCode, replayTypeCode } from './hub-code.js';
 
 test.each([
   ['order.created', 'npx hubline replay --type order.created'],

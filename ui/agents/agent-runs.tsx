@@ -1,0 +1,144 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { AgentRunIntrospection, StepIntrospection } from '../../server/dashboard/protocol.js';
+import { formatDateTime } from '../format/clock-time.js';
+import { formatCost } from '../format/cost.js';
+import { formatCount, UNKNOWN } from '../format/count.js';
+import { formatAgo, formatDuration } from '../format/duration.js';
+import type { Monitor } from '../polling/monitor.js';
+import { TRACE_STATE } from '../requests/trace-state.js';
+import { Count } from '../shared/count.js';
+import { Icon } from '../shared/icon.js';
+import { LoadedContent } from '../shared/loaded-view.js';
+import { RunLink } from '../shared/run-link.js';
+import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
+import { describeTurn } from './describe-turn.js';
+
+export interface AgentRunsProps {
+  readonly agent: string;
+  readonly monitor: Monitor;
+  /** Query that links retain. */
+  readonly query: string;
+}
+
+const COLUMNS = ['Run', 'Status', 'Turns', 'Tool calls', 'Tokens', 'Cost', 'Took', 'Started'] as const;
+
+/** Latest recorded runs of an agent, with their turns. */
+export function AgentRuns({ agent, monitor, query }: AgentRunsProps): JSX.Element {
+  const { value } = monitor.agentRuns;
+  return (
+    <section class="agent-runs" aria-labelledby="agent-runs-title">
+      <h3 id="agent-runs-title" class="view-part">
+        Recent runs of <bdi>{agent}</bdi> <span class="panel-period">the latest 20</span>
+      </h3>
+      <LoadedContent
+        monitor={monitor}
+        data={value?.key === agent ? value : null}
+        isEmpty={({ runs }) => runs.length === 0}
+        emptyTitle="No recorded runs"
+        hint="Runs are recorded if the agent handles an event, is a step of a pipeline, or runs in the function of a workflow."
+      >
+        {({ runs, now }) => (
+          <ViewTable caption={`Recent runs of ${agent}, newest first`} columns={COLUMNS} class="agent-runs-table">
+            {runs.map((run) => (
+              <RunRows
+                key={JSON.stringify([run.id, run.service, run.step])}
+                run={run}
+                now={Math.max(now, monitor.serverNow.value)}
+                query={query}
+              />
+            ))}
+          </ViewTable>
+        )}
+      </LoadedContent>
+    </section>
+  );
+}
+
+interface RunRowsProps {
+  readonly run: AgentRunIntrospection;
+  /** Current time in epoch milliseconds on the server's clock. */
+  readonly now: number;
+  readonly query: string;
+}
+
+function RunRows({ run, now, query }: RunRowsProps): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  const { id, kind, type, step, status, turns, toolCalls, usage, error, startedAt, lastAt, steps } = run;
+  const isOver = status === 'completed' || status === 'failed';
+  const [icon, label, tone] = TRACE_STATE.get(status) ?? ['dot', status, 'muted'];
+  return (
+    <>
+      <tr>
+        <th scope="row">
+          <RunLink id={id} kind={kind} type={type} query={query} />
+          {step !== '' && <ViewTableNote>step {step}</ViewTableNote>}
+          {error && (
+            <ViewTableNote>
+              <strong class="tone-failed">{error.name}</strong> {error.message}
+            </ViewTableNote>
+          )}
+        </th>
+        <ViewTableCell label="Status">
+          <span class={`state is-${tone}`}>
+            <Icon name={icon} />
+            {label}
+          </span>
+        </ViewTableCell>
+        <ViewTableCell label="Turns">
+          {steps.length === 0 ? (
+            <Count value={turns} />
+          ) : (
+            <button type="button" class="chip turns-toggle" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+              <Icon name={isOpen ? 'open' : 'closed'} />
+              {formatCount(turns)}
+              <span class="visually-hidden">{isOpen ? ' turns, hide them' : ' turns, show them'}</span>
+            </button>
+          )}
+        </ViewTableCell>
+        <ViewTableCell label="Tool calls">
+          <Count value={toolCalls} />
+        </ViewTableCell>
+        <ViewTableCell label="Tokens">
+          <Count value={usage.totalTokens} />
+        </ViewTableCell>
+        <ViewTableCell label="Cost">{usage.cost === undefined ? UNKNOWN : formatCost(usage.cost)}</ViewTableCell>
+        <ViewTableCell label="Took">{formatDuration((isOver ? lastAt : now) - startedAt)}</ViewTableCell>
+        <ViewTableCell label="Started">
+          <time dateTime={new Date(startedAt).toISOString()} title={formatDateTime(startedAt)}>
+            {formatAgo(now - startedAt)}
+          </time>
+        </ViewTableCell>
+      </tr>
+      {isOpen && (
+        <tr class="turns-row">
+          <td colSpan={COLUMNS.length}>
+            <ol class="turns" aria-label="Turns and tool calls">
+              {steps.map((one) => (
+                <Turn key={`${one.kind} ${one.name}`} step={one} />
+              ))}
+            </ol>
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
+
+function Turn({ step }: { step: StepIntrospection }): JSX.Element {
+  const { name, state, facts, isCall } = describeTurn(step);
+  const [icon, label, tone] = TRACE_STATE.get(state) ?? ['dot', state, 'muted'];
+  return (
+    <li class={isCall ? 'turn is-call' : 'turn'}>
+      <span class="turn-name">
+        <bdi>{name}</bdi>
+      </span>
+      <span class={`state is-${tone}`}>
+        <Icon name={icon} />
+        {label}
+      </span>
+      <span class="turn-time">{formatDuration(step.durationMs ?? null)}</span>
+      <span class="turn-facts">{facts.join(' · ')}</span>
+    </li>
+  );
+}

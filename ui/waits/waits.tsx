@@ -1,0 +1,156 @@
+import type { JSX } from 'preact';
+import type { WaitIntrospection } from '../../server/dashboard/protocol.js';
+import { CopyButton } from '../controls/copy-button.js';
+import { viewerTimeZone } from '../format/clock-time.js';
+import { formatCount } from '../format/count.js';
+import { formatAge, formatAgo } from '../format/duration.js';
+import type { Monitor } from '../polling/monitor.js';
+import type { Navigation } from '../routing/navigation.js';
+import { approveCode } from '../shared/hub-code.js';
+import { LoadedView } from '../shared/loaded-view.js';
+import { Moment } from '../shared/moment.js';
+import { RunLink } from '../shared/run-link.js';
+import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
+import { toolOf, waitText } from './wait-text.js';
+
+export interface WaitsProps {
+  readonly monitor: Monitor;
+  readonly navigation: Navigation;
+}
+
+const APPROVAL_COLUMNS = ['Run', 'Tool', 'Since', 'Timeout', 'Approve'] as const;
+const WAIT_COLUMNS = ['Run', 'Step', 'Waits for', 'Since', 'Until'] as const;
+
+/** View of what runs wait for: approvals first. */
+export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
+  const query = navigation.query.value;
+  return (
+    <LoadedView
+      view="waits"
+      monitor={monitor}
+      data={monitor.waits.value}
+      aside={<span class="panel-period">times in {viewerTimeZone()}</span>}
+      isEmpty={({ waits }) => waits.length === 0}
+      emptyTitle="Nothing waits"
+      hint="Runs that wait for an approval, an event, a time or another run appear here."
+    >
+      {({ waits, approvals, suspended, isTruncated, now: readAt }) => {
+        const now = Math.max(monitor.serverNow.value, readAt);
+        const asking = waits.filter(({ step }) => step.kind === 'approval');
+        const others = waits.filter(({ step }) => step.kind !== 'approval');
+        return (
+          <>
+            {isTruncated && (
+              <p class="panel-note">
+                The list has the oldest approvals and some of the other waits. In total {formatCount(approvals)}{' '}
+                approvals wait, and {formatCount(suspended)} runs are suspended.
+              </p>
+            )}
+            {asking.length > 0 && (
+              <>
+                <h3 class="view-part">Approvals</h3>
+                <ViewTable
+                  caption="Calls of tools that wait for an approval"
+                  columns={APPROVAL_COLUMNS}
+                  class="waits-table"
+                >
+                  {asking.map((wait) => (
+                    <ApprovalRow key={keyOf(wait)} wait={wait} now={now} query={query} />
+                  ))}
+                </ViewTable>
+              </>
+            )}
+            {others.length > 0 && (
+              <>
+                <h3 class="view-part">Other waits</h3>
+                <ViewTable caption="Steps that wait" columns={WAIT_COLUMNS} class="waits-table">
+                  {others.map((wait) => (
+                    <WaitRow key={keyOf(wait)} wait={wait} now={now} query={query} />
+                  ))}
+                </ViewTable>
+              </>
+            )}
+          </>
+        );
+      }}
+    </LoadedView>
+  );
+}
+
+interface RowProps {
+  readonly wait: WaitIntrospection;
+  /** Current time in epoch milliseconds on the server's clock. */
+  readonly now: number;
+  /** Query that links retain. */
+  readonly query: string;
+}
+
+function ApprovalRow({ wait, now, query }: RowProps): JSX.Element {
+  const { step } = wait;
+  const { event, dueAt } = step.waitsFor ?? {};
+  const code = event?.key === undefined ? undefined : approveCode({ type: event.type, approvalId: event.key });
+  return (
+    <tr>
+      <RunCell wait={wait} query={query} />
+      <ViewTableCell label="Tool">
+        <strong>{toolOf(wait)}</strong>
+        <ViewTableNote>{step.name}</ViewTableNote>
+      </ViewTableCell>
+      <SinceCell wait={wait} now={now} />
+      <ViewTableCell label="Timeout">{dueAt === undefined ? 'none' : <Due at={dueAt} now={now} />}</ViewTableCell>
+      <ViewTableCell label="Approve">
+        {code !== undefined && (
+          <div class="replay">
+            <pre class="code panel-code">{code}</pre>
+            <CopyButton label="Copy code" text={() => code} />
+          </div>
+        )}
+      </ViewTableCell>
+    </tr>
+  );
+}
+
+function WaitRow({ wait, now, query }: RowProps): JSX.Element {
+  const { dueAt } = wait.step.waitsFor ?? {};
+  return (
+    <tr>
+      <RunCell wait={wait} query={query} />
+      <ViewTableCell label="Step">{wait.step.name}</ViewTableCell>
+      <ViewTableCell label="Waits for">{waitText(wait)}</ViewTableCell>
+      <SinceCell wait={wait} now={now} />
+      <ViewTableCell label="Until">{dueAt === undefined ? 'no limit' : <Due at={dueAt} now={now} />}</ViewTableCell>
+    </tr>
+  );
+}
+
+function RunCell({ wait: { id, kind, type, service }, query }: Pick<RowProps, 'wait' | 'query'>): JSX.Element {
+  return (
+    <th scope="row">
+      <RunLink id={id} kind={kind} type={type} query={query} />
+      <ViewTableNote>{service}</ViewTableNote>
+    </th>
+  );
+}
+
+function SinceCell({ wait: { step }, now }: Pick<RowProps, 'wait' | 'now'>): JSX.Element {
+  const since = step.waitsFor?.since ?? now;
+  return (
+    <ViewTableCell label="Since">
+      <Moment at={since} />
+      <ViewTableNote>{formatAgo(now - since)}</ViewTableNote>
+    </ViewTableCell>
+  );
+}
+
+function Due({ at, now }: { at: number; now: number }): JSX.Element {
+  return (
+    <>
+      <Moment at={at} />
+      <ViewTableNote>{at > now ? `in ${formatAge(at - now)}` : 'now'}</ViewTableNote>
+    </>
+  );
+}
+
+function keyOf({ id, service, step }: WaitIntrospection): string {
+  return JSON.stringify([id, service, step.kind, step.name]);
+}
