@@ -4,9 +4,13 @@ import { type GraphLayout, type GraphShape, layoutGraph, NODE_HEIGHT, type Point
 
 const shapes: fc.Arbitrary<GraphShape> = fc.record({
   hasTrigger: fc.boolean(),
-  steps: fc.integer({ min: 1, max: 20 }),
+  stages: fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 20 }),
   followUps: fc.integer({ min: 0, max: 3 }),
 });
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
 
 function nodesOf({ trigger, steps, followUps }: GraphLayout): readonly Point[] {
   return [...(trigger === null ? [] : [trigger]), ...steps, ...followUps];
@@ -17,7 +21,7 @@ test('any graph has all nodes inside its bounds, without overlaps', () => {
     fc.property(shapes, fc.integer({ min: 16, max: 150 }), (shape, available) => {
       const layout = layoutGraph(shape, available);
       const nodes = nodesOf(layout);
-      expect(nodes).toHaveLength(Number(shape.hasTrigger) + shape.steps + shape.followUps);
+      expect(nodes).toHaveLength(Number(shape.hasTrigger) + sum(shape.stages) + shape.followUps);
       expect(layout.width).toBeLessThanOrEqual(available + 1e-9);
       for (const [index, { x, y }] of nodes.entries()) {
         expect(Math.min(x, y)).toBeGreaterThanOrEqual(-1e-9);
@@ -28,14 +32,20 @@ test('any graph has all nodes inside its bounds, without overlaps', () => {
           expect(isBeside || Math.abs(next.y - y) >= NODE_HEIGHT).toBe(true);
         }
       }
-      expect(layout.stepArrows.filter(Boolean)).toHaveLength(shape.steps - Number(!shape.hasTrigger));
+      let first = 0;
+      for (const [stage, size] of shape.stages.entries()) {
+        // Each stage has an arrow, except one at the start of the graph.
+        expect(layout.stepArrows[first] === '').toBe(stage === 0 && !shape.hasTrigger);
+        first += size;
+      }
+      expect(layout.stepArrows).toHaveLength(first);
       expect(layout.followUpArrows).toHaveLength(shape.followUps);
     }),
   );
 });
 
 test('uses one row if it fits, else several rows, else one column', () => {
-  const shape: GraphShape = { hasTrigger: true, steps: 5, followUps: 2 };
+  const shape: GraphShape = { hasTrigger: true, stages: [1, 1, 1, 1, 1], followUps: 2 };
   const linesOf = (available: number): readonly [columns: number, rows: number] => {
     const { steps } = layoutGraph(shape, available);
     return [new Set(steps.map(({ x }) => x)).size, new Set(steps.map(({ y }) => y)).size];
@@ -46,8 +56,18 @@ test('uses one row if it fits, else several rows, else one column', () => {
 });
 
 test('every row starts at the left', () => {
-  const { steps } = layoutGraph({ hasTrigger: true, steps: 5, followUps: 2 }, 70);
+  const { steps } = layoutGraph({ hasTrigger: true, stages: [1, 1, 1, 1, 1], followUps: 2 }, 70);
   const [first, second, , fourth] = steps;
   expect(second?.y).toBe(first?.y);
   expect(fourth?.x).toBe(first?.x);
+});
+
+test('steps of one stage stand above each other, and each has an arrow from the stage before', () => {
+  const { steps, stepArrows } = layoutGraph({ hasTrigger: false, stages: [1, 2, 1], followUps: 0 }, 90);
+  expect(new Set(steps.map(({ x }) => x)).size).toBe(3);
+  expect(steps[1]?.x).toBe(steps[2]?.x);
+  expect(steps[1]?.y).not.toBe(steps[2]?.y);
+  expect(stepArrows.map((arrow) => arrow === '')).toEqual([true, false, false, false]);
+  const down = layoutGraph({ hasTrigger: false, stages: [1, 2, 1], followUps: 0 }, 17);
+  expect(down.stepArrows.map((arrow) => arrow === '')).toEqual([true, false, true, false]);
 });

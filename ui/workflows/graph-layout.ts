@@ -22,7 +22,8 @@ export interface Point {
 /** Number of nodes of each kind. */
 export interface GraphShape {
   readonly hasTrigger: boolean;
-  readonly steps: number;
+  /** Number of steps of each stage, at least one stage. The steps of one stage run at the same time. */
+  readonly stages: readonly number[];
   readonly followUps: number;
 }
 
@@ -38,70 +39,125 @@ const STACK_GAP = 0.75;
 const FRAME_PADDING = 0.75;
 const ARROW = 0.375;
 
-/** Lays out a workflow from left to right in as many rows as necessary, or from top to bottom if there is little width. */
+/**
+ * Lays out a workflow from left to right in as many rows as necessary, or from top to bottom if there is little width.
+ * The steps of one stage stand above each other.
+ */
 export function layoutGraph(shape: GraphShape, available: number): GraphLayout {
-  const { hasTrigger, steps, followUps } = shape;
+  const { hasTrigger, stages, followUps } = shape;
   const others = Number(hasTrigger) + Number(followUps > 0);
   const room = available - 2 * FRAME_PADDING + GAP;
   const fitting = Math.floor(room / (MIN_NODE_WIDTH + GAP)) - others;
-  if (fitting < Math.min(2, steps)) return layoutDown(shape, available);
-  const rows = Math.ceil(steps / fitting);
-  const columns = Math.ceil(steps / rows);
-  return layoutAcross(shape, rows, columns, Math.min(MAX_NODE_WIDTH, room / (columns + others) - GAP));
+  if (fitting < Math.min(2, stages.length)) return layoutDown(shape, available);
+  const rows = Math.ceil(stages.length / fitting);
+  const columns = Math.ceil(stages.length / rows);
+  return layoutAcross(shape, columns, Math.min(MAX_NODE_WIDTH, room / (columns + others) - GAP));
 }
 
-function layoutAcross(shape: GraphShape, rows: number, columns: number, nodeWidth: number): GraphLayout {
-  const { hasTrigger, followUps } = shape;
-  const { starts, frameStart, frameEnd } = sequence({ hasTrigger, steps: columns }, nodeWidth);
-  const stackHeight = followUps * (NODE_HEIGHT + STACK_GAP) - STACK_GAP;
-  const frameHeight = rows * (NODE_HEIGHT + GAP) - GAP + 2 * FRAME_PADDING;
-  const height = Math.max(frameHeight, stackHeight);
+/** Stage of a layout in rows. */
+interface StagePlace {
+  readonly x: number;
+  /** Top of each of its steps. */
+  readonly tops: readonly number[];
+  /** Middle of its row. */
+  readonly middle: number;
+  readonly isFirstOfRow: boolean;
+}
+
+function layoutAcross(shape: GraphShape, columns: number, nodeWidth: number): GraphLayout {
+  const { hasTrigger, stages, followUps } = shape;
+  const stride = nodeWidth + GAP;
+  const frameStart = hasTrigger ? stride - FRAME_PADDING : 0;
+  const frameEnd = frameStart + 2 * FRAME_PADDING + columns * stride - GAP;
+  const rows = range(Math.ceil(stages.length / columns)).map((row) => stages.slice(row * columns, (row + 1) * columns));
+  const heights = rows.map((row) => stackHeight(Math.max(...row)));
+  const frameHeight = heights.reduce((sum, height) => sum + height + GAP, 2 * FRAME_PADDING - GAP);
+  const height = Math.max(frameHeight, stackHeight(followUps));
   const middle = height / 2;
   const frameTop = middle - frameHeight / 2;
-  const steps = range(shape.steps).map((index) => ({
-    x: starts[index % columns] ?? 0,
-    y: frameTop + FRAME_PADDING + Math.floor(index / columns) * (NODE_HEIGHT + GAP),
-  }));
+  let top = frameTop + FRAME_PADDING;
+  const places = rows.flatMap((row, index) => {
+    const rowMiddle = top + (heights[index] ?? 0) / 2;
+    top += (heights[index] ?? 0) + GAP;
+    return row.map(
+      (size, column): StagePlace => ({
+        x: frameStart + FRAME_PADDING + column * stride,
+        tops: stackTops(size, rowMiddle),
+        middle: rowMiddle,
+        isFirstOfRow: column === 0,
+      }),
+    );
+  });
   const nextX = frameEnd + GAP - FRAME_PADDING;
-  const nextY = range(followUps).map((index) => middle - stackHeight / 2 + index * (NODE_HEIGHT + STACK_GAP));
+  const nextTops = stackTops(followUps, middle);
   return {
     width: followUps > 0 ? nextX + nodeWidth : frameEnd,
     height,
     nodeWidth,
-    trigger: hasTrigger ? { x: 0, y: frameTop + FRAME_PADDING } : null,
-    steps,
-    followUps: nextY.map((y) => ({ x: nextX, y })),
+    trigger: hasTrigger ? { x: 0, y: (places[0]?.middle ?? middle) - NODE_HEIGHT / 2 } : null,
+    steps: places.flatMap(({ x, tops }) => tops.map((y) => ({ x, y }))),
+    followUps: nextTops.map((y) => ({ x: nextX, y })),
     frame: { x: frameStart, y: frameTop, width: frameEnd - frameStart, height: frameHeight },
-    stepArrows: steps.map(({ x, y }, index) => {
-      if (index === 0 && !hasTrigger) return '';
-      const target = y + NODE_HEIGHT / 2;
-      if (index % columns > 0 || index === 0) return `M${x - GAP} ${target}H${x}${arrowHead(x, target)}`;
-      const from = steps[index - 1]?.x ?? 0;
-      const half = nodeWidth / 2;
-      return `M${from + half} ${y - GAP}v${GAP / 2}H${x + half}V${y}${arrowHead(x + half, y, -1)}`;
+    stepArrows: places.flatMap((place, index) => {
+      const previous = places[index - 1];
+      if (previous === undefined && !hasTrigger) return place.tops.map(() => '');
+      if (previous !== undefined && place.isFirstOfRow) return arrowsDown(previous, place, nodeWidth);
+      return arrowsAcross(previous, place);
     }),
-    followUpArrows: nextY.map((y) => {
+    followUpArrows: nextTops.map((y) => {
       const target = y + NODE_HEIGHT / 2;
       return `M${frameEnd} ${middle}H${(frameEnd + nextX) / 2}V${target}H${nextX}${arrowHead(nextX, target)}`;
     }),
   };
 }
 
-function layoutDown(shape: GraphShape, available: number): GraphLayout {
+/** Returns the arrows to the steps of a stage from the stage, or the trigger, on its left. */
+function arrowsAcross(previous: StagePlace | undefined, { x, tops, middle }: StagePlace): string[] {
+  const turn = x - GAP / 2;
+  const sources = previous?.tops.map((top) => top + NODE_HEIGHT / 2) ?? [middle];
+  return tops.map((top, index) => {
+    const target = top + NODE_HEIGHT / 2;
+    const joined = index === 0 ? sources.map((from) => `M${x - GAP} ${from}H${turn}V${middle}`).join('') : '';
+    return `${joined}M${turn} ${middle}V${target}H${x}${arrowHead(x, target)}`;
+  });
+}
+
+/** Returns the arrows to the first stage of a row from the last one of the row above. */
+function arrowsDown(previous: StagePlace, { x, tops }: StagePlace, nodeWidth: number): string[] {
+  const half = nodeWidth / 2;
+  const from = (previous.tops.at(-1) ?? 0) + NODE_HEIGHT;
+  return tops.map((top, index) =>
+    index === 0
+      ? `M${previous.x + half} ${from}V${top - GAP / 2}H${x + half}V${top}${arrowHead(x + half, top, -1)}`
+      : '',
+  );
+}
+
+function layoutDown({ hasTrigger, stages, followUps }: GraphShape, available: number): GraphLayout {
   const nodeWidth = Math.max(MIN_NODE_WIDTH, Math.min(1.5 * MAX_NODE_WIDTH, available - GAP));
-  const { starts, frameStart, frameEnd } = sequence(shape, NODE_HEIGHT);
+  const frameStart = hasTrigger ? NODE_HEIGHT + GAP - FRAME_PADDING : 0;
+  let next = frameStart + FRAME_PADDING;
+  const tops = stages.map((size) => {
+    const first = next;
+    next += stackHeight(size) + GAP;
+    return stackTops(size, first + stackHeight(size) / 2);
+  });
+  const frameEnd = next - GAP + FRAME_PADDING;
   const x = FRAME_PADDING;
   const middle = x + nodeWidth / 2;
-  const nextY = range(shape.followUps).map((index) => frameEnd + STACK_GAP + index * (NODE_HEIGHT + STACK_GAP));
+  const nextY = range(followUps).map((index) => frameEnd + STACK_GAP + index * (NODE_HEIGHT + STACK_GAP));
   return {
     width: GAP + nodeWidth,
     height: (nextY.at(-1) ?? frameEnd - NODE_HEIGHT) + NODE_HEIGHT,
     nodeWidth,
-    trigger: shape.hasTrigger ? { x, y: 0 } : null,
-    steps: starts.map((y) => ({ x, y })),
+    trigger: hasTrigger ? { x, y: 0 } : null,
+    steps: tops.flat().map((y) => ({ x, y })),
     followUps: nextY.map((y) => ({ x: GAP, y })),
     frame: { x: 0, y: frameStart, width: nodeWidth + 2 * FRAME_PADDING, height: frameEnd - frameStart },
-    stepArrows: starts.map((y) => (y < GAP ? '' : `M${middle} ${y - GAP}V${y}${arrowHead(middle, y, -1)}`)),
+    // One arrow per stage: its steps start together.
+    stepArrows: tops.flatMap((ofStage) =>
+      ofStage.map((y, index) => (index > 0 || y < GAP ? '' : `M${middle} ${y - GAP}V${y}${arrowHead(middle, y, -1)}`)),
+    ),
     followUpArrows: nextY.map((y) => {
       const target = y + NODE_HEIGHT / 2;
       return `M${x} ${frameEnd}V${target}H${GAP}${arrowHead(GAP, target)}`;
@@ -109,19 +165,14 @@ function layoutDown(shape: GraphShape, available: number): GraphLayout {
   };
 }
 
-/** Returns the positions of the steps and their frame along one axis, on which a node has this size. */
-function sequence(
-  { hasTrigger, steps }: Pick<GraphShape, 'hasTrigger' | 'steps'>,
-  size: number,
-): { readonly starts: readonly number[]; readonly frameStart: number; readonly frameEnd: number } {
-  const stride = size + GAP;
-  const frameStart = hasTrigger ? stride - FRAME_PADDING : 0;
-  const first = frameStart + FRAME_PADDING;
-  return {
-    starts: range(steps).map((index) => first + index * stride),
-    frameStart,
-    frameEnd: first + steps * stride - GAP + FRAME_PADDING,
-  };
+/** Returns the height of nodes above each other. */
+function stackHeight(nodes: number): number {
+  return Math.max(0, nodes * (NODE_HEIGHT + STACK_GAP) - STACK_GAP);
+}
+
+/** Returns the tops of nodes above each other. */
+function stackTops(nodes: number, middle: number): readonly number[] {
+  return range(nodes).map((index) => middle - stackHeight(nodes) / 2 + index * (NODE_HEIGHT + STACK_GAP));
 }
 
 function range(count: number): readonly number[] {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { StepStatus } from '../../server/dashboard/protocol.js';
 import { runOf, workflowOf } from '../testing/test-data.js';
-import { summarizeSteps } from './step-summaries.js';
+import { stagesOf, summarizeSteps } from './step-summaries.js';
 
 /** Returns the summary of a step with these statuses in its runs. */
 function summaryOf(...newestFirst: readonly StepStatus[]) {
@@ -51,4 +51,19 @@ test('has the median duration and the failure rate of the runs that ended the st
     medianMs: 200,
     failureRatio: 1 / 3,
   });
+});
+
+test('steps with the same stage are one stage, and a function is one step', () => {
+  const step = (name: string, stage?: number) => ({
+    name,
+    kind: 'step' as const,
+    ...(stage !== undefined && { stage }),
+  });
+  const steps = [step('a'), step('b', 1), step('c', 1), step('d', 2), step('e')];
+  expect(stagesOf({ steps })).toEqual([1, 2, 1, 1]);
+  expect(stagesOf({ steps: [] })).toEqual([1]);
+  const runs = [runOf('1', 'completed', []), runOf('2', 'failed', []), runOf('3', 'suspended', [])];
+  expect(summarizeSteps(workflowOf('w', [], { runs }))).toMatchObject([
+    { name: 'function', status: 'suspended', failureRatio: 0.5, runs: { completed: 1, failed: 1, suspended: 1 } },
+  ]);
 });

@@ -1,4 +1,4 @@
-import type { WorkflowOverview } from '../../server/dashboard/protocol.js';
+import type { RunIntrospection, WorkflowOverview } from '../../server/dashboard/protocol.js';
 import { type State, stepState } from './step-state.js';
 
 /** Summary of a step over the recent runs. */
@@ -16,8 +16,9 @@ export interface StepSummary {
   readonly failureRatio: number | null;
 }
 
-/** Summarizes the recent runs of a workflow by step. */
+/** Summarizes the recent runs of a workflow by step. A workflow with a function, which has no list, is one step. */
 export function summarizeSteps({ steps, runs }: WorkflowOverview): readonly StepSummary[] {
+  if (steps.length === 0) return [summarizeFunction(runs)];
   return steps.map(({ name, agent }) => {
     // Newest first. A run of an older definition may lack the step.
     const reached = runs.flatMap((run) => run.steps.find((step) => step.name === name) ?? []);
@@ -38,6 +39,35 @@ export function summarizeSteps({ steps, runs }: WorkflowOverview): readonly Step
       failureRatio: ended === 0 ? null : counts.failed / ended,
     };
   });
+}
+
+function summarizeFunction(runs: readonly RunIntrospection[]): StepSummary {
+  const counts = { waiting: 0, active: 0, retrying: 0, suspended: 0, completed: 0, failed: 0 };
+  for (const { status } of runs) counts[status]++;
+  const ended = counts.completed + counts.failed;
+  const durations = runs.flatMap(({ status, acceptedAt, endedAt }) =>
+    status === 'completed' && endedAt !== undefined ? endedAt - acceptedAt : [],
+  );
+  return {
+    name: 'function',
+    agent: undefined,
+    status: mostNotable(runs.map(({ status }) => status)),
+    runs: counts,
+    medianMs: median(durations),
+    failureRatio: ended === 0 ? null : counts.failed / ended,
+  };
+}
+
+/** Returns the number of steps of each stage, in order. */
+export function stagesOf({ steps }: Pick<WorkflowOverview, 'steps'>): readonly number[] {
+  const stages: number[] = [];
+  let last: number | undefined;
+  for (const { stage } of steps) {
+    if (stage !== undefined && stage === last) stages.push((stages.pop() ?? 0) + 1);
+    else stages.push(1);
+    last = stage;
+  }
+  return stages.length === 0 ? [1] : stages;
 }
 
 function mostNotable(newestFirst: readonly State[]): State {

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import type { WorkflowOverview } from '../../server/dashboard/protocol.js';
+import { formatCount } from '../format/count.js';
 import type { Monitor } from '../polling/monitor.js';
 import { viewPath } from '../routing/route.js';
 import { CountStats } from '../shared/count-stats.js';
@@ -21,7 +22,7 @@ export interface WorkflowCardProps {
 
 /** Card of a workflow with its counts, graph and recent runs. */
 export function WorkflowCard({ workflow, isOpen, monitor, query }: WorkflowCardProps): JSX.Element {
-  const { name, description, metrics, runs } = workflow;
+  const { name, description, concurrencyPerKey, metrics, runs } = workflow;
   const href = viewPath('workflows', name) + query;
   const sorted = failedFirst(runs);
   const shown = isOpen ? sorted : sorted.slice(0, RUNS_SHOWN);
@@ -39,6 +40,11 @@ export function WorkflowCard({ workflow, isOpen, monitor, query }: WorkflowCardP
           )}
         </h3>
         {description && <p class="muted">{description}</p>}
+        {concurrencyPerKey !== undefined && (
+          <p class="muted">
+            At most {formatCount(concurrencyPerKey)} {concurrencyPerKey === 1 ? 'run' : 'runs'} per key at a time
+          </p>
+        )}
       </div>
       <h4 class="workflow-period">
         Runs <span class="panel-period">since start</span>

@@ -8,7 +8,7 @@ import { EventNode } from './event-node.js';
 import { layoutGraph } from './graph-layout.js';
 import { GraphNode } from './graph-node.js';
 import { StepNode } from './step-node.js';
-import { summarizeSteps } from './step-summaries.js';
+import { stagesOf, summarizeSteps } from './step-summaries.js';
 
 export interface WorkflowGraphProps {
   readonly workflow: WorkflowOverview;
@@ -25,7 +25,7 @@ export function WorkflowGraph({ workflow, rows, query }: WorkflowGraphProps): JS
   const steps = summarizeSteps(workflow);
   const followUps = followUpsOf(workflow);
   const layout = layoutGraph(
-    { hasTrigger: trigger !== undefined, steps: steps.length, followUps: followUps.length },
+    { hasTrigger: trigger !== undefined, stages: stagesOf(workflow), followUps: followUps.length },
     available,
   );
   const { width, height, nodeWidth, frame } = layout;

@@ -83,15 +83,18 @@ test('a step that runs an agent links to it', async () => {
 
 test('the navigation shows all views with their counts', async () => {
   const api = shop();
+  api.hub = { processes: 3 };
   page = await openPage(api);
   const links = (): (string | null)[] =>
     within(screen.getByRole('navigation', { name: 'Views' }))
       .getAllByRole('link')
       .map((link: HTMLElement) => link.textContent);
-  expect(links()).toEqual(['Events 1', 'Workflows 2', 'Agents 0', 'Schedules 0']);
+  expect(links()).toEqual(['Events 1', 'Workflows 2', 'Agents 0', 'Waits ', 'Schedules 0', 'Processes 3']);
   api.workflows = [];
+  const problem = { kind: 'approval-waiting', severity: 'warning', workflow: 'gone', count: 2 } as const;
+  api.health = { status: 'degraded', problems: [problem], problemCount: 1 };
   await page.poll();
-  expect(links()).toEqual(['Events 1', 'Workflows 0', 'Agents 0', 'Schedules 0']);
+  expect(links()).toEqual(['Events 1', 'Workflows 0', 'Agents 0', 'Waits 2 approvals', 'Schedules 0', 'Processes 3']);
 });
 
 test('says that a workflow is unknown or that there are none', async () => {
