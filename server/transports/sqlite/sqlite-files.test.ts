@@ -68,19 +68,6 @@ it('refuses a file that another application wrote, and one of a later version', 
   });
 });
 
-it('updates a file of an earlier version, and keeps what it contains', async () => {
-  const file = newFile();
-  const { transport } = await startProcess({ file }, [{ type: 'a' }]);
-  await transport.kv.set('k', 'v');
-  await transport.close({ drainMs: 0 });
-  const database = await openBeside(file);
-  database.exec('DROP TABLE calls; DROP TABLE hubs; PRAGMA user_version = 1');
-  const updated = connect(file);
-  expect(await updated.kv.get('k')).toBe('v');
-  await updated.close({ drainMs: 0 });
-  expect(database.prepare('PRAGMA user_version').get()).toMatchObject({ user_version: migrations.length });
-});
-
 it('refuses a damaged file', async () => {
   const text = newFile();
   writeFileSync(text, 'this is not a database, and long enough to be read as the header of one'.repeat(10));
