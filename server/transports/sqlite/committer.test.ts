@@ -1,5 +1,5 @@
-import { renameSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import { closeSync, fstatSync, openSync, readSync, renameSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import { expect, it, onTestFinished } from 'vitest';
 import { envelope } from '../contract/envelope.js';
 import { completed } from '../contract/outcome.js';
 import type { CommitResult } from '../transport.js';
@@ -115,18 +115,66 @@ it('undoes the writes of a transaction that fails, and no other one', async () =
   expect(await transport.kv.range('l', 0, -1)).toEqual([]);
 });
 
-it('refuses changes while another file is in the place of the open one', async () => {
-  const file = newFile();
-  const { transport, clock } = await startProcess({ file }, [{ type: 'a' }]);
+const damages: readonly (readonly [string, string, (file: string) => () => void])[] = [
+  ['moved away', 'deleted or replaced', (file) => moveAway(file)],
+  [
+    'replaced',
+    'deleted or replaced',
+    (file) => {
+      const moveBack = moveAway(file);
+      writeFileSync(file, 'another file');
+      return moveBack;
+    },
+  ],
+  ['without its log', 'deleted or replaced', (file) => moveAway(`${file}-wal`)],
+  ['emptied', 'truncated', (file) => cut(file, 0)],
+  ['truncated', 'truncated', (file) => cut(file, 8_192)],
+];
+
+function moveAway(file: string): () => void {
   renameSync(file, `${file}.moved`);
-  await expect(transport.publish([envelope('a')])).rejects.toMatchObject({
-    ...unavailable,
-    message: expect.stringContaining('deleted or replaced'),
-  });
-  renameSync(`${file}.moved`, file);
-  await clock.advance(5_000);
-  await transport.publish([envelope('a')]);
-});
+  return () => renameSync(`${file}.moved`, file);
+}
+
+/** Returns a function that writes the rest again. */
+function cut(file: string, size: number): () => void {
+  const descriptor = openSync(file, 'r+');
+  onTestFinished(() => closeSync(descriptor));
+  const whole = Buffer.alloc(fstatSync(descriptor).size);
+  readSync(descriptor, whole, 0, whole.length, 0);
+  truncateSync(file, size);
+  return () => writeSync(descriptor, whole, 0, whole.length, 0);
+}
+
+it.each(damages)(
+  'refuses changes while the file is %s, and goes on when it is there again',
+  async (_, problem, damage) => {
+    const file = newFile();
+    const process = await startProcess({ file }, [{ type: 'a' }]);
+    const { transport, clock, deliveries } = process;
+    await transport.publish([envelope('a')]);
+    await clock.settle();
+    const beside = await openBeside(file);
+    beside.exec('PRAGMA wal_checkpoint');
+    // So that the process has seen the size of the file.
+    await transport.publish([envelope('a')]);
+    const repair = damage(file);
+    const refused = { ...unavailable, message: expect.stringContaining('was not accepted') };
+    await expect(transport.publish([envelope('a')])).rejects.toMatchObject(refused);
+    await expect(transport.kv.set('k', 'v')).rejects.toMatchObject({ message: expect.stringContaining(problem) });
+    const committed = deliveries[0]?.commit(completed());
+    await clock.advance(1_000);
+    repair();
+    await clock.advance(5_000);
+    expect(await committed).toBe('ok');
+    await transport.publish([envelope('a')]);
+    expect(await counts(process)).toMatchObject({ received: 3, completed: 1, pending: 2 });
+    await transport.close({ drainMs: 0 });
+    const next = await startProcess({ file }, [{ type: 'a' }]);
+    expect(await counts(next)).toMatchObject({ received: 3, completed: 1, pending: 2 });
+    expect(beside.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
+  },
+);
 
 it('bounds the changes that wait to be stored', async () => {
   const { transport } = await startProcess({ file: newFile() }, []);

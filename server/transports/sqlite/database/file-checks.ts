@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { fstatSync, readSync, statSync } from 'node:fs';
 import { HubError } from '../../../errors.js';
 import { CorruptFileError, FileAccessError, NewerFileError, reasonOf } from '../sqlite-errors.js';
 import type { Database } from './driver.js';
@@ -10,21 +10,25 @@ import { applicationId, migrations } from './schema.js';
  * @module
  */
 
-/** Throws if the file is shorter than its header says. The log may contain the rest after a crash. */
-export function checkLength(path: string): void {
+/**
+ * Throws if the file is shorter than its header says. The log may contain the rest after a crash.
+ *
+ * @param descriptor descriptor of the file
+ */
+export function checkLength(path: string, descriptor: number): void {
   const logSize = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  const { size } = fstatSync(descriptor);
   if (logSize > 0 || size === 0) return;
   const header = Buffer.alloc(100);
-  const descriptor = openSync(path, 'r');
-  try {
-    readSync(descriptor, header, 0, header.length, 0);
-  } finally {
-    closeSync(descriptor);
-  }
-  if (!header.toString('latin1').startsWith('SQLite format 3')) return;
+  readSync(descriptor, header, 0, header.length, 0);
+  if (size < (databaseSize(header) ?? 0)) throw new CorruptFileError(path, 'its end is missing');
+}
+
+/** Returns the size in bytes that the header of a database states; `undefined` if it is none. */
+export function databaseSize(header: Buffer): number | undefined {
+  if (!header.toString('latin1').startsWith('SQLite format 3')) return undefined;
   const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
-  if (size < pageSize * header.readUInt32BE(28)) throw new CorruptFileError(path, 'its end is missing');
+  return pageSize * header.readUInt32BE(28);
 }
 
 /** Returns the schema version of a file, 0 if it is empty. */

@@ -1,8 +1,9 @@
-import { realpathSync, statSync } from 'node:fs';
+import { closeSync, openSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type Database, loadDriver, type OpenDatabase } from './driver.js';
 import { checkLength, guarded, numberOf, versionOf } from './file-checks.js';
 import { lockFile } from './file-lock.js';
+import { FilePresence } from './file-presence.js';
 import { applicationId, migrations } from './schema.js';
 
 /** Database that this transport owns. */
@@ -11,7 +12,7 @@ export interface OwnedDatabase {
   readonly path: string;
   readonly database: Database;
   readonly open: OpenDatabase;
-  /** Throws if the path no longer leads to the open file. */
+  /** Throws if the file was deleted, replaced or truncated. */
   checkPresence(): void;
   /** Closes the database and releases its lock. */
   close(): void;
@@ -28,28 +29,33 @@ export async function openOwned(file: string, synchronous: 'full' | 'normal'): P
   return guarded(file, () => {
     const path = resolvePath(file);
     const lock = lockFile(path, open);
+    let descriptor: number | undefined;
     let database: Database | undefined;
+    const release = (): void => {
+      // To close the descriptor ends the locks of the database on the file.
+      database?.close();
+      if (descriptor !== undefined) closeSync(descriptor);
+      lock.release();
+    };
     try {
-      checkLength(path);
+      descriptor = openSync(path, 'a+');
+      checkLength(path, descriptor);
       const opened = open(path);
       database = opened;
       prepareDatabase(file, opened, synchronous);
-      const { ino } = statSync(path);
+      const presence = new FilePresence(path, descriptor);
       return {
         path,
         database: opened,
         open,
-        checkPresence() {
-          if (statSync(path, { throwIfNoEntry: false })?.ino !== ino) throw new FileGoneError();
-        },
+        checkPresence: () => presence.check(),
         close() {
-          closeDatabase(opened);
-          lock.release();
+          emptyLog(opened);
+          release();
         },
       };
     } catch (error) {
-      database?.close();
-      lock.release();
+      release();
       throw error;
     }
   });
@@ -64,6 +70,8 @@ function prepareDatabase(file: string, database: Database, synchronous: 'full' |
   const version = versionOf(file, database);
   database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}`);
   migrate(database, version);
+  // The first transaction creates the log.
+  database.exec('BEGIN IMMEDIATE; COMMIT');
 }
 
 function migrate(database: Database, version: number): void {
@@ -73,21 +81,12 @@ function migrate(database: Database, version: number): void {
   database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migrations.length}; COMMIT`);
 }
 
-function closeDatabase(database: Database): void {
+function emptyLog(database: Database): void {
   try {
     // Not every driver ends prepared statements, and then the log would stay.
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   } catch {
     // The next start reads the log.
-  }
-  database.close();
-}
-
-/** The file was deleted or replaced while it was open: what is written to it would be lost at the next start. */
-class FileGoneError extends Error {
-  constructor() {
-    super('the file was deleted or replaced');
-    this.name = 'FileGoneError';
   }
 }
 
