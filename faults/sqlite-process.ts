@@ -22,9 +22,16 @@ export function newFolder(): string {
  * @param emitting `emit`, `fill` or nothing
  * @param first number before that of its first event
  * @param limit shell command that limits the process
+ * @param disk folder of the file
  */
-export async function startOwner(folder: string, emitting: string, first: number, limit = ':'): Promise<ChildProcess> {
-  const args = ['--import', 'tsx', script, join(folder, 'hub.db'), folder, String(first), emitting];
+export async function startOwner(
+  folder: string,
+  emitting: string,
+  first: number,
+  limit = ':',
+  disk: string = folder,
+): Promise<ChildProcess> {
+  const args = ['--import', 'tsx', script, join(disk, 'hub.db'), folder, String(first), emitting];
   const child = spawn('sh', ['-c', `${limit} && exec "$0" "$@"`, process.execPath, ...args], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });

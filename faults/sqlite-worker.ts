@@ -22,22 +22,27 @@ const emitForEver = async (): Promise<never> => {
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
 };
+/** Emits until the disk is full, and then until it has space again. */
 const fill = async (): Promise<void> => {
   const filler = 'x'.repeat(20_000);
+  let isFull = false;
   for (;;) {
     n += 1;
     const own = n;
     try {
       await hub.emit('work', { n: own, filler });
+      writeLedger(ledger, 'accepted', String(own));
+      if (isFull) break;
     } catch (error) {
       writeLedger(ledger, `refused ${HubError.is(error) ? error.code : ''}`, String(own));
-      process.send?.('full');
-      return;
+      if (!isFull) process.send?.('full');
+      isFull = true;
+      await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    writeLedger(ledger, 'accepted', String(own));
   }
+  process.send?.('space');
 };
-if (emitting === 'fill') await fill();
+if (emitting === 'fill') void fill();
 if (emitting === 'emit') await Promise.all(Array.from({ length: 5 }, emitForEver));
 
 // Causes before their effects: those of an event that has ended are pending by then, or have ended too.
