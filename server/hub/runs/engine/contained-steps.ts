@@ -47,7 +47,7 @@ export async function runContaining(
   const { delivery, host, input, replay, workflow } = run;
   const { clock, service } = host.transport;
   const prefix = `${id}${pathSeparator}`;
-  if (replay.isRecorded('run', id)) {
+  if (replay.entries.hasResult('run', id)) {
     replay.skip(prefix);
     return attempt({ call, contained: undefined, failed: undefined });
   }

@@ -1,25 +1,15 @@
+import { type FailedAttempt, RecordedEntries } from './recorded-entries.js';
 import {
   type EntryName,
-  type EntryRole,
-  entryKey,
   isAttemptedKind,
   parseEntryKey,
   readEntry,
   type StepEntry,
   type StepKind,
   slotOf,
+  slotOfEntry,
+  stepKind,
 } from './run-entry.js';
-
-/** Failed attempt of a step that a retry follows. */
-export interface FailedAttempt {
-  readonly attempt: number;
-  /** Attempt of the delivery in which it failed. */
-  readonly delivery: number;
-  /** Epoch milliseconds of the next attempt. */
-  readonly retryAt: number;
-  /** The time of the next attempt has come. */
-  isDue: boolean;
-}
 
 /** Step that the user's function asked for and that has no released result. */
 export interface StepRequest {
@@ -49,14 +39,9 @@ export type Advance =
  * same way as recorded ones.
  */
 export class Replay<TRequest extends StepRequest> {
-  readonly #keys: string[] = [];
-  readonly #values: string[] = [];
-  /** Created on first use: few runs have agents. */
-  #keySet: Set<string> | undefined;
+  readonly entries: RecordedEntries;
   readonly #requests = new Map<string, TRequest>();
   readonly #uses = new Map<string, number>();
-  /** Slots whose failure ended an earlier generation of the run, each with that generation. */
-  #forgotten: Map<string, number> | undefined;
   #patches: Map<string, boolean> | undefined;
   /** Slots of the steps that contain other steps and have not ended. Their attempts are bookkeeping. */
   #open: Set<string> | undefined;
@@ -71,67 +56,24 @@ export class Replay<TRequest extends StepRequest> {
 
   /** @param generation number of times that the run was replayed from a dead letter */
   constructor(entries: ReadonlyMap<string, string>, generation: number) {
+    this.entries = new RecordedEntries(entries, generation);
     this.#generation = generation;
     this.#recordedAtStart = entries.size;
-    for (const [key, value] of entries) {
-      this.append(key, value);
-      if (key.startsWith('patches')) this.#readPatches(value);
-      else if (key.startsWith('ended')) this.#readEnded(key, value);
-    }
-  }
-
-  /** Number of recorded entries. */
-  get size(): number {
-    return this.#keys.length;
   }
 
   get isAtEnd(): boolean {
-    return this.#cursor === this.#keys.length;
+    return this.#cursor === this.entries.size;
   }
 
   get hasRequests(): boolean {
     return this.#requests.size > 0;
   }
 
-  /** Version of the workflow that last recorded a step; `undefined` before the first one. */
-  get lastVersion(): number | undefined {
-    for (let index = this.#keys.length - 1; index >= 0; index -= 1) {
-      const { role } = parseEntryKey(this.#keys[index] ?? '');
-      if (isAttemptedKind(role) || role === 'attempt') return readEntry(this.#values[index] ?? '').version;
-    }
-    return undefined;
-  }
-
-  /** Returns `true` if the result of a step is recorded. */
-  isRecorded(kind: StepKind, id: string): boolean {
-    for (let generation = 0; generation <= this.#generation; generation += 1) {
-      const name = { role: kind, generation, id, attempt: 0 };
-      if (this.#recordedKeys().has(entryKey(name)) && !this.#isForgotten(name)) return true;
-    }
-    return false;
-  }
-
-  /** Returns `true` if the start of a step is recorded. */
-  isStarted(id: string): boolean {
-    const keys = this.#recordedKeys();
-    for (let generation = 0; generation <= this.#generation; generation += 1) {
-      if (keys.has(entryKey({ role: 'started', generation, id, attempt: 0 }))) return true;
-    }
-    return false;
-  }
-
   /** Begins a step that contains other steps. Returns its last failed attempt, if it has one. */
   open(id: string): FailedAttempt | undefined {
     this.#open ??= new Set();
     this.#open.add(slotOf('run', id));
-    let failed: FailedAttempt | undefined;
-    for (const [index, key] of this.#keys.entries()) {
-      const name = parseEntryKey(key);
-      if ((name.role !== 'attempt' && name.role !== 'retry') || name.id !== id || this.#isForgotten(name)) continue;
-      if (name.role === 'attempt') failed = this.#failedAttempt(name, this.#values[index] ?? '');
-      else if (failed?.attempt === name.attempt) failed.isDue = true;
-    }
-    return failed;
+    return this.entries.lastFailedAttempt(id);
   }
 
   /** Ends a step that contains other steps: it is requested from now on. */
@@ -148,11 +90,6 @@ export class Replay<TRequest extends StepRequest> {
   /** Removes a step that failed without a record. */
   withdraw(request: TRequest): void {
     this.#requests.delete(slotOf(request.kind, request.id));
-  }
-
-  #recordedKeys(): ReadonlySet<string> {
-    if (this.#keySet === undefined) this.#keySet = new Set(this.#keys);
-    return this.#keySet;
   }
 
   /** Returns the id of a step: its name, with an ordinal if the run has used the name before. */
@@ -176,19 +113,12 @@ export class Replay<TRequest extends StepRequest> {
     this.#held.push(request);
   }
 
-  /** Appends an entry that was recorded just now. */
-  append(key: string, value: string): void {
-    this.#keys.push(key);
-    this.#keySet?.add(key);
-    this.#values.push(value);
-  }
-
   /**
    * Returns `true` unless the run passed this place under older code: if every recorded entry has been released, or if
    * an earlier call that returned `true` was recorded. `isNew`: this call has to be recorded.
    */
   patched(id: string): { readonly isPatched: boolean; readonly isNew: boolean } {
-    const known = this.#patches?.get(id);
+    const known = this.entries.patches?.has(id) === true || this.#patches?.get(id);
     if (known !== undefined) return { isPatched: known, isNew: false };
     const isPatched = this.#cursor >= this.#recordedAtStart;
     this.#patches ??= new Map();
@@ -198,8 +128,8 @@ export class Replay<TRequest extends StepRequest> {
 
   /** Releases the next recorded entry to the step that it belongs to. */
   advance(): Advance {
-    const key = this.#keys[this.#cursor];
-    const value = this.#values[this.#cursor];
+    const key = this.entries.keys[this.#cursor];
+    const value = this.entries.values[this.#cursor];
     if (key === undefined || value === undefined) return 'end';
     const name = parseEntryKey(key);
     if (this.#isBookkeeping(name)) {
@@ -239,7 +169,7 @@ export class Replay<TRequest extends StepRequest> {
 
   /** Slot of the next recorded entry, for the message of an error. */
   get nextSlot(): string | undefined {
-    const key = this.#keys[this.#cursor];
+    const key = this.entries.keys[this.#cursor];
     return key === undefined ? undefined : slotOfEntry(parseEntryKey(key));
   }
 
@@ -251,7 +181,7 @@ export class Replay<TRequest extends StepRequest> {
   /** Slots of recorded steps that the function never asked for. */
   unreachedSlots(): string[] {
     const unreached = new Set<string>();
-    for (const key of this.#keys.slice(this.#cursor)) {
+    for (const key of this.entries.keys.slice(this.#cursor)) {
       const name = parseEntryKey(key);
       if (this.#isBookkeeping(name)) continue;
       const slot = slotOfEntry(name);
@@ -266,51 +196,17 @@ export class Replay<TRequest extends StepRequest> {
       if (request.failed?.attempt !== attempt) return;
       request.failed.isDue = true;
     } else {
-      request.failed = this.#failedAttempt(name, value);
+      request.failed = this.entries.failedAttempt(name, value);
     }
     // A step is held once: by its request during a replay, and again when its attempt fails or its retry is due.
     if (!this.#held.includes(request, this.#nextHeld)) this.#held.push(request);
   }
 
-  #failedAttempt({ attempt, generation }: EntryName, value: string): FailedAttempt {
-    const { delivery, retryAt = 0 } = readEntry(value);
-    return { attempt, delivery: generation === this.#generation ? delivery : 1, retryAt, isDue: false };
-  }
-
   /** Entries that belong to no step that the function waits for. */
   #isBookkeeping(name: EntryName): boolean {
     const { role, id } = name;
-    if (role === 'patches' || role === 'ended' || role === 'started' || this.#isForgotten(name)) return true;
+    if (role === 'patches' || role === 'ended' || role === 'started' || this.entries.isForgotten(name)) return true;
     if (this.#open !== undefined && (role === 'attempt' || role === 'retry')) return this.#open.has(slotOf('run', id));
     return this.#skipped !== undefined && role !== 'run' && this.#skipped.some((prefix) => id.startsWith(prefix));
   }
-
-  #readPatches(value: string): void {
-    this.#patches ??= new Map();
-    // Written by the engine, as a list of strings.
-    for (const id of JSON.parse(value) as string[]) this.#patches.set(id, true);
-  }
-
-  #readEnded(key: string, value: string): void {
-    const { generation } = parseEntryKey(key);
-    if (generation >= this.#generation) return;
-    this.#forgotten ??= new Map();
-    this.#forgotten.set(JSON.parse(value) as string, generation);
-  }
-
-  #isForgotten(name: EntryName): boolean {
-    if (this.#forgotten === undefined) return false;
-    const until = this.#forgotten.get(slotOfEntry(name));
-    return until !== undefined && name.generation <= until;
-  }
-}
-
-function stepKind(role: EntryRole): StepKind {
-  // Callers pass no role of bookkeeping.
-  return role === 'attempt' || role === 'retry' ? 'run' : (role as StepKind);
-}
-
-function slotOfEntry({ role, id }: EntryName): string {
-  const isStep = role !== 'patches' && role !== 'ended' && role !== 'started';
-  return isStep ? slotOf(stepKind(role), id) : `${role}:${id}`;
 }

@@ -6,7 +6,7 @@ import type { StepContext } from '../definition/step-context.js';
 import type { TurnFacts } from '../definition/turn-facts.js';
 import type { StepFailedError } from '../errors.js';
 import type { Replay, StepRequest } from './replay.js';
-import type { AttemptedKind } from './run-entry.js';
+import { type AttemptedKind, isAttemptedKind } from './run-entry.js';
 
 /** Step that an attempt runs. */
 export interface AttemptedStep extends StepRequest {
@@ -46,6 +46,11 @@ export type WaitForStep = (
 
 /** Step that a run's function asked for. */
 export type RequestedStep = AttemptedStep | WaitingStep;
+
+/** Returns `true` for a step that an attempt runs. */
+export function isAttempted(step: RequestedStep): step is AttemptedStep {
+  return isAttemptedKind(step.kind);
+}
 
 /** Run whose function asks for steps. */
 export interface StepHost {

@@ -96,6 +96,17 @@ export function slotOf(kind: StepKind, id: string): string {
   return `${kind}:${id}`;
 }
 
+/** Returns the kind of the step that an entry belongs to. Its role is none of bookkeeping. */
+export function stepKind(role: EntryRole): StepKind {
+  return role === 'attempt' || role === 'retry' ? 'run' : (role as StepKind);
+}
+
+/** Returns the name of the step that an entry belongs to, or of a place of its own for bookkeeping. */
+export function slotOfEntry({ role, id }: EntryName): string {
+  const isStep = role !== 'patches' && role !== 'ended' && role !== 'started';
+  return isStep ? slotOf(stepKind(role), id) : `${role}:${id}`;
+}
+
 /** Writes an entry. `output` is JSON, and stays unparsed until somebody reads it. */
 export function writeEntry(entry: StepEntry, output?: string): string {
   const json = JSON.stringify(entry);

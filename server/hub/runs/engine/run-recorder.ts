@@ -43,7 +43,7 @@ export class RunRecorder implements DurableRun {
   }
 
   isRecorded(kind: 'tool' | 'memory', id: string): boolean {
-    return this.#host.replay.isRecorded(kind, id);
+    return this.#host.replay.entries.hasResult(kind, id);
   }
 
   async record(
@@ -67,7 +67,7 @@ export class RunRecorder implements DurableRun {
   }
 
   isStarted(id: string): boolean {
-    return this.#host.replay.isStarted(id);
+    return this.#host.replay.entries.hasStart(id);
   }
 
   async start(id: string): Promise<void> {

@@ -281,7 +281,7 @@ describe('Replay', () => {
     expect(released).toEqual(['b']);
     expect(replay.advance()).toBe('released');
     expect(replay.advance()).toBe('end');
-    replay.append(keyOf('c'), entry);
+    replay.entries.append(keyOf('c'), entry);
     expect(replay.unreachedSlots()).toEqual(['run:c']);
   });
 });

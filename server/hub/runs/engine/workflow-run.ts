@@ -1,21 +1,19 @@
 import { AsyncResource } from 'node:async_hooks';
 import { isFatal } from '../../../errors.js';
 import type { Delivery, Envelope, RunWait } from '../../../transports/transport.js';
-import { AttemptEndedError, SchemaValidationError, StoredPayloadError, WorkflowVersionError } from '../../errors.js';
-import { type HandlerHost, OutcomeRecorder, preflightError } from '../../events/attempts/outcome-recorder.js';
-import { encodePayload } from '../../events/payloads/payload.js';
+import { AttemptEndedError, StoredPayloadError } from '../../errors.js';
+import { type HandlerHost, preflightError } from '../../events/attempts/outcome-recorder.js';
 import type { RunDefinition } from '../definition/run-definition.js';
 import type { RunFunction, RunScope } from '../definition/run-scope.js';
 import type { StepFailedError } from '../errors.js';
-import { FailedSteps } from './failed-steps.js';
+import { checkInput } from './check-input.js';
+import { createWait, isReady } from './create-wait.js';
 import { Replay, type StepRequest } from './replay.js';
 import type { AttemptedStep, RequestedStep, StepHost } from './requested-step.js';
-import { entryKey, isAttemptedKind, slotOf, writeEntry } from './run-entry.js';
+import { entryKey } from './run-entry.js';
+import { RunOutcome } from './run-outcome.js';
 import { type AttemptRun, StepAttempt } from './step-attempt.js';
 import { StepTools } from './step-tools.js';
-
-/** Delay before a released run is delivered again, in milliseconds. */
-const releaseDelayMs = 1_000;
 
 /** Advances a run for one delivery. */
 export function runWorkflow(workflow: RunDefinition, delivery: Delivery, host: HandlerHost): void {
@@ -33,11 +31,10 @@ class WorkflowRun implements AttemptRun, StepHost {
   readonly host: HandlerHost;
   readonly replay: Replay<RequestedStep>;
   input: unknown;
-  readonly #recorder: OutcomeRecorder;
+  readonly #outcome: RunOutcome;
   /** Context of the delivery: entries are recorded in the contexts of other runs and of timers. */
   readonly #resource = new AsyncResource('hubline.run');
   readonly #attempts = new Set<StepAttempt>();
-  readonly #failures = new FailedSteps((error) => this.host.redactor.info(error));
   readonly #tools: StepTools;
   #patches: string[] = [];
   #recording = 0;
@@ -54,8 +51,7 @@ class WorkflowRun implements AttemptRun, StepHost {
     this.delivery = delivery;
     this.host = host;
     this.replay = new Replay(delivery.checkpoints, delivery.envelope.replays);
-    const kind = workflow.isEvent === true ? 'event' : 'workflow';
-    this.#recorder = new OutcomeRecorder(kind, workflow.name, workflow.followUps, delivery, host);
+    this.#outcome = new RunOutcome(this);
     this.#tools = new StepTools(this);
   }
 
@@ -63,18 +59,22 @@ class WorkflowRun implements AttemptRun, StepHost {
     const { name, version } = this.workflow;
     const error = preflightError(name, this.delivery);
     if (error !== undefined) {
-      this.#recorder.fail(error);
+      this.#outcome.fail(error, 'final');
       return;
     }
-    const { lastVersion = version } = this.replay;
+    const { lastVersion = version } = this.replay.entries;
     if (lastVersion > version) {
-      this.#log('debug', { version, lastVersion }, 'run released: a higher version of the workflow advanced it');
-      this.#recorder.release(releaseDelayMs);
+      this.#outcome.log(
+        'debug',
+        { version, lastVersion },
+        'run released: a higher version of the workflow advanced it',
+      );
+      this.#outcome.release();
       return;
     }
     this.delivery.onRevoked = (reason) => this.#stop(reason);
     this.delivery.onRecorded = (key, value) => {
-      this.replay.append(key, value);
+      this.replay.entries.append(key, value);
       this.schedule();
     };
     this.#validate();
@@ -112,7 +112,7 @@ class WorkflowRun implements AttemptRun, StepHost {
   }
 
   failed(step: StepRequest, error: StepFailedError): void {
-    this.#failures.addFailure(slotOf(step.kind, step.id), error);
+    this.#outcome.addFailure(step, error);
   }
 
   /** Advances the run when the function has come to rest. */
@@ -139,35 +139,28 @@ class WorkflowRun implements AttemptRun, StepHost {
 
   attemptEnded(attempt: StepAttempt, thrown?: unknown): void {
     this.#attempts.delete(attempt);
-    if (thrown !== undefined) this.#failures.addThrown(slotOf(attempt.step.kind, attempt.step.id), thrown);
+    if (thrown !== undefined) this.#outcome.addThrown(attempt.step, thrown);
   }
 
   /** Checks the input that an event brought. That of `startWorkflow` was checked when it was accepted. */
   #validate(): void {
-    const { input: schema, name } = this.workflow;
     try {
       this.input = JSON.parse(this.delivery.envelope.body);
     } catch (cause) {
       this.#stop();
-      this.#recorder.failUnreadable(new StoredPayloadError(name, cause));
+      this.#outcome.failUnreadable(new StoredPayloadError(this.workflow.name, cause));
       return;
     }
-    if (schema === undefined || this.replay.size > 0) {
+    if (this.workflow.input === undefined || this.replay.entries.size > 0) {
       this.#call();
       return;
     }
-    const proceed = (result: Awaited<ReturnType<typeof schema.validate>>): void => {
-      if (this.#isOver) return;
-      if (result.issues === undefined) this.#call();
-      else this.#fail(new SchemaValidationError(name, result.issues, schema.publicPaths(result.issues)), 'final');
-    };
-    try {
-      const result = schema.validate(this.input);
-      if (result instanceof Promise) result.then(proceed, (error: unknown) => this.#fail(error));
-      else proceed(result);
-    } catch (error) {
-      this.#fail(error);
-    }
+    checkInput(this.workflow, this.input, {
+      onValid: () => {
+        if (!this.#isOver) this.#call();
+      },
+      onInvalid: (error, isFinal) => this.#fail(error, isFinal),
+    });
   }
 
   #call(): void {
@@ -198,7 +191,7 @@ class WorkflowRun implements AttemptRun, StepHost {
           return;
         case 'unrequested':
           // Without any request the function awaits something that is no step, and may ask for it later.
-          if (this.replay.hasRequests) this.#failVersion();
+          if (this.replay.hasRequests) this.#fail(this.#outcome.versionError());
           return;
         case 'end':
           this.#startHeld();
@@ -239,14 +232,14 @@ class WorkflowRun implements AttemptRun, StepHost {
     this.#isStoring = true;
     try {
       if (this.#patches.length > 0) {
-        const id = String(this.replay.size);
+        const id = String(this.replay.entries.size);
         const key = entryKey({ role: 'patches', generation: this.delivery.envelope.replays, id, attempt: 0 });
         await this.record(key, JSON.stringify(this.#patches.splice(0)));
       }
       const waits: RunWait[] = [];
       for (let step = this.replay.held; step !== undefined && !isReady(step); step = this.replay.held) {
         this.replay.takeHeld();
-        const wait = await this.#createWait(step);
+        const wait = await createWait(this, step);
         if (wait !== undefined) waits.push(wait);
       }
       if (waits.length > 0 && !this.#isOver) {
@@ -261,27 +254,6 @@ class WorkflowRun implements AttemptRun, StepHost {
     }
   }
 
-  async #createWait(step: RequestedStep): Promise<RunWait | undefined> {
-    const { now } = this.host.transport.clock;
-    const generation = this.delivery.envelope.replays;
-    if (isAttempted(step)) {
-      const { attempt = 1, retryAt = 0 } = step.failed ?? {};
-      const key = entryKey({ role: 'retry', generation, id: step.id, attempt });
-      return { key, delayMs: Math.max(0, retryAt - now()), isRetry: true };
-    }
-    const key = entryKey({ role: step.kind, generation, id: step.id, attempt: 0 });
-    const startedAt = now();
-    try {
-      return await step.createWait(key);
-    } catch (error) {
-      const { version } = this.workflow;
-      const { attempt: delivery } = this.delivery;
-      const entry = { version, delivery, attempt: 1, startedAt, durationMs: 0, error: this.host.redactor.info(error) };
-      await this.record(key, writeEntry(entry));
-      return undefined;
-    }
-  }
-
   /** Nothing runs, nothing is being recorded, and the function waits for steps that only the transport can resolve. */
   #isIdle(): boolean {
     const isBusy = this.#attempts.size > 0 || this.#recording > 0 || this.#holds > 0 || this.#isStoring;
@@ -290,62 +262,27 @@ class WorkflowRun implements AttemptRun, StepHost {
 
   #suspend(): void {
     this.#end();
-    if (this.#needsDelivery) this.#recorder.release(0);
-    else this.#recorder.suspend(this.replay.size);
+    if (this.#needsDelivery) this.#outcome.release(0);
+    else this.#outcome.suspend();
   }
 
   #complete(result: unknown): void {
     if (this.#isOver) return;
-    const { name, isEvent, followUps } = this.workflow;
-    if (isEvent === true && followUps.onSuccess === undefined && followUps.onComplete === undefined) {
-      this.#stop();
-      this.#recorder.complete('null');
-      return;
-    }
     let json: string;
     try {
-      json = encodePayload(result ?? null, name, this.host.maxPayloadBytes, 'result');
+      json = this.#outcome.encode(result);
     } catch (error) {
       this.#fail(error, 'final');
       return;
     }
-    this.#warnOfUnreached();
     this.#stop();
-    this.#recorder.complete(json);
+    this.#outcome.complete(json);
   }
 
-  /** @param isFinal `final` if a retry would fail again */
   #fail(error: unknown, isFinal?: 'final'): void {
     if (this.#isOver) return;
     this.#stop();
-    const { isEvent, retry } = this.workflow;
-    if (isEvent === true && isFinal === undefined) {
-      this.#recorder.retryOrFail(error, retry, this.delivery.attempt);
-      return;
-    }
-    const source = this.#failures.sourceOf(error);
-    if (source === undefined) {
-      this.#recorder.fail(error);
-      return;
-    }
-    const { slot, failure, thrown } = source;
-    const generation = this.delivery.envelope.replays;
-    const key = entryKey({ role: 'ended', generation, id: String(generation), attempt: 0 });
-    // A second delivery that comes to the same end finds the entry recorded: the outcome counts, not the entry.
-    void this.delivery
-      .checkpoint(key, JSON.stringify(slot))
-      .catch(() => {})
-      .then(() => this.#recorder.fail(thrown, failure));
-  }
-
-  #failVersion(): void {
-    const requested = this.replay.requestedSlots.slice(0, 3).join(', ');
-    this.#fail(new WorkflowVersionError(this.workflow.name, `the step ${this.replay.nextSlot}`, requested));
-  }
-
-  #warnOfUnreached(): void {
-    const steps = this.replay.unreachedSlots();
-    if (steps.length > 0) this.#log('warn', { steps }, 'run completed without reaching steps that it recorded');
+    this.#outcome.fail(error, isFinal);
   }
 
   /** Gives the run up in this process: the transport could not record what it did. */
@@ -355,9 +292,9 @@ class WorkflowRun implements AttemptRun, StepHost {
       this.#fail(error);
       return;
     }
-    this.#log('error', { err: error }, 'run released: the transport could not record a step');
+    this.#outcome.log('error', { err: error }, 'run released: the transport could not record a step');
     this.#stop();
-    this.#recorder.release(releaseDelayMs);
+    this.#outcome.release();
   }
 
   #stop(reason?: Error): void {
@@ -375,21 +312,4 @@ class WorkflowRun implements AttemptRun, StepHost {
     this.delivery.onRecorded = undefined;
     this.delivery.onRevoked = undefined;
   }
-
-  #log(level: 'debug' | 'warn' | 'error', fields: object, message: string): void {
-    const { id: runId, requestId } = this.delivery.envelope;
-    const { attempt } = this.delivery;
-    const { name, isEvent } = this.workflow;
-    const identity = isEvent === true ? { eventType: name, eventId: runId } : { workflow: name, runId };
-    this.host.logger[level]({ ...fields, requestId, ...identity, attempt }, message);
-  }
-}
-
-function isAttempted(step: RequestedStep): step is AttemptedStep {
-  return isAttemptedKind(step.kind);
-}
-
-/** A step whose attempt failed is not ready before the time of its retry. */
-function isReady(step: RequestedStep): step is AttemptedStep {
-  return isAttempted(step) && (step.failed === undefined || step.failed.isDue);
 }

@@ -1,0 +1,109 @@
+import { WorkflowVersionError } from '../../errors.js';
+import { OutcomeRecorder } from '../../events/attempts/outcome-recorder.js';
+import { encodePayload } from '../../events/payloads/payload.js';
+import type { StepFailedError } from '../errors.js';
+import { FailedSteps } from './failed-steps.js';
+import type { StepRequest } from './replay.js';
+import type { StepHost } from './requested-step.js';
+import { entryKey, slotOf } from './run-entry.js';
+
+/** Delay before a released run is delivered again, in milliseconds. */
+const releaseDelayMs = 1_000;
+
+/** Run that has an outcome. */
+export type ConcludedRun = Pick<StepHost, 'workflow' | 'delivery' | 'host' | 'replay'>;
+
+/** Outcome of one delivery of a run. Each delivery calls one of the methods that record it, once. */
+export class RunOutcome {
+  readonly #run: ConcludedRun;
+  readonly #recorder: OutcomeRecorder;
+  readonly #failures: FailedSteps;
+
+  constructor(run: ConcludedRun) {
+    const { workflow, delivery, host } = run;
+    const kind = workflow.isEvent === true ? 'event' : 'workflow';
+    this.#run = run;
+    this.#recorder = new OutcomeRecorder(kind, workflow.name, workflow.followUps, delivery, host);
+    this.#failures = new FailedSteps((error) => host.redactor.info(error));
+  }
+
+  /** Remembers the error of a step that the run's function receives. */
+  addFailure({ kind, id }: StepRequest, error: StepFailedError): void {
+    this.#failures.addFailure(slotOf(kind, id), error);
+  }
+
+  /** Remembers the error that the function of a step threw. */
+  addThrown({ kind, id }: StepRequest, thrown: unknown): void {
+    this.#failures.addThrown(slotOf(kind, id), thrown);
+  }
+
+  /**
+   * Returns the result of the run's function as JSON, and warns of recorded steps that the function never reached.
+   *
+   * @throws {HubError} if it is not JSON, or too large
+   */
+  encode(result: unknown): string {
+    const { workflow, host, replay } = this.#run;
+    const { name, isEvent, followUps } = workflow;
+    if (isEvent === true && followUps.onSuccess === undefined && followUps.onComplete === undefined) return 'null';
+    const json = encodePayload(result ?? null, name, host.maxPayloadBytes, 'result');
+    const steps = replay.unreachedSlots();
+    if (steps.length > 0) this.log('warn', { steps }, 'run completed without reaching steps that it recorded');
+    return json;
+  }
+
+  /** Returns the error of a function that does not ask for the step that is recorded next. */
+  versionError(): WorkflowVersionError {
+    const { workflow, replay } = this.#run;
+    const requested = replay.requestedSlots.slice(0, 3).join(', ');
+    return new WorkflowVersionError(workflow.name, `the step ${replay.nextSlot}`, requested);
+  }
+
+  /** @param json result as {@link encode} returns it */
+  complete(json: string): void {
+    this.#recorder.complete(json);
+  }
+
+  /** @param isFinal `final` if a retry would fail again */
+  fail(error: unknown, isFinal?: 'final'): void {
+    const { workflow, delivery } = this.#run;
+    if (workflow.isEvent === true && isFinal === undefined) {
+      this.#recorder.retryOrFail(error, workflow.retry, delivery.attempt);
+      return;
+    }
+    const source = this.#failures.sourceOf(error);
+    if (source === undefined) {
+      this.#recorder.fail(error);
+      return;
+    }
+    const { slot, failure, thrown } = source;
+    const generation = delivery.envelope.replays;
+    const key = entryKey({ role: 'ended', generation, id: String(generation), attempt: 0 });
+    // A second delivery that comes to the same end finds the entry recorded: the outcome counts, not the entry.
+    void delivery
+      .checkpoint(key, JSON.stringify(slot))
+      .catch(() => {})
+      .then(() => this.#recorder.fail(thrown, failure));
+  }
+
+  /** Fails a run whose input cannot be read. */
+  failUnreadable(error: Parameters<OutcomeRecorder['failUnreadable']>[0]): void {
+    this.#recorder.failUnreadable(error);
+  }
+
+  suspend(): void {
+    this.#recorder.suspend(this.#run.replay.entries.size);
+  }
+
+  release(delayMs: number = releaseDelayMs): void {
+    this.#recorder.release(delayMs);
+  }
+
+  log(level: 'debug' | 'warn' | 'error', fields: object, message: string): void {
+    const { workflow, delivery, host } = this.#run;
+    const { id: runId, requestId } = delivery.envelope;
+    const { name, isEvent } = workflow;
+    const identity = isEvent === true ? { eventType: name, eventId: runId } : { workflow: name, runId };
+    host.logger[level]({ ...fields, requestId, ...identity, attempt: delivery.attempt }, message);
+  }
+}
