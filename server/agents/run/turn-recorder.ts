@@ -44,6 +44,9 @@ export interface RunPlace {
   readonly recordsFailures: boolean;
 }
 
+// Compared by identity only: an error per answer cost more than its record.
+const outOfBudget = new Error('the call does not fit into the budget');
+
 /** Records the turns of an agent's run as steps of a durable run. */
 export class TurnRecorder {
   readonly #place: RunPlace;
@@ -90,7 +93,6 @@ export class TurnRecorder {
     const { run, path, recordsFailures } = this.#place;
     const agent = this.#agent;
     let isNew = false;
-    const outOfBudget = new Error('the call does not fit into the budget');
     const call = async (): Promise<StepResult | null> => {
       isNew = true;
       const answer = await ask();
