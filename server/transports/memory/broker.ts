@@ -1,29 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import { quote } from '../../errors.js';
 import type { Clock } from '../clock.js';
 import { triggeredId } from '../derive-id.js';
 import { BackpressureError } from '../errors.js';
-import { approvalsFirst } from '../run-record.js';
-import { periodKinds, periodOf, rangePeriods, rangeTimes } from '../statistics/periods.js';
-import type {
-  EventMetrics,
-  FailureRecord,
-  RangeCounts,
-  TotalActivity,
-  TypeActivity,
-  TypeDurations,
-} from '../statistics/stats.js';
-import { sumCounts } from '../statistics/sum-counts.js';
-import type {
-  ConnectedProcess,
-  DeclaredEvent,
-  Envelope,
-  Receipt,
-  RunRecord,
-  Subscription,
-  TypeCounts,
-} from '../transport.js';
-import { workflowOf } from '../workflow-type.js';
+import type { ConnectedProcess, DeclaredEvent, Envelope, Receipt, Subscription } from '../transport.js';
+import { BrokerStatistics } from './broker-statistics.js';
 import { ConsumerGroup, type GroupHost } from './consumer-group.js';
 import { Lookup } from './lookup.js';
 import { PendingLimits, type PendingMaximum } from './pending-limits.js';
@@ -31,10 +11,9 @@ import type { DeadLetterLimits } from './records/dead-letters.js';
 import { DedupeWindow, type RememberedId } from './records/dedupe-window.js';
 import type { Entry } from './records/entry.js';
 import { type Journal, noJournal } from './records/journal.js';
-import { PeriodHistory } from './records/period-history.js';
+import type { PeriodHistory } from './records/period-history.js';
 import { RevisionCounter } from './records/revision-counter.js';
 import { RunWaits } from './records/run-waits.js';
-import { latestFailures, type TypeStats } from './records/type-stats.js';
 import { Routes } from './routes.js';
 import { ScheduleTable } from './schedule-table.js';
 import { TurnBudget } from './turn-budget.js';
@@ -51,11 +30,9 @@ export class Broker implements GroupHost {
   /** Makes publishers yield. */
   readonly turns: TurnBudget;
   readonly #pending: PendingLimits;
-  readonly #id = randomUUID().slice(0, 8);
   readonly #groups = new Map<string, ConsumerGroup>();
   readonly lookup: Lookup;
-  readonly #histories = new Map<string, PeriodHistory>();
-  readonly #totalHistory: PeriodHistory;
+  readonly statistics: BrokerStatistics;
   readonly #routes = new Routes();
   readonly #dedupe = new Map<string, DedupeWindow>();
   readonly schedules: ScheduleTable;
@@ -67,7 +44,7 @@ export class Broker implements GroupHost {
     this.waits = new RunWaits(clock, journal);
     this.lookup = new Lookup(this.#groups, clock);
     this.turns = new TurnBudget(clock);
-    this.#totalHistory = new PeriodHistory(undefined, (period, kind) => journal.period(undefined, kind, period));
+    this.statistics = new BrokerStatistics(this.#groups, this);
     this.#pending = new PendingLimits(maximum);
     this.deadLetterLimits = maximum;
     this.schedules = new ScheduleTable(clock, this.revision, journal);
@@ -82,16 +59,8 @@ export class Broker implements GroupHost {
     return group;
   }
 
-  /** Returns the history of a type, which all services share; that of all types for `undefined`. */
   history(type: string | undefined): PeriodHistory {
-    if (type === undefined) return this.#totalHistory;
-    let history = this.#histories.get(type);
-    if (history === undefined) {
-      const total = workflowOf(type) === undefined ? this.#totalHistory : undefined;
-      history = new PeriodHistory(total, (period, kind) => this.journal.period(type, kind, period));
-      this.#histories.set(type, history);
-    }
-    return history;
+    return this.statistics.history(type);
   }
 
   /** Keeps the events of these types for the group, and those of declared types for their subscribers. */
@@ -203,93 +172,6 @@ export class Broker implements GroupHost {
     this.#pending.add(dead.bytes);
     group.replay(id, this.clock.now());
     return true;
-  }
-
-  counts(type: string): TypeCounts {
-    const services = [...this.#groups.values()].flatMap((group) => {
-      const queue = group.findQueue(type);
-      return queue === undefined ? [] : [{ service: group.service, counts: queue.counts }];
-    });
-    return {
-      total: sumCounts(services.map(({ counts }) => counts)),
-      services: services.map(({ service, counts }) => ({ service, counts: sumCounts([counts]) })),
-    };
-  }
-
-  metrics(type: string): EventMetrics {
-    const now = this.clock.now();
-    const history = this.#knownHistory(type);
-    return {
-      type,
-      ...this.counts(type).total,
-      recent: history.recent(now),
-      waitMs: history.waits(now),
-      durationMs: history.durations(now),
-      histories: history.histories(now),
-    };
-  }
-
-  durations(type: string): TypeDurations {
-    return this.#knownHistory(type).totals();
-  }
-
-  activity(type: string): TypeActivity {
-    const recent = this.#knownHistory(type).recent(this.clock.now());
-    const [lastFailure] = this.failures(type);
-    return { recent, ...(lastFailure !== undefined && { lastFailure }) };
-  }
-
-  total(): TotalActivity {
-    const now = this.clock.now();
-    return { recent: this.#totalHistory.recent(now), histories: this.#totalHistory.histories(now) };
-  }
-
-  range(types: readonly string[], from: number, to: number): RangeCounts {
-    const periods = rangePeriods(from, to, this.clock.now());
-    return {
-      ...rangeTimes(periods),
-      counts: types.map((type) => this.#knownHistory(type).range(periods)),
-    };
-  }
-
-  failures(type: string): readonly FailureRecord[] {
-    return latestFailures(this.#stats(type));
-  }
-
-  runs(type: string, limit: number): readonly RunRecord[] {
-    return [...this.#groups.values()]
-      .flatMap((group) => group.findQueue(type)?.runs?.latest(limit, group.service) ?? [])
-      .sort((a, b) => b.acceptedAt - a.acceptedAt)
-      .slice(0, limit);
-  }
-
-  /** Returns the runs of a type that wait. */
-  waiting(type: string, limit: number): readonly RunRecord[] {
-    const all = [...this.#groups.values()].flatMap((group) => {
-      const queue = group.findQueue(type);
-      return queue?.runs?.waiting(limit, queue.stats.suspended, group.service) ?? [];
-    });
-    return approvalsFirst(all).slice(0, limit);
-  }
-
-  revisionOf(type: string | undefined): string {
-    if (type === undefined) return `${this.#id}.${this.revision.value}.${this.#minute()}`;
-    const changes = this.#stats(type).reduce((sum, { revision }) => sum + revision, 0);
-    // The histories change every minute without an event.
-    return `${this.#id}.${changes}.${this.#minute()}`;
-  }
-
-  #minute(): number {
-    return periodOf(this.clock.now(), periodKinds.minutes);
-  }
-
-  /** Returns the history of a type; an empty one if the type was never published or handled. */
-  #knownHistory(type: string): PeriodHistory {
-    return this.#histories.get(type) ?? new PeriodHistory();
-  }
-
-  #stats(type: string): TypeStats[] {
-    return [...this.#groups.values()].flatMap((group) => group.findQueue(type)?.stats ?? []);
   }
 
   /** Throws unless all envelopes fit, so that a call accepts all of them or none. */

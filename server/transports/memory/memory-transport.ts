@@ -123,23 +123,23 @@ export class BrokerManager implements TransportManager {
   }
 
   async counts(types: readonly string[]): Promise<readonly TypeCounts[]> {
-    return types.map((type) => this.#broker.counts(type));
+    return types.map((type) => this.#broker.statistics.counts(type));
   }
 
   async metrics(type: string): Promise<EventMetrics> {
-    return this.#broker.metrics(type);
+    return this.#broker.statistics.metrics(type);
   }
 
   async range(types: readonly string[], from: number, to: number): Promise<RangeCounts> {
-    return this.#broker.range(types, from, to);
+    return this.#broker.statistics.range(types, from, to);
   }
 
   async durations(types: readonly string[]): Promise<readonly TypeDurations[]> {
-    return types.map((type) => this.#broker.durations(type));
+    return types.map((type) => this.#broker.statistics.durations(type));
   }
 
   async failures(type: string): Promise<readonly FailureRecord[]> {
-    return this.#broker.failures(type);
+    return this.#broker.statistics.failures(type);
   }
 
   async recent(type: string): Promise<RecentEvents> {
@@ -169,17 +169,17 @@ export class BrokerManager implements TransportManager {
   async overview({ types, runTypes, runLimit }: OverviewQuery): Promise<Overview> {
     return {
       registered: await this.registered(),
-      counts: types.map((type) => this.#broker.counts(type)),
-      activity: types.map((type) => this.#broker.activity(type)),
-      total: this.#broker.total(),
+      counts: types.map((type) => this.#broker.statistics.counts(type)),
+      activity: types.map((type) => this.#broker.statistics.activity(type)),
+      total: this.#broker.statistics.total(),
       keepsDeadLetters: this.#broker.deadLetterLimits.maxDeadLetters > 0,
-      runs: runTypes.map((type) => this.#broker.runs(type, runLimit)),
+      runs: runTypes.map((type) => this.#broker.statistics.runs(type, runLimit)),
       schedules: this.#broker.schedules.records(),
     };
   }
 
   async waiting(types: readonly string[], limit: number): Promise<readonly (readonly RunRecord[])[]> {
-    return types.map((type) => this.#broker.waiting(type, limit));
+    return types.map((type) => this.#broker.statistics.waiting(type, limit));
   }
 
   async run(type: string, id: string): Promise<RunRecord | undefined> {
@@ -239,7 +239,7 @@ export class BrokerManager implements TransportManager {
   }
 
   async revision(type?: string): Promise<string> {
-    return this.#broker.revisionOf(type);
+    return this.#broker.statistics.revisionOf(type);
   }
 
   #runLog(type: string): RunLog | undefined {
