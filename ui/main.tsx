@@ -1,19 +1,28 @@
+import { computed } from '@preact/signals';
 import { render } from 'preact';
 import { createApi } from './api/api.js';
 import { baseUrl } from './api/base-url.js';
 import { App } from './app/app.js';
 import { ErrorBoundary } from './app/error-boundary.js';
 import { createPreferences } from './app/preferences.js';
+import { whenReady } from './app/when-ready.js';
 import { createMonitor } from './polling/monitor.js';
 import { createNavigation } from './routing/navigation.js';
 import './styles/index.css';
 
+/** Time without a response after which the page shows its placeholders. A faster response is the first paint. */
+const PLACEHOLDERS_AFTER_MS = 50;
+
+// The monitor sends the first request, and what follows runs while the server responds.
 const navigation = createNavigation(window);
-const preferences = createPreferences(document);
 const monitor = createMonitor(createApi(baseUrl(location)), navigation, document);
-render(
-  <ErrorBoundary>
-    <App monitor={monitor} navigation={navigation} preferences={preferences} />
-  </ErrorBoundary>,
-  document.body.appendChild(document.createElement('div')),
+const preferences = createPreferences(document);
+const hasResponse = computed(() => monitor.store.hub.value !== null || monitor.connection.value.kind === 'lost');
+whenReady(hasResponse, PLACEHOLDERS_AFTER_MS, () =>
+  render(
+    <ErrorBoundary>
+      <App monitor={monitor} navigation={navigation} preferences={preferences} />
+    </ErrorBoundary>,
+    document.body.appendChild(document.createElement('div')),
+  ),
 );

@@ -1,51 +1,60 @@
-const minutes = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
-const seconds = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hourCycle: 'h23' });
-const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long', hourCycle: 'h23' });
+import { lazy } from './lazy.js';
+
+const minutes = lazy(
+  () => new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }),
+);
+const seconds = lazy(() => new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hourCycle: 'h23' }));
+const full = lazy(
+  () => new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long', hourCycle: 'h23' }),
+);
 
 /** Formats the time of day in the viewer's time zone: "14:03:12". */
 export function formatTime(epochMs: number): string {
-  return seconds.format(epochMs);
+  return seconds().format(epochMs);
 }
 
 /** Formats date, time and zone in full, for titles. */
 export function formatDateTime(epochMs: number): string {
-  return full.format(epochMs);
+  return full().format(epochMs);
 }
 
-const moments = new Intl.DateTimeFormat(undefined, {
-  weekday: 'short',
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-  hourCycle: 'h23',
-});
+const moments = lazy(
+  () =>
+    new Intl.DateTimeFormat(undefined, {
+      weekday: 'short',
+      day: 'numeric',
+      month: 'short',
+      hour: '2-digit',
+      minute: '2-digit',
+      hourCycle: 'h23',
+    }),
+);
 
 /** Formats a day and a time: "Mon, 12 Jan, 08:00". */
 export function formatMoment(epochMs: number): string {
-  return moments.format(epochMs);
+  return moments().format(epochMs);
 }
 
 /** Returns the name of the viewer's time zone: "Europe/Berlin". */
 export function viewerTimeZone(): string {
-  return moments.resolvedOptions().timeZone;
+  return moments().resolvedOptions().timeZone;
 }
 
-const weekdays = new Intl.DateTimeFormat(undefined, { weekday: 'short' });
+const weekdays = lazy(() => new Intl.DateTimeFormat(undefined, { weekday: 'short' }));
 
 /** Formats a day: "Mon 12". */
 function formatDay(epochMs: number): string {
-  return `${weekdays.format(epochMs)} ${new Date(epochMs).getDate()}`;
+  return `${weekdays().format(epochMs)} ${new Date(epochMs).getDate()}`;
 }
 
 /** Formats the time of a tick: "14:03", or "Mon 12" at midnight. */
 export function formatTick(epochMs: number): string {
   const date = new Date(epochMs);
-  return date.getHours() === 0 && date.getMinutes() === 0 ? formatDay(epochMs) : minutes.format(epochMs);
+  return date.getHours() === 0 && date.getMinutes() === 0 ? formatDay(epochMs) : minutes().format(epochMs);
 }
 
 /** Formats a period: "14:03–14:04", with the day if it is not the day of `now`. */
 export function formatPeriod(from: number, to: number, now: number): string {
   const isToday = new Date(from).toDateString() === new Date(now).toDateString();
-  return `${isToday ? '' : `${formatDay(from)}, `}${minutes.format(from)}–${minutes.format(to)}`;
+  return `${isToday ? '' : `${formatDay(from)}, `}${minutes().format(from)}–${minutes().format(to)}`;
 }

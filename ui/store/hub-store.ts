@@ -8,6 +8,7 @@ import type {
 } from '../../server/dashboard/protocol.js';
 import type { HubInfo, Introspection, Schedule } from '../api/decode-introspection.js';
 import type { RangeCounts } from '../api/parse-body.js';
+import { lazy } from '../format/lazy.js';
 import type { Filter } from '../routing/route.js';
 import { countByFilter } from './event-list.js';
 import { createEventRow, type EventRow } from './event-row.js';
@@ -59,7 +60,7 @@ const BEFORE_FIRST: Reading = {
   range: null,
 };
 
-const { compare } = new Intl.Collator('en', { numeric: true });
+const collator = lazy(() => new Intl.Collator('en', { numeric: true }));
 
 /** Creates the state of a hub before the first response. */
 export function createHubStore(): HubStore {
@@ -134,6 +135,7 @@ function indexRange({ from, to, events }: RangeCounts): SelectedRange {
 }
 
 function byName(rows: readonly EventRow[]): ReadonlyMap<string, EventRow> {
+  const { compare } = collator();
   const sorted = [...rows].sort((a, b) => compare(a.type, b.type));
   return new Map(sorted.map((row) => [row.type, row]));
 }
