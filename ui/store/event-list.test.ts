@@ -48,6 +48,14 @@ test.each<[string, Partial<ListQuery>, string[]]>([
   expect(listRows(rows, { ...all, ...query }, store.reading.value).map(({ type }) => type)).toEqual(expected);
 });
 
+test('of failing types, those come first that fail most, then by name; a share of 0.1 % is below one of 100 %', () => {
+  const failing = createHubStore();
+  const types = [failingOf('a', 999, 1), failingOf('b', 0, 7), failingOf('c', 500, 500), failingOf('d', 999, 1)];
+  failing.apply(introspectionOf(types), momentAt(0));
+  const order = listRows(failing.rows.value.values(), { ...all, sort: 'status' }, failing.reading.value);
+  expect(order.map(({ type }) => type)).toEqual(['b', 'c', 'a', 'd']);
+});
+
 test('in a selected range the types that failed in it come first', () => {
   const ranged = createHubStore();
   ranged.apply(introspectionOf([failingOf('a', 0, 1), eventOf('b', countsOf(9))]), momentAt(0));

@@ -7,8 +7,8 @@ import type { Reading } from './reading.js';
 /** Parts of the route that select and sort the rows of the table. */
 export type ListQuery = Pick<Route, 'q' | 'sort' | 'dir' | 'show'>;
 
-/** Active and idle types share a rank, so that a type with few events does not move at each of them. */
-const STATUS_RANK: Record<EventStatus, number> = { failing: 0, attention: 1, active: 2, idle: 2, never: 3 };
+/** Ranks are further apart than failure rates. Active and idle types share one, so that a type with few events does not move at each of them. */
+const STATUS_RANK: Record<EventStatus, number> = { failing: 0, attention: 2, active: 4, idle: 4, never: 6 };
 
 const SORT_VALUE: Record<Exclude<SortKey, 'type'>, (row: EventRow, reading: Reading) => number | null> = {
   status: (row, reading) => statusRank(row, reading),
@@ -24,11 +24,16 @@ const SORT_VALUE: Record<Exclude<SortKey, 'type'>, (row: EventRow, reading: Read
   received: shownReceived,
 };
 
-/** Returns the rank of a row's status. In a selected range, the types that failed in it are the worst. */
+/**
+ * Returns the rank of a row's status, and in it that of its failure rate: -1 for a type whose events all fail. Whole
+ * percents, so that similar rows do not change places at each event. In a selected range, the types that failed in it are
+ * the worst.
+ */
 function statusRank(row: EventRow, reading: Reading): number {
-  if (reading.range === null) return STATUS_RANK[row.status];
-  const { received, failed, cancelled } = shownCounts(row, reading);
-  return failed > cancelled ? 0 : received > 0 ? 2 : 3;
+  const counts = shownCounts(row, reading);
+  const share = Math.round((failureRatio(counts) ?? 0) * 100) / 100;
+  if (reading.range === null) return STATUS_RANK[row.status] - share;
+  return (counts.failed > counts.cancelled ? 0 : counts.received > 0 ? 4 : 6) - share;
 }
 
 /**
