@@ -72,3 +72,54 @@ it.each([
   expect([day.stepMs, day.counts[0]?.received]).toEqual([5 * minuteMs, 60 + more]);
   await transport.close({ drainMs: 0 });
 });
+
+it('keeps a week of a busy type with spread durations in at most 20 kB', async () => {
+  const prefix = randomUUID();
+  const type = 'payment.requested';
+  const transport = redisTransport({ url: server.url, prefix }).connect({ service: 's', logger: silentLogger });
+  await transport.start({ subscriptions: [], concurrency: 1, onDelivery: () => {} });
+  const current = Math.floor((await serverTime(admin)) / minuteMs);
+  const [found] = await admin.keys(`*${prefix}*`);
+  const key = `${found?.slice(0, found.indexOf('}') + 1)}:minute:${type}`;
+  // One minute per hour, and of the last day one per 5 minutes, has the counts of all: the periods over them are equal.
+  const ago = Array.from({ length: 7 * 24 * 60 }, (_, index) => index + 1).filter(
+    (each) => each <= 70 || (each <= 25 * 60 && each % 5 === 0) || each % 60 === 0,
+  );
+  const minutesPerRoll = 50;
+  for (let end = ago.length; end > 0; end -= minutesPerRoll) {
+    const counts: Record<string, number> = {};
+    for (const each of ago.slice(Math.max(0, end - minutesPerRoll), end)) {
+      const minutes = each <= 70 ? 1 : each <= 25 * 60 ? 5 : 60;
+      const add = (name: string, perMinute: number): void => {
+        counts[`${current - each}${name}`] = perMinute * minutes;
+      };
+      add('r', 2_400);
+      add('f', 120);
+      add('x', 12);
+      add('t', 240);
+      // 8 buckets of each kind: the longest waiting times and durations are 4 times the shortest.
+      for (let bucket = 0; bucket < 8; bucket += 1) {
+        add(`w${10 + bucket}`, 300);
+        add(`e${25 + bucket}`, 285);
+        add(`d${25 + bucket}`, 45);
+      }
+    }
+    await admin.hset(key, counts);
+    // Only the first count of a minute moves the minutes before it.
+    const open = (await admin.hkeys(key)).filter((field) => field.startsWith(`${current}`));
+    if (open.length > 0) await admin.hdel(key, ...open);
+    await transport.publish([envelope(type)]);
+  }
+  const { histories } = await transport.metrics(type);
+  expect(new Set(histories.minutes.received.slice(0, -1))).toEqual(new Set([2_400]));
+  expect(new Set(histories.minutes.completed.slice(0, -1))).toEqual(new Set([8 * 285]));
+  for (const { waitP95Ms, durationP95Ms } of [histories.minutes, histories.fiveMinutes, histories.hours]) {
+    expect(new Set(waitP95Ms.filter((ms) => ms !== null)).size).toBe(1);
+    expect(new Set(durationP95Ms.filter((ms) => ms !== null)).size).toBe(1);
+  }
+  expect(histories.hours.received.filter((received) => received >= 60 * 2_400).length).toBeGreaterThan(140);
+  const keys = (await admin.keys(`*${prefix}*`)).filter((each) => each.includes(`:${type}`));
+  const sizes = await Promise.all(keys.map((each) => admin.memory('USAGE', each, 'SAMPLES', 0)));
+  expect(sum(sizes.map(Number))).toBeLessThanOrEqual(20_000);
+  await transport.close({ drainMs: 0 });
+});

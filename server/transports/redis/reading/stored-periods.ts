@@ -15,6 +15,7 @@ import {
   trendMinutes,
 } from '../../statistics/periods.js';
 import type { Histories, PeriodCounts, PeriodDurations, RecentActivity } from '../../statistics/stats.js';
+import { bucketOffset, periodCycle } from '../scripts/period-roll.js';
 
 const { minutes, fiveMinutes, hours } = periodKinds;
 
@@ -54,13 +55,13 @@ class StoredPeriod {
       case 'd':
         this.durations.addBucket(bucket, count);
         break;
-      case 'W':
-        this.#waitBucket = count;
-        break;
-      case 'D':
-        this.#durationBucket = count;
-        break;
     }
+  }
+
+  /** Sets the buckets of the percentiles, if no durations were added. */
+  setPercentiles(wait: number | undefined, duration: number | undefined): void {
+    this.#waitBucket = wait;
+    this.#durationBucket = duration;
   }
 
   merge({ counts, waits, durations }: StoredPeriod): void {
@@ -95,7 +96,12 @@ export class StoredPeriods {
     this.#now = now;
     this.#open = readOpen(minutes);
     this.#history = history;
-    this.#minutes = new Map([...readLines(history.get('m')), ...readLines(minutes.get('trend')), ...this.#open]);
+    const minute = periodOf(now, periodKinds.minutes);
+    this.#minutes = new Map([
+      ...readLines(history.get('m'), minute),
+      ...readLines(minutes.get('trend'), minute),
+      ...this.#open,
+    ]);
   }
 
   recent(): RecentActivity {
@@ -153,7 +159,7 @@ export class StoredPeriods {
   #fives(): Periods {
     const texts = [this.#history.get('f'), this.#history.get('fives')];
     return this.#withOpen(
-      texts.flatMap((text) => readLines(text)),
+      texts.flatMap((text) => readLines(text, periodOf(this.#now, fiveMinutes))),
       fiveMinutes,
     );
   }
@@ -161,7 +167,7 @@ export class StoredPeriods {
   #hours(): Periods {
     const texts = [this.#history.get('h'), this.#history.get('hour')];
     return this.#withOpen(
-      texts.flatMap((text) => readLines(text)),
+      texts.flatMap((text) => readLines(text, periodOf(this.#now, hours))),
       hours,
     );
   }
@@ -199,18 +205,37 @@ function readOpen(fields: Iterable<readonly [string, string]>): Periods {
   return periods;
 }
 
-function readLines(text: string | undefined): (readonly [number, StoredPeriod])[] {
+/** Reads the lines of a text that `periodRoll` has written. @param last number of the current period */
+function readLines(text: string | undefined, last: number): (readonly [number, StoredPeriod])[] {
   if (text === undefined) return [];
   return text
     .split('\n')
     .slice(0, -1)
     .map((line) => {
-      const [period, ...counts] = line.split(' ');
+      const number = read36(line.slice(0, 3));
       const stored = new StoredPeriod();
-      for (const count of counts) {
-        const end = count.indexOf('=');
-        stored.add(count.slice(0, end), Number(count.slice(end + 1)));
-      }
-      return [Number(period), stored] as const;
+      stored.setPercentiles(readBucket(line.slice(3, 5)), readBucket(line.slice(5, 7)));
+      for (const [, kind = '', value = ''] of line.slice(7).matchAll(/([a-z])([^a-z]*)/g))
+        addCounts(stored, kind, value);
+      return [last - ((last - number + periodCycle) % periodCycle), stored] as const;
     });
+}
+
+/** Returns 0 for digits that `periodRoll` cannot have written. */
+function read36(digits: string): number {
+  return Number.parseInt(digits, 36) || 0;
+}
+
+function readBucket(digits: string): number | undefined {
+  const number = read36(digits);
+  return number === 0 ? undefined : number - bucketOffset;
+}
+
+/** Adds a count, or the counts of neighbouring buckets. */
+function addCounts(stored: StoredPeriod, kind: string, value: string): void {
+  const [first = '', ...counts] = value.split('=');
+  if (counts.length === 0) stored.add(kind, read36(value));
+  for (const [index, count] of counts.entries()) {
+    if (count !== '') stored.add(`${kind}${Number(first) + index}`, read36(count));
+  }
 }

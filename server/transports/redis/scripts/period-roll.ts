@@ -6,18 +6,30 @@ const { minutes, fiveMinutes, hours } = periodKinds;
 const [fivePerMinute, hourPerMinute] = [fiveMinutes.stepMs / minutes.stepMs, hours.stepMs / minutes.stepMs];
 
 /**
+ * Number of periods after which their numbers repeat in a line, which are 3 digits of base 36: 32 days of minutes. Keys
+ * expire after a week.
+ */
+export const periodCycle: number = 36 ** 3;
+
+/** Difference between the bucket of a percentile in a line, where 0 is none, and the bucket. */
+export const bucketOffset = 200;
+
+/**
  * `rollMinutes(type)` moves the minutes of a type that are over from its hash of counters to texts with a line per
- * period, oldest first: `<period> <name>=<count>...`. The text `trend` has the last minutes and stands in the hash of
- * counters, so that introspection reads one key per type. The others are in the hash of the type's history.
+ * period, oldest first. The text `trend` has the last minutes and stands in the hash of counters, so that introspection
+ * reads one key per type. The others are in the hash of the type's history.
  *
- * - `trend`, `fives`, `hour` the last minutes, periods of 5 minutes and the current hour, with the names of `counters`;
- *   minutes of `trend` that are not part of the last 5 minutes are as in `m`
- * - `m`, `f`, `h` all minutes, periods of 5 minutes and hours that are over, with percentiles as buckets in place of
- *   waiting times and durations: `W` and `D`
+ * - `trend`, `fives`, `hour` the last minutes, periods of 5 minutes and the current hour, with the names of `counters`
+ *   but `e`; minutes of `trend` that are not part of the last 5 minutes are as in `m`
+ * - `m`, `f`, `h` the minutes, periods of 5 minutes and hours before those, with percentiles in place of waiting times
+ *   and durations
+ * - `durations` waiting times and durations of all minutes that are over, `<name>=<count> ...`
  *
- * - `durations` waiting times and durations of all minutes that are over, as in an open minute
+ * A line is in base 36 with capital letters: 3 digits of its period, 2 each of the percentiles of waiting times and of
+ * durations, `00` for none, and counts after their names: `1CL5K61r99Cc8SOfGO`. Counts of neighbouring buckets follow the
+ * lowest one, which is decimal: `w10=8C=8C==5`.
  *
- * A type keeps about 16 kB.
+ * A busy type keeps at most 20 kB.
  */
 export const periodRoll: LuaFragment = new LuaFragment(
   `
@@ -25,24 +37,85 @@ export const periodRoll: LuaFragment = new LuaFragment(
 local totalType = '/'
 local minute
 
-local function encodePeriod(period, counts)
-  local parts = { string.format('%.0f', period) }
-  for name, count in pairs(counts) do parts[#parts + 1] = name .. '=' .. count end
-  return table.concat(parts, ' ')
+local digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'
+local percentiles = { p = 'w', q = 'd' }
+
+local function to36(number)
+  local text = ''
+  repeat
+    local digit = number % 36
+    text = string.sub(digits, digit + 1, digit + 1) .. text
+    number = (number - digit) / 36
+  until number == 0
+  return text
 end
 
-local function mergeLine(counts, line)
-  for name, count in string.gmatch(line, '(%a[%-%d]*)=(%d+)') do counts[name] = (counts[name] or 0) + count end
+local function fixed36(number, length)
+  return string.sub('00' .. to36(number), -length)
+end
+
+local function encodePeriod(period, counts)
+  local line = fixed36(period % ${periodCycle}, 3) .. fixed36(counts.p or 0, 2) .. fixed36(counts.q or 0, 2)
+  local runs = {}
+  for name, count in pairs(counts) do
+    local kind, bucket = string.sub(name, 1, 1), tonumber(string.sub(name, 2))
+    if percentiles[name] then
+      -- Stands at the start of the line.
+    elseif not bucket then
+      line = line .. name .. to36(count)
+    else
+      local run = runs[kind] or { first = bucket, last = bucket, counts = {} }
+      runs[kind] = run
+      run.first, run.last = math.min(run.first, bucket), math.max(run.last, bucket)
+      run.counts[bucket] = count
+    end
+  end
+  for kind, run in pairs(runs) do
+    line = line .. kind .. run.first
+    for bucket = run.first, run.last do
+      line = line .. '=' .. (run.counts[bucket] and to36(run.counts[bucket]) or '')
+    end
+  end
+  return line
+end
+
+-- Data that something else has written counts as 0, and stops no event.
+local function number36(digits) return tonumber(digits, 36) or 0 end
+
+-- Returns the period of the first line of a text, at most last.
+local function periodOf(text, last)
+  return last - (last - number36(string.sub(text, 1, 3))) % ${periodCycle}
+end
+
+local function addCount(counts, name, count) counts[name] = (counts[name] or 0) + count end
+
+local function mergeCounts(counts, others)
+  for name, count in pairs(others) do addCount(counts, name, count) end
   return counts
 end
 
-local function percentile95(counts, kinds)
+local function decodeLine(line)
+  local counts = { p = number36(string.sub(line, 4, 5)), q = number36(string.sub(line, 6, 7)) }
+  for kind, value in string.gmatch(string.sub(line, 8), '(%l)([^%l]*)') do
+    local bucket = tonumber(string.match(value, '^(.-)='))
+    if not bucket then
+      addCount(counts, kind, number36(value))
+    else
+      for count in string.gmatch(value, '=([^=]*)') do
+        if count ~= '' then addCount(counts, kind .. bucket, number36(count)) end
+        bucket = bucket + 1
+      end
+    end
+  end
+  return counts
+end
+
+local function percentile95(counts, kind)
   local buckets, total = {}, 0
   for name, count in pairs(counts) do
-    local kind, bucket = string.match(name, '^(%a)(%-?%d+)$')
-    if kind and string.find(kinds, kind, 1, true) then
-      bucket = tonumber(bucket)
-      buckets[#buckets + 1] = { bucket, count }
+    local bucket = string.match(name, '^' .. kind .. '(%-?%d+)$')
+    if bucket then
+      buckets[#buckets + 1] = { tonumber(bucket), count }
       total = total + count
     end
   end
@@ -54,56 +127,64 @@ local function percentile95(counts, kinds)
   end
 end
 
-local function compact(period, counts)
-  local short = { W = percentile95(counts, 'w'), D = percentile95(counts, 'de') }
-  for name, count in pairs(counts) do
-    local kind = string.sub(name, 1, 1)
-    if name == kind then
-      short[kind] = (short[kind] or 0) + count
-    elseif kind == 'e' then
-      short.c = (short.c or 0) + count
-    end
+-- Returns a line with percentiles in place of waiting times and durations.
+local function compact(line, last)
+  if not string.find(line, '=', 1, true) then return line end
+  local counts, short = decodeLine(line), {}
+  for name, kind in pairs(percentiles) do
+    local bucket = percentile95(counts, kind)
+    if bucket then short[name] = math.max(1, bucket + ${bucketOffset}) end
   end
-  return encodePeriod(period, short)
+  for name, count in pairs(counts) do
+    if #name == 1 and not percentiles[name] then short[name] = count end
+  end
+  return encodePeriod(periodOf(line, last), short)
 end
 
-local function appendLine(text, line, oldest)
-  text = text .. line .. '\\n'
-  while text ~= '' and tonumber(string.match(text, '^%d+')) < oldest do text = string.match(text, '\\n(.*)$') end
-  return text
+-- Adds a line. Those of periods before oldest leave the text, and move to another one if it is given.
+local function appendLine(history, name, line, period, oldest, moveTo, oldestThere)
+  local text = history[name] .. line .. '\\n'
+  while text ~= '' and periodOf(text, period) < oldest do
+    local first, rest = string.match(text, '^([^\\n]*)\\n(.*)$')
+    if moveTo then appendLine(history, moveTo, compact(first, period), period, oldestThere) end
+    text = rest
+  end
+  history[name] = text
 end
 
 -- Minutes before oldest keep no durations: recent activity reads only their counts.
-local function compactBefore(text, oldest)
+local function compactBefore(text, last, oldest)
   return (string.gsub(text, '[^\\n]+', function(line)
-    local at = tonumber(string.match(line, '^%d+'))
-    if at < oldest and string.find(line, ' %a%-?%d') then return compact(at, mergeLine({}, line)) end
+    if periodOf(line, last) < oldest then return compact(line, last) end
   end))
 end
 
-local function lastLine(text)
-  local line = string.match(text, '([^\\n]*)\\n$')
-  return line, line and tonumber(string.match(line, '^%d+'))
+-- Adds a minute to a text of longer periods.
+local function addMinute(history, open, closed, period, counts, kept, keptClosed)
+  local line = string.match(history[open], '([^\\n]*)\\n$')
+  if line and periodOf(line, period) == period then
+    history[open] = string.sub(history[open], 1, -#line - 2)
+    counts = mergeCounts(decodeLine(line), counts)
+  end
+  appendLine(history, open, encodePeriod(period, counts), period, period - kept, closed, period - keptClosed)
 end
 
--- Adds a minute to a text of longer periods. A period that is over moves on to the text of the compact ones.
-local function addMinute(history, open, closed, period, counts, kept, keptClosed)
-  local line, last = lastLine(history[open])
-  if last == period then
-    local text = string.sub(history[open], 1, -#line - 2)
-    history[open] = text .. encodePeriod(period, mergeLine(mergeLine({}, line), encodePeriod(period, counts))) .. '\\n'
-    return
+-- Counts the durations of completed attempts as durations.
+local function withoutOutcomes(counts)
+  local merged = {}
+  for name, count in pairs(counts) do
+    local bucket = string.match(name, '^e(.+)$')
+    addCount(merged, bucket and 'd' .. bucket or name, count)
+    if bucket then addCount(merged, 'c', count) end
   end
-  if last then
-    history[closed] = appendLine(history[closed], compact(last, mergeLine({}, line)), period - keptClosed)
-  end
-  history[open] = appendLine(history[open], encodePeriod(period, counts), period - kept)
+  return merged
 end
 
 local function addDurations(text, counts)
-  local sum = mergeLine({}, text)
+  local sum = {}
+  for name, count in string.gmatch(text, '(%a[%-%d]*)=(%d+)') do sum[name] = tonumber(count) end
   for name, count in pairs(counts) do
-    if string.find(name, '^[wde]%-?%d') then sum[name] = (sum[name] or 0) + count end
+    if string.find(name, '^[wd]%-?%d') then sum[name] = (sum[name] or 0) + count end
   end
   local parts = {}
   for name, count in pairs(sum) do parts[#parts + 1] = string.format('%s=%.0f', name, count) end
@@ -132,13 +213,12 @@ local function rollMinutes(type)
   end
   if #order == 0 then return end
   table.sort(order)
-  local history, texts = {}, call('HMGET', key('history', type), unpack(historyNames))
+  local history, texts = { trend = trend }, call('HMGET', key('history', type), unpack(historyNames))
   for index, name in ipairs(historyNames) do history[name] = texts[index] or '' end
   for _, at in ipairs(order) do
-    local counts = over[at]
-    trend = appendLine(trend, encodePeriod(at, counts), at - ${trendMinutes} + 2)
-    trend = compactBefore(trend, at - ${recentMinutes} + 2)
-    history.m = appendLine(history.m, compact(at, counts), at - ${minutes.length} + 2)
+    local counts = withoutOutcomes(over[at])
+    appendLine(history, 'trend', encodePeriod(at, counts), at, at - ${trendMinutes} + 2, 'm', at - ${minutes.length} + 2)
+    history.trend = compactBefore(history.trend, at, at - ${recentMinutes} + 2)
     history.durations = addDurations(history.durations, counts)
     addMinute(history, 'fives', 'f', math.floor(at / ${fivePerMinute}), counts, ${recentFives - 1}, ${fiveMinutes.length})
     addMinute(history, 'hour', 'h', math.floor(at / ${hourPerMinute}), counts, 0, ${hours.length})
@@ -150,7 +230,7 @@ local function rollMinutes(type)
   end
   call('HSET', key('history', type), unpack(written))
   call('HDEL', open, unpack(fields))
-  call('HSET', open, 'trend', trend)
+  call('HSET', open, 'trend', history.trend)
   call('PEXPIRE', key('history', type), ${hours.length * hours.stepMs + hours.stepMs})
   call('PEXPIRE', open, ${hours.length * hours.stepMs + hours.stepMs})
 end
