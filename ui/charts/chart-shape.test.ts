@@ -16,25 +16,45 @@ test('failures have a scale of their own, so that a few show beside thousands', 
   expect(shape.unit.name).toBe('second');
   expect(shape.top).toBe(40);
   expect(shape.failedTop).toBeCloseTo(0.3);
-  expect(shape.failures).toContain('v-24');
+  expect(shape.past.failures).toContain('v-24');
 });
 
 test('slow events are per minute', () => {
   const shape = chartShape(pointsOf([6, 3], [0, 0]), 100, 100);
   expect(shape.unit.name).toBe('minute');
   expect(shape.top).toBe(6);
-  expect(shape.line).toBe('M0 0L25 0L75 50L100 50');
-  expect(shape.failures).toBe('');
+  expect(shape.past).toEqual({ line: 'M0 0L25 0L75 50H100', area: 'M0 0L25 0L75 50H100V100H0Z', failures: '' });
+  expect(shape.current).toEqual({ line: '', area: '', failures: '' });
 });
 
 test('bars are at most 12 px wide', () => {
-  expect(chartShape(pointsOf([1, 1], [1, 1]), 1_000, 100).failures).toContain('h12v');
+  expect(chartShape(pointsOf([1, 1], [1, 1]), 1_000, 100).past.failures).toContain('h12v');
 });
 
 test('the time before the first known point is unknown', () => {
   const shape = chartShape(pointsOf([60], [0], 4), 400, 100);
   expect(shape.unknownUntil).toBe(300);
-  expect(shape.line).toBe('M300 0L350 0L400 0');
+  expect(shape.past.line).toBe('M300 0L350 0H400');
+});
+
+test('the period that has not ended is a part of its own, at the rate of the time that has passed', () => {
+  const history = historyOf(2, MINUTE, { received: [60, 30], failed: [0, 3] });
+  const at = (ms: number): readonly Point[] => historyPoints(history, SERVER_NOW + ms, SERVER_NOW - MINUTE);
+  const { past, current } = chartShape(at(30_000), 100, 100);
+  expect(past.line).toBe('M0 0L25 0H50');
+  expect(current.line).toBe('M50 0L75 0H100');
+  expect(past.failures).toBe('');
+  expect(current.failures).toContain('v-24');
+  const early = chartShape(at(5_999), 100, 100);
+  expect(early.current.line).toBe('');
+  expect(early.current.failures).toContain('v-24');
+});
+
+test('a hub that started in the current period has no other part', () => {
+  const points = historyPoints(historyOf(2, MINUTE, { received: [0, 30] }), SERVER_NOW + 30_000, SERVER_NOW);
+  const { past, current } = chartShape(points, 100, 100);
+  expect(past.line).toBe('');
+  expect(current.line).toBe('M50 0L75 0H100');
 });
 
 test('without any known point all is unknown', () => {

@@ -1,4 +1,4 @@
-import { type Point, perSecond } from './history-points.js';
+import { MIN_PART, type Point, perSecond } from './history-points.js';
 import { niceCeiling } from './nice-ceiling.js';
 
 /** Heights of the failure lane and of the gap above it in pixels. */
@@ -18,6 +18,16 @@ export interface Unit {
   readonly factor: number;
 }
 
+/** Path data of a part of a chart. */
+export interface Shapes {
+  /** Line of received events. */
+  readonly line: string;
+  /** Area below it. */
+  readonly area: string;
+  /** Bars of failed events. */
+  readonly failures: string;
+}
+
 /** Chart of a history in pixels. */
 export interface ChartShape {
   readonly unit: Unit;
@@ -25,12 +35,10 @@ export interface ChartShape {
   readonly top: number;
   /** Top of the scale of the failure lane, in the unit; 0 if nothing failed. */
   readonly failedTop: number;
-  /** Path data of the line of received events. */
-  readonly line: string;
-  /** Path data of the area below it. */
-  readonly area: string;
-  /** Path data of the bars of failed events. */
-  readonly failures: string;
+  /** Periods that are over. */
+  readonly past: Shapes;
+  /** Period that has not ended, whose counts still grow. */
+  readonly current: Shapes;
   /** Right end of the time without data at the start; 0 if there is none. */
   readonly unknownUntil: number;
 }
@@ -46,31 +54,42 @@ export function chartShape(points: readonly Point[], width: number, plotHeight: 
   const failedTop = maxFailed === 0 ? 0 : niceCeiling(maxFailed);
   const firstKnown = points.findIndex(({ coveredMs }) => coveredMs > 0);
   const knownFrom = firstKnown === -1 ? width : round(unknownPart(points[firstKnown], firstKnown) * slot);
-  let [line, area, failures] = ['', '', ''];
-  let start: number | undefined;
-  let [last, lastY] = [0, 0];
-  for (const [index, point] of points.entries()) {
-    const x = round((index + 0.5) * slot);
-    if (point.coveredMs > 0) {
-      const y = round(plotHeight - (((received[index] ?? 0) * unit.factor) / top) * plotHeight);
-      if (start === undefined) {
-        start = Math.max(round(index * slot), knownFrom);
-        line += `M${start} ${y}`;
+  const heightOf = (index: number): number =>
+    round(plotHeight - (((received[index] ?? 0) * unit.factor) / top) * plotHeight);
+  const known = [...points.entries()].filter(([, { coveredMs }]) => coveredMs > 0);
+  /** Lays out some of the known points, from `from` with the height of the point before. */
+  const shapesOf = (isCurrent: boolean, from: number, fromHeight: number | undefined): Shapes => {
+    let [line, failures] = ['', ''];
+    let end = from;
+    for (const [index, point] of known) {
+      if (point.isCurrent !== isCurrent) continue;
+      const x = round((index + 0.5) * slot);
+      if (hasRate(point)) {
+        const y = heightOf(index);
+        if (line === '') line = `M${from} ${fromHeight ?? y}`;
+        line += `L${Math.max(x, from)} ${y}`;
+        end = round(x + slot / 2);
       }
-      line += `L${Math.max(x, start)} ${y}`;
-      last = x;
-      lastY = y;
+      const rate = (failed[index] ?? 0) * unit.factor;
+      if (rate > 0) failures += failureBar(x, slot, plotHeight, Math.max(FLOOR, (rate / failedTop) * LANE_HEIGHT));
     }
-    const rate = (failed[index] ?? 0) * unit.factor;
-    if (rate > 0) failures += failureBar(x, slot, plotHeight, Math.max(FLOOR, (rate / failedTop) * LANE_HEIGHT));
-  }
-  // The line covers whole periods, so it reaches both ends of the chart.
-  if (start !== undefined) {
-    last = round(last + slot / 2);
-    line += `L${last} ${lastY}`;
-  }
-  if (start !== undefined) area = `${line}L${last} ${plotHeight}L${start} ${plotHeight}Z`;
-  return { unit, top, failedTop, line, area, failures, unknownUntil: knownFrom };
+    // The line covers whole periods, so it reaches the ends of the first and the last one.
+    if (line !== '') line += `H${end}`;
+    return { line, area: line === '' ? '' : `${line}V${plotHeight}H${from}Z`, failures };
+  };
+  const start = Math.max(round((known[0]?.[0] ?? 0) * slot), knownFrom);
+  const lastPast = known.findLast(([, { isCurrent }]) => !isCurrent)?.[0];
+  const past = shapesOf(false, start, undefined);
+  const current =
+    lastPast === undefined
+      ? shapesOf(true, start, undefined)
+      : shapesOf(true, round((lastPast + 1) * slot), heightOf(lastPast));
+  return { unit, top, failedTop, past, current, unknownUntil: knownFrom };
+}
+
+/** Returns true if enough of a period has passed for a rate. Before, the line would drop at the start of each period. */
+function hasRate({ isCurrent, coveredMs, at, endAt }: Point): boolean {
+  return !isCurrent || coveredMs >= MIN_PART * (endAt - at);
 }
 
 /** Returns the number of slots before the first known time. */

@@ -24,7 +24,10 @@ export function ChartTable({ caption, points, now }: ChartTableProps): JSX.Eleme
           head="Time"
           rows={points
             .filter(({ coveredMs }) => coveredMs > 0)
-            .map((point) => ({ ...point, name: formatPeriod(point.at, point.endAt, now) }))
+            .map((point) => ({
+              ...point,
+              name: `${formatPeriod(point.at, point.endAt, now)}${point.isCurrent ? ' so far' : ''}`,
+            }))
             .reverse()}
         />
       )}

@@ -31,6 +31,12 @@ test('counts from before the start of this process are known', () => {
   expect(points.map(({ coveredMs }) => coveredMs)).toEqual([0, MINUTE, MINUTE, 15_000]);
 });
 
+test('the period in which the hub started is covered from the start on, with events too', () => {
+  const history = historyOf(3, MINUTE, { received: [30, 30] });
+  const points = historyPoints(history, now, SERVER_NOW - 20_000);
+  expect(points.map(({ coveredMs }) => coveredMs)).toEqual([0, 20_000, 15_000]);
+});
+
 test('a rate is that of the covered time', () => {
   const points = historyPoints(historyOf(2, MINUTE, { received: [60, 60] }), now, null);
   expect(points.map((point) => perSecond(point.received, point))).toEqual([1, 4]);

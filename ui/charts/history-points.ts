@@ -50,7 +50,10 @@ function lastPeriods(history: History, count: number): History {
  * @param startedAt time at which the hub started. Older processes of a fleet may have counted before it.
  */
 export function historyPoints(history: History, now: number, startedAt: number | null): readonly Point[] {
-  const knownFrom = Math.min(startedAt ?? now, firstActivity(history) ?? now);
+  const first = firstActivity(history) ?? now;
+  // The period of the start is known from the start on, although its events count from the beginning of the period.
+  const isOlder = startedAt === null || first + history.stepMs <= startedAt;
+  const knownFrom = isOlder ? first : startedAt;
   return history.received.map((received, index) => {
     const at = history.startAt + index * history.stepMs;
     const endAt = at + history.stepMs;
@@ -74,7 +77,7 @@ function firstActivity({ startAt, stepMs, received, completed, failed }: History
 }
 
 /** Part of a period from which a rate is computed at least. Over less time, chance dominates. */
-const MIN_PART = 0.1;
+export const MIN_PART = 0.1;
 
 /** Returns a count of a period per second. */
 export function perSecond(count: number, { coveredMs, at, endAt }: Point): number {

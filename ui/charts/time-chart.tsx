@@ -4,7 +4,7 @@ import { formatPeriod, formatTick, formatTime } from '../format/clock-time.js';
 import { formatCount } from '../format/count.js';
 import type { Selection } from '../routing/route.js';
 import { useWidth } from '../shared/use-width.js';
-import { chartShape, LANE_GAP, LANE_HEIGHT } from './chart-shape.js';
+import { chartShape, LANE_GAP, LANE_HEIGHT, type Shapes } from './chart-shape.js';
 import { ChartTooltip, tooltipText } from './chart-tooltip.js';
 import type { Point } from './history-points.js';
 import { timeTicks } from './time-ticks.js';
@@ -89,9 +89,10 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
             {shape.unknownUntil > 0 && (
               <rect class="chart-unknown" width={shape.unknownUntil} height={height} fill={`url(#${hatch})`} />
             )}
-            <path class="chart-area" d={shape.area} />
-            <path class="chart-line" d={shape.line} />
-            <path class="chart-failed" d={shape.failures} />
+            <Part shapes={shape.past} />
+            <g class="chart-current">
+              <Part shapes={shape.current} />
+            </g>
             {marked !== null && to > from && (
               <rect
                 class="chart-selection"
@@ -132,6 +133,17 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
         <span class="chart-end">{isLive ? 'now' : formatTime(now)}</span>
       </div>
     </div>
+  );
+}
+
+/** Line, area and bars of some periods. */
+function Part({ shapes: { area, line, failures } }: { shapes: Shapes }): JSX.Element {
+  return (
+    <>
+      <path class="chart-area" d={area} />
+      <path class="chart-line" d={line} />
+      <path class="chart-failed" d={failures} />
+    </>
   );
 }
 
