@@ -81,7 +81,7 @@ test('events: landmarks, headings, labelled controls, and a table with row heade
           - listitem:
             - text: "Error:"
             - link "payment.requested"
-            - text: /1 of 1 failed/
+            - text: /1 of 1 failed in 5 min/
       - region "Overview":
         - term: Failed · 5 min
         - definition: "1"

@@ -342,7 +342,7 @@ test('problems keep their order for 10 seconds, with new numbers', async () => {
   api.health = { status: 'failing', problems: [failing('b', 50), failing('a', 9)], problemCount: 2 };
   await page.poll();
   expect(links()).toEqual(['a', 'b']);
-  expect(screen.getByText('50 of 100 failed (50.0%)')).toBeTruthy();
+  expect(screen.getByText('50 of 100 failed in 5 min (50.0%)')).toBeTruthy();
   await page.pass(10_000);
   expect(links()).toEqual(['b', 'a']);
 });

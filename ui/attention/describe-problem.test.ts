@@ -14,8 +14,8 @@ test.each<[Omit<Problem, 'severity' | 'eventType'>, string, string, readonly str
       lastAt: SERVER_NOW - 2_000,
       lastError: { name: 'FatalError', message: 'card declined' },
     },
-    '38 of 760 failed (5.0%)',
-    '5.0% failed',
+    '38 of 760 failed in 5 min (5.0%)',
+    '5.0% failed in 5 min',
     ['card declined', '2 s ago'],
   ],
   [
@@ -30,8 +30,8 @@ test.each<[Omit<Problem, 'severity' | 'eventType'>, string, string, readonly str
   [{ kind: 'approval-waiting', count: 2 }, '2 approvals wait', '2 approvals wait', []],
   [
     { kind: 'failing', failed: 1, ended: 1, lastError: { name: 'TypeError', message: '' } },
-    '1 of 1 failed (100%)',
-    '100% failed',
+    '1 of 1 failed in 5 min (100%)',
+    '100% failed in 5 min',
     ['TypeError'],
   ],
 ])('describes %j', (problem, fact, shortFact, details) => {

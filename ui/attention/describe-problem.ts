@@ -54,7 +54,7 @@ function factOf(problem: Problem, now: number): string {
   const { kind, failed = 0, ended = 0, pending = 0, count = 0, service, since } = problem;
   switch (kind) {
     case 'failing':
-      return `${formatCount(failed)} of ${formatCount(ended)} failed (${formatPercent(ended === 0 ? null : failed / ended)})`;
+      return `${formatCount(failed)} of ${formatCount(ended)} failed in 5 min (${formatPercent(ended === 0 ? null : failed / ended)})`;
     case 'backlog':
       return `${formatCount(pending)} pending and growing`;
     case 'oldest-pending':
@@ -75,7 +75,7 @@ function factOf(problem: Problem, now: number): string {
 
 function shortFactOf(problem: Problem, now: number): string {
   const { kind, failed = 0, ended = 0, pending = 0, since } = problem;
-  if (kind === 'failing') return `${formatPercent(ended === 0 ? null : failed / ended)} failed`;
+  if (kind === 'failing') return `${formatPercent(ended === 0 ? null : failed / ended)} failed in 5 min`;
   if (kind === 'backlog' || kind === 'no-process') return `${formatCount(pending)} pending`;
   if (kind === 'oldest-pending' && since !== undefined) return `waits ${formatAge(now - since)}`;
   return factOf(problem, now);

@@ -87,7 +87,9 @@ function ProblemLine({ problem, now, query, children }: ProblemLineProps): JSX.E
         </a>
       )}
       <span class="problem-fact">{fact}</span>
-      <span class="problem-short">{shortFact}</span>
+      <span class="problem-short">
+        <ShortFact text={shortFact} />
+      </span>
       <span class="problem-details" title={details.join(' · ')}>
         {details.map((detail) => (
           <span key={detail}>{detail}</span>
@@ -95,6 +97,20 @@ function ProblemLine({ problem, now, query, children }: ProblemLineProps): JSX.E
       </span>
       {children}
     </li>
+  );
+}
+
+const SPARE_WORD = ' failed';
+
+/** Main fact for little width. The smallest widths leave out a word that the icon says too. */
+function ShortFact({ text }: { text: string }): JSX.Element {
+  const [before, after] = text.split(SPARE_WORD);
+  return (
+    <>
+      {before}
+      {after !== undefined && <span class="problem-spare">{SPARE_WORD}</span>}
+      {after}
+    </>
   );
 }
 

@@ -17,7 +17,7 @@ export const COLUMNS: readonly Column[] = [
     key: 'trend',
     label: 'Trend',
     period: '20 min',
-    title: 'Events received per minute, with the failed part at the foot',
+    title: 'Events received per minute, with the failed part at the foot. The last bar is the current minute so far',
   },
   { key: 'rate', label: 'Rate', period: '1 min', title: 'Events received per second or per minute' },
   { key: 'failed', label: 'Failed', period: '5 min', title: 'Events whose last attempt failed' },
@@ -31,6 +31,9 @@ export const COLUMNS: readonly Column[] = [
   { key: 'retried', label: 'Retried', period: '5 min', title: 'Failed attempts that were retried' },
   { key: 'received', label: 'Received', period: 'since start', title: 'Events accepted' },
 ];
+
+/** Columns with a period in rows without column headers. */
+export const NARROW: readonly SortKey[] = ['trend', 'rate', 'failures'];
 
 /** Columns that follow the selected range of the chart. */
 const RANGED: readonly SortKey[] = ['rate', 'failed', 'failures', 'retried', 'received'];

@@ -6,7 +6,7 @@ import { holdOrder } from '../../store/event-list.js';
 import type { EventRow } from '../../store/event-row.js';
 import type { HubStore } from '../../store/hub-store.js';
 import { ColumnHeader } from './column-header.js';
-import { COLUMNS } from './columns.js';
+import { COLUMNS, NARROW, periodOf } from './columns.js';
 import { groupItems, type ListItem } from './event-groups.js';
 import { EventTableRow } from './event-table-row.js';
 import { GroupRow } from './group-row.js';
@@ -45,6 +45,7 @@ export function EventTable({ store, order: fresh, navigation, focusRef }: EventT
   });
   return (
     <div class="card">
+      <NarrowPeriods hasRange={reading.range !== null} />
       <table class="events-table" aria-rowcount={items.length + 1}>
         <caption class="visually-hidden">Event types with their counts. The column headers sort.</caption>
         <thead>
@@ -74,6 +75,19 @@ export function EventTable({ store, order: fresh, navigation, focusRef }: EventT
         {isActive && order !== fresh ? 'The order is held while the pointer or focus is in the table.' : ''}
       </p>
     </div>
+  );
+}
+
+/** Periods of the numbers, on a page too narrow for the column headers. */
+function NarrowPeriods({ hasRange }: { hasRange: boolean }): JSX.Element {
+  return (
+    <p class="table-periods">
+      {COLUMNS.filter(({ key }) => NARROW.includes(key)).map((column) => (
+        <span key={column.key}>
+          {column.label} {periodOf(column, hasRange)}
+        </span>
+      ))}
+    </p>
   );
 }
 
