@@ -33,7 +33,7 @@ export function TraceTable({ rows, selected, query }: TraceTableProps): JSX.Elem
   const span = spanOf(rows);
   return (
     <div class="card">
-      <table class="trace-table" aria-rowcount={rows.length + 1}>
+      <table class="long-table trace-table" aria-rowcount={rows.length + 1}>
         <caption class="visually-hidden">
           Events, runs, attempts and steps of the request, as a tree. Each row has its waiting and running time.
         </caption>
@@ -85,7 +85,7 @@ function Row({ row, index, span, isSelected, query }: RowProps): JSX.Element {
   const [icon, label, tone] = TRACE_STATE.get(state) ?? ['dot', state, 'muted'];
   return (
     <tr
-      class={`trace-row is-${event === null ? 'part' : 'event'}`}
+      class={`long-row trace-row is-${event === null ? 'part' : 'event'}`}
       data-open={isSelected}
       aria-rowindex={index + 2}
       style={{ '--index': index }}

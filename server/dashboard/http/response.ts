@@ -21,24 +21,6 @@ export interface DashboardResponse {
 
 export const notFound: DashboardResponse = errorResponse(404, 'ERR_NOT_FOUND', 'Nothing is served at this path.');
 
-export const unknownEvent: DashboardResponse = errorResponse(
-  404,
-  'ERR_UNKNOWN_EVENT',
-  'No event type with this name is registered on the hub.',
-);
-
-export const unknownEventId: DashboardResponse = errorResponse(
-  404,
-  'ERR_UNKNOWN_EVENT_ID',
-  'No event or run with this id is retained.',
-);
-
-export const unknownRequestId: DashboardResponse = errorResponse(
-  404,
-  'ERR_UNKNOWN_REQUEST_ID',
-  'Nothing of a request with this id is retained.',
-);
-
 export const invalidRange: DashboardResponse = errorResponse(
   400,
   'ERR_INVALID_RANGE',
@@ -73,11 +55,26 @@ export const internalError: DashboardResponse = errorResponse(
   'The dashboard failed to respond. The cause is in the log of the hub.',
 );
 
-export const unavailable: DashboardResponse = errorResponse(
-  503,
-  'ERR_UNAVAILABLE',
-  'The hub cannot be read at the moment. Retry later.',
-);
+const readFailures = new Map([
+  [
+    'ERR_UNKNOWN_EVENT',
+    errorResponse(404, 'ERR_UNKNOWN_EVENT', 'No event type with this name is registered on the hub.'),
+  ],
+  ['ERR_UNKNOWN_EVENT_ID', errorResponse(404, 'ERR_UNKNOWN_EVENT_ID', 'No event or run with this id is retained.')],
+  [
+    'ERR_UNKNOWN_REQUEST_ID',
+    errorResponse(404, 'ERR_UNKNOWN_REQUEST_ID', 'Nothing of a request with this id is retained.'),
+  ],
+  [
+    'ERR_TRANSPORT_UNAVAILABLE',
+    errorResponse(503, 'ERR_UNAVAILABLE', 'The hub cannot be read at the moment. Retry later.'),
+  ],
+]);
+
+/** Returns the response to an error of the hub with this code; `internalError` to any other. */
+export function readFailureResponse(code: string | undefined): DashboardResponse {
+  return readFailures.get(code ?? '') ?? internalError;
+}
 
 function errorResponse(
   status: number,

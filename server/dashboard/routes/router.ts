@@ -4,14 +4,10 @@ import { decodeName, pathBelow } from '../http/paths.js';
 import {
   type DashboardRequest,
   type DashboardResponse,
-  internalError,
   invalidRange,
   methodNotAllowed,
   notFound,
-  unavailable,
-  unknownEvent,
-  unknownEventId,
-  unknownRequestId,
+  readFailureResponse,
 } from '../http/response.js';
 import type { RangeBody } from '../protocol.js';
 import type { JsonSource } from './json-body-cache.js';
@@ -130,12 +126,9 @@ export function createRouter(hub: Hub, { basePath, onFailure }: RouterOptions): 
   }
 
   function failureResponse(error: unknown): DashboardResponse {
-    const code = HubError.is(error) ? error.code : undefined;
-    if (code === 'ERR_UNKNOWN_EVENT') return unknownEvent;
-    if (code === 'ERR_UNKNOWN_EVENT_ID') return unknownEventId;
-    if (code === 'ERR_UNKNOWN_REQUEST_ID') return unknownRequestId;
-    onFailure(error);
-    return code === 'ERR_TRANSPORT_UNAVAILABLE' ? unavailable : internalError;
+    const response = readFailureResponse(HubError.is(error) ? error.code : undefined);
+    if (response.status >= 500) onFailure(error);
+    return response;
   }
 
   return (request) => {

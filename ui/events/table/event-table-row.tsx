@@ -20,7 +20,7 @@ export function EventTableRow({ row, index, navigation }: EventTableRowProps): J
   const isOpen = navigation.openType.value === row.type;
   const view = row.view.value;
   return (
-    <tr class="row" data-open={isOpen} aria-rowindex={index + 2} style={{ '--index': index }}>
+    <tr class="long-row row" data-open={isOpen} aria-rowindex={index + 2} style={{ '--index': index }}>
       <td class="col-status">
         <StatusBadge status={view.status} />
       </td>

@@ -46,7 +46,7 @@ export function EventTable({ store, order: fresh, navigation, focusRef }: EventT
   return (
     <div class="card">
       <NarrowPeriods hasRange={reading.range !== null} />
-      <table class="events-table" aria-rowcount={items.length + 1}>
+      <table class="long-table events-table" aria-rowcount={items.length + 1}>
         <caption class="visually-hidden">Event types with their counts. The column headers sort.</caption>
         <thead>
           <tr aria-rowindex={1}>

@@ -21,7 +21,7 @@ export function GroupRow({ group, index, navigation }: GroupRowProps): JSX.Eleme
     navigation.go({ closed: isOpen ? [...others, prefix] : others }, { replace: true });
   };
   return (
-    <tr class="row group-row" aria-rowindex={index + 2} style={{ '--index': index }}>
+    <tr class="long-row row group-row" aria-rowindex={index + 2} style={{ '--index': index }}>
       <th scope="rowgroup" class="col-type" colSpan={2}>
         <button type="button" class="group-toggle" aria-expanded={isOpen} onClick={toggle}>
           <Icon name={isOpen ? 'open' : 'closed'} />
