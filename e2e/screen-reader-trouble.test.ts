@@ -19,7 +19,7 @@ test.describe('what a screen reader reads of a hub in trouble', { tag: '@any-wid
               - link "search.indexed"
             - listitem:
               - link "payment.requested"
-              - button "+3 more"
+              - button /\\+\\d more/
         - region "Overview":
           - term: Rate · 1 min
           - definition: /\\d+\\/s/

@@ -85,7 +85,7 @@ it('keeps a week of a busy type with spread durations in at most 20 kB', async (
   const ago = Array.from({ length: 7 * 24 * 60 }, (_, index) => index + 1).filter(
     (each) => each <= 70 || (each <= 25 * 60 && each % 5 === 0) || each % 60 === 0,
   );
-  const minutesPerRoll = 50;
+  const minutesPerRoll = 2;
   for (let end = ago.length; end > 0; end -= minutesPerRoll) {
     const counts: Record<string, number> = {};
     for (const each of ago.slice(Math.max(0, end - minutesPerRoll), end)) {
