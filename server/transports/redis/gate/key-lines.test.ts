@@ -1,55 +1,29 @@
-import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type RedisServer, startRedisServer } from '../../../../scripts/redis-server.js';
-import { contractStage } from '../../contract/contract-stage.js';
+import { expect, it } from 'vitest';
 import { envelope } from '../../contract/envelope.js';
 import { completed, retry } from '../../contract/outcome.js';
-import { silentLogger } from '../../logger.js';
 import type { Delivery, Subscription } from '../../transport.js';
 import { RedisDelivery } from '../consuming/redis-delivery.js';
 import { requeueJobScript } from '../consuming/requeue-job-script.js';
 import type { Lease } from '../outcomes/lease.js';
-import { redisTransport } from '../redis-transport.js';
+import { redisStage } from '../redis-stage.fixture.js';
 import { redisKey } from '../scripts/keys.js';
-import { serverTime } from '../server-time.fixture.js';
 
-let server: RedisServer;
-let admin: Redis;
-let prefix: string;
-beforeAll(async () => {
-  server = await startRedisServer();
-  admin = new Redis(server.url);
-});
-afterAll(async () => {
-  admin.disconnect();
-  await server.release();
-});
-
-const { consume, next, until } = contractStage(async () => {
-  prefix = `{${randomUUID()}}`;
-  const transport = redisTransport({ url: server.url, prefix: prefix.slice(1, -1) });
-  return {
-    connect: (service) => transport.connect({ service, logger: silentLogger }),
-    advance: (ms) => delay(ms),
-    now: () => serverTime(admin),
-    release: async () => {},
-  };
-});
+const { admin, prefix, consume, next, until } = await redisStage();
+const hashTag = (): string => `{${prefix()}}`;
 
 function leaseOf(delivery: Delivery): Lease {
   if (!(delivery instanceof RedisDelivery)) throw new Error('no delivery of Redis');
   return delivery.lease;
 }
 
-const dispatch = (field: string): Promise<string | null> => admin.hget(redisKey(prefix, 'dispatch', 'shop/a'), field);
+const dispatch = (field: string): Promise<string | null> =>
+  admin.hget(redisKey(hashTag(), 'dispatch', 'shop/a'), field);
 
 it('takes back the start that a rate per key counted if the handler did not start', async () => {
   const shop = await consume([{ type: 'a', perKey: { rate: { max: 1, perMs: 60_000 } } }]);
   await shop.transport.publish([envelope('a', { key: 'k' })]);
   const { queue, jobId, token } = leaseOf(await next(shop));
-  await requeueJobScript.run(admin, prefix, [queue, jobId, token, 10]);
+  await requeueJobScript.run(admin, hashTag(), [queue, jobId, token, 10]);
   const again = await next(shop);
   expect(leaseOf(again).jobId).toBe(jobId);
   expect(await again.commit(completed())).toBe('ok');

@@ -1,32 +1,10 @@
-import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import { Redis } from 'ioredis';
-import { expect, it, onTestFinished } from 'vitest';
-import { startRedisServer } from '../../../../scripts/redis-server.js';
-import { contractStage } from '../../contract/contract-stage.js';
+import { expect, it } from 'vitest';
 import { envelope } from '../../contract/envelope.js';
-import { silentLogger } from '../../logger.js';
-import { redisTransport } from '../redis-transport.js';
-import { serverTime } from '../server-time.fixture.js';
+import { redisStage } from '../redis-stage.fixture.js';
 
-const server = await startRedisServer();
-const admin = new Redis(server.url);
-admin.on('error', () => {});
-const { consume, counts, until } = contractStage(async () => {
-  const transport = redisTransport({ url: server.url, prefix: randomUUID(), emitTimeoutMs: 15_000 });
-  return {
-    connect: (service) => transport.connect({ service, logger: silentLogger }),
-    advance: (ms) => delay(ms),
-    now: () => serverTime(admin),
-    release: async () => {},
-  };
-});
+const { server, admin, consume, counts, until } = await redisStage({ emitTimeoutMs: 15_000 });
 
 it('accepts no event for nobody after Redis has lost its data', async () => {
-  onTestFinished(async () => {
-    admin.disconnect();
-    await server.release();
-  });
   const web = await consume(['other'], { service: 'web' });
   const mail = await consume(['a'], { service: 'mail' });
   await web.transport.publish([envelope('a')]);

@@ -1,27 +1,10 @@
-import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { type RedisServer, startRedisServer } from '../../../../scripts/redis-server.js';
-import { contractStage } from '../../contract/contract-stage.js';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { envelope } from '../../contract/envelope.js';
 import { completed } from '../../contract/outcome.js';
-import { silentLogger } from '../../logger.js';
 import type { Subscription } from '../../transport.js';
-import { redisTransport } from '../redis-transport.js';
-import { serverTime } from '../server-time.fixture.js';
+import { redisStage } from '../redis-stage.fixture.js';
 
-let server: RedisServer;
-let admin: Redis;
-let prefix: string;
-beforeAll(async () => {
-  server = await startRedisServer();
-  admin = new Redis(server.url);
-});
-afterAll(async () => {
-  admin.disconnect();
-  await server.release();
-});
+const { admin, prefix, consume, counts, next, until } = await redisStage();
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
 });
@@ -29,24 +12,13 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const { consume, counts, next, until } = contractStage(async () => {
-  prefix = randomUUID();
-  const transport = redisTransport({ url: server.url, prefix });
-  return {
-    connect: (service) => transport.connect({ service, logger: silentLogger }),
-    advance: (ms) => delay(ms),
-    now: () => serverTime(admin),
-    release: async () => {},
-  };
-});
-
 function processes(): Promise<string[]> {
-  return admin.zrange(`{${prefix}}:registrations`, '0', '-1');
+  return admin.zrange(`{${prefix()}}:registrations`, '0', '-1');
 }
 
 /** Does what happens without heartbeats. */
 async function expire(ids: readonly string[]): Promise<void> {
-  await admin.del(...ids.map((id) => `{${prefix}}:process:${id}`));
+  await admin.del(...ids.map((id) => `{${prefix()}}:process:${id}`));
 }
 
 it('leaves no registration behind if a process stops during a heartbeat', async () => {
@@ -98,7 +70,7 @@ it('hears of the end of a run that it awaits although its registration had expir
   const run = envelope('flow');
   await one.transport.publish([run]);
   const delivery = await next(one);
-  const waiters = () => admin.smembers(`{${prefix}}:run:shop/flow:e-${run.id}:waiters`);
+  const waiters = () => admin.smembers(`{${prefix()}}:run:shop/flow:e-${run.id}:waiters`);
   const ended = one.transport.runEnded('flow', run.id, signal);
   await until(async () => (await waiters()).length === 1);
   await expire([first]);

@@ -1,26 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
-import { type RedisServer, startRedisServer } from '../../../../scripts/redis-server.js';
-import { contractStage } from '../../contract/contract-stage.js';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { envelope } from '../../contract/envelope.js';
 import { completed } from '../../contract/outcome.js';
 import { silentLogger } from '../../logger.js';
 import type { Subscription } from '../../transport.js';
+import { redisStage } from '../redis-stage.fixture.js';
 import { redisTransport } from '../redis-transport.js';
-import { serverTime } from '../server-time.fixture.js';
 
-let server: RedisServer;
-let admin: Redis;
-let prefix: string;
-beforeAll(async () => {
-  server = await startRedisServer();
-  admin = new Redis(server.url);
-});
-afterAll(async () => {
-  admin.disconnect();
-  await server.release();
+const { server, admin, prefix, connect, consume, counts, next, until } = await redisStage({
+  lockDurationMs: 1_000,
+  stalledIntervalMs: 200,
 });
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
@@ -29,18 +18,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const { connect, consume, counts, next, until } = contractStage(async () => {
-  prefix = randomUUID();
-  const transport = redisTransport({ url: server.url, prefix, lockDurationMs: 1_000, stalledIntervalMs: 200 });
-  return {
-    connect: (service) => transport.connect({ service, logger: silentLogger }),
-    advance: (ms) => delay(ms),
-    now: () => serverTime(admin),
-    release: async () => {},
-  };
-});
-
-const key = (...parts: readonly string[]): string => [`{${prefix}}`, ...parts].join(':');
+const key = (...parts: readonly string[]): string => [`{${prefix()}}`, ...parts].join(':');
 
 function members(): Promise<string[]> {
   return admin.zrange(key('members', 'shop'), '0', '-1');
@@ -157,7 +135,7 @@ it('starts and stops with 20,000 types', async () => {
 it('stops without the permission to listen to channels', async () => {
   await admin.acl('SETUSER', 'deaf', 'on', '>secret', '~*', '+@all', 'resetchannels');
   const url = server.url.replace('redis://', 'redis://deaf:secret@');
-  const manager = redisTransport({ url, prefix }).connect({ service: 'shop', logger: silentLogger });
+  const manager = redisTransport({ url, prefix: prefix() }).connect({ service: 'shop', logger: silentLogger });
   const deliveries: string[] = [];
   await manager.start({
     subscriptions: [{ type: 'a' }],

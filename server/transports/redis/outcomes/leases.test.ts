@@ -1,9 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type RedisServer, startRedisServer } from '../../../../scripts/redis-server.js';
-import { contractStage } from '../../contract/contract-stage.js';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { envelope } from '../../contract/envelope.js';
 import { completed, failed, retry } from '../../contract/outcome.js';
 import { silentLogger } from '../../logger.js';
@@ -12,38 +9,20 @@ import { CommandClient } from '../connection/command-client.js';
 import { LeaseRenewal } from '../consuming/lease-renewal.js';
 import { RedisDelivery } from '../consuming/redis-delivery.js';
 import { resolveRedisOptions } from '../redis-options.js';
-import { redisTransport } from '../redis-transport.js';
+import { redisStage } from '../redis-stage.fixture.js';
 import { loadRunScript } from '../runs/read-entries-scripts.js';
 import { serverTime } from '../server-time.fixture.js';
 import type { Lease } from './lease.js';
 import { LeaseRecorder } from './lease-recorder.js';
 
-let server: RedisServer;
-let admin: Redis;
-let prefix: string;
-beforeAll(async () => {
-  server = await startRedisServer();
-  admin = new Redis(server.url);
-});
-afterAll(async () => {
-  admin.disconnect();
-  await server.release();
+const { server, admin, prefix, connect, consume, counts, next, until } = await redisStage({
+  lockDurationMs: 400,
+  stalledIntervalMs: 200,
 });
 afterEach(async () => {
   vi.useRealTimers();
   vi.restoreAllMocks();
   await admin.config('SET', 'maxmemory', '0');
-});
-
-const { connect, consume, counts, next, until } = contractStage(async () => {
-  prefix = randomUUID();
-  const transport = redisTransport({ url: server.url, prefix, lockDurationMs: 400, stalledIntervalMs: 200 });
-  return {
-    connect: (service) => transport.connect({ service, logger: silentLogger }),
-    advance: (ms) => delay(ms),
-    now: () => serverTime(admin),
-    release: async () => {},
-  };
 });
 
 const runs: Subscription = { type: 'run', keepsRuns: true };
@@ -69,7 +48,7 @@ describe('a lease', () => {
     const second = await next(shop);
     // BullMQ uses a token again if the worker fetches the next job at once.
     const earlier = { ...firstLease, token: leaseOf(second).token };
-    const settings = resolveRedisOptions({ url: server.url, prefix });
+    const settings = resolveRedisOptions({ url: server.url, prefix: prefix() });
     const commands = new CommandClient(settings, silentLogger);
     const resent = new LeaseRecorder(commands, 'shop', settings).commit(earlier, first, retry(0), false);
     expect(await resent).toBe('fenced');
@@ -139,7 +118,7 @@ describe('a lease', () => {
     await shop.transport.publish([envelope('a')]);
     const current = leaseOf(await next(shop));
     const earlier = { ...current, starts: current.starts - 1 };
-    const settings = resolveRedisOptions({ url: server.url, prefix, lockDurationMs: 40 });
+    const settings = resolveRedisOptions({ url: server.url, prefix: prefix(), lockDurationMs: 40 });
     const connection = new Redis(server.url);
     const renewal = new LeaseRenewal(connection, settings, silentLogger);
     const lost: string[] = [];
@@ -227,7 +206,7 @@ it('resolves runEnded for a run that ends while its listener is disconnected', a
   await waiting.start({ subscriptions: [], concurrency: 1, onDelivery: () => {} });
   const ended = sent.map(({ id }) => waiting.runEnded('run', id, signal));
   await until(async () => {
-    const waiters = sent.map(({ id }) => admin.exists(`{${prefix}}:run:shop/run:e-${id}:waiters`));
+    const waiters = sent.map(({ id }) => admin.exists(`{${prefix()}}:run:shop/run:e-${id}:waiters`));
     return (await Promise.all(waiters)).every((count) => count === 1);
   });
   for (const [index, delivery] of shop.waiting.entries()) {

@@ -1,36 +1,10 @@
-import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type RedisServer, startRedisServer } from '../../../../scripts/redis-server.js';
-import { contractStage } from '../../contract/contract-stage.js';
+import { expect, it } from 'vitest';
 import { envelope } from '../../contract/envelope.js';
 import { completed, failed, retry } from '../../contract/outcome.js';
-import { silentLogger } from '../../logger.js';
 import type { Envelope } from '../../transport.js';
-import { redisTransport } from '../redis-transport.js';
-import { serverTime } from '../server-time.fixture.js';
+import { redisStage } from '../redis-stage.fixture.js';
 
-let server: RedisServer;
-let admin: Redis;
-beforeAll(async () => {
-  server = await startRedisServer();
-  admin = new Redis(server.url);
-});
-afterAll(async () => {
-  admin.disconnect();
-  await server.release();
-});
-
-const { consume, counts, next, until } = contractStage(async () => {
-  const transport = redisTransport({ url: server.url, prefix: randomUUID() });
-  return {
-    connect: (service) => transport.connect({ service, logger: silentLogger }),
-    advance: (ms) => delay(ms),
-    now: () => serverTime(admin),
-    release: async () => {},
-  };
-});
+const { admin, consume, counts, next, until } = await redisStage();
 
 const half = '\ud800';
 

@@ -1,44 +1,15 @@
-import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import { Redis } from 'ioredis';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type RedisServer, startRedisServer } from '../../../../scripts/redis-server.js';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { InvalidOptionError } from '../../../errors.js';
-import { contractStage } from '../../contract/contract-stage.js';
 import { envelope } from '../../contract/envelope.js';
 import { completed, failed } from '../../contract/outcome.js';
 import { NotSubscribedError, PendingEventsError, ServiceRunningError } from '../../errors.js';
-import { silentLogger } from '../../logger.js';
 import type { Subscription } from '../../transport.js';
 import { workflowType } from '../../workflow-type.js';
-import { type RedisTransport, redisTransport } from '../redis-transport.js';
-import { serverTime } from '../server-time.fixture.js';
+import { redisStage } from '../redis-stage.fixture.js';
 
-let server: RedisServer;
-let admin: Redis;
-let transport: RedisTransport;
-let prefix: string;
-beforeAll(async () => {
-  server = await startRedisServer();
-  admin = new Redis(server.url);
-});
-afterAll(async () => {
-  admin.disconnect();
-  await server.release();
-});
+const { admin, transport, prefix, connect, consume, next, until, counts } = await redisStage();
 afterEach(() => {
   vi.useRealTimers();
-});
-
-const { connect, consume, next, until, counts } = contractStage(async () => {
-  prefix = randomUUID();
-  transport = redisTransport({ url: server.url, prefix });
-  return {
-    connect: (service) => transport.connect({ service, logger: silentLogger }),
-    advance: (ms) => delay(ms),
-    now: () => serverTime(admin),
-    release: async () => {},
-  };
 });
 
 const flow: Subscription = {
@@ -54,13 +25,13 @@ async function subscribeOnce(service: string, subscriptions: readonly (string | 
 
 /** Does what happens after the processes are killed: without heartbeats their registrations expire. */
 async function expireProcesses(): Promise<void> {
-  const processes = await admin.zrange(`{${prefix}}:registrations`, '0', '-1');
-  await admin.del(...processes.map((id) => `{${prefix}}:process:${id}`));
+  const processes = await admin.zrange(`{${prefix()}}:registrations`, '0', '-1');
+  await admin.del(...processes.map((id) => `{${prefix()}}:process:${id}`));
 }
 
 /** Does what a call of `retire` does before an interruption after its first step. */
 async function unsubscribe(service: string, type: string): Promise<void> {
-  await admin.hdel(`{${prefix}}:routes:${type}`, `${service}/${type}`);
+  await admin.hdel(`{${prefix()}}:routes:${type}`, `${service}/${type}`);
 }
 
 describe('retiring a service', () => {
@@ -69,9 +40,9 @@ describe('retiring a service', () => {
     await subscribeOnce('mail', ['a', { type: 'b', concurrency: 1 }, flow]);
     const handled = await consume(['a'], { service: 'mail' });
     await shop.transport.publish([envelope('b')]);
-    expect(await transport.retire('mail', { only: ['b'], discard: true })).toEqual({ events: 1, deadLetters: 0 });
+    expect(await transport().retire('mail', { only: ['b'], discard: true })).toEqual({ events: 1, deadLetters: 0 });
     await handled.transport.close({ drainMs: 0 });
-    expect(await transport.retire('mail')).toEqual({ events: 0, deadLetters: 0 });
+    expect(await transport().retire('mail')).toEqual({ events: 0, deadLetters: 0 });
     await shop.transport.publish([envelope('a'), envelope('b')]);
     expect((await next(shop)).envelope.type).toBe('a');
     const [a, b, run] = await shop.transport.counts(['a', 'b', flow.type]);
@@ -80,21 +51,21 @@ describe('retiring a service', () => {
     expect(countsOf('mail')).toMatchObject({ received: 1, failed: 1 });
     expect(countsOf('shop')).toMatchObject({ received: 1, completed: 1 });
     expect(run?.total.received).toBe(0);
-    const queues = await admin.keys(`{${prefix}}:queue:*`);
+    const queues = await admin.keys(`{${prefix()}}:queue:*`);
     expect(queues.filter((key) => key.includes('mail'))).toEqual([]);
   });
 
   it('rejects while a process of it is live, or if events or dead letters would be discarded', async () => {
     const mail = await consume(['a', 'b'], { service: 'mail' });
     const manager = connect('shop');
-    await expect(transport.retire('mail', { discard: true })).rejects.toThrow(ServiceRunningError);
+    await expect(transport().retire('mail', { discard: true })).rejects.toThrow(ServiceRunningError);
     await manager.publish([envelope('b')]);
     await (await next(mail)).commit(failed('no'));
     await mail.transport.close({ drainMs: 0 });
-    await expect(transport.retire('mail')).rejects.toMatchObject({ pending: 0, deadLetters: 1 });
+    await expect(transport().retire('mail')).rejects.toMatchObject({ pending: 0, deadLetters: 1 });
     await manager.publish([envelope('a'), envelope('a', { delayMs: 60_000 })]);
-    await expect(transport.retire('mail')).rejects.toThrow(PendingEventsError);
-    await expect(transport.retire('mail')).rejects.toMatchObject({ pending: 2, deadLetters: 1 });
+    await expect(transport().retire('mail')).rejects.toThrow(PendingEventsError);
+    await expect(transport().retire('mail')).rejects.toMatchObject({ pending: 2, deadLetters: 1 });
     const again = await consume(['a'], { service: 'mail' });
     expect((await next(again)).envelope.type).toBe('a');
     await manager.publish([envelope('b')]);
@@ -120,7 +91,7 @@ describe('retiring a service', () => {
       return all.reduce((sum, each) => sum + each.pending, 0);
     };
     const before = await pending();
-    expect(await transport.retire('mail', { discard: true })).toEqual({ events: before, deadLetters: 1 });
+    expect(await transport().retire('mail', { discard: true })).toEqual({ events: before, deadLetters: 1 });
     expect(await pending()).toBe(0);
     expect(await counts(shop.transport, 'a')).toMatchObject({ received: 1_501, active: 0 });
     expect(await shop.transport.failures('parked')).toMatchObject([...Array(20)].map(() => ({ name: 'RetiredError' })));
@@ -137,7 +108,7 @@ describe('retiring a service', () => {
       'routes*',
       'subscribed*',
     ]) {
-      expect(await admin.keys(`{${prefix}}:${left}`)).toEqual([]);
+      expect(await admin.keys(`{${prefix()}}:${left}`)).toEqual([]);
     }
   });
 
@@ -147,7 +118,7 @@ describe('retiring a service', () => {
     const sent = envelope(flow.type);
     await manager.publish([sent]);
     const ended = manager.runEnded(flow.type, sent.id, new AbortController().signal);
-    expect(await transport.retire('mail', { discard: true })).toEqual({ events: 1, deadLetters: 0 });
+    expect(await transport().retire('mail', { discard: true })).toEqual({ events: 1, deadLetters: 0 });
     expect(await ended).toMatchObject({ status: 'failed', error: { code: 'ERR_RETIRED' } });
     await manager.close({ drainMs: 0 });
   });
@@ -156,19 +127,19 @@ describe('retiring a service', () => {
     await subscribeOnce('mail', ['a', 'b', flow]);
     const mail = await consume(['b'], { service: 'mail' });
     await mail.transport.publish([envelope('a'), envelope('a', { delayMs: 60_000 }), envelope('b')]);
-    await expect(transport.retire('mail', { only: ['a', 'b'] })).rejects.toThrow(ServiceRunningError);
-    const retired = await transport.retire('mail', { only: ['a', 'flow'], discard: true });
+    await expect(transport().retire('mail', { only: ['a', 'b'] })).rejects.toThrow(ServiceRunningError);
+    const retired = await transport().retire('mail', { only: ['a', 'flow'], discard: true });
     // Two events, and the runs that they triggered.
     expect(retired).toEqual({ events: 4, deadLetters: 0 });
     await mail.transport.publish([envelope('a'), envelope('b')]);
     expect([(await next(mail)).envelope.type, (await next(mail)).envelope.type]).toEqual(['b', 'b']);
     expect(await counts(mail.transport, 'a')).toMatchObject({ received: 3, completed: 1, failed: 2, pending: 0 });
-    await expect(transport.retire('mail', { only: ['a'] })).rejects.toThrow(NotSubscribedError);
+    await expect(transport().retire('mail', { only: ['a'] })).rejects.toThrow(NotSubscribedError);
   });
 
   it('ends when a process of it starts: it subscribes again', async () => {
     await subscribeOnce('mail', ['a']);
-    await transport.retire('mail');
+    await transport().retire('mail');
     const mail = await consume(['a'], { service: 'mail' });
     await mail.transport.publish([envelope('a')]);
     expect((await next(mail)).envelope.type).toBe('a');
@@ -179,10 +150,10 @@ describe('retiring a service', () => {
     await mail.transport.publish([envelope('a', { delayMs: 60_000 }), envelope('b', { delayMs: 150 })]);
     await unsubscribe('mail', 'a');
     await mail.transport.close({ drainMs: 0 });
-    expect(await transport.retire('mail', { only: ['a'], discard: true })).toEqual({ events: 1, deadLetters: 0 });
+    expect(await transport().retire('mail', { only: ['a'], discard: true })).toEqual({ events: 1, deadLetters: 0 });
     await unsubscribe('mail', 'b');
     await consume(['c'], { service: 'mail' });
-    expect(await transport.retire('mail', { only: ['b'], discard: true })).toEqual({ events: 1, deadLetters: 0 });
+    expect(await transport().retire('mail', { only: ['b'], discard: true })).toEqual({ events: 1, deadLetters: 0 });
     expect(await counts(connect('mail'), 'b')).toMatchObject({ received: 1, failed: 1, pending: 0 });
   });
 
@@ -190,22 +161,22 @@ describe('retiring a service', () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const mail = await consume(['a'], { service: 'mail' });
     await expireProcesses();
-    await transport.retire('mail');
+    await transport().retire('mail');
     vi.advanceTimersByTime(5_000);
     await until(async () => (await mail.transport.registered()).length === 1);
-    await until(async () => (await admin.exists(`{${prefix}}:routes:a`)) === 1);
+    await until(async () => (await admin.exists(`{${prefix()}}:routes:a`)) === 1);
     await mail.transport.publish([envelope('a')]);
     expect((await next(mail)).envelope.type).toBe('a');
   });
 
   it('rejects unknown names', async () => {
     await subscribeOnce('mail', ['a']);
-    await expect(transport.retire('mial')).rejects.toThrow('services with subscriptions: "mail"');
-    await expect(transport.retire('mail', { only: ['b'] })).rejects.toThrow('"mail" does not subscribe to "b"');
-    await expect(transport.retire('')).rejects.toThrow(InvalidOptionError);
-    await expect(transport.retire('mail', { only: [] })).rejects.toThrow('only of retire');
-    await expect(transport.retire('mail', { discard: 1 } as never)).rejects.toThrow('discard of retire');
-    await expect(transport.retire('mail', { force: true } as never)).rejects.toThrow(InvalidOptionError);
+    await expect(transport().retire('mial')).rejects.toThrow('services with subscriptions: "mail"');
+    await expect(transport().retire('mail', { only: ['b'] })).rejects.toThrow('"mail" does not subscribe to "b"');
+    await expect(transport().retire('')).rejects.toThrow(InvalidOptionError);
+    await expect(transport().retire('mail', { only: [] })).rejects.toThrow('only of retire');
+    await expect(transport().retire('mail', { discard: 1 } as never)).rejects.toThrow('discard of retire');
+    await expect(transport().retire('mail', { force: true } as never)).rejects.toThrow(InvalidOptionError);
   });
 });
 
@@ -214,7 +185,7 @@ it('discards released events that wait in their queue', async () => {
   await mail.transport.publish(Array.from({ length: 4 }, (_, n) => envelope(n % 2 === 0 ? 'a' : 'b')));
   await until(() => mail.waiting.length === 4);
   expect(await mail.transport.close({ drainMs: 0 })).toEqual({ released: 4, overdue: 0 });
-  expect(await transport.retire('mail', { only: ['a'], discard: true })).toEqual({ events: 2, deadLetters: 0 });
+  expect(await transport().retire('mail', { only: ['a'], discard: true })).toEqual({ events: 2, deadLetters: 0 });
   const again = await consume(['a', 'b'], { service: 'mail' });
   await until(() => again.waiting.length === 2);
   expect(again.waiting.map((delivery) => delivery.envelope.type)).toEqual(['b', 'b']);
