@@ -51,7 +51,7 @@ import { countsScript, readCounts } from './reading/counts.js';
 import { durationsScript, readDurations } from './reading/durations.js';
 import { failuresScript, readFailures } from './reading/failures.js';
 import { metricsScript, readMetrics } from './reading/metrics.js';
-import { readOverview } from './reading/overview.js';
+import { OverviewReads } from './reading/overview.js';
 import { revisionScript } from './reading/revision-script.js';
 import { readRun, runScript, runSinceScript } from './reading/runs.js';
 import { readWaiting, waitingScript } from './reading/waiting-runs.js';
@@ -74,6 +74,7 @@ export class RedisManager implements TransportManager {
   readonly #publishing: PublishBatch;
   readonly #schedules: RedisSchedules;
   readonly #fleet = new Fleet();
+  readonly #overviews: OverviewReads;
   readonly #consumption: Consumption;
 
   constructor(service: string, settings: RedisSettings, logger: Logger) {
@@ -98,6 +99,7 @@ export class RedisManager implements TransportManager {
       epoch: this.#epoch,
       recorder,
     });
+    this.#overviews = new OverviewReads(this.#commands, this.#fleet);
     this.kv = new CheckedKeyValueStore(new RedisKeyValueStore(this.#commands, settings.prefix));
   }
 
@@ -116,7 +118,7 @@ export class RedisManager implements TransportManager {
   }
 
   async counts(types: readonly string[]): Promise<readonly TypeCounts[]> {
-    return readCounts(await this.#commands.runScript(countsScript, [typeList(types)]));
+    return readCounts(types, await this.#commands.runScript(countsScript, [typeList(types)]));
   }
 
   async metrics(type: string): Promise<EventMetrics> {
@@ -160,7 +162,7 @@ export class RedisManager implements TransportManager {
   }
 
   async overview(query: OverviewQuery): Promise<Overview> {
-    const overview = await readOverview(this.#commands, this.#fleet, query);
+    const overview = await this.#overviews.read(query);
     return { ...overview, keepsDeadLetters: this.#settings.maxDeadLetters > 0 };
   }
 

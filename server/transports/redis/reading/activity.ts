@@ -1,5 +1,5 @@
 import type { RangePeriods } from '../../statistics/periods.js';
-import { rangePeriods, rangeTimes } from '../../statistics/periods.js';
+import { periodKinds, periodOf, rangePeriods, rangeTimes } from '../../statistics/periods.js';
 import type { RangeCounts, RecentActivity, TotalActivity, TypeActivity } from '../../statistics/stats.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { periodRoll } from '../scripts/period-roll.js';
@@ -7,6 +7,7 @@ import { prelude } from '../scripts/prelude.js';
 import { readArray, readHash, readNumber, readString } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';
 import { readFailure } from './failures.js';
+import type { LastRead } from './last-read.js';
 import { StoredPeriods } from './stored-periods.js';
 
 /**
@@ -58,20 +59,27 @@ export function readPeriods(now: number, reply: unknown): StoredPeriods {
   return new StoredPeriods(now, readHash(open), readHash(history));
 }
 
-/** Returns the reply of `readActivity`. */
-export function readActivity(now: number, reply: unknown): TypeActivity[] {
-  return readArray(reply).map((entry) => {
-    if (!Array.isArray(entry)) return { recent: readRecent(now, entry) };
-    const [minutes, failures] = readArray(entry);
+/**
+ * Returns the reply of `readActivity`.
+ *
+ * @param known results of the last read
+ */
+export function readActivity(now: number, reply: unknown, known: LastRead<RecentActivity>): TypeActivity[] {
+  const entries = readArray(reply).map((entry) => (Array.isArray(entry) ? readArray(entry) : [entry]));
+  const texts = entries.map(([minutes]) => readString(minutes));
+  const recent = known.read(texts, (minutes) => readRecent(now, minutes), periodOf(now, periodKinds.minutes));
+  return recent.map((activity, index) => {
+    const failures = entries[index]?.[1];
+    if (failures === undefined) return { recent: activity };
     const [lastFailure] = readArray(failures)
       .map(readFailure)
       .sort((a, b) => b.at - a.at);
-    return { recent: readRecent(now, minutes), ...(lastFailure !== undefined && { lastFailure }) };
+    return { recent: activity, ...(lastFailure !== undefined && { lastFailure }) };
   });
 }
 
-function readRecent(now: number, minutes: unknown): RecentActivity {
-  const words = readString(minutes).split('\t');
+function readRecent(now: number, minutes: string): RecentActivity {
+  const words = minutes.split('\t');
   const open = new Map<string, string>();
   for (let index = 0; index + 1 < words.length; index += 2) open.set(words[index] ?? '', words[index + 1] ?? '');
   return new StoredPeriods(now, open).recent();

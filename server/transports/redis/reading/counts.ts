@@ -1,4 +1,4 @@
-import { sumCounts } from '../../statistics/sum-counts.js';
+import { type ServiceTypeCounts, sumCounts } from '../../statistics/sum-counts.js';
 import type { TypeCounts } from '../../transport.js';
 import { deadLetters } from '../dead-letters/dead-letter-fragments.js';
 import { serviceOf } from '../names.js';
@@ -10,43 +10,54 @@ import { prelude } from '../scripts/prelude.js';
 import { readNumber, readString } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';
 import { serviceTypes } from '../scripts/service-types.js';
+import { LastRead } from './last-read.js';
 
 /**
  * `readCounts()` takes a list of types and returns text: a line per type, in it the service types separated by commas,
- * each as `serviceType active delayed suspended received ...`. Redis and its client take longer for nested arrays than for this text.
- * Its second result has the service types with failures by type.
+ * each as words. Redis and its client take longer for nested arrays than for this text. Its second result has the
+ * service types with failures by type.
  *
- * A look at a key costs a thousand types a millisecond each, so that no key is looked at which the counters say is empty.
+ * Most types have neither failures nor events that are pending. They have few words, and none of their other keys is
+ * looked at: a look at a key costs a thousand types a millisecond each.
  */
 export const counts: LuaFragment = new LuaFragment(
   `
+local function readShare(serviceType, stats, active, oldest, failing)
+  local received, completed, failed = stats[1], stats[2], stats[3]
+  if received == completed and not failed then
+    return serviceType .. ' ' .. (active or 0) .. ' ' .. (received or 0) .. ' ' .. (stats[6] or '') .. ' '
+      .. (stats[5] or '') .. ' ' .. (stats[8] or '')
+  end
+  local hasApprovals = stats[9]
+  stats[9] = false
+  local isPending = (received or 0) - (completed or 0) - (failed or 0) > 0
+  if (failed or 0) - (stats[4] or 0) > 0 then
+    failing[#failing + 1] = serviceType
+    stats[9] = countDeadLetters(serviceType)
+  end
+  stats[10] = isPending and oldestPending(serviceType, oldest)
+  stats[11] = isPending and hasApprovals and call('ZCARD', key('approvals', serviceType))
+  for field = 1, 11 do stats[field] = stats[field] or '' end
+  return table.concat({ serviceType, active or 0,
+    isPending and delayedJobs(serviceType) or 0,
+    isPending and call('HLEN', key('suspended', serviceType)) or 0, unpack(stats) }, ' ')
+end
+
 local function readCounts()
   local active, _, oldest = activeJobs()
-  local lines, failing = {}, {}
+  local lines, allFailing = {}, {}
   local types, all = serviceTypesOfAll(take())
   for place, type in ipairs(types) do
-    local shares = {}
+    local shares, failing = {}, {}
     for index, serviceType in ipairs(all[place]) do
       local stats = call('HMGET', key('stats', serviceType),
         'received', 'completed', 'failed', 'cancelled', 'retried', 'lastReceivedAt', 'lastFailedAt', 'deduplicated', 'hasApprovals')
-      local hasApprovals = stats[9]
-      stats[9] = false
-      local isPending = (stats[1] or 0) - (stats[2] or 0) - (stats[3] or 0) > 0
-      if (stats[3] or 0) - (stats[4] or 0) > 0 then
-        failing[type] = failing[type] or {}
-        table.insert(failing[type], serviceType)
-        stats[9] = countDeadLetters(serviceType)
-      end
-      stats[10] = isPending and oldestPending(serviceType, oldest[serviceType])
-      stats[11] = isPending and hasApprovals and call('ZCARD', key('approvals', serviceType))
-      for field = 1, 11 do stats[field] = stats[field] or '' end
-      shares[index] = table.concat({ serviceType, active[serviceType] or 0,
-        isPending and delayedJobs(serviceType) or 0,
-        isPending and call('HLEN', key('suspended', serviceType)) or 0, unpack(stats) }, ' ')
+      shares[index] = readShare(serviceType, stats, active[serviceType], oldest[serviceType], failing)
     end
-    lines[#lines + 1] = table.concat(shares, ',') .. '\\n'
+    if #failing > 0 then allFailing[type] = failing end
+    lines[place] = shares[2] and table.concat(shares, ',') or shares[1] or ''
   end
-  return table.concat(lines), failing
+  return table.concat(lines, '\\n'), allFailing
 end
 `,
   [prelude, activeJobs, deadLetters, delayedJobs, oldestPending, serviceTypes],
@@ -64,40 +75,78 @@ return (readCounts())
 `,
 });
 
-/** Returns the reply of `readCounts`. */
-export function readCounts(reply: unknown): TypeCounts[] {
-  const lines = readString(reply).split('\n').slice(0, -1);
-  return lines.map((line) => {
-    const services = line === '' ? [] : line.split(',').map(readServiceType);
-    const [first] = services;
-    const isOnly = first !== undefined && services.length === 1;
-    return { total: isOnly ? first.counts : sumCounts(services.map(({ counts }) => counts)), services };
-  });
+// Words of a service type without failures and without pending events.
+const wordsOfQuiet = 6;
+
+/**
+ * Returns the reply of `readCounts`.
+ *
+ * @param known results of the last read
+ */
+export function readCounts(
+  types: readonly string[],
+  reply: unknown,
+  known: LastRead<TypeCounts> = new LastRead(),
+): TypeCounts[] {
+  const text = readString(reply);
+  return types.length === 0 ? [] : known.read(text.split('\n'), readLine);
+}
+
+function readLine(line: string): TypeCounts {
+  const services = line === '' ? [] : line.split(',').map(readServiceType);
+  const [first] = services;
+  const isOnly = first !== undefined && services.length === 1;
+  return { total: isOnly ? first.counts : sumCounts(services.map(({ counts }) => counts)), services };
 }
 
 function readServiceType(text: string): TypeCounts['services'][number] {
-  const [serviceType, active, delayed, suspended, received, completed, failed, cancelled, retried, ...rest] =
-    text.split(' ');
-  const [lastReceivedAt, lastFailedAt, deduplicated, deadLetters, oldestPendingAt, approvals] = rest;
+  const words = text.split(' ');
+  const counts = words.length === wordsOfQuiet ? readQuiet(words) : readAll(words);
+  return { service: serviceOf(readString(words[0])), counts: sumCounts([counts]) };
+}
+
+function readQuiet([, active, received, lastReceivedAt, retried, deduplicated]: readonly string[]): ServiceTypeCounts {
   return {
-    service: serviceOf(readString(serviceType)),
-    counts: sumCounts([
-      {
-        active: readNumber(active),
-        delayed: readNumber(delayed),
-        suspended: readNumber(suspended),
-        approvals: approvals ? readNumber(approvals) : undefined,
-        cancelled: readNumber(cancelled),
-        received: readNumber(received),
-        completed: readNumber(completed),
-        failed: readNumber(failed),
-        retried: readNumber(retried),
-        deduplicated: readNumber(deduplicated),
-        deadLetters: readNumber(deadLetters),
-        oldestPendingAt: oldestPendingAt ? readNumber(oldestPendingAt) : undefined,
-        lastReceivedAt: lastReceivedAt ? readNumber(lastReceivedAt) : undefined,
-        lastFailedAt: lastFailedAt ? readNumber(lastFailedAt) : undefined,
-      },
-    ]),
+    active: readNumber(active),
+    delayed: 0,
+    suspended: 0,
+    cancelled: 0,
+    received: readNumber(received),
+    completed: readNumber(received),
+    failed: 0,
+    retried: readNumber(retried),
+    deduplicated: readNumber(deduplicated),
+    deadLetters: 0,
+    lastReceivedAt: lastReceivedAt ? readNumber(lastReceivedAt) : undefined,
+  };
+}
+
+function readAll([
+  ,
+  active,
+  delayed,
+  suspended,
+  received,
+  completed,
+  failed,
+  ...words
+]: readonly string[]): ServiceTypeCounts {
+  const [cancelled, retried, lastReceivedAt, lastFailedAt, deduplicated, ...rest] = words;
+  const [deadLetters, oldestPendingAt, approvals] = rest;
+  return {
+    active: readNumber(active),
+    delayed: readNumber(delayed),
+    suspended: readNumber(suspended),
+    approvals: approvals ? readNumber(approvals) : undefined,
+    cancelled: readNumber(cancelled),
+    received: readNumber(received),
+    completed: readNumber(completed),
+    failed: readNumber(failed),
+    retried: readNumber(retried),
+    deduplicated: readNumber(deduplicated),
+    deadLetters: readNumber(deadLetters),
+    oldestPendingAt: oldestPendingAt ? readNumber(oldestPendingAt) : undefined,
+    lastReceivedAt: lastReceivedAt ? readNumber(lastReceivedAt) : undefined,
+    lastFailedAt: lastFailedAt ? readNumber(lastFailedAt) : undefined,
   };
 }

@@ -20,7 +20,7 @@ return { now, readCounts(), readPeriods(ARGV[1]) }
 /** Returns the reply of {@link metricsScript}. */
 export function readMetrics(type: string, reply: unknown): EventMetrics {
   const [nowValue, typeCounts, periods] = readArray(reply);
-  const [found] = readCounts(typeCounts);
+  const [found] = readCounts([type], typeCounts);
   if (found === undefined) throw unexpected('the counts of the type', typeCounts);
   const stored = readPeriods(readNumber(nowValue), periods);
   return {

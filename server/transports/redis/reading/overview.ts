@@ -1,4 +1,5 @@
-import type { Overview, OverviewQuery } from '../../transport.js';
+import type { RecentActivity } from '../../statistics/stats.js';
+import type { Overview, OverviewQuery, TypeCounts } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { descriptions, type Fleet } from '../membership/fleet.js';
 import { typeList } from '../names.js';
@@ -8,6 +9,7 @@ import { readArray } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';
 import { activity, readActivity, readTotal } from './activity.js';
 import { counts, readCounts } from './counts.js';
+import { LastRead } from './last-read.js';
 import { readRuns, runs } from './runs.js';
 
 const overviewScript = new Script({
@@ -26,24 +28,33 @@ return { registered, typeCounts, readRuns(), readTotal(), readActivity(types, fa
 `,
 });
 
-/** Returns all that an overview needs, in one round trip. */
-export async function readOverview(
-  commands: CommandClient,
-  fleet: Fleet,
-  { types, runTypes, runLimit }: OverviewQuery,
-): Promise<Omit<Overview, 'keepsDeadLetters'>> {
-  const query = fleet.query();
-  const args = [...query.args, typeList(types), runLimit, typeList(runTypes)];
-  const [registered, typeCounts, latestRuns, totalReply, activityReply, schedules] = readArray(
-    await commands.runScript(overviewScript, args),
-  );
-  const { now, ...total } = readTotal(totalReply);
-  return {
-    registered: query.read(registered),
-    counts: readCounts(typeCounts),
-    activity: readActivity(now, activityReply),
-    total,
-    runs: readRuns(latestRuns, runLimit),
-    schedules: readSchedules(schedules),
-  };
+/** Reads of overviews by one connection. */
+export class OverviewReads {
+  readonly #commands: CommandClient;
+  readonly #fleet: Fleet;
+  readonly #counts = new LastRead<TypeCounts>();
+  readonly #activity = new LastRead<RecentActivity>();
+
+  constructor(commands: CommandClient, fleet: Fleet) {
+    this.#commands = commands;
+    this.#fleet = fleet;
+  }
+
+  /** Returns all that an overview needs, in one round trip. */
+  async read({ types, runTypes, runLimit }: OverviewQuery): Promise<Omit<Overview, 'keepsDeadLetters'>> {
+    const query = this.#fleet.query();
+    const args = [...query.args, typeList(types), runLimit, typeList(runTypes)];
+    const [registered, typeCounts, latestRuns, totalReply, activityReply, schedules] = readArray(
+      await this.#commands.runScript(overviewScript, args),
+    );
+    const { now, ...total } = readTotal(totalReply);
+    return {
+      registered: query.read(registered),
+      counts: readCounts(types, typeCounts, this.#counts),
+      activity: readActivity(now, activityReply, this.#activity),
+      total,
+      runs: readRuns(latestRuns, runLimit),
+      schedules: readSchedules(schedules),
+    };
+  }
 }

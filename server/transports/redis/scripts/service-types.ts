@@ -15,6 +15,7 @@ const maxFields = 1_000;
 export const serviceTypes: LuaFragment = new LuaFragment(
   `
 local function splitList(text)
+  if text and text ~= '' and not string.find(text, ',', 1, true) then return { text } end
   local parts = {}
   for part in string.gmatch(text or '', '[^,]+') do parts[#parts + 1] = part end
   return parts
