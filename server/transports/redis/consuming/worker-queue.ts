@@ -208,6 +208,7 @@ function jobJson({ id, type, acceptedAt, starts, attemptsMade, losses }: Fetched
     attemptsMade,
     stalledCounter: losses,
     failedReason: '',
-    returnvalue: '',
+    // BullMQ parses it.
+    returnvalue: 'null',
   };
 }
