@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { expectDashboard } from '../examples/testing/expect-dashboard.js';
 import { startNode } from '../examples/testing/start-example.js';
 import { freePort } from '../scripts/listen-locally.js';
+import { getDashboardHtml } from '../server/dashboard/index.js';
 import { createConsumerProject } from './consumer-project.js';
 
 const example = fileURLToPath(new URL('../examples/next', import.meta.url));
@@ -24,10 +25,19 @@ test('a Next application serves the dashboard of its hub', { timeout: 180_000 },
   const url = await application.url;
   await expect.poll(() => fetch(url).then(({ status }) => status)).toBe(200);
   await expectDashboard(`${url}/api/hub`);
+  // The same hub through the App Router.
+  for (const encoding of ['br', 'gzip', 'identity']) {
+    const page = await fetch(`${url}/ops/hub`, { headers: { 'accept-encoding': encoding } });
+    expect([page.status, (await page.text()) === getDashboardHtml()]).toEqual([200, true]);
+    const introspection = await fetch(`${url}/ops/hub/api/introspection`, { headers: { 'accept-encoding': encoding } });
+    expect(await introspection.json()).toMatchObject({ events: [{ type: 'order.created' }] });
+  }
+  expect((await fetch(`${url}/ops/hub/nothing`)).status).toBe(404);
+  expect((await fetch(`${url}/ops/hub`, { method: 'POST' })).status).toBe(405);
 
   const ordered = await fetch(`${url}/api/orders`, { method: 'POST' });
   expect(ordered.status).toBe(202);
-  const received = async (): Promise<unknown> => (await fetch(`${url}/api/hub/api/events/order.created`)).json();
+  const received = async (): Promise<unknown> => (await fetch(`${url}/ops/hub/api/events/order.created`)).json();
   await expect.poll(received).toMatchObject({ received: 1, completed: 1 });
   const { exitCode, stdout } = await application.stop();
   expect([exitCode, stdout]).toEqual([0, expect.stringContaining('Packing a teapot')]);

@@ -47,6 +47,14 @@ describe('createDashboardFetch', () => {
     expect([again.status, again.body]).toEqual([304, null]);
   });
 
+  it('does not compress for Next, which drops the encoding of a response', async () => {
+    const { dashboard } = await setUp();
+    const request = new Request('http://127.0.0.1:4000/', { headers: { 'accept-encoding': 'br, gzip' } });
+    const page = await dashboard(Object.assign(request, { nextUrl: new URL(request.url) }));
+    expect(page.headers.get('content-encoding')).toBeNull();
+    expect(await page.text()).toBe(getDashboardHtml());
+  });
+
   it.each(['POST', 'HEAD', 'OPTIONS', 'DELETE'])('refuses %s with 405, without a call of authorize', async (method) => {
     const authorize = vi.fn(() => true);
     const { get } = await setUp({ authorize });

@@ -33,11 +33,16 @@ export function createDashboardFetch(hub: Hub, options: DashboardFetchOptions = 
     const response = await core.respond(request, {
       method: request.method,
       targets: [pathname + search],
-      acceptEncoding: request.headers.get('accept-encoding') ?? undefined,
+      acceptEncoding: isOfNext(request) ? undefined : (request.headers.get('accept-encoding') ?? undefined),
       ifNoneMatch: request.headers.get('if-none-match') ?? undefined,
     });
     return response instanceof Response ? response : toResponse(response, core.headers);
   };
+}
+
+/** Next drops `Content-Encoding` of a route's response, and compresses the body itself. */
+function isOfNext(request: Request): boolean {
+  return 'nextUrl' in request;
 }
 
 function toResponse({ status, headers, body }: DashboardResponse, common: DashboardResponse['headers']): Response {
