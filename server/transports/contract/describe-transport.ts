@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
-import { type ContractHarness, contractStage } from './contract-stage.js';
+import { type ContractHarness, type ContractStage, contractStage } from './contract-stage.js';
 import { describeCancel } from './events/cancel.js';
 import { describeDelays } from './events/delays.js';
 import { describeEvents } from './events/events.js';
@@ -26,26 +26,35 @@ import { describeWaitingRuns } from './runs/waiting-runs.js';
 export function describeTransport(name: string, setup: () => Promise<ContractHarness>): void {
   describe(`${name} transport`, () => {
     const stage = contractStage(setup);
-    describeEvents(stage);
-    describeWorkerQueues(stage);
+    describePending(stage);
     describeConnections(stage);
-    describeDeploys(stage);
-    describeFairness(stage);
     describeRuns(stage);
-    describeDeadLetters(stage);
     describeSuspensions(stage);
     describeWaitingRuns(stage);
     describeSuspendedRecords(stage);
     describeStatistics(stage);
     describeKeyValues(stage);
-    describeDelays(stage);
     describeFailureContext(stage);
-    describeFleets(stage);
-    describeOverdueHandlers(stage);
-    describeSubscribers(stage);
-    describeKeys(stage);
     describeSchedules(stage);
-    describeCancel(stage);
-    describeLookups(stage);
   });
+}
+
+/** Registers the tests that depend on the place of pending events. */
+export function describePendingEvents(name: string, setup: () => Promise<ContractHarness>): void {
+  describe(`${name} transport`, () => describePending(contractStage(setup)));
+}
+
+function describePending(stage: ContractStage): void {
+  describeEvents(stage);
+  describeWorkerQueues(stage);
+  describeDeploys(stage);
+  describeFairness(stage);
+  describeDeadLetters(stage);
+  describeDelays(stage);
+  describeFleets(stage);
+  describeOverdueHandlers(stage);
+  describeSubscribers(stage);
+  describeKeys(stage);
+  describeCancel(stage);
+  describeLookups(stage);
 }

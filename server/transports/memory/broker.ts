@@ -104,9 +104,9 @@ export class Broker implements GroupHost {
     this.#routes.addHandler(type, this.group(service));
   }
 
-  /** Counts a stored entry as pending. */
-  restorePending(bytes: number): void {
-    this.#pending.add(bytes);
+  /** Counts stored events as pending. */
+  restorePending(events: number, bytes: number): void {
+    this.#pending.restore(events, bytes);
   }
 
   /** Adds a stored deduplication id. */

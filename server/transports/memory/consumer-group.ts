@@ -60,9 +60,16 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     let queue = this.#queues.get(type);
     if (queue === undefined) {
       const { waits, journal } = this.#host;
-      queue = new TypeQueue(this.service, type, this.#host, this.#host.history(type), (wait) => {
-        void journal.settle(() => waits.resolveByTime(wait));
+      const onDue = (wait: StoredWait): void => void journal.settle(() => waits.resolveByTime(wait));
+      const created = new TypeQueue(this.service, type, this.#host, this.#host.history(type), onDue, {
+        left: ({ envelope: { id } }) => this.#byId?.delete(id),
+        entered: (entry) => {
+          this.#byId?.set(entry.envelope.id, entry);
+          created.runs?.accept(entry);
+        },
+        ready: () => this.#dispatcher.serveAt(created, created.nextWakeAt),
       });
+      queue = created;
       this.#queues.set(type, queue);
     }
     return queue;
@@ -150,13 +157,13 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
   restore(entry: Entry, isDebounced: boolean): void {
     const { clock } = this.#host;
     const queue = this.queue(entry.envelope.type);
-    queue.accepted.add(entry);
+    queue.admit(entry);
     queue.runs?.accept(entry);
     if (isDebounced) queue.restoreWindow(entry, clock.monotonic() - (clock.now() - entry.acceptedAt));
     if (entry.hasStarted) queue.holdKey(entry);
     if (entry.isSuspended) queue.stats.countSuspended(1);
     else if (entry.dueAt !== undefined) queue.pushDelayed(entry, entry.dueAt);
-    else queue.push(entry);
+    else queue.restoreWaiting(entry);
   }
 
   /** Adds a stored wait of a restored entry. */
@@ -288,13 +295,14 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
 
   /** Returns an event that {@link cancel} would end. */
   findCancellable(id: string): Entry | undefined {
-    const entry = this.#pendingById().get(id);
+    const entry = this.#pendingById().get(id) ?? this.#findSpilled(id);
     return entry === undefined || entry.lease !== undefined || entry.isSuspended ? undefined : entry;
   }
 
   /** Ends an event that waits; `false` if no event with this id does. */
   cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome): boolean {
-    const entry = this.findCancellable(id);
+    const found = this.findCancellable(id);
+    const entry = found?.record?.isSpilled === true ? this.queue(found.envelope.type).takeSpilled(id) : found;
     if (entry === undefined) return false;
     const outcome = conclude(entry.envelope);
     this.endRun(entry.envelope.type, entry, outcome, errorOf(outcome.error));
@@ -308,6 +316,14 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     const waiting = [...this.#queues.values()].flatMap((queue) => [...queue.pending()]);
     for (const entry of [...waiting, ...running]) this.#byId.set(entry.envelope.id, entry);
     return this.#byId;
+  }
+
+  #findSpilled(id: string): Entry | undefined {
+    for (const queue of this.#queues.values()) {
+      const [entry] = queue.findSpilled(id);
+      if (entry !== undefined) return entry;
+    }
+    return undefined;
   }
 
   #queueOfDeadLetter(id: string): TypeQueue | undefined {
@@ -338,7 +354,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     } else {
       entry.ended = true;
       this.journal.entry(queue, entry);
-      queue.accepted.remove(entry);
+      queue.forget(entry);
       this.#byId?.delete(envelope.id);
       queue.releaseKey(entry, this.#host.clock);
       if (isCancelled) stats.countCancelled(now);
@@ -447,7 +463,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       record: undefined,
     };
     this.#byId?.set(envelope.id, entry);
-    queue.accepted.add(entry);
+    queue.admit(entry);
     queue.runs?.accept(entry);
     this.journal.entry(queue, entry);
     queue.stats.countReceived(now);

@@ -31,11 +31,11 @@ export class Lookup {
   }
 
   find(id: string, withBodies: boolean): readonly EventRecord[] {
-    return this.#search((event) => event.id === id, withBodies);
+    return this.#search({ id }, withBodies);
   }
 
   request(requestId: string): RequestRecords {
-    return toRequestRecords(this.#search((event) => event.requestId === requestId, false));
+    return toRequestRecords(this.#search({ requestId }, false));
   }
 
   recent(type: string): RecentEvents {
@@ -45,12 +45,7 @@ export class Lookup {
       if (queue === undefined) continue;
       const events = new QueueEvents(group.service, queue, this.#clock, false);
       events.addRecentRuns();
-      let pending = 0;
-      for (const entry of queue.accepted.newestFirst()) {
-        if (pending === keptRecent) break;
-        pending += 1;
-        events.addPending(entry);
-      }
+      for (const entry of queue.newest(keptRecent)) events.addPending(entry);
       for (const ended of queue.log.events()) events.addEnded(ended);
       records.push(...events.records());
     }
@@ -61,7 +56,7 @@ export class Lookup {
   erase(requestId: string): ErasedPayloads {
     let [deadLetters, runs, pending] = [0, 0, 0];
     for (const queue of this.#queues()) {
-      for (const { envelope } of queue.accepted.newestFirst()) if (envelope.requestId === requestId) pending += 1;
+      pending += queue.countOf(requestId);
       const erasedRuns = queue.runs?.erase(requestId) ?? 0;
       const ids = [...queue.deadLetters.all()].filter(({ entry }) => entry.envelope.requestId === requestId);
       for (const { entry } of ids) queue.deadLetters.take(entry.envelope.id);
@@ -72,13 +67,15 @@ export class Lookup {
     return { deadLetters, runs, pending };
   }
 
-  #search(matches: Matches, withBodies: boolean): EventRecord[] {
+  #search(filter: { readonly id: string } | { readonly requestId: string }, withBodies: boolean): EventRecord[] {
+    const matches: Matches = ({ id, requestId }) =>
+      'id' in filter ? id === filter.id : requestId === filter.requestId;
     const records: EventRecord[] = [];
     for (const group of this.#groups.values()) {
       for (const queue of group.queues()) {
         const events = new QueueEvents(group.service, queue, this.#clock, withBodies);
         events.addRuns(matches);
-        for (const entry of queue.accepted.newestFirst()) if (matches(entry.envelope)) events.addPending(entry);
+        for (const entry of queue.find(filter)) events.addPending(entry);
         for (const ended of queue.log.events()) if (matches(ended)) events.addEnded(ended);
         for (const dead of queue.deadLetters.all()) if (matches(dead.entry.envelope)) events.addDead(dead);
         records.push(...events.records());

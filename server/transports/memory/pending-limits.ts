@@ -34,6 +34,12 @@ export class PendingLimits {
     this.#bytes += bytes;
   }
 
+  /** Counts stored events. */
+  restore(events: number, bytes: number): void {
+    this.#events += events;
+    this.#bytes += bytes;
+  }
+
   remove(bytes: number): void {
     this.#events -= 1;
     this.#bytes -= bytes;

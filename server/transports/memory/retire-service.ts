@@ -70,9 +70,10 @@ function clear(broker: Broker, group: ConsumerGroup, only: readonly string[] | u
 
 function discardEvents(group: ConsumerGroup, queue: TypeQueue, limit: number): number {
   let discarded = 0;
-  for (let { oldest } = queue.accepted; oldest !== undefined && discarded < limit; { oldest } = queue.accepted) {
-    group.endRun(queue.type, oldest, outcome, new RetiredError());
-    discarded += 1;
+  for (; discarded < limit; discarded += 1) {
+    const entry = queue.anyPending();
+    if (entry === undefined) break;
+    group.endRun(queue.type, entry, outcome, new RetiredError());
   }
   return discarded;
 }
@@ -87,9 +88,7 @@ function discardDeadLetters(queue: TypeQueue, limit: number): number {
 /** Returns the types that the group subscribes to, or that an interrupted retirement left behind. */
 function typesOf(broker: Broker, group: ConsumerGroup, only: readonly string[] | undefined): string[] {
   const chosen = only && new Set(only.flatMap((name) => [name, workflowType(name)]));
-  const left = [...group.queues()].filter(
-    ({ accepted, deadLetters }) => accepted.oldest !== undefined || deadLetters.size > 0,
-  );
+  const left = [...group.queues()].filter(({ hasPending, deadLetters }) => hasPending || deadLetters.size > 0);
   const types = new Set([...broker.routedTypes(group), ...left.map(({ type }) => type)]);
   return [...types].filter((type) => chosen === undefined || chosen.has(type));
 }

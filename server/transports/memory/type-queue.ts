@@ -15,6 +15,8 @@ import type { PeriodHistory } from './records/period-history.js';
 import type { RevisionCounter } from './records/revision-counter.js';
 import { RunLog } from './records/run-log.js';
 import { TypeStats } from './records/type-stats.js';
+import { QueueSpill, type SpillListener } from './spill/queue-spill.js';
+import type { SpillFilter } from './spill/spill-store.js';
 
 /** The part of a broker that its queues use. */
 export interface QueueHost {
@@ -43,6 +45,8 @@ export class TypeQueue {
   readonly #delayed = new DelayQueue<Entry>();
   readonly #timers = new DelayQueue<StoredWait>();
   readonly #onDue: (wait: StoredWait) => void;
+  /** Entries beyond those in memory; `undefined` if the transport has all of them in memory. */
+  readonly #spill: QueueSpill | undefined;
   readonly #journal: Journal;
   #concurrency = Number.POSITIVE_INFINITY;
   #rate: RateWindow | undefined;
@@ -57,13 +61,17 @@ export class TypeQueue {
   /** Time of the dispatcher's next timer for the queue. */
   wakeAt: number = Number.POSITIVE_INFINITY;
 
-  /** @param onDue resolves a wait by time */
+  /**
+   * @param onDue resolves a wait by time
+   * @param listener follows entries that leave memory or are read again
+   */
   constructor(
     service: string,
     type: string,
     { clock, deadLetterLimits, revision, journal }: QueueHost,
     history: PeriodHistory,
     onDue: (wait: StoredWait) => void,
+    listener: SpillListener,
   ) {
     this.service = service;
     this.type = type;
@@ -72,6 +80,7 @@ export class TypeQueue {
       journal.deadLetter(this, entry, letter),
     );
     this.#journal = journal;
+    this.#spill = journal.spill && new QueueSpill(this, journal.spill, this.accepted, listener);
     this.#onDue = onDue;
   }
 
@@ -107,22 +116,27 @@ export class TypeQueue {
     } else if (this.#keyed !== undefined) {
       for (const entry of this.#keyed.items()) waiting.push(entry);
     }
-    this.#keyed = perKey === undefined ? undefined : new KeyedList(perKey);
+    const isChanged = (perKey === undefined) !== (this.#keyed === undefined);
+    this.#keyed = perKey === undefined ? undefined : new KeyedList(perKey, this.#spill);
+    if (isChanged) this.#spill?.regroup(perKey !== undefined);
     if (this.#keyed !== undefined) {
       for (const entry of running()) this.#keyed.adopt(entry);
       for (const { key } of this.#overdue) this.#keyed.addOverdue(key);
     }
-    for (const entry of waiting) this.push(entry);
+    for (const entry of waiting) this.#pushInMemory(entry);
+    for (const key of this.#spill?.keys ?? []) this.#keyed?.listSpilled(key);
   }
 
   /** The dispatcher may find an entry to start. */
   get hasReady(): boolean {
-    return this.#keyed === undefined ? this.#waiting.size > 0 : this.#keyed.hasReady;
+    if (this.#keyed !== undefined) return this.#keyed.hasReady;
+    return this.#waiting.size > 0 || this.#spill?.hasWaiting === true;
   }
 
   /** An entry waits that needs no other entry to end first. */
   get hasWaiting(): boolean {
-    return this.#keyed === undefined ? this.#waiting.size > 0 : this.#keyed.hasWaiting;
+    if (this.#keyed !== undefined) return this.#keyed.hasWaiting;
+    return this.#waiting.size > 0 || this.#spill?.hasWaiting === true;
   }
 
   get hasFreeSlot(): boolean {
@@ -137,7 +151,8 @@ export class TypeQueue {
   /** Due time of the first delayed entry or of the first wait by time; `undefined` if there is neither. */
   get nextDueAt(): number | undefined {
     const delayed = this.#delayed.nextDueAt ?? Number.POSITIVE_INFINITY;
-    const dueAt = Math.min(delayed, this.#timers.nextDueAt ?? Number.POSITIVE_INFINITY);
+    const spilled = this.#spill?.nextDueAt ?? Number.POSITIVE_INFINITY;
+    const dueAt = Math.min(delayed, spilled, this.#timers.nextDueAt ?? Number.POSITIVE_INFINITY);
     return dueAt === Number.POSITIVE_INFINITY ? undefined : dueAt;
   }
 
@@ -146,15 +161,78 @@ export class TypeQueue {
     return Math.min(this.nextDueAt ?? Number.POSITIVE_INFINITY, this.#keyed?.nextDueAt ?? Number.POSITIVE_INFINITY);
   }
 
+  /** Adds a pending entry. */
+  admit(entry: Entry): void {
+    this.accepted.add(entry);
+    this.#spill?.admit(entry);
+  }
+
+  /** Removes an entry that is no longer pending. */
+  forget(entry: Entry): void {
+    if (this.#spill === undefined) this.accepted.remove(entry);
+    else this.#spill.forget(entry);
+  }
+
   push(entry: Entry): void {
+    if (this.#spill?.takes(entry) === true) this.#keyed?.listSpilled(entry.envelope.key);
+    else this.#pushInMemory(entry);
+  }
+
+  #pushInMemory(entry: Entry): void {
     if (this.#keyed === undefined) this.#waiting.push(entry, entry.envelope.priority);
     else this.#keyed.push(entry);
   }
 
   pushDelayed(entry: Entry, dueAt: number): void {
-    this.#delayed.push(entry, dueAt);
     entry.dueAt = dueAt;
     this.stats.delayed += 1;
+    if (this.#spill !== undefined && !this.isDebounced(entry) && this.#spill.takesDelayed(entry, dueAt)) return;
+    this.#delayed.push(entry, dueAt);
+  }
+
+  /** Adds a waiting entry that was stored, behind those that were accepted before it. */
+  restoreWaiting(entry: Entry): void {
+    const before = this.#spill === undefined ? [] : this.#spill.restoreBefore(entry);
+    for (const each of before ?? []) this.#pushInMemory(each);
+    if (before === undefined) this.#keyed?.listSpilled(entry.envelope.key);
+    else this.#pushInMemory(entry);
+  }
+
+  /** Reads the extent of the spilled entries at the start. @param delayed number of those that are delayed */
+  restoreSpilled(delayed: number): void {
+    this.stats.delayed += delayed;
+    this.#spill?.restore();
+    for (const key of this.#spill?.keys ?? []) this.#keyed?.listSpilled(key);
+  }
+
+  /** Follows a spilled entry that was stored. */
+  stored(entry: Entry): void {
+    this.#spill?.stored(entry);
+  }
+
+  findSpilled(id: string): readonly Entry[] {
+    return this.#spill?.find({ id }) ?? [];
+  }
+
+  /** Moves a spilled entry into memory; `undefined` if there is none with the id. */
+  takeSpilled(id: string): Entry | undefined {
+    const entry = this.#spill?.take(id);
+    if (entry?.dueAt !== undefined) this.#delayed.push(entry, entry.dueAt);
+    else if (entry !== undefined) this.#pushInMemory(entry);
+    return entry;
+  }
+
+  /** An entry is pending. */
+  get hasPending(): boolean {
+    return this.accepted.oldest !== undefined || this.#spill?.hasPending === true;
+  }
+
+  /** Returns an entry in memory, or moves one into memory; `undefined` if none is pending. */
+  anyPending(): Entry | undefined {
+    const entry = this.accepted.oldest ?? this.#spill?.anyInMemory;
+    if (entry !== undefined || this.#spill === undefined) return entry;
+    const [spilled] = this.#spill.find({ newest: 1 });
+    return spilled && this.takeSpilled(spilled.envelope.id);
   }
 
   addTimer(wait: StoredWait, dueAt: number): DelayedItem<StoredWait> {
@@ -209,12 +287,21 @@ export class TypeQueue {
   /** Moves the delayed entries that are due to the waiting ones, and resolves the waits that are due. */
   promoteDue(now: number): void {
     for (let wait = this.#timers.shift(now); wait !== undefined; wait = this.#timers.shift(now)) this.#onDue(wait);
-    for (let entry = this.#delayed.shift(now); entry !== undefined; entry = this.#delayed.shift(now)) {
+    const until = this.#readDue(now);
+    for (let entry = this.#delayed.shift(until); entry !== undefined; entry = this.#delayed.shift(until)) {
       this.#windows?.close(entry);
       this.#countUndelayed(entry);
       this.push(entry);
     }
     this.#keyed?.promote(now);
+  }
+
+  /** Reads the spilled entries that are due. Returns the time until which all that are due are in memory. */
+  #readDue(now: number): number {
+    if (this.#spill === undefined) return now;
+    const { entries, until } = this.#spill.readDue(now);
+    for (const entry of entries) this.#delayed.push(entry, entry.dueAt ?? now);
+    return until;
   }
 
   #countUndelayed(entry: Entry): void {
@@ -240,7 +327,7 @@ export class TypeQueue {
 
   /** Takes the next waiting entry that the limits per key allow, and counts its start. */
   start(clock: Clock): Entry | undefined {
-    const entry = this.#keyed === undefined ? this.#waiting.shift() : this.#keyed.shift(clock.monotonic());
+    const entry = this.#keyed === undefined ? this.#shiftWaiting() : this.#keyed.shift(clock.monotonic());
     if (entry === undefined) return undefined;
     const now = clock.now();
     if (!entry.hasStarted) this.stats.countWait(Math.max(0, now - entry.acceptedAt), now);
@@ -249,6 +336,14 @@ export class TypeQueue {
     this.#rate?.countStart(clock.monotonic());
     this.stats.countStart();
     return entry;
+  }
+
+  #shiftWaiting(): Entry | undefined {
+    if (this.#spill?.hasWaiting === true) {
+      const entries = this.#spill.refill(undefined, this.#waiting.topPriority);
+      for (const entry of entries) this.#waiting.push(entry, entry.envelope.priority);
+    }
+    return this.#waiting.shift();
   }
 
   /** Counts a running attempt of an entry as over, whether or not it has an outcome. */
@@ -284,10 +379,44 @@ export class TypeQueue {
       ...counters,
       approvals: this.runs?.approvals.size,
       deadLetters: this.deadLetters.size,
-      oldestPendingAt: this.accepted.oldest?.acceptedAt,
+      oldestPendingAt: this.#spill === undefined ? this.accepted.oldest?.acceptedAt : this.#spill.oldestPendingAt,
       lastReceivedAt,
       lastFailedAt,
     };
+  }
+
+  /** Pending entries in memory. */
+  *inMemory(): Iterable<Entry> {
+    yield* this.accepted.newestFirst();
+    yield* this.#spill?.inMemory() ?? [];
+  }
+
+  /** Returns the pending entries of an event or a request, those of the storage included. */
+  find(filter: Exclude<SpillFilter, { newest: number }>): readonly Entry[] {
+    const matches = ({ envelope }: Entry): boolean =>
+      'id' in filter ? envelope.id === filter.id : envelope.requestId === filter.requestId;
+    return [...[...this.inMemory()].filter(matches), ...(this.#spill?.find(filter) ?? [])];
+  }
+
+  /** Returns the number of pending entries of a request. */
+  countOf(requestId: string): number {
+    let count = this.#spill?.count(requestId) ?? 0;
+    for (const { envelope } of this.inMemory()) if (envelope.requestId === requestId) count += 1;
+    return count;
+  }
+
+  /** Returns the pending entries that were accepted last, newest first. */
+  newest(limit: number): readonly Entry[] {
+    const newest: Entry[] = [];
+    for (const entry of this.accepted.newestFirst()) {
+      if (newest.length === limit) break;
+      newest.push(entry);
+    }
+    if (this.#spill === undefined) return newest;
+    const position = ({ record }: Entry): number => record?.position ?? 0;
+    return [...newest, ...this.#spill.inMemory(), ...this.#spill.find({ newest: limit })]
+      .sort((a, b) => position(b) - position(a))
+      .slice(0, limit);
   }
 
   /** Entries that are not running. */

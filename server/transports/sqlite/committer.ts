@@ -56,6 +56,10 @@ export interface Commits {
   write<T>(apply: () => T): Promise<T>;
   /** Calls `fn` when the changes that are applied now are stored. */
   afterStored(fn: () => void): void;
+  /** Halts everything until the file can be used again, because a read failed. */
+  suspend(error: unknown): void;
+  /** Returns the error for a caller whose read failed. */
+  unavailable(error: unknown): Error;
 }
 
 /**
@@ -111,6 +115,14 @@ export class Committer implements Commits {
   afterStored(fn: () => void): void {
     if (this.isStored) fn();
     else this.#waiting.push({ done: fn });
+  }
+
+  suspend(error: unknown): void {
+    if (!this.#isClosed) this.#fail(error);
+  }
+
+  unavailable(error: unknown): Error {
+    return unavailable(this.#file, false, error);
   }
 
   /** Stores everything and ends. Rejects the changes that cannot be stored. */

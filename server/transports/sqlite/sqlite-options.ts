@@ -22,6 +22,13 @@ export interface SqliteTransportOptions {
    * @default 536_870_912 (512 MiB)
    */
   maxPendingBytes?: number;
+  /**
+   * Maximum number of pending events in memory. Those beyond it stay in the file until it is their turn. Workflow runs
+   * and events that hold a key are in memory in addition.
+   *
+   * @default 100_000
+   */
+  maxPendingInMemory?: number;
   /** Maximum number of dead letters per service and type, retained with their payloads for `hub.replay`. @default 1_000 */
   maxDeadLetters?: number;
   /** Age at which a dead letter is evicted with its payload, in milliseconds. @default no limit */
@@ -38,6 +45,7 @@ export interface SqliteSettings {
   readonly synchronous: 'full' | 'normal';
   readonly maxPending: number;
   readonly maxPendingBytes: number;
+  readonly maxPendingInMemory: number;
   readonly maxDeadLetters: number;
   readonly maxDeadLetterAgeMs: number;
   readonly codec: Codec | undefined;
@@ -49,6 +57,7 @@ const optionNames = [
   'synchronous',
   'maxPending',
   'maxPendingBytes',
+  'maxPendingInMemory',
   'maxDeadLetters',
   'maxDeadLetterAgeMs',
   'codec',
@@ -60,17 +69,20 @@ export function resolveSqliteOptions(options: SqliteTransportOptions): SqliteSet
   const check = new OptionChecker(options, optionNames, 'sqliteTransport');
   const { file, synchronous = 'full', clock = systemClock } = options;
   const { maxPending = 1_000_000, maxPendingBytes = 512 * 1024 * 1024 } = options;
+  const { maxPendingInMemory = 100_000 } = options;
   const { maxDeadLetters = defaultMaxDeadLetters } = options;
   checkFile(check, file);
   const isLevel = synchronous === 'full' || synchronous === 'normal';
   check.that(isLevel, 'synchronous', "'full' or 'normal'", synchronous);
   check.count('maxPending', maxPending);
   check.count('maxPendingBytes', maxPendingBytes);
+  check.count('maxPendingInMemory', maxPendingInMemory);
   check.count('maxDeadLetters', maxDeadLetters, { min: 0 });
   check.durationMs('maxDeadLetterAgeMs', options.maxDeadLetterAgeMs, { min: 1 });
   const { maxDeadLetterAgeMs = Number.POSITIVE_INFINITY } = options;
   const codec = resolveCodec(options.codec, check);
-  return { file, synchronous, maxPending, maxPendingBytes, maxDeadLetters, maxDeadLetterAgeMs, codec, clock };
+  const limits = { maxPending, maxPendingBytes, maxPendingInMemory, maxDeadLetters, maxDeadLetterAgeMs };
+  return { file, synchronous, ...limits, codec, clock };
 }
 
 /** @throws {InvalidOptionError} if a value is not the path of a file */

@@ -18,6 +18,12 @@ import { CorruptFileError, reasonOf } from './sqlite-errors.js';
 import { SqliteKeyValueStore } from './sqlite-key-value-store.js';
 import type { SqliteSettings } from './sqlite-options.js';
 
+/** Limits of the state of a file. */
+export type StoreLimits = Pick<
+  SqliteSettings,
+  'maxPending' | 'maxPendingBytes' | 'maxPendingInMemory' | 'maxDeadLetters' | 'maxDeadLetterAgeMs'
+>;
+
 /** State of a file. */
 export interface LoadedStore {
   readonly broker: Broker;
@@ -77,13 +83,11 @@ export function loadStore(
   file: string,
   database: Database,
   committer: Commits,
-  settings: Pick<SqliteSettings, 'maxPending' | 'maxPendingBytes' | 'maxDeadLetters' | 'maxDeadLetterAgeMs'> & {
-    readonly clock: Clock;
-  },
+  settings: StoreLimits & { readonly clock: Clock },
 ): LoadedStore {
-  const { clock } = settings;
+  const { clock, maxPendingInMemory } = settings;
   try {
-    const journal = new SqliteJournal(database, committer, clock, lastNumbers(database));
+    const journal = new SqliteJournal(database, committer, clock, lastNumbers(database), maxPendingInMemory);
     const broker = new Broker(clock, settings, journal);
     loadState(database, broker, journal);
     return { broker, journal, kv: new CheckedKeyValueStore(new SqliteKeyValueStore(database, committer, clock)) };
@@ -103,7 +107,11 @@ function storeDescription(database: Database, owner: string, description: string
 function lastNumbers(database: Database): { position: number; number: number; end: number } {
   const read = (sql: string): number => Number(database.prepare(sql).get()?.['last'] ?? 0);
   return {
-    position: read('SELECT max(position) AS last FROM events'),
+    position: Math.max(
+      read('SELECT max(position) AS last FROM events'),
+      read('SELECT max(position) AS last FROM spilled_events'),
+      read('SELECT max(turn) AS last FROM spilled_events'),
+    ),
     number: read('SELECT max(number) AS last FROM checkpoints'),
     end: Math.max(
       read(`SELECT max(json_extract(dead_letter, '$.endOrder')) AS last FROM events`),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from 'vitest';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import type { ContractHarness } from '../contract/contract-stage.js';
-import { describeTransport } from '../contract/describe-transport.js';
+import { describePendingEvents, describeTransport } from '../contract/describe-transport.js';
 import { describeDeadLetterAge } from '../contract/records/dead-letter-age.js';
 import { maxDeadLetters } from '../contract/records/dead-letters.js';
 import { keptRecent } from '../limits.js';
@@ -100,3 +100,6 @@ async function createHarness(options: Partial<SqliteTransportOptions>): Promise<
 
 describeTransport('sqlite', () => createHarness({ maxDeadLetters }));
 describeDeadLetterAge('sqlite', (maxDeadLetterAgeMs) => createHarness({ maxDeadLetterAgeMs }));
+describePendingEvents('sqlite with three events in memory', () =>
+  createHarness({ maxDeadLetters, maxPendingInMemory: 3 }),
+);

@@ -39,6 +39,16 @@ export class KeyLine<T extends Keyed> {
     this.key = key;
   }
 
+  /** An item waits that holds the key: it goes first. */
+  get hasResumed(): boolean {
+    return this.#resumed !== undefined;
+  }
+
+  /** Priority of the first item that does not hold the key; `undefined` if there is none. */
+  get topPriority(): number | undefined {
+    return this.#waiting[this.#head]?.envelope.priority;
+  }
+
   get isEmpty(): boolean {
     return this.held + this.overdue === 0 && this.#resumed === undefined && this.#head === this.#waiting.length;
   }
@@ -56,10 +66,11 @@ export class KeyLine<T extends Keyed> {
     else this.#waiting.splice(low, 0, item);
   }
 
-  hasNext(concurrency: number): boolean {
+  /** @param hasSpilled items of the key wait that are not in memory */
+  hasNext(concurrency: number, hasSpilled: boolean): boolean {
     // Of items that hold the key, more than the limit may wait again: the limit may have been lowered.
     if (this.#resumed !== undefined) return this.running + this.overdue < concurrency;
-    return this.#head < this.#waiting.length && this.held + this.overdue < concurrency;
+    return (hasSpilled || this.#head < this.#waiting.length) && this.held + this.overdue < concurrency;
   }
 
   shift(): T | undefined {

@@ -11,6 +11,14 @@ export interface KeyLimits {
   readonly rate?: RateLimit | undefined;
 }
 
+/** Items of keys that are not in memory. */
+export interface SpilledItems<T> {
+  /** Returns whether the key has any. */
+  hasKey(key: string | undefined): boolean;
+  /** Returns the next items of a key if they precede one of a priority. */
+  refill(key: string | undefined, headPriority: number | undefined): readonly T[];
+}
+
 /**
  * Waiting items with limits per key. Keys take turns, so that no key waits for another. Within a key, items are taken by
  * priority, then first in first out. A key takes memory while it has items, and until its rate forgets its starts.
@@ -22,10 +30,13 @@ export class KeyedList<T extends Keyed> {
   // Empty lines whose starts still count, in the order in which they were emptied.
   readonly #resting = new Set<KeyLine<T>>();
   #sweepAt: number | undefined;
+  readonly #spilled: SpilledItems<T> | undefined;
   #limits: KeyLimits;
 
-  constructor(limits: KeyLimits) {
+  /** @param spilled items that are not in memory; none by default */
+  constructor(limits: KeyLimits, spilled?: SpilledItems<T>) {
     this.#limits = limits;
+    this.#spilled = spilled;
   }
 
   /** Number of keys in memory. */
@@ -69,11 +80,16 @@ export class KeyedList<T extends Keyed> {
     this.#list(line);
   }
 
+  /** Follows an item of a key that waits and is not in memory. */
+  listSpilled(key: string | undefined): void {
+    this.#list(this.#line(key));
+  }
+
   /** Takes the next item that the limits allow. */
   shift(now: number): T | undefined {
     for (let line = this.#ready.shift(); line !== undefined; line = this.#ready.shift()) {
       line.isReady = false;
-      if (!line.hasNext(this.#concurrencyOf(line))) continue;
+      if (!this.#hasNext(line)) continue;
       const rate = this.#rateOf(line);
       const openAt = rate === undefined ? now : line.openAt(rate);
       if (openAt > now) {
@@ -81,8 +97,13 @@ export class KeyedList<T extends Keyed> {
         this.#blocked.push(line, openAt);
         continue;
       }
+      if (!line.hasResumed) this.#refill(line);
       const item = line.shift();
-      if (item === undefined) continue;
+      if (item === undefined) {
+        // The spilled items cannot be read now, or there are none.
+        this.#listOrRest(line, now);
+        return undefined;
+      }
       if (item.keyHolder !== this) line.held += 1;
       item.keyHolder = this;
       line.running += 1;
@@ -139,7 +160,7 @@ export class KeyedList<T extends Keyed> {
   remove(item: T, now: number): void {
     const line = this.#line(item.envelope.key);
     line.remove(item);
-    if (line.isEmpty) this.#rest(line, now);
+    if (this.#isEmpty(line)) this.#rest(line, now);
   }
 
   /** Makes the keys ready whose rate allows a start, and forgets those that no longer matter. */
@@ -167,14 +188,26 @@ export class KeyedList<T extends Keyed> {
   }
 
   #list(line: KeyLine<T>): void {
-    if (line.isReady || line.isBlocked || !line.hasNext(this.#concurrencyOf(line))) return;
+    if (line.isReady || line.isBlocked || !this.#hasNext(line)) return;
     line.isReady = true;
     this.#ready.push(line);
   }
 
   #listOrRest(line: KeyLine<T>, now: number): void {
     this.#list(line);
-    if (line.isEmpty) this.#rest(line, now);
+    if (this.#isEmpty(line)) this.#rest(line, now);
+  }
+
+  #hasNext(line: KeyLine<T>): boolean {
+    return line.hasNext(this.#concurrencyOf(line), this.#spilled?.hasKey(line.key) === true);
+  }
+
+  #isEmpty(line: KeyLine<T>): boolean {
+    return line.isEmpty && this.#spilled?.hasKey(line.key) !== true;
+  }
+
+  #refill(line: KeyLine<T>): void {
+    for (const item of this.#spilled?.refill(line.key, line.topPriority) ?? []) line.push(item);
   }
 
   #unblock(line: KeyLine<T>): void {

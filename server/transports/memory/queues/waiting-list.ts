@@ -15,6 +15,19 @@ export class WaitingList<T> {
     return this.#size;
   }
 
+  /** Priority of the next item; `undefined` if the list is empty. */
+  get topPriority(): number | undefined {
+    for (const priority of this.#priorities) {
+      const deque = this.#deque(priority);
+      for (let item = deque.shift(); item !== undefined; item = deque.shift()) {
+        if (this.#removed.delete(item)) continue;
+        deque.unshift(item);
+        return priority;
+      }
+    }
+    return undefined;
+  }
+
   push(item: T, priority: number): void {
     this.#deque(priority).push(item);
     this.#size += 1;

@@ -45,8 +45,12 @@ export interface Entry {
 export interface EntryRecord {
   /** Position in the order of acceptance. */
   readonly position: number;
-  /** The storage has the entry. */
-  isStored: boolean;
+  /** Table that has the entry; `undefined` if none has it. */
+  table: 'events' | 'spilled_events' | undefined;
+  /** The storage alone has the entry, or will when it is stored. */
+  isSpilled: boolean;
+  /** Place of a spilled entry among those that wait, or among those that are due at the same time. */
+  turn: number;
   /** The storage has the payload and the entries of a run that were erased. */
   isErased: boolean;
   deadLetter: LostEvent | undefined;

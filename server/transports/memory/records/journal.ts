@@ -1,21 +1,10 @@
 import type { ScheduleRecord } from '../../schedules.js';
 import type { Histories } from '../../statistics/stats.js';
-import type { Subscription } from '../../transport.js';
+import type { SpillStore } from '../spill/spill-store.js';
 import type { RememberedId } from './dedupe-window.js';
 import type { EndedRun, Entry, LostEvent, StoredWait } from './entry.js';
-import type { EventLog } from './event-log.js';
 import type { OpenPeriod } from './period-history.js';
-import type { TypeStats } from './type-stats.js';
-
-/** The part of a queue that a journal stores. */
-export interface StoredQueue {
-  readonly service: string;
-  readonly type: string;
-  readonly subscription: Subscription | undefined;
-  readonly stats: TypeStats;
-  readonly log: EventLog;
-  isDebounced(entry: Entry): boolean;
-}
+import type { StoredQueue } from './stored-queue.js';
 
 /**
  * Storage of a broker's state. The broker changes its state in memory and reports each changed part; the journal stores
@@ -25,6 +14,8 @@ export interface StoredQueue {
 export interface Journal {
   /** No part of the state is ahead of the storage. If not, no event starts until {@link afterStored}. */
   readonly isStored: boolean;
+  /** Storage of pending entries that have no room in memory; `undefined` if all of them are in memory. */
+  readonly spill: SpillStore | undefined;
   /** Applies a change that a caller asks for and can repeat. Resolves when it is stored. */
   change<T>(apply: () => T): T | Promise<T>;
   /** Applies a change that nobody can repeat, such as an outcome. It waits for as long as the storage fails. */
@@ -59,6 +50,7 @@ function ignore(): void {}
 /** Journal of a broker whose state ends with the process. */
 export const noJournal: Journal = {
   isStored: true,
+  spill: undefined,
   change: (apply) => apply(),
   settle: (apply) => apply(),
   afterStored: (fn) => fn(),

@@ -84,4 +84,30 @@ export const migrations: readonly string[] = [
     answer TEXT
   ) STRICT;
   CREATE TABLE hubs (id INTEGER PRIMARY KEY, owner TEXT NOT NULL, description TEXT NOT NULL) STRICT;`,
+  // Pending events that are not in memory. A turn is the place of an event among those that wait, or are due at once.
+  `CREATE TABLE spilled_events (
+    position INTEGER PRIMARY KEY,
+    queue INTEGER NOT NULL,
+    state INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    accepted_at REAL NOT NULL,
+    due_at REAL,
+    attempts TEXT,
+    priority INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    envelope TEXT NOT NULL,
+    body TEXT NOT NULL,
+    turn INTEGER NOT NULL,
+    key TEXT,
+    request_id TEXT NOT NULL,
+    dedupe TEXT,
+    bytes INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX spilled_acceptance ON spilled_events (queue, position, accepted_at, bytes, due_at);
+  CREATE INDEX spilled_turns ON spilled_events (queue, priority, turn) WHERE due_at IS NULL;
+  CREATE INDEX spilled_keys ON spilled_events (queue, key, priority, turn) WHERE due_at IS NULL;
+  CREATE INDEX spilled_due ON spilled_events (queue, due_at, turn) WHERE due_at IS NOT NULL;
+  CREATE INDEX spilled_ids ON spilled_events (id);
+  CREATE INDEX spilled_requests ON spilled_events (request_id, queue);
+  CREATE INDEX spilled_dedupe ON spilled_events (dedupe, queue, id) WHERE dedupe IS NOT NULL;`,
 ];

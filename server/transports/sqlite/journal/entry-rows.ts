@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.js';
 import type { Entry, EntryRecord } from '../../memory/records/entry.js';
-import type { StoredQueue } from '../../memory/records/journal.js';
+import type { StoredQueue } from '../../memory/records/stored-queue.js';
 import type { Envelope } from '../../transport.js';
 import type { Database, Statement } from '../database/driver.js';
 
@@ -12,7 +12,8 @@ export class EntryRows {
   readonly #clock: Clock;
   readonly #insert: Statement;
   readonly #update: Statement;
-  readonly #delete: Statement;
+  readonly #insertSpilled: Statement;
+  readonly #delete: { readonly events: Statement; readonly spilled_events: Statement };
   readonly #deleteCheckpoints: Statement;
 
   constructor(database: Database, clock: Clock) {
@@ -21,36 +22,55 @@ export class EntryRows {
     this.#update = database.prepare(
       'UPDATE events SET state = ?, attempt = ?, due_at = ?, attempts = ?, dead_letter = ?, run = ? WHERE position = ?',
     );
-    this.#delete = database.prepare('DELETE FROM events WHERE position = ?');
+    this.#insertSpilled = database.prepare(
+      'INSERT OR REPLACE INTO spilled_events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    );
+    this.#delete = {
+      events: database.prepare('DELETE FROM events WHERE position = ?'),
+      spilled_events: database.prepare('DELETE FROM spilled_events WHERE position = ?'),
+    };
     this.#deleteCheckpoints = database.prepare('DELETE FROM checkpoints WHERE position = ?');
   }
 
   /** Writes the present state of an entry. @param queueId id of its queue in the file */
   write(entry: Entry, record: EntryRecord, queue: StoredQueue, queueId: number): void {
-    if (!isKept(entry)) {
-      if (record.isStored) this.#delete.run(record.position);
-      if (entry.checkpoints !== undefined) this.#deleteCheckpoints.run(record.position);
+    const { position, table } = record;
+    const target = tableOf(entry, record);
+    if (table !== undefined && table !== target) this.#delete[table].run(position);
+    if (target === undefined) {
+      if (entry.checkpoints !== undefined) this.#deleteCheckpoints.run(position);
       return;
     }
     const state = stateOf(entry, queue);
-    const { attempt, attempts, startedAt, envelope, acceptedAt, checkpoints } = entry;
-    const { position } = record;
+    const { attempt, attempts, startedAt, envelope, acceptedAt, checkpoints, bytes } = entry;
     const dueAt = entry.dueAt === undefined ? null : entry.dueAt + this.#clock.now() - this.#clock.monotonic();
     const starts = entry.hasStarted ? JSON.stringify({ startedAt, attempts }) : null;
+    const { id, priority, body } = envelope;
+    const place = [position, queueId, state, attempt, acceptedAt, dueAt, starts, priority, id] as const;
+    if (target === 'spilled_events') {
+      const { requestId, key = null, dedupe } = envelope;
+      const keys = [record.turn, key, requestId, dedupe?.id ?? null, bytes] as const;
+      this.#insertSpilled.run(...place, envelopeText(envelope), body, ...keys);
+      return;
+    }
     const ends = [textOf(record.deadLetter, record), textOf(record.run, record)] as const;
     if (record.isErased && checkpoints !== undefined) this.#deleteCheckpoints.run(position);
-    if (record.isStored && !record.isErased && (state & eventStates.debounced) === 0) {
+    if (table === target && !record.isErased && (state & eventStates.debounced) === 0) {
       this.#update.run(state, attempt, dueAt, starts, ...ends, position);
       return;
     }
-    const { id, priority, body } = envelope;
-    const rest = envelopeText(envelope);
-    this.#insert.run(position, queueId, state, attempt, acceptedAt, dueAt, starts, priority, id, rest, body, ...ends);
+    this.#insert.run(...place, envelopeText(envelope), body, ...ends);
   }
 }
 
+/** Returns the table that has to have the entry; `undefined` if none has. */
+export function tableOf(entry: Entry, { isSpilled }: EntryRecord): EntryRecord['table'] {
+  if (!isKept(entry)) return undefined;
+  return isSpilled ? 'spilled_events' : 'events';
+}
+
 /** Returns whether the file has to have the entry. */
-export function isKept({ ended, record }: Entry): boolean {
+function isKept({ ended, record }: Entry): boolean {
   return !ended || record?.deadLetter !== undefined || record?.run !== undefined;
 }
 

@@ -1,4 +1,4 @@
-import type { StoredQueue } from '../../memory/records/journal.js';
+import type { StoredQueue } from '../../memory/records/stored-queue.js';
 import type { FailureRecord } from '../../statistics/stats.js';
 import type { Subscription } from '../../transport.js';
 import type { Database, Statement } from '../database/driver.js';

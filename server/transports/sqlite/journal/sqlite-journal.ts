@@ -1,13 +1,15 @@
 import type { Clock, Timer } from '../../clock.js';
 import type { RememberedId } from '../../memory/records/dedupe-window.js';
 import type { EndedRun, Entry, EntryRecord, LostEvent, StoredWait } from '../../memory/records/entry.js';
-import type { Journal, StoredQueue } from '../../memory/records/journal.js';
+import type { Journal } from '../../memory/records/journal.js';
 import type { OpenPeriod } from '../../memory/records/period-history.js';
+import type { StoredQueue } from '../../memory/records/stored-queue.js';
 import type { ScheduleRecord } from '../../schedules.js';
 import type { Histories } from '../../statistics/stats.js';
 import type { Commits, CommittedState } from '../committer.js';
 import type { Database, Statement } from '../database/driver.js';
-import { EntryRows, isKept } from './entry-rows.js';
+import { SpilledEvents, type SpillJournal } from '../spill/spilled-events.js';
+import { EntryRows, tableOf } from './entry-rows.js';
 import { type PeriodPlace, PeriodRows } from './period-rows.js';
 import { QueueRows } from './queue-rows.js';
 
@@ -18,8 +20,9 @@ type Write = readonly [statement: Statement, ...values: (string | number)[]];
 const logIntervalMs = 1_000;
 
 /** Collects the parts of a broker's state that changed, and writes them to the file. */
-export class SqliteJournal implements Journal, CommittedState {
+export class SqliteJournal implements Journal, CommittedState, SpillJournal {
   readonly queues: QueueRows;
+  readonly spill: SpilledEvents;
   readonly #committer: Commits;
   readonly #entryRows: EntryRows;
   readonly #periodRows: PeriodRows;
@@ -52,6 +55,7 @@ export class SqliteJournal implements Journal, CommittedState {
     committer: Commits,
     clock: Clock,
     last: { readonly position: number; readonly number: number; readonly end: number },
+    maxPendingInMemory: number,
   ) {
     this.#committer = committer;
     this.#clock = clock;
@@ -61,6 +65,7 @@ export class SqliteJournal implements Journal, CommittedState {
     this.queues = new QueueRows(database);
     this.#entryRows = new EntryRows(database, clock);
     this.#periodRows = new PeriodRows(database);
+    this.spill = new SpilledEvents(database, this, clock, maxPendingInMemory);
     this.#statements = {
       checkpoint: database.prepare('INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?)'),
       openWait: database.prepare('INSERT OR REPLACE INTO waits VALUES (?, ?, ?, ?)'),
@@ -92,10 +97,11 @@ export class SqliteJournal implements Journal, CommittedState {
   entry(queue: StoredQueue, entry: Entry): void {
     this.#entries.set(entry, queue);
     if (entry.record !== undefined) return;
-    this.#lastPosition += 1;
     entry.record = {
-      position: this.#lastPosition,
-      isStored: false,
+      position: this.nextPosition(),
+      table: undefined,
+      isSpilled: false,
+      turn: 0,
       isErased: false,
       deadLetter: undefined,
       run: undefined,
@@ -103,6 +109,23 @@ export class SqliteJournal implements Journal, CommittedState {
     };
     // Those of a replayed event.
     for (const [key, value] of entry.checkpoints ?? []) this.checkpoint(entry, key, value);
+  }
+
+  nextPosition(): number {
+    this.#lastPosition += 1;
+    return this.#lastPosition;
+  }
+
+  idOf(queue: StoredQueue): number {
+    return this.queues.idOf(queue);
+  }
+
+  suspend(error: unknown): void {
+    this.#committer.suspend(error);
+  }
+
+  unavailable(error: unknown): Error {
+    return this.#committer.unavailable(error);
   }
 
   checkpoint({ record }: Entry, key: string, value: string): void {
@@ -179,7 +202,7 @@ export class SqliteJournal implements Journal, CommittedState {
 
   markWritten(): void {
     if (this.#writes.length > 0) this.#writes = [];
-    for (const entry of this.#entries.keys()) markEntry(entry);
+    for (const [entry, queue] of this.#entries) markEntry(entry, queue);
     for (const queue of this.#queues) this.queues.markWritten(queue);
     if (this.#areLogsDue) this.#logs.clear();
     this.#areLogsDue = false;
@@ -198,9 +221,11 @@ export class SqliteJournal implements Journal, CommittedState {
   }
 }
 
-function markEntry(entry: Entry): void {
+function markEntry(entry: Entry, queue: StoredQueue): void {
   const { record } = entry;
   if (record === undefined) return;
-  record.isStored = isKept(entry);
+  const former = record.table;
+  record.table = tableOf(entry, record);
   record.isErased = false;
+  if (former === 'spilled_events' || record.table === 'spilled_events') queue.stored(entry);
 }

@@ -7,11 +7,11 @@ import { eventStates } from '../journal/entry-rows.js';
 import { totalHistoryName } from '../journal/period-rows.js';
 import { storedCounters } from '../journal/queue-rows.js';
 import type { SqliteJournal } from '../journal/sqlite-journal.js';
+import { entryOfRow } from './entry-of-row.js';
 import {
   deadLetterOf,
   endedEventsOf,
   endedRunOf,
-  envelopeOf,
   failuresOf,
   numberOf,
   objectOf,
@@ -20,7 +20,6 @@ import {
   periodOf,
   StoredValueError,
   scheduleOf,
-  startsOf,
   subscriptionOf,
   textOf,
   waitOf,
@@ -39,12 +38,14 @@ export function loadState(database: Database, broker: Broker, journal: SqliteJou
   for (const row of database.prepare('SELECT * FROM dedupe_ids ORDER BY until').iterate()) {
     broker.restoreDedupe(textOf(row, 'type'), textOf(row, 'id'), textOf(row, 'event'), numberOf(row, 'until'));
   }
+  // What was loaded is what the file has. Events, however, may have to leave memory.
+  journal.markWritten();
+  journal.spill.remembered = (type, dedupeId) => broker.remembered(type, dedupeId);
+  loadSpilled(database, broker, queues);
   loadEvents(database, broker, queues);
   for (const row of database.prepare('SELECT record FROM schedules').iterate()) {
     broker.schedules.restore(scheduleOf(row));
   }
-  // What was loaded is what the file has.
-  journal.markWritten();
 }
 
 function loadQueues(database: Database, broker: Broker, journal: SqliteJournal): ReadonlyMap<number, TypeQueue> {
@@ -90,18 +91,47 @@ function kindOf(row: Row): keyof Histories {
   throw new StoredValueError('kind');
 }
 
+/** Counts the events that stay in the file until it is their turn. */
+function loadSpilled(database: Database, broker: Broker, queues: ReadonlyMap<number, TypeQueue>): void {
+  const sizes = database.prepare(
+    'SELECT queue, count(*) AS count, sum(bytes) AS bytes, count(due_at) AS delayed FROM spilled_events GROUP BY queue',
+  );
+  for (const row of sizes.all()) {
+    broker.restorePending(numberOf(row, 'count'), numberOf(row, 'bytes'));
+    queueOf(row, queues).restoreSpilled(numberOf(row, 'delayed'));
+  }
+  const remembered = database.prepare('SELECT queue, id, dedupe FROM spilled_events WHERE dedupe IS NOT NULL');
+  for (const row of remembered.iterate()) {
+    const known = broker.remembered(queueOf(row, queues).type, textOf(row, 'dedupe'));
+    if (known?.eventId === textOf(row, 'id')) known.hold();
+  }
+}
+
+function queueOf(row: Row, queues: ReadonlyMap<number, TypeQueue>): TypeQueue {
+  const queue = queues.get(numberOf(row, 'queue'));
+  if (queue === undefined) throw new StoredValueError('queue');
+  return queue;
+}
+
 function loadEvents(database: Database, broker: Broker, queues: ReadonlyMap<number, TypeQueue>): void {
   const checkpoints = loadCheckpoints(database);
   const byPosition = new Map<number, { readonly entry: Entry; readonly queue: TypeQueue }>();
   const ends: End[] = [];
+  const remembered = (type: string, dedupeId: string) => broker.remembered(type, dedupeId);
   for (const row of database.prepare('SELECT * FROM events ORDER BY position').iterate()) {
-    const queue = queues.get(numberOf(row, 'queue'));
-    if (queue === undefined) throw new StoredValueError('queue');
-    const entry = entryOf(row, queue, checkpoints, broker);
+    const queue = queueOf(row, queues);
+    const entry = entryOfRow(row, {
+      type: queue.type,
+      clock: broker.clock,
+      table: 'events',
+      remembered,
+      checkpoints: (position) => checkpoints.get(position) ?? (queue.runs === undefined ? undefined : new Map()),
+    });
+    entry.remembered?.hold();
     byPosition.set(numberOf(row, 'position'), { entry, queue });
     if (entry.ended) restoreEnds(entry, row, queue, ends);
     else {
-      broker.restorePending(entry.bytes);
+      broker.restorePending(1, entry.bytes);
       const isDebounced = (numberOf(row, 'state') & eventStates.debounced) !== 0;
       broker.group(queue.service).restore(entry, isDebounced);
     }
@@ -119,38 +149,6 @@ function loadEvents(database: Database, broker: Broker, queues: ReadonlyMap<numb
       timer: undefined,
     });
   }
-}
-
-function entryOf(row: Row, queue: TypeQueue, checkpoints: Map<number, Map<string, string>>, broker: Broker): Entry {
-  const state = numberOf(row, 'state');
-  const position = numberOf(row, 'position');
-  const envelope = envelopeOf(row, queue.type);
-  const { dedupe, id } = envelope;
-  const known = dedupe && broker.remembered(queue.type, dedupe.id);
-  const isPending = (state & eventStates.pending) !== 0;
-  const dueAt = optionalNumber(row, 'due_at');
-  const { clock } = broker;
-  const remembered = isPending && known?.eventId === id ? known : undefined;
-  remembered?.hold();
-  return {
-    envelope,
-    attempt: numberOf(row, 'attempt'),
-    ended: !isPending,
-    acceptedAt: numberOf(row, 'accepted_at'),
-    hasStarted: (state & eventStates.started) !== 0,
-    older: undefined,
-    newer: undefined,
-    lease: undefined,
-    keyHolder: undefined,
-    bytes: Buffer.byteLength(envelope.body),
-    remembered,
-    checkpoints: checkpoints.get(position) ?? (queue.runs === undefined ? undefined : new Map()),
-    waits: undefined,
-    isSuspended: (state & eventStates.suspended) !== 0,
-    dueAt: dueAt === undefined || dueAt <= clock.now() ? undefined : dueAt - clock.now() + clock.monotonic(),
-    ...startsOf(row),
-    record: { position, isStored: true, isErased: false, deadLetter: undefined, run: undefined, endOrder: 0 },
-  };
 }
 
 function restoreEnds(entry: Entry, row: Row, queue: TypeQueue, ends: End[]): void {

@@ -1,19 +1,19 @@
 import type { Clock } from '../../clock.js';
 import { BrokerManager } from '../../memory/memory-transport.js';
-import type { PendingMaximum } from '../../memory/pending-limits.js';
-import type { DeadLetterLimits } from '../../memory/records/dead-letters.js';
 import type { CallTarget } from '../calls/call-methods.js';
 import type { Commits } from '../committer.js';
 import type { Database } from '../database/driver.js';
 import { openObserved } from '../database/open-observed.js';
 import { textOf } from '../loading/stored-values.js';
-import { FileObserverError } from '../sqlite-errors.js';
-import { loadStore } from '../sqlite-store.js';
+import { FileObserverError, unavailable } from '../sqlite-errors.js';
+import { loadStore, type StoreLimits } from '../sqlite-store.js';
 
 /** Limits that evict nothing: the process that owns the file has its own. */
-export const noLimits: PendingMaximum & DeadLetterLimits = {
+export const noLimits: StoreLimits = {
   maxPending: Number.POSITIVE_INFINITY,
   maxPendingBytes: Number.POSITIVE_INFINITY,
+  // What is in the file alone is read from there.
+  maxPendingInMemory: Number.POSITIVE_INFINITY,
   maxDeadLetters: Number.POSITIVE_INFINITY,
   maxDeadLetterAgeMs: Number.POSITIVE_INFINITY,
 };
@@ -21,13 +21,15 @@ export const noLimits: PendingMaximum & DeadLetterLimits = {
 const refused = (): Promise<never> => Promise.reject(new FileObserverError('change'));
 
 /** Stores nothing. */
-const frozen: Commits = {
+const frozenOf = (file: string): Commits => ({
   isStored: false,
   change: refused,
   settle: () => new Promise(() => {}),
   write: refused,
   afterStored() {},
-};
+  suspend() {},
+  unavailable: (error) => unavailable(file, false, error),
+});
 
 /** Reads the state of a file that no transport owns, as it is at one time. */
 export async function readSnapshot<T>(
@@ -40,7 +42,7 @@ export async function readSnapshot<T>(
   try {
     // The values that are read later are those of the same time.
     database.exec('BEGIN');
-    const { broker, kv } = loadStore(file, database, frozen, { ...noLimits, clock });
+    const { broker, kv } = loadStore(file, database, frozenOf(file), { ...noLimits, clock });
     const manager = new BrokerManager('sqlite', broker, kv, broker.group(service));
     return await read({ broker, kv, manager, descriptions: () => formerHubs(database) });
   } finally {

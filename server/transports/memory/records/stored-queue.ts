@@ -1,0 +1,16 @@
+import type { Subscription } from '../../transport.js';
+import type { Entry } from './entry.js';
+import type { EventLog } from './event-log.js';
+import type { TypeStats } from './type-stats.js';
+
+/** The part of a queue that a journal stores. */
+export interface StoredQueue {
+  readonly service: string;
+  readonly type: string;
+  readonly subscription: Subscription | undefined;
+  readonly stats: TypeStats;
+  readonly log: EventLog;
+  isDebounced(entry: Entry): boolean;
+  /** Called when an entry was stored as a spilled one, or is no longer one. */
+  stored(entry: Entry): void;
+}

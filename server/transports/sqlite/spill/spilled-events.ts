@@ -1,0 +1,203 @@
+import type { Clock } from '../../clock.js';
+import type { RememberedId } from '../../memory/records/dedupe-window.js';
+import type { Entry } from '../../memory/records/entry.js';
+import type { StoredQueue } from '../../memory/records/stored-queue.js';
+import type { ChainId, ChainSize, Skips, SpillFilter, SpillStore, TurnRange } from '../../memory/spill/spill-store.js';
+import type { Database, Row, Statement } from '../database/driver.js';
+import { entryOfRow } from '../loading/entry-of-row.js';
+import { numberOf, optionalText } from '../loading/stored-values.js';
+
+/** The part of a journal that spilled events use. */
+export interface SpillJournal {
+  /** Reports an entry that leaves memory or is read again. */
+  entry(queue: StoredQueue, entry: Entry): void;
+  /** Returns the next number of the order of acceptance, and of turns. */
+  nextPosition(): number;
+  idOf(queue: StoredQueue): number;
+  settle<T>(apply: () => T): Promise<T>;
+  /** Halts everything until the file can be used again. */
+  suspend(error: unknown): void;
+  /** Returns the error for a caller whose read failed. */
+  unavailable(error: unknown): Error;
+}
+
+// Due times are stored as epoch milliseconds, and the conversion rounds them.
+const roundingMs = 0.01;
+
+/** Pending events in the file that are not in memory. */
+export class SpilledEvents implements SpillStore {
+  readonly maxInMemory: number;
+  inMemory = 0;
+  /** Returns the deduplication id in use. */
+  remembered: (type: string, dedupeId: string) => RememberedId | undefined = () => undefined;
+  readonly #journal: SpillJournal;
+  readonly #clock: Clock;
+  readonly #statements: {
+    readonly chains: Statement;
+    readonly keyedChains: Statement;
+    readonly chain: Statement;
+    readonly keyedChain: Statement;
+    readonly due: Statement;
+    readonly dueTimes: Statement;
+    readonly byId: Statement;
+    readonly byRequest: Statement;
+    readonly newest: Statement;
+    readonly oldest: Statement;
+    readonly positions: Statement;
+  };
+
+  constructor(database: Database, journal: SpillJournal, clock: Clock, maxInMemory: number) {
+    this.#journal = journal;
+    this.#clock = clock;
+    this.maxInMemory = maxInMemory;
+    const select = (columns: string, rest: string): Statement =>
+      database.prepare(`SELECT ${columns} FROM spilled_events WHERE queue = ? AND ${rest}`);
+    const size = 'priority, count(*) AS count, min(turn) AS first_turn';
+    const next = 'due_at IS NULL AND priority = ? AND turn > ? AND turn < ? ORDER BY turn';
+    this.#statements = {
+      chains: select(size, 'due_at IS NULL GROUP BY priority ORDER BY first_turn'),
+      keyedChains: select(`key, ${size}`, 'due_at IS NULL GROUP BY key, priority ORDER BY first_turn'),
+      chain: select('*', next),
+      keyedChain: select('*', `key IS ? AND ${next}`),
+      due: select('*', 'due_at <= ? ORDER BY due_at, turn'),
+      dueTimes: select('position, due_at', 'due_at IS NOT NULL ORDER BY due_at'),
+      byId: select('*', 'id = ?'),
+      byRequest: select('*', 'request_id = ? ORDER BY position DESC'),
+      newest: select('*', 'position > 0 ORDER BY position DESC'),
+      oldest: select('position, accepted_at', 'position > 0 ORDER BY position'),
+      positions: select('position', 'request_id = ?'),
+    };
+  }
+
+  spill(queue: StoredQueue, entry: Entry, turn: number = this.#journal.nextPosition()): void {
+    this.#journal.entry(queue, entry);
+    const { record } = entry;
+    if (record === undefined) return;
+    record.isSpilled = true;
+    record.turn = turn;
+  }
+
+  unspill(queue: StoredQueue, entry: Entry): void {
+    if (entry.record !== undefined) entry.record.isSpilled = false;
+    this.#journal.entry(queue, entry);
+  }
+
+  afterStored(fn: () => void): void {
+    void this.#journal.settle(() => {}).then(fn);
+  }
+
+  chains(queue: StoredQueue, isKeyed: boolean): readonly ChainSize[] {
+    const { chains, keyedChains } = this.#statements;
+    const rows = (isKeyed ? keyedChains : chains).all(this.#journal.idOf(queue));
+    return rows.map((row) => ({
+      priority: numberOf(row, 'priority'),
+      key: isKeyed ? optionalText(row, 'key') : undefined,
+      isKeyed,
+      count: numberOf(row, 'count'),
+      firstTurn: numberOf(row, 'first_turn'),
+    }));
+  }
+
+  readChain(
+    queue: StoredQueue,
+    { key, priority, isKeyed }: ChainId,
+    { after, before }: TurnRange,
+    limit: number,
+    skips: Skips,
+  ): readonly Entry[] | undefined {
+    const { chain, keyedChain } = this.#statements;
+    const id = this.#journal.idOf(queue);
+    const end = Math.min(before, Number.MAX_SAFE_INTEGER);
+    return this.#tryRead(() => {
+      const rows = isKeyed
+        ? keyedChain.iterate(id, key ?? null, priority, after, end)
+        : chain.iterate(id, priority, after, end);
+      return this.#entries(queue, rows, skips, limit);
+    });
+  }
+
+  readDue(queue: StoredQueue, limit: number, skips: Skips): readonly Entry[] | undefined {
+    const now = this.#clock.now() + roundingMs;
+    const { due } = this.#statements;
+    return this.#tryRead(() => this.#entries(queue, due.iterate(this.#journal.idOf(queue), now), skips, limit));
+  }
+
+  nextDueAt(queue: StoredQueue, skips: Skips): number | undefined {
+    const now = this.#clock.monotonic();
+    const next = this.#tryRead(() => {
+      for (const row of this.#statements.dueTimes.iterate(this.#journal.idOf(queue))) {
+        if (!skips(numberOf(row, 'position'))) return numberOf(row, 'due_at') - this.#clock.now() + now;
+      }
+      return Number.POSITIVE_INFINITY;
+    });
+    // If the read failed, the next one tells.
+    return next === Number.POSITIVE_INFINITY ? undefined : (next ?? now);
+  }
+
+  find(queue: StoredQueue, filter: SpillFilter, skips: Skips): readonly Entry[] {
+    const id = this.#journal.idOf(queue);
+    const { byId, byRequest, newest } = this.#statements;
+    return this.#read(() => {
+      if ('id' in filter) return this.#entries(queue, byId.all(id, filter.id), skips);
+      if ('requestId' in filter) return this.#entries(queue, byRequest.iterate(id, filter.requestId), skips);
+      return this.#entries(queue, newest.iterate(id), skips, filter.newest);
+    });
+  }
+
+  count(queue: StoredQueue, requestId: string, skips: Skips): number {
+    const { positions } = this.#statements;
+    return this.#read(() => {
+      const rows = positions.all(this.#journal.idOf(queue), requestId);
+      return rows.filter((row) => !skips(numberOf(row, 'position'))).length;
+    });
+  }
+
+  oldest(queue: StoredQueue, skips: Skips): { readonly position: number; readonly acceptedAt: number } | undefined {
+    return this.#read(() => {
+      for (const row of this.#statements.oldest.iterate(this.#journal.idOf(queue))) {
+        const position = numberOf(row, 'position');
+        if (!skips(position)) return { position, acceptedAt: numberOf(row, 'accepted_at') };
+      }
+      return undefined;
+    });
+  }
+
+  #entries(queue: StoredQueue, rows: Iterable<Row>, skips: Skips, limit: number = Number.POSITIVE_INFINITY): Entry[] {
+    const entries: Entry[] = [];
+    const { type, subscription } = queue;
+    const isRun = subscription?.keepsRuns === true;
+    for (const row of rows) {
+      if (entries.length === limit) break;
+      if (skips(numberOf(row, 'position'))) continue;
+      entries.push(
+        entryOfRow(row, {
+          type,
+          clock: this.#clock,
+          table: 'spilled_events',
+          remembered: this.remembered,
+          checkpoints: () => (isRun ? new Map() : undefined),
+        }),
+      );
+    }
+    return entries;
+  }
+
+  /** Reads for a caller. */
+  #read<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      throw this.#journal.unavailable(error);
+    }
+  }
+
+  /** Reads for the dispatcher, which continues when the file can be read again. */
+  #tryRead<T>(read: () => T): T | undefined {
+    try {
+      return read();
+    } catch (error) {
+      this.#journal.suspend(error);
+      return undefined;
+    }
+  }
+}
