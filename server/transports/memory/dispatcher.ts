@@ -119,11 +119,13 @@ export class Dispatcher {
         }
         this.#promoteDue();
         this.#startAll();
+        if (!this.#outcomes.journal.isStored) this.#outcomes.journal.afterStored(() => this.#requestPump());
       }
     } finally {
       this.#isPumpRequested = false;
       this.#isPumping = false;
-      this.#armWake();
+      // Else the next pump does: what is due now would wake the dispatcher again and again.
+      if (this.#outcomes.journal.isStored) this.#armWake();
     }
     for (const consumer of this.#consumers) consumer.onRound?.();
   }
@@ -142,7 +144,8 @@ export class Dispatcher {
   /** Starts entries until every queue is blocked: in turns one of a type with its own limits, and one of the others. */
   #startAll(): void {
     let hasStarted = true;
-    while (hasStarted) {
+    // A start may find out that the storage cannot be read.
+    while (hasStarted && this.#outcomes.journal.isStored) {
       if (this.#leftInSlice <= 0) {
         this.#yieldSlice();
         return;

@@ -6,8 +6,9 @@ import { completed, failed, retry } from '../../contract/outcome.js';
 import { silentLogger } from '../../logger.js';
 import { memoryTransport } from '../../memory/memory-transport.js';
 import type { Delivery, Envelope, FailedOutcome, Subscription, Transport, TransportManager } from '../../transport.js';
+import { sqliteObserver } from '../observing/sqlite-observer.js';
 import { sqliteTransport } from '../sqlite-transport.js';
-import { newFile } from '../stage.fixture.js';
+import { newFile, openBeside } from '../stage.fixture.js';
 
 const types = ['plain', 'keyed', 'limited'];
 const cancelled = (): FailedOutcome => ({
@@ -210,10 +211,13 @@ it('loses nothing and keeps the order across restarts and changes of the keys', 
     },
     {
       weight: 1,
+      // Keys may take their turns in another order after a restart, so that another event of the type can be cancelled.
       arbitrary: fc.nat(50).map(
         (index): Step =>
-          (twin, sent) =>
-            twin.transport.cancel(sent[index % Math.max(1, sent.length)]?.id ?? '', cancelled),
+          async (twin, sent) => {
+            const ordered = sent.filter(({ type }) => type !== 'keyed');
+            await twin.transport.cancel(ordered[index % Math.max(1, ordered.length)]?.id ?? '', cancelled);
+          },
       ),
     },
     {
@@ -227,8 +231,7 @@ it('loses nothing and keeps the order across restarts and changes of the keys', 
       ),
     },
   );
-  // Keys may take their turns in another order after a restart.
-  const ordered = ({ starts }: Twin): object => ({
+  const orderedStarts = ({ starts }: Twin): object => ({
     plain: starts.get('plain'),
     limited: starts.get('limited'),
   });
@@ -258,14 +261,11 @@ it('loses nothing and keeps the order across restarts and changes of the keys', 
         }
         const [roomy, tight] = twins;
         if (roomy === undefined || tight === undefined) throw new Error('two twins');
-        expect(ordered(tight)).toEqual(ordered(roomy));
+        expect(orderedStarts(tight)).toEqual(orderedStarts(roomy));
         const [counts] = await Promise.all(twins.map((twin) => twin.transport.counts(types)));
         expect(await tight.transport.counts(types)).toEqual(counts);
         expect(counts?.map(({ total }) => total.pending)).toEqual([0, 0, 0]);
-        const starts = new Set(tight.starts.get('keyed')?.map((start) => start.split(' ')[0]));
-        const cancelledKeyed = counts?.[1]?.total.cancelled ?? 0;
-        const accepted = counts?.[1]?.total.received ?? 0;
-        expect(starts.size).toBeGreaterThanOrEqual(accepted - cancelledKeyed);
+        expect(new Set(tight.starts.get('keyed'))).toEqual(new Set(roomy.starts.get('keyed')));
         for (const twin of twins) await twin.close();
       },
     ),
@@ -274,15 +274,63 @@ it('loses nothing and keeps the order across restarts and changes of the keys', 
 });
 
 it('delivers thousands of events that become due at once, with three in memory', async () => {
-  const twin = new Twin((clock) => sqliteTransport({ file: newFile(), clock, maxPendingInMemory: 3 }));
+  const twin = new Twin((clock) =>
+    sqliteTransport({ file: newFile(), clock, maxPendingInMemory: 3, synchronous: 'normal' }),
+  );
   await twin.open([{ type: 'plain', concurrency: 2 }], 2);
-  await twin.transport.publish(Array.from({ length: 2_000 }, () => envelope('plain', { delayMs: 10 })));
+  await twin.transport.publish(Array.from({ length: 1_000 }, () => envelope('plain', { delayMs: 10 })));
   await twin.clock.advance(10);
   while (twin.running.length > 0) await twin.end('plain', 'completed');
   expect((await twin.transport.counts(['plain']))[0]?.total).toMatchObject({
-    completed: 2_000,
+    completed: 1_000,
     pending: 0,
     delayed: 0,
   });
+  await twin.close();
+});
+
+it('retires, erases and reads events that are in the file alone', async () => {
+  const file = newFile();
+  const clock = createFakeClock();
+  const transport = sqliteTransport({ file, clock, maxPendingInMemory: 2 });
+  const manager = transport.connect({ service: 'shop', logger: silentLogger });
+  await manager.start({ concurrency: 1, subscriptions: [{ type: 'plain' }], onDelivery() {} });
+  const sent = Array.from({ length: 600 }, (_, index) =>
+    envelope('plain', { requestId: index < 500 ? 'r' : 's', delayMs: index % 2 }),
+  );
+  await manager.publish(sent);
+  expect(await manager.erase('r')).toMatchObject({ pending: 500 });
+  const before = await manager.counts(['plain']);
+  await manager.close({ drainMs: 0 });
+  const observer = sqliteObserver({ file, clock }).connect({ service: 'shop', logger: silentLogger });
+  expect(await observer.counts(['plain'])).toMatchObject([{ total: { received: 600, pending: 600 } }]);
+  expect(before).toMatchObject([{ total: { received: 600, pending: 600 } }]);
+  expect(await observer.find(sent[599]?.id ?? '')).toMatchObject([{ requestId: 's' }]);
+  await observer.close({ drainMs: 0 });
+  expect(await transport.retire('shop', { discard: true })).toEqual({ events: 600, deadLetters: 0 });
+  const reader = transport.connect({ service: 'shop', logger: silentLogger });
+  expect(await reader.counts(['plain'])).toMatchObject([{ total: { failed: 600, pending: 0, delayed: 0 } }]);
+  await reader.close({ drainMs: 0 });
+});
+
+it('continues when events can be read again that are in the file alone', async () => {
+  const file = newFile();
+  const twin = new Twin((clock) => sqliteTransport({ file, clock, maxPendingInMemory: 1 }));
+  await twin.open([{ type: 'plain', concurrency: 1 }], 1);
+  await twin.transport.publish([0, 0, 0, 10].map((delayMs) => envelope('plain', { delayMs })));
+  const beside = await openBeside(file);
+  beside.exec('ALTER TABLE spilled_events RENAME TO elsewhere');
+  const ends = [twin.end('plain', 'completed')];
+  await twin.clock.advance(50);
+  expect(twin.running).toEqual([]);
+  beside.exec('ALTER TABLE elsewhere RENAME TO spilled_events');
+  for (let left = 3; left > 0; left -= 1) {
+    await twin.clock.advance(5_000);
+    expect(twin.running).toHaveLength(1);
+    ends.push(twin.end('plain', 'completed'));
+  }
+  await twin.clock.advance(5_000);
+  await Promise.all(ends);
+  expect(await twin.transport.counts(['plain'])).toMatchObject([{ total: { completed: 4, pending: 0 } }]);
   await twin.close();
 });
