@@ -1,4 +1,5 @@
-import { createWorkflow, FatalError, type Hub } from 'hubline';
+import { type Agent, createAgent, createTool, createWorkflow, FatalError, type Hub } from 'hubline';
+import { scriptedProvider } from 'hubline/testing';
 import type { Locator, Page } from 'playwright/test';
 import { REQUEST_ID } from '../ui/testing/answer-request.js';
 import { serveAnswers } from './answering-dashboard.js';
@@ -8,6 +9,31 @@ import { eventPanel, eventRow } from './page-parts.js';
 
 interface Order {
   readonly isBad: boolean;
+}
+
+/** Creates an agent that looks a customer up, which fails, and answers. */
+function apologist(): Agent {
+  const usage = { promptTokens: 1_640, completionTokens: 212, totalTokens: 1_852 };
+  return createAgent({
+    name: 'apologist',
+    systemPrompt: 'Apologize.',
+    model: { model: 'small-1' },
+    prices: { 'small-1': { input: 1, output: 2 } },
+    provider: scriptedProvider([
+      { toolCalls: [{ name: 'find_customer', arguments: {} }], usage },
+      { content: 'We are sorry.', usage },
+    ]),
+    tools: [
+      createTool({
+        name: 'find_customer',
+        description: 'Finds a customer.',
+        parameters: { type: 'object' },
+        execute: async () => {
+          throw new Error('no such customer');
+        },
+      }),
+    ],
+  });
 }
 
 /** Returns the row of a trace whose name starts with a text. */
@@ -29,10 +55,12 @@ test('a failed event is found from its request among 10,000, explained and repla
       shop.event<Order>({
         type: 'payment.requested',
         retry: { maxAttempts: 2, initialDelayMs: 5 },
+        onFailure: 'complaint.expected',
         handler({ payload, attempt }) {
           if (payload.isBad && !isRepaired) throw new Error(`card declined in attempt ${attempt}`);
         },
       });
+      shop.event({ type: 'complaint.expected', handler: apologist().asHandler() });
       shop.workflow(
         createWorkflow({
           name: 'fulfil',
@@ -73,6 +101,10 @@ test('a failed event is found from its request among 10,000, explained and repla
   await expect(traceRow(page, 'Attempt 2')).toContainText('card declined in attempt 2');
   await expect(traceRow(page, 'pick')).toContainText('Completed');
   await expect(traceRow(page, 'ship')).toContainText('no such address');
+  await expect(traceRow(page, 'turn 1')).toContainText('small-1 · 1,640 + 212 tokens · cost 0.0021');
+  await expect(traceRow(page, 'find_customer')).toContainText('the model received an error');
+  await expect(traceRow(page, 'turn 2')).toContainText('Completed');
+  await expect(page.getByText('1 event of the request that led to others is no longer retained')).toBeVisible();
 
   await payment.getByRole('link').click();
   const facts = page.getByRole('region', { name: /^Event / });

@@ -1,6 +1,8 @@
 import {
   type Agent,
   type AgentConfig,
+  type ApprovalDecided,
+  type ApprovalRequest,
   createAgent,
   createAgentRegistry,
   createHub,
@@ -12,6 +14,7 @@ import {
   type ModelProvider,
   RetryAfterError,
 } from 'hubline';
+import { type ScriptEntry, scriptedProvider } from 'hubline/testing';
 
 const declinedEvery = 12;
 
@@ -20,6 +23,7 @@ export async function startGalleryHub(): Promise<Hub> {
   const hub = createHub({ service: 'shop' });
   registerEvents(hub);
   registerWorkflows(hub);
+  registerDelivery(hub);
   registerAgents(hub);
   await hub.start();
   return hub;
@@ -111,6 +115,20 @@ function registerWorkflows(hub: Hub): void {
   );
 }
 
+/** Registers a workflow that waits for a parcel. */
+function registerDelivery(hub: Hub): void {
+  hub.event({ type: 'parcel.scanned' });
+  hub.workflow(
+    createWorkflow({
+      name: 'deliver',
+      run: async ({ step }) => {
+        await step.run('hand over', () => null);
+        await step.waitForEvent('scanned', 'parcel.scanned', { key: 'parcel 7', timeoutMs: 172_800_000 });
+      },
+    }),
+  );
+}
+
 function numberOf(payload: unknown): number {
   return Number(Object(payload).n);
 }
@@ -125,7 +143,36 @@ const model: ModelProvider = {
   }),
 };
 
+/** Registers an agent that looks an order up, and asks before it refunds. */
+function registerClerk(hub: Hub): void {
+  const usage = { promptTokens: 1_640, completionTokens: 212, totalTokens: 1_852, cachedTokens: 1_024 };
+  const call = (name: string): ScriptEntry => ({ toolCalls: [{ name, arguments: {} }], usage });
+  const parameters = { type: 'object' };
+  const execute = async (): Promise<string> => 'done';
+  const broken = async (): Promise<never> => {
+    throw new Error('no address');
+  };
+  const clerk = createAgent({
+    name: 'clerk',
+    description: 'Refunds orders that arrived broken.',
+    systemPrompt: 'Help.',
+    model: { model: 'small-1' },
+    prices: { 'small-1': { input: 1, output: 4 } },
+    provider: scriptedProvider([1, 2, 3, 4].flatMap(() => [call('find_order'), call('send_mail'), call('refund')])),
+    tools: [
+      createTool({ name: 'find_order', description: 'Finds an order.', parameters, execute }),
+      createTool({ name: 'send_mail', description: 'Sends a mail.', parameters, execute: broken }),
+      createTool({ name: 'refund', description: 'Refunds an order.', parameters, execute, needsApproval: true }),
+    ],
+  });
+  const requested = hub.event<ApprovalRequest>({ type: 'approval.requested', handler: () => {} });
+  const decided = hub.event<ApprovalDecided>({ type: 'approval.decided', key: ({ approvalId }) => approvalId });
+  const approvals = { requested, decided, timeoutMs: 86_400_000 };
+  hub.event({ type: 'refund.asked', handler: clerk.asHandler({ approvals }) });
+}
+
 function registerAgents(hub: Hub): void {
+  registerClerk(hub);
   const registry = createAgentRegistry();
   const agent = (config: Pick<AgentConfig, 'name' | 'description' | 'tools'>, modelName: string): Agent => {
     const created = createAgent({
@@ -153,7 +200,15 @@ function registerAgents(hub: Hub): void {
     'small-1',
   );
   const drafter = agent({ name: 'drafter', description: 'Writes an answer in the tone of the house.' }, 'large-2');
-  agent({ name: 'reviewer' }, 'large-2');
+  const reviewer = agent({ name: 'reviewer' }, 'large-2');
   hub.event({ type: 'ticket.created', handler: triage.asHandler() });
+  hub.workflow(
+    createPipeline({
+      name: 'offer',
+      key: () => 'offers',
+      concurrencyPerKey: 1,
+      steps: [{ agent: triage }, { parallel: [{ agent: drafter }, { agent: reviewer }] }, { agent: triage }],
+    }),
+  );
   hub.workflow(createPipeline({ name: 'ticket.answer', steps: [{ agent: triage }, { agent: drafter }] }));
 }

@@ -63,6 +63,17 @@ const scenes: readonly Scene[] = [
   { name: 'workflows', hash: '#/workflows' },
   { name: 'workflow', hash: '#/workflows/fulfil' },
   { name: 'agents', hash: '#/agents' },
+  {
+    name: 'agent-runs',
+    hash: '#/agents/clerk',
+    act: ({ page }) => page.getByRole('button', { name: 'turns, show them' }).first().click(),
+  },
+  { name: 'waits', hash: '#/waits' },
+  {
+    name: 'processes',
+    hash: '#/processes',
+    act: ({ page }) => page.locator('.processes-table summary').first().click(),
+  },
   { name: 'schedules', hash: '#/schedules' },
   { name: 'grouped', hash: '#/?group=prefix&closed=payment' },
   {
@@ -149,6 +160,8 @@ async function takeScenes(browser: Browser, theme: (typeof themes)[number], chos
     for (const last = n + events; n <= last; n += 1) await hub.emit('order.created', { n });
     if (poll % 9 === 0) await hub.emit('stock.low', {});
     if (poll % 4 === 0) await hub.emit('ticket.created', 'Where is my order?');
+    if (poll % 13 === 0) await hub.emit('refund.asked', 'My order arrived broken.');
+    if (poll % 13 === 0) await hub.startWorkflow('deliver', { n: poll });
     await pass(pollMs);
   }
   for (const scene of chosen) {

@@ -58,4 +58,5 @@ export const requestTrace: Decoder<RequestTrace> = object<RequestTrace>({
   requestId: string,
   events: array(eventDetails),
   isTruncated: boolean,
+  missingCauses: number,
 });

@@ -74,7 +74,7 @@ interface TraceProps {
 }
 
 function Trace({ trace, id, transport, now, query }: TraceProps): JSX.Element {
-  const { events, isTruncated } = trace;
+  const { events, isTruncated, missingCauses } = trace;
   // Times of the body and of the page's clock may differ by a second.
   const at = Math.max(now, trace.now);
   const rows = traceRows(events, at);
@@ -84,6 +84,13 @@ function Trace({ trace, id, transport, now, query }: TraceProps): JSX.Element {
     <>
       <p class="request-summary">{summaryOf(trace, span.to - span.from)}</p>
       {isTruncated && <p class="panel-note">More than 1,000 events are retained. The later ones are left out.</p>}
+      {missingCauses > 0 && (
+        <p class="panel-note">
+          {formatCount(missingCauses)} {missingCauses === 1 ? 'event' : 'events'} of the request that led to others{' '}
+          {missingCauses === 1 ? 'is' : 'are'} no longer retained: of each type the newest 50 completed and 50 failed
+          events are.
+        </p>
+      )}
       {selected !== undefined && <EventFacts event={selected} transport={transport} now={at} query={query} />}
       <TraceTable rows={rows} selected={id} query={query} />
     </>

@@ -36,6 +36,7 @@ export function requestAnswer(now: number): RequestBody {
     now,
     requestId: REQUEST_ID,
     isTruncated: false,
+    missingCauses: 0,
     events: [
       accepted(REQUEST_ID, 'order.created', start, {
         startedAt: start + 400,

@@ -72,7 +72,13 @@ export function createFakeApi(events: readonly EventOverview[] = []): FakeApi {
       api.requests.push(`request ${id}`);
       if (api.error !== null) throw api.error;
       if (api.trace.length === 0) throw statusError(404, id, undefined);
-      return { now: api.serverNow, requestId: api.trace[0]?.requestId ?? id, events: api.trace, isTruncated: false };
+      return {
+        now: api.serverNow,
+        requestId: api.trace[0]?.requestId ?? id,
+        events: api.trace,
+        isTruncated: false,
+        missingCauses: 0,
+      };
     },
     waits: async () => {
       api.requests.push('waits');

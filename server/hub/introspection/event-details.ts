@@ -73,4 +73,6 @@ export interface RequestDetails {
   readonly events: readonly EventDetails[];
   /** More than 1,000 events are retained; the later ones are left out. */
   readonly isTruncated: boolean;
+  /** Number of events that caused others of the request and are no longer retained, so that the tree has gaps. */
+  readonly missingCauses: number;
 }

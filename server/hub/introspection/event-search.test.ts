@@ -69,7 +69,7 @@ describe.each(transports)('look-ups of a hub on the %s transport', (_name, creat
     }, 20_000);
 
     const request = await hub.request('request 7');
-    expect(request).toMatchObject({ requestId: 'request 7', isTruncated: false });
+    expect(request).toMatchObject({ requestId: 'request 7', isTruncated: false, missingCauses: 0 });
     const byType = new Map(request.events.map((event) => [event.type, event]));
     const [ordered, paid, mailed, run] = ['ordered', 'paid', 'mailed', 'fulfil'].map((type) => byType.get(type));
     expect([ordered?.causeId, paid?.causeId, mailed?.causeId, run?.causeId]).toEqual([undefined, id, id, paid?.id]);
@@ -144,5 +144,10 @@ it('refuses ids that no event has and options that nobody reads', async () => {
   await expect(hub.recent('unknown')).rejects.toThrow('unknown');
   await expect(hub.deadLetters('a', { since: Number.NaN })).rejects.toThrow('since');
   expect(await hub.find('unknown')).toEqual([]);
-  expect(await hub.request('unknown')).toEqual({ requestId: 'unknown', events: [], isTruncated: false });
+  expect(await hub.request('unknown')).toEqual({
+    requestId: 'unknown',
+    events: [],
+    isTruncated: false,
+    missingCauses: 0,
+  });
 });

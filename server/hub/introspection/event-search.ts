@@ -50,7 +50,12 @@ export class EventSearch {
   async request(requestId: string): Promise<RequestDetails> {
     checkName(requestId, 'id of request');
     const { events, isTruncated } = await this.#transport.request(requestId);
-    return { requestId, events: events.map((record) => this.#details(record, shownStepsOfMany, false)), isTruncated };
+    return {
+      requestId,
+      events: events.map((record) => this.#details(record, shownStepsOfMany, false)),
+      isTruncated,
+      missingCauses: missingCauses(events),
+    };
   }
 
   async recent(source: DeadLetterSource): Promise<RecentEventSummaries> {
@@ -150,4 +155,10 @@ function parseOrUndefined(json: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Returns the number of causes that are not among the events. */
+function missingCauses(events: readonly EventRecord[]): number {
+  const known = new Set(events.map(({ id }) => id));
+  return new Set(events.flatMap(({ causeId }) => (causeId === undefined || known.has(causeId) ? [] : causeId))).size;
 }
