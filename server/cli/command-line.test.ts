@@ -59,6 +59,7 @@ describe.each(stores)('hubline on %s', (_, openStore) => {
   let store: Store;
   let hub: Hub;
   let isPrinterUp = false;
+  let refunds = 0;
 
   beforeAll(async () => {
     store = openStore();
@@ -92,6 +93,35 @@ describe.each(stores)('hubline on %s', (_, openStore) => {
       ],
     });
     hub.event({ type: 'question.asked', handler: clerk.asHandler() });
+    const cashier = createAgent({
+      name: 'cashier',
+      systemPrompt: secret,
+      model: { model: 'rehearsed' },
+      provider: scriptedProvider([
+        {
+          toolCalls: [
+            { name: 'refund', arguments: {} },
+            { name: 'refund', arguments: { twice: true } },
+          ],
+        },
+        'done',
+      ]),
+      tools: [
+        createTool({
+          name: 'refund',
+          description: 'Refunds an order.',
+          parameters: { type: 'object' },
+          execute: () => refunds++,
+          needsApproval: true,
+        }),
+      ],
+    });
+    const requested = hub.event({ type: 'approval.requested', handler: () => {} });
+    const decided = hub.event<{ approvalId: string; approved: boolean; reason?: string }>({
+      type: 'approval.decided',
+      key: ({ approvalId }) => approvalId,
+    });
+    hub.event({ type: 'refund.asked', handler: cashier.asHandler({ approvals: { requested, decided } }) });
     hub.event({ type: 'tick', handler: () => {} });
     hub.event({ type: 'later', handler: () => {} });
     hub.workflow(
@@ -195,6 +225,25 @@ describe.each(stores)('hubline on %s', (_, openStore) => {
     await vi.waitFor(async () => expect(await hub.find(runId)).toMatchObject([{ status: 'suspended' }]), 20_000);
     expect(JSON.parse((await hubline('cancel', runId, '--json')).stdout)).toEqual({ cancelled: 1 });
     expect(await hub.find(runId)).toMatchObject([{ status: 'cancelled' }]);
+  });
+
+  it('approves and refuses calls of tools on Redis', async () => {
+    const { id } = await hub.emit('refund.asked', secret);
+    await vi.waitFor(async () => expect(await hub.waits()).toMatchObject({ approvals: 2 }), 20_000);
+    expect(await hubline('approve', 'unknown')).toMatchObject({ code: 3 });
+    const several = await hubline('approve', id);
+    expect(several).toMatchObject({ code: 2, stderr: expect.stringContaining("--step 'turn 1 / refund #2'") });
+    const approved = await hubline('approve', id, '--step', 'turn 1 / refund');
+    if (!store.args.includes('--redis')) {
+      expect(approved.code).toBe(1);
+      await hub.cancel(id);
+      return;
+    }
+    expect(approved).toMatchObject({ code: 0, stdout: `Approved turn 1 / refund of ${id}.\n` });
+    const refused = await hubline('refuse', id, '--reason', 'too much', '--json');
+    expect(JSON.parse(refused.stdout)).toMatchObject({ approved: false });
+    await vi.waitFor(async () => expect(await hub.find(id)).toMatchObject([{ status: 'completed' }]), 20_000);
+    expect(refunds).toBe(1);
   });
 
   it('lists types and events, and renews a table', async () => {

@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import { version } from '../version.js';
 import { type CommandContext, readCount, readPort, readSince } from './command-context.js';
 import { cancel, deadLetters, replay } from './commands/dead-letters.js';
+import { decide } from './commands/decide.js';
 import { events } from './commands/events.js';
 import { retire } from './commands/retire.js';
 import { serveDashboard } from './commands/serve-dashboard.js';
@@ -99,6 +100,15 @@ export function createProgram(run: RunCommand): Command {
   add('cancel <id>', 'Cancel an event that waits, or a run.', 'hubline cancel 4be0643f').action((id: string, options) =>
     run(options, (context) => cancel(context, id)),
   );
+
+  add('approve <id>', 'Approve the call of a tool that a run waits for.', 'hubline approve 4be0643f')
+    .option('--step <step>', 'step that waits, if the run waits for several approvals')
+    .action((id: string, options) => run(options, (context) => decide(context, id, true, options)));
+
+  add('refuse <id>', 'Refuse it.', `hubline refuse 4be0643f --reason 'above the limit'`)
+    .option('--step <step>', 'step that waits, if the run waits for several approvals')
+    .option('--reason <text>', 'reason, which the model receives')
+    .action((id: string, options) => run(options, (context) => decide(context, id, false, options)));
 
   add(
     'retire <service>',

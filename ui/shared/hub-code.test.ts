@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { replayCode, replayTypeCode } from './hub-code.js';
+import { approveCode, replayCode, replayTypeCode } from './hub-code.js';
 
 test.each([
   ['order.created', 'npx hubline replay --type order.created'],
@@ -12,4 +12,10 @@ test('elsewhere a call in the process replays', () => {
   expect(replayTypeCode("it's", 3, 'memory')).toContain("hub.deadLetters('it\\'s', { limit: 3 })");
   expect(replayCode('4be0643f', 'memory')).toBe("await hub.replay('4be0643f');");
   expect(replayCode('4be0643f', 'redis')).toBe('npx hubline replay 4be0643f');
+});
+
+test('an approval is a command on Redis, and elsewhere a call in the process', () => {
+  const approval = { runId: '4be0643f', step: 'turn 1 / refund', type: 'decided', approvalId: 'a' };
+  expect(approveCode(approval, 'redis')).toBe("npx hubline approve 4be0643f --step 'turn 1 / refund'");
+  expect(approveCode(approval, 'sqlite')).toBe("await hub.emit('decided', { approvalId: 'a', approved: true });");
 });

@@ -11,14 +11,18 @@ export function replayCode(id: string, transport: string | undefined): string {
 
 /** Call of a tool that waits for a decision. */
 export interface WaitingApproval {
+  /** Id of the run. */
+  readonly runId: string;
+  readonly step: string;
   /** Event that brings the decision. */
   readonly type: string;
   /** Id of the request for the approval. */
   readonly approvalId: string;
 }
 
-/** Returns the code that approves the call of a tool. */
-export function approveCode({ type, approvalId }: WaitingApproval): string {
+/** Returns the code that approves the call of a tool: a command on Redis, else a call in the process. */
+export function approveCode({ runId, step, type, approvalId }: WaitingApproval, transport: string | undefined): string {
+  if (transport === 'redis') return `npx hubline approve ${shellQuote(runId)} --step ${shellQuote(step)}`;
   return `await hub.emit(${jsQuote(type)}, { approvalId: ${jsQuote(approvalId)}, approved: true });`;
 }
 

@@ -55,7 +55,13 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
                   class="waits-table"
                 >
                   {asking.map((wait) => (
-                    <ApprovalRow key={keyOf(wait)} wait={wait} now={now} query={query} />
+                    <ApprovalRow
+                      key={keyOf(wait)}
+                      wait={wait}
+                      now={now}
+                      query={query}
+                      transport={monitor.store.hub.value?.transport}
+                    />
                   ))}
                 </ViewTable>
               </>
@@ -85,10 +91,13 @@ interface RowProps {
   readonly query: string;
 }
 
-function ApprovalRow({ wait, now, query }: RowProps): JSX.Element {
+function ApprovalRow({ wait, now, query, transport }: RowProps & { transport: string | undefined }): JSX.Element {
   const { step } = wait;
   const { event, dueAt } = step.waitsFor ?? {};
-  const code = event?.key === undefined ? undefined : approveCode({ type: event.type, approvalId: event.key });
+  const code =
+    event?.key === undefined
+      ? undefined
+      : approveCode({ runId: wait.id, step: step.name, type: event.type, approvalId: event.key }, transport);
   return (
     <tr>
       <RunCell wait={wait} query={query} />
