@@ -91,8 +91,10 @@ function AgentRow({ agent, uses, isOpen, query }: AgentRowProps): JSX.Element {
       </ViewTableCell>
       <ViewTableCell label="Tokens per run">
         {averageTokens(tokenUsage.totalTokens, total)}
-        {cachedTokens !== undefined && <ViewTableNote>{averageTokens(cachedTokens, total)} cached</ViewTableNote>}
-        {reasoningTokens !== undefined && (
+        {total > 0 && cachedTokens !== undefined && (
+          <ViewTableNote>{averageTokens(cachedTokens, total)} cached</ViewTableNote>
+        )}
+        {total > 0 && reasoningTokens !== undefined && (
           <ViewTableNote>{averageTokens(reasoningTokens, total)} reasoning</ViewTableNote>
         )}
       </ViewTableCell>
