@@ -56,6 +56,7 @@ test('shows a placeholder and no numbers before the first response', async () =>
   expect(screen.getByText('Loading event types.')).toBeTruthy();
   expect(screen.getByText('Connecting')).toBeTruthy();
   expect(screen.queryByText('0%')).toBeNull();
+  expect(screen.queryByText(/^\d\d:\d\d:\d\d$/)).toBeNull();
 });
 
 test('shows the hub, its counts and every type, with hostile names as text', async () => {

@@ -130,7 +130,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
             )
           );
         })}
-        <span class="chart-end">{isLive ? 'now' : formatTime(now)}</span>
+        {points.length > 0 && <span class="chart-end">{isLive ? 'now' : formatTime(now)}</span>}
       </div>
     </div>
   );
