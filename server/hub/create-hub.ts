@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { InvalidOptionError, quote } from '../errors.js';
 import { checkName, OptionChecker } from '../options.js';
@@ -6,40 +5,23 @@ import type { Redactor } from '../redactor.js';
 import { loadOpenTelemetry } from '../telemetry/open-telemetry.js';
 import type { ErasedPayloads } from '../transports/event-record.js';
 import type { Logger } from '../transports/logger.js';
-import type { EventMetrics, FailureRecord } from '../transports/statistics/stats.js';
 import type { Envelope, TransportManager } from '../transports/transport.js';
 import { workflowType } from '../transports/workflow-type.js';
 import { cancelEvent } from './cancel-event.js';
-import { checkEventName } from './check-event-name.js';
-import { HubStoppedError, UnknownDeadLetterError, UnknownEventError, UnknownRunError } from './errors.js';
+import { HubStoppedError, UnknownDeadLetterError } from './errors.js';
 import type { Cause, Draft } from './events/attempts/attempt-emitter.js';
 import type { HandlerHost } from './events/attempts/outcome-recorder.js';
 import { checkSettings, definitionConfig } from './events/create-event.js';
-import {
-  type DeadLetter,
-  type DeadLetterOptions,
-  type DeadLetterSource,
-  readDeadLetters,
-} from './events/dead-letters.js';
 import type { Emit, EmitMany, EmitManyOptions, EmitOptions } from './events/emit.js';
 import { type EventConfig, type RegisteredEvent, resolveEvent } from './events/event.js';
 import type { EventRef } from './events/event-ref.js';
 import { type FollowUpHost, prepareFollowUps } from './events/prepare-follow-ups.js';
 import type { Hub, HubOptions, StopResult } from './hub.js';
 import { type HubSettings, resolveHubOptions } from './hub-options.js';
-import type { AgentRunIntrospection } from './introspection/agent-runs.js';
+import { HubReader } from './hub-reader.js';
 import { warnOfDifferingSettings } from './introspection/differing-settings.js';
-import type { EventDetails, RequestDetails } from './introspection/event-details.js';
-import { EventSearch, type FindOptions, type RecentEventSummaries } from './introspection/event-search.js';
-import { computeHealth, type Health } from './introspection/health.js';
-import type { EventDescription } from './introspection/hub-description.js';
-import type { HubIntrospection, RangeIntrospection } from './introspection/introspection.js';
-import { Introspector } from './introspection/introspector.js';
-import { LiveState } from './introspection/live-state.js';
-import { type ProcessIntrospection, processDescriber } from './introspection/process-introspection.js';
+import { processDescriber } from './introspection/process-introspection.js';
 import type { AgentReporter } from './introspection/reported-agents.js';
-import { introspectRun, type RunIntrospection, type RunQuery } from './introspection/run-introspection.js';
-import type { WaitsIntrospection } from './introspection/wait-introspection.js';
 import { Lifecycle, resolveDrainMs } from './lifecycle.js';
 import { observeCounts } from './observability/observe-counts.js';
 import { Publisher } from './publisher.js';
@@ -76,16 +58,12 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
   readonly maxPayloadBytes: number;
   readonly redactor: Redactor;
   readonly #registry = new Registry();
-  readonly #introspector: Introspector;
-  readonly #search: EventSearch;
-  readonly #liveState: LiveState;
+  readonly #reader: HubReader;
   readonly #publisher: Publisher;
-  readonly #id = randomUUID().slice(0, 8);
   readonly #allowCycles: boolean;
   readonly #concurrency: number;
   readonly #stopped = new AbortController();
   readonly #lifecycle: Lifecycle;
-  #startedAt: number | null = null;
   #starting: Promise<void> | undefined;
   #stopping: Promise<StopResult> | undefined;
   #scheduler: Scheduler | undefined;
@@ -97,16 +75,10 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
     this.logger = settings.logger;
     this.maxPayloadBytes = settings.maxPayloadBytes;
     this.redactor = settings.redactor;
-    this.#introspector = new Introspector(transport, settings.redactor);
     this.#publisher = new Publisher(transport, this.#registry, settings);
-    this.#search = new EventSearch(transport, settings.redactor, (workflow) =>
-      this.#introspector.stepsOf(this.#registry.describe(this.service), workflow),
-    );
-    this.#liveState = new LiveState(transport, settings.redactor, () =>
-      this.#introspector.cluster(this.#registry.describe(this.service)),
-    );
     this.#allowCycles = settings.allowCycles;
     this.#lifecycle = new Lifecycle(settings);
+    this.#reader = new HubReader(transport, settings.redactor, this.#registry, this.#lifecycle);
     this.#concurrency = settings.concurrency;
     // Each pending result() adds a listener.
     setMaxListeners(0, this.#stopped.signal);
@@ -153,7 +125,7 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
     this.#starting = this.#consume();
     try {
       await this.#starting;
-      this.#startedAt = this.transport.clock.now();
+      this.#lifecycle.startedAt = this.transport.clock.now();
       this.#lifecycle.state = 'running';
       void warnOfDifferingSettings(this.#registry.describe(this.service), this.transport, this.logger);
     } catch (error) {
@@ -167,6 +139,22 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
     this.#stopping ??= this.#stop(drainMs);
     return this.#stopping;
   }
+
+  readonly run: Hub['run'] = (source, id, options) => this.#reader.run(source, id, options);
+  readonly metrics: Hub['metrics'] = (type) => this.#reader.metrics(type);
+  readonly failures: Hub['failures'] = (type) => this.#reader.failures(type);
+  readonly deadLetters: Hub['deadLetters'] = (source, options) => this.#reader.deadLetters(source, options);
+  readonly find: Hub['find'] = (id, options) => this.#reader.find(id, options);
+  readonly request: Hub['request'] = (requestId) => this.#reader.request(requestId);
+  readonly recent: Hub['recent'] = (source) => this.#reader.recent(source);
+  readonly introspect: Hub['introspect'] = () => this.#reader.introspect();
+  readonly health: Hub['health'] = () => this.#reader.health();
+  readonly waits: Hub['waits'] = () => this.#reader.waits();
+  readonly processes: Hub['processes'] = () => this.#reader.processes();
+  readonly agentRuns: Hub['agentRuns'] = (agent) => this.#reader.agentRuns(agent);
+  readonly describe: Hub['describe'] = (type) => this.#reader.describe(type);
+  readonly range: Hub['range'] = (from, to) => this.#reader.range(from, to);
+  readonly revision: Hub['revision'] = (type) => this.#reader.revision(type);
 
   readonly emit: Emit = (target: EventRef<never, unknown> | string, payload: unknown, options?: EmitOptions) =>
     this.#publisher.send(
@@ -247,18 +235,6 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
     return createWorkflowHandle(workflow, id, this, this.#stopped.signal);
   }
 
-  async run(
-    source: WorkflowRef<never> | EventRef<never, unknown> | string,
-    id: string,
-    options: RunQuery = {},
-  ): Promise<RunIntrospection> {
-    new OptionChecker(options, ['outputs'], 'run').boolean('outputs', options.outputs);
-    const { name, type, steps } = this.#registry.runOf(source);
-    const record = await this.transport.run(type, id);
-    if (record === undefined) throw new UnknownRunError(name, id);
-    return introspectRun(steps, record, this.redactor, options);
-  }
-
   watch(runId: string, options: WatchOptions = {}): AsyncIterable<RunEvent> {
     checkName(runId, 'runId of watch');
     checkWatchOptions(options);
@@ -267,44 +243,9 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
     return watchRun(runId, { transport, redactor, sources: this.#runSources, stopped: this.#stopped.signal }, options);
   }
 
-  async metrics(type: string): Promise<EventMetrics> {
-    await this.#checkEvent(type);
-    return this.transport.metrics(type);
-  }
-
-  async failures(type: string): Promise<readonly FailureRecord[]> {
-    await this.#checkEvent(type);
-    return (await this.transport.failures(type)).map(this.redactor.recorded);
-  }
-
-  async deadLetters<TPayload>(
-    source: DeadLetterSource<TPayload>,
-    options: DeadLetterOptions = {},
-  ): Promise<readonly DeadLetter<TPayload>[]> {
-    const deadLetters = await readDeadLetters(source, options, this.transport, this.redactor);
-    // Checked only if there are none: dead letters may exist for a name that is no longer registered.
-    if (deadLetters.length === 0 && typeof source === 'string') await this.#checkName(source);
-    if (deadLetters.length === 0) this.#lifecycle.checkService('deadLetters');
-    return deadLetters;
-  }
-
-  find(id: string, options?: FindOptions): Promise<readonly EventDetails[]> {
-    return this.#search.find(id, options);
-  }
-
-  request(requestId: string): Promise<RequestDetails> {
-    return this.#search.request(requestId);
-  }
-
-  async recent(source: DeadLetterSource): Promise<RecentEventSummaries> {
-    const recent = await this.#search.recent(source);
-    if (recent.newest.length === 0 && typeof source === 'string') await this.#checkName(source);
-    return recent;
-  }
-
   async erase(request: { requestId: string }): Promise<ErasedPayloads> {
     new OptionChecker(request, ['requestId'], 'erase');
-    return this.#search.erase(request.requestId);
+    return this.#reader.erase(request.requestId);
   }
 
   async replay(id: string): Promise<{ readonly id: string }> {
@@ -312,50 +253,6 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
     checkName(id, 'id of replay');
     if (!(await this.transport.replay(id))) throw new UnknownDeadLetterError(id, this.service);
     return { id };
-  }
-
-  async introspect(): Promise<HubIntrospection> {
-    return this.#introspector.read(this.#registry.describe(this.service), this.#startedAt);
-  }
-
-  async health(): Promise<Health> {
-    return computeHealth(await this.introspect());
-  }
-
-  waits(): Promise<WaitsIntrospection> {
-    return this.#liveState.waits();
-  }
-
-  processes(): Promise<readonly ProcessIntrospection[]> {
-    return this.#liveState.processes();
-  }
-
-  async agentRuns(agent: string): Promise<readonly AgentRunIntrospection[]> {
-    checkName(agent, 'agent of agentRuns');
-    return this.#liveState.agentRuns(agent);
-  }
-
-  async describe(type: string): Promise<EventDescription> {
-    const description = await this.#introspector.describe(this.#registry.describe(this.service), type);
-    if (description === undefined) await this.#checkEvent(type);
-    return description ?? { type, kind: 'declared' };
-  }
-
-  async range(from: number, to: number): Promise<RangeIntrospection> {
-    const check = new OptionChecker({ from, to }, ['from', 'to'], 'range');
-    check.that(Number.isFinite(from), 'from', 'epoch milliseconds', from);
-    check.that(Number.isFinite(to) && to > from, 'to', 'epoch milliseconds later than from', to);
-    return this.#introspector.range(this.#registry.describe(this.service), from, to);
-  }
-
-  async revision(type?: string): Promise<string> {
-    // Without near names: the dashboard asks for any type that a request names.
-    if (type !== undefined && !(await this.#isEvent(type))) throw new UnknownEventError(type, []);
-    const revision = await this.transport.revision(type);
-    // Registrations change only before start, the usage of agents at any time.
-    const registered = this.#startedAt === null ? this.#registry.size : 'started';
-    const agents = type === undefined ? this.#registry.agentsRevision() : 0;
-    return `${this.#id}.${registered}.${agents}.${revision}`;
   }
 
   /** A handler that still runs may emit while the hub drains. */
@@ -384,7 +281,7 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
         onDelivery(delivery);
       },
       describe: () => this.#registry.descriptionOf(this.service),
-      describeProcess: processDescriber(this.#id, this.#concurrency, () => this.transport.clock.now()),
+      describeProcess: processDescriber(this.#reader.hubId, this.#concurrency, () => this.transport.clock.now()),
     });
     this.#stopObserving = observeCounts(
       this.transport,
@@ -411,21 +308,5 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
       this.#lifecycle.state = 'stopped';
       this.#stopped.abort(new HubStoppedError('result() of a workflow run was pending'));
     }
-  }
-
-  async #isEvent(type: string): Promise<boolean> {
-    return this.#registry.hasEvent(type) || (await this.#introspector.names()).events.has(type);
-  }
-
-  /** @throws {UnknownEventError} unless this or another running hub of the transport registered the type */
-  async #checkEvent(type: string): Promise<void> {
-    if (this.#registry.hasEvent(type)) return;
-    checkEventName(type, this.#registry, await this.#introspector.names());
-  }
-
-  /** @throws {UnknownEventError} unless this or another running hub registered an event or a workflow of this name */
-  async #checkName(name: string): Promise<void> {
-    if (this.#registry.hasWorkflow(name) || (await this.#introspector.names()).workflows.has(name)) return;
-    await this.#checkEvent(name);
   }
 }

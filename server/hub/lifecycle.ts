@@ -7,6 +7,8 @@ import type { HubSettings } from './hub-options.js';
 export class Lifecycle {
   /** `consuming`: deliveries arrive although `start` has not resolved yet. */
   state: 'new' | 'starting' | 'consuming' | 'running' | 'stopping' | 'stopped' = 'new';
+  /** Epoch milliseconds; `null` until `start` has resolved. */
+  startedAt: number | null = null;
   readonly #isObserver: boolean;
   readonly #hasService: boolean;
 

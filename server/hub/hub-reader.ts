@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto';
+import { checkName, OptionChecker } from '../options.js';
+import type { Redactor } from '../redactor.js';
+import type { ErasedPayloads } from '../transports/event-record.js';
+import type { EventMetrics, FailureRecord } from '../transports/statistics/stats.js';
+import type { TransportManager } from '../transports/transport.js';
+import { checkEventName } from './check-event-name.js';
+import { UnknownEventError, UnknownRunError } from './errors.js';
+import {
+  type DeadLetter,
+  type DeadLetterOptions,
+  type DeadLetterSource,
+  readDeadLetters,
+} from './events/dead-letters.js';
+import type { EventRef } from './events/event-ref.js';
+import type { AgentRunIntrospection } from './introspection/agent-runs.js';
+import type { EventDetails, RequestDetails } from './introspection/event-details.js';
+import { EventSearch, type FindOptions, type RecentEventSummaries } from './introspection/event-search.js';
+import { computeHealth, type Health } from './introspection/health.js';
+import type { EventDescription } from './introspection/hub-description.js';
+import type { HubIntrospection, RangeIntrospection } from './introspection/introspection.js';
+import { Introspector } from './introspection/introspector.js';
+import { LiveState } from './introspection/live-state.js';
+import type { ProcessIntrospection } from './introspection/process-introspection.js';
+import { introspectRun, type RunIntrospection, type RunQuery } from './introspection/run-introspection.js';
+import type { WaitsIntrospection } from './introspection/wait-introspection.js';
+import type { Lifecycle } from './lifecycle.js';
+import type { Registry } from './registry.js';
+import type { WorkflowRef } from './runs/definition/workflow-ref.js';
+
+/** Reads counts, events, runs and health, most of them of all hubs of the transport. */
+export class HubReader {
+  readonly #transport: TransportManager;
+  readonly #redactor: Redactor;
+  readonly #registry: Registry;
+  readonly #lifecycle: Lifecycle;
+  readonly #introspector: Introspector;
+  readonly #search: EventSearch;
+  readonly #liveState: LiveState;
+  /** Id of the hub among all hubs of the transport. */
+  readonly hubId: string = randomUUID().slice(0, 8);
+
+  constructor(transport: TransportManager, redactor: Redactor, registry: Registry, lifecycle: Lifecycle) {
+    this.#transport = transport;
+    this.#redactor = redactor;
+    this.#registry = registry;
+    this.#lifecycle = lifecycle;
+    this.#introspector = new Introspector(transport, redactor);
+    this.#search = new EventSearch(transport, redactor, (workflow) =>
+      this.#introspector.stepsOf(this.#registry.describe(transport.service), workflow),
+    );
+    this.#liveState = new LiveState(transport, redactor, () =>
+      this.#introspector.cluster(this.#registry.describe(transport.service)),
+    );
+  }
+
+  async run(
+    source: WorkflowRef<never> | EventRef<never, unknown> | string,
+    id: string,
+    options: RunQuery = {},
+  ): Promise<RunIntrospection> {
+    new OptionChecker(options, ['outputs'], 'run').boolean('outputs', options.outputs);
+    const { name, type, steps } = this.#registry.runOf(source);
+    const record = await this.#transport.run(type, id);
+    if (record === undefined) throw new UnknownRunError(name, id);
+    return introspectRun(steps, record, this.#redactor, options);
+  }
+
+  async metrics(type: string): Promise<EventMetrics> {
+    await this.#checkEvent(type);
+    return this.#transport.metrics(type);
+  }
+
+  async failures(type: string): Promise<readonly FailureRecord[]> {
+    await this.#checkEvent(type);
+    return (await this.#transport.failures(type)).map(this.#redactor.recorded);
+  }
+
+  async deadLetters<TPayload>(
+    source: DeadLetterSource<TPayload>,
+    options: DeadLetterOptions = {},
+  ): Promise<readonly DeadLetter<TPayload>[]> {
+    const deadLetters = await readDeadLetters(source, options, this.#transport, this.#redactor);
+    // Checked only if there are none: dead letters may exist for a name that is no longer registered.
+    if (deadLetters.length === 0 && typeof source === 'string') await this.#checkName(source);
+    if (deadLetters.length === 0) this.#lifecycle.checkService('deadLetters');
+    return deadLetters;
+  }
+
+  find(id: string, options?: FindOptions): Promise<readonly EventDetails[]> {
+    return this.#search.find(id, options);
+  }
+
+  request(requestId: string): Promise<RequestDetails> {
+    return this.#search.request(requestId);
+  }
+
+  async recent(source: DeadLetterSource): Promise<RecentEventSummaries> {
+    const recent = await this.#search.recent(source);
+    if (recent.newest.length === 0 && typeof source === 'string') await this.#checkName(source);
+    return recent;
+  }
+
+  erase(requestId: string): Promise<ErasedPayloads> {
+    return this.#search.erase(requestId);
+  }
+
+  async introspect(): Promise<HubIntrospection> {
+    return this.#introspector.read(this.#registry.describe(this.#transport.service), this.#lifecycle.startedAt);
+  }
+
+  async health(): Promise<Health> {
+    return computeHealth(await this.introspect());
+  }
+
+  waits(): Promise<WaitsIntrospection> {
+    return this.#liveState.waits();
+  }
+
+  processes(): Promise<readonly ProcessIntrospection[]> {
+    return this.#liveState.processes();
+  }
+
+  async agentRuns(agent: string): Promise<readonly AgentRunIntrospection[]> {
+    checkName(agent, 'agent of agentRuns');
+    return this.#liveState.agentRuns(agent);
+  }
+
+  async describe(type: string): Promise<EventDescription> {
+    const description = await this.#introspector.describe(this.#registry.describe(this.#transport.service), type);
+    if (description === undefined) await this.#checkEvent(type);
+    return description ?? { type, kind: 'declared' };
+  }
+
+  async range(from: number, to: number): Promise<RangeIntrospection> {
+    const check = new OptionChecker({ from, to }, ['from', 'to'], 'range');
+    check.that(Number.isFinite(from), 'from', 'epoch milliseconds', from);
+    check.that(Number.isFinite(to) && to > from, 'to', 'epoch milliseconds later than from', to);
+    return this.#introspector.range(this.#registry.describe(this.#transport.service), from, to);
+  }
+
+  async revision(type?: string): Promise<string> {
+    // Without near names: the dashboard asks for any type that a request names.
+    if (type !== undefined && !(await this.#isEvent(type))) throw new UnknownEventError(type, []);
+    const revision = await this.#transport.revision(type);
+    // Registrations change only before start, the usage of agents at any time.
+    const registered = this.#lifecycle.startedAt === null ? this.#registry.size : 'started';
+    const agents = type === undefined ? this.#registry.agentsRevision() : 0;
+    return `${this.hubId}.${registered}.${agents}.${revision}`;
+  }
+
+  async #isEvent(type: string): Promise<boolean> {
+    return this.#registry.hasEvent(type) || (await this.#introspector.names()).events.has(type);
+  }
+
+  /** @throws {UnknownEventError} unless this or another running hub of the transport registered the type */
+  async #checkEvent(type: string): Promise<void> {
+    if (this.#registry.hasEvent(type)) return;
+    checkEventName(type, this.#registry, await this.#introspector.names());
+  }
+
+  /** @throws {UnknownEventError} unless this or another running hub registered an event or a workflow of this name */
+  async #checkName(name: string): Promise<void> {
+    if (this.#registry.hasWorkflow(name) || (await this.#introspector.names()).workflows.has(name)) return;
+    await this.#checkEvent(name);
+  }
+}
