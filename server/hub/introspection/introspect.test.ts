@@ -30,6 +30,7 @@ describe('introspection', () => {
         version: expect.any(String),
         startedAt: clock.now(),
         now: clock.now(),
+        processes: 1,
         keepsDeadLetters: true,
       },
       totals: {
