@@ -13,6 +13,7 @@ export const suites: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   memory: async () => (await import('./memory.js')).memory(),
   page: async () => (await import('./page-bytes.js')).pageBytes(),
   tick: async () => (await import('./page-tick.js')).pageTick(),
+  sqlite: async () => (await import('./sqlite.js')).sqlite(),
   redis: async () => (await import('./redis.js')).redis(),
   'redis-runs': async () => (await import('./redis-runs.js')).redisRuns(),
 };
