@@ -45,7 +45,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 /** Returns everything that an owner acknowledged, as JSON. */
 async function stateOf(transport: TransportManager): Promise<string> {
   const { counts, runs, total } = await transport.overview({ types, runTypes: types, runLimit: 50 });
-  return JSON.stringify({
+  const state = {
     // Running handlers end with the process.
     counts: counts.map(({ total: { active: _, ...rest } }) => rest),
     // Waiting times are those of starts, which nobody acknowledges.
@@ -64,7 +64,15 @@ async function stateOf(transport: TransportManager): Promise<string> {
     dead: await Promise.all(types.map((type) => transport.deadLetters(type, 100))),
     failures: await Promise.all(types.map((type) => transport.failures(type))),
     kv: [await transport.kv.get('k'), await transport.kv.get('n'), await transport.kv.range('list', 0, -1)],
-  });
+  };
+  return JSON.stringify(state, (_, value) =>
+    value instanceof Object && !Array.isArray(value) ? sorted(value) : value,
+  );
+}
+
+/** Returns an object with its properties in the order of their names. */
+function sorted(value: object): object {
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** Does one operation of the workload, which ends with its acknowledgement. */
