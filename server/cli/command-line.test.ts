@@ -82,13 +82,16 @@ describe.each(stores)('hubline on %s', (_, openStore) => {
       name: 'clerk',
       systemPrompt: secret,
       model: { model: 'rehearsed' },
+      prices: { rehearsed: { input: 1_000, output: 2_000 } },
       provider: scriptedProvider([{ toolCalls: [{ name: 'look_up', arguments: { secret } }] }, secret]),
       tools: [
         createTool({
           name: 'look_up',
           description: 'Looks up an order.',
           parameters: { type: 'object' },
-          execute: () => secret,
+          execute: () => {
+            throw new Error(secret);
+          },
         }),
       ],
     });
@@ -175,8 +178,10 @@ describe.each(stores)('hubline on %s', (_, openStore) => {
     expect(event.stdout).toMatch(/attempt 1 .*out of.*\n.*attempt 2 .*out of.*\n.*dead letter: hubline replay /);
     expect(run.stdout).toMatch(/step pick {2}completed .*\n.*step fold {2}failed {2}attempt 2 .*torn box/);
     expect(turns.stdout).toMatch(
-      /step turn 1 {2}\(model\) {2}completed .*\n.*look_up {2}\(tool\) {2}completed .*\n.*step turn 2 {2}\(model\) {2}completed /,
+      /step turn 1 {2}\(model\) {2}completed {2}.* {2}agent clerk {2}model rehearsed {2}10 \+ 5 tokens {2}cost 0\.02\n/,
     );
+    expect(turns.stdout).toMatch(/step turn 1 \/ look_up {2}\(tool\) {2}completed .* {2}the model received an error\n/);
+    expect(turns.stdout).toMatch(/step turn 2 {2}\(model\) {2}completed /);
     const letters = JSON.parse(dead.stdout) as { type: string }[];
     expect(letters).toEqual(letters.map(({ type }) => expect.objectContaining({ type, service: 'shop', requestId })));
     expect(letters.map(({ type }) => type).sort()).toEqual(['invoice.due', 'pack']);

@@ -66,7 +66,8 @@ function printDetails(terminal: Terminal, event: EventDetails): void {
   if (event.isDeadLetter === true) terminal.line(`  dead letter: hubline replay ${event.id}`);
 }
 
-function describeStep({ name, kind, status, attempt, durationMs, error, waitsFor }: StepIntrospection): string {
+function describeStep(step: StepIntrospection): string {
+  const { name, kind, status, attempt, durationMs, error, waitsFor, turn } = step;
   const parts = [
     `step ${name}`,
     kind === 'run' ? '' : `(${kind})`,
@@ -75,7 +76,18 @@ function describeStep({ name, kind, status, attempt, durationMs, error, waitsFor
     durationMs === undefined ? '' : formatMs(durationMs),
     waitsFor?.event === undefined ? '' : `for ${waitsFor.event.type}`,
     waitsFor?.dueAt === undefined ? '' : `until ${formatTime(waitsFor.dueAt)}`,
+    ...(turn === undefined ? [] : describeTurn(turn)),
     error === undefined ? '' : `${error.name}: ${error.message}`,
   ];
   return parts.filter((part) => part !== '').join('  ');
+}
+
+function describeTurn({ agent, model, usage, isToolError }: NonNullable<StepIntrospection['turn']>): string[] {
+  return [
+    agent === undefined ? '' : `agent ${agent}`,
+    model === undefined ? '' : `model ${model}`,
+    usage === undefined ? '' : `${usage.promptTokens} + ${usage.completionTokens} tokens`,
+    usage?.cost === undefined ? '' : `cost ${Number(usage.cost.toPrecision(3))}`,
+    isToolError === true ? 'the model received an error' : '',
+  ];
 }
