@@ -132,6 +132,8 @@ it('explains its commands, and refuses wrong arguments', async () => {
     'dead-letters',
     'replay',
     'cancel',
+    'approve',
+    'refuse',
     'retire',
     'watch',
   ]);
