@@ -204,7 +204,7 @@ describe.each(stores)('hubline on %s', (_, openStore) => {
       const again = await hubline('replay', idOf(type));
       expect(again).toMatchObject({ code: 3, stderr: `There is no dead letter ${idOf(type)}.\n` });
     }
-    expect(await hubline('status')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ok: 5 event types, 2 /) });
+    expect(await hubline('status')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ok: \d+ event types/) });
     isPrinterUp = false;
   }, 180_000);
 
