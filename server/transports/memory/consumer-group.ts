@@ -60,7 +60,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     let queue = this.#queues.get(type);
     if (queue === undefined) {
       const { waits, journal } = this.#host;
-      const onDue = (wait: StoredWait): void => void journal.settle(() => waits.resolveByTime(wait));
+      const onDue = (wait: StoredWait): void => journal.settleLater(() => waits.resolveByTime(wait));
       const created = new TypeQueue(this.service, type, this.#host, this.#host.history(type), onDue, {
         left: ({ envelope: { id } }) => this.#byId?.delete(id),
         entered: (entry) => {

@@ -102,6 +102,32 @@ it('closes while the file cannot be written, and leaves what it stored', async (
   expect(await counts(next)).toMatchObject({ received: 1, completed: 0, pending: 1 });
 });
 
+it('rejects nothing that no caller waits for when it closes while the file cannot be written', async () => {
+  const file = newFile();
+  // One event in memory, so that the delayed ones become due in the file.
+  const { transport, clock, deliveries } = await startProcess({ file, maxPendingInMemory: 1 }, [
+    { type: 'a' },
+    { type: 'run', keepsRuns: true },
+  ]);
+  const rejected: unknown[] = [];
+  const onRejection = (error: unknown): number => rejected.push(error);
+  process.on('unhandledRejection', onRejection);
+  onTestFinished(() => void process.off('unhandledRejection', onRejection));
+  await transport.publish([envelope('run'), envelope('a'), ...[1, 2, 3].map(() => envelope('a', { delayMs: 500 }))]);
+  await clock.settle();
+  const [waiting, ended] = deliveries;
+  await waiting?.wait([{ key: 'sleep', delayMs: 500 }]);
+  await waiting?.commit({ status: 'suspended', durationMs: 1, seen: 0 });
+  await ended?.commit(completed());
+  const unblock = block(await openBeside(file));
+  await clock.advance(1_000);
+  await transport.close({ drainMs: 0 });
+  // Rejections that nobody handles are reported after the microtasks of a turn.
+  await new Promise((resolve) => setImmediate(resolve));
+  unblock();
+  expect(rejected).toEqual([]);
+});
+
 it('undoes the writes of a transaction that fails, and no other one', async () => {
   const file = newFile();
   const { transport, clock } = await startProcess({ file }, []);

@@ -52,6 +52,11 @@ export interface Commits {
   change<T>(apply: () => T): Promise<T>;
   /** Applies a change to the state in memory, as soon as it can be stored. */
   settle<T>(apply: () => T): Promise<T>;
+  /**
+   * Applies a change that no caller waits for, as soon as it can be stored, and calls `stored` then. The change is lost
+   * if the process ends before.
+   */
+  settleLater(apply: () => void, stored?: () => void): void;
   /** Applies a change to the database alone. */
   write<T>(apply: () => T): Promise<T>;
   /** Calls `fn` when the changes that are applied now are stored. */
@@ -106,6 +111,13 @@ export class Committer implements Commits {
 
   settle<T>(apply: () => T): Promise<T> {
     return this.#enqueue(apply, 'settle');
+  }
+
+  settleLater(apply: () => void, stored: () => void = () => {}): void {
+    void this.settle(apply).then(stored, (error) => {
+      // The next process finds the state from before the change.
+      if (!this.#isClosed) throw error;
+    });
   }
 
   write<T>(apply: () => T): Promise<T> {

@@ -20,6 +20,8 @@ export interface Journal {
   change<T>(apply: () => T): T | Promise<T>;
   /** Applies a change that nobody can repeat, such as an outcome. It waits for as long as the storage fails. */
   settle<T>(apply: () => T): T | Promise<T>;
+  /** Applies a change that no caller waits for. It is lost if the process ends while the storage fails. */
+  settleLater(apply: () => void): void;
   /** Calls `fn` when the changes that are applied now are stored. */
   afterStored(fn: () => void): void;
   /** Reports an entry that was accepted, changed or ended. */
@@ -53,6 +55,7 @@ export const noJournal: Journal = {
   spill: undefined,
   change: (apply) => apply(),
   settle: (apply) => apply(),
+  settleLater: (apply) => apply(),
   afterStored: (fn) => fn(),
   entry: ignore,
   checkpoint: ignore,

@@ -90,6 +90,10 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
     return this.#committer.settle(apply);
   }
 
+  settleLater(apply: () => void, stored?: () => void): void {
+    this.#committer.settleLater(apply, stored);
+  }
+
   afterStored(fn: () => void): void {
     this.#committer.afterStored(fn);
   }
@@ -156,7 +160,7 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
     this.#logTimer ??= this.#clock.after(logIntervalMs, () => {
       this.#logTimer = undefined;
       this.#areLogsDue = true;
-      void this.#committer.settle(() => {});
+      this.#committer.settleLater(() => {});
     });
   }
 

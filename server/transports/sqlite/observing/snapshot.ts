@@ -25,6 +25,7 @@ const frozenOf = (file: string): Commits => ({
   isStored: false,
   change: refused,
   settle: () => new Promise(() => {}),
+  settleLater() {},
   write: refused,
   afterStored() {},
   suspend() {},

@@ -14,7 +14,8 @@ export interface SpillJournal {
   /** Returns the next number of the order of acceptance, and of turns. */
   nextPosition(): number;
   idOf(queue: StoredQueue): number;
-  settle<T>(apply: () => T): Promise<T>;
+  /** Applies a change that no caller waits for, and calls `stored` when it is stored. */
+  settleLater(apply: () => void, stored?: () => void): void;
   /** Halts everything until the file can be used again. */
   suspend(error: unknown): void;
   /** Returns the error for a caller whose read failed. */
@@ -83,7 +84,7 @@ export class SpilledEvents implements SpillStore {
   }
 
   afterStored(fn: () => void): void {
-    void this.#journal.settle(() => {}).then(fn);
+    this.#journal.settleLater(() => {}, fn);
   }
 
   chains(queue: StoredQueue, isKeyed: boolean): readonly ChainSize[] {
