@@ -24,6 +24,16 @@ export type StoreLimits = Pick<
   'maxPending' | 'maxPendingBytes' | 'maxPendingInMemory' | 'maxDeadLetters' | 'maxDeadLetterAgeMs'
 >;
 
+/** Limits that evict nothing: the process that owns the file has its own. */
+export const noLimits: StoreLimits = {
+  maxPending: Number.POSITIVE_INFINITY,
+  maxPendingBytes: Number.POSITIVE_INFINITY,
+  // What is in the file alone is read from there.
+  maxPendingInMemory: Number.POSITIVE_INFINITY,
+  maxDeadLetters: Number.POSITIVE_INFINITY,
+  maxDeadLetterAgeMs: Number.POSITIVE_INFINITY,
+};
+
 /** State of a file. */
 export interface LoadedStore {
   readonly broker: Broker;

@@ -14,8 +14,8 @@ import {
 import { CallTable } from '../calls/call-table.js';
 import { type ObservedDatabase, openObserved } from '../database/open-observed.js';
 import { FileAccessError, FileInUseError } from '../sqlite-errors.js';
-import { openStore } from '../sqlite-store.js';
-import { noLimits, readSnapshot } from './snapshot.js';
+import { noLimits, openStore } from '../sqlite-store.js';
+import { readSnapshot } from './snapshot.js';
 
 /** Settings of a {@link FileLink}. */
 export interface LinkSettings {

@@ -6,17 +6,7 @@ import type { Database } from '../database/driver.js';
 import { openObserved } from '../database/open-observed.js';
 import { textOf } from '../loading/stored-values.js';
 import { FileObserverError, unavailable } from '../sqlite-errors.js';
-import { loadStore, type StoreLimits } from '../sqlite-store.js';
-
-/** Limits that evict nothing: the process that owns the file has its own. */
-export const noLimits: StoreLimits = {
-  maxPending: Number.POSITIVE_INFINITY,
-  maxPendingBytes: Number.POSITIVE_INFINITY,
-  // What is in the file alone is read from there.
-  maxPendingInMemory: Number.POSITIVE_INFINITY,
-  maxDeadLetters: Number.POSITIVE_INFINITY,
-  maxDeadLetterAgeMs: Number.POSITIVE_INFINITY,
-};
+import { loadStore, noLimits } from '../sqlite-store.js';
 
 const refused = (): Promise<never> => Promise.reject(new FileObserverError('change'));
 
