@@ -240,8 +240,12 @@ export class QueueSpill {
     return this.#store.inMemory > this.#store.maxInMemory;
   }
 
+  /** Maximum number of waiting entries of the next read. */
   get #batch(): number {
-    return Math.min(this.#chains.isKeyed ? keyBatchSize : batchSize, this.#store.maxInMemory);
+    const { inMemory, maxInMemory } = this.#store;
+    if (!this.#chains.isKeyed) return Math.min(batchSize, maxInMemory);
+    // There may be more keys than room: each has at least the entry that starts.
+    return Math.max(1, Math.min(keyBatchSize, maxInMemory - inMemory));
   }
 
   #waitUntilStored(): void {
