@@ -66,7 +66,7 @@ async function expectNoOverflow(page: Page): Promise<void> {
   expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
 }
 
-test('waits show what waits for whom, since when and until when, and how to approve', async ({ page, serve }) => {
+test('waits show run, tool, start, time limit and the code that approves', async ({ page, serve }) => {
   const { origin, hub } = await serve({ register: registerSupport });
   await page.goto(`${origin}/#/waits?every=1`);
   await expect(page.getByRole('heading', { name: 'Nothing waits' })).toBeVisible();

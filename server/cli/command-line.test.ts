@@ -235,15 +235,15 @@ describe.each(stores)('hubline on %s', (_, openStore) => {
   it('approves and refuses calls of tools on Redis', async () => {
     const { id } = await hub.emit('refund.asked', secret);
     await vi.waitFor(async () => expect(await hub.waits()).toMatchObject({ approvals: 2 }), 20_000);
+    if (!store.args.includes('--redis')) {
+      expect(await hubline('approve', id)).toMatchObject({ code: 2, stderr: expect.stringContaining('need Redis') });
+      await hub.cancel(id);
+      return;
+    }
     expect(await hubline('approve', 'unknown')).toMatchObject({ code: 3 });
     const several = await hubline('approve', id);
     expect(several).toMatchObject({ code: 2, stderr: expect.stringContaining("--step 'turn 1 / refund #2'") });
     const approved = await hubline('approve', id, '--step', 'turn 1 / refund');
-    if (!store.args.includes('--redis')) {
-      expect(approved.code).toBe(1);
-      await hub.cancel(id);
-      return;
-    }
     expect(approved).toMatchObject({ code: 0, stdout: `Approved turn 1 / refund of ${id}.\n` });
     const refused = await hubline('refuse', id, '--reason', 'too much', '--json');
     expect(JSON.parse(refused.stdout)).toMatchObject({ approved: false });

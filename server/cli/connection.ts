@@ -18,6 +18,8 @@ export interface StoreOptions {
 /** Read-only hubs of a store, one per service, opened at their first use. */
 export class Connection {
   readonly transport: Transport & Pick<SqliteTransport, 'retire'>;
+  /** `true` if commands can emit. A file is read and operated, and the process that owns it emits. */
+  readonly emits: boolean;
   /** Options that choose the store, for messages. */
   readonly chosenBy: string;
   readonly #hubs = new Map<string, Promise<Hub>>();
@@ -29,6 +31,7 @@ export class Connection {
   constructor({ redis = defaultUrl(), prefix, file, timeout }: StoreOptions) {
     const timeoutMs = timeout * 1_000;
     if (file !== undefined && !existsSync(file)) throw new ExitError(exitCodes.notFound, `There is no file ${file}.`);
+    this.emits = file === undefined;
     this.chosenBy = file === undefined ? '--redis and --prefix' : '--file';
     this.transport =
       file === undefined

@@ -105,7 +105,11 @@ export function createProgram(run: RunCommand): Command {
     .option('--step <step>', 'step that waits, if the run waits for several approvals')
     .action((id: string, options) => run(options, (context) => decide(context, id, true, options)));
 
-  add('refuse <id>', 'Refuse it.', `hubline refuse 4be0643f --reason 'above the limit'`)
+  add(
+    'refuse <id>',
+    'Refuse the call of a tool that a run waits for.',
+    `hubline refuse 4be0643f --reason 'above the limit'`,
+  )
     .option('--step <step>', 'step that waits, if the run waits for several approvals')
     .option('--reason <text>', 'reason, which the model receives')
     .action((id: string, options) => run(options, (context) => decide(context, id, false, options)));

@@ -42,7 +42,7 @@ const boundsInSeconds = durationBoundsMs.map((ms) => ms / 1_000);
 const counters = {
   received: 'Accepted events and runs',
   completed: 'Events and runs that completed',
-  failed: 'Events and runs that failed for good, cancelled ones included',
+  failed: 'Events and runs that failed after their last attempt, or were cancelled',
   cancelled: 'Events and runs that were cancelled',
   retried: 'Failed attempts that are retried',
   deduplicated: 'Events that were not accepted because their id was known',
@@ -162,8 +162,8 @@ function addDurations(text: Exposition, metrics: readonly Metrics[]): void {
 function countProcesses(descriptions: readonly string[]): Sample[] {
   const processes = new Map<string, number>();
   for (const description of descriptions) {
-    const { service } = parseDescription(description);
-    processes.set(service, (processes.get(service) ?? 0) + 1);
+    const { service, isStopped } = parseDescription(description);
+    if (isStopped !== true) processes.set(service, (processes.get(service) ?? 0) + 1);
   }
   return [...processes]
     .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -120,7 +120,7 @@ export interface ConsumeOptions {
   /** Returns the current description of this connection as JSON, for {@link TransportManager.registered}. */
   readonly describe?: () => string;
   /**
-   * Returns the state of the process as short JSON, for {@link TransportManager.processes}. Called about every few
+   * Returns the state of the process as short JSON, for {@link TransportManager.processes}. Called every few
    * seconds. Unlike the description it may differ in every process.
    *
    * @param active number of handlers that run on this connection, overdue ones included
@@ -282,8 +282,8 @@ export interface TransportManager extends ScheduleStore {
    */
   cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome): Promise<boolean>;
   /**
-   * Returns the descriptions of all open connections in all processes, unordered, at most a few seconds old. A transport
-   * that none has open may return those of the last ones, each with the property `isStopped`.
+   * Returns the descriptions of all open connections in all processes, unordered, at most a few seconds old. If no
+   * connection is open, a transport may return those of the last ones, each with the property `isStopped`.
    */
   registered(): Promise<readonly string[]>;
   /** Returns all open connections in all processes, unordered, at most a few seconds old. */

@@ -20,7 +20,7 @@ export interface Monitor {
   readonly detail: ReadonlySignal<Detail | null>;
   /** Events and runs of the open request. */
   readonly request: ReadonlySignal<OpenRequest | null>;
-  /** What runs wait for, while the view is open. */
+  /** Waits of runs, while the view is open. */
   readonly waits: Loader<Waits>['state'];
   /** Running hubs, while the view is open. */
   readonly processes: Loader<Processes>['state'];

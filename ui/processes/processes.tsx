@@ -100,7 +100,7 @@ function ProcessRow({ process, handles, now, query }: ProcessRowProps): JSX.Elem
 
 function Handled({ handles, query }: Pick<ProcessRowProps, 'handles' | 'query'>): JSX.Element {
   const { events = [], workflows = [] } = handles ?? {};
-  if (events.length + workflows.length === 0) return <>nothing: it emits or reads</>;
+  if (events.length + workflows.length === 0) return <>nothing; it only emits or reads</>;
   const counts = [
     ...(events.length > 0 ? [`${formatCount(events.length)} event ${events.length === 1 ? 'type' : 'types'}`] : []),
     ...(workflows.length > 0

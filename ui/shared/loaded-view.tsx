@@ -54,7 +54,7 @@ export function LoadedContent<T>({
     if (monitor.connection.value.kind === 'snapshot') {
       return (
         <EmptyState title="Not in the snapshot">
-          <p>A snapshot has the counts, and not what happens at the moment.</p>
+          <p>A snapshot contains counts, but no waits, processes or runs of agents.</p>
         </EmptyState>
       );
     }

@@ -32,7 +32,7 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
       aside={<span class="panel-period">times in {viewerTimeZone()}</span>}
       isEmpty={({ waits }) => waits.length === 0}
       emptyTitle="Nothing waits"
-      hint="Runs that wait for an approval, an event, a time or another run appear here."
+      hint="Runs that wait for an approval, an event, a time, another run or a retry appear here."
     >
       {({ waits, approvals, suspended, isTruncated, now: readAt }) => {
         const now = Math.max(monitor.serverNow.value, readAt);

@@ -19,17 +19,27 @@ interface Asked {
   readonly approvalId: string;
 }
 
-/** Decides on the call of a tool that a run waits for. @throws {ExitError} unless exactly one call is meant */
+/** Decides on the call of a tool that a run waits for. @throws {ExitError} on a file, and unless exactly one call is meant */
 export async function decide(
   { connection, terminal, json }: CommandContext,
   id: string,
   approved: boolean,
   { step, reason }: DecideFlags,
 ): Promise<void> {
+  if (!connection.emits) {
+    throw new ExitError(
+      exitCodes.usage,
+      'approve and refuse need Redis. On a file, emit the decision in the process that owns it.',
+    );
+  }
   const reader = await connection.hub();
   const all = (await reader.find(id)).flatMap(approvalsOf);
   const [asked, ...others] = step === undefined ? all : all.filter((one) => one.step === step);
-  if (asked === undefined) throw new ExitError(exitCodes.notFound, `${id} waits for no such approval.`);
+  if (asked === undefined)
+    throw new ExitError(
+      exitCodes.notFound,
+      `${id} waits for no approval${step === undefined ? '' : ` at the step ${step}`}.`,
+    );
   if (others.length > 0) {
     const names = all.map((one) => `--step '${one.step}'`).join(', ');
     throw new ExitError(exitCodes.usage, `${id} waits for several approvals: pass one of ${names}.`);

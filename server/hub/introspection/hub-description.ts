@@ -24,7 +24,7 @@ export interface HubDescription {
   readonly workflows: readonly WorkflowDescription[];
   readonly agents: readonly AgentIntrospection[];
   readonly schedules: readonly ScheduleDescription[];
-  /** The hub runs no longer: a transport retained its description. */
+  /** The hub has stopped, and the transport retained its description. */
   readonly isStopped?: boolean;
 }
 

@@ -69,7 +69,7 @@ export class Introspector {
         version,
         startedAt,
         now: clock.now(),
-        processes: this.#running.length,
+        processes: this.#running.filter(({ isStopped }) => isStopped !== true).length,
         keepsDeadLetters,
       },
       totals: { metrics: sumCounts(events.map(({ metrics }) => metrics)), ...total },

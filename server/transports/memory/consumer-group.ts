@@ -176,7 +176,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     stored.timer = this.queue(entry.envelope.type).addTimer(stored, dueAt);
   }
 
-  /** Returns whether `accept` would debounce the event, so that it needs no room. */
+  /** Returns `true` if `accept` would debounce the event, so that it needs no room. */
   debounces(envelope: Envelope): boolean {
     return this.findQueue(envelope.type)?.hasWindow(envelope) === true;
   }

@@ -61,7 +61,7 @@ export class Dispatcher {
     if (this.#consumers.length === 0) this.#cancelTimers();
   }
 
-  /** Returns whether another consumer that is not draining handles the type. */
+  /** Returns `true` if another consumer that is not draining handles the type. */
   isHandledByOthers(consumer: GroupConsumer, type: string): boolean {
     return this.#consumers.some((other) => other !== consumer && !other.isDraining && other.handles.has(type));
   }
@@ -185,7 +185,7 @@ export class Dispatcher {
     consumer.run(delivery);
   }
 
-  /** Returns whether the queue's own limits allow a start. If not, the end of an entry or a timer lists it again. */
+  /** Returns `true` if the queue's own limits allow a start. If not, the end of an entry or a timer lists it again. */
   #isOpen(queue: TypeQueue): boolean {
     if (!queue.hasFreeSlot) return false;
     const { openAt } = queue;

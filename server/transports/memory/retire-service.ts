@@ -54,7 +54,7 @@ function unsubscribe(
   return { status: 'done', events, deadLetters };
 }
 
-/** Discards events and dead letters of types without a subscription. Returns whether none is left. */
+/** Discards events and dead letters of types without a subscription. Returns `true` if none is left. */
 function clear(broker: Broker, group: ConsumerGroup, only: readonly string[] | undefined): boolean {
   const routed = broker.routedTypes(group);
   let left = sliceSize;

@@ -253,7 +253,7 @@ export class TypeQueue {
     this.#windows?.restore(entry, openedAt);
   }
 
-  /** Returns whether the entry waits in a debounce window. */
+  /** Returns `true` if the entry waits in a debounce window. */
   isDebounced(entry: Entry): boolean {
     return this.#windows?.find(entry.envelope.key) === entry;
   }
@@ -263,7 +263,7 @@ export class TypeQueue {
     this.#keyed?.hold(entry);
   }
 
-  /** Returns whether the event would replace the payload of an event that waits in its debounce window. */
+  /** Returns `true` if the event would replace the payload of an event that waits in its debounce window. */
   hasWindow(envelope: Envelope): boolean {
     return this.#windows?.find(envelope.key) !== undefined;
   }

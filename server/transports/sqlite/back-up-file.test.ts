@@ -10,7 +10,7 @@ import { newFile, openBeside, startProcess } from './stage.fixture.js';
 
 const subscriptions = [{ type: 'a' }];
 
-it('copies a file while its owner goes on; the copy has the state of one time and takes the place of the file', async () => {
+it('copies a file while its owner continues; the copy has the state of one time and takes the place of the file', async () => {
   const file = newFile();
   const clock = createFakeClock();
   const process = await startProcess({ file, clock, synchronous: 'normal' }, subscriptions);

@@ -5,7 +5,7 @@ import { openObserved } from './database/open-observed.js';
 import { FileAccessError } from './sqlite-errors.js';
 
 /**
- * Copies a file, as it is at one time, while its owner goes on.
+ * Copies a file, as it is at one time, while its owner continues.
  *
  * @param target path of the copy, which must not exist
  * @throws {FileAccessError | CorruptFileError | NewerFileError | UnsupportedSqliteError | MissingPackageError}
@@ -13,7 +13,7 @@ import { FileAccessError } from './sqlite-errors.js';
 export async function backUpFile(file: string, target: string): Promise<void> {
   const copy = await loadCopy();
   const { database, close } = await openObserved(file, { readOnly: true, allowsOlder: true });
-  // Under another name until it is whole: part of a copy could pass for an empty file.
+  // Under another name until it is complete: part of a copy could pass for an empty file.
   const partial = `${target}-partial`;
   try {
     await checkAbsence(target);

@@ -173,7 +173,7 @@ function cut(file: string, size: number): () => void {
 }
 
 it.each(damages)(
-  'refuses changes while the file is %s, and goes on when it is there again',
+  'refuses changes while the file is %s, and continues when it is there again',
   async (_, problem, damage) => {
     const file = newFile();
     const process = await startProcess({ file }, [{ type: 'a' }]);

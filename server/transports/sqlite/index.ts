@@ -10,6 +10,7 @@ export type { RetireOptions, RetireResult } from '../retirement.js';
 export type { Transport } from '../transport.js';
 export { type SqliteObserverOptions, sqliteObserver } from './observing/sqlite-observer.js';
 export {
+  AnswerTooLargeError,
   CorruptFileError,
   FileAccessError,
   FileInUseError,

@@ -69,6 +69,16 @@ export class FileObserverError extends HubError {
   }
 }
 
+/** The answer of the process that owns the file is larger than a row of the file may be. */
+export class AnswerTooLargeError extends HubError {
+  constructor(maxMiB: number) {
+    super(
+      'ERR_ANSWER_TOO_LARGE',
+      `the answer is larger than ${maxMiB} MiB; ask for fewer dead letters, by limit or since`,
+    );
+  }
+}
+
 /** The available SQLite is older than the transport requires. */
 export class UnsupportedSqliteError extends HubError {
   constructor(found: string) {

@@ -34,7 +34,7 @@ export class DelayQueue<T> {
     return first.item;
   }
 
-  /** Returns whether the item was in the queue. */
+  /** Returns `true` if the item was in the queue. */
   remove(item: T): boolean {
     this.#byItem ??= new Map(this.#heap.map((delayed) => [delayed.item, delayed]));
     const delayed = this.#byItem.get(item);

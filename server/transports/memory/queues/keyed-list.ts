@@ -13,7 +13,7 @@ export interface KeyLimits {
 
 /** Items of keys that are not in memory. */
 export interface SpilledItems<T> {
-  /** Returns whether the key has any. */
+  /** Returns `true` if the key has any. */
   hasKey(key: string | undefined): boolean;
   /** Returns the next items of a key if they precede one of a priority. */
   refill(key: string | undefined, headPriority: number | undefined): readonly T[];

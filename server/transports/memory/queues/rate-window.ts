@@ -16,7 +16,7 @@ export class RateWindow {
     this.#starts.set(latest, max - latest.length);
   }
 
-  /** Returns whether the window enforces exactly this rate. */
+  /** Returns `true` if the window enforces exactly this rate. */
   enforces(rate: RateLimit | undefined): boolean {
     return rate?.max === this.#starts.length && rate.perMs === this.#perMs;
   }

@@ -63,7 +63,7 @@ export class QueueSpill {
     return !this.#chains.isEmpty;
   }
 
-  /** Returns whether an entry of the key waits; of any key if keys do not take turns. */
+  /** Returns `true` if an entry of the key waits; of any key if keys do not take turns. */
   hasKey(key: string | undefined): boolean {
     return this.#chains.first(key) !== undefined;
   }

@@ -26,7 +26,7 @@ export interface TurnRange {
 /** Condition on stored entries: an id, a request, or the number of the newest ones. */
 export type SpillFilter = { readonly id: string } | { readonly requestId: string } | { readonly newest: number };
 
-/** Returns whether a stored entry is to be ignored, because the memory has a newer state of it. */
+/** Returns `true` if a stored entry is to be ignored, because the memory has a newer state of it. */
 export type Skips = (position: number) => boolean;
 
 /**

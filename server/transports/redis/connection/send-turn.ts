@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 type Flush = () => void;
 
 /**
- * What a consumer sends in one turn of the event loop: outcomes, then the fetches of the jobs that take their slots. One
+ * Commands that a consumer sends in one turn of the event loop of the event loop: outcomes, then the fetches of the jobs that take their slots. One
  * write carries all of it, so that Redis reads and replies once.
  */
 export class SendTurn {

@@ -2,7 +2,7 @@ import { TransportUnavailableError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 import type { Commits } from '../committer.js';
 import type { Database } from '../database/driver.js';
-import { reasonOf } from '../sqlite-errors.js';
+import { AnswerTooLargeError, reasonOf } from '../sqlite-errors.js';
 import { type Answer, decodeArguments, encodeCall, failedAnswer } from './call-codec.js';
 import { type CallTarget, executeCall, isChange } from './call-methods.js';
 import { type Call, CallTable } from './call-table.js';
@@ -104,6 +104,6 @@ export class CallServer {
     }
     const text = encodeCall(answer);
     if (text.length <= maxAnswerLength) return text;
-    return encodeCall(failedAnswer(new RangeError('the answer is larger than 64 MiB; ask for fewer dead letters')));
+    return encodeCall(failedAnswer(new AnswerTooLargeError(maxAnswerLength / 1_048_576)));
   }
 }

@@ -70,7 +70,7 @@ async function loadModule(): Promise<SqliteModule> {
   return installed;
 }
 
-/** Returns whether a version of SQLite has the fix for the reset of the write-ahead log. */
+/** Returns `true` if a version of SQLite has the fix for the reset of the write-ahead log. */
 export function isSafeSqlite(version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number);
   if (major !== 3) return major > 3;

@@ -35,7 +35,7 @@ export function lockFile(file: string, open: OpenDatabase): FileLock {
   };
 }
 
-/** Returns whether a transport owns a file, in this process or in another one. */
+/** Returns `true` if a transport owns a file, in this process or in another one. */
 export function isLocked(file: string, open: OpenDatabase): boolean {
   if (filesOfProcess().has(file)) return true;
   const lock = `${file}-lock`;

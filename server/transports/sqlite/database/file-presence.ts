@@ -1,7 +1,7 @@
 import { readSync, statSync } from 'node:fs';
 import { databaseSize } from './file-checks.js';
 
-/** Watches that other programs leave an open file and its log where they are, and as long as they are. */
+/** Detects that another program moved, deleted or shortened an open file or its log. */
 export class FilePresence {
   readonly #files: readonly { readonly path: string; readonly ino: number }[];
   readonly #path: string;

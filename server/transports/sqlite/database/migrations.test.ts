@@ -37,7 +37,7 @@ it('there is a file of every earlier version', () => {
   expect(versions.map(({ version }) => version)).toEqual(expect.arrayContaining([...migrations.keys()].slice(1)));
 });
 
-it.each(versions)('a hub goes on with the file $name', async ({ name }) => {
+it.each(versions)('a hub continues with the file $name', async ({ name }) => {
   const file = newFile();
   const database = await openBeside(file);
   database.exec(readFileSync(join(folder, name), 'utf8'));

@@ -69,7 +69,7 @@ export function tableOf(entry: Entry, { isSpilled }: EntryRecord): EntryRecord['
   return isSpilled ? 'spilled_events' : 'events';
 }
 
-/** Returns whether the file has to have the entry. */
+/** Returns `true` if the file has to have the entry. */
 function isKept({ ended, record }: Entry): boolean {
   return !ended || record?.deadLetter !== undefined || record?.run !== undefined;
 }
