@@ -129,12 +129,14 @@ export class TypeQueue {
 
   /** The dispatcher may find an entry to start. */
   get hasReady(): boolean {
+    if (this.#spill?.isDamaged === true) return false;
     if (this.#keyed !== undefined) return this.#keyed.hasReady;
     return this.#waiting.size > 0 || this.#spill?.hasWaiting === true;
   }
 
   /** An entry waits that needs no other entry to end first. */
   get hasWaiting(): boolean {
+    if (this.#spill?.isDamaged === true) return false;
     if (this.#keyed !== undefined) return this.#keyed.hasWaiting;
     return this.#waiting.size > 0 || this.#spill?.hasWaiting === true;
   }

@@ -4,7 +4,7 @@ import { BackpressureError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import type { Database } from './database/driver.js';
 import type { OwnedDatabase } from './database/open-database.js';
-import { reasonOf, unavailable } from './sqlite-errors.js';
+import { reasonOf, unavailable, unreadable } from './sqlite-errors.js';
 
 /** State that a {@link Committer} writes. */
 export interface CommittedState {
@@ -44,6 +44,14 @@ const sliceMs = 2;
 const firstRetryMs = 100;
 const maxRetryMs = 5_000;
 
+/** Stored event that cannot be used. */
+export interface DamagedEvent {
+  readonly service: string;
+  readonly eventType: string;
+  /** Number of its row. */
+  readonly position: number | undefined;
+}
+
 /** Applies changes to the state in memory and to the file. */
 export interface Commits {
   /** The file has the state in memory. */
@@ -61,10 +69,14 @@ export interface Commits {
   write<T>(apply: () => T): Promise<T>;
   /** Calls `fn` when the changes that are applied now are stored. */
   afterStored(fn: () => void): void;
-  /** Halts everything until the file can be used again, because a read failed. */
-  suspend(error: unknown): void;
+  /** Halts everything for a time that grows until {@link resume}, because a read of `reader` failed. */
+  suspend(reader: object, error: unknown): void;
+  /** Reports that a read of `reader` succeeded. */
+  resume(reader: object): void;
+  /** Reports a stored event that cannot be used. */
+  reportDamage(event: DamagedEvent): void;
   /** Returns the error for a caller whose read failed. */
-  unavailable(error: unknown): Error;
+  unreadable(error: unknown): Error;
 }
 
 /**
@@ -84,6 +96,8 @@ export class Committer implements Commits {
   #next: Timer | undefined;
   #retryMs = firstRetryMs;
   #failure: unknown;
+  #isWriteFailing = false;
+  readonly #failingReaders = new Set<object>();
   #isApplying = false;
   #isClosed = false;
   #sqlError: unknown;
@@ -129,12 +143,30 @@ export class Committer implements Commits {
     else this.#waiting.push({ done: fn });
   }
 
-  suspend(error: unknown): void {
-    if (!this.#isClosed) this.#fail(error);
+  suspend(reader: object, error: unknown): void {
+    if (this.#isClosed) return;
+    if (this.#failingReaders.size === 0) {
+      this.#logger.error({ file: this.#file, reason: reasonOf(error) }, 'the file cannot be read');
+    }
+    this.#failingReaders.add(reader);
+    this.#fail(error);
   }
 
-  unavailable(error: unknown): Error {
-    return unavailable(this.#file, false, error);
+  resume(reader: object): void {
+    if (!this.#failingReaders.delete(reader) || this.#failingReaders.size > 0) return;
+    this.#logger.info({ file: this.#file }, 'the file can be read again');
+    if (this.#failure === undefined) this.#retryMs = firstRetryMs;
+  }
+
+  reportDamage(event: DamagedEvent): void {
+    this.#logger.error(
+      { file: this.#file, ...event },
+      'a stored event is damaged: no event of its type starts; restore a backup, or delete its row of spilled_events while no process uses the file',
+    );
+  }
+
+  unreadable(error: unknown): Error {
+    return unreadable(this.#file, error);
   }
 
   /** Stores everything and ends. Rejects the changes that cannot be stored. */
@@ -187,14 +219,20 @@ export class Committer implements Commits {
     } catch (error) {
       this.#sqlError = undefined;
       this.#isApplying = false;
+      if (!this.#isWriteFailing) {
+        this.#logger.error({ file: this.#file, reason: reasonOf(error) }, 'the file cannot be written');
+      }
+      this.#isWriteFailing = true;
       this.#fail(error);
       return;
     }
     this.#state?.markWritten();
     this.#isApplying = false;
-    if (this.#failure !== undefined) this.#logger.info({ file: this.#file }, 'the file can be written again');
+    if (this.#isWriteFailing) this.#logger.info({ file: this.#file }, 'the file can be written again');
+    this.#isWriteFailing = false;
     this.#failure = undefined;
-    this.#retryMs = firstRetryMs;
+    // That a transaction can be written does not show that the file can be read.
+    if (this.#failingReaders.size === 0) this.#retryMs = firstRetryMs;
     const done = this.#waiting;
     this.#waiting = [];
     for (const waiting of done) waiting.done();
@@ -232,9 +270,6 @@ export class Committer implements Commits {
       if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
     } catch {
       // The next transaction reports a database that cannot be used.
-    }
-    if (this.#failure === undefined) {
-      this.#logger.error({ file: this.#file, reason: reasonOf(error) }, 'the file cannot be written');
     }
     this.#failure = error;
     const isHeld = ({ kind }: Waiting): boolean => kind === undefined || kind === 'settle';

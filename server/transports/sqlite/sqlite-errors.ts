@@ -89,11 +89,29 @@ export class UnsupportedSqliteError extends HubError {
   }
 }
 
+/** A value of the file is not one that the transport writes. */
+export class StoredValueError extends Error {
+  /** Number of the row, if known. */
+  position: number | undefined;
+
+  constructor(name: string) {
+    super(`its value ${name} is not valid`);
+    this.name = 'StoredValueError';
+  }
+}
+
 /** Returns the error of a call whose change the file did not store. @param isUncertain it may be stored later */
 export function unavailable(file: string, isUncertain: boolean, cause: unknown): TransportUnavailableError {
   const problem = `${quote(file)} cannot be written`;
   const advice = isUncertain ? undefined : 'the change was not accepted; retry when the disk works';
   return new TransportUnavailableError(problem, cause, advice);
+}
+
+/** Returns the error of a call whose read of the file failed. */
+export function unreadable(file: string, cause: unknown): HubError {
+  if (cause instanceof StoredValueError)
+    return new CorruptFileError(file, `an event is damaged: ${cause.message}`, { cause });
+  return new TransportUnavailableError(`${quote(file)} cannot be read`, cause, 'retry when the disk works');
 }
 
 /** Returns the result code of SQLite or of the operating system. Messages may contain values. */

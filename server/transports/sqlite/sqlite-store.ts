@@ -13,8 +13,8 @@ import type { Database } from './database/driver.js';
 import { openOwned } from './database/open-database.js';
 import { SqliteJournal } from './journal/sqlite-journal.js';
 import { loadState } from './loading/load-state.js';
-import { StoredValueError } from './loading/stored-values.js';
-import { CorruptFileError, reasonOf } from './sqlite-errors.js';
+
+import { CorruptFileError, reasonOf, StoredValueError } from './sqlite-errors.js';
 import { SqliteKeyValueStore } from './sqlite-key-value-store.js';
 import type { SqliteSettings } from './sqlite-options.js';
 

@@ -59,6 +59,11 @@ export class QueueSpill {
     for (const entry of unsaved) this.#chains.open(entry).unsaved.add(entry);
   }
 
+  /** An entry cannot be used, so that the queue stops. */
+  get isDamaged(): boolean {
+    return this.#store.isDamaged(this.#queue);
+  }
+
   get hasWaiting(): boolean {
     return !this.#chains.isEmpty;
   }
@@ -74,7 +79,7 @@ export class QueueSpill {
   }
 
   get nextDueAt(): number | undefined {
-    return this.#isMoving ? undefined : this.#nextDueAt;
+    return this.#isMoving || this.isDamaged ? undefined : this.#nextDueAt;
   }
 
   /** An entry is pending that was spilled, and read again or not. */
@@ -170,7 +175,7 @@ export class QueueSpill {
       this.#store.unspill(this.#queue, entry);
     }
     this.#nextDueAt = this.#firstDueAt();
-    const hasMore = this.#nextDueAt !== undefined && this.#nextDueAt <= now;
+    const hasMore = this.#nextDueAt !== undefined && this.#nextDueAt <= now && !this.isDamaged;
     // If the read failed, it is repeated when the file can be used.
     if (entries.length > 0 || hasMore) this.#waitUntilStored();
     return { entries, until: hasMore ? (entries.at(-1)?.dueAt ?? now) : now };

@@ -44,9 +44,11 @@ export interface SpillStore {
   unspill(queue: StoredQueue, entry: Entry): void;
   /** Stores what is not stored yet, and calls `fn` then. */
   afterStored(fn: () => void): void;
+  /** Returns whether an entry of the queue cannot be used, so that none is read. */
+  isDamaged(queue: StoredQueue): boolean;
   /** Returns the sizes of the stored chains of a queue, by the turns of their first entries. */
   chains(queue: StoredQueue, isKeyed: boolean): readonly ChainSize[];
-  /** Returns the next entries of a chain, and fewer than `limit` only at its end; `undefined` if the storage fails. */
+  /** Returns the next entries of a chain, and fewer than `limit` only at its end; `undefined` if they cannot be read. */
   readChain(
     queue: StoredQueue,
     chain: ChainId,
@@ -54,7 +56,7 @@ export interface SpillStore {
     limit: number,
     skips: Skips,
   ): readonly Entry[] | undefined;
-  /** Returns the delayed entries that are due, in the order of due times; `undefined` if the storage fails. */
+  /** Returns the delayed entries that are due, in the order of due times; `undefined` if they cannot be read. */
   readDue(queue: StoredQueue, limit: number, skips: Skips): readonly Entry[] | undefined;
   /** Returns the monotonic time at which the first delayed entry is due. */
   nextDueAt(queue: StoredQueue, skips: Skips): number | undefined;

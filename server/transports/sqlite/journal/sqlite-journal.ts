@@ -124,12 +124,20 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
     return this.queues.idOf(queue);
   }
 
-  suspend(error: unknown): void {
-    this.#committer.suspend(error);
+  suspend(queue: StoredQueue, error: unknown): void {
+    this.#committer.suspend(queue, error);
   }
 
-  unavailable(error: unknown): Error {
-    return this.#committer.unavailable(error);
+  resume(queue: StoredQueue): void {
+    this.#committer.resume(queue);
+  }
+
+  reportDamage({ service, type }: StoredQueue, position: number | undefined): void {
+    this.#committer.reportDamage({ service, eventType: type, position });
+  }
+
+  unreadable(error: unknown): Error {
+    return this.#committer.unreadable(error);
   }
 
   checkpoint({ record }: Entry, key: string, value: string): void {

@@ -7,6 +7,7 @@ import { eventStates } from '../journal/entry-rows.js';
 import { totalHistoryName } from '../journal/period-rows.js';
 import { storedCounters } from '../journal/queue-rows.js';
 import type { SqliteJournal } from '../journal/sqlite-journal.js';
+import { StoredValueError } from '../sqlite-errors.js';
 import { entryOfRow } from './entry-of-row.js';
 import {
   deadLetterOf,
@@ -18,7 +19,6 @@ import {
   optionalNumber,
   optionalText,
   periodOf,
-  StoredValueError,
   scheduleOf,
   subscriptionOf,
   textOf,

@@ -7,6 +7,7 @@ import { DurationSketch } from '../../statistics/duration-sketch.js';
 import type { FailureRecord } from '../../statistics/stats.js';
 import type { Envelope, RunWait, Subscription } from '../../transport.js';
 import type { Row } from '../database/driver.js';
+import { StoredValueError } from '../sqlite-errors.js';
 
 /**
  * Values of the file, checked. Every function throws a {@link StoredValueError} for a value that the transport does not
@@ -14,14 +15,6 @@ import type { Row } from '../database/driver.js';
  *
  * @module
  */
-
-/** A value of the file is not one that the transport writes. */
-export class StoredValueError extends Error {
-  constructor(name: string) {
-    super(`its value ${name} is not valid`);
-    this.name = 'StoredValueError';
-  }
-}
 
 export function textOf(row: Row, name: string): string {
   const value = row[name];

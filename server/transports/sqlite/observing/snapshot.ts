@@ -5,7 +5,7 @@ import type { Commits } from '../committer.js';
 import type { Database } from '../database/driver.js';
 import { openObserved } from '../database/open-observed.js';
 import { textOf } from '../loading/stored-values.js';
-import { FileObserverError, unavailable } from '../sqlite-errors.js';
+import { FileObserverError, unreadable } from '../sqlite-errors.js';
 import { loadStore, noLimits } from '../sqlite-store.js';
 
 const refused = (): Promise<never> => Promise.reject(new FileObserverError('change'));
@@ -19,7 +19,9 @@ const frozenOf = (file: string): Commits => ({
   write: refused,
   afterStored() {},
   suspend() {},
-  unavailable: (error) => unavailable(file, false, error),
+  resume() {},
+  reportDamage() {},
+  unreadable: (error) => unreadable(file, error),
 });
 
 /** Reads the state of a file that no transport owns, as it is at one time. */

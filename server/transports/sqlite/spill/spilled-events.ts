@@ -4,8 +4,9 @@ import type { Entry } from '../../memory/records/entry.js';
 import type { StoredQueue } from '../../memory/records/stored-queue.js';
 import type { ChainId, ChainSize, Skips, SpillFilter, SpillStore, TurnRange } from '../../memory/spill/spill-store.js';
 import type { Database, Row, Statement } from '../database/driver.js';
-import { entryOfRow } from '../loading/entry-of-row.js';
+import { type EntryContext, entryOfRow } from '../loading/entry-of-row.js';
 import { numberOf, optionalText } from '../loading/stored-values.js';
+import { StoredValueError } from '../sqlite-errors.js';
 
 /** The part of a journal that spilled events use. */
 export interface SpillJournal {
@@ -16,10 +17,14 @@ export interface SpillJournal {
   idOf(queue: StoredQueue): number;
   /** Applies a change that no caller waits for, and calls `stored` when it is stored. */
   settleLater(apply: () => void, stored?: () => void): void;
-  /** Halts everything until the file can be used again. */
-  suspend(error: unknown): void;
+  /** Halts everything for a time, because the events of a queue cannot be read. */
+  suspend(queue: StoredQueue, error: unknown): void;
+  /** Reports that events of a queue were read. */
+  resume(queue: StoredQueue): void;
+  /** Reports an event whose queue stops. */
+  reportDamage(queue: StoredQueue, position: number | undefined): void;
   /** Returns the error for a caller whose read failed. */
-  unavailable(error: unknown): Error;
+  unreadable(error: unknown): Error;
 }
 
 // Due times are stored as epoch milliseconds, and the conversion rounds them.
@@ -33,6 +38,7 @@ export class SpilledEvents implements SpillStore {
   remembered: (type: string, dedupeId: string) => RememberedId | undefined = () => undefined;
   readonly #journal: SpillJournal;
   readonly #clock: Clock;
+  readonly #damaged = new Set<StoredQueue>();
   readonly #statements: {
     readonly chains: Statement;
     readonly keyedChains: Statement;
@@ -87,6 +93,10 @@ export class SpilledEvents implements SpillStore {
     this.#journal.settleLater(() => {}, fn);
   }
 
+  isDamaged(queue: StoredQueue): boolean {
+    return this.#damaged.has(queue);
+  }
+
   chains(queue: StoredQueue, isKeyed: boolean): readonly ChainSize[] {
     const { chains, keyedChains } = this.#statements;
     const rows = (isKeyed ? keyedChains : chains).all(this.#journal.idOf(queue));
@@ -109,7 +119,7 @@ export class SpilledEvents implements SpillStore {
     const { chain, keyedChain } = this.#statements;
     const id = this.#journal.idOf(queue);
     const end = Math.min(before, Number.MAX_SAFE_INTEGER);
-    return this.#tryRead(() => {
+    return this.#readNext(queue, () => {
       const rows = isKeyed
         ? keyedChain.iterate(id, key ?? null, priority, after, end)
         : chain.iterate(id, priority, after, end);
@@ -120,12 +130,12 @@ export class SpilledEvents implements SpillStore {
   readDue(queue: StoredQueue, limit: number, skips: Skips): readonly Entry[] | undefined {
     const now = this.#clock.now() + roundingMs;
     const { due } = this.#statements;
-    return this.#tryRead(() => this.#entries(queue, due.iterate(this.#journal.idOf(queue), now), skips, limit));
+    return this.#readNext(queue, () => this.#entries(queue, due.iterate(this.#journal.idOf(queue), now), skips, limit));
   }
 
   nextDueAt(queue: StoredQueue, skips: Skips): number | undefined {
     const now = this.#clock.monotonic();
-    const next = this.#tryRead(() => {
+    const next = this.#tryRead(queue, () => {
       for (const row of this.#statements.dueTimes.iterate(this.#journal.idOf(queue))) {
         if (!skips(numberOf(row, 'position'))) return numberOf(row, 'due_at') - this.#clock.now() + now;
       }
@@ -169,16 +179,16 @@ export class SpilledEvents implements SpillStore {
     const isRun = subscription?.keepsRuns === true;
     for (const row of rows) {
       if (entries.length === limit) break;
-      if (skips(numberOf(row, 'position'))) continue;
-      entries.push(
-        entryOfRow(row, {
-          type,
-          clock: this.#clock,
-          table: 'spilled_events',
-          remembered: this.remembered,
-          checkpoints: () => (isRun ? new Map() : undefined),
-        }),
-      );
+      const position = numberOf(row, 'position');
+      if (skips(position)) continue;
+      const context: EntryContext = {
+        type,
+        clock: this.#clock,
+        table: 'spilled_events',
+        remembered: this.remembered,
+        checkpoints: () => (isRun ? new Map() : undefined),
+      };
+      entries.push(entryAt(position, row, context));
     }
     return entries;
   }
@@ -188,17 +198,42 @@ export class SpilledEvents implements SpillStore {
     try {
       return read();
     } catch (error) {
-      throw this.#journal.unavailable(error);
+      throw this.#journal.unreadable(error);
     }
   }
 
+  /** Reads the next entries for the dispatcher. */
+  #readNext(queue: StoredQueue, read: () => readonly Entry[]): readonly Entry[] | undefined {
+    if (this.#damaged.has(queue)) return undefined;
+    const entries = this.#tryRead(queue, read);
+    if (entries !== undefined) this.#journal.resume(queue);
+    return entries;
+  }
+
   /** Reads for the dispatcher, which continues when the file can be read again. */
-  #tryRead<T>(read: () => T): T | undefined {
+  #tryRead<T>(queue: StoredQueue, read: () => T): T | undefined {
     try {
       return read();
     } catch (error) {
-      this.#journal.suspend(error);
+      if (error instanceof StoredValueError) this.#stop(queue, error);
+      else this.#journal.suspend(queue, error);
       return undefined;
     }
+  }
+
+  #stop(queue: StoredQueue, { position }: StoredValueError): void {
+    this.#damaged.add(queue);
+    this.#journal.resume(queue);
+    this.#journal.reportDamage(queue, position);
+  }
+}
+
+/** @throws {StoredValueError} with the position */
+function entryAt(position: number, row: Row, context: EntryContext): Entry {
+  try {
+    return entryOfRow(row, context);
+  } catch (error) {
+    if (error instanceof StoredValueError) error.position = position;
+    throw error;
   }
 }
