@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { SendTurn } from './send-turn.js';
 import { TickBatch } from './tick-batch.js';
 
@@ -26,4 +26,21 @@ it('sends outcomes before fetches that were asked for earlier, in one write', as
   expect(chunks.join('')).toBe('commit 2,3; commit 4; fetch 1,5; ');
   expect(ended).toBe(3);
   expect(stream.writableCorked).toBe(0);
+});
+
+it('sends all that was collected, uncorks the connection and throws if a flush throws', () => {
+  const stream = new PassThrough();
+  const turn = new SendTurn();
+  turn.use({ stream } as never);
+  const immediate = vi.spyOn(globalThis, 'setImmediate').mockReturnValue(undefined as never);
+  turn.addFetches(() => stream.write('fetch;'));
+  turn.addOutcomes(() => {
+    throw new Error('no');
+  });
+  turn.addOutcomes(() => stream.write('commit;'));
+  const [[send] = []] = immediate.mock.calls;
+  immediate.mockRestore();
+  expect(send).toThrow('no');
+  expect(stream.writableCorked).toBe(0);
+  expect(String(stream.read())).toBe('commit;fetch;');
 });

@@ -34,7 +34,15 @@ export class SendTurn {
     this.#fetches = [];
     const stream = this.#connection?.stream;
     stream?.cork();
-    for (const flush of flushes) flush();
+    const errors: unknown[] = [];
+    for (const flush of flushes) {
+      try {
+        flush();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
     stream?.uncork();
+    if (errors.length > 0) throw errors[0];
   }
 }
