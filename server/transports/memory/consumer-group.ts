@@ -61,12 +61,9 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     if (queue === undefined) {
       const { waits, journal } = this.#host;
       const onDue = (wait: StoredWait): void => journal.settleLater(() => waits.resolveByTime(wait));
-      const created = new TypeQueue(this.service, type, this.#host, this.#host.history(type), onDue, {
+      const created: TypeQueue = new TypeQueue(this.service, type, this.#host, this.#host.history(type), onDue, {
         left: ({ envelope: { id } }) => this.#byId?.delete(id),
-        entered: (entry) => {
-          this.#byId?.set(entry.envelope.id, entry);
-          created.runs?.accept(entry);
-        },
+        entered: (entry) => this.#byId?.set(entry.envelope.id, entry),
         ready: () => this.#dispatcher.serveAt(created, created.nextWakeAt),
       });
       queue = created;
@@ -139,8 +136,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       this.#dispatcher.serveAt(queue, debounced.dueAt);
       return debounced.entry.envelope.id;
     }
-    const checkpoints = queue.runs === undefined ? undefined : new Map();
-    const entry = this.#admit(queue, { envelope, bytes, remembered, checkpoints }, now);
+    const entry = this.#admit(queue, { envelope, bytes, remembered, checkpoints: undefined }, now);
     const windowEnd = queue.openWindow(entry, clock);
     if (windowEnd !== undefined) this.#enqueueUntil(queue, entry, windowEnd);
     else if (envelope.delayMs > 0) this.#enqueueDelayed(queue, entry, envelope.delayMs);
@@ -347,7 +343,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     const isCancelled = outcome.status === 'failed' && outcome.cancelled === true;
     if (!isCancelled) stats.countDuration(outcome.durationMs, now);
     if (outcome.status === 'retry') {
-      if (queue.runs === undefined) entry.attempts = keepAttempt(entry.attempts, failedAttempt(entry, outcome, now));
+      if (!queue.isRun(entry)) entry.attempts = keepAttempt(entry.attempts, failedAttempt(entry, outcome, now));
       entry.attempt += 1;
       stats.countRetried(now);
       this.#enqueueDelayed(queue, entry, outcome.delayMs);
@@ -361,10 +357,12 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       else if (outcome.status === 'completed') stats.countCompleted(now);
       else stats.countFailed(now, envelope, attempt, outcome);
       this.#host.waits.drop(entry);
-      if (queue.runs === undefined) {
+      if (queue.runs !== undefined && queue.isRun(entry)) {
+        this.journal.afterStored(queue.runs.end(envelope.id, outcome, now));
+      } else {
         queue.log.add(entry, outcome, now);
         this.journal.log(queue);
-      } else this.journal.afterStored(queue.runs.end(envelope.id, outcome, now));
+      }
       this.#host.recordEnd(entry, outcome.followUps, this);
       this.#resolveParent(envelope, outcome);
     }
@@ -446,7 +444,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       envelope,
       bytes,
       remembered,
-      checkpoints,
+      checkpoints: checkpoints ?? (queue.runs === undefined ? undefined : new Map()),
       attempt: 1,
       ended: false,
       acceptedAt: now,

@@ -331,6 +331,7 @@ export class TypeQueue {
   start(clock: Clock): Entry | undefined {
     const entry = this.#keyed === undefined ? this.#shiftWaiting() : this.#keyed.shift(clock.monotonic());
     if (entry === undefined) return undefined;
+    if (this.runs !== undefined && !this.isRun(entry)) this.#beginRun(entry, this.runs);
     const now = clock.now();
     if (!entry.hasStarted) this.stats.countWait(Math.max(0, now - entry.acceptedAt), now);
     entry.hasStarted = true;
@@ -338,6 +339,18 @@ export class TypeQueue {
     this.#rate?.countStart(clock.monotonic());
     this.stats.countStart();
     return entry;
+  }
+
+  /** Returns whether the type keeps a record of the entry. */
+  isRun(entry: Entry): boolean {
+    return this.runs?.entry(entry.envelope.id) === entry;
+  }
+
+  /** Keeps a record of an entry that was accepted before its type kept runs. */
+  #beginRun(entry: Entry, runs: RunLog): void {
+    this.#spill?.pin(entry);
+    entry.checkpoints ??= new Map();
+    runs.accept(entry);
   }
 
   #shiftWaiting(): Entry | undefined {

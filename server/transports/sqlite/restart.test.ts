@@ -107,6 +107,28 @@ it('resumes a run with its checkpoints, and resolves its waits by time, event an
   expect(fifth.deliveries).toEqual([]);
 });
 
+it('keeps what is recorded for spilled events that were accepted before their type kept runs', async () => {
+  const options = { file: newFile(), clock: createFakeClock(), maxPendingInMemory: 1 };
+  const plain = await startProcess(options, [{ type: 'a', concurrency: 1 }]);
+  const sent = Array.from({ length: 5 }, (_, n) => envelope('a', { body: `${n}` }));
+  await plain.transport.publish(sent);
+  await plain.transport.close({ drainMs: 0 });
+  const runs: Subscription = { type: 'a', keepsRuns: true };
+  const before = await startProcess(options, [runs]);
+  await options.clock.settle();
+  for (const delivery of before.deliveries)
+    expect(await delivery.checkpoint('step', delivery.envelope.body)).toBe('ok');
+  expect(before.deliveries).toHaveLength(5);
+  await before.transport.close({ drainMs: 0 });
+  const after = await startProcess(options, [runs]);
+  await options.clock.settle();
+  expect(ids(after)).toEqual(sent.map(({ id }) => id));
+  for (const { envelope: each, checkpoints } of after.deliveries) {
+    expect(checkpoints).toEqual(new Map([['step', each.body]]));
+    expect(await after.transport.run('a', each.id)).toMatchObject({ status: 'active', checkpoints });
+  }
+});
+
 it('keeps the slot of a key, a debounce window and a deduplication id', async () => {
   const { restart, clock } = machine(
     { type: 'keyed', perKey: { concurrency: 1 } },

@@ -105,6 +105,77 @@ export function describeDeploys({ advance, connect, consume, counts, next, until
       expect(await counts(one.transport, 'flow')).toMatchObject({ received: 2 });
     });
 
+    it('makes runs of the events that wait when their type begins to keep runs', async () => {
+      const before = await consume([{ type: 'a', concurrency: 1 }]);
+      const sent = Array.from({ length: 8 }, (_, n) => envelope('a', { key: `k${n}`, body: `{"text":"\\"${n}\\\\"}` }));
+      // One per millisecond: their order is the same wherever it is read.
+      for (const each of sent) {
+        await before.transport.publish([each]);
+        await advance(1);
+      }
+      await before.transport.publish([envelope('a', { id: 'late', key: 'k8', delayMs: 40, body: '8' })]);
+      const all = [...sent, { id: 'late', body: '8' }];
+      await (await next(before)).commit(retry(0));
+      const held = await next(before);
+      const after = await consume([{ type: 'a', concurrency: 1, keepsRuns: true }]);
+      await before.transport.close({ drainMs: 0 });
+      expect(await held.commit(completed())).not.toBe('ok');
+      for (const _ of all) {
+        const delivery = await next(after);
+        const { id, key } = delivery.envelope;
+        expect(await delivery.checkpoint('step', '"done"')).toBe('ok');
+        expect(await delivery.wait([{ key: 'ask', event: { type: 'go', key }, isApproval: true }])).toBe('ok');
+        expect(await after.transport.run('a', id)).toMatchObject({
+          status: 'active',
+          attempt: delivery.attempt,
+          checkpoints: new Map([['step', '"done"']]),
+          waits: [{ key: 'ask', event: { type: 'go', key }, isApproval: true }],
+        });
+        expect(await delivery.commit({ status: 'suspended', durationMs: 1, seen: 1 })).toBe('ok');
+      }
+      expect(await counts(after.transport, 'a')).toMatchObject({ pending: 9, suspended: 9, approvals: 9 });
+      await after.transport.publish(all.map((_, n) => envelope('go', { key: `k${n}`, body: `${n}` })));
+      for (const _ of all) {
+        const delivery = await next(after);
+        const { id, body } = delivery.envelope;
+        expect(body).toBe(all.find((each) => each.id === id)?.body);
+        expect([...delivery.checkpoints.keys()]).toEqual(['step', 'ask']);
+        expect(await delivery.commit({ ...completed(), result: '1' })).toBe('ok');
+        const record = await after.transport.run('a', id);
+        expect(record).toMatchObject({ status: 'completed', result: '1', envelope: { id, body }, waits: [] });
+        expect([...(record?.checkpoints.keys() ?? [])]).toEqual(['step', 'ask']);
+      }
+      const ends = { received: 9, completed: 9, pending: 0, active: 0, suspended: 0 };
+      expect(await counts(after.transport, 'a')).toMatchObject(ends);
+    });
+
+    it('ends an event that runs while its type begins to keep runs', async () => {
+      const before = await consume(['a']);
+      await before.transport.publish([envelope('a', { id: 'plain' })]);
+      const delivery = await next(before);
+      const after = await consume([{ type: 'a', keepsRuns: true }]);
+      expect(await delivery.commit(completed())).toBe('ok');
+      expect(await after.transport.find('plain')).toMatchObject([{ id: 'plain', status: 'completed' }]);
+      expect(await counts(after.transport, 'a')).toMatchObject({ received: 1, completed: 1, pending: 0 });
+    });
+
+    it('ends the runs that wait when their type ceases to keep runs', async () => {
+      const before = await consume([{ type: 'a', concurrency: 1, keepsRuns: true }]);
+      await before.transport.publish([envelope('a', { id: 'suspended' }), envelope('a', { id: 'waiting' })]);
+      const delivery = await next(before);
+      await delivery.wait([{ key: 'ask', event: { type: 'go', key: undefined } }]);
+      await delivery.commit({ status: 'suspended', durationMs: 1, seen: 0 });
+      const after = await consume([{ type: 'a', concurrency: 1 }]);
+      await before.transport.close({ drainMs: 0 });
+      await after.transport.publish([envelope('go')]);
+      for (const _ of ['waiting', 'suspended']) expect(await (await next(after)).commit(completed())).toBe('ok');
+      for (const id of ['waiting', 'suspended']) {
+        expect(await after.transport.run('a', id)).toMatchObject({ status: 'completed', waits: [] });
+        expect(await after.transport.find(id)).toMatchObject([{ id, status: 'completed' }]);
+      }
+      expect(await counts(after.transport, 'a')).toMatchObject({ received: 2, completed: 2, pending: 0, suspended: 0 });
+    });
+
     it('delivers an event only to connections that handle its type, whichever come and go', async () => {
       const both = await consume(['a', 'b'], { concurrency: 3 });
       const onlyA = await consume(['a'], { concurrency: 3 });

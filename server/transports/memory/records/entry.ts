@@ -32,7 +32,8 @@ export interface Entry {
   bytes: number;
   /** Deduplication id that stands for the event, besides its window, until the event has ended. */
   readonly remembered: RememberedId | undefined;
-  readonly checkpoints: Map<string, string> | undefined;
+  /** Recorded entries of a run; `undefined` for events that are not runs. */
+  checkpoints: Map<string, string> | undefined;
   /** Open waits of a run, by key if there is more than one. `RunWaits` reads and changes it. */
   waits: StoredWait | Map<string, StoredWait> | undefined;
   /** The run left its process and waits. */

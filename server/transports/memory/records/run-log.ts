@@ -31,7 +31,9 @@ export class RunLog {
     const { id, replays } = entry.envelope;
     if (replays > 0) this.#forget(id);
     this.#runs.set(id, run);
-    this.#latest.push(run);
+    // An event that was accepted before its type kept runs becomes one when it starts.
+    const before = this.#latest.findLastIndex(({ acceptedAt }) => acceptedAt <= run.acceptedAt);
+    this.#latest.splice(before + 1, 0, run);
     if (this.#latest.length > latestRuns) this.#latest.shift();
   }
 

@@ -1,4 +1,4 @@
-import type { Subscription } from '../../transport.js';
+import type { RunRetention, Subscription } from '../../transport.js';
 import type { Entry } from './entry.js';
 import type { EventLog } from './event-log.js';
 import type { TypeStats } from './type-stats.js';
@@ -9,6 +9,8 @@ export interface StoredQueue {
   readonly type: string;
   readonly subscription: Subscription | undefined;
   readonly stats: TypeStats;
+  /** `undefined` if no subscription of the type kept runs. */
+  readonly runs: { readonly retention: RunRetention } | undefined;
   readonly log: EventLog;
   isDebounced(entry: Entry): boolean;
   /** Called when an entry was stored as a spilled one, or is no longer one. */

@@ -104,6 +104,12 @@ export class QueueSpill {
     if (!this.#read.delete(entry)) this.#accepted.remove(entry);
   }
 
+  /** Keeps an entry that becomes a run in memory, and has it stored so. */
+  pin(entry: Entry): void {
+    if (isSpillable(entry)) this.#store.inMemory -= 1;
+    this.#store.unspill(this.#queue, entry);
+  }
+
   /** Spills a waiting entry if memory has no room, or if others of its chain are spilled. */
   takes(entry: Entry): boolean {
     const chain = this.#chains.find(entry);

@@ -203,7 +203,7 @@ export class JobConsumer {
     const lease: Lease = { queue: queue.key, jobId, token, starts, serviceType, keepsRuns };
     const runKey = `${serviceType}:${jobId}`;
     if (keepsRuns) this.#loading.set(runKey, false);
-    const run = keepsRuns ? await this.#load(serviceType, jobId) : { checkpoints: new Map() };
+    const run = keepsRuns ? await this.#load(lease) : { checkpoints: new Map() };
     const isStale = this.#loading.get(runKey) === true;
     this.#loading.delete(runKey);
     // Closing may have begun since the job arrived. It interrupts deliveries that are registered.
@@ -231,9 +231,9 @@ export class JobConsumer {
     await delivery.slotFree;
   }
 
-  async #load(serviceType: string, jobId: string): Promise<Pick<DeliveryDetails, 'checkpoints' | 'dueInMs'>> {
+  async #load({ queue, serviceType, jobId }: Lease): Promise<Pick<DeliveryDetails, 'checkpoints' | 'dueInMs'>> {
     const { settings, connection } = this.#parts;
-    const reply = readArray(await loadRunScript.run(connection, settings.prefix, [serviceType, jobId]));
+    const reply = readArray(await loadRunScript.run(connection, settings.prefix, [queue, serviceType, jobId]));
     const [checkpoints, outputs, dueInMs] = reply;
     return {
       checkpoints: readCheckpoints(readHash(checkpoints), readHash(outputs)),

@@ -13,7 +13,7 @@ local function stateOf(serviceType)
   local state = states[serviceType]
   if state then return state end
   local fields = call('HMGET', key('dispatch', serviceType), 'queue', 'isOpen', 'concurrency', 'max', 'perMs', 'taken', 'turn',
-    'hasTimers', 'keys', 'hadKeys')
+    'hasTimers', 'keys', 'hadKeys', 'hadRuns')
   state = {
     queue = fields[1] or serviceType,
     isOpen = fields[2] == '1',
@@ -25,6 +25,7 @@ local function stateOf(serviceType)
     hasTimers = fields[8] == '1',
     keys = fields[9] and cjson.decode(fields[9]) or nil,
     hadKeys = fields[10] == '1',
+    hadRuns = fields[11] == '1',
   }
   states[serviceType] = state
   return state

@@ -64,6 +64,7 @@ local function putIntoEffect(serviceType, json)
   for _, limit in ipairs({ 'concurrency', 'max', 'perMs', 'keepCompleted', 'keepFailed', 'keepMs' }) do
     if wanted[limit] then call('HSET', dispatch, limit, wanted[limit]) else call('HDEL', dispatch, limit) end
   end
+  if wanted.keepsRuns then call('HSET', dispatch, 'hadRuns', 1) end
   call('HSET', dispatch, 'settings', json)
   limitKeys(serviceType, wanted.keys)
 end

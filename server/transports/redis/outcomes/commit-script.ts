@@ -22,6 +22,8 @@ for index = 1, takeNumber() do
   local outcome = takeOutcome()
   local result, job = leaseOf(queue, id, token, starts, serviceType)
   if result == 'ok' then
+    -- The event may have been accepted while its type kept runs.
+    keepsRuns = keepsRuns or stateOf(serviceType).hadRuns and call('EXISTS', key('run', serviceType, id)) == 1
     outcome.acceptedAt, outcome.attempts, outcome.isDeduplicated = job.acceptedAt, job.attempts, job.dedupe and true
     -- Before the end of the event frees its key.
     if keepsSlot then keepSlot(serviceType, token, id, starts, queue .. id) else countReturned(serviceType) end

@@ -1,5 +1,6 @@
 import { gates } from '../gate/gates.js';
 import { eventLog } from '../lookup/event-log.js';
+import { runRecords } from '../runs/run-records.js';
 import { runWaits } from '../runs/run-waits.js';
 import { counters } from '../scripts/counters.js';
 import { orderSpan } from '../scripts/limits.js';
@@ -77,9 +78,8 @@ local function queueJob(route, envelope, id, depth, dueAt)
   indexEvent(serviceType, id, requestIdIn(envelope.head))
   if route.keepsRuns then
     local run = key('run', serviceType, id)
-    call('HSET', run, 'data', data, 'shown', shownOf(envelope, tail), 'acceptedAt', now, 'attempt', 1, 'queue', queue)
+    addRun(serviceType, id, queue, sequence, { data = data, shown = shownOf(envelope, tail), acceptedAt = now, attempt = 1 })
     if not route.isTriggered and (envelope.parent or '') ~= '' then call('HSET', run, 'parent', envelope.parent) end
-    call('ZADD', key('runs', serviceType), sequence, id)
   end
   if dueAt then
     openWindow(route, lineKey, queue .. id, id)
@@ -183,6 +183,6 @@ local function acceptEmit(envelope)
   return waiting or isSubscribed and '' or '-'
 end
 `,
-  [counters, debounceWindows, dedupe, eventLog, gates, runWaits],
+  [counters, debounceWindows, dedupe, eventLog, gates, runRecords, runWaits],
   'knownRoutes = {}',
 );

@@ -4,6 +4,7 @@ import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';
 import { runEntries } from './run-entries.js';
+import { lateRuns } from './run-records.js';
 import { runWaits } from './run-waits.js';
 
 // A worker resolves waits by time when it asks for a job. The delivery of a run does it too: all slots may be taken.
@@ -31,12 +32,14 @@ end
 export const loadRunScript: Script = new Script({
   name: 'loadRun',
   access: 'works',
-  purpose: 'Reads all entries of a run for a delivery.',
-  argv: 'service type, job id',
+  purpose:
+    'Reads all entries of a run for a delivery. An event that was accepted before its type kept runs becomes a run.',
+  argv: 'queue, service type, job id',
   reply: 'checkpoints, outputs, milliseconds until the next wait resolves by time or nothing',
-  includes: [prelude, ownTimers],
+  includes: [prelude, lateRuns, ownTimers],
   lua: `
-local serviceType, id = take(), take()
+local queue, serviceType, id = take(), take(), take()
+ensureRun(queue, id, serviceType)
 local dueInMs = resolveOwnTimers(serviceType, id)
 local run = key('run', serviceType, id)
 return { call('HGETALL', run .. ':checkpoints'), call('HGETALL', run .. ':outputs'), dueInMs }

@@ -53,7 +53,7 @@ export class QueueRows {
   }
 
   write(queue: StoredQueue): void {
-    const { service, type, stats, subscription } = queue;
+    const { service, type, stats, subscription, runs } = queue;
     const id = this.idOf(queue);
     const counters = JSON.stringify(Object.fromEntries(storedCounters.map((name) => [name, stats[name]])));
     const written = this.#written.get(queue);
@@ -61,7 +61,9 @@ export class QueueRows {
       this.#count.run(counters, id);
       return;
     }
-    const settings = subscription === undefined ? null : JSON.stringify(subscription);
+    // A type that ceases to keep runs retains those that it has.
+    const kept = runs && subscription?.keepsRuns !== true && { keepsRuns: true, retain: runs.retention };
+    const settings = subscription === undefined ? null : JSON.stringify({ ...subscription, ...kept });
     this.#insert.run(id, service, type, counters, JSON.stringify(stats.failures), settings);
   }
 

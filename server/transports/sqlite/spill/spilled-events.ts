@@ -175,8 +175,7 @@ export class SpilledEvents implements SpillStore {
 
   #entries(queue: StoredQueue, rows: Iterable<Row>, skips: Skips, limit: number = Number.POSITIVE_INFINITY): Entry[] {
     const entries: Entry[] = [];
-    const { type, subscription } = queue;
-    const isRun = subscription?.keepsRuns === true;
+    const { type } = queue;
     for (const row of rows) {
       if (entries.length === limit) break;
       const position = numberOf(row, 'position');
@@ -186,7 +185,8 @@ export class SpilledEvents implements SpillStore {
         clock: this.#clock,
         table: 'spilled_events',
         remembered: this.remembered,
-        checkpoints: () => (isRun ? new Map() : undefined),
+        // Runs stay in memory.
+        checkpoints: () => undefined,
       };
       entries.push(entryAt(position, row, context));
     }
