@@ -15,7 +15,7 @@ import { CallTable } from '../calls/call-table.js';
 import { type ObservedDatabase, openObserved } from '../database/open-observed.js';
 import { FileAccessError, FileInUseError } from '../sqlite-errors.js';
 import { noLimits, openStore } from '../sqlite-store.js';
-import { readSnapshot } from './snapshot.js';
+import { FileSnapshot } from './snapshot.js';
 
 /** Settings of a {@link FileLink}. */
 export interface LinkSettings {
@@ -42,12 +42,14 @@ export class FileLink {
   readonly #settings: LinkSettings;
   readonly #service: string;
   readonly #logger: Logger;
+  readonly #snapshot: FileSnapshot;
   #connection: Promise<Connection> | undefined;
 
   constructor(settings: LinkSettings, service: string, logger: Logger) {
     this.#settings = settings;
     this.#service = service;
     this.#logger = logger;
+    this.#snapshot = new FileSnapshot(settings.file, service, settings.clock);
   }
 
   /**
@@ -72,13 +74,14 @@ export class FileLink {
     const connection = this.#connection;
     this.#connection = undefined;
     (await connection?.catch(() => undefined))?.observed.close();
+    await this.#snapshot.close();
   }
 
   async #call(method: MethodName, args: readonly unknown[]): Promise<unknown> {
-    const { file, clock } = this.#settings;
     for (;;) {
       const connection = await this.#connect();
       if (connection.observed.isOwned()) {
+        await this.#snapshot.close();
         const answer = await this.#ask(connection, method, args);
         if (answer !== undefined) return decodeAnswer(answer);
       } else if (isChange(method)) {
@@ -89,7 +92,7 @@ export class FileLink {
           if (!(error instanceof FileInUseError)) throw error;
         }
       } else {
-        return await readSnapshot(file, this.#service, clock, (target) => executeCall(target, method, args));
+        return await this.#snapshot.read((target) => executeCall(target, method, args));
       }
     }
   }

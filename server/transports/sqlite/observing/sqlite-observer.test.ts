@@ -123,6 +123,31 @@ it('reads what the owner of the file reads, and the same after its end', async (
   }
 });
 
+it('has one revision until a file without an owner changes, or a minute ends', async () => {
+  const file = newFile();
+  const clock = createFakeClock();
+  const { hub, dead } = await startShop(file, clock);
+  await hub.stop({ drainMs: 0 });
+  const observer = await observe(file, clock);
+  const revisions = async (): Promise<readonly string[]> =>
+    Promise.all([observer.transport.revision(), observer.transport.revision('mail')]);
+  const first = await revisions();
+  await observer.introspect();
+  expect(await revisions()).toEqual(first);
+  expect(await observer.replay(dead)).toEqual({ id: dead });
+  const second = await revisions();
+  for (const [index, revision] of second.entries()) expect(revision).not.toBe(first[index]);
+  expect(await observer.metrics('mail')).toMatchObject({ pending: 1 });
+  expect(await revisions()).toEqual(second);
+  const { hub: next } = await startOwner(file, false, clock);
+  await until(async () => expect(await next.metrics('mail')).toMatchObject({ completed: 1 }));
+  await next.stop({ drainMs: 0 });
+  expect(await observer.metrics('mail')).toMatchObject({ completed: 1, pending: 0 });
+  expect(await observer.metrics('later')).toMatchObject({ delayed: 1 });
+  await clock.advance(600_000);
+  expect(await observer.metrics('later')).toMatchObject({ delayed: 0, pending: 1 });
+});
+
 it.each([
   ['owns the file', true],
   ['has ended', false],
