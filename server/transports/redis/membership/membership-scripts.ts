@@ -4,6 +4,9 @@ import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';
 import { liveHandlers, subscribed } from './subscription-fragments.js';
 
+/** Version of the layout of all keys. It grows with each change that earlier versions of Hubline cannot read. */
+export const dataLayout = 1;
+
 // Processes with the same description share one copy of it, stored under its hash.
 const heartbeat = new LuaFragment(
   `
@@ -30,9 +33,13 @@ export const startOrderScript: Script = new Script({
   access: 'works',
   purpose: 'Returns the place of a process in the order of starts.',
   argv: 'nothing',
-  reply: 'a number that grows with each call',
+  reply: 'a number that grows with each call; nothing if the data has another layout',
   includes: [prelude],
   lua: `
+local layout = call('GET', key('layout'))
+if layout and layout ~= '${dataLayout}' then return nil end
+-- Builds before the first layout with a number wrote none.
+if not layout and call('EXISTS', key('queues'), key('services')) > 0 then return nil end
 return call('INCR', key('sequence'))
 `,
 });
@@ -47,6 +54,8 @@ export const registerScript: Script = new Script({
   lua: `
 local process = take()
 local isDescribed = registerProcess(process, take(), take(), take())
+-- Again after a loss of all data.
+call('SETNX', key('layout'), ${dataLayout})
 while position < #ARGV do
   local serviceType, settings = take(), take()
   call('HSET', key('handlers', serviceType), process, settings)

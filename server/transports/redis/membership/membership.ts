@@ -3,11 +3,12 @@ import type { Logger } from '../../logger.js';
 import type { ConsumeOptions } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { serviceTypeOf, sharedQueue } from '../names.js';
-import { withoutArguments } from '../redis-errors.js';
+import { UnexpectedDataError, withoutArguments } from '../redis-errors.js';
 import { maxTypesPerScript } from '../scripts/limits.js';
 import { readArray, readNumber, readString } from '../scripts/reply.js';
 import type { Script, ScriptArgument } from '../scripts/script.js';
 import {
+  dataLayout,
   declareScript,
   describeScript,
   enterScript,
@@ -61,9 +62,17 @@ export class Membership {
   /**
    * Registers the process. From now on events of its subscriptions are kept for the service, with or without a running
    * process.
+   *
+   * @throws {UnexpectedDataError} if the data has the layout of another build
    */
   async join(): Promise<void> {
-    this.#startOrder = readNumber(await this.#run(startOrderScript, []));
+    const startOrder = await this.#run(startOrderScript, []);
+    if (startOrder === null) {
+      throw new UnexpectedDataError(
+        `the prefix has data in another layout than ${dataLayout}: docs/upgrading.md describes the upgrade from earlier builds`,
+      );
+    }
+    this.#startOrder = readNumber(startOrder);
     await this.#register();
     this.#timer = setInterval(() => {
       this.#heartbeat ??= this.#keepAlive();

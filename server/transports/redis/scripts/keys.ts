@@ -62,6 +62,7 @@ import { LuaFragment } from './lua-fragment.js';
  * - `schedule:<schedule>` hash: definition, position and state of a schedule, number of changes
  * - `openers:<schedule>` hash of the definitions of the processes that have a schedule, by process id
  * - `epoch`, `recovering` identity of the data, which is gone after a loss; set while services register again
+ * - `layout` version of the layout of all keys, which the first process to start writes
  * - `sequence`, `revision` counters: order of acceptance, number of changes
  * - `run-ends:<process>` channel on which a process hears of the runs that it waits for or runs
  * - `run-changes:<serviceType>:<id>` channel that announces new entries and waits of a run
@@ -121,6 +122,7 @@ export const keyKinds = [
   'openers',
   'epoch',
   'recovering',
+  'layout',
   'sequence',
   'revision',
   'run-ends',
