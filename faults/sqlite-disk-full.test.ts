@@ -17,14 +17,15 @@ interface SmallDisk {
   extend(owner?: ChildProcess): void;
 }
 
-/** Mounts a disk of 4 MB; without the right to mount, limits the size of each file. */
+/** Mounts a disk with 2 MB of space; without the right to mount, limits the size of each file. */
 function smallDisk(folder: string): SmallDisk {
   const mounted = join(folder, 'disk');
   mkdirSync(mounted);
-  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', mounted]).status === 0) {
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=18m', 'tmpfs', mounted]).status === 0) {
     onTestFinished(() => void spawnSync('umount', ['-l', mounted]));
+    // Its removal leaves space for the log of all later changes, which is emptied every 4 MB.
     const ballast = join(mounted, 'ballast');
-    writeFileSync(ballast, Buffer.alloc(2 * 1024 * 1024));
+    writeFileSync(ballast, Buffer.alloc(16 * 1024 * 1024));
     return { folder: mounted, limit: ':', extend: () => rmSync(ballast) };
   }
   return {
