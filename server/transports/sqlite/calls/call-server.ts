@@ -69,8 +69,9 @@ export class CallServer {
   #startWaiting(): void {
     const { version } = this.#table;
     if (version === this.#version) return;
+    const { waiting } = this.#table;
     this.#version = version;
-    for (const call of this.#table.waiting) {
+    for (const call of waiting) {
       if (this.#running.has(call.id)) continue;
       this.#busyUntil = performance.now() + busyForMs;
       this.#running.add(call.id);
