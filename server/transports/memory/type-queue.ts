@@ -110,15 +110,16 @@ export class TypeQueue {
       this.#keyed.setLimits(perKey);
       return;
     }
+    const isChanged = (perKey === undefined) !== (this.#keyed === undefined);
+    // It may throw.
+    if (isChanged) this.#spill?.regroup(perKey !== undefined);
     const waiting: Entry[] = [];
     if (perKey !== undefined) {
       for (let entry = this.#waiting.shift(); entry !== undefined; entry = this.#waiting.shift()) waiting.push(entry);
     } else if (this.#keyed !== undefined) {
       for (const entry of this.#keyed.items()) waiting.push(entry);
     }
-    const isChanged = (perKey === undefined) !== (this.#keyed === undefined);
     this.#keyed = perKey === undefined ? undefined : new KeyedList(perKey, this.#spill);
-    if (isChanged) this.#spill?.regroup(perKey !== undefined);
     if (this.#keyed !== undefined) {
       for (const entry of running()) this.#keyed.adopt(entry);
       for (const { key } of this.#overdue) this.#keyed.addOverdue(key);
@@ -152,15 +153,14 @@ export class TypeQueue {
 
   /** Due time of the first delayed entry or of the first wait by time; `undefined` if there is neither. */
   get nextDueAt(): number | undefined {
-    const delayed = this.#delayed.nextDueAt ?? Number.POSITIVE_INFINITY;
-    const spilled = this.#spill?.nextDueAt ?? Number.POSITIVE_INFINITY;
-    const dueAt = Math.min(delayed, spilled, this.#timers.nextDueAt ?? Number.POSITIVE_INFINITY);
+    const dueAt = earliest(this.#delayed.nextDueAt, this.#timers.nextDueAt, this.#spill?.nextDueAt);
     return dueAt === Number.POSITIVE_INFINITY ? undefined : dueAt;
   }
 
   /** Time at which the dispatcher has to look at the queue again; infinite if only an event of the hub changes it. */
   get nextWakeAt(): number {
-    return Math.min(this.nextDueAt ?? Number.POSITIVE_INFINITY, this.#keyed?.nextDueAt ?? Number.POSITIVE_INFINITY);
+    const { nextDueAt: delayed } = this.#delayed;
+    return earliest(delayed, this.#timers.nextDueAt, this.#spill?.nextWakeAt, this.#keyed?.nextDueAt);
   }
 
   /** Adds a pending entry. */
@@ -440,4 +440,8 @@ export class TypeQueue {
     yield* this.#delayed.items();
     yield* this.#keyed === undefined ? this.#waiting.items() : this.#keyed.items();
   }
+}
+
+function earliest(...times: readonly (number | undefined)[]): number {
+  return Math.min(...times.map((time) => time ?? Number.POSITIVE_INFINITY));
 }

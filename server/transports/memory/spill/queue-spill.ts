@@ -29,7 +29,6 @@ export class QueueSpill {
   #chains = new SpillChains(false);
   /** Delayed entries that are not stored yet. */
   readonly #unsavedDelayed = new Set<Entry>();
-  /** Time at which the first spilled delayed entry is due, or earlier. */
   #nextDueAt: number | undefined;
   #isMoving = false;
   /** Pending entries in memory that were read again. */
@@ -78,8 +77,14 @@ export class QueueSpill {
     return this.#chains.keys;
   }
 
+  /** Time at which the first spilled delayed entry is due, or earlier. */
   get nextDueAt(): number | undefined {
-    return this.#isMoving || this.isDamaged ? undefined : this.#nextDueAt;
+    return this.isDamaged ? undefined : this.#nextDueAt;
+  }
+
+  /** Time at which delayed entries can be read; `undefined` if there are none, or the listener is called before. */
+  get nextWakeAt(): number | undefined {
+    return this.#isMoving ? undefined : this.nextDueAt;
   }
 
   /** An entry is pending that was spilled, and read again or not. */

@@ -13,11 +13,17 @@ async function startTight(subscriptions: readonly Subscription[]) {
   const lines: object[] = [];
   const add = (level: string) => (fields: object, message: string) => void lines.push({ level, message, ...fields });
   const logger: Logger = { ...silentLogger, info: add('info'), warn: add('warn'), error: add('error') };
-  const transport = sqliteTransport({ file, clock, maxPendingInMemory: 1 }).connect({ service: 'shop', logger });
-  onTestFinished(() => void transport.close({ drainMs: 0 }));
+  const shared = sqliteTransport({ file, clock, maxPendingInMemory: 1 });
   const deliveries: Delivery[] = [];
-  await transport.start({ concurrency: 1, subscriptions, onDelivery: (each) => deliveries.push(each) });
-  return { transport, clock, lines, deliveries, beside: await openBeside(file) };
+  /** Starts another process of the service. */
+  const start = async (all: readonly Subscription[]) => {
+    const transport = shared.connect({ service: 'shop', logger });
+    onTestFinished(() => void transport.close({ drainMs: 0 }));
+    await transport.start({ concurrency: 1, subscriptions: all, onDelivery: (each) => deliveries.push(each) });
+    return transport;
+  };
+  const transport = await start(subscriptions);
+  return { transport, clock, lines, deliveries, start, beside: await openBeside(file) };
 }
 
 it.each([
@@ -67,4 +73,38 @@ it('reads less and less often while events cannot be read', async () => {
   await clock.advance(10_000);
   expect(deliveries).toHaveLength(2);
   expect(lines).toEqual([failed, { level: 'info', message: 'the file can be read again', file }]);
+});
+
+it('does not end a drain while due events cannot be read', async () => {
+  const { transport, clock, deliveries, beside } = await startTight([{ type: 'a' }]);
+  await transport.publish([0, 10, 10, 10].map((delayMs) => envelope('a', { delayMs })));
+  await clock.settle();
+  await deliveries[0]?.commit(completed());
+  const closed = transport.close({ drainMs: 60_000 });
+  beside.exec('ALTER TABLE spilled_events RENAME TO elsewhere');
+  await clock.advance(1_000);
+  expect(deliveries).toHaveLength(1);
+  beside.exec('ALTER TABLE elsewhere RENAME TO spilled_events');
+  for (let count = 2; count <= 4; count += 1) {
+    await clock.advance(5_000);
+    expect(deliveries).toHaveLength(count);
+    await deliveries[count - 1]?.commit(completed());
+  }
+  await clock.settle();
+  expect(await closed).toEqual({ released: 0, overdue: 0 });
+});
+
+it('loses no event if the keys of a type cannot be read', async () => {
+  const { transport, clock, deliveries, start, beside } = await startTight([{ type: 'a' }]);
+  const sent = Array.from({ length: 5 }, () => envelope('a', { key: 'k' }));
+  await transport.publish(sent);
+  await clock.settle();
+  beside.exec('ALTER TABLE spilled_events RENAME TO elsewhere');
+  await expect(start([{ type: 'a', perKey: { concurrency: 1 } }])).rejects.toThrow();
+  beside.exec('ALTER TABLE elsewhere RENAME TO spilled_events');
+  for (let count = 1; count <= sent.length; count += 1) {
+    await clock.advance(20_000);
+    await deliveries[count - 1]?.commit(completed());
+  }
+  expect(deliveries.map((delivery) => delivery.envelope.id)).toEqual(sent.map(({ id }) => id));
 });
