@@ -246,6 +246,8 @@ export class QueueSpill {
     if (chain?.unsaved.delete(entry) !== true) return;
     chain.stored += 1;
     chain.nextTurn = Math.min(chain.nextTurn, record.turn);
+    // At the start, later ones may have been read before it was stored.
+    chain.lastTurn = Math.min(chain.lastTurn, record.turn - 1);
   }
 
   get #hasSpilled(): boolean {
