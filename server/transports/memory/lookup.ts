@@ -15,6 +15,7 @@ import type { Envelope, RunRecord } from '../transport.js';
 import type { ConsumerGroup } from './consumer-group.js';
 import type { DeadLetter } from './records/dead-letters.js';
 import type { Entry } from './records/entry.js';
+import { type EventFilter, matchesFilter } from './records/event-filter.js';
 import { type EndedEvent, toEndedEvent } from './records/event-log.js';
 import type { TypeQueue } from './type-queue.js';
 
@@ -67,9 +68,8 @@ export class Lookup {
     return { deadLetters, runs, pending };
   }
 
-  #search(filter: { readonly id: string } | { readonly requestId: string }, withBodies: boolean): EventRecord[] {
-    const matches: Matches = ({ id, requestId }) =>
-      'id' in filter ? id === filter.id : requestId === filter.requestId;
+  #search(filter: EventFilter, withBodies: boolean): EventRecord[] {
+    const matches: Matches = (event) => matchesFilter(filter, event);
     const records: EventRecord[] = [];
     for (const group of this.#groups.values()) {
       for (const queue of group.queues()) {

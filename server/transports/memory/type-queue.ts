@@ -9,14 +9,15 @@ import { RateWindow } from './queues/rate-window.js';
 import { WaitingList } from './queues/waiting-list.js';
 import { type DeadLetterLimits, DeadLetters } from './records/dead-letters.js';
 import type { Entry, StoredWait } from './records/entry.js';
+import { type EventFilter, matchesFilter } from './records/event-filter.js';
 import { EventLog } from './records/event-log.js';
 import type { Journal } from './records/journal.js';
 import type { PeriodHistory } from './records/period-history.js';
 import type { RevisionCounter } from './records/revision-counter.js';
 import { RunLog } from './records/run-log.js';
 import { TypeStats } from './records/type-stats.js';
-import { QueueSpill, type SpillListener } from './spill/queue-spill.js';
-import type { SpillFilter } from './spill/spill-store.js';
+import { QueueSpill } from './spill/queue-spill.js';
+import type { SpillListener } from './spill/resident-entries.js';
 
 /** The part of a broker that its queues use. */
 export interface QueueHost {
@@ -407,10 +408,9 @@ export class TypeQueue {
   }
 
   /** Returns the pending entries of an event or a request, those of the storage included. */
-  find(filter: Exclude<SpillFilter, { newest: number }>): readonly Entry[] {
-    const matches = ({ envelope }: Entry): boolean =>
-      'id' in filter ? envelope.id === filter.id : envelope.requestId === filter.requestId;
-    return [...[...this.inMemory()].filter(matches), ...(this.#spill?.find(filter) ?? [])];
+  find(filter: EventFilter): readonly Entry[] {
+    const inMemory = [...this.inMemory()].filter(({ envelope }) => matchesFilter(filter, envelope));
+    return [...inMemory, ...(this.#spill?.find(filter) ?? [])];
   }
 
   /** Returns the number of pending entries of a request. */

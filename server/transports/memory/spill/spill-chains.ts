@@ -11,16 +11,16 @@ export class Chain implements ChainId {
   /** Entries that are not stored yet: the last ones of the chain. */
   readonly unsaved: Set<Entry> = new Set();
   /** Turn of the last entry that was read. */
-  lastTurn = 0;
+  lastReadTurn = 0;
   /** Lower bound of the turns of the stored entries. */
-  nextTurn: number;
+  minTurn: number;
 
-  constructor({ priority, key, isKeyed }: ChainId, stored: number, nextTurn: number) {
+  constructor({ priority, key, isKeyed }: ChainId, stored: number, minTurn: number) {
     this.priority = priority;
     this.key = key;
     this.isKeyed = isKeyed;
     this.stored = stored;
-    this.nextTurn = nextTurn;
+    this.minTurn = minTurn;
   }
 
   get isEmpty(): boolean {

@@ -1,4 +1,5 @@
 import type { Entry } from '../records/entry.js';
+import type { EventFilter } from '../records/event-filter.js';
 import type { StoredQueue } from '../records/stored-queue.js';
 
 /** Spilled waiting entries that run one after the other. */
@@ -24,7 +25,7 @@ export interface TurnRange {
 }
 
 /** Condition on stored entries: an id, a request, or the number of the newest ones. */
-export type SpillFilter = { readonly id: string } | { readonly requestId: string } | { readonly newest: number };
+export type SpillFilter = EventFilter | { readonly newest: number };
 
 /** Returns `true` if a stored entry is to be ignored, because the memory has a newer state of it. */
 export type Skips = (position: number) => boolean;
@@ -37,7 +38,11 @@ export interface SpillStore {
   /** Maximum number of pending entries in memory. */
   readonly maxInMemory: number;
   /** Number of pending entries in memory, of all queues that may spill. */
-  inMemory: number;
+  readonly inMemory: number;
+  /** Counts one more pending entry in memory. */
+  admit(): void;
+  /** Counts one pending entry less in memory. */
+  release(): void;
   /** Makes the next transaction store an entry as one that is not in memory, by default with the last turn. */
   spill(queue: StoredQueue, entry: Entry, turn?: number): void;
   /** Makes the next transaction store the entry as one that is in memory. */

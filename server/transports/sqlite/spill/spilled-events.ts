@@ -33,11 +33,11 @@ const roundingMs = 0.01;
 /** Pending events in the file that are not in memory. */
 export class SpilledEvents implements SpillStore {
   readonly maxInMemory: number;
-  inMemory = 0;
   /** Returns the deduplication id in use. */
   remembered: (type: string, dedupeId: string) => RememberedId | undefined = () => undefined;
   readonly #journal: SpillJournal;
   readonly #clock: Clock;
+  #inMemory = 0;
   readonly #damaged = new Set<StoredQueue>();
   readonly #statements: {
     readonly chains: Statement;
@@ -74,6 +74,18 @@ export class SpilledEvents implements SpillStore {
       oldest: select('position, accepted_at', 'position > 0 ORDER BY position'),
       positions: select('position', 'request_id = ?'),
     };
+  }
+
+  get inMemory(): number {
+    return this.#inMemory;
+  }
+
+  admit(): void {
+    this.#inMemory += 1;
+  }
+
+  release(): void {
+    this.#inMemory -= 1;
   }
 
   spill(queue: StoredQueue, entry: Entry, turn: number = this.#journal.nextPosition()): void {
