@@ -38,6 +38,25 @@ test.each(examples.filter(({ file }) => !/\.test\.ts$|^(?!guides\/).*\//.test(fi
   },
 );
 
+test('no example casts a type, asserts that a value exists, or names any', () => {
+  const found = examples
+    .filter(({ file }) => !/\.test\.ts$/.test(file))
+    .flatMap(({ file, code }) => {
+      const bare = code.replaceAll(/\/\*.*?\*\/|\/\/.*?$|^import .*?;$|'[^'\n]*'|`[^`]*`/gms, '');
+      const casts = bare.matchAll(/\bas (?!const\b)[\w{([].*|\bany\b|[\w)\]]!(?=[.;,)[])|@ts-\w+/g);
+      return [...casts].map(([cast]) => `${file}: ${cast}`);
+    });
+  // The types of the MCP SDK disagree with each other.
+  expect(found).toEqual(['shop/courier-server.ts: as Parameters<McpServer[]>[0]);']);
+});
+
+test.each(examples.filter(({ code }) => /createDashboard\w+\(/.test(code)))(
+  'the dashboard of the example $file answers its own hosts only, or checks its users',
+  ({ code }) => {
+    expect(code).toMatch(/createDashboardFetch/.test(code) ? /allowedHosts|authorize:/ : /allowedHosts/);
+  },
+);
+
 describe.each(blocksIn('sh'))('commands at $at', ({ code }) => {
   const commands = code.replaceAll(/(^|\s)#.*$/gm, '').split(/\n|&&/);
   test.each(commands.map((command) => command.trim()).filter(Boolean))('the command exists: %s', (command) => {

@@ -1,7 +1,7 @@
 import { createHub, type Hub } from 'hubline';
 
 // Next bundles this file into each route. Only the process is shared.
-const shared: { hub?: Hub } = globalThis as object;
+const shared: typeof globalThis & { hub?: Hub } = globalThis;
 
 /** Returns the only hub of the process. */
 export function getHub(): Hub {
