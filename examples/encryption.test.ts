@@ -1,6 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createHub, createWorkflow, type Hub, memoryTransport, type Transport } from 'hubline';
 import { redisTransport } from 'hubline/redis';
+import { sqliteTransport } from 'hubline/sqlite';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { type RedisServer, startRedisServer } from '../scripts/redis-server.js';
@@ -54,15 +58,42 @@ async function use(transport: Transport, fails: { now: boolean }): Promise<Hub> 
 const seen: unknown[] = [];
 const payload = { card: 'secret-4242' };
 
-test.each(['memory', 'redis'])('payloads, results, checkpoints and key-values are encrypted on %s', async (name) => {
+/** Store that outlives its processes. */
+interface Store {
+  connect(...keys: [string, Buffer][]): Transport;
+  /** Returns all that it stores, as text. */
+  read(): Promise<string>;
+}
+
+const codecOf = (keys: [string, Buffer][]) => createCipherCodec(new Map(keys));
+
+const stores: Readonly<Record<string, () => Store>> = {
+  redis() {
+    const prefix = randomUUID();
+    return {
+      connect: (...keys) => redisTransport({ url: server.url, prefix, codec: codecOf(keys) }),
+      read: () => stored(prefix),
+    };
+  },
+  sqlite() {
+    const folder = mkdtempSync(join(tmpdir(), 'hubline-example-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    return {
+      connect: (...keys) => sqliteTransport({ file: join(folder, 'hub.db'), codec: codecOf(keys) }),
+      async read() {
+        const files = readdirSync(folder);
+        expect(files).toContain('hub.db');
+        return files.map((name) => readFileSync(join(folder, name), 'latin1')).join();
+      },
+    };
+  },
+};
+
+/** Uses everything that stores, and returns the id of a dead letter. */
+async function useEverything(transport: Transport): Promise<{ hub: Hub; id: string }> {
   seen.length = 0;
-  const prefix = randomUUID();
-  const create = (...keys: [string, Buffer][]): Transport => {
-    const codec = createCipherCodec(new Map(keys));
-    return name === 'memory' ? memoryTransport({ codec }) : redisTransport({ url: server.url, prefix, codec });
-  };
   const fails = { now: false };
-  const hub = await use(create(oldKey), fails);
+  const hub = await use(transport, fails);
   await hub.emit('paid', payload);
   await vi.waitFor(() => expect(seen).toEqual([payload]), 20_000);
   const run = await hub.startWorkflow('ship', payload);
@@ -73,35 +104,55 @@ test.each(['memory', 'redis'])('payloads, results, checkpoints and key-values ar
   fails.now = true;
   const { id } = await hub.emit('paid', payload);
   await vi.waitFor(async () => expect(await hub.deadLetters('paid')).toMatchObject([{ id, payload }]), 20_000);
-  if (name === 'memory') return;
+  return { hub, id };
+}
 
-  // After a rotation, the stored dead letter is replayed with the old key.
-  const rotated = await use(create(newKey, oldKey), { now: false });
+test('everything works with encryption in memory, with the first key in the list', async () => {
+  const used = createCipherCodec(new Map([newKey, oldKey]));
+  const encode = vi.fn(used.encode);
+  await useEverything(memoryTransport({ codec: { ...used, encode } }));
+  expect(encode.mock.calls.join()).toContain('secret-4242');
+  for (const { value } of encode.mock.results) expect(value).toMatch(/^2026\./);
+});
+
+test.each(Object.entries(stores))('everything is encrypted on %s, and readable after a rotation', async (_, open) => {
+  const store = open();
+  const { hub, id } = await useEverything(store.connect(oldKey));
   await hub.stop();
+  expect(await store.read()).not.toContain('secret-4242');
+
+  const rotated = await use(store.connect(newKey, oldKey), { now: false });
+  expect(await rotated.transport.kv.range('conversation', 0, -1)).toEqual(['secret-4242']);
   await rotated.replay(id);
   await vi.waitFor(() => expect(seen).toHaveLength(2), 20_000);
-  expect(await stored(prefix)).not.toContain('secret-4242');
+  await rotated.transport.kv.append('conversation', ['secret-4242']);
+  await rotated.stop();
+  const content = await store.read();
+  expect(content).not.toContain('secret-4242');
+  // New data has the new key.
+  expect(content).toContain('2026.');
 });
 
-test('an event whose key is missing fails once with a typed error, and can be replayed with the key', async () => {
-  seen.length = 0;
-  const prefix = randomUUID();
-  const connect = (...keys: [string, Buffer][]): Transport =>
-    redisTransport({ url: server.url, prefix, codec: createCipherCodec(new Map(keys)) });
-  const first = await use(connect(newKey), { now: false });
-  const { id } = await first.emit('paid', payload, { delayMs: 300 });
-  await first.stop();
-  const blind = await use(connect(oldKey), { now: false });
-  await vi.waitFor(
-    async () => expect(await blind.failures('paid')).toMatchObject([{ id, name: 'CodecError' }]),
-    20_000,
-  );
-  expect(await blind.deadLetters('paid')).toMatchObject([{ id, payload: undefined }]);
-  await blind.stop();
-  const seeing = await use(connect(newKey, oldKey), { now: false });
-  await seeing.replay(id);
-  await vi.waitFor(() => expect(seen).toEqual([payload]), 20_000);
-});
+test.each(Object.entries(stores))(
+  'an event whose key is missing on %s fails once with a typed error, and can be replayed with the key',
+  async (_, open) => {
+    seen.length = 0;
+    const store = open();
+    const first = await use(store.connect(newKey), { now: false });
+    const { id } = await first.emit('paid', payload, { delayMs: 300 });
+    await first.stop({ drainMs: 0 });
+    const blind = await use(store.connect(oldKey), { now: false });
+    await vi.waitFor(
+      async () => expect(await blind.failures('paid')).toMatchObject([{ id, name: 'CodecError' }]),
+      20_000,
+    );
+    expect(await blind.deadLetters('paid')).toMatchObject([{ id, payload: undefined }]);
+    await blind.stop();
+    const seeing = await use(store.connect(newKey, oldKey), { now: false });
+    await seeing.replay(id);
+    await vi.waitFor(() => expect(seen).toEqual([payload]), 20_000);
+  },
+);
 
 /** Returns all that Redis stores, as text. */
 async function stored(prefix: string): Promise<string> {
