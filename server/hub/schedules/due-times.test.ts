@@ -99,8 +99,9 @@ describe.each(zones)('cron in %s, at every zone change of ten years', (timeZone)
   const around = changesOf(timeZone).map((change) => minutesAround(timeZone, change));
 
   it('meets the changes of its zone', () => {
+    if (timeZone !== 'Africa/Casablanca') expect(around).toHaveLength(20);
     // Newer time zone data of Node 26 end the changes of Casablanca.
-    expect(around.length).toBeGreaterThanOrEqual(3);
+    else expect(around.length).toBeGreaterThanOrEqual(3);
   });
 
   it.each<[string, Matcher]>([
