@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { InvalidSchemaError, type SchemaIssue } from './errors.js';
 import { compileJsonSchema, type JsonSchema } from './json-schema.js';
@@ -80,6 +82,19 @@ describe('compileJsonSchema', () => {
     const $id = 'https://example.com/y';
     expect(() => compileJsonSchema({ $id, $ref: '#/nowhere' }, 'x', 'value')).toThrow(InvalidSchemaError);
     expect(compileJsonSchema({ $id, type: 'number' }, 'x', 'value')(1)).toEqual([]);
+  });
+
+  it('retains no memory of schemas that are no longer used', () => {
+    setFlagsFromString('--expose-gc');
+    const collectGarbage: () => void = runInNewContext('gc');
+    const heapAfter = (count: number): number => {
+      for (let index = 0; index < count; index += 1)
+        compileJsonSchema({ ...order, title: `${index}` }, 'x', 'value')({});
+      collectGarbage();
+      return process.memoryUsage().heapUsed;
+    };
+    const before = heapAfter(50);
+    expect((heapAfter(300) - before) / 300).toBeLessThan(2_000);
   });
 
   it.each([

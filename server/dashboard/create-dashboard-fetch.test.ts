@@ -26,6 +26,8 @@ describe('createDashboardFetch', () => {
         'content-type',
         'content-security-policy',
         'cache-control',
+        'cross-origin-opener-policy',
+        'cross-origin-resource-policy',
         'x-content-type-options',
         'vary',
       ]) {

@@ -157,6 +157,8 @@ describe('routes', () => {
       expect(headers).toMatchObject({
         'cache-control': 'no-cache',
         'content-security-policy': expect.stringMatching(/^default-src 'none'; script-src 'sha256-/),
+        'cross-origin-opener-policy': 'same-origin',
+        'cross-origin-resource-policy': 'same-origin',
         'referrer-policy': 'no-referrer',
         'x-content-type-options': 'nosniff',
         'x-robots-tag': 'noindex',
