@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { ColumnsBody } from '../server/dashboard/protocol.js';
 import { eventColumns } from '../server/dashboard/routes/event-columns.js';
 import { type Answers, createAnswers } from '../ui/testing/answers.js';
+import type { Load } from '../ui/testing/loads.js';
 import type { DashboardSetup, Interceptor, RunningDashboard } from './start-dashboard.js';
 
 const HOUR_MS = 3_600_000;
@@ -18,11 +19,15 @@ export interface AnsweringDashboard {
   readonly answers: Answers;
 }
 
-/** Serves the page with bodies that no test could make a hub count in time. */
-export async function serveAnswers(serve: Serve): Promise<AnsweringDashboard> {
+/**
+ * Serves the page with bodies that no test could make a hub count in time.
+ *
+ * @param loads event types @default those of a shop
+ */
+export async function serveAnswers(serve: Serve, loads?: readonly Load[]): Promise<AnsweringDashboard> {
   const dashboard = await serve();
   const now = Date.now();
-  const answers = createAnswers(now - 9 * 24 * HOUR_MS, now - BAD_MS);
+  const answers = createAnswers(now - 9 * 24 * HOUR_MS, now - BAD_MS, loads);
   dashboard.intercept = respondWith(answers);
   return { dashboard, answers };
 }

@@ -48,6 +48,21 @@ test('the worst problem and the first failing row are on the first screen, in ti
   }
 });
 
+test('no view is wider than the window at any width', { tag: '@any-width' }, async ({ page, serve }) => {
+  const loads = Array.from({ length: 5_000 }, (_, n) => ({ type: `event ${n}`, perMinute: n % 7 }));
+  const { dashboard } = await serveAnswers(serve, loads);
+  await page.goto(dashboard.origin);
+  await expect(page.getByRole('link', { name: /^Events 5,000/ })).toBeVisible();
+  const overflow = () => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+  for (const view of ['', 'workflows', 'agents', 'waits', 'schedules', 'processes']) {
+    await page.evaluate(`location.hash = '#/${view}'`);
+    for (const width of [320, 420, 600, 719, 720, 768, 900, 999, 1000, 1100, 1280]) {
+      await page.setViewportSize({ width, height: 900 });
+      await expect.poll(overflow, `#/${view} at ${width} px`).toBeLessThanOrEqual(0);
+    }
+  }
+});
+
 for (const width of [720, 1000, 1280, 1920]) {
   test(`no row moves when the panel opens at ${width} px`, async ({ page, serve }) => {
     const { dashboard } = await serveAnswers(serve);
