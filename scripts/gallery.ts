@@ -37,6 +37,7 @@ const themes = [
 const stepMs = 250;
 
 const pollMs = 5_000;
+const settleMs = 200;
 
 /** Failure of the introspection route. */
 type Outage = 'hangs' | 401 | 503 | null;
@@ -117,9 +118,11 @@ async function serve(hub: Hub, outage: () => Outage, intercept: Interceptor = ()
   return `http://127.0.0.1:${address.port}/`;
 }
 
-async function take(page: Page, scene: string, theme: string): Promise<void> {
+/** Takes a scene at every size. @param settle waits until the page has drawn a new size */
+async function take(page: Page, scene: string, theme: string, settle: () => Promise<void>): Promise<void> {
   for (const size of sizes) {
     await page.setViewportSize(size);
+    await settle();
     const path = `${folder}${scene}-${size.width}-${theme}.png`;
     await page.screenshot({ path, animations: 'disabled', fullPage: size.width < 1_000 });
   }
@@ -168,7 +171,7 @@ async function takeScenes(browser: Browser, theme: (typeof themes)[number], chos
     await page.evaluate(`location.hash = ${JSON.stringify(scene.hash ?? '#/')}`);
     await pass(pollMs);
     await scene.act?.(stage);
-    await take(page, scene.name, theme.name);
+    await take(page, scene.name, theme.name, () => page.clock.runFor(settleMs));
     await page.keyboard.press('Escape');
     if (outage !== null) {
       outage = null;
@@ -210,7 +213,7 @@ async function takeCounted(
     await page.goto(url + hash);
     await page.getByRole('heading', { name: 'shop' }).waitFor();
     await page.waitForLoadState('networkidle');
-    await take(page, name, theme.name);
+    await take(page, name, theme.name, () => page.waitForTimeout(settleMs));
     await context.close();
   }
   await hub.stop();
@@ -229,7 +232,7 @@ async function takeFirstLoad(
   const page = await context.newPage();
   await page.goto(await serve(hub, () => outage));
   await page.getByText(outage === null ? 'No event types yet' : 'Connecting').waitFor();
-  await take(page, name, theme.name);
+  await take(page, name, theme.name, () => page.waitForTimeout(settleMs));
   await context.close();
   await hub.stop();
 }
