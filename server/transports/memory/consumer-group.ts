@@ -18,7 +18,7 @@ import { failedAttempt } from './records/event-log.js';
 import type { Journal } from './records/journal.js';
 import type { PeriodHistory } from './records/period-history.js';
 import type { RunWaits } from './records/run-waits.js';
-import { type QueueHost, TypeQueue } from './type-queue.js';
+import { type QueueHost, TypeQueue } from './type-queue/type-queue.js';
 
 const noAttempts: readonly AttemptRecord[] = [];
 
@@ -128,7 +128,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
   accept(envelope: Envelope, bytes: number, now: number, remembered?: RememberedId): string | undefined {
     const queue = this.queue(envelope.type);
     const { clock } = this.#host;
-    const debounced = queue.debounce(envelope, clock);
+    const debounced = queue.delayed.debounce(envelope, clock);
     if (debounced !== undefined) {
       this.#host.recordResize(bytes - debounced.entry.bytes);
       debounced.entry.bytes = bytes;
@@ -137,7 +137,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
       return debounced.entry.envelope.id;
     }
     const entry = this.#admit(queue, { envelope, bytes, remembered, checkpoints: undefined }, now);
-    const windowEnd = queue.openWindow(entry, clock);
+    const windowEnd = queue.delayed.openWindow(entry, clock);
     if (windowEnd !== undefined) this.#enqueueUntil(queue, entry, windowEnd);
     else if (envelope.delayMs > 0) this.#enqueueDelayed(queue, entry, envelope.delayMs);
     else this.#enqueue(queue, entry);
@@ -155,10 +155,10 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
     const queue = this.queue(entry.envelope.type);
     queue.admit(entry);
     queue.runs?.accept(entry);
-    if (isDebounced) queue.restoreWindow(entry, clock.monotonic() - (clock.now() - entry.acceptedAt));
+    if (isDebounced) queue.delayed.restoreWindow(entry, clock.monotonic() - (clock.now() - entry.acceptedAt));
     if (entry.hasStarted) queue.holdKey(entry);
     if (entry.isSuspended) queue.stats.countSuspended(1);
-    else if (entry.dueAt !== undefined) queue.pushDelayed(entry, entry.dueAt);
+    else if (entry.dueAt !== undefined) queue.delayed.push(entry, entry.dueAt);
     else queue.restoreWaiting(entry);
   }
 
@@ -174,7 +174,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
 
   /** Returns `true` if `accept` would debounce the event, so that it needs no room. */
   debounces(envelope: Envelope): boolean {
-    return this.findQueue(envelope.type)?.hasWindow(envelope) === true;
+    return this.findQueue(envelope.type)?.delayed.hasWindow(envelope) === true;
   }
 
   findDeadLetter(id: string): Entry | undefined {
@@ -315,8 +315,8 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
   }
 
   #findSpilled(id: string): Entry | undefined {
-    for (const queue of this.#queues.values()) {
-      const [entry] = queue.findSpilled(id);
+    for (const { reader } of this.#queues.values()) {
+      const [entry] = reader.findSpilled({ id });
       if (entry !== undefined) return entry;
     }
     return undefined;
@@ -402,7 +402,7 @@ export class ConsumerGroup implements OutcomeSink, WaitOwner {
 
   #enqueueUntil(queue: TypeQueue, entry: Entry, dueAt: number): void {
     this.journal.entry(queue, entry);
-    queue.pushDelayed(entry, dueAt);
+    queue.delayed.push(entry, dueAt);
     this.#dispatcher.serveAt(queue, dueAt);
   }
 

@@ -5,7 +5,7 @@ import { MemoryDelivery, type OutcomeSink } from './memory-delivery.js';
 import { DelayQueue } from './queues/delay-queue.js';
 import { Deque } from './queues/deque.js';
 import type { Entry } from './records/entry.js';
-import type { TypeQueue } from './type-queue.js';
+import type { TypeQueue } from './type-queue/type-queue.js';
 
 // Maximum number of starts per turn of the event loop, so that timers and sockets get their turn.
 const sliceSize = 256;

@@ -17,7 +17,7 @@ import type { DeadLetter } from './records/dead-letters.js';
 import type { Entry } from './records/entry.js';
 import { type EventFilter, matchesFilter } from './records/event-filter.js';
 import { type EndedEvent, toEndedEvent } from './records/event-log.js';
-import type { TypeQueue } from './type-queue.js';
+import type { TypeQueue } from './type-queue/type-queue.js';
 
 type Matches = (event: Pick<Envelope, 'id' | 'requestId'>) => boolean;
 
@@ -46,7 +46,7 @@ export class Lookup {
       if (queue === undefined) continue;
       const events = new QueueEvents(group.service, queue, this.#clock, false);
       events.addRecentRuns();
-      for (const entry of queue.newest(keptRecent)) events.addPending(entry);
+      for (const entry of queue.reader.newest(keptRecent)) events.addPending(entry);
       for (const ended of queue.log.events()) events.addEnded(ended);
       records.push(...events.records());
     }
@@ -57,7 +57,7 @@ export class Lookup {
   erase(requestId: string): ErasedPayloads {
     let [deadLetters, runs, pending] = [0, 0, 0];
     for (const queue of this.#queues()) {
-      pending += queue.countOf(requestId);
+      pending += queue.reader.countOf(requestId);
       const erasedRuns = queue.runs?.erase(requestId) ?? 0;
       const ids = [...queue.deadLetters.all()].filter(({ entry }) => entry.envelope.requestId === requestId);
       for (const { entry } of ids) queue.deadLetters.take(entry.envelope.id);
@@ -75,7 +75,7 @@ export class Lookup {
       for (const queue of group.queues()) {
         const events = new QueueEvents(group.service, queue, this.#clock, withBodies);
         events.addRuns(matches);
-        for (const entry of queue.find(filter)) events.addPending(entry);
+        for (const entry of queue.reader.find(filter)) events.addPending(entry);
         for (const ended of queue.log.events()) if (matches(ended)) events.addEnded(ended);
         for (const dead of queue.deadLetters.all()) if (matches(dead.entry.envelope)) events.addDead(dead);
         records.push(...events.records());

@@ -1,7 +1,7 @@
 import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../transport.js';
 import type { Entry, Lease } from './records/entry.js';
 import type { Journal } from './records/journal.js';
-import type { TypeQueue } from './type-queue.js';
+import type { TypeQueue } from './type-queue/type-queue.js';
 
 const noCheckpoints: ReadonlyMap<string, string> = new Map();
 

@@ -5,7 +5,7 @@ import type { FailedOutcome } from '../transport.js';
 import { workflowType } from '../workflow-type.js';
 import type { Broker } from './broker.js';
 import type { ConsumerGroup } from './consumer-group.js';
-import type { TypeQueue } from './type-queue.js';
+import type { TypeQueue } from './type-queue/type-queue.js';
 
 const error: ErrorInfo = errorInfo(new RetiredError());
 const outcome: FailedOutcome = { status: 'failed', durationMs: 0, error, followUps: [] };
@@ -88,7 +88,7 @@ function discardDeadLetters(queue: TypeQueue, limit: number): number {
 /** Returns the types that the group subscribes to, or that an interrupted retirement left behind. */
 function typesOf(broker: Broker, group: ConsumerGroup, only: readonly string[] | undefined): string[] {
   const chosen = only && new Set(only.flatMap((name) => [name, workflowType(name)]));
-  const left = [...group.queues()].filter(({ hasPending, deadLetters }) => hasPending || deadLetters.size > 0);
+  const left = [...group.queues()].filter(({ reader, deadLetters }) => reader.hasPending || deadLetters.size > 0);
   const types = new Set([...broker.routedTypes(group), ...left.map(({ type }) => type)]);
   return [...types].filter((type) => chosen === undefined || chosen.has(type));
 }

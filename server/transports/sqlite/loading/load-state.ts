@@ -1,6 +1,6 @@
 import type { Broker } from '../../memory/broker.js';
 import type { Entry } from '../../memory/records/entry.js';
-import type { TypeQueue } from '../../memory/type-queue.js';
+import type { TypeQueue } from '../../memory/type-queue/type-queue.js';
 import type { Histories } from '../../statistics/stats.js';
 import type { Database, Row } from '../database/driver.js';
 import { eventStates } from '../journal/entry-rows.js';
