@@ -89,10 +89,7 @@ export interface WorkflowOverview extends Omit<WorkflowIntrospection, 'recent' |
 }
 
 /** Agent that a hub runs, with its runs and tokens since the start. */
-export interface AgentOverview extends AgentIntrospection {
-  /** Duration of runs since the start. */
-  readonly durationMs?: Durations;
-}
+export type AgentOverview = AgentIntrospection;
 
 /** Body of `GET /api/introspection`. */
 export interface IntrospectionBody {

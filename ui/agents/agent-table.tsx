@@ -3,7 +3,6 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { AgentOverview } from '../../server/dashboard/protocol.js';
 import { formatCost } from '../format/cost.js';
 import { formatCount, UNKNOWN } from '../format/count.js';
-import { formatDuration } from '../format/duration.js';
 import { formatPercent } from '../format/ratio.js';
 import { viewPath } from '../routing/route.js';
 import { Count } from '../shared/count.js';
@@ -21,17 +20,7 @@ export interface AgentTableProps {
   readonly query: string;
 }
 
-const COLUMNS = [
-  'Agent',
-  'Model',
-  'Runs',
-  'Failure rate',
-  'Tokens per run',
-  'Cost',
-  'p95',
-  'Approvals',
-  'Used by',
-] as const;
+const COLUMNS = ['Agent', 'Model', 'Runs', 'Failure rate', 'Tokens per run', 'Cost', 'Approvals', 'Used by'] as const;
 
 /** Table of agents with their counts since the start. */
 export function AgentTable({ agents, usesOf, open, query }: AgentTableProps): JSX.Element {
@@ -52,7 +41,7 @@ interface AgentRowProps {
 }
 
 function AgentRow({ agent, uses, isOpen, query }: AgentRowProps): JSX.Element {
-  const { name, description, model, tools, delegates, runs, tokenUsage, durationMs, approvalsWaiting } = agent;
+  const { name, description, model, tools, delegates, runs, tokenUsage, approvalsWaiting } = agent;
   const row = useRef<HTMLTableRowElement>(null);
   useEffect(() => {
     if (isOpen) row.current?.scrollIntoView({ block: 'nearest' });
@@ -99,7 +88,6 @@ function AgentRow({ agent, uses, isOpen, query }: AgentRowProps): JSX.Element {
         )}
       </ViewTableCell>
       <ViewTableCell label="Cost">{cost === undefined ? UNKNOWN : formatCost(cost)}</ViewTableCell>
-      <ViewTableCell label="p95">{formatDuration(durationMs?.p95 ?? null)}</ViewTableCell>
       <ViewTableCell label="Approvals">
         {approvalsWaiting === undefined ? UNKNOWN : `${formatCount(approvalsWaiting)} waiting`}
       </ViewTableCell>

@@ -7,7 +7,7 @@ import type {
   WorkflowOverview,
 } from '../../server/dashboard/protocol.js';
 import { agentSummary, eventColumns } from './decode-columns.js';
-import { counts, durations, histories, recentActivity } from './decode-statistics.js';
+import { counts, histories, recentActivity } from './decode-statistics.js';
 import { step } from './decode-step.js';
 import { usage } from './decode-turn.js';
 import { array, type Decoder, map, nullable, number, object, oneOf, optional, string } from './decoder.js';
@@ -62,7 +62,6 @@ const agent = object<AgentOverview>({
   description: optional(string),
   runs: map(number),
   tokenUsage: usage,
-  durationMs: optional(durations),
   approvalsWaiting: optional(number),
 });
 
