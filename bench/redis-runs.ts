@@ -6,12 +6,12 @@ import { createHub, createWorkflow, type Hub, type RunCtx } from '../dist/index.
 import { redisTransport } from '../dist/transports/redis/index.js';
 import { startRedisServer } from '../scripts/redis-server.js';
 import { countdown, inBatches } from './batches.js';
+import { chainWorkflow, steps } from './chain-workflow.js';
 import { compare, median } from './measure.js';
 import { withVersion } from './peer-version.js';
 import { type ClosableContender, usedBytes } from './redis.js';
 import type { Row } from './row.js';
 
-const steps = 5;
 const runsPerRound = 1_000;
 const concurrency = 64;
 const fewSuspended = 1_000;
@@ -45,17 +45,7 @@ async function stepsBesideJobs(url: string): Promise<Row[]> {
 async function runOfSteps(url: string): Promise<ClosableContender> {
   const hub = createHub({ transport: redisTransport({ url, prefix: randomUUID() }), concurrency });
   const ended = countdown();
-  const workflow = hub.workflow(
-    createWorkflow({
-      name: 'chain',
-      run: async ({ input, step }: RunCtx<number>) => {
-        let sum = input;
-        for (let i = 0; i < steps; i += 1) sum = await step.run('add', async () => sum + 1);
-        ended.count();
-        return sum;
-      },
-    }),
-  );
+  const workflow = hub.workflow(chainWorkflow(() => ended.count()));
   await hub.start();
   return {
     name: 'hubline',

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createHub, createWorkflow, type Hub, type RunCtx } from '../dist/index.js';
 import { batch, countdown } from './batches.js';
+import { chainWorkflow, steps } from './chain-workflow.js';
 import { compare, median } from './measure.js';
 import type { Row } from './row.js';
 
-const steps = 5;
 const replayed = 1_000;
 const elements = 10_000;
 const suspended = 100_000;
@@ -35,17 +35,7 @@ async function stepsBesideEvents(): Promise<Row[]> {
 async function runOfSteps(): Promise<(times: number) => Promise<void>> {
   const hub = createHub();
   const ended = countdown();
-  const workflow = hub.workflow(
-    createWorkflow({
-      name: 'chain',
-      run: async ({ input, step }: RunCtx<number>) => {
-        let sum = input;
-        for (let i = 0; i < steps; i += 1) sum = await step.run('add', async () => sum + 1);
-        ended.count();
-        return sum;
-      },
-    }),
-  );
+  const workflow = hub.workflow(chainWorkflow(() => ended.count()));
   await hub.start();
   return async (times) => {
     for (let from = 0; from < times; from += batch) {
