@@ -24,13 +24,16 @@ export interface ConsumerProject {
 export async function createConsumerProject(): Promise<ConsumerProject> {
   const folder = await mkdtemp(join(isolatedFolder(), 'hubline-consumer-'));
   await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
-  const run: ConsumerProject['run'] = (command, ...args) => execute(command, args, { cwd: folder });
+  // A build that reports itself may wait for the network.
+  const env = { ...process.env, NEXT_TELEMETRY_DISABLED: '1' };
+  const run: ConsumerProject['run'] = (command, ...args) => execute(command, args, { cwd: folder, env });
   return {
     folder,
     run,
     async install(...packages) {
       const packed = await execute('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: root });
-      await run('npm', 'install', '--no-audit', '--no-fund', `./${packed.stdout.trim()}`, ...packages);
+      const options = ['--no-audit', '--no-fund', '--fetch-retries=5'];
+      await run('npm', 'install', ...options, `./${packed.stdout.trim()}`, ...packages);
     },
     remove: () => rm(folder, { recursive: true, force: true }),
   };

@@ -10,7 +10,7 @@ import { createConsumerProject } from './consumer-project.js';
 
 const example = fileURLToPath(new URL('../examples/next', import.meta.url));
 
-test('a Next application serves the dashboard of its hub', { timeout: 180_000 }, async () => {
+test('a Next application serves the dashboard of its hub', async () => {
   const project = await createConsumerProject();
   onTestFinished(() => project.remove());
   const sources = (path: string): boolean => !/\/(node_modules|\.next)$/.test(path);
@@ -21,7 +21,10 @@ test('a Next application serves the dashboard of its hub', { timeout: 180_000 },
   const port = await freePort();
   const next = join(project.folder, 'node_modules/next/dist/bin/next');
   const args = [next, 'start', '--hostname', '127.0.0.1', '--port', String(port)];
-  const application = startNode(args, { cwd: project.folder, env: { NEXT_MANUAL_SIG_HANDLE: 'true' } });
+  const application = startNode(args, {
+    cwd: project.folder,
+    env: { NEXT_MANUAL_SIG_HANDLE: 'true', NEXT_TELEMETRY_DISABLED: '1' },
+  });
   const url = await application.url;
   await expect.poll(() => fetch(url).then(({ status }) => status)).toBe(200);
   await expectDashboard(`${url}/api/hub`);

@@ -5,8 +5,8 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { freePort } from './listen-locally.js';
-import { mayInstall, optOutHint } from './may-install.js';
+import { type ReservedPort, reservePort } from './listen-locally.js';
+import { aptGet, mayInstall, optOutHint } from './may-install.js';
 
 /** Redis server for tests, in its own process. */
 export interface RedisServer {
@@ -21,6 +21,7 @@ export interface RedisServer {
 }
 
 const names = ['redis-server', 'valkey-server'];
+const startLimitMs = 120_000;
 
 /**
  * Finds a Redis server (`$REDIS_SERVER_PATH`, then the PATH), or installs one with the system's package manager.
@@ -52,7 +53,7 @@ function installers(): string[][] {
   if (process.platform === 'darwin') return [['brew', 'install', 'redis']];
   if (process.platform !== 'linux') return [];
   const root = process.getuid?.() === 0 ? [] : ['sudo', '-n'];
-  const apt = [...root, 'apt-get'];
+  const apt = [...root, ...aptGet];
   // The package list may be missing or old: update it and retry.
   const install = [...apt, 'install', '-y', '--no-install-recommends', 'redis-server'];
   return [install, [...apt, 'update'], install];
@@ -67,7 +68,9 @@ function installers(): string[][] {
 export async function startRedisServer(settings: readonly string[] = []): Promise<RedisServer> {
   const command = ensureRedisServer();
   const folder = await mkdtemp(join(tmpdir(), 'hubline-redis-'));
-  const port = await freePort();
+  const { port, release: releasePort } = await (settings.includes('--cluster-enabled')
+    ? reserveNodePorts()
+    : reservePort());
   let child: ChildProcess | undefined;
 
   const start = async (): Promise<void> => {
@@ -84,6 +87,8 @@ export async function startRedisServer(settings: readonly string[] = []): Promis
     child = undefined;
     if (running?.pid === undefined || running.exitCode !== null) return;
     const ended = once(running, 'exit');
+    // This process ends before the server if nothing else keeps it alive.
+    running.ref();
     // The process group holds the shell, the server and the watcher.
     process.kill(-running.pid, signal);
     await ended;
@@ -98,18 +103,40 @@ export async function startRedisServer(settings: readonly string[] = []): Promis
     stop,
     async release() {
       await stop('SIGKILL');
+      releasePort();
       await rm(folder, { recursive: true, force: true });
     },
   };
 }
 
+/** Reserves a port and the one for the bus of the cluster, which is 10,000 above it. */
+async function reserveNodePorts(): Promise<ReservedPort> {
+  for (;;) {
+    const { port, release } = await reservePort({ start: 10_000, end: 22_000 });
+    const bus = await reservePort({ start: port + 10_000, end: port + 10_002 }).catch(() => undefined);
+    if (bus === undefined) {
+      release();
+      continue;
+    }
+    return {
+      port,
+      release() {
+        release();
+        bus.release();
+      },
+    };
+  }
+}
+
 async function untilListening(port: number, server: ChildProcess): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt += 1) {
+  // A server that has many data to load, on a busy machine, takes seconds.
+  const until = performance.now() + startLimitMs;
+  while (performance.now() < until) {
     if (server.exitCode !== null) throw new Error(`redis-server ended with code ${server.exitCode}`);
     if (await answers(port)) return;
     await delay(25);
   }
-  throw new Error('redis-server did not answer within 5 s');
+  throw new Error(`redis-server did not answer within ${startLimitMs} ms`);
 }
 
 async function untilClosed(port: number): Promise<void> {

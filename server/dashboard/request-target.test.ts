@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { runs } from '../../scripts/property-tests.js';
 import { createDashboardHandler } from './index.js';
 import { startTestHub } from './test-hub.fixture.js';
 import { serve } from './test-server.fixture.js';
@@ -43,7 +44,7 @@ it('responds to any bytes in the request target', async () => {
       // 400 comes from the parser of node:http, before the handler.
       expect([200, 304, 400, 404, 405]).toContain(await statusOf(server.port, Buffer.concat([head, rest, tail])));
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
   expect(lines).toEqual([]);
   expect((await server.get('/dash/')).status).toBe(200);

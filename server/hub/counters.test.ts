@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { runs } from '../../scripts/property-tests.js';
 import { FatalError, RetryAfterError } from '../errors.js';
 import { createFakeClock, type FakeClock } from '../testing/fake-clock.js';
 import { memoryTransport } from '../transports/memory/memory-transport.js';
@@ -247,6 +248,6 @@ it('counts exactly at every instant, over any schedule of emits, failures, timeo
       await check(hub, ledger);
       for (const type of types) expect(await hub.metrics(type)).toMatchObject({ pending: 0, active: 0 });
     }),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   );
 });

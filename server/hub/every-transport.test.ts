@@ -1,13 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { type RedisServer, startRedisServer } from '../../scripts/redis-server.js';
-import { memoryTransport } from '../transports/memory/memory-transport.js';
-import { redisTransport } from '../transports/redis/redis-transport.js';
-import { sqliteTransport } from '../transports/sqlite/sqlite-transport.js';
-import type { Transport } from '../transports/transport.js';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { everyTransport } from '../every-transport.fixture.js';
 import { createHub } from './create-hub.js';
 import {
   HandlerTimeoutError,
@@ -21,16 +14,6 @@ import { deferred } from './hub.fixture.js';
 import type { Hub, HubOptions } from './hub.js';
 import type { RunCtx } from './runs/definition/step.js';
 import { createWorkflow } from './runs/definition/workflow.js';
-
-const folder = mkdtempSync(join(tmpdir(), 'hubline-'));
-let redis: RedisServer;
-beforeAll(async () => {
-  redis = await startRedisServer();
-});
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await redis.release();
-});
 
 const settings = { depth: 0, delayMs: 0, priority: 0, replays: 0, dedupe: undefined };
 interface Change {
@@ -47,13 +30,7 @@ function untilAborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-const transports: [string, () => Transport][] = [
-  ['memory', () => memoryTransport()],
-  ['sqlite', () => sqliteTransport({ file: join(folder, `${randomUUID()}.db`) })],
-  ['redis', () => redisTransport({ url: redis.url, prefix: randomUUID() })],
-];
-
-describe.each(transports)('a hub on the %s transport', (_name, createTransport) => {
+describe.each(everyTransport)('a hub on the %s transport', (_name, createTransport) => {
   function newHub(options: HubOptions = {}): Hub {
     const hub = createHub({ transport: createTransport(), ...options });
     onTestFinished(async () => {
@@ -68,7 +45,7 @@ describe.each(transports)('a hub on the %s transport', (_name, createTransport) 
         const all = await Promise.all(types.map((type) => hub.metrics(type)));
         for (const { received, pending } of all) expect({ isReceived: received > 0, pending }).toEqual(drained);
       },
-      { timeout: 30_000, interval: 5 },
+      { interval: 5 },
     );
   }
 
@@ -123,7 +100,7 @@ describe.each(transports)('a hub on the %s transport', (_name, createTransport) 
     }
     await mail.transport.publish([{ id: randomUUID(), type: 'ordered', body: 'null', requestId: 'r', ...settings }]);
     await untilDrained(mail, 'noted');
-    await vi.waitFor(() => expect(new Set(seen).size).toBe(12), { timeout: 30_000, interval: 5 });
+    await vi.waitFor(() => expect(new Set(seen).size).toBe(12), { interval: 5 });
     expect(await mail.metrics('noted')).toMatchObject({ received: 6, completed: 6, pending: 0 });
   });
 
@@ -158,7 +135,7 @@ describe.each(transports)('a hub on the %s transport', (_name, createTransport) 
     const own = [];
     for (const n of [1, 2]) own.push(await hub.startWorkflow(started, { customer: 'c', n }));
     const suspended = async () => (await hub.introspect()).workflows.map(({ metrics }) => metrics.suspended);
-    await vi.waitFor(async () => expect(await suspended()).toEqual([2, 1]), { timeout: 30_000, interval: 5 });
+    await vi.waitFor(async () => expect(await suspended()).toEqual([2, 1]), { interval: 5 });
     expect(log.splice(0).sort()).toEqual(['a1 begins', 'b1 begins', 'c1 begins']);
     await hub.emit(go, 'a');
     expect(await third.result()).toBe(3);

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../../scripts/property-tests.js';
 import { createHub } from '../../hub/create-hub.js';
 import type { Hub } from '../../hub/hub.js';
 import { createFakeClock } from '../../testing/fake-clock.js';
@@ -161,6 +162,6 @@ test('whatever dies and whichever vendor fails, a run keeps its limits over all 
         expect(Number.isFinite(Math.min(tokenBudget, costBudget))).toBe(true);
       }
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
-}, 60_000);
+});

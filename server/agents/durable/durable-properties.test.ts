@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../../scripts/property-tests.js';
 import { createHub } from '../../hub/create-hub.js';
 import type { Hub } from '../../hub/hub.js';
 import { createFakeClock } from '../../testing/fake-clock.js';
@@ -137,6 +138,6 @@ test('whatever a model does, and wherever processes die, nothing that was record
       expect(answered).toEqual(called);
       expect(new Set(called).size).toBe(called.length);
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
-}, 60_000);
+});

@@ -1,12 +1,9 @@
-import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type RedisServer, startRedisServer } from '../../../scripts/redis-server.js';
+import { describe, expect, test, vi } from 'vitest';
+import { everyTransport } from '../../every-transport.fixture.js';
 import { createHub } from '../../hub/create-hub.js';
 import type { HandlerFunction } from '../../hub/events/context.js';
 import type { Hub } from '../../hub/hub.js';
 import { type ScriptEntry, scriptedProvider } from '../../testing/scripted-provider.js';
-import { memoryTransport } from '../../transports/memory/memory-transport.js';
-import { redisTransport } from '../../transports/redis/redis-transport.js';
 import type { Agent } from '../agent/agent.js';
 import { createAgent } from '../create-agent.js';
 import { createDebate } from '../debates/create-debate.js';
@@ -14,16 +11,7 @@ import { ConversationMemory } from '../memory/conversation-memory.js';
 import type { Message } from '../model/message.js';
 import { createTool } from '../tools/tool.js';
 
-let server: RedisServer;
-beforeAll(async () => {
-  server = await startRedisServer();
-});
-afterAll(() => server.release());
-
-describe.each([
-  ['in the process', () => memoryTransport()],
-  ['on Redis', () => redisTransport({ url: server.url, prefix: randomUUID() })],
-])('a retried event whose agent has a memory, %s', (_, transportOf) => {
+describe.each(everyTransport)('a retried event whose agent has a memory, on the %s transport', (_, transportOf) => {
   const down = new Error('model is down');
   const book = vi.fn(async (_input: unknown) => 'booked');
 

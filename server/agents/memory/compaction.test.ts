@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
+import { runs } from '../../../scripts/property-tests.js';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import { scriptedProvider } from '../../testing/scripted-provider.js';
 import { silentLogger } from '../../transports/logger.js';
@@ -241,6 +242,6 @@ test('whatever the exchanges, nothing is lost: each is returned or was summarise
         }
       },
     ),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 });

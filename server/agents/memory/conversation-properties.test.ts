@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../../scripts/property-tests.js';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import { silentLogger } from '../../transports/logger.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
@@ -117,6 +118,6 @@ test('any runs, attempts, crashes, concurrent runs and trims leave paired exchan
         if (stored.length > 1) expect(last?.content).toBe(`answer to ${questions.at(-1)}`);
       },
     ),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../../scripts/property-tests.js';
 import { type ScriptEntry, scriptedProvider } from '../../testing/scripted-provider.js';
 import { createAgent } from '../create-agent.js';
 import { expectWellPaired } from '../memory/well-paired.fixture.js';
@@ -103,6 +104,6 @@ test.each(['run', 'stream'] as const)('whatever a model answers, the guarantees 
       else if (status !== 'failed') expect(tokenUsage.totalTokens).toBeLessThanOrEqual(tokenBudget ?? Infinity);
       expect(provider.calls.length).toBeLessThanOrEqual(config.maxIterations + 1);
     }),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   );
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../../scripts/property-tests.js';
 import { scriptedProvider } from '../../testing/scripted-provider.js';
 import { createAgent } from '../create-agent.js';
 import { createAgentRegistry } from '../delegation/agent-registry.js';
@@ -235,6 +236,6 @@ test('delegates and retries together exceed the budget by at most one prompt', a
         expect(result?.tokenUsage.totalTokens).toBe(spent.tokens);
       },
     ),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 });

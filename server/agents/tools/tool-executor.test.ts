@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import { scriptedProvider } from '../../testing/scripted-provider.js';
+import { AbortableWaits } from '../abortable.js';
 import { type AgentContext, createAgentContext } from '../agent/agent-context.js';
 import { createAgent } from '../create-agent.js';
 import { ToolTimeoutError } from '../errors.js';
@@ -254,7 +255,7 @@ describe('timeoutMs', () => {
     const results = executorOf([tool(execute, { timeoutMs: 50 })], { clock }).executeAll(
       [{ id: '1', name: 'paint', arguments: '' }],
       ctx,
-      controller.signal,
+      new AbortableWaits(controller.signal),
     );
     controller.abort(new Error('enough'));
     expect(await results).toMatchObject([{ error: 'interrupted: enough; the call may or may not have been executed' }]);

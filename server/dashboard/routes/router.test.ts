@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { runs } from '../../../scripts/property-tests.js';
 import { HubError } from '../../errors.js';
 import { createHub } from '../../hub/create-hub.js';
 import type { Hub } from '../../hub/hub.js';
@@ -54,7 +55,7 @@ describe('createRouter', () => {
         expect([200, 304, 404, 405]).toContain(status);
         expect(status === 405).toBe(dashboardRequest.method !== 'GET');
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
     expect(failures).toEqual([]);
   });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { runs } from '../../../scripts/property-tests.js';
 import { createFakeClock, type FakeClock } from '../../testing/fake-clock.js';
 import { deriveId } from '../../transports/derive-id.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
@@ -134,6 +135,6 @@ it('ends every run once and in order, for any failures, timeouts, crashes and ca
       await hub.stop();
       expect(clock.pendingTimers).toBe(0);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { runs } from '../../../scripts/property-tests.js';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
 import { createHub } from '../create-hub.js';
@@ -58,7 +59,7 @@ describe('schedules of several processes that start and stop at random', () => {
         for (const hub of hubs) await hub?.stop();
         expect(emitted).toEqual(expected);
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 });

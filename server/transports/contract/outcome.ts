@@ -11,3 +11,8 @@ export function failed(message: string, followUps: readonly Envelope[] = []): Ex
 export function retry(delayMs: number, message = 'retried'): Outcome {
   return { status: 'retry', durationMs: 1, delayMs, error: { name: 'Error', message } };
 }
+
+/** Returns the outcome of a delivery that suspends its run. @param seen number of entries that the delivery knows */
+export function suspended(seen: number): Outcome {
+  return { status: 'suspended', durationMs: 1, seen };
+}

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { runs } from '../../../scripts/property-tests.js';
 import type { Subscription } from '../transport.js';
 import { type End, ModelledFleet } from './fleet.fixture.js';
 
@@ -81,6 +82,6 @@ it('random fleets of one service obey the settings of those that are open, and s
       await fleet.check(types);
       for (const { pending } of await fleet.counts(types)) expect(pending).toBe(0);
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
 });

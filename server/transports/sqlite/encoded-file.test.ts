@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Codec } from '../codec/codec.js';
 import { envelope } from '../contract/envelope.js';
-import { completed, failed } from '../contract/outcome.js';
+import { completed, failed, suspended } from '../contract/outcome.js';
 import { silentLogger } from '../logger.js';
 import { sqliteObserver } from './observing/sqlite-observer.js';
 import { newFile, startProcess } from './stage.fixture.js';
@@ -47,7 +47,7 @@ it('has payloads, results, checkpoints, waits, key-values and answers to observe
     { key: 'news', event: { type: 'news', key: undefined } },
     { key: 'child', run: child, onCancel: [envelope('a', { body })] },
   ]);
-  await delivery.commit({ status: 'suspended', durationMs: 1, seen: 1 });
+  await delivery.commit(suspended(1));
   await (await take()).commit({ ...completed(), result: body });
   await transport.publish([envelope('news', { body })]);
   await transport.kv.set('k', secret);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterAll, beforeAll, it } from 'vitest';
+import { runs } from '../../../../scripts/property-tests.js';
 import { type RedisServer, startRedisServer } from '../../../../scripts/redis-server.js';
 import { startSwitchingProxy } from '../../../transports/redis/connection/switching-proxy.fixture.js';
 import { redisTransport } from '../../../transports/redis/redis-transport.js';
@@ -9,9 +10,6 @@ import type { Hub } from '../../hub.js';
 import type { WorkflowHandle } from '../workflow-handle.js';
 import { createProgramHub, disturbanceOf, expectEnds, Journal, program, signal } from './run-programs.fixture.js';
 
-// `npm run test:fuzz` runs for minutes.
-const isLong = process.env['HUBLINE_FUZZ'] === 'long';
-const numRuns = isLong ? 60 : 2;
 const stuckAfterMs = 10_000;
 // The longest interval of all processes decides how soon the runs of a lost one continue.
 const stalledIntervalMs = 200;
@@ -85,6 +83,6 @@ it('ends every random program on Redis as its model says while processes are los
       await current.crash();
     }),
     // A smaller program would take as long, and meet other timings.
-    { numRuns, endOnFailure: true },
+    { numRuns: runs(2), endOnFailure: true },
   );
 }, 1_200_000);

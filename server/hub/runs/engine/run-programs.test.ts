@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { runs } from '../../../../scripts/property-tests.js';
 import { createFakeClock } from '../../../testing/fake-clock.js';
 import { memoryTransport } from '../../../transports/memory/memory-transport.js';
 import type { Hub } from '../../hub.js';
@@ -39,6 +40,6 @@ it('ends every random program as its model says, for any crashes, retries, timeo
       expect(new Set(journal.emitted).size).toBe(journal.emitted.length);
       await hub.stop();
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
-}, 120_000);
+}, 300_000);

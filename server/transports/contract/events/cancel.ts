@@ -5,16 +5,16 @@ import { envelope } from '../envelope.js';
 import { completed, retry } from '../outcome.js';
 
 /** Tests of ending events that wait. */
-export function describeCancel({ advance, consume, counts, next, until }: ContractStage): void {
+export function describeCancel({ advance, consume, counts, inTime, next, until }: ContractStage): void {
   const cancelled = (followUps: readonly Envelope[] = []): (() => FailedOutcome) => {
     const error = { name: 'CancelledError', message: 'cancelled' };
     return () => ({ status: 'failed', cancelled: true, durationMs: 0, error, followUps });
   };
 
   describe('cancelling', () => {
-    it('ends a delayed event, which then is not delivered', async () => {
+    it('ends a delayed event, and emits its follow-ups', async () => {
       const shop = await consume(['a', 'b']);
-      const sent = envelope('a', { delayMs: 1_000, body: '7' });
+      const sent = envelope('a', { delayMs: 60_000, body: '7' });
       await shop.transport.publish([sent]);
       const seen: Envelope[] = [];
       const followUp = envelope('b');
@@ -25,9 +25,21 @@ export function describeCancel({ advance, consume, counts, next, until }: Contra
       expect(isCancelled).toBe(true);
       expect(seen.at(-1)).toMatchObject({ id: sent.id, type: 'a', body: '7' });
       expect((await next(shop)).envelope.id).toBe(followUp.id);
-      await advance(1_050);
-      expect(shop.waiting).toHaveLength(0);
       expect(await shop.transport.cancel(sent.id, cancelled())).toBe(false);
+    });
+
+    it('keeps a delayed event from its delivery at its due time', async () => {
+      const shop = await consume(['a']);
+      const delayMs = 500;
+      const [id, isCancelled] = await inTime(delayMs, async () => {
+        const sent = envelope('a', { delayMs });
+        await shop.transport.publish([sent]);
+        return [sent.id, await shop.transport.cancel(sent.id, cancelled())];
+      });
+      expect(isCancelled).toBe(true);
+      await advance(delayMs + 50);
+      expect(shop.waiting.map((delivery) => delivery.envelope.id)).not.toContain(id);
+      expect(await shop.transport.find(id)).toMatchObject([{ status: 'cancelled', attempts: [] }]);
     });
 
     it('counts as failed and cancelled, without a failure record and a dead letter', async () => {
@@ -64,13 +76,16 @@ export function describeCancel({ advance, consume, counts, next, until }: Contra
     });
 
     it('ends an event for its service alone', async () => {
-      const shop = await consume(['a']);
-      const mail = await consume(['a'], { service: 'mail' });
-      const sent = envelope('a', { delayMs: 1_000 });
-      await shop.transport.publish([sent]);
-      expect(await shop.transport.cancel(sent.id, cancelled())).toBe(true);
-      expect((await next(mail)).envelope.id).toBe(sent.id);
-      expect(shop.waiting).toHaveLength(0);
+      const shop = await consume([{ type: 'a', concurrency: 1 }]);
+      const mail = await consume([{ type: 'a', concurrency: 1 }], { service: 'mail' });
+      const sent = [envelope('a'), envelope('a'), envelope('a')] as const;
+      await shop.transport.publish(sent);
+      const [running, other] = [await next(shop), await next(mail)];
+      expect(await shop.transport.cancel(sent[1].id, cancelled())).toBe(true);
+      await running.commit(completed());
+      expect((await next(shop)).envelope.id).toBe(sent[2].id);
+      await other.commit(completed());
+      expect((await next(mail)).envelope.id).toBe(sent[1].id);
     });
 
     it('frees the key of an event that waited for its retry', async () => {
@@ -116,13 +131,12 @@ export function describeCancel({ advance, consume, counts, next, until }: Contra
     });
 
     it('closes the debounce window of the event', async () => {
-      const debounced: Subscription = { type: 'a', perKey: {}, debounce: { ms: 50 } };
-      const shop = await consume([debounced]);
+      const shop = await consume([{ type: 'a', perKey: {}, debounce: { ms: 60_000 } }]);
       const [first, second] = [envelope('a', { key: 'k' }), envelope('a', { key: 'k' })];
       await shop.transport.publish([first]);
       await shop.transport.cancel(first.id, cancelled());
       expect(await shop.transport.publish([second])).toEqual([{ id: second.id, deduplicated: false }]);
-      expect((await next(shop)).envelope.id).toBe(second.id);
+      expect(await counts(shop.transport, 'a')).toMatchObject({ received: 2, cancelled: 1, pending: 1 });
     });
 
     it('ends many events in any order and leaves the others in theirs', async () => {

@@ -35,18 +35,31 @@ export function describeFairness({ consume, next, until }: ContractStage): void 
       }
     });
 
+    it('lets types take turns for slots that become free together', async () => {
+      const shop = await consume(['flood', 'small'], { concurrency: 20 });
+      await shop.transport.publish(Array.from({ length: 100 }, () => envelope('flood')));
+      await until(() => shop.waiting.length === 20);
+      await shop.transport.publish(Array.from({ length: 20 }, () => envelope('small')));
+      await Promise.all(shop.waiting.splice(0).map((delivery) => delivery.commit(completed())));
+      await until(() => shop.waiting.length === 20);
+      const small = shop.waiting.filter(({ envelope: { type } }) => type === 'small');
+      expect(Math.abs(small.length - 10)).toBeLessThanOrEqual(2);
+    });
+
     it('gives a type that was idle no more than its turns', async () => {
-      const shop = await consume(['a', 'b'], { concurrency: 1 });
-      await shop.transport.publish(Array.from({ length: 60 }, () => envelope('a')));
+      const shop = await consume(['a', 'b', 'idle'], { concurrency: 1 });
+      await shop.transport.publish(Array.from({ length: 120 }, (_, n) => envelope(n % 2 === 0 ? 'a' : 'b')));
       for (let n = 0; n < 40; n += 1) await (await next(shop)).commit(completed());
-      await shop.transport.publish(Array.from({ length: 20 }, () => envelope('b')));
+      await shop.transport.publish(Array.from({ length: 20 }, () => envelope('idle')));
       const order: string[] = [];
-      for (let n = 0; n < 20; n += 1) {
+      for (let n = 0; n < 30; n += 1) {
         const delivery = await next(shop);
         order.push(delivery.envelope.type);
         await delivery.commit(completed());
       }
-      expect(Math.abs(order.filter((type) => type === 'a').length - 10)).toBeLessThanOrEqual(2);
+      for (const type of ['a', 'b', 'idle']) {
+        expect(Math.abs(order.filter((each) => each === type).length - 10)).toBeLessThanOrEqual(2);
+      }
     });
   });
 }

@@ -6,7 +6,7 @@ import { completed, failed, retry } from '../outcome.js';
 
 /** Tests of the order and the limits per key. */
 export function describeKeys(stage: ContractStage): void {
-  const { advance, consume, counts, next, until } = stage;
+  const { advance, consume, counts, inTime, next, until } = stage;
   const serial: Subscription = { type: 'a', perKey: { concurrency: 1 } };
 
   /** Completes deliveries as they come until `count` have come. Returns their ids. */
@@ -47,8 +47,6 @@ export function describeKeys(stage: ContractStage): void {
       const [first, second] = [envelope('a', { key: 'k' }), envelope('a', { key: 'k' })];
       await shop.transport.publish([first, second]);
       await (await next(shop)).commit(retry(60));
-      await advance(20);
-      expect(shop.waiting).toHaveLength(0);
       const retried = await next(shop);
       expect(retried).toMatchObject({ attempt: 2, envelope: { id: first.id } });
       expect(shop.waiting).toHaveLength(0);
@@ -112,14 +110,20 @@ export function describeKeys(stage: ContractStage): void {
       const shop = await consume([{ type: 'a', perKey: { rate: { max: 2, perMs: 300 } } }]);
       const startedAt = await stage.now();
       await shop.transport.publish(Array.from({ length: 3 }, () => envelope('a', { key: 'k' })));
+      await (await next(shop)).commit(retry(1));
+      await next(shop);
+      await next(shop);
+      expect((await stage.now()) - startedAt).toBeGreaterThanOrEqual(300);
+      await next(shop);
+    });
+
+    it('do not wait for the rate of each other', async () => {
+      const shop = await consume([{ type: 'a', perKey: { rate: { max: 2, perMs: 60_000 } } }]);
+      await shop.transport.publish(Array.from({ length: 3 }, () => envelope('a', { key: 'k' })));
       await shop.transport.publish([envelope('a', { key: 'other' })]);
       await until(() => shop.waiting.length === 3);
       const keys = shop.waiting.map((delivery) => delivery.envelope.key);
       expect(keys.sort()).toEqual(['k', 'k', 'other']);
-      await shop.shift().commit(retry(1));
-      await until(() => shop.waiting.length >= 3);
-      expect((await stage.now()) - startedAt).toBeGreaterThanOrEqual(300);
-      await until(() => shop.waiting.length === 4);
     });
 
     it('start a higher priority first', async () => {
@@ -134,11 +138,12 @@ export function describeKeys(stage: ContractStage): void {
 
     it('are not held by a delayed event before its time', async () => {
       const shop = await consume([serial]);
-      const delayed = envelope('a', { key: 'k', delayMs: 100 });
       const sooner = envelope('a', { key: 'k' });
-      await shop.transport.publish([delayed, sooner]);
+      await shop.transport.publish([envelope('a', { key: 'k', delayMs: 60_000 }), sooner]);
       const running = await next(shop);
       expect(running.envelope.id).toBe(sooner.id);
+      const delayed = envelope('a', { key: 'k', delayMs: 100 });
+      await shop.transport.publish([delayed]);
       await advance(150);
       expect(shop.waiting).toHaveLength(0);
       await running.commit(completed());
@@ -226,8 +231,8 @@ export function describeKeys(stage: ContractStage): void {
   describe('debounce', () => {
     const debounced: Subscription = { type: 'a', perKey: {}, debounce: { ms: 150 } };
 
-    it('runs the last of several events of a key, under the id of the first', async () => {
-      const shop = await consume([debounced]);
+    it('retains the last of several events of a key, under the id of the first', async () => {
+      const shop = await consume([{ ...debounced, debounce: { ms: 60_000 } }]);
       const first = envelope('a', { key: 'k', body: '1', requestId: 'r-1' });
       const second = envelope('a', { key: 'k', body: '2', requestId: 'r-2' });
       const other = envelope('a', { key: 'other', body: '3' });
@@ -237,29 +242,59 @@ export function describeKeys(stage: ContractStage): void {
         { id: first.id, deduplicated: true },
         { id: other.id, deduplicated: false },
       ]);
+      const found = await Promise.all([first, other].map(({ id }) => shop.transport.find(id, { bodies: true })));
+      expect(found).toMatchObject([
+        [{ id: first.id, body: '2', requestId: 'r-2', status: 'delayed' }],
+        [{ id: other.id, body: '3', status: 'delayed' }],
+      ]);
+      expect(await counts(shop.transport, 'a')).toMatchObject({ received: 2, pending: 2 });
+      expect(await shop.transport.metrics('a')).toMatchObject({ deduplicated: 1 });
+    });
+
+    it('runs the last of several events of a key', async () => {
+      const shop = await consume([debounced]);
+      const [first, second, other] = [
+        envelope('a', { key: 'k', body: '1', requestId: 'r-1' }),
+        envelope('a', { key: 'k', body: '2', requestId: 'r-2' }),
+        envelope('a', { key: 'other', body: '3' }),
+      ];
+      await shop.transport.publish([first, second, other]);
       await until(() => shop.waiting.length === 2);
       const seen = shop.waiting.map((delivery) => delivery.envelope);
       expect(seen.find(({ key }) => key === 'k')).toMatchObject({ id: first.id, body: '2', requestId: 'r-2' });
       expect(seen.find(({ key }) => key === 'other')).toMatchObject({ id: other.id, body: '3' });
       expect(await counts(shop.transport, 'a')).toMatchObject({ received: 2, pending: 2 });
-      expect(await shop.transport.metrics('a')).toMatchObject({ deduplicated: 1 });
     });
 
     it('waits until no event of the key arrived for its time', async () => {
-      const shop = await consume([debounced]);
-      const startedAt = await stage.now();
-      await shop.transport.publish([envelope('a', { key: 'k' })]);
-      await advance(100);
-      await shop.transport.publish([envelope('a', { key: 'k' })]);
-      await next(shop);
-      expect((await stage.now()) - startedAt).toBeGreaterThanOrEqual(250);
+      const shop = await consume([{ ...debounced, debounce: { ms: 500 } }]);
+      const [first, startedAt] = await inTime(500, async () => {
+        const sent = envelope('a');
+        await shop.transport.publish([{ ...sent, key: sent.id, body: '1' }]);
+        await advance(200);
+        const at = await stage.now();
+        await shop.transport.publish([envelope('a', { key: sent.id, body: '2' })]);
+        return [sent, at];
+      });
+      await until(() => shop.waiting.some(({ envelope: { body, id } }) => body === '2' && id === first.id));
+      expect((await stage.now()) - startedAt).toBeGreaterThanOrEqual(500);
     });
 
     it('waits no longer than its maximum', async () => {
-      const shop = await consume([{ ...debounced, debounce: { ms: 10_000, maxMs: 150 } }]);
-      await shop.transport.publish([envelope('a', { key: 'k', body: '1' })]);
+      const shop = await consume([{ ...debounced, debounce: { ms: 600_000, maxMs: 300_000 } }]);
+      const first = envelope('a', { key: 'k' });
+      const dueAt = async (): Promise<number | undefined> => (await shop.transport.find(first.id))[0]?.dueAt;
+      await shop.transport.publish([first]);
+      const before = await dueAt();
       await advance(50);
-      await shop.transport.publish([envelope('a', { key: 'k', body: '2' })]);
+      expect(await shop.transport.publish([envelope('a', { key: 'k' })])).toMatchObject([{ id: first.id }]);
+      expect(before).toBeDefined();
+      expect(await dueAt()).toBe(before);
+    });
+
+    it('runs the last event at its maximum', async () => {
+      const shop = await consume([{ ...debounced, debounce: { ms: 600_000, maxMs: 150 } }]);
+      await shop.transport.publish([envelope('a', { key: 'k', body: '1' }), envelope('a', { key: 'k', body: '2' })]);
       expect((await next(shop)).envelope.body).toBe('2');
     });
 

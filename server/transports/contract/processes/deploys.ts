@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Subscription } from '../../transport.js';
 import type { Consumption, ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
-import { completed, failed, retry } from '../outcome.js';
+import { completed, failed, retry, suspended } from '../outcome.js';
 
 /** Tests events in all states while connections of one service with different subscriptions come and go. */
 export function describeDeploys({ advance, connect, consume, counts, next, until }: ContractStage): void {
@@ -131,7 +131,7 @@ export function describeDeploys({ advance, connect, consume, counts, next, until
           checkpoints: new Map([['step', '"done"']]),
           waits: [{ key: 'ask', event: { type: 'go', key }, isApproval: true }],
         });
-        expect(await delivery.commit({ status: 'suspended', durationMs: 1, seen: 1 })).toBe('ok');
+        expect(await delivery.commit(suspended(1))).toBe('ok');
       }
       expect(await counts(after.transport, 'a')).toMatchObject({ pending: 9, suspended: 9, approvals: 9 });
       await after.transport.publish(all.map((_, n) => envelope('go', { key: `k${n}`, body: `${n}` })));
@@ -164,7 +164,7 @@ export function describeDeploys({ advance, connect, consume, counts, next, until
       await before.transport.publish([envelope('a', { id: 'suspended' }), envelope('a', { id: 'waiting' })]);
       const delivery = await next(before);
       await delivery.wait([{ key: 'ask', event: { type: 'go', key: undefined } }]);
-      await delivery.commit({ status: 'suspended', durationMs: 1, seen: 0 });
+      await delivery.commit(suspended(0));
       const after = await consume([{ type: 'a', concurrency: 1 }]);
       await before.transport.close({ drainMs: 0 });
       await after.transport.publish([envelope('go')]);

@@ -18,29 +18,35 @@ export function describeDeadLetterAge(
       const sent = envelope('a');
       await shop.transport.publish([sent]);
       await (await next(shop)).commit(failed('no'));
-      const [letter] = await shop.transport.deadLetters('a', 9);
-      expect(letter?.envelope.id).toBe(sent.id);
+      const [failure] = await shop.transport.failures('a');
+      // It is listed until then: the condition would hold at once.
       await until(async () => (await shop.transport.deadLetters('a', 9)).length === 0);
-      expect((await now()) - (letter?.at ?? 0)).toBeGreaterThanOrEqual(ageMs);
+      expect((await now()) - (failure?.at ?? Number.NaN)).toBeGreaterThanOrEqual(ageMs);
       expect(await counts(shop.transport, 'a')).toMatchObject({ failed: 1, deadLetters: 0 });
       expect(await shop.transport.replay(sent.id)).toBe(false);
     });
 
     it('have none after a replay: the run keeps its checkpoints', async () => {
       const shop = await consume([{ type: 'run', keepsRuns: true }]);
-      const sent = envelope('run');
-      await shop.transport.publish([sent]);
-      const dead = await next(shop);
-      await dead.checkpoint('pick', '1');
-      await dead.commit(failed('no'));
-      expect(await shop.transport.replay(sent.id)).toBe(true);
+      let received = 1;
+      for (let isReplayed = false; !isReplayed; received += 1) {
+        const sent = envelope('run');
+        await shop.transport.publish([sent]);
+        const dead = await next(shop);
+        await dead.checkpoint('pick', '1');
+        const failedAt = await now();
+        await dead.commit(failed('no'));
+        isReplayed = await shop.transport.replay(sent.id);
+        // A machine that stalls may replay it too late.
+        if (!isReplayed) expect((await now()) - failedAt).toBeGreaterThanOrEqual(ageMs);
+      }
       const replayed = await next(shop);
       await advance(ageMs + 10);
       await replayed.commit(retry(0));
       const again = await next(shop);
       expect([...again.checkpoints]).toEqual([['pick', '1']]);
       expect(await again.commit(completed())).toBe('ok');
-      expect(await counts(shop.transport, 'run')).toMatchObject({ received: 2, completed: 1, deadLetters: 0 });
+      expect(await counts(shop.transport, 'run')).toMatchObject({ received, completed: 1, deadLetters: 0 });
     });
   });
 }

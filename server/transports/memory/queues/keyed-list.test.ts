@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { runs } from '../../../../scripts/property-tests.js';
 import type { Keyed } from './key-line.js';
 import { KeyedList } from './keyed-list.js';
 
@@ -111,7 +112,7 @@ describe('KeyedList', () => {
         expect(list.keys).toBe(0);
         expect(list.hasWaiting).toBe(false);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

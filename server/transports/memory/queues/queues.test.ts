@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { runs } from '../../../../scripts/property-tests.js';
 import { DelayQueue } from './delay-queue.js';
 import { Deque } from './deque.js';
 import { RateWindow } from './rate-window.js';
@@ -24,7 +25,7 @@ describe('Deque', () => {
         while (array.length > 0) expect(deque.shift()).toBe(array.shift());
         expect(deque.shift()).toBeUndefined();
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     );
   });
 });

@@ -42,7 +42,7 @@ it('starts an event that leaves memory when a file is opened, although later one
   const sent = [1, 2, 3, 4].map(() => envelope('a', { key: 'k' }));
   await former.publish([envelope('other'), envelope('other'), ...sent]);
   await former.close({ drainMs: 0 });
-  first.close();
+  await first.close();
   // The first and the third are in the file alone, and the last one has started.
   const beside = await openBeside(settings.file);
   const ids = (indices: readonly number[]) => indices.map((index) => `'${sent[index]?.id}'`).join();
