@@ -1,5 +1,5 @@
 import { defineConfig } from 'playwright/test';
-import { findBrowser, launchOptions } from './scripts/browser.js';
+import { findBrowser, launchOptions } from './scripts/browser/browser.js';
 
 /** Each test starts the hubs and servers that it needs. */
 export default defineConfig({

@@ -5,13 +5,14 @@
  * @module
  */
 import { chromium } from 'playwright';
-import { launchOptions, recallBrowser, rememberBrowser } from './browser.js';
-import { browserSources } from './browser-sources.js';
-import { ensureBrowser } from './ensure-browser.js';
+import { launchOptions, recallBrowser, rememberBrowser } from './browser/browser.js';
+import { browserSources } from './browser/browser-sources.js';
+import { ensureBrowser } from './browser/ensure-browser.js';
 import { mayInstall } from './may-install.js';
 import { ensureRedisServer } from './redis-server.js';
 
-const launchTimeoutMs = 30_000;
+// The first start after an installation reads the whole browser from the disk.
+const launchTimeoutMs = 120_000;
 
 async function launch(executablePath: string): Promise<void> {
   const browser = await chromium.launch({ ...launchOptions(executablePath), timeout: launchTimeoutMs });

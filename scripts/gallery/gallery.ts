@@ -10,14 +10,14 @@ import { createServer, type RequestListener } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { createDashboardHandler, createHub, type Hub } from 'hubline';
 import { type Browser, chromium, type Page, type Request } from 'playwright';
-import { respondWith } from '../e2e/answering-dashboard.js';
-import type { Interceptor } from '../e2e/start-dashboard.js';
-import { createAnswers } from '../ui/testing/answers.js';
-import type { Load } from '../ui/testing/loads.js';
-import { findBrowser, launchOptions } from './browser.js';
+import { respondWith } from '../../e2e/answering-dashboard.js';
+import type { Interceptor } from '../../e2e/start-dashboard.js';
+import { createAnswers } from '../../ui/testing/answers.js';
+import { EXTREMES, type Load, THOUSANDS } from '../../ui/testing/loads.js';
+import { findBrowser, launchOptions } from '../browser/browser.js';
 import { startGalleryHub } from './gallery-hub.js';
 
-const folder = fileURLToPath(new URL('../.cache/gallery/', import.meta.url));
+const folder = fileURLToPath(new URL('../../.cache/gallery/', import.meta.url));
 
 const sizes = [
   { width: 320, height: 700 },
@@ -193,7 +193,13 @@ const countedScenes: readonly (Pick<Scene, 'name' | 'hash'> & { readonly loads?:
   {
     name: 'thousands',
     hash: '#/?every=off&group=prefix',
-    loads: Array.from({ length: 5_000 }, (_, n) => ({ type: `service ${n % 50}.event ${n}`, perMinute: n % 7 })),
+    loads: THOUSANDS,
+  },
+  { name: 'extremes', hash: '#/?every=off', loads: EXTREMES },
+  {
+    name: 'extremes-panel',
+    hash: `#/events/${encodeURIComponent(EXTREMES[0]?.type ?? '')}?every=off`,
+    loads: EXTREMES,
   },
 ];
 
@@ -207,7 +213,11 @@ async function takeCounted(
   await hub.start();
   for (const { name, hash = '', loads } of chosen) {
     const now = Date.now();
-    const url = await serve(hub, () => null, respondWith(createAnswers(now - 9 * 86_400_000, now - 480_000, loads)));
+    const url = await serve(
+      hub,
+      () => null,
+      respondWith(createAnswers(now - 9 * 86_400_000, now - 480_000, loads), Date.now),
+    );
     const context = await browser.newContext(theme);
     const page = await context.newPage();
     await page.goto(url + hash);
@@ -219,7 +229,7 @@ async function takeCounted(
   await hub.stop();
 }
 
-/** Takes the scenes of a page that has just been opened: an empty hub and a pending first response. */
+/** Takes the scenes of a page that has just been opened: an empty hub, one without events and a pending first response. */
 async function takeFirstLoad(
   browser: Browser,
   theme: (typeof themes)[number],
@@ -227,11 +237,15 @@ async function takeFirstLoad(
   outage: Outage,
 ): Promise<void> {
   const hub = createHub({ service: 'shop' });
+  if (name === 'unused') hub.event({ type: 'order.created', handler: () => {} });
   await hub.start();
   const context = await browser.newContext(theme);
   const page = await context.newPage();
   await page.goto(await serve(hub, () => outage));
-  await page.getByText(outage === null ? 'No event types yet' : 'Connecting').waitFor();
+  await page
+    .getByText(outage === null ? 'yet' : 'Connecting')
+    .first()
+    .waitFor();
   await take(page, name, theme.name, () => page.waitForTimeout(settleMs));
   await context.close();
   await hub.stop();
@@ -251,6 +265,7 @@ async function main(wanted: readonly string[]): Promise<void> {
         countedScenes.filter(({ name }) => isWanted(name)),
       );
       if (isWanted('empty')) await takeFirstLoad(browser, theme, 'empty', null);
+      if (isWanted('unused')) await takeFirstLoad(browser, theme, 'unused', null);
       if (isWanted('loading')) await takeFirstLoad(browser, theme, 'loading', 'hangs');
     }
   } finally {

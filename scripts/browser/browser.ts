@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { LaunchOptions } from 'playwright';
 
-const findingFile = fileURLToPath(new URL('../.cache/browser.json', import.meta.url));
+const findingFile = fileURLToPath(new URL('../../.cache/browser.json', import.meta.url));
 
 /** Returns the path of the browser that `npm run setup` found. @throws {Error} if it has not run yet */
 export function findBrowser(): string {

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { gzip, html } from '../server/dashboard/html.generated.js';
+import { gzip, html } from '../../server/dashboard/html.generated.js';
 
 /** Maximum size of the page, gzipped. */
 const maxGzipBytes = 60_000;

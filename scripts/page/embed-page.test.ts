@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { getDashboardHtml } from '../server/dashboard/index.js';
+import { getDashboardHtml } from '../../server/dashboard/index.js';
 import { embedPage } from './embed-page.js';
 
 const html = '<!doctype html>\n<style>a{}</style><script>"日本 \\u2028 $& `"</script>\n';
@@ -35,7 +35,7 @@ describe('embedPage', () => {
   });
 
   it('returns the module from which the dashboard serves the page', () => {
-    const module = new URL('../server/dashboard/html.generated.ts', import.meta.url);
+    const module = new URL('../../server/dashboard/html.generated.ts', import.meta.url);
     expect(embedPage(getDashboardHtml())).toBe(readFileSync(module, 'utf8'));
   });
 });

@@ -68,6 +68,13 @@ function registerEvents(hub: Hub): void {
     emit: 'audit.recorded',
     payload: {},
   });
+  hub.schedule({
+    name: 'leap day',
+    cron: '0 9 29 2 *',
+    timeZone: 'Asia/Tokyo',
+    start: 'deliver',
+    payload: {},
+  });
   hub.schedule({ name: 'count the stock', everyMs: 3_600_000, emit: 'stock.low', payload: {} });
   hub.event({ type: 'refund.requested', handler: () => new Promise(() => {}) });
 }

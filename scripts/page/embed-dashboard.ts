@@ -7,8 +7,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { embedPage } from './embed-page.js';
 
-const pageFile = fileURLToPath(new URL('../dist/page/index.html', import.meta.url));
-const moduleFile = fileURLToPath(new URL('../server/dashboard/html.generated.ts', import.meta.url));
+const pageFile = fileURLToPath(new URL('../../dist/page/index.html', import.meta.url));
+const moduleFile = fileURLToPath(new URL('../../server/dashboard/html.generated.ts', import.meta.url));
 
 function main(): void {
   if (!existsSync(pageFile)) throw new Error('dist/page/index.html is missing; run npm run build:page');

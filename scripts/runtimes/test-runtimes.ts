@@ -10,11 +10,11 @@ import { once } from 'node:events';
 import { copyFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createConsumerProject } from '../packed/consumer-project.js';
-import { startRedisServer } from './redis-server.js';
-import { installRuntime, type Runtime, runtimes } from './runtimes/runtime.js';
+import { createConsumerProject } from '../../packed/consumer-project.js';
+import { startRedisServer } from '../redis-server.js';
+import { installRuntime, type Runtime, runtimes } from './runtime.js';
 
-const root = fileURLToPath(new URL('../', import.meta.url));
+const root = fileURLToPath(new URL('../../', import.meta.url));
 const tsc = join(root, 'node_modules/.bin/tsc');
 
 const compilerOptions = {

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { chromium } from 'playwright';
-import { type CommandEnd, runCommand } from './run-command.js';
+import { aptGet } from '../may-install.js';
+import { type CommandEnd, runCommand } from '../run-command.js';
 
 /** Source of a browser. */
 export interface BrowserSource {
@@ -67,10 +68,13 @@ async function installSystemBrowser(platform: NodeJS.Platform): Promise<void> {
     check(await runCommand('brew', ['install', '--cask', 'google-chrome'], installTimeoutMs));
     return;
   }
-  const apt = ['env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-o', 'DPkg::Lock::Timeout=120'];
-  const [command = '', ...args] = process.getuid?.() === 0 ? apt : ['sudo', '-n', ...apt];
-  check(await runCommand(command, [...args, 'update'], installTimeoutMs));
-  check(await runCommand(command, [...args, 'install', '-y', '--no-install-recommends', 'chromium'], installTimeoutMs));
+  const [command = '', ...args] = process.getuid?.() === 0 ? aptGet : ['sudo', '-n', ...aptGet];
+  // The update fails while another process updates the list; the list may be recent enough.
+  const updated = await runCommand(command, [...args, 'update'], installTimeoutMs);
+  const install = [...args, 'install', '-y', '--no-install-recommends', 'chromium'];
+  const installed = await runCommand(command, install, installTimeoutMs);
+  if (!installed.ok) check(updated);
+  check(installed);
 }
 
 function check({ ok, lastLines }: CommandEnd): void {

@@ -1,5 +1,5 @@
+import { optOutHint } from '../may-install.js';
 import type { BrowserSource } from './browser-sources.js';
-import { optOutHint } from './may-install.js';
 
 /** Dependencies of {@link ensureBrowser}. */
 export interface BrowserSearch {
