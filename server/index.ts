@@ -253,9 +253,9 @@ export type { RunEvent, WatchOptions } from './hub/runs/watch-run.js';
 export type { WorkflowHandle } from './hub/runs/workflow-handle.js';
 export type { CatchUp, ScheduleConfig, ScheduleTarget, ScheduleTimes } from './hub/schedules/schedule.js';
 export type { ScheduleDescription, ScheduleIntrospection } from './hub/schedules/schedule-introspection.js';
-export type { JsonSchema } from './json-schema.js';
+export type { JsonSchema } from './json-schema/json-schema.js';
 export { type PrometheusMetrics, type PrometheusOptions, prometheus } from './metrics/prometheus.js';
-export type { Redact } from './redactor.js';
+export type { Redact } from './redaction/redactor.js';
 export type { Clock, Timer } from './transports/clock.js';
 export { type Codec, CodecError } from './transports/codec/codec.js';
 export {

@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { describe, InvalidOptionError } from '../errors.js';
 import { type RetryConfig, resolveRetry } from '../hub/events/retry-policy.js';
 import { guardLogger } from '../hub/guard-logger.js';
-import type { JsonSchema } from '../json-schema.js';
+import type { JsonSchema } from '../json-schema/json-schema.js';
 import { OptionChecker } from '../options.js';
 import { type Clock, systemClock } from '../transports/clock.js';
 import type { Logger } from '../transports/logger.js';

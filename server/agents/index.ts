@@ -14,7 +14,7 @@ export type {
   WorkflowConfig,
   WorkflowStep,
 } from '../hub/runs/definition/workflow.js';
-export type { JsonSchema } from '../json-schema.js';
+export type { JsonSchema } from '../json-schema/json-schema.js';
 export type { Clock } from '../transports/clock.js';
 export type { Logger } from '../transports/logger.js';
 export type { TransportManager } from '../transports/transport.js';

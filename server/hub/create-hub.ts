@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { InvalidOptionError, quote } from '../errors.js';
 import { checkName, OptionChecker } from '../options.js';
-import type { Redactor } from '../redactor.js';
+import type { Redactor } from '../redaction/redactor.js';
 import { loadOpenTelemetry } from '../telemetry/open-telemetry.js';
 import type { ErasedPayloads } from '../transports/event-record.js';
 import type { Logger } from '../transports/logger.js';

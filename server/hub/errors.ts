@@ -4,8 +4,8 @@
  * @module
  */
 import { type ErrorInfo, HubError, messageOf, quote, type SchemaIssue } from '../errors.js';
-import { publicPath } from '../format-path.js';
-import { publicErrorInfo } from '../public-error.js';
+import { publicPath } from '../redaction/format-path.js';
+import { publicErrorInfo } from '../redaction/public-error.js';
 
 /** The event type is not registered on the hub. */
 export class UnknownEventError extends HubError {

@@ -1,4 +1,4 @@
-import { createRedactor, type Redactor } from '../redactor.js';
+import { createRedactor, type Redactor } from '../redaction/redactor.js';
 import type { Logger } from '../transports/logger.js';
 
 /**

@@ -1,5 +1,5 @@
 import { OptionChecker } from '../options.js';
-import { createRedactor, type Redactor } from '../redactor.js';
+import { createRedactor, type Redactor } from '../redaction/redactor.js';
 import { silentLogger } from '../transports/logger.js';
 import { memoryTransport } from '../transports/memory/memory-transport.js';
 import { guardLogger } from './guard-logger.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { checkName, OptionChecker } from '../options.js';
-import type { Redactor } from '../redactor.js';
+import type { Redactor } from '../redaction/redactor.js';
 import type { ErasedPayloads } from '../transports/event-record.js';
 import type { EventMetrics, FailureRecord } from '../transports/statistics/stats.js';
 import type { TransportManager } from '../transports/transport.js';

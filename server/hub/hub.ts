@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { Redact } from '../redactor.js';
+import type { Redact } from '../redaction/redactor.js';
 import type { ErasedPayloads } from '../transports/event-record.js';
 import type { Logger } from '../transports/logger.js';
 import type { EventMetrics, FailureRecord } from '../transports/statistics/stats.js';

@@ -1,6 +1,6 @@
 import type { Attributes, Context, Histogram, Link, Span, SpanKind } from '@opentelemetry/api';
 import { type ErrorInfo, messageOf } from '../errors.js';
-import { publicErrorInfo, stackFrames } from '../public-error.js';
+import { publicErrorInfo, stackFrames } from '../redaction/public-error.js';
 import { version } from '../version.js';
 import type { OpenTelemetryApi } from './open-telemetry.js';
 

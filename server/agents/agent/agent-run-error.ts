@@ -1,5 +1,5 @@
 import { HubError, isFatal, messageOf, quote } from '../../errors.js';
-import { publicErrorInfo } from '../../public-error.js';
+import { publicErrorInfo } from '../../redaction/public-error.js';
 import { StuckLoopError } from '../errors.js';
 import { ProviderError } from '../model/provider-error.js';
 import type { AgentRunResult, AgentRunStatus } from './agent-run-result.js';

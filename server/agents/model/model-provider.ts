@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../json-schema.js';
+import type { JsonSchema } from '../../json-schema/json-schema.js';
 import type { Message, ToolCall, ToolDefinition } from './message.js';
 import type { TokenUsage } from './token-usage.js';
 

@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { InvalidOptionError } from '../../errors.js';
 import { resolveSchema, type SchemaResult } from '../../hub/events/payloads/schema.js';
-import type { JsonSchema } from '../../json-schema.js';
+import type { JsonSchema } from '../../json-schema/json-schema.js';
 import type { ResponseFormat } from '../model/model-provider.js';
 import { parseAnswer } from './parse-answer.js';
 import { toSendableSchema } from './sendable-schema.js';

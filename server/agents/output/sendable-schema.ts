@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../json-schema.js';
+import type { JsonSchema } from '../../json-schema/json-schema.js';
 
 /** JSON Schema in the form that vendors accept. */
 export interface SendableSchema {

@@ -1,5 +1,5 @@
 import { describe, InvalidOptionError } from '../../errors.js';
-import { compileJsonSchema, type JsonSchemaCheck } from '../../json-schema.js';
+import { compileJsonSchema, type JsonSchemaCheck } from '../../json-schema/json-schema.js';
 import { OptionChecker } from '../../options.js';
 import { DuplicateToolError } from '../errors.js';
 import type { ToolDefinition } from '../model/message.js';

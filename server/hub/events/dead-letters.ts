@@ -1,6 +1,6 @@
 import { InvalidOptionError } from '../../errors.js';
 import { OptionChecker } from '../../options.js';
-import type { Redactor } from '../../redactor.js';
+import type { Redactor } from '../../redaction/redactor.js';
 import type { FailureRecord } from '../../transports/statistics/stats.js';
 import type { DeadLetterRecord, TransportManager } from '../../transports/transport.js';
 import { workflowType } from '../../transports/workflow-type.js';

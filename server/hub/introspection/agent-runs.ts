@@ -1,4 +1,4 @@
-import type { Redactor } from '../../redactor.js';
+import type { Redactor } from '../../redaction/redactor.js';
 import type { RunRecord, RunStatus } from '../../transports/transport.js';
 import { workflowOf } from '../../transports/workflow-type.js';
 import { sumUsage, type TurnUsage } from '../runs/definition/turn-facts.js';

@@ -1,6 +1,6 @@
 import type { ErrorInfo } from '../../errors.js';
 import { checkName, OptionChecker } from '../../options.js';
-import type { Redactor } from '../../redactor.js';
+import type { Redactor } from '../../redaction/redactor.js';
 import { type ErasedPayloads, type EventRecord, mergeRecent } from '../../transports/event-record.js';
 import type { TransportManager } from '../../transports/transport.js';
 import { workflowOf } from '../../transports/workflow-type.js';

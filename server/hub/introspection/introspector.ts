@@ -1,4 +1,4 @@
-import type { Redactor } from '../../redactor.js';
+import type { Redactor } from '../../redaction/redactor.js';
 import type { ScheduleRecord } from '../../transports/schedules.js';
 import type { TypeActivity } from '../../transports/statistics/stats.js';
 import { sumCounts } from '../../transports/statistics/sum-counts.js';

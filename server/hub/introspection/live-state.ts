@@ -1,4 +1,4 @@
-import type { Redactor } from '../../redactor.js';
+import type { Redactor } from '../../redaction/redactor.js';
 import type { TransportManager } from '../../transports/transport.js';
 import { workflowType } from '../../transports/workflow-type.js';
 import { type AgentRunIntrospection, introspectAgentRuns } from './agent-runs.js';

@@ -1,5 +1,5 @@
 import type { ErrorInfo } from '../../errors.js';
-import type { Redactor } from '../../redactor.js';
+import type { Redactor } from '../../redaction/redactor.js';
 import type { OpenWait, RunRecord, RunStatus, WaitResolution } from '../../transports/transport.js';
 import type { TurnFacts } from '../runs/definition/turn-facts.js';
 import {

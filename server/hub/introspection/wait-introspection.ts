@@ -1,4 +1,4 @@
-import type { Redactor } from '../../redactor.js';
+import type { Redactor } from '../../redaction/redactor.js';
 import { approvalsFirst } from '../../transports/run-record.js';
 import type { RunRecord } from '../../transports/transport.js';
 import { workflowOf } from '../../transports/workflow-type.js';

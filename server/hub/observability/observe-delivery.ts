@@ -1,4 +1,4 @@
-import type { Redactor } from '../../redactor.js';
+import type { Redactor } from '../../redaction/redactor.js';
 import { instruments } from '../../telemetry/instruments.js';
 import { type OpenTelemetryApi, openTelemetry } from '../../telemetry/open-telemetry.js';
 import { Operation } from '../../telemetry/operation.js';

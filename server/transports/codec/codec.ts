@@ -1,6 +1,6 @@
 import { HubError } from '../../errors.js';
 import type { OptionChecker } from '../../options.js';
-import { publicErrorInfo } from '../../public-error.js';
+import { publicErrorInfo } from '../../redaction/public-error.js';
 
 /**
  * Encodes what a transport stores, for example with a cipher: payloads, results, checkpoints, and the values of the

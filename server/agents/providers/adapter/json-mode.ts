@@ -1,5 +1,5 @@
 import type { LanguageModelV3CallOptions, LanguageModelV3Prompt, SharedV3ProviderOptions } from '@ai-sdk/provider';
-import type { JsonSchema } from '../../../json-schema.js';
+import type { JsonSchema } from '../../../json-schema/json-schema.js';
 import type { ModelOptions } from '../../model/model-provider.js';
 import { describeFormat } from '../../output/describe-format.js';
 

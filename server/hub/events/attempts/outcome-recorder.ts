@@ -1,5 +1,5 @@
 import { type ErrorInfo, HubError } from '../../../errors.js';
-import type { Redactor } from '../../../redactor.js';
+import type { Redactor } from '../../../redaction/redactor.js';
 import type { Logger } from '../../../transports/logger.js';
 import type { Delivery, Envelope, Outcome, TransportManager } from '../../../transports/transport.js';
 import { DepthLimitError } from '../../errors.js';

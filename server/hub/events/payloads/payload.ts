@@ -1,5 +1,5 @@
 import { HubError, messageOf } from '../../../errors.js';
-import { formatPathSegment } from '../../../format-path.js';
+import { formatPathSegment } from '../../../redaction/format-path.js';
 import { isPrototypeKey } from '../../../prototype-keys.js';
 import { PayloadNotJsonError, PayloadTooLargeError } from '../../errors.js';
 

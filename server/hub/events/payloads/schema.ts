@@ -1,11 +1,11 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
-import { turnToCheck } from '../../../check-turns.js';
+import { turnToCheck } from '../../../json-schema/check-turns.js';
 import { InvalidOptionError, type SchemaIssue } from '../../../errors.js';
-import { formatPathSegment } from '../../../format-path.js';
-import { compileJsonSchema, type JsonSchema, maxIssues } from '../../../json-schema.js';
+import { formatPathSegment } from '../../../redaction/format-path.js';
+import { compileJsonSchema, type JsonSchema, maxIssues } from '../../../json-schema/json-schema.js';
 import { publicPaths } from './public-paths.js';
 
-export type { JsonSchema } from '../../../json-schema.js';
+export type { JsonSchema } from '../../../json-schema/json-schema.js';
 
 /** Validated payload, or the issues of an invalid one. */
 export type SchemaResult =

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { FatalError, HubError, InvalidOptionError } from './errors.js';
-import { PayloadNotJsonError } from './hub/errors.js';
+import { FatalError, HubError, InvalidOptionError } from '../errors.js';
+import { PayloadNotJsonError } from '../hub/errors.js';
+import { KeyTypeError, TransportUnavailableError } from '../transports/errors.js';
 import { publicErrorInfo, stackFrames } from './public-error.js';
-import { KeyTypeError, TransportUnavailableError } from './transports/errors.js';
 
 const secret = 'alice@example.com';
 
@@ -84,7 +84,7 @@ describe('publicErrorInfo', () => {
         'redis did not answer within 100 ms',
         Object.assign(new Error(secret), { code: 'ECONNREFUSED', syscall: 'connect' }),
       ),
-      'redis did not answer within 100 ms: connect ECONNREFUSED; retry with the same dedupeId to avoid a duplicate',
+      'redis did not answer within 100 ms: connect ECONNREFUSED; to repeat an emit without a duplicate, pass the same dedupeId',
     ],
   ])('withholds the message of %s', (_, thrown, message) => {
     const info = publicErrorInfo(thrown);

@@ -1,7 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { InvalidSchemaError, type SchemaIssue } from './errors.js';
+import { cpuMsSince } from '../cpu-time.fixture.js';
+import { InvalidSchemaError, type SchemaIssue } from '../errors.js';
 import { compileJsonSchema, type JsonSchema } from './json-schema.js';
 
 describe('compileJsonSchema', () => {
@@ -94,7 +95,7 @@ describe('compileJsonSchema', () => {
       return process.memoryUsage().heapUsed;
     };
     const before = heapAfter(50);
-    expect((heapAfter(300) - before) / 300).toBeLessThan(2_000);
+    expect((heapAfter(300) - before) / 300).toBeLessThan(5_000);
   });
 
   it.each([
@@ -137,9 +138,9 @@ describe('a hostile value', () => {
 
   function issuesInTime(schema: JsonSchema, value: unknown): readonly SchemaIssue[] {
     const check = compileJsonSchema(schema, 'x', 'payload');
-    const startedAt = performance.now();
+    const before = process.cpuUsage();
     const issues = check(value);
-    expect(performance.now() - startedAt).toBeLessThan(maxMs);
+    expect(cpuMsSince(before)).toBeLessThan(maxMs);
     return issues;
   }
 

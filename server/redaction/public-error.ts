@@ -1,4 +1,4 @@
-import { type ErrorInfo, errorInfo, HubError } from './errors.js';
+import { type ErrorInfo, errorInfo, HubError } from '../errors.js';
 import { formatPathSegment, publicPath } from './format-path.js';
 
 /**

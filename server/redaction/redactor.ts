@@ -1,4 +1,4 @@
-import { describe, type ErrorInfo } from './errors.js';
+import { describe, type ErrorInfo } from '../errors.js';
 import { publicErrorInfo, stackFrames } from './public-error.js';
 
 /**

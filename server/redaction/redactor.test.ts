@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { afterEach, expect, it, vi } from 'vitest';
-import { FatalError } from './errors.js';
+import { FatalError } from '../errors.js';
 import { createRedactor } from './redactor.js';
 
 afterEach(() => {
