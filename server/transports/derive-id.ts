@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { nodeCrypto } from '../node-crypto.js';
 
 /**
  * Derives the id of an event from its cause: the first 32 hexadecimal digits of SHA-1 of `<service>/<causeId>/<place>`,
@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
  * @param place - `success`, `emit:3`, `trigger:fulfil`: unique among the events of the cause in this service
  */
 export function deriveId(service: string, causeId: string, place: string): string {
-  const hex = createHash('sha1').update(`${service}/${causeId}/${place}`).digest('hex');
+  const hex = nodeCrypto().createHash('sha1').update(`${service}/${causeId}/${place}`).digest('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { nodeCrypto } from '../../node-crypto.js';
 import type { KeyValueStore } from '../../transports/key-value-store.js';
 import { estimateMessageTokens } from '../model/estimate-tokens.js';
 import type { Message } from '../model/message.js';
@@ -19,7 +19,7 @@ export function toSummaryMessage(text: string): Message {
 
 /** Returns the key of an exchange: its id, or a hash of its first message if it was stored without one. */
 export function exchangeKey({ id, messages: [first] }: Exchange): string {
-  return id ?? `#${createHash('sha256').update(JSON.stringify(first)).digest('base64url')}`;
+  return id ?? `#${nodeCrypto().createHash('sha256').update(JSON.stringify(first)).digest('base64url')}`;
 }
 
 /** Returns the exchanges that the summary does not cover. Summarised exchanges are the oldest ones. */
