@@ -272,7 +272,7 @@ export {
   TransportUnavailableError,
 } from './transports/errors.js';
 export type { ErasedPayloads, EventStatus } from './transports/event-record.js';
-export type { KeyValueStore } from './transports/key-value-store.js';
+export type { KeyValueStore } from './transports/key-values/key-value-store.js';
 export type { Logger } from './transports/logger.js';
 export type { MemoryTransportOptions } from './transports/memory/memory-transport.js';
 export { memoryTransport } from './transports/memory/memory-transport.js';

@@ -104,16 +104,31 @@ export interface Delivery {
   /** Recorded entries of the run by key, in the order of recording. */
   readonly checkpoints: ReadonlyMap<string, string>;
   /**
-   * Records an entry, and accepts the events that it emitted, in one transaction, past `maxPending` if need be.
+   * Records an entry, and accepts the events that it emitted, in one transaction, past `maxPending` if need be. Returns
+   * the result without a promise if the transport records it at once.
+   *
    * `already`: this delivery recorded the key before (a resent request). `fenced`: the lease is over, or another
    * delivery recorded the key.
    */
-  checkpoint(key: string, value: string, emits?: readonly Envelope[]): Promise<CommitResult>;
+  checkpoint(key: string, value: string, emits?: readonly Envelope[]): CommitResult | Promise<CommitResult>;
   /** Stores waits of the run in one transaction. A wait whose key is stored or resolved already is left as it is. */
   wait(waits: readonly RunWait[]): Promise<CommitResult>;
   /**
    * Called for every entry that is recorded while this delivery holds the lease, its own entries included, in the
-   * order of recording, and before the promise of `checkpoint` resolves. The engine sets it.
+   * order of recording, and before `checkpoint` returns or its promise resolves. The engine sets it.
    */
   onRecorded: ((key: string, value: string) => void) | undefined;
+}
+
+/**
+ * Sets the callbacks of a delivery. V8 creates a function in its old generation if the function expression is assigned
+ * to a property at once: everything of the attempt would outlive it, until a full garbage collection.
+ */
+export function listen(
+  delivery: Delivery,
+  onRevoked: NonNullable<Delivery['onRevoked']>,
+  onRecorded?: Delivery['onRecorded'],
+): void {
+  delivery.onRevoked = onRevoked;
+  delivery.onRecorded = onRecorded;
 }

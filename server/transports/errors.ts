@@ -43,12 +43,12 @@ export class LeaseLostError extends HubError {
   }
 }
 
-/** A poison event: its process crashed, or lost the lock on it, several times in a row. */
+/** A poison event: its process crashed, or lost the lock on it, several times in a row, the last time without other events. */
 export class CrashLoopError extends HubError {
   constructor(type: string, crashes: number) {
     super(
       'ERR_CRASH_LOOP',
-      `the process or its lock was lost ${crashes} times in a row (maxCrashes) while the handler of ${quote(type)} ran; the event is not run again`,
+      `the process or its lock was lost ${crashes} times in a row (maxCrashes) while the handler of ${quote(type)} ran, the last time alone; the event is not run again`,
     );
   }
 }
@@ -56,7 +56,11 @@ export class CrashLoopError extends HubError {
 /** The transport's server does not answer, or its disk cannot be written. It may or may not have accepted the event. */
 export class TransportUnavailableError extends HubError {
   /** @param problem such as `Redis did not answer within 2000 ms` */
-  constructor(problem: string, cause?: unknown, advice = 'retry with the same dedupeId to avoid a duplicate') {
+  constructor(
+    problem: string,
+    cause?: unknown,
+    advice = 'to repeat an emit without a duplicate, pass the same dedupeId',
+  ) {
     const messageWith = (why: string): string => `${problem}${why}; ${advice}`;
     super(
       'ERR_TRANSPORT_UNAVAILABLE',

@@ -5,12 +5,13 @@
  */
 
 export type { ErrorInfo } from '../errors.js';
-export { CheckedKeyValueStore } from './checked-key-value-store.js';
+export type { AttemptRecord } from './attempt-record.js';
+export { keepAttempt } from './attempt-record.js';
 export type { Clock, Timer } from './clock.js';
 export { systemClock } from './clock.js';
 export { triggeredId } from './derive-id.js';
+export type { EnvelopePayload } from './envelope.js';
 export type {
-  AttemptRecord,
   DeadLetterFilter,
   ErasedPayloads,
   EventRecord,
@@ -18,13 +19,15 @@ export type {
   RecentEvents,
   RequestRecords,
 } from './event-record.js';
-export { eventOfRun, keepAttempt, toRecentEvents, toRequestRecords } from './event-record.js';
-export type { KeyValueStore } from './key-value-store.js';
+export { eventOfRun, toRecentEvents, toRequestRecords } from './event-record.js';
+export { CheckedKeyValueStore } from './key-values/checked-key-value-store.js';
+export type { KeyValueStore } from './key-values/key-value-store.js';
 export {
   defaultMaxDeadLetters,
   keptAttempts,
   keptFailures,
   keptRecent,
+  keptWaits,
   maxAppendValues,
   maxListLength,
   maxRequestEvents,

@@ -3,7 +3,7 @@ import type { Clock } from './clock.js';
 import type { CommitResult, Delivery, FailedOutcome, Outcome } from './delivery.js';
 import type { Envelope } from './envelope.js';
 import type { DeadLetterFilter, ErasedPayloads, EventRecord, RecentEvents, RequestRecords } from './event-record.js';
-import type { KeyValueStore } from './key-value-store.js';
+import type { KeyValueStore } from './key-values/key-value-store.js';
 import type { Logger } from './logger.js';
 import type { RunRecord } from './run-record.js';
 import type { ScheduleRecord, ScheduleStore } from './schedules.js';
@@ -16,6 +16,7 @@ import type {
   TypeActivity,
   TypeDurations,
 } from './statistics/stats.js';
+import type { DeclaredEvent, Subscription } from './subscription.js';
 
 export type {
   CommitResult,
@@ -28,6 +29,7 @@ export type {
 } from './delivery.js';
 export type { Envelope } from './envelope.js';
 export type { OpenWait, RunRecord, RunStatus } from './run-record.js';
+export type { DeclaredEvent, RateLimit, RunRetention, Subscription } from './subscription.js';
 
 /** Result of publishing an envelope. */
 export interface Receipt {
@@ -36,51 +38,6 @@ export interface Receipt {
   readonly deduplicated: boolean;
   /** Present if no service subscribes to the type, so that the event counts as completed without a handler. */
   readonly unsubscribed?: true;
-}
-
-/** Rate limit: at most `max` starts per `perMs` milliseconds. */
-export interface RateLimit {
-  readonly max: number;
-  readonly perMs: number;
-}
-
-/**
- * Subscription of a connection to one type. A type with `concurrency` or `rate` has its own worker queue; all others
- * share the connection's `concurrency`.
- */
-export interface Subscription {
-  readonly type: string;
-  /** Maximum number of running handlers, over all connections of the service. */
-  readonly concurrency?: number;
-  /** Limit on starts, over all connections of the service. */
-  readonly rate?: RateLimit;
-  /**
-   * Keys take turns, and these limits hold for each key, over all connections of the service. An event takes a slot of
-   * its key from its first start until it ends, retries and suspensions included. Absent if the type has no `key`.
-   */
-  readonly perKey?: { readonly concurrency?: number; readonly rate?: RateLimit };
-  /**
-   * Delay an event until no other event of its key arrived for `ms`, at most `maxMs`. Until then another event replaces
-   * its payload and counts as deduplicated.
-   */
-  readonly debounce?: { readonly ms: number; readonly maxMs?: number };
-  /** Retain a {@link RunRecord} of each pending event, and of ended ones as `retain` says. */
-  readonly keepsRuns?: boolean;
-  /** Ended runs to keep. @default 50 completed and 200 failed, of any age */
-  readonly retain?: RunRetention;
-  /**
-   * Type of which each event is accepted as an event of this type too: with the id of `triggeredId`, the same key and
-   * payload, the event as its cause, and one more level of depth.
-   */
-  readonly trigger?: string;
-}
-
-/** Number of ended runs that a service keeps of a workflow, and the time it keeps them. */
-export interface RunRetention {
-  readonly completed: number;
-  readonly failed: number;
-  /** Milliseconds since the end of a run; `undefined` keeps runs regardless of their age. */
-  readonly ageMs?: number | undefined;
 }
 
 /** A failed event with everything that a replay needs. */
@@ -97,13 +54,6 @@ export interface DeadLetterRecord {
 
 /** Handles one delivery and commits it. Must not throw. */
 export type DeliveryHandler = (delivery: Delivery) => void;
-
-/** Event type that is kept for services even if no process of them has started yet. */
-export interface DeclaredEvent {
-  readonly type: string;
-  /** Names of services. Each receives the events that were accepted before its first start. */
-  readonly subscribers: readonly string[];
-}
 
 /** Options of {@link TransportManager.start}. */
 export interface ConsumeOptions {
@@ -185,7 +135,7 @@ export interface Overview {
 
 /** Connection of one service to a transport. */
 export interface TransportManager extends ScheduleStore {
-  /** Name of the transport: `memory` or `redis`. */
+  /** Name of the transport, such as `memory`, `sqlite` or `redis`. */
   readonly name: string;
   readonly service: string;
   readonly clock: Clock;
@@ -197,11 +147,12 @@ export interface TransportManager extends ScheduleStore {
   start(options: ConsumeOptions): Promise<void>;
   /**
    * Accepts all envelopes or none, each for every service that subscribes to its type, and counts them as received. An
-   * event without a subscribed service counts as received and completed.
+   * event without a subscribed service counts as received and completed. A transport that has nothing to await returns no promise, and throws instead of
+   * rejecting.
    *
    * @throws {BackpressureError} if the envelopes exceed a limit of the transport
    */
-  publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]>;
+  publish(envelopes: readonly Envelope[]): readonly Receipt[] | Promise<readonly Receipt[]>;
   /** Returns the counts of several types, in the same order, in one round trip. */
   counts(types: readonly string[]): Promise<readonly TypeCounts[]>;
   /** Returns counts, durations and histories of one type, over all services. */
@@ -282,8 +233,9 @@ export interface TransportManager extends ScheduleStore {
    */
   cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome): Promise<boolean>;
   /**
-   * Returns the descriptions of all open connections in all processes, unordered, at most a few seconds old. If no
-   * connection is open, a transport may return those of the last ones, each with the property `isStopped`.
+   * Returns the descriptions of all open connections in all processes, unordered, at most a few seconds old. Of a
+   * service without an open connection that has subscriptions it returns those of the last ones, each with the property
+   * `isStopped`: of those that closed or died within 10 minutes before the last of them.
    */
   registered(): Promise<readonly string[]>;
   /** Returns all open connections in all processes, unordered, at most a few seconds old. */

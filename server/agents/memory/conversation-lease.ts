@@ -1,5 +1,5 @@
 import type { Clock } from '../../transports/clock.js';
-import type { KeyValueStore } from '../../transports/key-value-store.js';
+import type { KeyValueStore } from '../../transports/key-values/key-value-store.js';
 import { delay } from '../abortable.js';
 
 /** Time after which the lease of a crashed process expires. */

@@ -1,6 +1,6 @@
 import { maxDurationMs } from '../../max-duration.js';
 import { OptionChecker } from '../../options.js';
-import type { KeyValueStore } from '../../transports/key-value-store.js';
+import type { KeyValueStore } from '../../transports/key-values/key-value-store.js';
 import type { TransportManager } from '../../transports/transport.js';
 import type { AgentContext } from '../agent/agent-context.js';
 import { MemoryEntryError } from '../errors.js';

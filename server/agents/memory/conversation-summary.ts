@@ -1,5 +1,5 @@
 import { nodeCrypto } from '../../node-crypto.js';
-import type { KeyValueStore } from '../../transports/key-value-store.js';
+import type { KeyValueStore } from '../../transports/key-values/key-value-store.js';
 import { estimateMessageTokens } from '../model/estimate-tokens.js';
 import type { Message } from '../model/message.js';
 import type { Exchange } from './exchanges.js';

@@ -1,4 +1,5 @@
 import { HubError } from '../../errors.js';
+import { listen } from '../delivery.js';
 import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../transport.js';
 import { type Codec, CodecError } from './codec.js';
 import {
@@ -30,7 +31,7 @@ export class CodedDelivery implements Delivery {
     this.envelope = envelope;
     this.checkpoints = checkpoints;
     this.refusal = refusal;
-    delivery.onRevoked = (reason) => this.onRevoked?.(reason);
+    listen(delivery, (reason) => this.onRevoked?.(reason));
   }
 
   get onRecorded(): Delivery['onRecorded'] {

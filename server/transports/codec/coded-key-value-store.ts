@@ -1,4 +1,4 @@
-import type { KeyValueStore } from '../key-value-store.js';
+import type { KeyValueStore } from '../key-values/key-value-store.js';
 import type { Codec } from './codec.js';
 
 // Counters of `increment` are stored as they are: the store adds to them.

@@ -1,7 +1,7 @@
-import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import type { Clock } from '../clock.js';
 import type { DeadLetterFilter, ErasedPayloads, EventRecord, RecentEvents, RequestRecords } from '../event-record.js';
-import type { KeyValueStore } from '../key-value-store.js';
+import { CheckedKeyValueStore } from '../key-values/checked-key-value-store.js';
+import type { KeyValueStore } from '../key-values/key-value-store.js';
 import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
 import type { EventMetrics, FailureRecord, RangeCounts, TypeDurations } from '../statistics/stats.js';
 import type {
@@ -57,7 +57,7 @@ export class CodedTransport implements TransportManager {
     });
   }
 
-  async publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
+  publish(envelopes: readonly Envelope[]): readonly Receipt[] | Promise<readonly Receipt[]> {
     return this.#inner.publish(envelopes.map((envelope) => encodeEnvelope(envelope, this.#codec)));
   }
 

@@ -13,7 +13,7 @@ import type {
 import { sumCounts } from '../statistics/sum-counts.js';
 import type { RunRecord, TypeCounts } from '../transport.js';
 import { workflowOf } from '../workflow-type.js';
-import type { ConsumerGroup } from './consumer-group.js';
+import type { ConsumerGroup } from './group/consumer-group.js';
 import type { Journal } from './records/journal.js';
 import { PeriodHistory } from './records/period-history.js';
 import type { RevisionCounter } from './records/revision-counter.js';

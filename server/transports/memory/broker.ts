@@ -1,21 +1,24 @@
 import { quote } from '../../errors.js';
 import type { Clock } from '../clock.js';
 import { triggeredId } from '../derive-id.js';
+import { sizeOf } from '../envelope.js';
 import { BackpressureError } from '../errors.js';
 import type { ConnectedProcess, DeclaredEvent, Envelope, Receipt, Subscription } from '../transport.js';
 import { BrokerStatistics } from './broker-statistics.js';
-import { ConsumerGroup, type GroupHost } from './consumer-group.js';
+import { Connections, type OpenConnection } from './connections.js';
+import { ConsumerGroup, type GroupHost } from './group/consumer-group.js';
 import { Lookup } from './lookup.js';
 import { PendingLimits, type PendingMaximum } from './pending-limits.js';
 import type { DeadLetterLimits } from './records/dead-letters.js';
 import { DedupeWindow, type RememberedId } from './records/dedupe-window.js';
 import type { Entry } from './records/entry.js';
 import { type Journal, noJournal } from './records/journal.js';
+import { RecentEntries } from './records/recent-entries.js';
+import { RunWaits } from './records/run-waits.js';
+import { type Route, Routes } from './routes.js';
+import { ScheduleTable } from './schedule-table.js';
 import type { PeriodHistory } from './records/period-history.js';
 import { RevisionCounter } from './records/revision-counter.js';
-import { RunWaits } from './records/run-waits.js';
-import { Routes } from './routes.js';
-import { ScheduleTable } from './schedule-table.js';
 import { TurnBudget } from './turn-budget.js';
 
 const maxDedupeIdsPerType = 1_000_000;
@@ -27,7 +30,8 @@ export class Broker implements GroupHost {
   readonly deadLetterLimits: DeadLetterLimits;
   readonly revision: RevisionCounter = new RevisionCounter();
   readonly waits: RunWaits;
-  /** Makes publishers yield. */
+  readonly recent: RecentEntries = new RecentEntries();
+  /** Makes callers yield. */
   readonly turns: TurnBudget;
   readonly #pending: PendingLimits;
   readonly #groups = new Map<string, ConsumerGroup>();
@@ -36,11 +40,12 @@ export class Broker implements GroupHost {
   readonly #routes = new Routes();
   readonly #dedupe = new Map<string, DedupeWindow>();
   readonly schedules: ScheduleTable;
-  readonly #connections = new Map<object, () => ConnectedProcess>();
+  readonly #connections: Connections;
 
   constructor(clock: Clock, maximum: PendingMaximum & DeadLetterLimits, journal: Journal = noJournal) {
     this.clock = clock;
     this.journal = journal;
+    this.#connections = new Connections(clock);
     this.waits = new RunWaits(clock, journal);
     this.lookup = new Lookup(this.#groups, clock);
     this.turns = new TurnBudget(clock);
@@ -79,8 +84,7 @@ export class Broker implements GroupHost {
 
   /** Services that receive events. */
   get subscribedServices(): readonly string[] {
-    const groups = [...this.#groups.values()].filter((group) => this.#routes.typesOf(group).size > 0);
-    return groups.map(({ service }) => service);
+    return [...this.#groups.keys()].filter((service) => this.isSubscribed(service));
   }
 
   /** Types of which a group receives events. */
@@ -120,19 +124,35 @@ export class Broker implements GroupHost {
   }
 
   /** Registers an open connection. */
-  join(connection: object, describe: () => ConnectedProcess): void {
-    this.#connections.set(connection, describe);
+  join(connection: object, opened: OpenConnection): void {
+    this.#connections.open(connection, opened);
     this.revision.increment();
   }
 
   leave(connection: object): void {
-    this.#connections.delete(connection);
+    this.#connections.close(connection);
     this.schedules.close(connection);
     this.revision.increment();
   }
 
-  get connections(): readonly ConnectedProcess[] {
-    return [...this.#connections.values()].map((describe) => describe());
+  /** Adds a connection with subscriptions of an earlier process. */
+  restoreConnection(service: string, description: string): void {
+    this.#connections.restore(service, description);
+  }
+
+  get processes(): readonly ConnectedProcess[] {
+    return this.#connections.processes;
+  }
+
+  /** Returns the descriptions of the open connections, and of the last ones of services without an open one. */
+  descriptions(): readonly string[] {
+    return this.#connections.descriptions((service) => this.isSubscribed(service));
+  }
+
+  /** Returns `true` if the service receives events. */
+  isSubscribed(service: string): boolean {
+    const group = this.#groups.get(service);
+    return group !== undefined && this.#routes.typesOf(group).size > 0;
   }
 
   publish(envelopes: readonly Envelope[], from: ConsumerGroup): readonly Receipt[] {
@@ -168,7 +188,7 @@ export class Broker implements GroupHost {
   replay(id: string, group: ConsumerGroup): boolean {
     const dead = group.findDeadLetter(id);
     if (dead === undefined) return false;
-    this.#pending.checkRoom(1, dead.bytes, () => dead.bytes);
+    this.#pending.checkRoom(1, dead.bytes);
     this.#pending.add(dead.bytes);
     group.replay(id, this.clock.now());
     return true;
@@ -177,18 +197,17 @@ export class Broker implements GroupHost {
   /** Throws unless all envelopes fit, so that a call accepts all of them or none. */
   #checkCapacity(envelopes: readonly Envelope[], now: number): void {
     let events = 0;
-    let bytesAtMost = 0;
+    let bytes = 0;
     for (const envelope of envelopes) {
       if (this.#findDuplicate(envelope, now) !== undefined) continue;
       const copies = this.#copiesOf(envelope);
       events += copies;
-      // One UTF-16 code unit is at most three bytes of UTF-8.
-      bytesAtMost += copies * envelope.body.length * 3;
+      bytes += copies * sizeOf(envelope);
       if (envelope.dedupe !== undefined && !this.#dedupeWindow(envelope.type).hasRoom(envelopes.length, now)) {
         throw new BackpressureError(`deduplication ids of ${quote(envelope.type)}`, `${maxDedupeIdsPerType}`);
       }
     }
-    this.#pending.checkRoom(events, bytesAtMost, () => this.#sizeOfAll(envelopes, now));
+    this.#pending.checkRoom(events, bytes);
   }
 
   /** Returns the number of events that the services of the type would accept. */
@@ -200,35 +219,34 @@ export class Broker implements GroupHost {
     return copies;
   }
 
-  #sizeOfAll(envelopes: readonly Envelope[], now: number): number {
-    return envelopes
-      .filter((envelope) => this.#findDuplicate(envelope, now) === undefined)
-      .reduce((sum, envelope) => sum + this.#copiesOf(envelope) * sizeOf(envelope), 0);
-  }
-
   #publishOne(envelope: Envelope, from: ConsumerGroup, now: number): Receipt {
     // Checked again: an earlier envelope of the same call may have the same id.
     const earlierId = this.#findDuplicate(envelope, now);
+    const route = this.#routes.find(envelope.type);
     if (earlierId !== undefined) {
-      const handlers = this.#routes.find(envelope.type)?.handlers;
+      const handlers = route?.handlers;
       for (const group of handlers === undefined || handlers.size === 0 ? [from] : handlers)
-        group.queue(envelope.type).stats.countDeduplicated();
+        group.queues.of(envelope.type).stats.countDeduplicated();
       return { id: earlierId, deduplicated: true };
     }
     const { dedupe, type, id } = envelope;
     const remembered = dedupe && this.#dedupeWindow(type).remember(dedupe.id, id, now + dedupe.windowMs);
-    const waitingId = this.#accept(envelope, from, now, remembered);
+    const waitingId = this.#accept(envelope, route, from, now, remembered);
     if (waitingId !== undefined) return { id: waitingId, deduplicated: true };
-    const route = this.#routes.find(type);
     const isUnsubscribed = route === undefined || route.handlers.size + route.triggers.size === 0;
     return isUnsubscribed ? { id, deduplicated: false, unsubscribed: true } : { id, deduplicated: false };
   }
 
   /** Returns the id of the waiting event if every group debounced the event. */
-  #accept(envelope: Envelope, from: ConsumerGroup, now: number, remembered?: RememberedId): string | undefined {
-    const route = this.#routes.find(envelope.type);
+  #accept(
+    envelope: Envelope,
+    route: Route | undefined,
+    from: ConsumerGroup,
+    now: number,
+    remembered: RememberedId | undefined,
+  ): string | undefined {
     if (route === undefined || route.handlers.size === 0) {
-      const { stats } = from.queue(envelope.type);
+      const { stats } = from.queues.of(envelope.type);
       stats.countReceived(now);
       stats.countCompleted(now);
     }
@@ -252,7 +270,7 @@ export class Broker implements GroupHost {
       const id = triggeredId(group.service, causeId, type);
       const triggered = { id, type, depth: depth + 1, dedupe: undefined, causeId };
       this.#pending.add(bytes);
-      group.accept({ ...envelope, ...triggered }, bytes, now);
+      group.accept({ ...envelope, body: envelope.body, ...triggered }, bytes, now);
     }
     return isAccepted ? undefined : waitingId;
   }
@@ -269,8 +287,4 @@ export class Broker implements GroupHost {
     }
     return window;
   }
-}
-
-function sizeOf({ body }: Envelope): number {
-  return Buffer.byteLength(body);
 }

@@ -12,7 +12,7 @@ import {
 } from '../event-record.js';
 import { keptRecent } from '../limits.js';
 import type { Envelope, RunRecord } from '../transport.js';
-import type { ConsumerGroup } from './consumer-group.js';
+import type { ConsumerGroup } from './group/consumer-group.js';
 import type { DeadLetter } from './records/dead-letters.js';
 import type { Entry } from './records/entry.js';
 import { type EventFilter, matchesFilter } from './records/event-filter.js';

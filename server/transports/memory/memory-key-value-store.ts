@@ -1,8 +1,9 @@
 import { quote } from '../../errors.js';
 import type { Clock } from '../clock.js';
 import { BackpressureError, KeyTypeError } from '../errors.js';
-import type { KeyValueStore } from '../key-value-store.js';
+import type { KeyValueStore } from '../key-values/key-value-store.js';
 import { maxListLength } from '../limits.js';
+import { TurnBudget } from './turn-budget.js';
 
 interface Entry {
   readonly value: string | string[];
@@ -15,26 +16,28 @@ const maxKeys = 1_000_000;
 export class MemoryKeyValueStore implements KeyValueStore {
   readonly #entries = new Map<string, Entry>();
   readonly #clock: Clock;
+  readonly #turns: TurnBudget;
   #sweep: MapIterator<[string, Entry]> = this.#entries.entries();
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#turns = new TurnBudget(clock);
   }
 
   async get(key: string): Promise<string | undefined> {
-    return this.#string(key);
+    return this.#spend(this.#string(key));
   }
 
   async set(key: string, value: string, options: { ttlMs?: number; ifAbsent?: boolean } = {}): Promise<boolean> {
-    if (options.ifAbsent === true && this.#live(key) !== undefined) return false;
+    if (options.ifAbsent === true && this.#live(key) !== undefined) return this.#spend(false);
     this.#write(key, value, options.ttlMs);
-    return true;
+    return this.#spend(true);
   }
 
   async delete(key: string): Promise<boolean> {
     const existed = this.#live(key) !== undefined;
     this.#entries.delete(key);
-    return existed;
+    return this.#spend(existed);
   }
 
   async increment(key: string, by = 1, ttlMs?: number): Promise<number> {
@@ -42,7 +45,7 @@ export class MemoryKeyValueStore implements KeyValueStore {
     const number = Number(current);
     if (!Number.isSafeInteger(number) || String(number) !== current) throw new KeyTypeError(key, 'a whole number');
     this.#write(key, String(number + by), ttlMs);
-    return number + by;
+    return this.#spend(number + by);
   }
 
   async append(
@@ -58,12 +61,16 @@ export class MemoryKeyValueStore implements KeyValueStore {
     this.#write(key, list, ttlMs);
     for (const value of values) list.push(value);
     list.splice(0, list.length - length);
-    return length;
+    return this.#spend(length);
   }
 
   async range(key: string, from: number, to: number): Promise<string[]> {
     const list = this.#list(key) ?? [];
-    return list.slice(from, Math.max(0, (to < 0 ? list.length + to : to) + 1));
+    return this.#spend(list.slice(from, Math.max(0, (to < 0 ? list.length + to : to) + 1)));
+  }
+
+  #spend<T>(result: T): T | Promise<T> {
+    return this.#turns.spendCall()?.then(() => result) ?? result;
   }
 
   #live(key: string): Entry | undefined {

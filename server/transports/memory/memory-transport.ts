@@ -1,10 +1,10 @@
 import { OptionChecker } from '../../options.js';
-import { CheckedKeyValueStore } from '../checked-key-value-store.js';
 import { type Clock, systemClock } from '../clock.js';
 import { type Codec, resolveCodec } from '../codec/codec.js';
 import { CodedTransport } from '../codec/coded-transport.js';
 import type { DeadLetterFilter, ErasedPayloads, EventRecord, RecentEvents, RequestRecords } from '../event-record.js';
-import type { KeyValueStore } from '../key-value-store.js';
+import { CheckedKeyValueStore } from '../key-values/checked-key-value-store.js';
+import type { KeyValueStore } from '../key-values/key-value-store.js';
 import { defaultMaxDeadLetters } from '../limits.js';
 import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
 import type { EventMetrics, FailureRecord, RangeCounts, TypeDurations } from '../statistics/stats.js';
@@ -26,8 +26,8 @@ import type {
   TypeCounts,
 } from '../transport.js';
 import { Broker } from './broker.js';
-import type { ConsumerGroup } from './consumer-group.js';
-import type { GroupConsumer } from './group-consumer.js';
+import type { ConsumerGroup } from './group/consumer-group.js';
+import type { GroupConsumer } from './group/group-consumer.js';
 import { MemoryKeyValueStore } from './memory-key-value-store.js';
 import type { RunLog } from './records/run-log.js';
 
@@ -104,22 +104,28 @@ export class BrokerManager implements TransportManager {
     await this.#broker.journal.change(() => {
       const { describe, describeProcess } = options;
       if (describe !== undefined) {
-        this.#broker.join(this, () => ({
-          description: describe(),
-          state: describeProcess?.(this.#consumer?.active ?? 0) ?? '',
-        }));
+        this.#broker.join(this, {
+          service: this.service,
+          isConsumer: options.subscriptions.length > 0,
+          describe: () => ({
+            description: describe(),
+            state: describeProcess?.(this.#consumer?.active ?? 0) ?? '',
+          }),
+        });
       }
-      this.#consumer = this.#group.open(options);
+      this.#consumer = this.#group.members.open(options);
       this.#broker.subscribe(this.#group, options.subscriptions, options.declared ?? []);
     });
   }
 
-  async publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
-    const accepted = this.#broker.journal.change(() => this.#broker.publish(envelopes, this.#group));
-    const receipts = accepted instanceof Promise ? await accepted : accepted;
+  publish(envelopes: readonly Envelope[]): readonly Receipt[] | Promise<readonly Receipt[]> {
+    // Before the acceptance, so that the caller has the receipt before others can see what follows from it.
     const nextTurn = this.#broker.turns.spend(envelopes);
-    if (nextTurn !== undefined) await nextTurn;
-    return receipts;
+    return nextTurn === undefined ? this.#accept(envelopes) : nextTurn.then(() => this.#accept(envelopes));
+  }
+
+  #accept(envelopes: readonly Envelope[]): readonly Receipt[] | Promise<readonly Receipt[]> {
+    return this.#broker.journal.change(() => this.#broker.publish(envelopes, this.#group));
   }
 
   async counts(types: readonly string[]): Promise<readonly TypeCounts[]> {
@@ -159,18 +165,18 @@ export class BrokerManager implements TransportManager {
   }
 
   async deadLetters(type: string, limit: number, filter?: DeadLetterFilter): Promise<readonly DeadLetterRecord[]> {
-    return this.#group.findQueue(type)?.deadLetters.latest(limit, filter) ?? [];
+    return this.#group.queues.find(type)?.deadLetters.latest(limit, filter) ?? [];
   }
 
   async replay(id: string): Promise<boolean> {
-    return this.#broker.journal.change(() => this.#broker.replay(id, this.#group));
+    return this.#spend(await this.#broker.journal.change(() => this.#broker.replay(id, this.#group)));
   }
 
   async overview({ types, runTypes, runLimit }: OverviewQuery): Promise<Overview> {
     return {
       registered: await this.registered(),
       counts: types.map((type) => this.#broker.statistics.counts(type)),
-      activity: types.map((type) => this.#broker.statistics.activity(type)),
+      activity: this.#broker.statistics.activity(types),
       total: this.#broker.statistics.total(),
       keepsDeadLetters: this.#broker.deadLetterLimits.maxDeadLetters > 0,
       runs: runTypes.map((type) => this.#broker.statistics.runs(type, runLimit)),
@@ -203,17 +209,18 @@ export class BrokerManager implements TransportManager {
   }
 
   async endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult> {
-    return this.#broker.journal.change(() => {
+    const result = await this.#broker.journal.change((): CommitResult => {
       const entry = this.#runLog(type)?.entry(id);
       if (entry === undefined) return 'fenced';
       if (entry.ended) return 'already';
       this.#group.endRun(type, entry, outcome, reason);
       return 'ok';
     });
+    return this.#spend(result);
   }
 
   async cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome): Promise<boolean> {
-    return this.#broker.journal.change(() => this.#group.cancel(id, conclude));
+    return this.#spend(await this.#broker.journal.change(() => this.#group.cancel(id, conclude)));
   }
 
   async schedules(): Promise<readonly ScheduleRecord[]> {
@@ -231,26 +238,30 @@ export class BrokerManager implements TransportManager {
   }
 
   async registered(): Promise<readonly string[]> {
-    return this.#broker.connections.map(({ description }) => description);
+    return this.#broker.descriptions();
   }
 
   async processes(): Promise<readonly ConnectedProcess[]> {
-    return this.#broker.connections;
+    return this.#broker.processes;
   }
 
   async revision(type?: string): Promise<string> {
     return this.#broker.statistics.revisionOf(type);
   }
 
+  #spend<T>(result: T): T | Promise<T> {
+    return this.#broker.turns.spendCall()?.then(() => result) ?? result;
+  }
+
   #runLog(type: string): RunLog | undefined {
-    return this.#group.findQueue(type)?.runs;
+    return this.#group.queues.find(type)?.runs;
   }
 
   async close({ drainMs }: { drainMs: number }): Promise<CloseResult> {
     const consumer = this.#consumer;
     if (consumer === undefined) return { released: 0, overdue: 0 };
     this.#consumer = undefined;
-    const result = await this.#group.close(consumer, drainMs);
+    const result = await this.#group.members.close(consumer, drainMs);
     this.#broker.leave(this);
     return result;
   }

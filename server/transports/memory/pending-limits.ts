@@ -16,15 +16,11 @@ export class PendingLimits {
     this.#maximum = maximum;
   }
 
-  /**
-   * @param bytesAtMost upper bound of the size
-   * @param measure returns the size; called only if the bound does not fit
-   * @throws {BackpressureError} if so many more do not fit
-   */
-  checkRoom(events: number, bytesAtMost: number, measure: () => number): void {
+  /** @throws {BackpressureError} if so many more do not fit */
+  checkRoom(events: number, bytes: number): void {
     const { maxPending, maxPendingBytes } = this.#maximum;
     if (this.#events + events > maxPending) throw new BackpressureError('pending events', `maxPending (${maxPending})`);
-    if (this.#bytes + bytesAtMost > maxPendingBytes && this.#bytes + measure() > maxPendingBytes) {
+    if (this.#bytes + bytes > maxPendingBytes) {
       throw new BackpressureError('payloads of pending events', `maxPendingBytes (${maxPendingBytes})`);
     }
   }

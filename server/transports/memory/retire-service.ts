@@ -4,7 +4,7 @@ import type { Retirement, RetireOptions } from '../retirement.js';
 import type { FailedOutcome } from '../transport.js';
 import { workflowType } from '../workflow-type.js';
 import type { Broker } from './broker.js';
-import type { ConsumerGroup } from './consumer-group.js';
+import type { ConsumerGroup } from './group/consumer-group.js';
 import type { TypeQueue } from './type-queue/type-queue.js';
 
 const error: ErrorInfo = errorInfo(new RetiredError());

@@ -1,5 +1,5 @@
 import type { Subscription } from '../transport.js';
-import type { ConsumerGroup } from './consumer-group.js';
+import type { ConsumerGroup } from './group/consumer-group.js';
 
 /** Run type of a group that an event type triggers. */
 export interface TriggeredType {

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.js';
+import { sizeOf } from '../envelope.js';
 import type { Envelope } from '../transport.js';
 
 // As many as a dispatcher starts per turn of the event loop.
@@ -21,7 +22,17 @@ export class TurnBudget {
 
   /** Counts published envelopes. Returns the next turn if the publisher has to wait for it. */
   spend(envelopes: readonly Envelope[]): Promise<void> | undefined {
-    for (const { body } of envelopes) this.#left -= 1 + body.length / lengthPerCall;
+    for (const envelope of envelopes) this.#left -= 1 + sizeOf(envelope) / lengthPerCall;
+    return this.#turn();
+  }
+
+  /** Counts a call with a value of a length. Returns the next turn if the caller has to wait for it. */
+  spendCall(length = 0): Promise<void> | undefined {
+    this.#left -= 1 + length / lengthPerCall;
+    return this.#turn();
+  }
+
+  #turn(): Promise<void> | undefined {
     if (this.#left > 0) return undefined;
     // Every caller waits for the same turn: were each to wait alone, a thousand loops would take a thousand budgets.
     this.#nextTurn ??= new Promise((resolve) => {

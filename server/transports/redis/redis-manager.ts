@@ -1,4 +1,4 @@
-import { CheckedKeyValueStore } from '../checked-key-value-store.js';
+import { CheckedKeyValueStore } from '../key-values/checked-key-value-store.js';
 import { type Clock, systemClock } from '../clock.js';
 import {
   type DeadLetterFilter,
@@ -9,7 +9,7 @@ import {
   toRecentEvents,
   toRequestRecords,
 } from '../event-record.js';
-import type { KeyValueStore } from '../key-value-store.js';
+import type { KeyValueStore } from '../key-values/key-value-store.js';
 import type { Logger } from '../logger.js';
 import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
 import type { EventMetrics, FailureRecord, RangeCounts, TypeDurations } from '../statistics/stats.js';

@@ -1,7 +1,7 @@
 import { quote } from '../../errors.js';
 import type { Clock } from '../clock.js';
 import { BackpressureError, KeyTypeError } from '../errors.js';
-import type { KeyValueStore } from '../key-value-store.js';
+import type { KeyValueStore } from '../key-values/key-value-store.js';
 import { maxListLength } from '../limits.js';
 import type { Commits } from './committer.js';
 import type { Database, Statement } from './database/driver.js';

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js';
 import type { DeadLetterFilter, ErasedPayloads, EventRecord, RecentEvents, RequestRecords } from '../event-record.js';
-import type { KeyValueStore } from '../key-value-store.js';
+import type { KeyValueStore } from '../key-values/key-value-store.js';
 import type { Logger } from '../logger.js';
 import type { BrokerManager } from '../memory/memory-transport.js';
 import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';

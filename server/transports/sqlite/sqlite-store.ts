@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { HubError } from '../../errors.js';
-import { CheckedKeyValueStore } from '../checked-key-value-store.js';
+import { CheckedKeyValueStore } from '../key-values/checked-key-value-store.js';
 import type { Clock } from '../clock.js';
-import type { KeyValueStore } from '../key-value-store.js';
+import type { KeyValueStore } from '../key-values/key-value-store.js';
 import type { Logger } from '../logger.js';
 import { Broker } from '../memory/broker.js';
 import { BrokerManager } from '../memory/memory-transport.js';

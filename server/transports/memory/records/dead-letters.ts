@@ -1,4 +1,5 @@
 import type { Clock } from '../../clock.js';
+import { toRecorded } from '../../envelope.js';
 import type { DeadLetterFilter } from '../../event-record.js';
 import type { DeadLetterRecord, Outcome } from '../../transport.js';
 import type { Entry, LostEvent } from './entry.js';
@@ -46,6 +47,7 @@ export class DeadLetters {
 
   /** Adds a dead letter that is stored already. */
   restore(entry: Entry, letter: LostEvent): void {
+    entry.envelope.pack?.();
     this.#byId.set(entry.envelope.id, { entry, ...letter });
   }
 
@@ -80,7 +82,7 @@ export class DeadLetters {
       .filter(matches)
       .slice(-limit)
       .reverse()
-      .map(({ entry: { envelope, attempt }, at, error, step }) => ({ envelope, at, attempt, error, step }));
+      .map(({ entry: { envelope, attempt }, ...failure }) => ({ envelope: toRecorded(envelope), attempt, ...failure }));
   }
 
   #evictOld(): void {

@@ -1,6 +1,6 @@
 import type { ErrorInfo } from '../../../errors.js';
-import type { AttemptRecord } from '../../event-record.js';
-import type { Envelope, RunWait } from '../../transport.js';
+import type { AttemptRecord } from '../../attempt-record.js';
+import type { Envelope, OpenWait, RunWait } from '../../transport.js';
 import type { DelayedItem } from '../queues/delay-queue.js';
 import type { RememberedId } from './dedupe-window.js';
 
@@ -17,13 +17,15 @@ export interface Entry {
   hasStarted: boolean;
   /** Start of the running or last attempt in epoch milliseconds. */
   startedAt: number;
-  /** Attempts that failed and were retried; of events without a run record. */
+  /** Attempts that failed and were retried, and those that were interrupted; of runs only the latter. */
   attempts: readonly AttemptRecord[];
   /** Monotonic time at which the delay ends; `undefined` if the entry is not delayed. */
   dueAt: number | undefined;
   /** Neighbours in the order of acceptance among the pending entries of the type. */
   older: Entry | undefined;
   newer: Entry | undefined;
+  /** Index among the recent entries, which they may have given to another entry. */
+  recentIndex: number;
   /** The lease of the running attempt. */
   lease: Lease | undefined;
   /** List in which the entry takes a slot of its key: from its first start until it ends. */
@@ -73,13 +75,15 @@ export interface EndedRun {
   /** Removed if the run is erased. */
   result: string | undefined;
   readonly error: ErrorInfo | undefined;
+  /** Those that were open. Removed if the run is erased. */
+  waits: readonly OpenWait[];
 }
 
 /** Right of one attempt to record the outcome of its entry. */
 export interface Lease {
   /** Frees the slot that the attempt takes. */
   release(): void;
-  /** Tells the consumer of an entry that was recorded for its run. */
+  /** Passes an entry that was recorded for its run to the consumer. */
   recorded(key: string, value: string): void;
   /** Ends the lease: a later commit changes nothing. */
   revoke(reason: Error): void;

@@ -1,5 +1,5 @@
 import type { ErrorInfo } from '../../../errors.js';
-import type { AttemptRecord } from '../../event-record.js';
+import { type AttemptRecord, keepAttempt } from '../../attempt-record.js';
 import { keptRecent } from '../../limits.js';
 import type { Outcome } from '../../transport.js';
 import type { Entry } from './entry.js';
@@ -80,6 +80,12 @@ export function failedAttempt(
   now: number,
 ): AttemptRecord {
   return { attempt, startedAt, endedAt: now, error };
+}
+
+/** Adds the attempt that an entry runs as interrupted. */
+export function noteInterruption(entry: Entry, now: number): void {
+  const { attempt, attempts, startedAt } = entry;
+  entry.attempts = keepAttempt(attempts, { attempt, startedAt, endedAt: now, isInterrupted: true });
 }
 
 /** The last items that were added, in an array of constant size. */

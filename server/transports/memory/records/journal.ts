@@ -1,9 +1,10 @@
 import type { ScheduleRecord } from '../../schedules.js';
 import type { Histories } from '../../statistics/stats.js';
-import type { SpillStore } from '../spill/spill-store.js';
+import type { OpenPeriod } from '../statistics/period-series.js';
+import type { CrashGuard } from './crash-guard.js';
 import type { RememberedId } from './dedupe-window.js';
 import type { EndedRun, Entry, LostEvent, StoredWait } from './entry.js';
-import type { OpenPeriod } from './period-history.js';
+import type { SpillStore } from './spill-store.js';
 import type { StoredQueue } from './stored-queue.js';
 
 /**
@@ -16,6 +17,8 @@ export interface Journal {
   readonly isStored: boolean;
   /** Storage of pending entries that have no room in memory; `undefined` if all of them are in memory. */
   readonly spill: SpillStore | undefined;
+  /** Guard of entries that outlive a crash of the process; `undefined` if none does. */
+  readonly crashes: CrashGuard | undefined;
   /** Applies a change that a caller asks for and can repeat. Resolves when it is stored. */
   change<T>(apply: () => T): T | Promise<T>;
   /** Applies a change that nobody can repeat, such as an outcome. It waits for as long as the storage fails. */
@@ -53,6 +56,7 @@ function ignore(): void {}
 export const noJournal: Journal = {
   isStored: true,
   spill: undefined,
+  crashes: undefined,
   change: (apply) => apply(),
   settle: (apply) => apply(),
   settleLater: (apply) => apply(),

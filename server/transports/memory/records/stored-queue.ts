@@ -1,7 +1,7 @@
 import type { RunRetention, Subscription } from '../../transport.js';
+import type { TypeStats } from './type-stats.js';
 import type { Entry } from './entry.js';
 import type { EventLog } from './event-log.js';
-import type { TypeStats } from './type-stats.js';
 
 /** The part of a queue that a journal stores. */
 export interface StoredQueue {

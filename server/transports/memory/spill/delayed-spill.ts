@@ -1,7 +1,7 @@
 import type { Entry } from '../records/entry.js';
+import type { SpillStore } from '../records/spill-store.js';
 import type { StoredQueue } from '../records/stored-queue.js';
 import type { ResidentEntries } from './resident-entries.js';
-import type { SpillStore } from './spill-store.js';
 
 // Entries per read. Those that find no room among the waiting ones are spilled again.
 const batchSize = 256;

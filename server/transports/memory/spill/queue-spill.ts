@@ -1,11 +1,11 @@
-import type { AcceptanceOrder } from '../queues/acceptance-order.js';
+import type { AcceptanceOrder } from '../records/acceptance-order.js';
 import type { Entry } from '../records/entry.js';
 import { matchesFilter } from '../records/event-filter.js';
+import type { SpillFilter, SpillStore, TurnRange } from '../records/spill-store.js';
 import type { StoredQueue } from '../records/stored-queue.js';
 import { DelayedSpill } from './delayed-spill.js';
 import { ResidentEntries, type SpillListener } from './resident-entries.js';
 import { type Chain, SpillChains } from './spill-chains.js';
-import type { SpillFilter, SpillStore, TurnRange } from './spill-store.js';
 
 // Entries per read. Of a key fewer, because each key has its own.
 const batchSize = 256;
@@ -107,7 +107,7 @@ export class QueueSpill {
     if ((chain === undefined && !this.#resident.isFull) || !this.#resident.canSpill(entry)) return false;
     this.#resident.spill(entry);
     const opened = chain ?? this.#chains.open(entry);
-    // What the storage has of earlier turns was read.
+    // Entries of earlier turns were read from the storage.
     if (chain === undefined) opened.lastReadTurn = (entry.record?.turn ?? 0) - 1;
     opened.unsaved.add(entry);
     return true;

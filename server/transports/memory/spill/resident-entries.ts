@@ -1,7 +1,7 @@
-import type { AcceptanceOrder } from '../queues/acceptance-order.js';
+import type { AcceptanceOrder } from '../records/acceptance-order.js';
 import type { Entry } from '../records/entry.js';
+import type { Skips, SpillStore } from '../records/spill-store.js';
 import type { StoredQueue } from '../records/stored-queue.js';
-import type { Skips, SpillStore } from './spill-store.js';
 
 /** Reactions of a consumer group to entries that leave memory or are read again. */
 export interface SpillListener {

@@ -1,5 +1,5 @@
 import type { Entry } from '../records/entry.js';
-import type { ChainId, ChainSize } from './spill-store.js';
+import type { ChainId, ChainSize } from '../records/spill-store.js';
 
 /** Spilled waiting entries of one priority, and of one key if keys take turns. */
 export class Chain implements ChainId {

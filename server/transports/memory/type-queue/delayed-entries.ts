@@ -3,8 +3,8 @@ import type { Envelope, Subscription } from '../../transport.js';
 import { DebounceWindows } from '../queues/debounce-windows.js';
 import { DelayQueue } from '../queues/delay-queue.js';
 import type { Entry } from '../records/entry.js';
-import type { TypeStats } from '../records/type-stats.js';
 import type { QueueSpill } from '../spill/queue-spill.js';
+import type { TypeStats } from '../records/type-stats.js';
 
 /** Delayed entries of one type, among them those that wait in a debounce window. */
 export class DelayedEntries {
@@ -104,7 +104,8 @@ export class DelayedEntries {
   debounce(envelope: Envelope, clock: Clock): { readonly entry: Entry; readonly dueAt: number } | undefined {
     const entry = this.#windows?.find(envelope.key);
     if (this.#windows === undefined || entry === undefined) return undefined;
-    entry.envelope = { ...envelope, id: entry.envelope.id, dedupe: entry.envelope.dedupe };
+    const { id, dedupe } = entry.envelope;
+    entry.envelope = { ...envelope, body: envelope.body, id, dedupe };
     const dueAt = this.#windows.extend(entry, clock.monotonic());
     this.#queue.remove(entry);
     this.#queue.push(entry, dueAt);

@@ -1,4 +1,4 @@
-import type { AcceptanceOrder } from '../queues/acceptance-order.js';
+import type { AcceptanceOrder } from '../records/acceptance-order.js';
 import type { Entry } from '../records/entry.js';
 import { type EventFilter, matchesFilter } from '../records/event-filter.js';
 import type { QueueSpill } from '../spill/queue-spill.js';

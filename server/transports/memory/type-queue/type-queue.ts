@@ -1,21 +1,22 @@
 import type { Clock } from '../../clock.js';
-import type { ServiceTypeCounts } from '../../statistics/sum-counts.js';
+import type { Counts } from '../../statistics/stats.js';
 import type { Subscription } from '../../transport.js';
-import { AcceptanceOrder } from '../queues/acceptance-order.js';
 import { type DelayedItem, DelayQueue } from '../queues/delay-queue.js';
 import { RateWindow } from '../queues/rate-window.js';
+import { AcceptanceOrder } from '../records/acceptance-order.js';
 import { type DeadLetterLimits, DeadLetters } from '../records/dead-letters.js';
 import type { Entry, StoredWait } from '../records/entry.js';
 import { EventLog } from '../records/event-log.js';
 import type { Journal } from '../records/journal.js';
-import type { PeriodHistory } from '../records/period-history.js';
-import type { RevisionCounter } from '../records/revision-counter.js';
 import { RunLog } from '../records/run-log.js';
-import { TypeStats } from '../records/type-stats.js';
 import { QueueSpill } from '../spill/queue-spill.js';
 import type { SpillListener } from '../spill/resident-entries.js';
+import type { PeriodHistory } from '../records/period-history.js';
+import type { RevisionCounter } from '../records/revision-counter.js';
+import { TypeStats } from '../records/type-stats.js';
 import { DelayedEntries } from './delayed-entries.js';
 import { PendingReader } from './pending-reader.js';
+import { readQueueCounts } from './queue-counts.js';
 import { type OverdueSlot, WaitingEntries } from './waiting-entries.js';
 
 /** The part of a broker that its queues use. */
@@ -45,11 +46,13 @@ export class TypeQueue {
   readonly #onDue: (wait: StoredWait) => void;
   /** Entries beyond those in memory; `undefined` if the transport has all of them in memory. */
   readonly #spill: QueueSpill | undefined;
+  readonly #clock: Clock;
   readonly #journal: Journal;
   #concurrency = Number.POSITIVE_INFINITY;
   #rate: RateWindow | undefined;
   /** Handlers that outlive their attempt. */
   readonly #overdue = new Set<OverdueSlot>();
+  #counts: Counts | undefined;
   /** The type has its own concurrency or rate, so its deliveries take no slot of the shared concurrency. */
   hasOwnLimits = false;
   /** Subscription whose settings are in effect. */
@@ -77,6 +80,7 @@ export class TypeQueue {
     this.deadLetters = new DeadLetters(deadLetterLimits, clock, (entry, letter) =>
       journal.deadLetter(this, entry, letter),
     );
+    this.#clock = clock;
     this.#journal = journal;
     this.#spill = journal.spill && new QueueSpill(this, journal.spill, this.#accepted, listener);
     this.reader = new PendingReader(this.#accepted, this.#spill);
@@ -94,7 +98,7 @@ export class TypeQueue {
     const { concurrency, rate, keepsRuns, retain, perKey, debounce } = subscription;
     this.subscription = subscription;
     if (keepsRuns === true) {
-      this.runs ??= new RunLog((entry, ended) => this.#journal.run(this, entry, ended));
+      this.runs ??= new RunLog(this.#clock, this.#journal, (entry, ended) => this.#journal.run(this, entry, ended));
       if (retain !== undefined) this.runs.retention = retain;
     }
     this.hasOwnLimits = concurrency !== undefined || rate !== undefined;
@@ -274,18 +278,10 @@ export class TypeQueue {
     };
   }
 
-  get counts(): ServiceTypeCounts {
-    const { received, completed, failed, cancelled, active, delayed, suspended, retried, deduplicated } = this.stats;
-    const { lastReceivedAt, lastFailedAt } = this.stats;
-    const counters = { received, completed, failed, cancelled, active, delayed, suspended, retried, deduplicated };
-    return {
-      ...counters,
-      approvals: this.runs?.approvals.size,
-      deadLetters: this.deadLetters.size,
-      oldestPendingAt: this.reader.oldestAt,
-      lastReceivedAt,
-      lastFailedAt,
-    };
+  /** The same object until one of the counts changes. */
+  get counts(): Counts {
+    this.#counts = readQueueCounts(this, this.#counts);
+    return this.#counts;
   }
 
   /** Entries that are not running. */

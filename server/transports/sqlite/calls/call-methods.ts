@@ -1,6 +1,6 @@
 import type { ErrorInfo } from '../../../errors.js';
 import { errorOf } from '../../errors.js';
-import type { KeyValueStore } from '../../key-value-store.js';
+import type { KeyValueStore } from '../../key-values/key-value-store.js';
 import type { Broker } from '../../memory/broker.js';
 import type { BrokerManager } from '../../memory/memory-transport.js';
 import { retireService } from '../../memory/retire-service.js';

@@ -8,7 +8,7 @@ import type {
   RecentEvents,
   RequestRecords,
 } from '../../event-record.js';
-import type { KeyValueStore } from '../../key-value-store.js';
+import type { KeyValueStore } from '../../key-values/key-value-store.js';
 import type { Logger } from '../../logger.js';
 import type { ClaimResult, ScheduleOpening, ScheduleRecord } from '../../schedules.js';
 import type { EventMetrics, FailureRecord, RangeCounts, TypeDurations } from '../../statistics/stats.js';

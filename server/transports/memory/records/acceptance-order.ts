@@ -1,4 +1,4 @@
-import type { Entry } from '../records/entry.js';
+import type { Entry } from './entry.js';
 
 /** Pending entries of a type in the order of acceptance: a linked list, because an entry may end before older ones. */
 export class AcceptanceOrder {

@@ -1,6 +1,6 @@
-import type { Entry } from '../records/entry.js';
-import type { EventFilter } from '../records/event-filter.js';
-import type { StoredQueue } from '../records/stored-queue.js';
+import type { Entry } from './entry.js';
+import type { EventFilter } from './event-filter.js';
+import type { StoredQueue } from './stored-queue.js';
 
 /** Spilled waiting entries that run one after the other. */
 export interface ChainId {

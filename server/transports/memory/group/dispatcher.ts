@@ -1,20 +1,22 @@
-import type { Clock, Timer } from '../clock.js';
-import type { Subscription } from '../transport.js';
+import type { Clock, Timer } from '../../clock.js';
+import { type EventStarter, loneEvents } from '../../processes/lone-events.js';
+import type { Subscription } from '../../transport.js';
+import { DelayQueue } from '../queues/delay-queue.js';
+import { Deque } from '../queues/deque.js';
+import type { Entry } from '../records/entry.js';
+import type { TypeQueue } from '../type-queue/type-queue.js';
 import type { GroupConsumer } from './group-consumer.js';
 import { MemoryDelivery, type OutcomeSink } from './memory-delivery.js';
-import { DelayQueue } from './queues/delay-queue.js';
-import { Deque } from './queues/deque.js';
-import type { Entry } from './records/entry.js';
-import type { TypeQueue } from './type-queue/type-queue.js';
 
 // Maximum number of starts per turn of the event loop, so that timers and sockets get their turn.
 const sliceSize = 256;
 
 /** Starts the entries of a group's queues: decides which queue is next, when, and on which consumer. */
-export class Dispatcher {
+export class Dispatcher implements EventStarter {
   readonly #clock: Clock;
   readonly #outcomes: OutcomeSink;
   #consumers: readonly GroupConsumer[] = [];
+  #leaveProcess: (() => void) | undefined;
   // Queues with waiting entries and a consumer that handles the type, each once, served round robin.
   readonly #sharedTurn = new Deque<TypeQueue>();
   readonly #ownTurn = new Deque<TypeQueue>();
@@ -36,6 +38,7 @@ export class Dispatcher {
 
   add(consumer: GroupConsumer): void {
     this.#consumers = [...this.#consumers, consumer];
+    this.#leaveProcess ??= loneEvents.join(this);
   }
 
   /** Serves all queues after consumers or settings changed. */
@@ -58,7 +61,18 @@ export class Dispatcher {
 
   remove(consumer: GroupConsumer): void {
     this.#consumers = this.#consumers.filter((other) => other !== consumer);
-    if (this.#consumers.length === 0) this.#cancelTimers();
+    if (this.#consumers.length > 0) return;
+    this.#cancelTimers();
+    this.#leaveProcess?.();
+    this.#leaveProcess = undefined;
+  }
+
+  get active(): number {
+    return this.#consumers.reduce((sum, consumer) => sum + consumer.active, 0);
+  }
+
+  resume(): void {
+    this.#requestPump();
   }
 
   /** Returns `true` if another consumer that is not draining handles the type. */
@@ -70,7 +84,7 @@ export class Dispatcher {
   serve(queue: TypeQueue): void {
     this.#list(queue);
     const hasListed = this.#sharedTurn.size + this.#ownTurn.size > 0;
-    if (hasListed || this.#consumers.some(({ isDraining }) => isDraining)) this.#requestPump();
+    if (hasListed || loneEvents.isReserved || this.#consumers.some(({ isDraining }) => isDraining)) this.#requestPump();
   }
 
   /** Serves a queue at a time, or earlier. */
@@ -117,6 +131,7 @@ export class Dispatcher {
           this.#outcomes.journal.afterStored(() => this.#requestPump());
           break;
         }
+        loneEvents.check();
         this.#promoteDue();
         this.#startAll();
         if (!this.#outcomes.journal.isStored) this.#outcomes.journal.afterStored(() => this.#requestPump());
@@ -145,7 +160,7 @@ export class Dispatcher {
   #startAll(): void {
     let hasStarted = true;
     // A start may find out that the storage cannot be read.
-    while (hasStarted && this.#outcomes.journal.isStored) {
+    while (hasStarted && this.#outcomes.journal.isStored && !loneEvents.isReserved) {
       if (this.#leftInSlice <= 0) {
         this.#yieldSlice();
         return;
@@ -182,7 +197,9 @@ export class Dispatcher {
     this.#started += 1;
     const delivery = new MemoryDelivery(queue, entry, this.#started, consumer, this.#outcomes);
     entry.lease = delivery;
-    consumer.run(delivery);
+    const { crashes } = this.#outcomes.journal;
+    if (crashes?.isSuspect(entry) === true) consumer.runGuarded(delivery, crashes);
+    else consumer.run(delivery);
   }
 
   /** Returns `true` if the queue's own limits allow a start. If not, the end of an entry or a timer lists it again. */

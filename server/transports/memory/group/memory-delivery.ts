@@ -1,9 +1,11 @@
-import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../transport.js';
-import type { Entry, Lease } from './records/entry.js';
-import type { Journal } from './records/journal.js';
-import type { TypeQueue } from './type-queue/type-queue.js';
+import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../../transport.js';
+import type { Entry, Lease } from '../records/entry.js';
+import type { Journal } from '../records/journal.js';
+import type { TurnBudget } from '../turn-budget.js';
+import type { TypeQueue } from '../type-queue/type-queue.js';
 
 const noCheckpoints: ReadonlyMap<string, string> = new Map();
+const noEmits: readonly Envelope[] = [];
 
 /** Runs deliveries and counts the slots that they take. */
 export interface DeliverySlots {
@@ -15,6 +17,8 @@ export interface DeliverySlots {
 /** Records the outcomes of deliveries. */
 export interface OutcomeSink {
   readonly journal: Journal;
+  /** Makes functions of runs yield. */
+  readonly turns: TurnBudget;
   record(delivery: MemoryDelivery, outcome: Outcome, handlerEnd: Promise<void> | undefined): void;
   /** Accepts the events that a step emitted. */
   emit(envelopes: readonly Envelope[]): void;
@@ -31,8 +35,8 @@ export class MemoryDelivery implements Delivery, Lease {
   readonly order: number;
   /** Position in the list of its consumer. */
   index = 0;
-  /** Always `undefined`: no event outlives a crash of this process. */
-  readonly refusal = undefined;
+  /** Set before the delivery, if the event crashed too many processes. */
+  refusal: Error | undefined;
   onRevoked: ((reason: Error) => void) | undefined;
   onRecorded: Delivery['onRecorded'];
   readonly #slots: DeliverySlots;
@@ -49,6 +53,10 @@ export class MemoryDelivery implements Delivery, Lease {
     this.order = order;
     this.#slots = slots;
     this.#outcomes = outcomes;
+  }
+
+  get isLeased(): boolean {
+    return this.#leased;
   }
 
   get envelope(): Envelope {
@@ -71,21 +79,24 @@ export class MemoryDelivery implements Delivery, Lease {
     return this.entry.checkpoints ?? noCheckpoints;
   }
 
-  async checkpoint(key: string, value: string, emits: readonly Envelope[] = []): Promise<CommitResult> {
-    return this.#outcomes.journal.settle(() => this.#checkpoint(key, value, emits));
+  checkpoint(key: string, value: string, emits: readonly Envelope[] = noEmits): CommitResult | Promise<CommitResult> {
+    const { journal, turns } = this.#outcomes;
+    const result = journal.settle(() => this.#checkpoint(key, value, emits));
+    const nextTurn = turns.spendCall(value.length);
+    return nextTurn === undefined ? result : inTurn(result, nextTurn);
   }
 
   #checkpoint(key: string, value: string, emits: readonly Envelope[]): CommitResult {
     const { checkpoints, ended } = this.entry;
     if (ended || !this.#leased) return 'fenced';
-    if (this.#recorded?.has(key) === true) return 'already';
-    if (checkpoints?.has(key) === true) return 'fenced';
+    if (checkpoints?.has(key) === true) return this.#recorded?.has(key) === true ? 'already' : 'fenced';
     checkpoints?.set(key, value);
     this.#outcomes.journal.checkpoint(this.entry, key, value);
+    this.#outcomes.journal.crashes?.advanced(this.entry);
     this.#recorded ??= new Set();
     this.#recorded.add(key);
     this.recorded(key, value);
-    this.#outcomes.emit(emits);
+    if (emits.length > 0) this.#outcomes.emit(emits);
     return 'ok';
   }
 
@@ -109,6 +120,7 @@ export class MemoryDelivery implements Delivery, Lease {
     this.#slots.remove(this);
     this.entry.lease = undefined;
     this.queue.release(this.entry);
+    this.#outcomes.journal.crashes?.released(this.entry);
   }
 
   /** Takes the slot of the consumer again, for a handler that outlives its attempt. */
@@ -124,4 +136,10 @@ export class MemoryDelivery implements Delivery, Lease {
     this.#leased = false;
     this.#outcomes.journal.afterStored(() => this.onRevoked?.(reason));
   }
+}
+
+async function inTurn<T>(result: T | Promise<T>, nextTurn: Promise<void>): Promise<T> {
+  const value = await result;
+  await nextTurn;
+  return value;
 }

@@ -1,4 +1,5 @@
-import type { ConsumeOptions, Subscription } from '../transport.js';
+import type { ConsumeOptions, Subscription } from '../../transport.js';
+import type { CrashGuard } from '../records/crash-guard.js';
 import type { DeliverySlots, MemoryDelivery } from './memory-delivery.js';
 
 /** One connection's part in a consumer group: the types that it handles and the deliveries that it runs. */
@@ -48,10 +49,20 @@ export class GroupConsumer implements DeliverySlots {
   }
 
   run(delivery: MemoryDelivery): void {
+    this.#add(delivery);
+    this.#options.onDelivery(delivery);
+  }
+
+  /** @param guard delivers, now or later, or not at all */
+  runGuarded(delivery: MemoryDelivery, guard: CrashGuard): void {
+    this.#add(delivery);
+    guard.deliver(delivery, () => this.#options.onDelivery(delivery));
+  }
+
+  #add(delivery: MemoryDelivery): void {
     delivery.index = this.#running.length;
     this.#running.push(delivery);
     if (delivery.takesSharedSlot) this.#sharedRunning += 1;
-    this.#options.onDelivery(delivery);
   }
 
   remove(delivery: MemoryDelivery): void {

@@ -1,7 +1,7 @@
-import { InvalidOptionError, quote } from '../errors.js';
-import { OptionChecker } from '../options.js';
+import { InvalidOptionError, quote } from '../../errors.js';
+import { OptionChecker } from '../../options.js';
+import { maxAppendValues } from '../limits.js';
 import type { KeyValueStore } from './key-value-store.js';
-import { maxAppendValues } from './limits.js';
 
 const maxValueLength = 16_777_216;
 

@@ -1,0 +1,99 @@
+import type { Entry, StoredWait } from '../records/entry.js';
+import type { RunWaits } from '../records/run-waits.js';
+import type { PeriodHistory } from '../records/period-history.js';
+import { type QueueHost, TypeQueue } from '../type-queue/type-queue.js';
+import type { Dispatcher } from './dispatcher.js';
+import { PendingIndex } from './pending-index.js';
+
+/** The part of the broker that the queues of a group use. */
+export interface GroupQueuesHost extends QueueHost {
+  readonly waits: RunWaits;
+  /** Returns the history of a type, which all services share. */
+  history(type: string): PeriodHistory;
+}
+
+/** Queues of one service by type. The dispatcher serves a queue to which an entry is added. */
+export class GroupQueues {
+  readonly index: PendingIndex;
+  readonly #service: string;
+  readonly #host: GroupQueuesHost;
+  readonly #dispatcher: Dispatcher;
+  readonly #byType = new Map<string, TypeQueue>();
+
+  constructor(service: string, host: GroupQueuesHost, dispatcher: Dispatcher) {
+    this.#service = service;
+    this.#host = host;
+    this.#dispatcher = dispatcher;
+    this.index = new PendingIndex(() => this.#pending());
+  }
+
+  /** Returns the queue of a type, which is created if it does not exist. */
+  of(type: string): TypeQueue {
+    let queue = this.#byType.get(type);
+    if (queue === undefined) {
+      queue = this.#create(type);
+      this.#byType.set(type, queue);
+    }
+    return queue;
+  }
+
+  /** Returns the queue of a type; `undefined` if the service never handled or published the type. */
+  find(type: string): TypeQueue | undefined {
+    return this.#byType.get(type);
+  }
+
+  /** Queues of all types that the service ever handled or published. */
+  all(): Iterable<TypeQueue> {
+    return this.#byType.values();
+  }
+
+  /** Returns the queue with a dead letter. */
+  findByDeadLetter(id: string): TypeQueue | undefined {
+    for (const queue of this.#byType.values()) if (queue.deadLetters.find(id) !== undefined) return queue;
+    return undefined;
+  }
+
+  /** Returns a pending entry that is in memory or spilled. */
+  findPending(id: string): Entry | undefined {
+    const entry = this.index.find(id);
+    if (entry !== undefined) return entry;
+    for (const { reader } of this.#byType.values()) {
+      const [spilled] = reader.findSpilled({ id });
+      if (spilled !== undefined) return spilled;
+    }
+    return undefined;
+  }
+
+  push(queue: TypeQueue, entry: Entry): void {
+    queue.push(entry);
+    this.#dispatcher.serve(queue);
+  }
+
+  /** Adds an entry that waits for a delay in milliseconds. */
+  pushDelayed(queue: TypeQueue, entry: Entry, delayMs: number): void {
+    this.pushUntil(queue, entry, this.#host.clock.monotonic() + delayMs);
+  }
+
+  /** Adds an entry that waits until a monotonic time. */
+  pushUntil(queue: TypeQueue, entry: Entry, dueAt: number): void {
+    this.#host.journal.entry(queue, entry);
+    queue.delayed.push(entry, dueAt);
+    this.#dispatcher.serveAt(queue, dueAt);
+  }
+
+  #create(type: string): TypeQueue {
+    const { waits, journal } = this.#host;
+    const onDue = (wait: StoredWait): void => journal.settleLater(() => waits.resolveByTime(wait));
+    const queue: TypeQueue = new TypeQueue(this.#service, type, this.#host, this.#host.history(type), onDue, {
+      left: (entry) => this.index.remove(entry),
+      entered: (entry) => this.index.add(entry),
+      ready: () => this.#dispatcher.serveAt(queue, queue.nextWakeAt),
+    });
+    return queue;
+  }
+
+  *#pending(): Iterable<Entry> {
+    for (const queue of this.#byType.values()) yield* queue.pending();
+    yield* this.#dispatcher.running();
+  }
+}
