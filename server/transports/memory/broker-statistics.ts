@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.js';
 import { approvalsFirst } from '../run-record.js';
 import { periodKinds, periodOf, rangePeriods, rangeTimes } from '../statistics/periods.js';
+import { noActivity, RecentMinutes } from '../statistics/recent-minutes.js';
 import type {
   EventMetrics,
   FailureRecord,
@@ -15,9 +16,11 @@ import type { RunRecord, TypeCounts } from '../transport.js';
 import { workflowOf } from '../workflow-type.js';
 import type { ConsumerGroup } from './group/consumer-group.js';
 import type { Journal } from './records/journal.js';
-import { PeriodHistory } from './records/period-history.js';
-import type { RevisionCounter } from './records/revision-counter.js';
-import { latestFailures, type TypeStats } from './records/type-stats.js';
+import { PeriodHistory } from './statistics/period-history.js';
+import type { RevisionCounter } from './statistics/revision-counter.js';
+import { latestFailures, type TypeStats } from './statistics/type-stats.js';
+import type { TypeQueue } from './type-queue/type-queue.js';
+import { TypeReading } from './type-reading.js';
 
 /** The part of a broker that its statistics use. */
 export interface StatisticsHost {
@@ -34,6 +37,7 @@ export class BrokerStatistics {
   readonly #revision: RevisionCounter;
   readonly #id = randomUUID().slice(0, 8);
   readonly #histories = new Map<string, PeriodHistory>();
+  readonly #readings = new Map<string, TypeReading>();
   readonly #totalHistory: PeriodHistory;
 
   constructor(groups: ReadonlyMap<string, ConsumerGroup>, { clock, journal, revision }: StatisticsHost) {
@@ -47,6 +51,8 @@ export class BrokerStatistics {
   /** Returns the history of a type, which all services share; that of all types for `undefined`. */
   history(type: string | undefined): PeriodHistory {
     if (type === undefined) return this.#totalHistory;
+    // A new queue is about to count in it.
+    this.#readings.delete(type);
     let history = this.#histories.get(type);
     if (history === undefined) {
       const total = workflowOf(type) === undefined ? this.#totalHistory : undefined;
@@ -57,14 +63,7 @@ export class BrokerStatistics {
   }
 
   counts(type: string): TypeCounts {
-    const services = [...this.#groups.values()].flatMap((group) => {
-      const queue = group.findQueue(type);
-      return queue === undefined ? [] : [{ service: group.service, counts: queue.counts }];
-    });
-    return {
-      total: sumCounts(services.map(({ counts }) => counts)),
-      services: services.map(({ service, counts }) => ({ service, counts: sumCounts([counts]) })),
-    };
+    return this.#reading(type)?.counts() ?? { total: sumCounts([]), services: [] };
   }
 
   metrics(type: string): EventMetrics {
@@ -74,8 +73,7 @@ export class BrokerStatistics {
       type,
       ...this.counts(type).total,
       recent: history.recent(now),
-      waitMs: history.waits(now),
-      durationMs: history.durations(now),
+      ...history.durations(now),
       histories: history.histories(now),
     };
   }
@@ -84,10 +82,11 @@ export class BrokerStatistics {
     return this.#knownHistory(type).totals();
   }
 
-  activity(type: string): TypeActivity {
-    const recent = this.#knownHistory(type).recent(this.#clock.now());
-    const [lastFailure] = this.failures(type);
-    return { recent, ...(lastFailure !== undefined && { lastFailure }) };
+  /** Returns the activity of types, in the same order. */
+  activity(types: readonly string[]): readonly TypeActivity[] {
+    const now = this.#clock.now();
+    const sums = new RecentMinutes(periodOf(now, periodKinds.minutes));
+    return types.map((type) => this.#reading(type)?.activity(now, sums) ?? { recent: noActivity });
   }
 
   total(): TotalActivity {
@@ -109,7 +108,7 @@ export class BrokerStatistics {
 
   runs(type: string, limit: number): readonly RunRecord[] {
     return [...this.#groups.values()]
-      .flatMap((group) => group.findQueue(type)?.runs?.latest(limit, group.service) ?? [])
+      .flatMap((group) => group.queues.find(type)?.runs?.latest(limit, group.service) ?? [])
       .sort((a, b) => b.acceptedAt - a.acceptedAt)
       .slice(0, limit);
   }
@@ -117,7 +116,7 @@ export class BrokerStatistics {
   /** Returns the runs of a type that wait. */
   waiting(type: string, limit: number): readonly RunRecord[] {
     const all = [...this.#groups.values()].flatMap((group) => {
-      const queue = group.findQueue(type);
+      const queue = group.queues.find(type);
       return queue?.runs?.waiting(limit, queue.stats.suspended, group.service) ?? [];
     });
     return approvalsFirst(all).slice(0, limit);
@@ -134,12 +133,27 @@ export class BrokerStatistics {
     return periodOf(this.#clock.now(), periodKinds.minutes);
   }
 
+  /** Returns `undefined` for a type that was never published or handled. */
+  #reading(type: string): TypeReading | undefined {
+    const known = this.#readings.get(type);
+    if (known !== undefined) return known;
+    const history = this.#histories.get(type);
+    if (history === undefined) return undefined;
+    const reading = new TypeReading(this.#queuesOf(type), history);
+    this.#readings.set(type, reading);
+    return reading;
+  }
+
   /** Returns the history of a type; an empty one if the type was never published or handled. */
   #knownHistory(type: string): PeriodHistory {
     return this.#histories.get(type) ?? new PeriodHistory();
   }
 
   #stats(type: string): TypeStats[] {
-    return [...this.#groups.values()].flatMap((group) => group.findQueue(type)?.stats ?? []);
+    return this.#queuesOf(type).map(({ stats }) => stats);
+  }
+
+  #queuesOf(type: string): TypeQueue[] {
+    return [...this.#groups.values()].flatMap((group) => group.queues.find(type) ?? []);
   }
 }

@@ -17,8 +17,8 @@ import { RecentEntries } from './records/recent-entries.js';
 import { RunWaits } from './records/run-waits.js';
 import { type Route, Routes } from './routes.js';
 import { ScheduleTable } from './schedule-table.js';
-import type { PeriodHistory } from './records/period-history.js';
-import { RevisionCounter } from './records/revision-counter.js';
+import type { PeriodHistory } from './statistics/period-history.js';
+import { RevisionCounter } from './statistics/revision-counter.js';
 import { TurnBudget } from './turn-budget.js';
 
 const maxDedupeIdsPerType = 1_000_000;

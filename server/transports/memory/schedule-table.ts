@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js';
 import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
 import type { Journal } from './records/journal.js';
-import type { RevisionCounter } from './records/revision-counter.js';
+import type { RevisionCounter } from './statistics/revision-counter.js';
 
 interface Schedule extends Omit<ScheduleRecord, 'isOpen'> {
   /** Definitions of the connections that have the schedule. */

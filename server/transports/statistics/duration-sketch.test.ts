@@ -49,6 +49,25 @@ it('merges two sketches into the sketch of all durations', () => {
   );
 });
 
+it('returns a percentile of two sketches as their merged sketch does', () => {
+  const spread = fc.array(fc.double({ min: 0, max: 1e9, noNaN: true }), { maxLength: 20 });
+  fc.assert(
+    fc.property(spread, spread, fc.double({ min: 0, max: 1, noNaN: true }), (left, right, share) => {
+      const merged = sketchOf([...left, ...right]).percentile(share);
+      expect(sketchOf(left).percentileWith(sketchOf(right), share)).toBe(merged);
+      expect(sketchOf([...left, ...right]).percentileWith(undefined, share)).toBe(merged);
+    }),
+  );
+});
+
+it('is not changed by changes of its copy', () => {
+  const sketch = sketchOf([1, 100]);
+  const copy = sketch.copy();
+  copy.addBucket(durationBucket(1e5), 10);
+  copy.clear();
+  expect(sketch.toJSON()).toEqual(sketchOf([1, 100]).toJSON());
+});
+
 it('accepts a duration of 0', () => {
   expect(sketchOf([0]).durations()).toEqual({ p50: 0, p95: 0, p99: 0, max: 0 });
 });

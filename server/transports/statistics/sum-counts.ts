@@ -11,38 +11,51 @@ export interface ServiceTypeCounts
 
 /** Sums the counts of several services. */
 export function sumCounts(all: readonly ServiceTypeCounts[]): Counts {
-  const sum = (read: (counts: ServiceTypeCounts) => number): number =>
-    all.reduce((total, counts) => total + read(counts), 0);
-  const received = sum((counts) => counts.received);
-  const completed = sum((counts) => counts.completed);
-  const failed = sum((counts) => counts.failed);
-  const approvals = sum((counts) => counts.approvals ?? 0);
-  const oldestPendingAt = oldest(all.map((counts) => counts.oldestPendingAt));
-  const lastReceivedAt = latest(all.map((counts) => counts.lastReceivedAt));
-  const lastFailedAt = latest(all.map((counts) => counts.lastFailedAt));
-  return {
-    received,
-    completed,
-    failed,
-    cancelled: sum((counts) => counts.cancelled),
-    pending: received - completed - failed,
-    active: sum((counts) => counts.active),
-    delayed: sum((counts) => counts.delayed),
-    suspended: sum((counts) => counts.suspended),
-    ...(approvals > 0 && { approvals }),
-    retried: sum((counts) => counts.retried),
-    deduplicated: sum((counts) => counts.deduplicated),
-    deadLetters: sum((counts) => counts.deadLetters),
-    ...(oldestPendingAt !== undefined && { oldestPendingAt }),
-    ...(lastReceivedAt !== undefined && { lastReceivedAt }),
-    ...(lastFailedAt !== undefined && { lastFailedAt }),
+  const total: { -readonly [K in keyof Counts]: Counts[K] } = {
+    received: 0,
+    completed: 0,
+    failed: 0,
+    cancelled: 0,
+    pending: 0,
+    active: 0,
+    delayed: 0,
+    suspended: 0,
+    retried: 0,
+    deduplicated: 0,
+    deadLetters: 0,
   };
+  let approvals = 0;
+  let oldestPendingAt: number | undefined;
+  let lastReceivedAt: number | undefined;
+  let lastFailedAt: number | undefined;
+  for (const counts of all) {
+    total.received += counts.received;
+    total.completed += counts.completed;
+    total.failed += counts.failed;
+    total.cancelled += counts.cancelled;
+    total.active += counts.active;
+    total.delayed += counts.delayed;
+    total.suspended += counts.suspended;
+    total.retried += counts.retried;
+    total.deduplicated += counts.deduplicated;
+    total.deadLetters += counts.deadLetters;
+    approvals += counts.approvals ?? 0;
+    oldestPendingAt = oldest(oldestPendingAt, counts.oldestPendingAt);
+    lastReceivedAt = latest(lastReceivedAt, counts.lastReceivedAt);
+    lastFailedAt = latest(lastFailedAt, counts.lastFailedAt);
+  }
+  total.pending = total.received - total.completed - total.failed;
+  if (approvals > 0) total.approvals = approvals;
+  if (oldestPendingAt !== undefined) total.oldestPendingAt = oldestPendingAt;
+  if (lastReceivedAt !== undefined) total.lastReceivedAt = lastReceivedAt;
+  if (lastFailedAt !== undefined) total.lastFailedAt = lastFailedAt;
+  return total;
 }
 
-function latest(times: readonly (number | undefined)[]): number | undefined {
-  return times.reduce((last, time) => (last === undefined || (time ?? 0) > last ? time : last), undefined);
+function latest(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || (other ?? 0) > one ? other : one;
 }
 
-function oldest(times: readonly (number | undefined)[]): number | undefined {
-  return times.reduce((first, time) => (first === undefined || (time ?? first) < first ? time : first), undefined);
+function oldest(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || (other ?? one) < one ? other : one;
 }

@@ -1,6 +1,6 @@
 import type { Entry, StoredWait } from '../records/entry.js';
 import type { RunWaits } from '../records/run-waits.js';
-import type { PeriodHistory } from '../records/period-history.js';
+import type { PeriodHistory } from '../statistics/period-history.js';
 import { type QueueHost, TypeQueue } from '../type-queue/type-queue.js';
 import type { Dispatcher } from './dispatcher.js';
 import { PendingIndex } from './pending-index.js';

@@ -1,5 +1,5 @@
 import type { RunRetention, Subscription } from '../../transport.js';
-import type { TypeStats } from './type-stats.js';
+import type { TypeStats } from '../statistics/type-stats.js';
 import type { Entry } from './entry.js';
 import type { EventLog } from './event-log.js';
 

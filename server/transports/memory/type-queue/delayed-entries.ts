@@ -4,7 +4,7 @@ import { DebounceWindows } from '../queues/debounce-windows.js';
 import { DelayQueue } from '../queues/delay-queue.js';
 import type { Entry } from '../records/entry.js';
 import type { QueueSpill } from '../spill/queue-spill.js';
-import type { TypeStats } from '../records/type-stats.js';
+import type { TypeStats } from '../statistics/type-stats.js';
 
 /** Delayed entries of one type, among them those that wait in a debounce window. */
 export class DelayedEntries {

@@ -1,4 +1,4 @@
-import type { OpenPeriod } from '../../memory/records/period-history.js';
+import type { OpenPeriod } from '../../memory/statistics/period-series.js';
 import { periodKinds } from '../../statistics/periods.js';
 import type { Histories } from '../../statistics/stats.js';
 import type { Database, Statement } from '../database/driver.js';
@@ -25,7 +25,7 @@ export class PeriodRows {
 
   write({ type, kind }: PeriodPlace, { period, counts, wait, duration }: OpenPeriod): void {
     const name = type ?? totalHistoryName;
-    this.#insert.run(name, kind, period, JSON.stringify({ counts: [...counts], wait, duration }));
+    this.#insert.run(name, kind, period, JSON.stringify({ counts, wait, duration }));
     if (kind !== 'hours') return;
     // An hour is written when one of its minutes is over.
     const at = period * periodKinds.hours.stepMs;

@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../clock.js';
 import type { RememberedId } from '../../memory/records/dedupe-window.js';
 import type { EndedRun, Entry, EntryRecord, LostEvent, StoredWait } from '../../memory/records/entry.js';
 import type { Journal } from '../../memory/records/journal.js';
-import type { OpenPeriod } from '../../memory/records/period-history.js';
+import type { OpenPeriod } from '../../memory/statistics/period-history.js';
 import type { StoredQueue } from '../../memory/records/stored-queue.js';
 import type { ScheduleRecord } from '../../schedules.js';
 import type { Histories } from '../../statistics/stats.js';

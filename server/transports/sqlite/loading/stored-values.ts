@@ -1,7 +1,7 @@
 import type { AttemptRecord } from '../../event-record.js';
 import type { EndedRun, LostEvent } from '../../memory/records/entry.js';
 import type { EndedEvent } from '../../memory/records/event-log.js';
-import { OpenPeriod } from '../../memory/records/period-history.js';
+import { OpenPeriod } from '../../memory/statistics/period-history.js';
 import type { ScheduleRecord } from '../../schedules.js';
 import { DurationSketch } from '../../statistics/duration-sketch.js';
 import type { FailureRecord } from '../../statistics/stats.js';
