@@ -29,7 +29,12 @@ export interface RedisTransportOptions {
   stalledIntervalMs?: number;
   /** Time limit for `emit` and reads, in milliseconds, after which they reject. @default 2_000 */
   emitTimeoutMs?: number;
-  /** Number of process crashes in a row after which an event fails with `CrashLoopError`. @default 3 */
+  /**
+   * Number of process crashes in a row after which an event fails with `CrashLoopError`: at least 2, because only a
+   * crash in which the event ran alone proves that it is the cause. Lower values act as 2.
+   *
+   * @default 3
+   */
   maxCrashes?: number;
   /**
    * Maximum number of dead letters per service and type. They are retained with their payloads for `hub.replay`; over

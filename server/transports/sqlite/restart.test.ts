@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import { envelope } from '../contract/envelope.js';
-import { completed, failed, retry } from '../contract/outcome.js';
+import { completed, failed, retry, suspended } from '../contract/outcome.js';
 import { silentLogger } from '../logger.js';
 import type { Subscription } from '../transport.js';
 import { sqliteTransport } from './sqlite-transport.js';
@@ -75,7 +75,7 @@ it('resumes a run with its checkpoints, and resolves its waits by time, event an
     { key: 'event', event: { type: 'news', key: 'k' }, isApproval: true },
     { key: 'child', run: child },
   ]);
-  await delivery?.commit({ status: 'suspended', durationMs: 1, seen: 1 });
+  await delivery?.commit(suspended(1));
 
   const second = await restart();
   expect(ids(second)).toEqual([child.id]);
@@ -83,13 +83,13 @@ it('resumes a run with its checkpoints, and resolves its waits by time, event an
   await clock.settle();
   expect(second.deliveries[1]?.envelope.id).toBe(run.id);
   expect([...(second.deliveries[1]?.checkpoints.keys() ?? [])]).toEqual(['step', 'child']);
-  await second.deliveries[1]?.commit({ status: 'suspended', durationMs: 1, seen: 2 });
+  await second.deliveries[1]?.commit(suspended(2));
 
   const third = await restart();
   expect(third.deliveries).toEqual([]);
   await clock.advance(500);
   expect([...(third.deliveries[0]?.checkpoints.keys() ?? [])]).toEqual(['step', 'child', 'time']);
-  await third.deliveries[0]?.commit({ status: 'suspended', durationMs: 1, seen: 3 });
+  await third.deliveries[0]?.commit(suspended(3));
 
   const fourth = await restart();
   expect((await fourth.transport.counts(['run']))[0]?.total.approvals).toBe(1);

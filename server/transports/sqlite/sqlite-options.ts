@@ -29,6 +29,13 @@ export interface SqliteTransportOptions {
    * @default 100_000
    */
   maxPendingInMemory?: number;
+  /**
+   * Number of process crashes in a row after which an event fails with `CrashLoopError`: at least 3, because only a
+   * crash in which the event ran alone proves that it is the cause. Lower values act as 3.
+   *
+   * @default 3
+   */
+  maxCrashes?: number;
   /** Maximum number of dead letters per service and type, retained with their payloads for `hub.replay`. @default 1_000 */
   maxDeadLetters?: number;
   /** Age at which a dead letter is evicted with its payload, in milliseconds. @default no limit */
@@ -46,6 +53,7 @@ export interface SqliteSettings {
   readonly maxPending: number;
   readonly maxPendingBytes: number;
   readonly maxPendingInMemory: number;
+  readonly maxCrashes: number;
   readonly maxDeadLetters: number;
   readonly maxDeadLetterAgeMs: number;
   readonly codec: Codec | undefined;
@@ -58,6 +66,7 @@ const optionNames = [
   'maxPending',
   'maxPendingBytes',
   'maxPendingInMemory',
+  'maxCrashes',
   'maxDeadLetters',
   'maxDeadLetterAgeMs',
   'codec',
@@ -70,18 +79,19 @@ export function resolveSqliteOptions(options: SqliteTransportOptions): SqliteSet
   const { file, synchronous = 'full', clock = systemClock } = options;
   const { maxPending = 1_000_000, maxPendingBytes = 512 * 1024 * 1024 } = options;
   const { maxPendingInMemory = 100_000 } = options;
-  const { maxDeadLetters = defaultMaxDeadLetters } = options;
+  const { maxCrashes = 3, maxDeadLetters = defaultMaxDeadLetters } = options;
   checkFile(check, file);
   const isLevel = synchronous === 'full' || synchronous === 'normal';
   check.that(isLevel, 'synchronous', "'full' or 'normal'", synchronous);
   check.count('maxPending', maxPending);
   check.count('maxPendingBytes', maxPendingBytes);
   check.count('maxPendingInMemory', maxPendingInMemory);
+  check.count('maxCrashes', maxCrashes);
   check.count('maxDeadLetters', maxDeadLetters, { min: 0 });
   check.durationMs('maxDeadLetterAgeMs', options.maxDeadLetterAgeMs, { min: 1 });
   const { maxDeadLetterAgeMs = Number.POSITIVE_INFINITY } = options;
   const codec = resolveCodec(options.codec, check);
-  const limits = { maxPending, maxPendingBytes, maxPendingInMemory, maxDeadLetters, maxDeadLetterAgeMs };
+  const limits = { maxPending, maxPendingBytes, maxPendingInMemory, maxCrashes, maxDeadLetters, maxDeadLetterAgeMs };
   return { file, synchronous, ...limits, codec, clock };
 }
 

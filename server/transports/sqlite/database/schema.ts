@@ -110,4 +110,16 @@ export const migrations: readonly string[] = [
   CREATE INDEX spilled_ids ON spilled_events (id);
   CREATE INDEX spilled_requests ON spilled_events (request_id, queue);
   CREATE INDEX spilled_dedupe ON spilled_events (dedupe, queue, id) WHERE dedupe IS NOT NULL;`,
+  // Pending events up to a position may have been running at the last crash. Their starts are stored from then on.
+  `CREATE TABLE crash_suspects (
+    position INTEGER PRIMARY KEY,
+    crashes INTEGER NOT NULL,
+    is_started INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE crash_state (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    is_running INTEGER NOT NULL,
+    suspects_until INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO crash_state VALUES (1, 0, 0);`,
 ];

@@ -1,5 +1,6 @@
 import type { Broker } from '../../memory/broker.js';
 import type { Entry } from '../../memory/records/entry.js';
+import { restoreEntry, restoreWait } from '../../memory/type-queue/restore-entry.js';
 import type { TypeQueue } from '../../memory/type-queue/type-queue.js';
 import type { Histories } from '../../statistics/stats.js';
 import type { Database, Row } from '../database/driver.js';
@@ -38,7 +39,7 @@ export function loadState(database: Database, broker: Broker, journal: SqliteJou
   for (const row of database.prepare('SELECT * FROM dedupe_ids ORDER BY until').iterate()) {
     broker.restoreDedupe(textOf(row, 'type'), textOf(row, 'id'), textOf(row, 'event'), numberOf(row, 'until'));
   }
-  // What was loaded is what the file has. Events, however, may have to leave memory.
+  // The file has everything that was loaded. Events, however, may have to leave memory.
   journal.markWritten();
   journal.spill.remembered = (type, dedupeId) => broker.remembered(type, dedupeId);
   loadSpilled(database, broker, queues);
@@ -52,7 +53,7 @@ function loadQueues(database: Database, broker: Broker, journal: SqliteJournal):
   const queues = new Map<number, TypeQueue>();
   const rows = database.prepare('SELECT * FROM queues').all();
   for (const row of rows) {
-    const queue = broker.group(textOf(row, 'service')).queue(textOf(row, 'type'));
+    const queue = broker.group(textOf(row, 'service')).queues.of(textOf(row, 'type'));
     const id = numberOf(row, 'id');
     queues.set(id, queue);
     journal.queues.restore(queue, id);
@@ -68,7 +69,7 @@ function loadQueues(database: Database, broker: Broker, journal: SqliteJournal):
   }
   for (const row of rows) {
     const subscription = subscriptionOf(row);
-    if (subscription !== undefined) broker.group(textOf(row, 'service')).restoreSettings(subscription);
+    if (subscription !== undefined) broker.group(textOf(row, 'service')).members.apply(subscription);
   }
   for (const row of database.prepare('SELECT * FROM recent_events').iterate()) {
     const queue = queues.get(numberOf(row, 'queue'));
@@ -133,7 +134,7 @@ function loadEvents(database: Database, broker: Broker, queues: ReadonlyMap<numb
     else {
       broker.restorePending(1, entry.bytes);
       const isDebounced = (numberOf(row, 'state') & eventStates.debounced) !== 0;
-      broker.group(queue.service).restore(entry, isDebounced);
+      restoreEntry(broker, queue, entry, isDebounced);
     }
   }
   for (const { restore } of ends.sort((a, b) => a.order - b.order)) restore();
@@ -141,7 +142,7 @@ function loadEvents(database: Database, broker: Broker, queues: ReadonlyMap<numb
     const found = byPosition.get(numberOf(row, 'position'));
     if (found === undefined) throw new StoredValueError('position');
     const owner = broker.group(found.queue.service);
-    owner.restoreWait({
+    restoreWait(broker, found.queue, {
       wait: waitOf(row),
       owner,
       entry: found.entry,
