@@ -5,7 +5,7 @@ import type { CommandClient } from '../connection/command-client.js';
 import { eventLog } from '../lookup/event-log.js';
 import { encodeName, jobIdOf, typeOf } from '../names.js';
 import { acceptance } from '../publishing/acceptance.js';
-import { counters } from '../scripts/counters.js';
+import { counters } from '../counting/counters.js';
 import { prelude } from '../scripts/prelude.js';
 import { readNumber } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';

@@ -1,5 +1,5 @@
 import { runWaits } from '../runs/run-waits.js';
-import { counters } from '../scripts/counters.js';
+import { counters } from '../counting/counters.js';
 import { maxDuePerFetch } from '../scripts/limits.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { gates } from './gates.js';

@@ -4,11 +4,11 @@ import { keyLines } from '../gate/key-lines.js';
 import { runRetention } from '../outcomes/run-fragments.js';
 import { oneRun } from '../reading/runs.js';
 import { suspendedRuns } from '../runs/suspended-runs.js';
-import { counters } from '../scripts/counters.js';
+import { counters } from '../counting/counters.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';
-import { serviceTypes } from '../scripts/service-types.js';
+import { serviceTypes } from '../counting/service-types.js';
 import { eventLog } from './event-log.js';
 
 /**

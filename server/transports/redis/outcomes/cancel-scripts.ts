@@ -1,4 +1,4 @@
-import { counters } from '../scripts/counters.js';
+import { counters } from '../counting/counters.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';

@@ -1,5 +1,5 @@
 import { deadLetterMoves } from '../dead-letters/dead-letter-fragments.js';
-import { counters } from '../scripts/counters.js';
+import { counters } from '../counting/counters.js';
 import { prelude } from '../scripts/prelude.js';
 import { leases } from '../scripts/queue-moves.js';
 import { Script } from '../scripts/script.js';

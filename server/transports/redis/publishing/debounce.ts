@@ -1,5 +1,5 @@
+import { counters } from '../counting/counters.js';
 import { gates } from '../gate/gates.js';
-import { counters } from '../scripts/counters.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 
 /**

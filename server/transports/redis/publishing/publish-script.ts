@@ -1,5 +1,5 @@
+import { counters } from '../counting/counters.js';
 import { dataLoss } from '../membership/data-epoch.js';
-import { counters } from '../scripts/counters.js';
 import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';
 import { acceptance } from './acceptance.js';

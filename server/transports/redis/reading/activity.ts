@@ -1,48 +1,54 @@
 import type { RangePeriods } from '../../statistics/periods.js';
 import { periodKinds, periodOf, rangePeriods, rangeTimes } from '../../statistics/periods.js';
-import type { RangeCounts, RecentActivity, TotalActivity, TypeActivity } from '../../statistics/stats.js';
+import type { RangeCounts, TotalActivity, TypeActivity } from '../../statistics/stats.js';
+import { countRecords } from '../counting/count-records.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
-import { periodRoll } from '../scripts/period-roll.js';
 import { prelude } from '../scripts/prelude.js';
 import { readArray, readHash, readNumber, readString } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';
 import { readFailure } from './failures.js';
-import type { LastRead } from './last-read.js';
+import type { RecentActivities } from './recent-activities.js';
 import { StoredPeriods } from './stored-periods.js';
 
 /**
- * `readTotal()` returns the open minute and the history of all event types. `readActivity(types, failing)` returns the
- * last minutes of each type, as text with tabs between fields and values, and the last failures of its service types in
- * `failing`.
+ * `readTotal(sums)` returns the last minutes and the history of all event types, `readPeriods(type, sums)` those of one.
+ * `readActivity(types, failing, sums)` returns the last minutes of each type, and lists of the number of a type and the
+ * last failures of its service types in `failing`. The last minutes are those that are not in the history yet, and
+ * `trends`. `sums` are those of `unfoldedSums`.
+ *
+ * Lua takes longer to join the texts of a thousand types than Redis and its client take for lists of them.
  */
 export const activity: LuaFragment = new LuaFragment(
   `
-local function readPeriods(type)
-  return { call('HGETALL', key('minute', type)), call('HGETALL', key('history', type)) }
+local function readLastMinutes(types, sums)
+  return readMinutes(types, sums), readFields(key('trends'), types)
 end
 
-local function readTotal()
-  return { now, readPeriods(totalType) }
+local function readPeriods(type, sums)
+  local open, trends = readLastMinutes({ type }, sums)
+  return { open[1], trends[1], call('HGETALL', key('history', type)) }
 end
 
-local function readActivity(types, failing)
-  local reply = {}
-  for type in string.gmatch(types, '[^,]+') do
-    local minutes = table.concat(call('HGETALL', key('minute', type)), '\\t')
+local function readTotal(sums)
+  return { now, readPeriods(totalType, sums) }
+end
+
+local function readActivity(types, failing, sums)
+  local open, trends = readLastMinutes(types, sums)
+  local failures = {}
+  for index, type in ipairs(next(failing) and types or {}) do
     if failing[type] then
-      local failures = {}
+      local ofType = { index }
       for _, serviceType in ipairs(failing[type]) do
-        failures[#failures + 1] = call('LINDEX', key('failures', serviceType), 0) or nil
+        ofType[#ofType + 1] = call('LINDEX', key('failures', serviceType), 0) or nil
       end
-      reply[#reply + 1] = { minutes, failures }
-    else
-      reply[#reply + 1] = minutes
+      failures[#failures + 1] = ofType
     end
   end
-  return reply
+  return { open, trends, failures }
 end
 `,
-  [prelude, periodRoll],
+  [countRecords, prelude],
 );
 
 /** Returns the reply of `readTotal`. */
@@ -53,36 +59,36 @@ export function readTotal(reply: unknown): TotalActivity & { readonly now: numbe
   return { now, recent: stored.recent(), histories: stored.histories() };
 }
 
-/** Returns the open minute and the history of a type. */
+/** Returns the last minutes and the history of a type. */
 export function readPeriods(now: number, reply: unknown): StoredPeriods {
-  const [open, history] = readArray(reply);
-  return new StoredPeriods(now, readHash(open), readHash(history));
+  const [open, trend, history] = readArray(reply);
+  return new StoredPeriods(now, { open: readText(open), trend: readText(trend) }, readHash(history));
 }
 
 /**
  * Returns the reply of `readActivity`.
  *
- * @param known results of the last read
+ * @param activities those of earlier replies for the same types
  */
-export function readActivity(now: number, reply: unknown, known: LastRead<RecentActivity>): TypeActivity[] {
-  const entries = readArray(reply).map((entry) => (Array.isArray(entry) ? readArray(entry) : [entry]));
-  const texts = entries.map(([minutes]) => readString(minutes));
-  const recent = known.read(texts, (minutes) => readRecent(now, minutes), periodOf(now, periodKinds.minutes));
-  return recent.map((activity, index) => {
-    const failures = entries[index]?.[1];
-    if (failures === undefined) return { recent: activity };
-    const [lastFailure] = readArray(failures)
-      .map(readFailure)
-      .sort((a, b) => b.at - a.at);
-    return { recent: activity, ...(lastFailure !== undefined && { lastFailure }) };
-  });
+export function readActivity(now: number, reply: unknown, activities: RecentActivities): TypeActivity[] {
+  const [opens, trends, failures] = readArray(reply);
+  const minute = periodOf(now, periodKinds.minutes);
+  const recent = activities.read(minute, readArray(opens).map(readText), readArray(trends).map(readText));
+  const found: Writable<TypeActivity>[] = recent.map((each) => ({ recent: each }));
+  for (const ofType of readArray(failures)) {
+    const [number, ...entries] = readArray(ofType);
+    const activity = found[readNumber(number) - 1];
+    const [lastFailure] = entries.map(readFailure).sort((a, b) => b.at - a.at);
+    if (activity !== undefined && lastFailure !== undefined) activity.lastFailure = lastFailure;
+  }
+  return found;
 }
 
-function readRecent(now: number, minutes: string): RecentActivity {
-  const words = minutes.split('\t');
-  const open = new Map<string, string>();
-  for (let index = 0; index + 1 < words.length; index += 2) open.set(words[index] ?? '', words[index + 1] ?? '');
-  return new StoredPeriods(now, open).recent();
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+/** Returns a text; an empty one for a field that a hash does not have. */
+function readText(value: unknown): string {
+  return value === null ? '' : readString(value);
 }
 
 export const rangeScript: Script = new Script({
@@ -90,11 +96,11 @@ export const rangeScript: Script = new Script({
   access: 'reads',
   purpose: 'Reads the histories of many types.',
   argv: 'types, separated by commas',
-  reply: 'the time, then the open minute and the history of each type',
-  includes: [prelude, activity],
+  reply: 'the time, then the last minutes and the history of each type',
+  includes: [prelude, activity, countRecords],
   lua: `
-local reply = { now }
-for type in string.gmatch(take(), '[^,]+') do reply[#reply + 1] = readPeriods(type) end
+local reply, sums = { now }, unfoldedSums()
+for type in string.gmatch(take(), '[^,]+') do reply[#reply + 1] = readPeriods(type, sums) end
 return reply
 `,
 });

@@ -1,66 +1,72 @@
 import { type ServiceTypeCounts, sumCounts } from '../../statistics/sum-counts.js';
 import type { TypeCounts } from '../../transport.js';
+import { countRecords } from '../counting/count-records.js';
+import { serviceTypes } from '../counting/service-types.js';
 import { deadLetters } from '../dead-letters/dead-letter-fragments.js';
-import { serviceOf } from '../names.js';
 import { activeJobs } from '../scripts/active-jobs.js';
 import { delayedJobs } from '../scripts/delayed-jobs.js';
-import { LuaFragment } from '../scripts/lua-fragment.js';
 import { oldestPending } from '../scripts/oldest-pending.js';
+import { serviceOf } from '../names.js';
+import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
-import { readNumber, readString } from '../scripts/reply.js';
+import { readArray, readString } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';
-import { serviceTypes } from '../scripts/service-types.js';
-import { LastRead } from './last-read.js';
+import { readNumbers } from './stored-lines.js';
 
 /**
- * `readCounts()` takes a list of types and returns text: a line per type, in it the service types separated by commas,
- * each as words. Redis and its client take longer for nested arrays than for this text. Its second result has the
- * service types with failures by type.
+ * `readCounts(sums)` takes a list of types and returns three lists: the service types of each type, separated by commas,
+ * the record of each of these service types in the same order, and numbers that only some service types have, as the
+ * number of the service type, active, dead letters, delayed, suspended, approvals, time of the oldest pending event. Its
+ * other results are the service types with failures by type, and the types. `sums` are those of `unfoldedSums`.
  *
- * Most types have neither failures nor events that are pending. They have few words, and none of their other keys is
- * looked at: a look at a key costs a thousand types a millisecond each.
+ * Most types have neither failures nor events that are pending. None of their other keys is looked at: a look at a key
+ * costs a thousand types a millisecond each. Their texts are returned as they are read: Lua takes longer to join them than
+ * Redis and its client take for lists.
  */
 export const counts: LuaFragment = new LuaFragment(
   `
-local function readShare(serviceType, stats, active, oldest, failing)
-  local received, completed, failed = stats[1], stats[2], stats[3]
-  if received == completed and not failed then
-    return serviceType .. ' ' .. (active or 0) .. ' ' .. (received or 0) .. ' ' .. (stats[6] or '') .. ' '
-      .. (stats[5] or '') .. ' ' .. (stats[8] or '')
-  end
-  local hasApprovals = stats[9]
-  stats[9] = false
-  local isPending = (received or 0) - (completed or 0) - (failed or 0) > 0
-  if (failed or 0) - (stats[4] or 0) > 0 then
-    failing[#failing + 1] = serviceType
-    stats[9] = countDeadLetters(serviceType)
-  end
-  stats[10] = isPending and oldestPending(serviceType, oldest)
-  stats[11] = isPending and hasApprovals and call('ZCARD', key('approvals', serviceType))
-  for field = 1, 11 do stats[field] = stats[field] or '' end
-  return table.concat({ serviceType, active or 0,
-    isPending and delayedJobs(serviceType) or 0,
-    isPending and call('HLEN', key('suspended', serviceType)) or 0, unpack(stats) }, ' ')
+local noCounts = '0 0 0 0 0 0 0 0 0 0'
+local function readDetails(serviceType, text, active, oldest)
+  local received, completed, failed, cancelled, hasApprovals = string.match(text, '^(%d+) (%d+) (%d+) (%d+) .*(%d)$')
+  -- Something else may have changed it.
+  if not received then return noCounts, active, 0, 0, 0, 0, 0, false end
+  local isPending, hasFailed = received - completed - failed > 0, failed - cancelled > 0
+  local deadLetterCount = hasFailed and countDeadLetters(serviceType) or 0
+  if not isPending then return text, active, deadLetterCount, 0, 0, 0, 0, hasFailed end
+  return text, active, deadLetterCount, delayedJobs(serviceType), call('HLEN', key('suspended', serviceType)),
+    hasApprovals == '1' and call('ZCARD', key('approvals', serviceType)) or 0, oldestPending(serviceType, oldest) or 0, hasFailed
 end
 
-local function readCounts()
+local function readCounts(sums)
   local active, _, oldest = activeJobs()
-  local lines, allFailing = {}, {}
-  local types, all = serviceTypesOfAll(take())
-  for place, type in ipairs(types) do
-    local shares, failing = {}, {}
-    for index, serviceType in ipairs(all[place]) do
-      local stats = call('HMGET', key('stats', serviceType),
-        'received', 'completed', 'failed', 'cancelled', 'retried', 'lastReceivedAt', 'lastFailedAt', 'deduplicated', 'hasApprovals')
-      shares[index] = readShare(serviceType, stats, active[serviceType], oldest[serviceType], failing)
+  local types = splitList(take())
+  local texts, flat, typeOfPlace = readFields(key('service-types'), types), {}, {}
+  for index, type in ipairs(types) do
+    for _, serviceType in ipairs(texts[index] and splitList(texts[index]) or {}) do
+      flat[#flat + 1] = serviceType
+      typeOfPlace[#flat] = type
     end
-    if #failing > 0 then allFailing[type] = failing end
-    lines[place] = shares[2] and table.concat(shares, ',') or shares[1] or ''
   end
-  return table.concat(lines, '\\n'), allFailing
+  local records, details, failing = readShares(flat, sums), {}, {}
+  for place, serviceType in ipairs(flat) do
+    local text, ofShare = records[place] or noCounts, active[serviceType]
+    -- As many completed as received, and none failed: there are no details.
+    if ofShare or not string.find(text, '^(%d+) %1 0 ') then
+      local record, leased, deadLetterCount, delayed, suspended, approvals, at, hasFailed =
+        readDetails(serviceType, text, ofShare or 0, oldest[serviceType])
+      records[place] = record
+      details[#details + 1] = string.format('%d %d %d %d %d %d %.0f', place, leased, deadLetterCount, delayed, suspended, approvals, at)
+      if hasFailed then
+        local type = typeOfPlace[place]
+        failing[type] = failing[type] or {}
+        table.insert(failing[type], serviceType)
+      end
+    end
+  end
+  return { texts, records, details }, failing, types
 end
 `,
-  [prelude, activeJobs, deadLetters, delayedJobs, oldestPending, serviceTypes],
+  [prelude, activeJobs, countRecords, deadLetters, delayedJobs, oldestPending, serviceTypes],
 );
 
 export const countsScript: Script = new Script({
@@ -68,85 +74,85 @@ export const countsScript: Script = new Script({
   access: 'reads',
   purpose: 'Reads the counts of many types.',
   argv: 'types, separated by commas',
-  reply: 'text, as readCounts returns it',
-  includes: [prelude, counts],
+  reply: 'lists, as readCounts returns them',
+  includes: [prelude, counts, countRecords],
   lua: `
-return (readCounts())
+return (readCounts(unfoldedSums()))
 `,
 });
 
-// Words of a service type without failures and without pending events.
-const wordsOfQuiet = 6;
-
-/**
- * Returns the reply of `readCounts`.
- *
- * @param known results of the last read
- */
-export function readCounts(
-  types: readonly string[],
-  reply: unknown,
-  known: LastRead<TypeCounts> = new LastRead(),
-): TypeCounts[] {
-  const text = readString(reply);
-  return types.length === 0 ? [] : known.read(text.split('\n'), readLine);
+/** Returns the reply of `readCounts`. */
+export function readCounts(reply: unknown): TypeCounts[] {
+  const [serviceTypes, records, details] = readArray(reply);
+  const reader = new ShareReader(readArray(records), readArray(details).map(readString));
+  return readArray(serviceTypes).map((value) => {
+    const services = value === null || value === '' ? [] : readString(value).split(',').map(reader.read);
+    const [first] = services;
+    const isOnly = first !== undefined && services.length === 1;
+    return { total: isOnly ? first.counts : sumCounts(services.map(({ counts }) => counts)), services };
+  });
 }
 
-function readLine(line: string): TypeCounts {
-  const services = line === '' ? [] : line.split(',').map(readServiceType);
-  const [first] = services;
-  const isOnly = first !== undefined && services.length === 1;
-  return { total: isOnly ? first.counts : sumCounts(services.map(({ counts }) => counts)), services };
-}
+const recordLength = 10;
+const detailsLength = 7;
+const noDetails = new Float64Array(detailsLength);
 
-function readServiceType(text: string): TypeCounts['services'][number] {
-  const words = text.split(' ');
-  const counts = words.length === wordsOfQuiet ? readQuiet(words) : readAll(words);
-  return { service: serviceOf(readString(words[0])), counts: sumCounts([counts]) };
-}
+/** Reads the counts of service types, one after the other. */
+class ShareReader {
+  readonly #records: readonly unknown[];
+  /** By the number of the service type, from 1. */
+  readonly #details: ReadonlyMap<number, Float64Array>;
+  readonly #services = new Map<string, string>();
+  readonly #record = new Float64Array(recordLength);
+  #place = 0;
 
-function readQuiet([, active, received, lastReceivedAt, retried, deduplicated]: readonly string[]): ServiceTypeCounts {
-  return {
-    active: readNumber(active),
-    delayed: 0,
-    suspended: 0,
-    cancelled: 0,
-    received: readNumber(received),
-    completed: readNumber(received),
-    failed: 0,
-    retried: readNumber(retried),
-    deduplicated: readNumber(deduplicated),
-    deadLetters: 0,
-    lastReceivedAt: lastReceivedAt ? readNumber(lastReceivedAt) : undefined,
+  constructor(records: readonly unknown[], details: readonly string[]) {
+    this.#records = records;
+    this.#details = new Map(
+      details.map((text) => {
+        const numbers = new Float64Array(detailsLength);
+        readNumbers(text, numbers);
+        return [numbers[0] ?? 0, numbers];
+      }),
+    );
+  }
+
+  readonly read = (serviceType: string): TypeCounts['services'][number] => {
+    const stored = this.#records[this.#place];
+    this.#place += 1;
+    readNumbers(stored === null ? '' : readString(stored), this.#record);
+    return { service: this.#service(serviceType), counts: sumCounts([this.#counts(this.#place)]) };
   };
-}
 
-function readAll([
-  ,
-  active,
-  delayed,
-  suspended,
-  received,
-  completed,
-  failed,
-  ...words
-]: readonly string[]): ServiceTypeCounts {
-  const [cancelled, retried, lastReceivedAt, lastFailedAt, deduplicated, ...rest] = words;
-  const [deadLetters, oldestPendingAt, approvals] = rest;
-  return {
-    active: readNumber(active),
-    delayed: readNumber(delayed),
-    suspended: readNumber(suspended),
-    approvals: approvals ? readNumber(approvals) : undefined,
-    cancelled: readNumber(cancelled),
-    received: readNumber(received),
-    completed: readNumber(completed),
-    failed: readNumber(failed),
-    retried: readNumber(retried),
-    deduplicated: readNumber(deduplicated),
-    deadLetters: readNumber(deadLetters),
-    oldestPendingAt: oldestPendingAt ? readNumber(oldestPendingAt) : undefined,
-    lastReceivedAt: lastReceivedAt ? readNumber(lastReceivedAt) : undefined,
-    lastFailedAt: lastFailedAt ? readNumber(lastFailedAt) : undefined,
-  };
+  #counts(place: number): ServiceTypeCounts {
+    const record = this.#record;
+    const details = this.#details.get(place) ?? noDetails;
+    return {
+      received: record[0] ?? 0,
+      completed: record[1] ?? 0,
+      failed: record[2] ?? 0,
+      cancelled: record[3] ?? 0,
+      retried: record[4] ?? 0,
+      deduplicated: record[5] ?? 0,
+      // Both have 0 for a time that is unknown.
+      lastReceivedAt: record[6] || undefined,
+      lastFailedAt: record[7] || undefined,
+      active: details[1] ?? 0,
+      deadLetters: details[2] ?? 0,
+      delayed: details[3] ?? 0,
+      suspended: details[4] ?? 0,
+      approvals: details[5] ?? 0,
+      oldestPendingAt: details[6] || undefined,
+    };
+  }
+
+  #service(serviceType: string): string {
+    const encoded = serviceType.slice(0, serviceType.indexOf('/'));
+    let service = this.#services.get(encoded);
+    if (service === undefined) {
+      service = serviceOf(serviceType);
+      this.#services.set(encoded, service);
+    }
+    return service;
+  }
 }

@@ -1,7 +1,8 @@
 import { DurationTotals } from '../../statistics/duration-totals.js';
 import type { TypeDurations } from '../../statistics/stats.js';
+import { countRecords } from '../counting/count-records.js';
 import { prelude } from '../scripts/prelude.js';
-import { readArray, readHash, readString } from '../scripts/reply.js';
+import { readArray, readString } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';
 
 export const durationsScript: Script = new Script({
@@ -9,12 +10,14 @@ export const durationsScript: Script = new Script({
   access: 'reads',
   purpose: 'Reads the durations of many types.',
   argv: 'types, separated by commas',
-  reply: 'of each type the open minute, and the durations of the minutes that are over',
-  includes: [prelude],
+  reply: 'of each type the minutes that are not in its history yet, and the durations of those that are',
+  includes: [prelude, countRecords],
   lua: `
-local reply = {}
-for type in string.gmatch(take(), '[^,]+') do
-  reply[#reply + 1] = { call('HGETALL', key('minute', type)), call('HGET', key('history', type), 'durations') or '' }
+local types, reply = {}, {}
+for type in string.gmatch(take(), '[^,]+') do types[#types + 1] = type end
+local minutes = readMinutes(types, unfoldedSums())
+for index, type in ipairs(types) do
+  reply[index] = { minutes[index] or '', call('HGET', key('history', type), 'durations') or '' }
 end
 return reply
 `,
@@ -26,11 +29,10 @@ export function readDurations(reply: unknown): TypeDurations[] {
     const [open, over] = readArray(entry);
     const [wait, duration] = [new DurationTotals(), new DurationTotals()];
     const add = (name: string, count: string): void => {
-      const [, kind, bucket] = /^\d*([wde])(-?\d+)$/.exec(name) ?? [];
+      const [, kind, bucket] = /^([wde])(-?\d+)$/.exec(name) ?? [];
       if (kind !== undefined) (kind === 'w' ? wait : duration).add(Number(bucket), Number(count));
     };
-    for (const [name, count] of readHash(open)) add(name, count);
-    for (const part of readString(over).split(' ')) {
+    for (const part of `${readString(open)} ${readString(over)}`.split(/\s/)) {
       const [name = '', count = '0'] = part.split('=');
       add(name, count);
     }

@@ -1,11 +1,11 @@
 import { keptFailures } from '../../limits.js';
 import type { FailureRecord } from '../../statistics/stats.js';
+import { serviceTypes } from '../counting/service-types.js';
 import { eventIdOf } from '../names.js';
 import { decodeError } from '../outcomes/outcome-codec.js';
 import { prelude } from '../scripts/prelude.js';
 import { readArray, readNumber, readString } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';
-import { serviceTypes } from '../scripts/service-types.js';
 
 export const failuresScript: Script = new Script({
   name: 'failures',

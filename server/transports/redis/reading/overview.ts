@@ -1,6 +1,6 @@
-import type { RecentActivity } from '../../statistics/stats.js';
-import type { Overview, OverviewQuery, TypeCounts } from '../../transport.js';
+import type { Overview, OverviewQuery } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
+import { countRecords } from '../counting/count-records.js';
 import { descriptions, type Fleet } from '../membership/fleet.js';
 import { typeList } from '../names.js';
 import { readSchedules, scheduleRecords } from '../schedules/schedule-records.js';
@@ -9,22 +9,22 @@ import { readArray } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';
 import { activity, readActivity, readTotal } from './activity.js';
 import { counts, readCounts } from './counts.js';
-import { LastRead } from './last-read.js';
+import { RecentActivities } from './recent-activities.js';
 import { readRuns, runs } from './runs.js';
 
 const overviewScript = new Script({
   name: 'overview',
   access: 'reads',
   purpose:
-    'Reads the descriptions of all live processes, the counts and activity of many types, the latest runs of some, and all schedules.',
+    'Reads the descriptions of all live processes and of the last ones of services without, the counts and activity of many types, the latest runs of some, and all schedules.',
   argv: 'arguments of readDescriptions, of readCounts, of readRuns',
   reply: 'the results of the three, of readTotal, of readActivity and of readSchedules',
-  includes: [prelude, descriptions, counts, runs, activity, scheduleRecords],
+  includes: [prelude, descriptions, countRecords, counts, runs, activity, scheduleRecords],
   lua: `
 local registered = readDescriptions()
-local types = ARGV[position + 1]
-local typeCounts, failing = readCounts()
-return { registered, typeCounts, readRuns(), readTotal(), readActivity(types, failing), readSchedules() }
+local sums = unfoldedSums()
+local typeCounts, failing, types = readCounts(sums)
+return { registered, typeCounts, readRuns(), readTotal(sums), readActivity(types, failing, sums), readSchedules() }
 `,
 });
 
@@ -32,8 +32,7 @@ return { registered, typeCounts, readRuns(), readTotal(), readActivity(types, fa
 export class OverviewReads {
   readonly #commands: CommandClient;
   readonly #fleet: Fleet;
-  readonly #counts = new LastRead<TypeCounts>();
-  readonly #activity = new LastRead<RecentActivity>();
+  readonly #activities = new RecentActivities();
 
   constructor(commands: CommandClient, fleet: Fleet) {
     this.#commands = commands;
@@ -48,10 +47,11 @@ export class OverviewReads {
       await this.#commands.runScript(overviewScript, args),
     );
     const { now, ...total } = readTotal(totalReply);
+    const { live, stopped } = query.read(registered);
     return {
-      registered: query.read(registered),
-      counts: readCounts(types, typeCounts, this.#counts),
-      activity: readActivity(now, activityReply, this.#activity),
+      registered: [...live, ...stopped],
+      counts: readCounts(typeCounts),
+      activity: readActivity(now, activityReply, this.#activities),
       total,
       runs: readRuns(latestRuns, runLimit),
       schedules: readSchedules(schedules),

@@ -10,7 +10,7 @@ import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
 import { readArray, readHash, readNumber, readOptional, readString, unexpected } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';
-import { serviceTypes } from '../scripts/service-types.js';
+import { serviceTypes } from '../counting/service-types.js';
 
 /**
  * `readRun(serviceType, id, parts, from)` returns a run, with its entries from a position on if there is one: with `'shown'` what observers read, without payload, result and

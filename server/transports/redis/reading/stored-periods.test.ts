@@ -1,24 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type RedisServer, startRedisServer } from '../../../../scripts/redis-server.js';
+import { expect, it } from 'vitest';
 import { envelope } from '../../contract/envelope.js';
 import { silentLogger } from '../../logger.js';
 import type { TransportManager } from '../../transport.js';
 import { redisTransport } from '../redis-transport.js';
+import { maxTypesPerChange } from '../scripts/limits.js';
 import { serverTime } from '../server-time.fixture.js';
+import { startTestRedis } from '../test-redis.fixture.js';
 
 const minuteMs = 60_000;
-let server: RedisServer;
-let admin: Redis;
-beforeAll(async () => {
-  server = await startRedisServer();
-  admin = new Redis(server.url);
-});
-afterAll(async () => {
-  admin.disconnect();
-  await server.release();
-});
+const { server, admin } = await startTestRedis();
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
@@ -31,11 +22,15 @@ async function connectTo(ago: readonly number[], received: number): Promise<Tran
   await transport.start({ subscriptions: [], concurrency: 1, onDelivery: () => {} });
   const minute = Math.floor((await serverTime(admin)) / minuteMs);
   const [found] = await admin.keys(`*${prefix}*`);
-  const key = `${found?.slice(0, found.indexOf('}') + 1)}:minute:a`;
-  for (const each of ago) {
-    await admin.hset(key, { [`${minute - each}r`]: received, [`${minute - each}e20`]: 1, [`${minute - each}w-5`]: 1 });
-  }
+  const key = `${found?.slice(0, found.indexOf('}') + 1)}:minutes`;
+  await admin.hset(key, { a: ago.map((each) => `${minute - each} r=${received} e20=1 w-5=1`).join('\n') });
   return transport;
+}
+
+/** Publishes an event of a type with those of so many other types that Redis adds the counts to the records at once. */
+async function publishWithOthers(transport: TransportManager, type: string): Promise<void> {
+  const others = Array.from({ length: maxTypesPerChange }, (_, index) => envelope(`other ${index}`));
+  await transport.publish([envelope(type), ...others]);
 }
 
 it.each([
@@ -46,7 +41,7 @@ it.each([
   const transport = await connectTo(ago, 10);
   const more = moves ? 2 : 0;
   // A second event must not move or count anything twice.
-  for (let event = 0; event < more; event += 1) await transport.publish([envelope('a')]);
+  for (let event = 0; event < more; event += 1) await publishWithOthers(transport, 'a');
   const { recent, histories, waitMs, durationMs } = await transport.metrics('a');
   const count = (names: 'received' | 'completed'): number[] =>
     [histories.minutes, histories.fiveMinutes, histories.hours].map((history) => sum(history[names]));
@@ -74,24 +69,31 @@ it.each([
 });
 
 it('keeps a week of a busy type with spread durations in at most 20 kB', async () => {
+  let isMeasured = false;
+  while (!isMeasured) isMeasured = await measureWeek();
+});
+
+/** Returns `false` if the minute ended meanwhile, so that the counts have a gap. */
+async function measureWeek(): Promise<boolean> {
   const prefix = randomUUID();
   const type = 'payment.requested';
   const transport = redisTransport({ url: server.url, prefix }).connect({ service: 's', logger: silentLogger });
   await transport.start({ subscriptions: [], concurrency: 1, onDelivery: () => {} });
   const current = Math.floor((await serverTime(admin)) / minuteMs);
   const [found] = await admin.keys(`*${prefix}*`);
-  const key = `${found?.slice(0, found.indexOf('}') + 1)}:minute:${type}`;
+  const start = found?.slice(0, found.indexOf('}') + 1);
   // One minute per hour, and of the last day one per 5 minutes, has the counts of all: the periods over them are equal.
   const ago = Array.from({ length: 7 * 24 * 60 }, (_, index) => index + 1).filter(
     (each) => each <= 70 || (each <= 25 * 60 && each % 5 === 0) || each % 60 === 0,
   );
   const minutesPerRoll = 2;
   for (let end = ago.length; end > 0; end -= minutesPerRoll) {
-    const counts: Record<string, number> = {};
+    const lines: string[] = [];
     for (const each of ago.slice(Math.max(0, end - minutesPerRoll), end)) {
       const minutes = each <= 70 ? 1 : each <= 25 * 60 ? 5 : 60;
+      const line = [`${current - each}`];
       const add = (name: string, perMinute: number): void => {
-        counts[`${current - each}${name}`] = perMinute * minutes;
+        line.push(`${name}=${perMinute * minutes}`);
       };
       add('r', 2_400);
       add('f', 120);
@@ -103,14 +105,16 @@ it('keeps a week of a busy type with spread durations in at most 20 kB', async (
         add(`e${25 + bucket}`, 285);
         add(`d${25 + bucket}`, 45);
       }
+      lines.push(line.join(' '));
     }
-    await admin.hset(key, counts);
-    // Only the first count of a minute moves the minutes before it.
-    const open = (await admin.hkeys(key)).filter((field) => field.startsWith(`${current}`));
-    if (open.length > 0) await admin.hdel(key, ...open);
-    await transport.publish([envelope(type)]);
+    await admin.hset(`${start}:minutes`, { [type]: lines.join('\n') });
+    await publishWithOthers(transport, type);
   }
   const { histories } = await transport.metrics(type);
+  if (Math.floor((await serverTime(admin)) / minuteMs) !== current) {
+    await transport.close({ drainMs: 0 });
+    return false;
+  }
   expect(new Set(histories.minutes.received.slice(0, -1))).toEqual(new Set([2_400]));
   expect(new Set(histories.minutes.completed.slice(0, -1))).toEqual(new Set([8 * 285]));
   for (const { waitP95Ms, durationP95Ms } of [histories.minutes, histories.fiveMinutes, histories.hours]) {
@@ -118,8 +122,9 @@ it('keeps a week of a busy type with spread durations in at most 20 kB', async (
     expect(new Set(durationP95Ms.filter((ms) => ms !== null)).size).toBe(1);
   }
   expect(histories.hours.received.filter((received) => received >= 60 * 2_400).length).toBeGreaterThan(140);
-  const keys = (await admin.keys(`*${prefix}*`)).filter((each) => each.includes(`:${type}`));
-  const sizes = await Promise.all(keys.map((each) => admin.memory('USAGE', each, 'SAMPLES', 0)));
-  expect(sum(sizes.map(Number))).toBeLessThanOrEqual(20_000);
+  const history = await admin.memory('USAGE', `${start}:history:${type}`, 'SAMPLES', 0);
+  const shared = await Promise.all(['minutes', 'trends'].map((name) => admin.hstrlen(`${start}:${name}`, type)));
+  expect(Number(history) + sum(shared)).toBeLessThanOrEqual(20_000);
   await transport.close({ drainMs: 0 });
-});
+  return true;
+}

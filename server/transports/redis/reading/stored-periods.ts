@@ -12,48 +12,70 @@ import {
   recentFives,
   recentMinutes,
   sumPeriods,
-  trendMinutes,
 } from '../../statistics/periods.js';
 import type { Histories, PeriodCounts, PeriodDurations, RecentActivity } from '../../statistics/stats.js';
-import { bucketOffset, periodCycle } from '../scripts/period-roll.js';
+import { bucketOffset } from '../counting/period-roll.js';
+import { RecentReader } from './recent-reader.js';
+import {
+  type CountSink,
+  closedHead,
+  endOfLine,
+  kinds,
+  minuteOfLine,
+  periodOfLine,
+  read36,
+  readClosedLine,
+  readOpenLine,
+  startOfTrend,
+} from './stored-lines.js';
 
 const { minutes, fiveMinutes, hours } = periodKinds;
 
-/** Counts of one period as Redis stores them: by the names that `counters` and `periodRoll` describe. */
-class StoredPeriod {
+const noDurations = new DurationSketch();
+
+/** Counts of one period as Redis stores them: by the names that `countRecords` and `periodRoll` describe. */
+class StoredPeriod implements CountSink {
   readonly counts: { -readonly [K in keyof PeriodCounts]: number } = { ...noCounts };
-  readonly waits: DurationSketch = new DurationSketch();
-  readonly durations: DurationSketch = new DurationSketch();
+  #waits: DurationSketch | undefined;
+  #durations: DurationSketch | undefined;
   #waitBucket: number | undefined;
   #durationBucket: number | undefined;
 
-  add(name: string, count: number): void {
-    const bucket = Number(name.slice(1));
-    switch (name.charAt(0)) {
-      case 'r':
+  get waits(): DurationSketch {
+    return this.#waits ?? noDurations;
+  }
+
+  get durations(): DurationSketch {
+    return this.#durations ?? noDurations;
+  }
+
+  add(kind: number, bucket: number, count: number): void {
+    switch (kind) {
+      case kinds.received:
         this.counts.received += count;
         break;
-      case 'c':
+      case kinds.completed:
         this.counts.completed += count;
         break;
-      case 'f':
+      case kinds.failed:
         this.counts.failed += count;
         break;
-      case 'x':
+      case kinds.cancelled:
         this.counts.cancelled += count;
         break;
-      case 't':
+      case kinds.retried:
         this.counts.retried += count;
         break;
-      case 'w':
-        this.waits.addBucket(bucket, count);
+      case kinds.wait:
+        this.#waits ??= new DurationSketch();
+        this.#waits.addBucket(bucket, count);
         break;
-      case 'e':
+      case kinds.completedDuration:
         this.counts.completed += count;
-        this.durations.addBucket(bucket, count);
+        this.#addDuration(bucket, count);
         break;
-      case 'd':
-        this.durations.addBucket(bucket, count);
+      case kinds.duration:
+        this.#addDuration(bucket, count);
         break;
     }
   }
@@ -66,8 +88,14 @@ class StoredPeriod {
 
   merge({ counts, waits, durations }: StoredPeriod): void {
     for (const counter of periodCounters) this.counts[counter] += counts[counter];
-    this.waits.merge(waits);
-    this.durations.merge(durations);
+    if (!waits.isEmpty) {
+      this.#waits ??= new DurationSketch();
+      this.#waits.merge(waits);
+    }
+    if (!durations.isEmpty) {
+      this.#durations ??= new DurationSketch();
+      this.#durations.merge(durations);
+    }
   }
 
   record(): PeriodRecord {
@@ -77,48 +105,48 @@ class StoredPeriod {
       durationBucket: this.durations.bucketAt(0.95) ?? this.#durationBucket,
     };
   }
+
+  #addDuration(bucket: number, count: number): void {
+    this.#durations ??= new DurationSketch();
+    this.#durations.addBucket(bucket, count);
+  }
 }
 
 type Periods = Map<number, StoredPeriod>;
 
-/** Periods of one type, from the texts of its history and the counters of minutes that no script has moved there yet. */
+/** Texts of the last minutes of a type. */
+export interface LastMinutes {
+  /** Minutes that are not in the history yet. */
+  readonly open: string;
+  /** The text `trend`. */
+  readonly trend: string;
+}
+
+/** Periods of one type, from the texts of its history and the minutes that no script has moved there yet. */
 export class StoredPeriods {
   readonly #now: number;
+  readonly #last: LastMinutes;
   readonly #open: Periods;
   readonly #minutes: Periods;
   readonly #history: ReadonlyMap<string, string>;
 
-  /**
-   * @param minutes counters of open minutes and the text `trend`
-   * @param history texts by their names; a reader of recent activity needs none
-   */
-  constructor(now: number, minutes: ReadonlyMap<string, string>, history: ReadonlyMap<string, string> = new Map()) {
+  /** @param history texts by their names */
+  constructor(now: number, last: LastMinutes, history: ReadonlyMap<string, string>) {
+    const minute = periodOf(now, minutes);
     this.#now = now;
-    this.#open = readOpen(minutes);
+    this.#last = last;
+    this.#open = readOpen(last.open);
     this.#history = history;
-    const minute = periodOf(now, periodKinds.minutes);
     this.#minutes = new Map([
       ...readLines(history.get('m'), minute),
-      ...readLines(minutes.get('trend'), minute),
+      ...readLines(last.trend, minute, startOfTrend(last.trend, minute)),
       ...this.#open,
     ]);
   }
 
   recent(): RecentActivity {
-    const current = periodOf(this.#now, minutes);
-    const [received, failed]: [number[], number[]] = [[], []];
-    for (let minute = current - trendMinutes + 1; minute <= current; minute += 1) {
-      const counts = this.#minutes.get(minute)?.counts ?? noCounts;
-      received.push(counts.received);
-      failed.push(counts.failed - counts.cancelled);
-    }
-    const last = this.#last(this.#minutes, minutes, recentMinutes);
-    return {
-      last5Min: sumPeriods(last.map((period) => period.counts)),
-      waitP95Ms: merged(last, ({ waits }) => waits).percentile(0.95),
-      durationP95Ms: merged(last, ({ durations }) => durations).percentile(0.95),
-      minutes: { received, failed },
-    };
+    const { open, trend } = this.#last;
+    return new RecentReader(periodOf(this.#now, minutes)).read(open, trend);
   }
 
   histories(): Histories {
@@ -147,12 +175,12 @@ export class StoredPeriods {
 
   #durations(of: (period: StoredPeriod) => DurationSketch): PeriodDurations {
     return {
-      last5Min: merged(this.#last(this.#minutes, minutes, recentMinutes), of).durations(),
-      lastHour: merged(this.#last(this.#fives(), fiveMinutes, recentFives), of).durations(),
+      last5Min: merged(this.#latest(this.#minutes, minutes, recentMinutes), of).durations(),
+      lastHour: merged(this.#latest(this.#fives(), fiveMinutes, recentFives), of).durations(),
     };
   }
 
-  #last(periods: Periods, kind: PeriodKind, count: number): readonly StoredPeriod[] {
+  #latest(periods: Periods, kind: PeriodKind, count: number): readonly StoredPeriod[] {
     return lastPeriods(periodOf(this.#now, kind), count).flatMap((period) => periods.get(period) ?? []);
   }
 
@@ -196,46 +224,33 @@ function add(periods: Periods, period: number): StoredPeriod {
   return found;
 }
 
-function readOpen(fields: Iterable<readonly [string, string]>): Periods {
+/** Reads the lines of `minutes` that `countRecords` describes. */
+function readOpen(text: string): Periods {
   const periods: Periods = new Map();
-  for (const [field, count] of fields) {
-    const [, minute, name] = /^(\d+)(\D.*)$/.exec(field) ?? [];
-    if (minute !== undefined && name !== undefined) add(periods, Number(minute)).add(name, Number(count));
+  for (let start = 0; start < text.length; ) {
+    const end = endOfLine(text, start);
+    readOpenLine(text, start, end, add(periods, minuteOfLine(text, start, end)));
+    start = end + 1;
   }
   return periods;
 }
 
 /** Reads the lines of a text that `periodRoll` has written. @param last number of the current period */
-function readLines(text: string | undefined, last: number): (readonly [number, StoredPeriod])[] {
-  if (text === undefined) return [];
-  return text
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => {
-      const number = read36(line.slice(0, 3));
-      const stored = new StoredPeriod();
-      stored.setPercentiles(readBucket(line.slice(3, 5)), readBucket(line.slice(5, 7)));
-      for (const [, kind = '', value = ''] of line.slice(7).matchAll(/([a-z])([^a-z]*)/g))
-        addCounts(stored, kind, value);
-      return [last - ((last - number + periodCycle) % periodCycle), stored] as const;
-    });
-}
-
-/** Returns 0 for digits that `periodRoll` cannot have written. */
-function read36(digits: string): number {
-  return Number.parseInt(digits, 36) || 0;
-}
-
-function readBucket(digits: string): number | undefined {
-  const number = read36(digits);
-  return number === 0 ? undefined : number - bucketOffset;
-}
-
-/** Adds a count, or the counts of neighbouring buckets. */
-function addCounts(stored: StoredPeriod, kind: string, value: string): void {
-  const [first = '', ...counts] = value.split('=');
-  if (counts.length === 0) stored.add(kind, read36(value));
-  for (const [index, count] of counts.entries()) {
-    if (count !== '') stored.add(`${kind}${Number(first) + index}`, read36(count));
+function readLines(text = '', last: number, first = 0): (readonly [number, StoredPeriod])[] {
+  const periods: (readonly [number, StoredPeriod])[] = [];
+  for (let start = first; start < text.length; ) {
+    const end = endOfLine(text, start);
+    const counts = start + closedHead;
+    const stored = new StoredPeriod();
+    stored.setPercentiles(readBucket(text, counts - 4), readBucket(text, counts - 2));
+    readClosedLine(text, counts, end, stored);
+    periods.push([periodOfLine(text, start, last), stored]);
+    start = end + 1;
   }
+  return periods;
+}
+
+function readBucket(text: string, start: number): number | undefined {
+  const number = read36(text, start, start + 2);
+  return number === 0 ? undefined : number - bucketOffset;
 }

@@ -1,9 +1,9 @@
 import { approvalsFirst } from '../../run-record.js';
 import type { RunRecord } from '../../transport.js';
+import { serviceTypes } from '../counting/service-types.js';
 import { prelude } from '../scripts/prelude.js';
 import { readArray } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';
-import { serviceTypes } from '../scripts/service-types.js';
 import { oneRun, readRun } from './runs.js';
 
 export const waitingScript: Script = new Script({

@@ -4,7 +4,7 @@ import { typeStates } from '../gate/type-states.js';
 import { eventLog } from '../lookup/event-log.js';
 import { liveHandlers, subscribed } from '../membership/subscription-fragments.js';
 import { runSuspension } from '../runs/suspended-runs.js';
-import { counters } from '../scripts/counters.js';
+import { counters } from '../counting/counters.js';
 import { maxDiscarded } from '../scripts/limits.js';
 import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';

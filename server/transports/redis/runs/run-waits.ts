@@ -1,5 +1,5 @@
 import { gates } from '../gate/gates.js';
-import { counters } from '../scripts/counters.js';
+import { counters } from '../counting/counters.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { runEntries } from './run-entries.js';
 import { runSuspension, suspendedRuns } from './suspended-runs.js';

@@ -1,8 +1,6 @@
-import { LuaFragment } from './lua-fragment.js';
-import { prelude } from './prelude.js';
-
-// Lua passes a limited number of results to a call.
-const maxFields = 1_000;
+import { fieldBatch } from '../scripts/limits.js';
+import { LuaFragment } from '../scripts/lua-fragment.js';
+import { prelude } from '../scripts/prelude.js';
 
 /**
  * Service types of each type, in one hash for all types: introspection reads it in one call, however many there are.
@@ -10,7 +8,7 @@ const maxFields = 1_000;
  * - `serviceTypesOf(type)` returns the service types of a type
  * - `serviceTypesOfAll(types)` returns the types of a text that separates them by commas, and a list of the service
  *   types per type in the same order
- * - `addServiceType(serviceType)`
+ * - `addServiceTypes(serviceTypes)`
  */
 export const serviceTypes: LuaFragment = new LuaFragment(
   `
@@ -27,20 +25,26 @@ end
 
 local function serviceTypesOfAll(text)
   local types, all = splitList(text), {}
-  for first = 1, #types, ${maxFields} do
-    local last = math.min(first + ${maxFields - 1}, #types)
+  for first = 1, #types, ${fieldBatch} do
+    local last = math.min(first + ${fieldBatch - 1}, #types)
     local found = call('HMGET', key('service-types'), unpack(types, first, last))
     for index = 1, last - first + 1 do all[first + index - 1] = splitList(found[index] or '') end
   end
   return types, all
 end
 
-local function addServiceType(serviceType)
-  local type = typeOf(serviceType)
-  local known = serviceTypesOf(type)
-  for _, each in ipairs(known) do if each == serviceType then return end end
-  known[#known + 1] = serviceType
-  call('HSET', key('service-types'), type, table.concat(known, ','))
+local function addServiceTypes(added)
+  for _, serviceType in ipairs(added) do
+    local type = typeOf(serviceType)
+    local known = call('HGET', key('service-types'), type)
+    if known ~= serviceType then
+      local isKnown = false
+      for _, each in ipairs(splitList(known or '')) do isKnown = isKnown or each == serviceType end
+      if not isKnown then
+        call('HSET', key('service-types'), type, known and known .. ',' .. serviceType or serviceType)
+      end
+    end
+  end
 end
 `,
   [prelude],

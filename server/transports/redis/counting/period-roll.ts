@@ -1,13 +1,16 @@
 import { periodKinds, recentFives, recentMinutes, trendMinutes } from '../../statistics/periods.js';
-import { LuaFragment } from './lua-fragment.js';
-import { prelude } from './prelude.js';
+import { LuaFragment } from '../scripts/lua-fragment.js';
+import { prelude } from '../scripts/prelude.js';
+import { countRecords } from './count-records.js';
 
 const { minutes, fiveMinutes, hours } = periodKinds;
+/** Number of minutes after which a `trend` is no longer read. */
+export const weekMinutes: number = (hours.length * hours.stepMs) / minutes.stepMs;
 const [fivePerMinute, hourPerMinute] = [fiveMinutes.stepMs / minutes.stepMs, hours.stepMs / minutes.stepMs];
 
 /**
- * Number of periods after which their numbers repeat in a line, which are 3 digits of base 36: 32 days of minutes. Keys
- * expire after a week.
+ * Number of periods after which their numbers repeat in a line, which are 3 digits of base 36: 32 days of minutes. Histories
+ * expire after a week, and so does a `trend`.
  */
 export const periodCycle: number = 36 ** 3;
 
@@ -15,9 +18,10 @@ export const periodCycle: number = 36 ** 3;
 export const bucketOffset = 200;
 
 /**
- * `rollMinutes(type)` moves the minutes of a type that are over from its hash of counters to texts with a line per
- * period, oldest first. The text `trend` has the last minutes and stands in the hash of counters, so that introspection
- * reads one key per type. The others are in the hash of the type's history.
+ * `rollMinutes(type, minutes)` moves the minutes of a type that are over out of `minutes`, as `decodeMinutes` returns them,
+ * to texts with a line per period, oldest first. The text `trend` has the last minutes: all types share the hash `trends`,
+ * so that introspection reads it for a thousand types in one command. Before its first line stands the last minute that
+ * was moved. The other texts are in the hash of the type's history.
  *
  * - `trend`, `fives`, `hour` the last minutes, periods of 5 minutes and the current hour, with the names of `counters`
  *   but `e`; minutes of `trend` that are not part of the last 5 minutes are as in `m`
@@ -33,8 +37,6 @@ export const bucketOffset = 200;
  */
 export const periodRoll: LuaFragment = new LuaFragment(
   `
--- No encoded name contains a slash.
-local totalType = '/'
 local minute
 
 -- In a block of its own: a script has at most 200 local names.
@@ -194,32 +196,24 @@ do
     return table.concat(parts, ' ')
   end
 
+  local function readTrend(type)
+    local at, text = string.match(call('HGET', key('trends'), type) or '', '^(%d+)\\n(.*)$')
+    return at and minute - at <= ${weekMinutes} and text or ''
+  end
+
   local historyNames = { 'm', 'fives', 'f', 'hour', 'h', 'durations' }
-  function rollMinutes(type)
-    local open = key('minute', type)
-    local over, fields, order, trend = {}, {}, {}, ''
-    local all = call('HGETALL', open)
-    for index = 1, #all, 2 do
-      local at, name = string.match(all[index], '^(%d+)(.*)$')
-      -- A name ends with digits, but never starts with one.
-      at = tonumber(at)
-      if not at then
-        trend = all[index + 1]
-      elseif at < minute then
-        if not over[at] then
-          over[at] = {}
-          order[#order + 1] = at
-        end
-        over[at][name] = tonumber(all[index + 1])
-        fields[#fields + 1] = all[index]
-      end
+  function rollMinutes(type, minutes)
+    local order = {}
+    for at in pairs(minutes) do
+      if at < minute then order[#order + 1] = at end
     end
     if #order == 0 then return end
     table.sort(order)
-    local history, texts = { trend = trend }, call('HMGET', key('history', type), unpack(historyNames))
+    local history, texts = { trend = readTrend(type) }, call('HMGET', key('history', type), unpack(historyNames))
     for index, name in ipairs(historyNames) do history[name] = texts[index] or '' end
     for _, at in ipairs(order) do
-      local counts = withoutOutcomes(over[at])
+      local counts = withoutOutcomes(minutes[at])
+      minutes[at] = nil
       appendLine(history, 'trend', encodePeriod(at, counts), at, at - ${trendMinutes} + 2, 'm', at - ${minutes.length} + 2)
       history.trend = compactBefore(history.trend, at, at - ${recentMinutes} + 2)
       history.durations = addDurations(history.durations, counts)
@@ -232,13 +226,11 @@ do
       written[#written + 1] = history[name]
     end
     call('HSET', key('history', type), unpack(written))
-    call('HDEL', open, unpack(fields))
-    call('HSET', open, 'trend', history.trend)
+    call('HSET', key('trends'), type, string.format('%d\\n', order[#order]) .. history.trend)
     call('PEXPIRE', key('history', type), ${hours.length * hours.stepMs + hours.stepMs})
-    call('PEXPIRE', open, ${hours.length * hours.stepMs + hours.stepMs})
   end
 end
 `,
-  [prelude],
+  [countRecords, prelude],
   `minute = math.floor(now / ${minutes.stepMs})`,
 );
