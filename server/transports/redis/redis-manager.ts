@@ -1,4 +1,3 @@
-import { CheckedKeyValueStore } from '../key-values/checked-key-value-store.js';
 import { type Clock, systemClock } from '../clock.js';
 import {
   type DeadLetterFilter,
@@ -9,6 +8,7 @@ import {
   toRecentEvents,
   toRequestRecords,
 } from '../event-record.js';
+import { CheckedKeyValueStore } from '../key-values/checked-key-value-store.js';
 import type { KeyValueStore } from '../key-values/key-value-store.js';
 import type { Logger } from '../logger.js';
 import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
@@ -31,7 +31,7 @@ import type {
 } from '../transport.js';
 import { CommandClient } from './connection/command-client.js';
 import { Consumption } from './consuming/consumption.js';
-import { deadLettersScript, readDeadLetters } from './dead-letters/read-dead-letters.js';
+import { readDeadLetters } from './dead-letters/read-dead-letters.js';
 import { replay } from './dead-letters/replay.js';
 import { RedisKeyValueStore } from './key-values/redis-key-value-store.js';
 import { readErased, readEvents, requestArguments } from './lookup/read-events.js';
@@ -118,7 +118,7 @@ export class RedisManager implements TransportManager {
   }
 
   async counts(types: readonly string[]): Promise<readonly TypeCounts[]> {
-    return readCounts(types, await this.#commands.runScript(countsScript, [typeList(types)]));
+    return readCounts(await this.#commands.runScript(countsScript, [typeList(types)]));
   }
 
   async metrics(type: string): Promise<EventMetrics> {
@@ -151,10 +151,7 @@ export class RedisManager implements TransportManager {
   }
 
   async deadLetters(type: string, limit: number, filter: DeadLetterFilter = {}): Promise<readonly DeadLetterRecord[]> {
-    const { requestId, since = 0 } = filter;
-    const request = requestId === undefined ? ['', ''] : requestArguments(requestId);
-    const args = [serviceTypeOf(this.service, type), limit, since, ...request];
-    return readDeadLetters(type, await this.#commands.runScript(deadLettersScript, args));
+    return readDeadLetters(this.#commands, serviceTypeOf(this.service, type), limit, filter);
   }
 
   replay(id: string): Promise<boolean> {
@@ -223,7 +220,8 @@ export class RedisManager implements TransportManager {
 
   async registered(): Promise<readonly string[]> {
     const { args, read } = this.#fleet.query();
-    return read(await this.#commands.runScript(descriptionsScript, args));
+    const { live, stopped } = read(await this.#commands.runScript(descriptionsScript, args));
+    return [...live, ...stopped];
   }
 
   async processes(): Promise<readonly ConnectedProcess[]> {

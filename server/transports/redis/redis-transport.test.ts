@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type RedisServer, startRedisServer } from '../../../scripts/redis-server.js';
+import { expect, it } from 'vitest';
 import { InvalidOptionError } from '../../errors.js';
 import type { ContractHarness } from '../contract/contract-stage.js';
 import { describeTransport } from '../contract/describe-transport.js';
@@ -13,17 +11,9 @@ import type { TransportManager } from '../transport.js';
 import type { RedisTransportOptions } from './redis-options.js';
 import { redisTransport } from './redis-transport.js';
 import { serverTime } from './server-time.fixture.js';
+import { startTestRedis } from './test-redis.fixture.js';
 
-let server: RedisServer;
-let admin: Redis;
-beforeAll(async () => {
-  server = await startRedisServer();
-  admin = new Redis(server.url);
-});
-afterAll(async () => {
-  admin.disconnect();
-  await server.release();
-});
+const { server, admin } = await startTestRedis();
 
 async function startHarness(
   limits: Pick<RedisTransportOptions, 'maxDeadLetters' | 'maxDeadLetterAgeMs'>,
@@ -31,9 +21,8 @@ async function startHarness(
   const transport = redisTransport({
     url: server.url,
     prefix: randomUUID(),
-    // A processor that is busy for a second must not cost a lease.
-    lockDurationMs: 3_000,
     stalledIntervalMs: 500,
+    emitTimeoutMs: 60_000,
     ...limits,
   });
   const opened: TransportManager[] = [];

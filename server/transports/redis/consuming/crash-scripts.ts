@@ -1,4 +1,4 @@
-import { leases } from '../scripts/queue-moves.js';
+import { leases } from '../jobs/queue-moves.js';
 import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';
 

@@ -1,7 +1,7 @@
 import { gates } from '../gate/gates.js';
 import { counters } from '../counting/counters.js';
 import { prelude } from '../scripts/prelude.js';
-import { leases } from '../scripts/queue-moves.js';
+import { leases } from '../jobs/queue-moves.js';
 import { Script } from '../scripts/script.js';
 
 export const releaseJobsScript: Script = new Script({

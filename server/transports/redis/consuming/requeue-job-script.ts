@@ -2,7 +2,7 @@ import { subscribed } from '../membership/subscription-fragments.js';
 import { discarding } from '../removal/discarding.js';
 import { counters } from '../counting/counters.js';
 import { prelude } from '../scripts/prelude.js';
-import { leases } from '../scripts/queue-moves.js';
+import { leases } from '../jobs/queue-moves.js';
 import { Script } from '../scripts/script.js';
 
 export const requeueJobScript: Script = new Script({

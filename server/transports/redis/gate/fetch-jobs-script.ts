@@ -1,6 +1,6 @@
 import { maxBatchLength } from '../scripts/limits.js';
 import { prelude } from '../scripts/prelude.js';
-import { queueMoves } from '../scripts/queue-moves.js';
+import { queueMoves } from '../jobs/queue-moves.js';
 import { Script } from '../scripts/script.js';
 import { takeTurns } from './take-turns.js';
 

@@ -1,5 +1,5 @@
 import { LuaFragment } from '../scripts/lua-fragment.js';
-import { queueMoves } from '../scripts/queue-moves.js';
+import { queueMoves } from '../jobs/queue-moves.js';
 import { keyLines } from './key-lines.js';
 import { typeStates } from './type-states.js';
 

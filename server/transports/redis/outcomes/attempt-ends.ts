@@ -6,7 +6,7 @@ import { dedupe } from '../publishing/dedupe.js';
 import { runWaits } from '../runs/run-waits.js';
 import { runSuspension } from '../runs/suspended-runs.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
-import { leases } from '../scripts/queue-moves.js';
+import { leases } from '../jobs/queue-moves.js';
 import { runRetention } from './run-fragments.js';
 
 /**

@@ -1,7 +1,7 @@
 import { deadLetterMoves } from '../dead-letters/dead-letter-fragments.js';
 import { counters } from '../counting/counters.js';
 import { prelude } from '../scripts/prelude.js';
-import { leases } from '../scripts/queue-moves.js';
+import { leases } from '../jobs/queue-moves.js';
 import { Script } from '../scripts/script.js';
 import { attemptEnds } from './attempt-ends.js';
 import { overdueSlots } from './overdue-slots.js';

@@ -1,7 +1,7 @@
 import { minuteMs } from '../../limits.js';
 import { countRecords } from '../counting/count-records.js';
 import { serviceTypes } from '../counting/service-types.js';
-import { activeJobs } from '../scripts/active-jobs.js';
+import { activeJobs } from '../jobs/active-jobs.js';
 import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';
 

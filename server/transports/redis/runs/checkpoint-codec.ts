@@ -1,4 +1,4 @@
-// What follows in a value is a step's output, which may be large and which observers do not read.
+// The rest of a value is a step's output, which may be large and which observers do not read.
 const outputKey = ',"output":';
 const withoutOutput = 'null}';
 

@@ -1,7 +1,7 @@
-import { acceptance } from '../publishing/acceptance.js';
 import { counters } from '../counting/counters.js';
+import { leases } from '../jobs/queue-moves.js';
+import { acceptance } from '../publishing/acceptance.js';
 import { prelude } from '../scripts/prelude.js';
-import { leases } from '../scripts/queue-moves.js';
 import { Script } from '../scripts/script.js';
 import { runEntries } from './run-entries.js';
 

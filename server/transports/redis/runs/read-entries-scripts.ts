@@ -1,5 +1,5 @@
-import { gates } from '../gate/gates.js';
 import { counters } from '../counting/counters.js';
+import { gates } from '../gate/gates.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';

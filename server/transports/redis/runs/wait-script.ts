@@ -1,7 +1,7 @@
-import { acceptance } from '../publishing/acceptance.js';
 import { counters } from '../counting/counters.js';
+import { leases } from '../jobs/queue-moves.js';
+import { acceptance } from '../publishing/acceptance.js';
 import { prelude } from '../scripts/prelude.js';
-import { leases } from '../scripts/queue-moves.js';
 import { Script } from '../scripts/script.js';
 import { runWaits } from './run-waits.js';
 import { suspendedRuns } from './suspended-runs.js';
@@ -44,8 +44,7 @@ for _ = 1, takeNumber() do
       isApproval = purpose == 'approval' or nil,
       onCancel = onCancel ~= '' and onCancel or nil,
     })
-    local changed = changesOf(serviceType)
-    if purpose == 'retry' then changed.retried = changed.retried + 1 end
+    if purpose == 'retry' then countOne(serviceType, 't') else changesOf(serviceType) end
   end
 end
 clearCrashes(queue, id)

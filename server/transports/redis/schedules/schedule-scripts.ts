@@ -1,6 +1,6 @@
+import { counters } from '../counting/counters.js';
 import { dataLoss } from '../membership/data-epoch.js';
 import { acceptance } from '../publishing/acceptance.js';
-import { counters } from '../counting/counters.js';
 import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';
 import { scheduleRecords } from './schedule-records.js';

@@ -34,14 +34,17 @@ import { LuaFragment } from './lua-fragment.js';
  *   heartbeat; hash value of a process's description, which expires then
  * - `state:<id>` state of a process, which expires with its registration
  * - `description:<hash>` description that all processes with this hash share
+ * - `last-descriptions:<service>` sorted set of the hashes of the descriptions of a service's consuming processes, by the
+ *   time of their last heartbeat; those of ended processes remain as `retainedDescriptions` says
  * - `service-types:<type>` set of the service types for which something of a type was counted
- * - `stats:<serviceType>`, `failures:<serviceType>` counters, list of the last failures
+ * - `changes`, `counts`, `minutes` list of counted changes, and hashes of the counters of all service types and of the
+ *   last minutes of all types over all services, as `countRecords` describes them; `/` is the type of all event types
+ * - `trends`, `history:<type>` hash of the minutes before those, and hash of the history of a type
+ * - `failures:<serviceType>` list of the last failures
  * - `recent:<serviceType>:<status>`, `records:<serviceType>` lists of the ids of the newest ended events without a run,
  *   and hash of their records
  * - `requests` sorted set of the events that are pending or retained, ordered by the id of their request
  * - `index-ends:<serviceType>` sorted set of members of `requests` whose run or dead letter Redis deletes, by that time
- * - `minute:<type>`, `history:<type>` hashes of the counters of the current minute and of the history of a type over all
- *   services; of all event types with `/` as the type
  * - `run:<serviceType>:<id>` hash of a run; after it, `:order`, the list of its entries, `:checkpoints` and `:outputs`,
  *   hashes of these, `:waits`, a hash of its open waits, and `:waiters`, a set of the processes that wait for its end
  * - `suspended:<serviceType>` hash of the records of suspended runs, which take the place of their jobs and of the keys
@@ -96,9 +99,12 @@ export const keyKinds = [
   'process',
   'state',
   'description',
+  'last-descriptions',
   'service-types',
-  'stats',
-  'minute',
+  'changes',
+  'counts',
+  'minutes',
+  'trends',
   'history',
   'failures',
   'recent',

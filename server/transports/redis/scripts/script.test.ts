@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../../../scripts/redis-server.js';
 import { LuaFragment, resolveIncludes } from './lua-fragment.js';
 import { prelude } from './prelude.js';
-import { Script, type ScriptAccess } from './script.js';
+import { Script, type ScriptAccess, type ScriptDefinition } from './script.js';
+import { ScriptLibrary } from './script-library.js';
 
 const base = new LuaFragment('local base', [], 'base = 1');
 const left = new LuaFragment('local left', [base], 'left = base');
@@ -28,23 +29,29 @@ describe('Script', () => {
     await server.release();
   });
 
-  const scriptOf = (lua: string, access: ScriptAccess = 'works'): Script =>
-    new Script({
-      name: 'test',
-      purpose: 'Tests.',
-      access,
-      argv: 'none',
-      reply: 'a value',
-      includes: [prelude, right],
-      lua,
-    });
+  const definitionOf = (lua: string, access: ScriptAccess = 'works', name = 'test'): ScriptDefinition => ({
+    name,
+    purpose: 'Tests.',
+    access,
+    argv: 'none',
+    reply: 'a value',
+    includes: [prelude, right],
+    lua,
+  });
+  /** Returns a script with a library of its own, in place of another version of it. */
+  const scriptOf = (lua: string, access?: ScriptAccess): Script => {
+    const script = new Script(definitionOf(lua, access));
+    script.library = new ScriptLibrary('test', [script]);
+    return script;
+  };
   const libraries = async (): Promise<unknown[]> => client.function('LIST', 'LIBRARYNAME', 'hubline_test_*');
   const load = (script: Script): Promise<unknown> => script.run(client, 'k', []);
 
-  it('starts with a header after the name, and sets the variables of its includes with each call', async () => {
+  it('has a header in its library, and sets the variables of its includes with each call', async () => {
     const script = scriptOf('right = right + 1\nreturn right');
-    expect(script.lua.split('\n').slice(0, 7)).toEqual([
-      `#!lua name=${script.name}`,
+    const lines = script.library.lua.split('\n');
+    expect(lines[0]).toBe(`#!lua name=${script.library.name}`);
+    expect(lines.slice(lines.indexOf('--[['), lines.indexOf(']]') + 1)).toEqual([
       '--[[',
       'Tests.',
       'KEYS[1]  prefix of the transport, a hash tag from which every key is derived',
@@ -80,6 +87,15 @@ describe('Script', () => {
     const results = await Promise.allSettled(scripts.map(load));
     await client.config('SET', 'maxmemory', '0');
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected']);
+  });
+
+  it('shares a library with others, each with its own variables and access', async () => {
+    const add = new Script(definitionOf('right = right + 1\nreturn right', 'works', 'add'));
+    const read = new Script(definitionOf('return right', 'reads', 'read'));
+    const write = new Script(definitionOf(`return call('INCR', 'n')`, 'reads', 'write'));
+    expect(new Set([add, read, write].map(({ library }) => library)).size).toBe(1);
+    expect([await load(add), await load(read), await load(add)]).toEqual([2, 1, 2]);
+    await expect(load(write)).rejects.toThrow('Write commands are not allowed');
   });
 
   it('writes nothing if it reads', async () => {

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { isMissingFunction } from '../connection/rejections.js';
 import { type LuaFragment, resolveIncludes } from './lua-fragment.js';
+import { familyPrefix, type LibraryFunction, loadedLibraries, ScriptLibrary } from './script-library.js';
 
 /** Argument of a script. */
 export type ScriptArgument = string | number;
@@ -33,42 +33,58 @@ export interface ScriptDefinition {
 
 const defaultKey = 'prefix of the transport, a hash tag from which every key is derived';
 const flags = { reads: `'no-writes'`, stores: '', works: `'allow-oom'` } as const;
-// Versions of one script that Redis retains: processes of two versions during a deploy, one rolled back, one spare.
-const keptVersions = 4;
-const familyPrefix = 'hubline_';
 
-const scripts: Script[] = [];
+/** Scripts that have no library yet. */
+const pending = new Set<Script>();
+const libraries: ScriptLibrary[] = [];
 
 /**
- * Lua script with documented arguments and declared includes: a function of Redis in a library of its own. Redis runs
- * the definitions of a function once. It would run those of a script with each `EVALSHA`, which takes longer than the
- * commands of the scripts for events.
- *
- * The name carries a hash of the text, so that processes of different versions do not disturb each other.
+ * Lua script with documented arguments and declared includes: a function of Redis, in a library that it shares with
+ * others. Redis runs the definitions of a function once. It would run those of a script with each `EVALSHA`, which takes
+ * longer than the commands of the scripts for events.
  */
-export class Script {
-  /** Name of the function and of its library. */
-  readonly name: string;
-  /** Text of the library. */
-  readonly lua: string;
-  readonly #family: string;
+export class Script implements LibraryFunction {
+  readonly includes: readonly LuaFragment[];
+  readonly #definition: ScriptDefinition;
+  #library: ScriptLibrary | undefined;
+  #name = '';
 
-  constructor({ name, purpose, access, key = defaultKey, argv, reply, includes, lua }: ScriptDefinition) {
+  constructor(definition: ScriptDefinition) {
+    this.includes = definition.includes;
+    this.#definition = definition;
+    pending.add(this);
+  }
+
+  /** Name of the function. */
+  get name(): string {
+    if (this.#library === undefined) arrangeLibrary();
+    return this.#name;
+  }
+
+  /** The first read puts all scripts that are defined by then into one library. */
+  get library(): ScriptLibrary {
+    if (this.#library === undefined) arrangeLibrary();
+    if (this.#library === undefined) throw new Error(`the script ${this.#definition.name} has no library`);
+    return this.#library;
+  }
+
+  set library(library: ScriptLibrary) {
+    pending.delete(this);
+    this.#library = library;
+    this.#name = this.#nameWith(library.hash);
+  }
+
+  lua(hash: string): string {
+    const { purpose, access, key = defaultKey, argv, reply, lua } = this.#definition;
     const header = [purpose, `KEYS[1]  ${key}`, `ARGV     ${argv}`, `Reply    ${reply}`];
-    const fragments = resolveIncludes(includes);
-    const body = [
+    return [
       `--[[\n${header.join('\n')}\n]]`,
-      ...fragments.map((fragment) => fragment.lua),
       'local function run(KEYS, ARGV)',
-      ...fragments.map((fragment) => fragment.perCall),
+      ...resolveIncludes(this.includes).map((fragment) => fragment.perCall),
       lua,
       'end',
+      `redis.register_function{ function_name = '${this.#nameWith(hash)}', callback = run, flags = { ${flags[access]} } }`,
     ].join('\n');
-    this.#family = `${familyPrefix}${name}_`;
-    this.name = this.#family + createHash('sha256').update(access).update(body).digest('hex').slice(0, 16);
-    const register = `redis.register_function{ function_name = '${this.name}', callback = run, flags = { ${flags[access]} } }`;
-    this.lua = `#!lua name=${this.name}\n${body}\n${register}\n`;
-    scripts.push(this);
   }
 
   /** Calls the function, and loads its library only if the server does not have it. */
@@ -83,28 +99,20 @@ export class Script {
 
   /** Sends the text at once, for a process that may die before it can learn that the server does not have it. */
   async loadAndRun(client: Redis, key: string, args: readonly ScriptArgument[]): Promise<unknown> {
-    const [, reply] = await Promise.all([this.load(client), client.fcall(this.name, 1, key, ...args)]);
+    const [, reply] = await Promise.all([this.library.load(client), client.fcall(this.name, 1, key, ...args)]);
     return reply;
   }
 
-  /** Loads the library if the server does not have it. */
-  async load(client: Redis): Promise<void> {
-    try {
-      await client.function('LOAD', this.lua);
-    } catch (error) {
-      if (error instanceof Error && error.message.includes('already exists')) return;
-      throw error;
-    }
-    await this.#removeOtherVersions(client);
+  #nameWith(hash: string): string {
+    return `${familyPrefix}${this.#definition.name}_${hash}`;
   }
+}
 
-  /** A process that still uses a removed version loads it again. */
-  async #removeOtherVersions(client: Redis): Promise<void> {
-    const names = await loadedLibraries(client, this.#family);
-    if (names.size <= keptVersions) return;
-    names.delete(this.name);
-    await Promise.allSettled([...names].map((name) => client.function('DELETE', name)));
-  }
+function arrangeLibrary(): void {
+  if (pending.size === 0) return;
+  const library = new ScriptLibrary('scripts', [...pending]);
+  libraries.push(library);
+  for (const script of pending) script.library = library;
 }
 
 /**
@@ -112,13 +120,7 @@ export class Script {
  * scripts have to free memory and to be read from.
  */
 export async function loadScripts(client: Redis): Promise<void> {
+  arrangeLibrary();
   const loaded = await loadedLibraries(client, familyPrefix);
-  await Promise.all(scripts.filter(({ name }) => !loaded.has(name)).map((script) => script.load(client)));
-}
-
-/** Returns the names of the libraries that begin with a text. A library has the name of its function. */
-async function loadedLibraries(client: Redis, start: string): Promise<Set<string>> {
-  const libraries = await client.function('LIST', 'LIBRARYNAME', `${start}*`);
-  const values: unknown[] = libraries.flat(Number.POSITIVE_INFINITY);
-  return new Set(values.filter((value) => typeof value === 'string' && value.startsWith(start)) as string[]);
+  await Promise.all(libraries.filter(({ name }) => !loaded.has(name)).map((library) => library.load(client)));
 }

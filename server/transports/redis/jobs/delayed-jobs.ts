@@ -1,5 +1,5 @@
-import { LuaFragment } from './lua-fragment.js';
-import { prelude } from './prelude.js';
+import { LuaFragment } from '../scripts/lua-fragment.js';
+import { prelude } from '../scripts/prelude.js';
 
 /** `delayedJobs(serviceType)` returns the number of jobs that wait for their delay or the delay of a retry. */
 export const delayedJobs: LuaFragment = new LuaFragment(

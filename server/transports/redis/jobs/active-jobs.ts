@@ -1,5 +1,5 @@
-import { LuaFragment } from './lua-fragment.js';
-import { prelude } from './prelude.js';
+import { LuaFragment } from '../scripts/lua-fragment.js';
+import { prelude } from '../scripts/prelude.js';
 
 /**
  * `activeJobs()` returns the number of leased jobs per service type, a string that changes with the leases, and the time

@@ -1,7 +1,7 @@
 import { typeStates } from '../gate/type-states.js';
-import { orderSpan } from './limits.js';
-import { LuaFragment } from './lua-fragment.js';
-import { prelude } from './prelude.js';
+import { orderSpan } from '../scripts/limits.js';
+import { LuaFragment } from '../scripts/lua-fragment.js';
+import { prelude } from '../scripts/prelude.js';
 
 /**
  * `oldestPending(serviceType, oldestActive)` returns the time of acceptance of the oldest event that is active, waits,

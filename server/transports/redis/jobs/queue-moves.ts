@@ -1,9 +1,10 @@
-import { LuaFragment } from './lua-fragment.js';
-import { prelude } from './prelude.js';
+import { LuaFragment } from '../scripts/lua-fragment.js';
+import { prelude } from '../scripts/prelude.js';
 
 /**
  * Moves of a job between the sets and lists of its worker queue, which are laid out as BullMQ 6 expects them. `queue`
- * is the prefix of the queue's keys. `endLease(queue, id)` returns 1 if the job was leased.
+ * is the prefix of the queue's keys. `endLease(queue, id)` returns 1 if the job was leased; `leaveActive(queue, id)` does
+ * the same for a job whose lock is deleted with it.
  */
 export const queueMoves: LuaFragment = new LuaFragment(
   `
@@ -11,13 +12,17 @@ local woken
 local function wakeWorker(queue)
   if woken[queue] then return end
   woken[queue] = true
-  call('ZADD', queue .. 'marker', 0, '0')
+  call('ZADD', queue .. 'marker', '0', '0')
 end
 
 -- An id that stays in "stalled" has no effect: BullMQ looks for it among the active jobs.
+local function leaveActive(queue, id)
+  return call('LREM', queue .. 'active', '-1', id)
+end
+
 local function endLease(queue, id)
   call('DEL', queue .. id .. ':lock')
-  return call('LREM', queue .. 'active', -1, id)
+  return leaveActive(queue, id)
 end
 `,
   [prelude],
@@ -25,13 +30,18 @@ end
 );
 
 /**
- * `leaseOf(queue, id, token, starts, serviceType)` returns a commit result, and what an outcome needs of the job;
- * `clearCrashes(queue, id)` resets the crash count of a job whose handler has reported.
+ * `leaseOf(queue, id, token, starts, serviceType)` returns a commit result, and what an outcome needs of the job: number of
+ * starts, time of acceptance, failed attempts, deduplication; `clearCrashes(queue, id)` resets the crash count of a job
+ * whose handler has reported; `endStart(queue, id)` does so for an attempt that has an outcome.
  */
 export const leases: LuaFragment = new LuaFragment(
   `
 local function clearCrashes(queue, id)
-  call('HDEL', queue .. id, 'stc', 'crashes', 'started')
+  call('HDEL', queue .. id, 'stc', 'crashes', 'started', 'cause')
+end
+
+local function endStart(queue, id)
+  call('HDEL', queue .. id, 'stc', 'crashes', 'started', 'leased')
 end
 
 -- The job of an event that has ended is deleted, and so is that of a suspended run. A worker uses a token again for its
@@ -44,7 +54,7 @@ local function leaseOf(queue, id, token, starts, serviceType)
   if not starts then return 'ok' end
   local fields = call('HMGET', queue .. id, 'ats', 'timestamp', 'attempts', 'dedupe')
   if fields[1] ~= starts then return 'fenced' end
-  return 'ok', { acceptedAt = fields[2], attempts = fields[3], dedupe = fields[4] }
+  return 'ok', fields
 end
 `,
   [prelude],
