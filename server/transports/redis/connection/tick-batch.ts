@@ -11,25 +11,16 @@ export interface BatchLimits<TItem> {
 export class TickBatch<TItem, TReply> {
   readonly #send: (items: readonly TItem[]) => Promise<readonly TReply[]>;
   readonly #limits: BatchLimits<TItem>;
-  readonly #schedule: (flush: () => void) => void;
   #pending: Pending<TItem, TReply>[] = [];
 
-  /**
-   * @param send returns one reply per item, in their order
-   * @param schedule calls the function at the end of the turn
-   */
-  constructor(
-    limits: BatchLimits<TItem>,
-    send: (items: readonly TItem[]) => Promise<readonly TReply[]>,
-    schedule: (flush: () => void) => void = setImmediate,
-  ) {
+  /** @param send returns one reply per item, in their order */
+  constructor(limits: BatchLimits<TItem>, send: (items: readonly TItem[]) => Promise<readonly TReply[]>) {
     this.#limits = limits;
     this.#send = send;
-    this.#schedule = schedule;
   }
 
   add(item: TItem): Promise<TReply> {
-    if (this.#pending.length === 0) this.#schedule(() => this.#flush());
+    if (this.#pending.length === 0) setImmediate(() => this.#flush());
     return new Promise((resolve, reject) => {
       this.#pending.push({ item, resolve, reject });
     });

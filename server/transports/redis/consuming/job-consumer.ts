@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { type CrashLoopError, LeaseLostError, ShutdownError } from '../../errors.js';
+import { LeaseLostError, ShutdownError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
 import type { CloseResult, ConsumeOptions, Subscription } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
@@ -11,14 +11,13 @@ import type { LeaseRecorder } from '../outcomes/lease-recorder.js';
 import { decodeAnyEnvelope } from '../publishing/envelope-codec.js';
 import { withoutArguments } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
-import { readCheckpoints } from '../runs/checkpoint-codec.js';
-import { loadRunScript } from '../runs/read-entries-scripts.js';
-import { readArray, readHash, readNumber, readOptional } from '../scripts/reply.js';
+import { readNumber } from '../scripts/reply.js';
 import { LeaseRenewal } from './lease-renewal.js';
-import { LostJobs } from './lost-jobs.js';
+import { LostJobs, type Redelivery } from './lost-jobs.js';
 import { OverdueHandlers } from './overdue-handlers.js';
-import { type DeliveryDetails, RedisDelivery } from './redis-delivery.js';
+import { RedisDelivery } from './redis-delivery.js';
 import { releaseJobsScript } from './release-jobs-script.js';
+import { type ReadRun, RunReader } from './run-reader.js';
 import { Slots } from './slots.js';
 import { within } from './within.js';
 import { type Job, type QueueSettings, WorkerQueue } from './worker-queue.js';
@@ -51,8 +50,7 @@ export class JobConsumer {
   readonly #ending = new Set<WorkerQueue>();
   readonly #overdue: OverdueHandlers;
   readonly #lostJobs: LostJobs;
-  /** Runs whose entries are being read for a delivery; `true` if another one was recorded meanwhile. */
-  readonly #loading = new Map<string, boolean>();
+  readonly #runs: RunReader;
   #serving: Promise<void> = Promise.resolve();
   #isClosing = false;
 
@@ -61,8 +59,9 @@ export class JobConsumer {
     this.#options = options;
     this.#slots = new Slots(options.concurrency);
     this.#renewal = new LeaseRenewal(parts.connection, parts.settings, parts.logger);
+    this.#runs = new RunReader(parts.connection, parts.settings.prefix);
     this.#overdue = new OverdueHandlers(parts.logger);
-    this.#lostJobs = new LostJobs(parts);
+    this.#lostJobs = new LostJobs({ ...parts, renewal: this.#renewal });
     this.#subscriptions = new Map(options.subscriptions.map((subscription) => [subscription.type, subscription]));
     this.#renewal.start();
   }
@@ -94,7 +93,7 @@ export class JobConsumer {
     const maxJobs = name === sharedQueue(service) ? this.#options.concurrency : Number.MAX_SAFE_INTEGER;
     const bullmq = await loadBullmq();
     const queueSettings: QueueSettings = { name, maxJobs, slots: this.#slotsOf(name, slots) };
-    const parts = { connection, settings, turn: recorder.turn, processId };
+    const parts = { connection, settings, recorder, processId };
     const queue = new WorkerQueue(queueSettings, bullmq, parts, (from, job) => this.#handle(from, job));
     this.#queues.set(name, queue);
     queue.onError((error) =>
@@ -137,14 +136,12 @@ export class JobConsumer {
 
   /** Lets the delivery of a run read what was recorded for it. */
   readNewEntries(serviceType: string, jobId: string): void {
-    const runKey = `${serviceType}:${jobId}`;
-    if (this.#loading.has(runKey)) this.#loading.set(runKey, true);
-    else this.find(serviceType, jobId)?.readNewEntries();
+    if (!this.#runs.note(serviceType, jobId)) this.find(serviceType, jobId)?.readNewEntries();
   }
 
   /** Lets all deliveries of runs read it, after messages may have been lost. */
   readAllNewEntries(): void {
-    for (const runKey of this.#loading.keys()) this.#loading.set(runKey, true);
+    this.#runs.noteAll();
     for (const delivery of this.#running()) if (delivery.lease.keepsRuns) delivery.readNewEntries();
   }
 
@@ -156,6 +153,7 @@ export class JobConsumer {
   /** Waits for running deliveries and handlers, then releases the rest. */
   async close(drainMs: number): Promise<CloseResult> {
     this.#isClosing = true;
+    this.#lostJobs.close();
     await this.#serving;
     const queues = this.#all();
     await Promise.all(queues.map((queue) => queue.pause()));
@@ -187,58 +185,60 @@ export class JobConsumer {
     } else if (job.losses === 0) {
       await this.#deliver(queue, job, subscription);
     } else {
-      await this.#lostJobs.redeliver(queue, job, (crashLoop) => this.#deliver(queue, job, subscription, crashLoop));
+      const deliver = (redelivery: Redelivery): Promise<void> => this.#deliver(queue, job, subscription, redelivery);
+      await this.#lostJobs.redeliver(queue, job, this.#leaseOf(queue, job, subscription), deliver);
     }
   }
 
   async #deliver(
     queue: WorkerQueue,
     job: Job,
-    { type, keepsRuns = false }: Subscription,
-    crashLoop?: CrashLoopError,
+    subscription: Subscription,
+    { crashLoop, isAlone }: Redelivery = {},
   ): Promise<void> {
-    const { service, recorder } = this.#parts;
-    const serviceType = serviceTypeOf(service, type);
-    const { id: jobId, token, starts } = job;
-    const lease: Lease = { queue: queue.key, jobId, token, starts, serviceType, keepsRuns };
-    const runKey = `${serviceType}:${jobId}`;
-    if (keepsRuns) this.#loading.set(runKey, false);
-    const run = keepsRuns ? await this.#load(lease) : { checkpoints: new Map() };
-    const isStale = this.#loading.get(runKey) === true;
-    this.#loading.delete(runKey);
+    const { recorder } = this.#parts;
+    const lease = this.#leaseOf(queue, job, subscription);
+    const { jobId, token } = lease;
+    const run = await this.#readRun(lease, job);
     // Closing may have begun since the job arrived. It interrupts deliveries that are registered.
     if (this.#isClosing) {
       await this.#release(queue, [jobId, token]);
       return;
     }
-    const { envelope, refusal = crashLoop } = decodeAnyEnvelope(jobId, type, job.data);
+    if (run === undefined) return;
+    const { envelope, refusal = crashLoop } = decodeAnyEnvelope(jobId, job.type, job.data);
     const delivery = new RedisDelivery(lease, recorder, {
       envelope,
       attempt: job.attemptsMade + 1,
       refusal,
-      ...run,
+      checkpoints: run.checkpoints,
+      dueInMs: run.dueInMs,
     });
     queue.deliveries.set(jobId, delivery);
     const endRenewal = this.#renewal.hold(lease, () => delivery.revoke(new LeaseLostError()));
-    if (job.losses > 0 && refusal === undefined) this.#lostJobs.noteStart(queue, job);
+    if (job.losses > 0 && refusal === undefined) this.#lostJobs.noteStart(queue, job, isAlone?.() ?? false);
     void delivery.finished.then(() => {
       endRenewal();
       if (queue.deliveries.get(jobId) === delivery) queue.deliveries.delete(jobId);
       this.#overdue.add(delivery);
     });
     this.#options.onDelivery(delivery);
-    if (isStale) delivery.readNewEntries();
+    if (run.isStale) delivery.readNewEntries();
     await delivery.slotFree;
+    // Until Redis has the outcome, the loss of the job would prove that it is the cause.
+    if (isAlone !== undefined) await delivery.finished;
   }
 
-  async #load({ queue, serviceType, jobId }: Lease): Promise<Pick<DeliveryDetails, 'checkpoints' | 'dueInMs'>> {
-    const { settings, connection } = this.#parts;
-    const reply = readArray(await loadRunScript.run(connection, settings.prefix, [queue, serviceType, jobId]));
-    const [checkpoints, outputs, dueInMs] = reply;
-    return {
-      checkpoints: readCheckpoints(readHash(checkpoints), readHash(outputs)),
-      dueInMs: readOptional(dueInMs, readNumber),
-    };
+  #leaseOf(queue: WorkerQueue, { id, token, starts }: Job, { type, keepsRuns = false }: Subscription): Lease {
+    const serviceType = serviceTypeOf(this.#parts.service, type);
+    return { queue: queue.key, jobId: id, token, starts, serviceType, keepsRuns };
+  }
+
+  /** Reads the record of a run; an event has none. Returns `undefined` if the lease was lost meanwhile. */
+  async #readRun(lease: Lease, { askedAt }: Job): Promise<ReadRun | undefined> {
+    const isHeld = (): Promise<boolean> => this.#renewal.holds(lease, askedAt);
+    if (lease.keepsRuns) return this.#runs.read(lease, isHeld);
+    return (await isHeld()) ? { checkpoints: new Map(), isStale: false } : undefined;
   }
 
   async #drained(drainMs: number): Promise<void> {
@@ -260,18 +260,18 @@ export class JobConsumer {
 
   async #interrupt(queue: WorkerQueue): Promise<number> {
     const running = [...queue.deliveries.values()];
-    const released = await this.#release(
-      queue,
-      running.flatMap(({ lease }) => [lease.jobId, lease.token]),
-    );
+    const jobs = running.flatMap(({ lease }) => [lease.jobId, lease.token]);
+    const released = await this.#release(queue, jobs, true);
     for (const delivery of running) delivery.revoke(new ShutdownError());
     return released;
   }
 
-  async #release(queue: WorkerQueue, jobsAndTokens: readonly string[]): Promise<number> {
+  async #release(queue: WorkerQueue, jobsAndTokens: readonly string[], wereStarted = false): Promise<number> {
     const { commands, logger } = this.#parts;
     try {
-      return readNumber(await commands.runScript(releaseJobsScript, [queue.key, ...jobsAndTokens]));
+      return readNumber(
+        await commands.runScript(releaseJobsScript, [queue.key, wereStarted ? 1 : 0, ...jobsAndTokens]),
+      );
     } catch (error) {
       logger.warn(
         { err: withoutArguments(error) },

@@ -1,7 +1,8 @@
-import { gates } from '../gate/gates.js';
 import { counters } from '../counting/counters.js';
-import { prelude } from '../scripts/prelude.js';
+import { gates } from '../gate/gates.js';
 import { leases } from '../jobs/queue-moves.js';
+import { attempts } from '../lookup/attempts.js';
+import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';
 
 export const releaseJobsScript: Script = new Script({
@@ -9,20 +10,21 @@ export const releaseJobsScript: Script = new Script({
   access: 'works',
   purpose:
     'Releases leased jobs with no attempt spent: in the order of their start they are the next of their queue. Jobs of a type that has another queue by now, or that exceed a limit, return to the gate.',
-  argv: 'queue, (job id, token)...',
+  argv: 'queue, 1 if the handlers of the jobs were started, (job id, token)...',
   reply: 'the number of released jobs',
-  includes: [prelude, counters, leases, gates],
+  includes: [prelude, attempts, counters, leases, gates],
   lua: `
-local queue = take()
+local queue, wereStarted = take(), take() == '1'
 local released = 0
-for index = #ARGV - 1, 2, -2 do
+for index = #ARGV - 1, 3, -2 do
   local id, token = ARGV[index], ARGV[index + 1]
   if leaseOf(queue, id, token) == 'ok' then
     local serviceType, order = unpack(call('HMGET', queue .. id, 'serviceType', 'order'))
     local state = stateOf(serviceType)
     endLease(queue, id)
-    touch(serviceType)
-    call('HDEL', queue .. id, 'started')
+    changesOf(serviceType)
+    if wereStarted then noteInterruption(queue .. id) end
+    call('HDEL', queue .. id, 'started', 'leased')
     local exceeds = state.concurrency and state.taken > state.concurrency or not mayRunOn(serviceType, queue .. id)
     if queueKey(state.queue) == queue and not exceeds then
       call('RPUSH', queue .. 'wait', id)
@@ -34,7 +36,7 @@ for index = #ARGV - 1, 2, -2 do
   end
 end
 arrangeTypes()
-if released > 0 then call('INCR', key('revision')) end
+writeChanges()
 wakeWorker(queue)
 return released
 `,

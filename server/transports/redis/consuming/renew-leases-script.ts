@@ -1,5 +1,5 @@
-import { prelude } from '../scripts/prelude.js';
 import { leases } from '../jobs/queue-moves.js';
+import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';
 
 export const renewLeasesScript: Script = new Script({

@@ -1,8 +1,8 @@
+import { counters } from '../counting/counters.js';
+import { leases } from '../jobs/queue-moves.js';
 import { subscribed } from '../membership/subscription-fragments.js';
 import { discarding } from '../removal/discarding.js';
-import { counters } from '../counting/counters.js';
 import { prelude } from '../scripts/prelude.js';
-import { leases } from '../jobs/queue-moves.js';
 import { Script } from '../scripts/script.js';
 
 export const requeueJobScript: Script = new Script({
@@ -21,6 +21,7 @@ if isSubscribed(serviceType) then
   endLease(queue, id)
   countReturned(serviceType)
   -- The handler did not start.
+  call('HDEL', queue .. id, 'leased')
   call('LPOP', key('starts', serviceType))
   uncountKeyStart(serviceType, queue .. id)
   -- Without the delay a process that is not yet, or no longer, part of the settlement would take it again at once.
@@ -30,8 +31,7 @@ if isSubscribed(serviceType) then
     enterGate(serviceType, id, order)
   end
   holdOnToKey(serviceType, queue .. id)
-  touch(serviceType)
-  call('INCR', key('revision'))
+  changesOf(serviceType)
 else
   discard(queue, id)
 end

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { startRedisServer } from '../../../../scripts/redis-server.js';
 import { silentLogger } from '../../logger.js';
+import { CommandClient } from '../connection/command-client.js';
 import { connectConsumer } from '../connection/consumer-connection.js';
 import { loadBullmq } from '../connection/optional-dependencies.js';
-import { SendTurn } from '../connection/send-turn.js';
+import { LeaseRecorder } from '../outcomes/lease-recorder.js';
 import { UnsupportedVersionError } from '../redis-errors.js';
 import { resolveRedisOptions } from '../redis-options.js';
 import { WorkerQueue } from './worker-queue.js';
@@ -17,10 +18,11 @@ it('does not start with a version of BullMQ that it does not know', async () => 
     const define = connection.defineCommand.bind(connection);
     connection.defineCommand = (name, { lua, ...rest }) => define(name, { ...rest, lua: `${lua}\n-- changed` });
     const bullmq = await loadBullmq();
+    const recorder = new LeaseRecorder(new CommandClient(settings, silentLogger), 'shop', settings);
     const queue = new WorkerQueue(
       { name: 'shop', maxJobs: 1, slots: undefined },
       bullmq,
-      { connection, settings, turn: new SendTurn(), processId: 'p' },
+      { connection, settings, recorder, processId: 'p' },
       async () => {},
     );
     queue.onError(() => {});

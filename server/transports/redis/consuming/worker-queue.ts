@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { type EventStarter, loneEvents } from '../../processes/lone-events.js';
 import type { loadBullmq } from '../connection/optional-dependencies.js';
-import type { SendTurn } from '../connection/send-turn.js';
-import { type FetchedJob, JobFetches } from '../gate/job-fetches.js';
+import type { FetchedJob } from '../gate/fetched-job.js';
+import type { LeaseRecorder } from '../outcomes/lease-recorder.js';
 import type { RedisSettings } from '../redis-options.js';
 import { queueKey, redisKey } from '../scripts/keys.js';
 import type { RedisDelivery } from './redis-delivery.js';
@@ -15,6 +16,8 @@ export type JobHandler = (queue: WorkerQueue, job: Job) => Promise<void>;
 /** Job with the token of its lease. */
 export interface Job extends FetchedJob {
   readonly token: string;
+  /** Time on the clock of `performance` before which the lease did not begin. */
+  readonly askedAt: number;
 }
 
 /** Worker queue as a process serves it. */
@@ -33,7 +36,7 @@ export interface QueueSettings {
 export interface WorkerQueueParts {
   readonly connection: Redis;
   readonly settings: RedisSettings;
-  readonly turn: SendTurn;
+  readonly recorder: LeaseRecorder;
   readonly processId: string;
 }
 
@@ -45,7 +48,7 @@ const nothing: Fetched = [null, '', 0, 0];
 const neverFailStalled = 1_000_000_000;
 
 /** Queue of BullMQ with this process's worker. */
-export class WorkerQueue {
+export class WorkerQueue implements EventStarter {
   readonly name: string;
   /** Prefix of the queue's keys. */
   readonly key: string;
@@ -54,24 +57,26 @@ export class WorkerQueue {
   readonly #connection: Redis;
   readonly #worker: Worker;
   readonly #stopped = new AbortController();
-  readonly #fetches: JobFetches;
+  readonly #recorder: LeaseRecorder;
   /** Fetched jobs, by their token. BullMQ would fail to parse changed data. */
-  readonly #fetched = new Map<string, FetchedJob>();
-  /** Slots that jobs have taken, by the token of their fetch. */
-  readonly #takenSlots = new Map<string, Slots>();
+  readonly #fetched = new Map<string, Omit<Job, 'token'>>();
+  /** Fetches and the jobs that they found, by their token, with the slots that they have taken. */
+  readonly #active = new Map<string, Slots | undefined>();
+  readonly #awaitingResume = new Set<() => void>();
   #slots: Slots | undefined;
   #running: Promise<void> = Promise.resolve();
+  #leaveProcess = (): void => {};
 
   constructor(
     { name, maxJobs, slots }: QueueSettings,
     { Worker, WaitingError }: Awaited<ReturnType<typeof loadBullmq>>,
-    { connection, settings, turn, processId }: WorkerQueueParts,
+    { connection, settings, recorder, processId }: WorkerQueueParts,
     handle: JobHandler,
   ) {
     const { prefix, lockDurationMs, stalledIntervalMs } = settings;
     this.name = name;
     this.key = queueKey(prefix, name);
-    this.#fetches = new JobFetches(name, connection, settings, turn);
+    this.#recorder = recorder;
     this.#connection = connection;
     this.#slots = slots;
     // Tells BullMQ that a script has moved the job. One instance serves all jobs, because errors are slow to create.
@@ -87,7 +92,7 @@ export class WorkerQueue {
           // The lock expires, and the job is delivered again. BullMQ must not fail it.
           this.#worker.emit('error', error instanceof Error ? error : new Error(String(error)));
         } finally {
-          this.#releaseSlot(token);
+          this.#end(token);
         }
         throw hasMoved;
       },
@@ -120,6 +125,7 @@ export class WorkerQueue {
 
   async start(): Promise<void> {
     await this.#worker.waitUntilReady();
+    this.#leaveProcess = loneEvents.join(this);
     this.#running = this.#worker.run();
   }
 
@@ -131,16 +137,30 @@ export class WorkerQueue {
 
   /** Resolves when all handlers of jobs have resolved. */
   async close(): Promise<void> {
-    await this.#worker.close(true);
-    await this.#running;
+    try {
+      await this.#worker.close(true);
+      await this.#running;
+    } finally {
+      this.#leaveProcess();
+    }
+  }
+
+  get active(): number {
+    return this.#active.size;
+  }
+
+  resume(): void {
+    for (const resume of this.#awaitingResume) resume();
+    this.#awaitingResume.clear();
   }
 
   /** Lets BullMQ fetch jobs from the gates. */
   #fetchJobs(): void {
     this.#worker.backend.moveToActive = async (token) => {
-      const { job, dueInMs } = await this.#fetches.fetch(token);
+      const askedAt = performance.now();
+      const { job, dueInMs } = await this.#recorder.fetch(this.name, token);
       if (job === undefined) return dueInMs === undefined ? nothing : [null, '', 0, Date.now() + dueInMs];
-      this.#fetched.set(token, job);
+      this.#fetched.set(token, { ...job, askedAt });
       return [jobJson(job), job.id, 0, 0];
     };
   }
@@ -154,45 +174,55 @@ export class WorkerQueue {
     const { backend } = this.#worker;
     const moveToActive = backend.moveToActive.bind(backend);
     const waitForJob = backend.waitForJob.bind(backend);
-    let awaited: Slots | undefined;
+    let awaited: Slots | 'resume' | undefined;
     let reserved: Slots | undefined;
+    const waitFor = async (what: Slots | 'resume'): Promise<typeof nothing> => {
+      awaited = what;
+      // The worker has consumed the marker of a job that another process may be free for.
+      await this.#connection.zadd(`${this.key}marker`, 0, '0');
+      return nothing;
+    };
 
     backend.moveToActive = async (token, workerName) => {
+      if (loneEvents.isReserved) return waitFor('resume');
       const slots = reserved ?? this.#slots;
-      if (slots === undefined) return moveToActive(token, workerName);
-      if (slots !== reserved && !slots.tryTake()) {
-        awaited = slots;
-        // The worker has consumed the marker of a job that another process may have a slot for.
-        await this.#connection.zadd(`${this.key}marker`, 0, '0');
-        return nothing;
-      }
+      if (slots !== undefined && slots !== reserved && !slots.tryTake()) return waitFor(slots);
       reserved = undefined;
-      this.#takenSlots.set(token, slots);
+      this.#active.set(token, slots);
       try {
         const reply = await moveToActive(token, workerName);
-        if (!reply[0]) this.#releaseSlot(token);
+        if (!reply[0]) this.#end(token);
         return reply;
       } catch (error) {
-        this.#releaseSlot(token);
+        this.#end(token);
         throw error;
       }
     };
     backend.waitForJob = async (timeoutSeconds) => {
-      const slots = awaited;
-      if (slots === undefined) return waitForJob(timeoutSeconds);
+      const what = awaited;
+      if (what === undefined) return waitForJob(timeoutSeconds);
       awaited = undefined;
-      if (await slots.take(this.#stopped.signal)) reserved = slots;
+      if (what === 'resume') await this.#resumed();
+      else if (await what.take(this.#stopped.signal)) reserved = what;
       return null;
     };
     this.#stopped.signal.addEventListener('abort', () => {
       reserved?.release();
       reserved = undefined;
+      this.resume();
     });
   }
 
-  #releaseSlot(token: string): void {
-    this.#takenSlots.get(token)?.release();
-    this.#takenSlots.delete(token);
+  /** Resolves when jobs may start beside each other, or the worker takes no further job. */
+  async #resumed(): Promise<void> {
+    if (!loneEvents.isReserved || this.#stopped.signal.aborted) return;
+    await new Promise<void>((resolve) => this.#awaitingResume.add(resolve));
+  }
+
+  #end(token: string): void {
+    this.#active.get(token)?.release();
+    this.#active.delete(token);
+    loneEvents.check();
   }
 }
 

@@ -1,5 +1,5 @@
-import { LuaFragment } from '../scripts/lua-fragment.js';
 import { queueMoves } from '../jobs/queue-moves.js';
+import { LuaFragment } from '../scripts/lua-fragment.js';
 import { keyLines } from './key-lines.js';
 import { typeStates } from './type-states.js';
 
@@ -21,15 +21,7 @@ import { typeStates } from './type-states.js';
  */
 export const gates: LuaFragment = new LuaFragment(
   `
-local changedTypes
-
-local function wakeAtDueTime(serviceType, at)
-  local queue = stateOf(serviceType).queue
-  local due = key('due', queue)
-  call('ZADD', due, at, serviceType)
-  -- The worker that wakes learns the due time from the reply.
-  if call('ZRANGE', due, 0, 0)[1] == serviceType then wakeWorker(queueKey(queue)) end
-end
+local changedTypes, enteredTypes
 
 -- A debounce window ends if its event is due or leaves.
 local function closeWindow(serviceType, id)
@@ -41,9 +33,10 @@ local function closeWindow(serviceType, id)
 end
 
 local function enterGate(serviceType, id, order)
-  changedTypes[serviceType] = true
-  local gate = key('gate', serviceType)
-  if stateOf(serviceType).keys then
+  local state, gate = stateOf(serviceType), key('gate', serviceType)
+  local isLimited = state.concurrency or state.max or state.keys or state.hadKeys
+  if state.isOpen and not isLimited then enteredTypes[serviceType] = true else changedTypes[serviceType] = true end
+  if state.keys then
     local lineKey, isHeld = lineOf(serviceType, id)
     -- Behind those that have yet to be sorted by key.
     if isHeld or call('EXISTS', gate) == 0 then
@@ -100,13 +93,6 @@ local function countReturned(serviceType)
   changedTypes[serviceType] = true
 end
 
-local function rateOpensAt(serviceType)
-  local state = stateOf(serviceType)
-  if not state.max then return 0 end
-  local oldest = call('LINDEX', key('starts', serviceType), state.max - 1)
-  return oldest and oldest + state.perMs or 0
-end
-
 local function countStart(serviceType)
   local state = stateOf(serviceType)
   if not state.max then return end
@@ -127,45 +113,68 @@ local function endTurn(serviceType)
   call('ZREM', turns, serviceType)
 end
 
-local function giveTurn(serviceType)
-  local state = stateOf(serviceType)
-  local last = tonumber(call('GET', key('turn', state.queue)) or 0)
-  call('ZADD', key('turns', state.queue), 'NX', math.max(last, state.turn + 1), serviceType)
-  wakeWorker(queueKey(state.queue))
-end
-
-local function earliest(at, other)
-  return at and other and math.min(at, other) or at or other
-end
-
-local function arrange(serviceType)
-  local state = stateOf(serviceType)
-  local wakeAt = tonumber(call('ZRANGE', key('delayed', serviceType), 0, 0, 'WITHSCORES')[2])
-  if state.hadKeys and sortWaiting(serviceType) then wakeAt = now end
-  if state.hadKeys and not state.keys then forgetLines(serviceType) end
-  if state.keys then wakeAt = earliest(wakeAt, openLines(serviceType)) end
-  if state.hasTimers then
-    wakeAt = earliest(wakeAt, tonumber(call('ZRANGE', key('timers', serviceType), 0, 0, 'WITHSCORES')[2]))
+-- In a block of its own: a script has at most 200 local names.
+local arrange, arrangeTypes
+do
+  local function wakeAtDueTime(serviceType, at)
+    local queue = stateOf(serviceType).queue
+    local due = key('due', queue)
+    call('ZADD', due, at, serviceType)
+    -- The worker that wakes learns the due time from the reply.
+    if call('ZRANGE', due, '0', '0')[1] == serviceType then wakeWorker(queueKey(queue)) end
   end
-  local isReady = state.isOpen
-    and not (state.concurrency and state.taken >= state.concurrency)
-    and call('EXISTS', key(state.keys and 'lines' or 'gate', serviceType)) == 1
-  if isReady then
-    local opensAt = rateOpensAt(serviceType)
-    if opensAt > now then
-      isReady = false
-      wakeAt = earliest(wakeAt, opensAt)
+
+  local function rateOpensAt(serviceType)
+    local state = stateOf(serviceType)
+    if not state.max then return 0 end
+    local oldest = call('LINDEX', key('starts', serviceType), state.max - 1)
+    return oldest and oldest + state.perMs or 0
+  end
+
+  local function giveTurn(serviceType)
+    local state = stateOf(serviceType)
+    local last = tonumber(call('GET', key('turn', state.queue)) or 0)
+    call('ZADD', key('turns', state.queue), 'NX', math.max(last, state.turn + 1), serviceType)
+    wakeWorker(queueKey(state.queue))
+  end
+
+  local function earliest(at, other)
+    return at and other and math.min(at, other) or at or other
+  end
+
+  function arrange(serviceType)
+    local state = stateOf(serviceType)
+    local wakeAt = tonumber(call('ZRANGE', key('delayed', serviceType), '0', '0', 'WITHSCORES')[2])
+    if state.hadKeys and sortWaiting(serviceType) then wakeAt = now end
+    if state.hadKeys and not state.keys then forgetLines(serviceType) end
+    if state.keys then wakeAt = earliest(wakeAt, openLines(serviceType)) end
+    if state.hasTimers then
+      wakeAt = earliest(wakeAt, tonumber(call('ZRANGE', key('timers', serviceType), 0, 0, 'WITHSCORES')[2]))
     end
+    local isReady = state.isOpen
+      and not (state.concurrency and state.taken >= state.concurrency)
+      and call('EXISTS', key(state.keys and 'lines' or 'gate', serviceType)) == 1
+    if isReady then
+      local opensAt = rateOpensAt(serviceType)
+      if opensAt > now then
+        isReady = false
+        wakeAt = earliest(wakeAt, opensAt)
+      end
+    end
+    if isReady then giveTurn(serviceType) else endTurn(serviceType) end
+    if wakeAt then wakeAtDueTime(serviceType, wakeAt) else call('ZREM', key('due', state.queue), serviceType) end
   end
-  if isReady then giveTurn(serviceType) else endTurn(serviceType) end
-  if wakeAt then wakeAtDueTime(serviceType, wakeAt) else call('ZREM', key('due', state.queue), serviceType) end
-end
 
-local function arrangeTypes()
-  for serviceType in pairs(changedTypes) do arrange(serviceType) end
-  changedTypes = {}
+  function arrangeTypes()
+    for serviceType in pairs(changedTypes) do arrange(serviceType) end
+    -- An event that enters an open gate without limits changes no due time.
+    for serviceType in pairs(enteredTypes) do
+      if not changedTypes[serviceType] then giveTurn(serviceType) end
+    end
+    changedTypes, enteredTypes = {}, {}
+  end
 end
 `,
   [keyLines, queueMoves, typeStates],
-  'changedTypes = {}',
+  'changedTypes, enteredTypes = {}, {}',
 );

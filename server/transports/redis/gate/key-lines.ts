@@ -34,30 +34,33 @@ local function lineOf(serviceType, id)
   return lineKey or '', held and true or false
 end
 
--- Number of jobs of a key that run or are about to, and of handlers that run on after their outcome.
-local function workingJobs(serviceType, lineKey)
-  local count = 0
-  for _, name in ipairs({ serviceType, serviceOf(serviceType) }) do
-    local queue = queueKey(name)
-    for _, list in ipairs({ 'wait', 'active' }) do
-      for _, id in ipairs(call('LRANGE', queue .. list, 0, -1)) do
-        local owner, held = unpack(call('HMGET', queue .. id, 'serviceType', 'held'))
-        if owner == serviceType and held == lineKey then count = count + 1 end
+local hasFreeSlot
+do
+  -- Number of jobs of a key that run or are about to, and of handlers that run on after their outcome.
+  local function workingJobs(serviceType, lineKey)
+    local count = 0
+    for _, name in ipairs({ serviceType, serviceOf(serviceType) }) do
+      local queue = queueKey(name)
+      for _, list in ipairs({ 'wait', 'active' }) do
+        for _, id in ipairs(call('LRANGE', queue .. list, 0, -1)) do
+          local owner, held = unpack(call('HMGET', queue .. id, 'serviceType', 'held'))
+          if owner == serviceType and held == lineKey then count = count + 1 end
+        end
       end
     end
+    for _, overdue in ipairs(call('HVALS', key('overdue', serviceType))) do
+      if overdue == lineKey then count = count + 1 end
+    end
+    return count
   end
-  for _, overdue in ipairs(call('HVALS', key('overdue', serviceType))) do
-    if overdue == lineKey then count = count + 1 end
-  end
-  return count
-end
 
--- An event that holds a slot needs no other one. But more events may hold one than the limit allows: it may have been
--- lowered, and a handler that runs on has a slot of its own.
-local function hasFreeSlot(serviceType, lineKey, holdsSlot, concurrency)
-  local held = tonumber(call('HGET', key('held', serviceType), lineKey) or 0)
-  if not holdsSlot then return held < concurrency end
-  return held <= concurrency or workingJobs(serviceType, lineKey) < concurrency
+  -- An event that holds a slot needs no other one. But more events may hold one than the limit allows: it may have been
+  -- lowered, and a handler that runs on has a slot of its own.
+  function hasFreeSlot(serviceType, lineKey, holdsSlot, concurrency)
+    local held = tonumber(call('HGET', key('held', serviceType), lineKey) or 0)
+    if not holdsSlot then return held < concurrency end
+    return held <= concurrency or workingJobs(serviceType, lineKey) < concurrency
+  end
 end
 
 local function mayRunOn(serviceType, job)

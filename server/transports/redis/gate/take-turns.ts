@@ -1,5 +1,5 @@
-import { runWaits } from '../runs/run-waits.js';
 import { counters } from '../counting/counters.js';
+import { runWaits } from '../runs/run-waits.js';
 import { maxDuePerFetch } from '../scripts/limits.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { gates } from './gates.js';
@@ -13,7 +13,7 @@ import { gates } from './gates.js';
 export const takeTurns: LuaFragment = new LuaFragment(
   `
 local function nextDueTime(name)
-  return tonumber(call('ZRANGE', key('due', name), 0, 0, 'WITHSCORES')[2])
+  return tonumber(call('ZRANGE', key('due', name), '0', '0', 'WITHSCORES')[2])
 end
 
 local function enterDue(name)
@@ -74,22 +74,22 @@ end
 -- A type that is alone has all turns.
 local function takePlain(name, serviceType, turn, count, start)
   local gate = key('gate', serviceType)
-  local ids = call('ZRANGE', gate, 0, count)
-  local taken, started = {}, {}
+  local ids = call('ZRANGE', gate, '0', count)
+  local taken, started = 0, {}
   for index = 1, math.min(#ids, count) do
     local isStarted = start(ids[index], serviceType)
     if isStarted == nil then break end
-    taken[index] = ids[index]
+    taken = index
     if isStarted then started[#started + 1] = ids[index] end
   end
-  if #taken > 0 then call('ZREM', gate, unpack(taken)) end
+  if taken > 0 then call('ZREM', gate, unpack(ids, 1, taken)) end
   addActive(name, started)
-  return #ids > #taken
+  return #ids > taken
 end
 
 local function takeTurn(name, count, start)
   local turns = key('turns', name)
-  local first = call('ZRANGE', turns, 0, 1, 'WITHSCORES')
+  local first = call('ZRANGE', turns, '0', '1', 'WITHSCORES')
   local serviceType, turn, isAlone = first[1], first[2], #first == 2
   if not serviceType then return false end
   local state = stateOf(serviceType)

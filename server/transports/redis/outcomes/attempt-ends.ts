@@ -1,12 +1,13 @@
 import { keptFailures } from '../../limits.js';
 import { deadLetters } from '../dead-letters/dead-letter-fragments.js';
+import { leases } from '../jobs/queue-moves.js';
+import { attempts } from '../lookup/attempts.js';
 import { eventLog } from '../lookup/event-log.js';
 import { acceptance } from '../publishing/acceptance.js';
 import { dedupe } from '../publishing/dedupe.js';
 import { runWaits } from '../runs/run-waits.js';
 import { runSuspension } from '../runs/suspended-runs.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
-import { leases } from '../jobs/queue-moves.js';
 import { runRetention } from './run-fragments.js';
 
 /**
@@ -38,6 +39,7 @@ local function endRun(serviceType, id, outcome)
   local parent = call('HGET', key('run', serviceType, id), 'parent')
   dropWaits(serviceType, id)
   call('HSET', key('run', serviceType, id), 'status', outcome.status, 'endedAt', now, 'value', outcome.value)
+  if outcome.attempts then call('HSET', key('run', serviceType, id), 'attempts', outcome.attempts) end
   retainRun(serviceType, id, outcome.status)
   wakeWaiters(serviceType, id)
   if parent then resolveByRun(parent, id, outcome) end
@@ -68,13 +70,15 @@ end
 local function endJob(queue, id, serviceType, keepsRuns, outcome)
   local isComplete = outcome.acceptedAt or keepsRuns and (outcome.requestId or '') ~= ''
   if not isComplete then completeOutcome(queue, id, serviceType, outcome) end
+  -- Of a run without an outcome of its own: they are read where they are rare.
+  if keepsRuns and outcome.attempts == nil then outcome.attempts = call('HGET', queue .. id, 'attempts') end
   if outcome.isDeduplicated ~= false then endDedupe(queue .. id) end
   if outcome.status == 'failed' and not outcome.isCancelled then addFailure(queue, id, serviceType, outcome) end
-  freeKey(serviceType, queue .. id)
-  call('DEL', queue .. id)
-  local changed = changesOf(serviceType)
-  changed[outcome.status] = changed[outcome.status] + 1
-  if outcome.isCancelled then changed.cancelled = changed.cancelled + 1 end
+  local job = queue .. id
+  freeKey(serviceType, job)
+  call('DEL', job, job .. ':lock')
+  if outcome.status == 'failed' then countOne(serviceType, 'f') else countOne(serviceType, outcome.isTimed and 'e' .. outcome.bucket or 'c') end
+  if outcome.isCancelled then countOne(serviceType, 'x') end
   if keepsRuns then endRun(serviceType, id, outcome) else logEnd(serviceType, id, outcome) end
 end
 
@@ -85,9 +89,9 @@ local function withdraw(queue, id, serviceType)
 end
 
 local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
-  local changed = changesOf(serviceType)
+  changesOf(serviceType)
   if outcome.status == 'suspended' then
-    clearCrashes(queue, id)
+    endStart(queue, id)
     holdOnToKey(serviceType, queue .. id)
     if call('LLEN', key('run', serviceType, id, 'order')) > outcome.seen then
       enterGate(serviceType, id, call('HGET', queue .. id, 'order'))
@@ -97,24 +101,28 @@ local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
     return
   end
   if outcome.status == 'released' then
-    clearCrashes(queue, id)
+    endStart(queue, id)
     enterLater(serviceType, id, outcome.delayMs)
     holdOnToKey(serviceType, queue .. id)
     return
   end
   if not outcome.isCancelled then
-    changed.buckets[outcome.bucket] = (changed.buckets[outcome.bucket] or 0) + 1
+    if outcome.status == 'completed' then outcome.isTimed = true else countOne(serviceType, 'd' .. outcome.bucket) end
     -- A run may have been suspended since its first start.
     if outcome.attempt == 1 and not keepsRuns then
       if not outcome.acceptedAt then completeOutcome(queue, id, serviceType, outcome) end
-      if outcome.acceptedAt then countWait(changed, now - outcome.durationMs - outcome.acceptedAt) end
+      if outcome.acceptedAt then countWait(serviceType, now - outcome.durationMs - outcome.acceptedAt) end
     end
   end
   if outcome.status == 'retry' then
-    changed.retried = changed.retried + 1
+    countOne(serviceType, 't')
     call('HINCRBY', queue .. id, 'atm', 1)
-    clearCrashes(queue, id)
-    if keepsRuns then call('HINCRBY', key('run', serviceType, id), 'attempt', 1) else noteAttempt(queue .. id, outcome) end
+    endStart(queue, id)
+    if keepsRuns then
+      call('HINCRBY', key('run', serviceType, id), 'attempt', 1)
+    else
+      noteAttempt(queue .. id, outcome.attempt, now - outcome.durationMs, outcome.value)
+    end
     enterLater(serviceType, id, outcome.delayMs)
     holdOnToKey(serviceType, queue .. id)
   else
@@ -123,5 +131,5 @@ local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
   end
 end
 `,
-  [acceptance, deadLetters, dedupe, eventLog, leases, runRetention, runSuspension, runWaits],
+  [acceptance, attempts, deadLetters, dedupe, eventLog, leases, runRetention, runSuspension, runWaits],
 );

@@ -3,8 +3,7 @@ import type { Redis } from 'ioredis';
 import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { isOutOfMemory, isTransient, isWriteRefused, repeatDelayMs, translateReply } from '../connection/rejections.js';
-import { SendTurn } from '../connection/send-turn.js';
-import { TickBatch } from '../connection/tick-batch.js';
+import type { Fetch } from '../gate/fetched-job.js';
 import { emitArguments } from '../publishing/envelope-codec.js';
 import type { RedisSettings } from '../redis-options.js';
 import { splitCheckpoint } from '../runs/checkpoint-codec.js';
@@ -12,19 +11,14 @@ import { checkpointScript } from '../runs/checkpoint-script.js';
 import { newEntriesScript } from '../runs/read-entries-scripts.js';
 import { waitArguments } from '../runs/wait-codec.js';
 import { waitScript } from '../runs/wait-script.js';
-import { argumentBatches } from '../scripts/argument-batches.js';
 import { readArray, readNumber, readOptional } from '../scripts/reply.js';
 import type { Script, ScriptArgument } from '../scripts/script.js';
+import { advanceJobsScript } from './advance-jobs-script.js';
 import { readCommitResult } from './commit-result.js';
-import { commitScript } from './commit-script.js';
 import { type Lease, leaseArguments } from './lease.js';
+import { type LeaseCall, LeaseTurn } from './lease-turn.js';
 import { outcomeArguments } from './outcome-codec.js';
 import { freeSlotScript } from './overdue-slots.js';
-
-/** Outcome of a lease, ready to be sent. */
-interface Commit {
-  readonly args: readonly ScriptArgument[];
-}
 
 /**
  * Records outcomes and checkpoints of leased jobs. While the process consumes, a write waits for a lost connection to
@@ -32,8 +26,7 @@ interface Commit {
  * Afterwards writes are late, and change nothing.
  */
 export class LeaseRecorder {
-  readonly turn: SendTurn = new SendTurn();
-  readonly #commits: TickBatch<Commit, CommitResult>;
+  readonly #turn: LeaseTurn = new LeaseTurn((call) => this.#advance(call));
   readonly #commands: CommandClient;
   readonly #service: string;
   readonly #settings: RedisSettings;
@@ -44,29 +37,15 @@ export class LeaseRecorder {
     this.#commands = commands;
     this.#service = service;
     this.#settings = settings;
-    this.#commits = new TickBatch<Commit, CommitResult>(
-      argumentBatches,
-      async (commits) => {
-        const args = [
-          settings.maxDeadLetters,
-          settings.maxDeadLetterAgeMs,
-          commits.length,
-          ...commits.flatMap((commit) => commit.args),
-        ];
-        return readArray(await this.#run(commitScript, () => args)).map(readCommitResult);
-      },
-      this.turn.addOutcomes,
-    );
   }
 
   /** Sets the connection for consuming. */
   use(connection: Redis | undefined): void {
     this.#connection = connection;
-    this.turn.use(connection);
   }
 
   /**
-   * Sends the outcome at the end of the turn, before the fetches of {@link turn}.
+   * Sends the outcome at the end of the turn, before fetches.
    *
    * @param keepsSlot if the handler runs on and takes a slot of its type until `freeSlot`
    * @throws {InvalidOptionError} if a value of the outcome cannot be stored; nothing is sent
@@ -79,7 +58,16 @@ export class LeaseRecorder {
   ): Promise<CommitResult> {
     const flags = [lease.keepsRuns ? '1' : '', keepsSlot ? '1' : ''];
     const args = outcomeArguments(outcome, attempt, this.#service, envelope);
-    return this.#commits.add({ args: [...leaseArguments(lease), ...flags, ...args] });
+    return this.#turn.commit({ args: [...leaseArguments(lease), ...flags, ...args] });
+  }
+
+  /**
+   * Leases a job of a worker queue, at the end of the turn.
+   *
+   * @param token of the lease
+   */
+  fetch(queue: string, token: string): Promise<Fetch> {
+    return this.#turn.fetch(queue, token);
   }
 
   /** Frees the slot that a commit kept. */
@@ -119,6 +107,16 @@ export class LeaseRecorder {
     const args = [...leaseArguments(lease), known, isTimed ? '1' : ''];
     const [entries, dueInMs] = readArray(await this.#run(newEntriesScript, () => args));
     return { entries, dueInMs: readOptional(dueInMs, readNumber) };
+  }
+
+  #advance({ outcomes, queue, tokens }: LeaseCall): Promise<unknown> {
+    const { maxDeadLetters, maxDeadLetterAgeMs, lockDurationMs, prefix } = this.#settings;
+    const head = [maxDeadLetters, maxDeadLetterAgeMs, outcomes.length];
+    const args = [...head, ...outcomes.flatMap((outcome) => outcome.args), queue, lockDurationMs];
+    const connection = this.#connection;
+    if (tokens.length === 0 || connection === undefined) return this.#run(advanceJobsScript, () => args);
+    // Not repeated here: BullMQ repeats a fetch while it needs a job.
+    return advanceJobsScript.run(connection, prefix, [...args, ...tokens]);
   }
 
   async #run(script: Script, args: () => readonly ScriptArgument[]): Promise<unknown> {

@@ -8,15 +8,18 @@ import type { Delivery, Subscription } from '../../transport.js';
 import { CommandClient } from '../connection/command-client.js';
 import { LeaseRenewal } from '../consuming/lease-renewal.js';
 import { RedisDelivery } from '../consuming/redis-delivery.js';
+import { sharedQueue } from '../names.js';
 import { resolveRedisOptions } from '../redis-options.js';
 import { redisStage } from '../redis-stage.fixture.js';
 import { loadRunScript } from '../runs/read-entries-scripts.js';
-import { serverTime } from '../server-time.fixture.js';
+import { redisKey } from '../scripts/keys.js';
 import type { Lease } from './lease.js';
 import { LeaseRecorder } from './lease-recorder.js';
 
+// Long enough for a busy machine: no lease ends because its process had no turn.
+const lockDurationMs = 4_000;
 const { server, admin, prefix, connect, consume, counts, next, until } = await redisStage({
-  lockDurationMs: 400,
+  lockDurationMs,
   stalledIntervalMs: 200,
 });
 afterEach(async () => {
@@ -32,6 +35,14 @@ function leaseOf(delivery: Delivery): Lease {
   return delivery.lease;
 }
 
+/** Resolves when the lease has been renewed after this call. */
+async function untilRenewed(delivery: Delivery): Promise<void> {
+  const { queue, jobId } = leaseOf(delivery);
+  const lock = `${queue}${jobId}:lock`;
+  await admin.pexpire(lock, 10 * lockDurationMs);
+  await until(async () => (await admin.pttl(lock)) <= lockDurationMs);
+}
+
 async function commandsUsed(work: () => Promise<unknown>): Promise<string> {
   await admin.config('RESETSTAT');
   await work();
@@ -39,6 +50,19 @@ async function commandsUsed(work: () => Promise<unknown>): Promise<string> {
 }
 
 describe('a lease', () => {
+  it('ends with its outcome although the call that records it cannot lease the next job', async () => {
+    const shop = await consume(['a'], { concurrency: 1 });
+    await shop.transport.publish([envelope('a'), envelope('a')]);
+    const first = await next(shop);
+    const turns = redisKey(`{${prefix()}}`, 'turns', sharedQueue('shop'));
+    await admin.rename(turns, `${turns}:moved`);
+    await admin.set(turns, 'not a sorted set');
+    expect(await first.commit(completed())).toBe('ok');
+    expect(await counts(shop.transport, 'a')).toMatchObject({ completed: 1, pending: 1 });
+    await admin.rename(`${turns}:moved`, turns);
+    expect(await (await next(shop)).commit(completed())).toBe('ok');
+  });
+
   it('does not accept the resent outcome of an earlier lease with the same token', async () => {
     const shop = await consume(['a'], { concurrency: 1 });
     await shop.transport.publish([envelope('a')]);
@@ -63,9 +87,8 @@ describe('a lease', () => {
     await one.transport.publish([envelope('a'), envelope('a')]);
     await until(() => one.waiting.length + two.waiting.length === 2);
     vi.setSystemTime(Date.now() - 3_600_000);
-    await delay(1_500);
     const deliveries = [...one.waiting, ...two.waiting];
-    expect(deliveries).toHaveLength(2);
+    await Promise.all(deliveries.map(untilRenewed));
     expect(await Promise.all(deliveries.map((delivery) => delivery.commit(completed())))).toEqual(['ok', 'ok']);
   });
 
@@ -75,12 +98,8 @@ describe('a lease', () => {
     await until(() => one.waiting.length + two.waiting.length === 1);
     const [delivery] = [...one.waiting, ...two.waiting];
     if (delivery === undefined) throw new Error('no delivery');
-    const { queue, jobId } = leaseOf(delivery);
     await admin.config('SET', 'maxmemory', '1');
-    // Two lifetimes of the lease, on the clock of Redis.
-    const overAt = (await serverTime(admin)) + 800;
-    await until(async () => (await serverTime(admin)) > overAt);
-    expect(await admin.exists(`${queue}${jobId}:lock`)).toBe(1);
+    await untilRenewed(delivery);
     expect(await delivery.commit(completed())).toBe('ok');
     expect(one.waiting.length + two.waiting.length).toBe(1);
   });
@@ -113,12 +132,52 @@ describe('a lease', () => {
     expect(reasons).toMatchObject([{ code: 'ERR_LEASE_LOST' }]);
   });
 
+  it.each([
+    { type: 'a', holder: 'this version', interruptions: 1 },
+    { type: 'run', holder: 'this version', interruptions: 1 },
+    { type: 'a', holder: 'an earlier version', interruptions: 0 },
+    { type: 'run', holder: 'an earlier version', interruptions: 0 },
+  ])(
+    'of type $type that a process of $holder lost is shown as interrupted: $interruptions',
+    async ({ type, ...expected }) => {
+      const shop = await consume(['a', runs]);
+      const { transport } = shop;
+      const sent = envelope(type);
+      await transport.publish([sent]);
+      const lost = await next(shop);
+      const { queue, jobId } = leaseOf(lost);
+      // Earlier versions do not have the field, and are expected to see an attempt with an error.
+      if (expected.interruptions === 0) await admin.hdel(queue + jobId, 'leased');
+      const attempts = async () => (await transport.find(sent.id))[0]?.attempts ?? [];
+      const interrupted = async () => (await attempts()).filter(({ isInterrupted }) => isInterrupted === true);
+      const startedAt = Number(await admin.hget(queue + jobId, 'processedOn'));
+      expect(await interrupted()).toEqual([]);
+      await admin.del(`${queue}${jobId}:lock`);
+      expect(await interrupted()).toHaveLength(expected.interruptions);
+      const again = await next(shop);
+      const recorded = await interrupted();
+      expect(recorded).toEqual(
+        Array.from({ length: expected.interruptions }, () => ({
+          attempt: 1,
+          startedAt,
+          endedAt: expect.any(Number),
+          isInterrupted: true,
+        })),
+      );
+      expect(recorded.every(({ endedAt = 0 }) => endedAt >= startedAt)).toBe(true);
+      await again.commit(retry(0));
+      await (await next(shop)).commit(completed());
+      expect(await interrupted()).toEqual(recorded);
+      expect((await attempts()).filter(({ error }) => error !== undefined)).toHaveLength(type === 'a' ? 1 : 0);
+    },
+  );
+
   it('is not revoked by a late answer about an earlier lease of the same event', async () => {
     const shop = await consume(['a']);
     await shop.transport.publish([envelope('a')]);
     const current = leaseOf(await next(shop));
     const earlier = { ...current, starts: current.starts - 1 };
-    const settings = resolveRedisOptions({ url: server.url, prefix: prefix(), lockDurationMs: 40 });
+    const settings = resolveRedisOptions({ url: server.url, prefix: prefix(), lockDurationMs });
     const connection = new Redis(server.url);
     const renewal = new LeaseRenewal(connection, settings, silentLogger);
     const lost: string[] = [];
@@ -130,7 +189,8 @@ describe('a lease', () => {
     endEarlier();
     renewal.hold(current, () => lost.push('current'));
     await admin.client('UNPAUSE');
-    await until(() => fcall.mock.calls.length > 3);
+    // A renewal begins after the answer to the one before.
+    await until(() => fcall.mock.calls.length > 2);
     renewal.stop();
     connection.disconnect();
     expect(lost).toEqual([]);
@@ -142,7 +202,7 @@ describe('a lease', () => {
     const delivery = await next(shop);
     await admin.config('SET', 'maxmemory', '1');
     let isWritten = false;
-    const writing = delivery.checkpoint('pick', '{"output":1}').finally(() => {
+    const writing = Promise.resolve(delivery.checkpoint('pick', '{"output":1}')).finally(() => {
       isWritten = true;
     });
     await until(async () => (await admin.info('errorstats')).includes('errorstat_OOM'));
@@ -240,17 +300,22 @@ it('ends many waiting runs in time that grows with their number', async () => {
   const { transport } = await consume([runs]);
   await transport.close({ drainMs: 0 });
   const manager = connect('shop');
+  // Unlike the duration of a command, it does not contain the time of other processes.
+  const processorMs = async (): Promise<number> => {
+    const used = [...(await admin.info('cpu')).matchAll(/used_cpu_(?:sys|user):([\d.]+)/g)];
+    return used.reduce((sum, [, seconds]) => sum + 1_000 * Number(seconds), 0);
+  };
   const end = async (count: number): Promise<number> => {
     const sent = Array.from({ length: count }, () => envelope('run'));
     for (let from = 0; from < count; from += 250) await manager.publish(sent.slice(from, from + 250));
-    await admin.config('RESETSTAT');
+    const before = await processorMs();
     const reason = new Error('cancelled');
     for (let from = 0; from < count; from += 250) {
       await Promise.all(
         sent.slice(from, from + 250).map(({ id }) => manager.endRun('run', id, failed('cancelled'), reason)),
       );
     }
-    return Number(/cmdstat_fcall:calls=\d+,usec=(\d+)/.exec(await admin.info('commandstats'))?.[1]) / count;
+    return ((await processorMs()) - before) / count;
   };
   await end(250);
   const [few, many] = [await end(500), await end(4_000)];
