@@ -1,25 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type RedisServer, startRedisServer } from '../../../../scripts/redis-server.js';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { describeTransport } from '../../contract/describe-transport.js';
 import { maxDeadLetters } from '../../contract/records/dead-letters.js';
 import { silentLogger } from '../../logger.js';
 import type { TransportManager } from '../../transport.js';
 import { redisTransport } from '../redis-transport.js';
 import { serverTime } from '../server-time.fixture.js';
+import { startTestRedis } from '../test-redis.fixture.js';
 
-let server: RedisServer;
-let admin: Redis;
-beforeAll(async () => {
-  server = await startRedisServer();
-  admin = new Redis(server.url);
-});
-afterAll(async () => {
-  admin.disconnect();
-  await server.release();
-});
+const { server, admin } = await startTestRedis();
 
 /** Returns the rules of the documented user. */
 function documentedRules(): string[] {
@@ -42,8 +33,8 @@ describe('the documented user', () => {
   describeTransport('redis as this user', async () => {
     const transport = redisTransport({
       url: await createUser(),
-      lockDurationMs: 3_000,
       stalledIntervalMs: 500,
+      emitTimeoutMs: 60_000,
       maxDeadLetters,
     });
     const opened: TransportManager[] = [];

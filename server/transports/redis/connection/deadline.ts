@@ -1,5 +1,7 @@
 // A timer that fires later than this shows that something blocked the event loop.
 const maxLatenessMs = 20;
+// A block costs one of them, wherever it ends.
+const parts = 10;
 
 /**
  * Time limit of several promises, with one timer for all of them. Time during which the event loop was blocked does not
@@ -7,11 +9,13 @@ const maxLatenessMs = 20;
  */
 export class Deadline {
   isOver = false;
+  readonly #ms: number;
   readonly #waiting = new Set<(error: Error) => void>();
   #timer: NodeJS.Timeout | undefined;
   #turn: NodeJS.Immediate | undefined;
 
   constructor(ms: number) {
+    this.#ms = ms;
     this.#arm(ms);
   }
 
@@ -59,17 +63,20 @@ export class Deadline {
     clearImmediate(this.#turn);
   }
 
-  #arm(ms: number): void {
-    const dueAt = performance.now() + ms;
+  #arm(leftMs: number): void {
+    const partMs = Math.min(leftMs, Math.ceil(this.#ms / parts));
+    const dueAt = performance.now() + partMs;
     this.#timer = setTimeout(() => {
       const lateness = performance.now() - dueAt;
-      if (lateness > maxLatenessMs) {
-        this.#arm(Math.min(lateness, ms));
+      if (leftMs > partMs) {
+        this.#arm(leftMs - partMs);
+      } else if (lateness > maxLatenessMs) {
+        this.#arm(Math.min(lateness, this.#ms));
       } else {
         // Timers run before the sockets are read.
         this.#turn = setImmediate(() => this.#expire());
       }
-    }, ms);
+    }, partMs);
   }
 
   #expire(): void {

@@ -53,6 +53,23 @@ export class LeaseRenewal {
     return () => this.#leases.delete(held);
   }
 
+  /**
+   * Returns `true` if this process holds a lease for long enough to start its handler. A reply may take longer than the
+   * lease lasts, and another process may have ended the job meanwhile.
+   *
+   * @param askedAt time on the clock of `performance` before which the lease did not begin
+   */
+  async holds(lease: Lease, askedAt: number): Promise<boolean> {
+    const { prefix, lockDurationMs } = this.#settings;
+    let since = askedAt;
+    while (performance.now() - since > lockDurationMs / 2) {
+      since = performance.now();
+      const args = [lockDurationMs, ...leaseArguments(lease)];
+      if (readArray(await renewLeasesScript.run(this.#connection, prefix, args)).length > 0) return false;
+    }
+    return true;
+  }
+
   async #renew(): Promise<void> {
     const due = [...this.#leases];
     if (due.length === 0) return;

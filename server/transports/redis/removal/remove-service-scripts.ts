@@ -1,10 +1,12 @@
+import { countRecords } from '../counting/count-records.js';
+import { counters } from '../counting/counters.js';
 import { deadLetters } from '../dead-letters/dead-letter-fragments.js';
 import { keyLines } from '../gate/key-lines.js';
 import { typeStates } from '../gate/type-states.js';
 import { eventLog } from '../lookup/event-log.js';
+import { retainedDescriptions } from '../membership/retained-descriptions.js';
 import { liveHandlers, subscribed } from '../membership/subscription-fragments.js';
 import { runSuspension } from '../runs/suspended-runs.js';
-import { counters } from '../counting/counters.js';
 import { maxDiscarded } from '../scripts/limits.js';
 import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';
@@ -18,7 +20,7 @@ export const unsubscribeScript: Script = new Script({
   argv: 'service, 1 to discard, service type...; no service type means all',
   reply:
     '"none" and the services that subscribe; "running" and a service type; "pending" and the numbers of events and dead letters; or "done" with queues, service types, and both numbers',
-  includes: [prelude, deadLetters, liveHandlers],
+  includes: [prelude, countRecords, deadLetters, liveHandlers, typeStates],
   lua: `
 local service, mayDiscard = take(), take() == '1'
 local only
@@ -33,11 +35,11 @@ for _, serviceType in ipairs(call('SMEMBERS', key('subscribed', service))) do
 end
 if next(found) == nil then return { 'none', unpack(call('SMEMBERS', key('services'))) } end
 
-local serviceTypes, pending, deadLetterCount = {}, 0, 0
+local serviceTypes, pending, deadLetterCount, sums = {}, 0, 0, unfoldedSums()
 for serviceType in pairs(found) do
   if hasLiveHandler(serviceType) then return { 'running', serviceType } end
-  local stats = call('HMGET', key('stats', serviceType), 'received', 'completed', 'failed')
-  pending = pending + (stats[1] or 0) - (stats[2] or 0) - (stats[3] or 0)
+  local received, completed, failed = string.match(readShares({ serviceType }, sums)[1] or '', '^(%d+) (%d+) (%d+)')
+  pending = pending + (received or 0) - (completed or 0) - (failed or 0)
   deadLetterCount = deadLetterCount + countDeadLetters(serviceType)
   serviceTypes[#serviceTypes + 1] = serviceType
 end
@@ -48,6 +50,9 @@ for serviceType in pairs(found) do
   local trigger = call('HGET', key('dispatch', serviceType), 'trigger')
   if trigger then call('HDEL', key('routes', trigger), serviceType .. ' triggered') end
   call('HDEL', key('dispatch', serviceType), 'settings', 'trigger')
+  -- A process that stalled may still fetch events.
+  call('HSET', key('dispatch', serviceType), 'isOpen', 0)
+  call('ZREM', key('turns', stateOf(serviceType).queue), serviceType)
 end
 local queues = {}
 for _, name in ipairs(call('SMEMBERS', key('queues'))) do
@@ -62,7 +67,7 @@ export const clearQueueScript: Script = new Script({
   access: 'works',
   purpose: `Discards jobs of retired service types from one list of a queue, at most ${maxDiscarded} per call.`,
   argv: 'queue name, list, position',
-  reply: 'the next position, 0 at the end',
+  reply: 'the next position, 0 at the end; the number of discarded jobs',
   includes: [prelude, counters, subscribed, discarding],
   lua: `
 local queue, list, from = queueKey(take()), take(), takeNumber()
@@ -78,7 +83,7 @@ for _, id in ipairs(ids) do
 end
 arrangeTypes()
 writeChanges()
-return #ids == portion and from + portion - discarded or 0
+return { #ids == portion and from + portion - discarded or 0, discarded }
 `,
 });
 
@@ -133,7 +138,7 @@ export const forgetScript: Script = new Script({
     'Deletes what is left of retired service types, and their queues if those are empty. The queue that the types of a service share is deleted with the last of them.',
   argv: 'service, service type...',
   reply: 'nothing',
-  includes: [prelude, subscribed, typeStates],
+  includes: [prelude, retainedDescriptions, subscribed, typeStates],
   lua: `
 local service = take()
 local function forgetQueue(name)
@@ -162,6 +167,7 @@ if call('EXISTS', key('subscribed', service)) == 0 then
   forgetQueue(service)
   call('SREM', key('services'), service)
   call('DEL', key('members', service), key('settlement', service))
+  dropDescriptions(service)
 end
 call('INCR', key('revision'))
 `,

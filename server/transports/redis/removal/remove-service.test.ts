@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { InvalidOptionError } from '../../../errors.js';
 import { envelope } from '../../contract/envelope.js';
 import { completed, failed } from '../../contract/outcome.js';
@@ -6,10 +6,11 @@ import { NotSubscribedError, PendingEventsError, ServiceRunningError } from '../
 import type { Subscription } from '../../transport.js';
 import { workflowType } from '../../workflow-type.js';
 import { redisStage } from '../redis-stage.fixture.js';
+import { clearGateScript } from './remove-service-scripts.js';
 
 const { admin, transport, prefix, connect, consume, next, until, counts } = await redisStage();
 afterEach(() => {
-  vi.useRealTimers();
+  vi.restoreAllMocks();
 });
 
 const flow: Subscription = {
@@ -21,6 +22,12 @@ const flow: Subscription = {
 async function subscribeOnce(service: string, subscriptions: readonly (string | Subscription)[]): Promise<void> {
   const { transport: manager } = await consume(subscriptions, { service });
   await manager.close({ drainMs: 0 });
+}
+
+/** Ends the heartbeats of processes that start later. */
+function stopHeartbeats(): void {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
 }
 
 /** Does what happens after the processes are killed: without heartbeats their registrations expire. */
@@ -74,6 +81,7 @@ describe('retiring a service', () => {
   });
 
   it('discards all pending events with discard: they count as failed', async () => {
+    stopHeartbeats();
     const mail = await consume(['a', 'parked', { type: 'limited', rate: { max: 1, perMs: 60_000 } }, flow], {
       service: 'mail',
       concurrency: 3,
@@ -110,6 +118,26 @@ describe('retiring a service', () => {
     ]) {
       expect(await admin.keys(`{${prefix()}}:${left}`)).toEqual([]);
     }
+  });
+
+  it('leaves no event to a process of it that stalled and takes others in the meantime', async () => {
+    stopHeartbeats();
+    const mail = await consume(['a', 'b'], { service: 'mail', concurrency: 3 });
+    const shop = await consume([]);
+    await shop.transport.publish(Array.from({ length: 20 }, () => envelope('a')));
+    await until(() => mail.waiting.length === 3);
+    await expireProcesses();
+    const run = clearGateScript.run.bind(clearGateScript);
+    vi.spyOn(clearGateScript, 'run').mockImplementationOnce(async (...args) => {
+      for (let count = 0; count < 3; count += 1) expect(await mail.shift().commit(completed())).toBe('already');
+      // Both have turns: a fetch that takes it takes others too.
+      await shop.transport.publish([envelope('b')]);
+      await until(() => mail.waiting.some(({ envelope: { type } }) => type === 'b'));
+      return run(...args);
+    });
+    expect(await transport().retire('mail', { only: ['a'], discard: true })).toEqual({ events: 20, deadLetters: 0 });
+    expect(mail.waiting).toHaveLength(1);
+    expect(await counts(shop.transport, 'a')).toMatchObject({ received: 20, failed: 20, pending: 0, active: 0 });
   });
 
   it('ends waiting runs, and notifies those who await them', async () => {
@@ -158,7 +186,7 @@ describe('retiring a service', () => {
   });
 
   it('ends when a process whose registration had expired registers again', async () => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    stopHeartbeats();
     const mail = await consume(['a'], { service: 'mail' });
     await expireProcesses();
     await transport().retire('mail');

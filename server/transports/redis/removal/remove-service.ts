@@ -34,13 +34,9 @@ export async function removeService(
   options: RetireOptions,
 ): Promise<RetireResult> {
   const { queues, serviceTypes, discarded } = await unsubscribe(commands, service, options);
-  for (const queue of queues) {
-    for (const list of queueLists) await clearQueue(commands, queue, list);
-  }
-  for (const serviceType of serviceTypes) {
-    await clear(commands, clearGateScript, serviceType);
-    await clear(commands, clearDeadLettersScript, serviceType);
-  }
+  // Processes that release or recover jobs move them between the lists, and back to the gates, in the meantime.
+  while ((await clearEvents(commands, queues, serviceTypes)) > 0);
+  for (const serviceType of serviceTypes) await clear(commands, clearDeadLettersScript, serviceType);
   await commands.runScript(forgetScript, [encodeName(service), ...serviceTypes]);
   return discarded;
 }
@@ -73,14 +69,35 @@ async function unsubscribe(
   };
 }
 
-async function clearQueue(commands: CommandClient, queue: string, list: string): Promise<void> {
-  let position = 0;
-  do position = readNumber(await commands.runScript(clearQueueScript, [queue, list, position]));
-  while (position > 0);
+/** Returns the number of events that it found and discarded. */
+async function clearEvents(
+  commands: CommandClient,
+  queues: readonly string[],
+  serviceTypes: readonly string[],
+): Promise<number> {
+  let discarded = 0;
+  for (const queue of queues) {
+    for (const list of queueLists) discarded += await clearQueue(commands, queue, list);
+  }
+  for (const serviceType of serviceTypes) discarded += await clear(commands, clearGateScript, serviceType);
+  return discarded;
 }
 
-async function clear(commands: CommandClient, script: Script, serviceType: string): Promise<void> {
-  let cleared: number;
-  do cleared = readNumber(await commands.runScript(script, [serviceType]));
-  while (cleared > 0);
+async function clearQueue(commands: CommandClient, queue: string, list: string): Promise<number> {
+  let [position, discarded] = [0, 0];
+  do {
+    const reply = readArray(await commands.runScript(clearQueueScript, [queue, list, position])).map(readNumber);
+    position = reply[0] ?? 0;
+    discarded += reply[1] ?? 0;
+  } while (position > 0);
+  return discarded;
+}
+
+async function clear(commands: CommandClient, script: Script, serviceType: string): Promise<number> {
+  let [cleared, sum] = [0, 0];
+  do {
+    cleared = readNumber(await commands.runScript(script, [serviceType]));
+    sum += cleared;
+  } while (cleared > 0);
+  return sum;
 }
