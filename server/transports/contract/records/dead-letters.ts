@@ -46,6 +46,26 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
       expect(await shop.transport.replay(ids.at(-1) ?? '')).toBe(false);
     });
 
+    it('are listed completely if they are large', async () => {
+      const shop = await consume(['a']);
+      const { transport } = shop;
+      const body = JSON.stringify('x'.repeat(600_000));
+      for (let n = 0; n < 3; n += 1) {
+        await transport.publish([envelope('a', { requestId: 'r-1', body })]);
+        await (await next(shop)).commit(failed('no'));
+      }
+      const ids = (await transport.deadLetters('a', 9)).map(({ envelope: { id } }) => id);
+      expect(new Set(ids).size).toBe(3);
+      for (const filter of [{}, { requestId: 'r-1' }]) {
+        const all = await transport.deadLetters('a', 9, filter);
+        expect(all.map(({ envelope: { id } }) => id)).toEqual(ids);
+        expect(all.every(({ envelope: dead }) => dead.body === body)).toBe(true);
+        const two = await transport.deadLetters('a', 2, filter);
+        expect(two.map(({ envelope: { id } }) => id)).toEqual(ids.slice(0, 2));
+      }
+      expect(await transport.replay(ids[0] ?? '')).toBe(true);
+    });
+
     it('run again after a replay: the same event, accepted again, at its first attempt', async () => {
       const shop = await consume(['a']);
       const sent = envelope('a', { body: '[1]', requestId: 'r-1', depth: 3, delayMs: 40 });

@@ -1,4 +1,7 @@
 import type { RunRecord } from '../../transport.js';
+import { serviceTypes } from '../counting/service-types.js';
+import { attempts } from '../lookup/attempts.js';
+import { readAttempts } from '../lookup/read-attempts.js';
 import { serviceOf, typeOf } from '../names.js';
 import { decodeError } from '../outcomes/outcome-codec.js';
 import { runRetention } from '../outcomes/run-fragments.js';
@@ -10,7 +13,6 @@ import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
 import { readArray, readHash, readNumber, readOptional, readString, unexpected } from '../scripts/reply.js';
 import { Script } from '../scripts/script.js';
-import { serviceTypes } from '../counting/service-types.js';
 
 /**
  * `readRun(serviceType, id, parts, from)` returns a run, with its entries from a position on if there is one: with `'shown'` what observers read, without payload, result and
@@ -25,6 +27,13 @@ local function checkpointsSince(runKey, from)
     checkpoints[#checkpoints + 1] = call('HGET', runKey .. ':checkpoints', name)
   end
   return checkpoints
+end
+
+local function packedAttempts(record)
+  for index = 1, #record[1], 2 do
+    if record[1][index] == 'attempts' then return record[1][index + 1] end
+  end
+  return ''
 end
 
 -- Those of a suspended run that is packed; false if it is none.
@@ -44,28 +53,34 @@ local function packedParts(serviceType, id, parts, from)
   end
   for index = 2, #record[6], 2 do record[6][index] = cjson.encode(record[6][index]) end
   return { parts == 'all' and record[3] or shownData(record), fields.acceptedAt, fields.attempt, 'suspended', false, false,
-    checkpoints, outputs, record[6] }
+    checkpoints, outputs, record[6], packedAttempts(record) }
 end
 
 local function readRun(serviceType, id, parts, from)
   local runKey = key('run', serviceType, id)
   local data = parts == 'all' and 'data' or 'shown'
-  local run = call('HMGET', runKey, data, 'acceptedAt', 'attempt', 'status', 'endedAt', 'queue')
+  local run = call('HMGET', runKey, data, 'acceptedAt', 'attempt', 'status', 'endedAt', 'queue', 'openWaits', 'attempts')
   if not run[1] then
     run = packedParts(serviceType, id, parts, from)
     return run and { serviceType, id, run }
   end
-  local queue = run[6]
-  if not run[4] and call('HEXISTS', key('suspended', serviceType), id) == 1 then run[4] = 'suspended' end
+  local queue, openWaits, attempts = unpack(run, 6, 8)
+  local record = not run[4] and suspendedRun(serviceType, id)
+  if record then run[4] = 'suspended' end
   run[6] = (parts ~= 'shown' or run[4] == 'failed') and call('HGET', runKey, 'value')
   if not run[4] and call('LPOS', queue .. 'active', id) then run[4] = 'active' end
   run[7] = from and checkpointsSince(runKey, from) or call('HGETALL', runKey .. ':checkpoints')
-  run[9] = call('HGETALL', runKey .. ':waits')
+  run[9] = run[5] and cjson.decode(openWaits or '[]') or call('HGETALL', runKey .. ':waits')
   run[8] = parts == 'all' and call('HGETALL', runKey .. ':outputs') or {}
+  if record then
+    run[10] = packedAttempts(record)
+  else
+    run[10] = run[5] and (attempts or '') or attemptsOf(queue .. id)
+  end
   return { serviceType, id, run }
 end
 `,
-  [prelude, suspendedRuns],
+  [attempts, prelude, suspendedRuns],
 );
 
 /** `readRuns()` takes a limit and types, and returns the latest runs per type: the limit holds per service type. */
@@ -121,7 +136,7 @@ return not isExpired(serviceType, id) and readRun(serviceType, id, 'shown', from
 export function readRun(reply: unknown): RunRecord {
   const [serviceTypeValue, idValue, fields] = readArray(reply);
   const [serviceType, jobId] = [readString(serviceTypeValue), readString(idValue)];
-  const [data, acceptedAt, attempt, statusValue, endedAt, outcomeValue, checkpoints, outputs, waits] =
+  const [data, acceptedAt, attempt, statusValue, endedAt, outcomeValue, checkpoints, outputs, waits, attempts] =
     readArray(fields);
   const { envelope } = decodeAnyEnvelope(jobId, typeOf(serviceType), readString(data));
   const status = readStatus(statusValue);
@@ -135,6 +150,7 @@ export function readRun(reply: unknown): RunRecord {
     status,
     checkpoints: readCheckpoints(readHash(checkpoints), readHash(outputs)),
     waits: readWaits(readHash(waits)),
+    interruptions: readAttempts(readString(attempts)),
     endedAt: readOptional(endedAt, readNumber),
     // Redis stores '' for a run that completed without a result.
     result: status === 'completed' && value !== '' ? value : undefined,

@@ -1,9 +1,15 @@
+/** Number of elements of the list of counted changes at which a script adds them to the records of their types. */
+export const maxChanges = 32;
+/** Number of service types up to which a script that counts adds an element to the list of changes. */
+export const maxTypesPerChange = 8;
 /** Number of entries that a queue's event stream retains; BullMQ requires the stream. */
 export const keptQueueEvents = 100;
 /** Maximum number of calls or outcomes per script: Redis runs nothing else while a script runs. */
 export const maxBatch = 250;
 /** Maximum length of the arguments of one script, and of a reply that holds results, unless one call alone exceeds it. */
 export const maxBatchLength = 1_048_576;
+/** Number of fields per command: Lua passes a limited number of values to a function. */
+export const fieldBatch = 1_000;
 /** Maximum number of jobs or dead letters that one call of a script discards. */
 export const maxDiscarded = 500;
 /** Maximum number of dead letters that one commit evicts; more are left only if the limit was lowered. */
