@@ -7,7 +7,7 @@ import { serve, type TestServer } from './dashboard/test-server.fixture.js';
 import { HubError } from './errors.js';
 import { createHub } from './hub/create-hub.js';
 import type { Hub } from './hub/hub.js';
-import { parseDescription } from './hub/introspection/hub-description.js';
+import { parseDescription } from './hub/introspection/descriptions/hub-description.js';
 import { compileJsonSchema } from './json-schema/json-schema.js';
 
 const fuzzingMs = 60_000;

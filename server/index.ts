@@ -206,7 +206,7 @@ export type {
 } from './hub/introspection/event-details.js';
 export type { FindOptions, RecentEventSummaries } from './hub/introspection/event-search.js';
 export type { Health, Problem, ProblemKind } from './hub/introspection/health.js';
-export type { EventDescription } from './hub/introspection/hub-description.js';
+export type { EventDescription } from './hub/introspection/descriptions/hub-description.js';
 export type {
   EventIntrospection,
   EventKind,

@@ -3,7 +3,7 @@ import { workflowOf } from '../transports/workflow-type.js';
 import { CancelledError, WorkflowCancelledError } from './errors.js';
 import type { HandlerHost } from './events/attempts/outcome-recorder.js';
 import { createFollowUps, type FollowUpNames } from './events/follow-ups.js';
-import { type HubDescription, parseDescription } from './introspection/hub-description.js';
+import { type HubDescription, parseDescription } from './introspection/descriptions/hub-description.js';
 import type { Registry } from './registry.js';
 
 /**

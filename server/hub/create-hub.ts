@@ -19,7 +19,7 @@ import { type FollowUpHost, prepareFollowUps } from './events/prepare-follow-ups
 import type { Hub, HubOptions, StopResult } from './hub.js';
 import { type HubSettings, resolveHubOptions } from './hub-options.js';
 import { HubReader } from './hub-reader.js';
-import { warnOfDifferingSettings } from './introspection/differing-settings.js';
+import { warnOfDifferingSettings } from './introspection/descriptions/differing-settings.js';
 import { processDescriber } from './introspection/process-introspection.js';
 import type { AgentReporter } from './introspection/reported-agents.js';
 import { Lifecycle, resolveDrainMs } from './lifecycle.js';

@@ -17,7 +17,7 @@ import type { AgentRunIntrospection } from './introspection/agent-runs.js';
 import type { EventDetails, RequestDetails } from './introspection/event-details.js';
 import { EventSearch, type FindOptions, type RecentEventSummaries } from './introspection/event-search.js';
 import { computeHealth, type Health } from './introspection/health.js';
-import type { EventDescription } from './introspection/hub-description.js';
+import type { EventDescription } from './introspection/descriptions/hub-description.js';
 import type { HubIntrospection, RangeIntrospection } from './introspection/introspection.js';
 import { Introspector } from './introspection/introspector.js';
 import { LiveState } from './introspection/live-state.js';

@@ -14,7 +14,7 @@ import type { AgentRunIntrospection } from './introspection/agent-runs.js';
 import type { EventDetails, RequestDetails } from './introspection/event-details.js';
 import type { FindOptions, RecentEventSummaries } from './introspection/event-search.js';
 import type { Health } from './introspection/health.js';
-import type { EventDescription } from './introspection/hub-description.js';
+import type { EventDescription } from './introspection/descriptions/hub-description.js';
 import type { HubIntrospection, RangeIntrospection } from './introspection/introspection.js';
 import type { ProcessIntrospection } from './introspection/process-introspection.js';
 import type { RunIntrospection, RunQuery } from './introspection/run-introspection.js';

@@ -6,7 +6,7 @@ import type { RegisteredEvent } from './events/event.js';
 import type { KeySource } from './events/event-key.js';
 import type { EventRef } from './events/event-ref.js';
 import { type HandlerInfo, handlerInfo } from './introspection/handler-info.js';
-import { agentsRevision, describeHub, type HubDescription } from './introspection/hub-description.js';
+import { agentsRevision, describeHub, type HubDescription } from './introspection/descriptions/hub-description.js';
 import { ReportedAgents } from './introspection/reported-agents.js';
 import { nearestNames } from './nearest-names.js';
 import type { AnyWorkflow } from './runs/definition/workflow.js';

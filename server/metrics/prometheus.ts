@@ -1,6 +1,6 @@
 import { InvalidOptionError } from '../errors.js';
 import type { Hub } from '../hub/hub.js';
-import { parseDescription } from '../hub/introspection/hub-description.js';
+import { parseDescription } from '../hub/introspection/descriptions/hub-description.js';
 import { OptionChecker } from '../options.js';
 import { durationBoundsMs } from '../transports/statistics/duration-totals.js';
 import type { Counts, DurationCounts, TypeDurations } from '../transports/statistics/stats.js';

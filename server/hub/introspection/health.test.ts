@@ -1,22 +1,11 @@
 import { expect, it } from 'vitest';
+import { noCounts } from '../../transports/statistics/periods.js';
 import type { Counts, PeriodCounts } from '../../transports/statistics/stats.js';
+import { sumCounts } from '../../transports/statistics/sum-counts.js';
 import { computeHealth, type HealthSource } from './health.js';
 
 const now = 1_000_000_000;
-const noMetrics: Counts = {
-  received: 0,
-  completed: 0,
-  failed: 0,
-  cancelled: 0,
-  pending: 0,
-  active: 0,
-  delayed: 0,
-  suspended: 0,
-  retried: 0,
-  deduplicated: 0,
-  deadLetters: 0,
-};
-const noPeriod: PeriodCounts = { received: 0, completed: 0, failed: 0, cancelled: 0, retried: 0 };
+const noMetrics = sumCounts([]);
 
 type Event = HealthSource['events'][number];
 
@@ -26,7 +15,7 @@ function event(type: string, metrics: Partial<Counts>, last5Min: Partial<PeriodC
     kind: 'handler',
     metrics: { ...noMetrics, ...metrics },
     recent: {
-      last5Min: { ...noPeriod, ...last5Min },
+      last5Min: { ...noCounts, ...last5Min },
       waitP95Ms: null,
       durationP95Ms: null,
       minutes: { received: [], failed: [] },
@@ -52,7 +41,17 @@ it.each<[string, Event, object | undefined]>([
     { kind: 'failing', severity: 'warning', failed: 1, ended: 2_425 },
   ],
   ['failures whose dead letters were replayed', event('a', {}, { failed: 2 }), undefined],
-  ['only cancelled events', event('a', { deadLetters: 0 }, { failed: 2, cancelled: 2 }), undefined],
+  ['only cancelled events', event('a', {}, { failed: 2, cancelled: 2 }), undefined],
+  [
+    'cancelled events beside a dead letter of an earlier time',
+    event('a', { deadLetters: 1 }, { completed: 8, failed: 2, cancelled: 2 }),
+    { kind: 'dead-letters', count: 1 },
+  ],
+  [
+    'cancelled events beside a failed one',
+    event('a', { deadLetters: 1 }, { completed: 8, failed: 3, cancelled: 2 }),
+    { kind: 'failing', failed: 1, ended: 9 },
+  ],
   [
     'open dead letters of an earlier time',
     event('a', { deadLetters: 3 }, { completed: 1 }),

@@ -65,7 +65,7 @@ export type HealthSource = Pick<HubIntrospection, 'hub' | 'events' | 'workflows'
  * Derives the problems of a hub:
  *
  * - `failing`: events failed in the last 5 minutes, unless all dead letters were replayed since; an error from 1 % on
- * - `no-process`: events wait for a service without a running process; an error
+ * - `no-process`: events or runs wait for a service without a running process; an error
  * - `backlog`: 100 events or more wait, and fewer ended than were received in the last 5 minutes
  * - `oldest-pending`: an event waits for more than 5 minutes, and none of its type is delayed or suspended
  * - `dead-letters`: dead letters are open

@@ -15,14 +15,14 @@ import {
   type HubDescription,
   parseDescription,
   type WorkflowDescription,
-} from './hub-description.js';
+} from './descriptions/hub-description.js';
 import type {
   EventIntrospection,
   HubIntrospection,
   RangeIntrospection,
   WorkflowIntrospection,
 } from './introspection.js';
-import { type Cluster, mergeDescriptions, type Served } from './merge-descriptions.js';
+import { type Cluster, mergeDescriptions, type Served } from './descriptions/merge-descriptions.js';
 import { introspectRun } from './run-introspection.js';
 import { approvalsOfAgent } from './waiting-approvals.js';
 

@@ -2,8 +2,8 @@ import type { Redactor } from '../../redaction/redactor.js';
 import type { TransportManager } from '../../transports/transport.js';
 import { workflowType } from '../../transports/workflow-type.js';
 import { type AgentRunIntrospection, introspectAgentRuns } from './agent-runs.js';
-import { parseDescription } from './hub-description.js';
-import type { Cluster } from './merge-descriptions.js';
+import { parseDescription } from './descriptions/hub-description.js';
+import type { Cluster } from './descriptions/merge-descriptions.js';
 import { introspectProcesses, type ProcessIntrospection } from './process-introspection.js';
 import { introspectWaits, maxWaitingRuns, type WaitsIntrospection } from './wait-introspection.js';
 

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { isName } from '../../options.js';
 import type { ConnectedProcess } from '../../transports/transport.js';
 import { version } from '../../version.js';
-import type { HubDescription } from './hub-description.js';
+import type { HubDescription } from './descriptions/hub-description.js';
 
 /** State of the process of a hub, as it travels over the transport. */
 export interface ProcessState {

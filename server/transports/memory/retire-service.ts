@@ -39,9 +39,9 @@ function unsubscribe(
 ): Retirement {
   const types = typesOf(broker, group, only);
   if (types.length === 0) return { status: 'none', services: broker.subscribedServices };
-  const running = types.find((type) => group.handles(type));
+  const running = types.find((type) => group.members.handles(type));
   if (running !== undefined) return { status: 'running', type: running };
-  const queues = types.flatMap((type) => group.findQueue(type) ?? []);
+  const queues = types.flatMap((type) => group.queues.find(type) ?? []);
   const events = queues.reduce((sum, { stats }) => sum + stats.received - stats.completed - stats.failed, 0);
   const deadLetters = queues.reduce((sum, queue) => sum + queue.deadLetters.size, 0);
   if (events + deadLetters > 0 && !mayDiscard) return { status: 'pending', events, deadLetters };
@@ -59,7 +59,7 @@ function clear(broker: Broker, group: ConsumerGroup, only: readonly string[] | u
   const routed = broker.routedTypes(group);
   let left = sliceSize;
   for (const type of typesOf(broker, group, only)) {
-    const queue = group.findQueue(type);
+    const queue = group.queues.find(type);
     if (queue === undefined || routed.has(type)) continue;
     left -= discardEvents(group, queue, left);
     left -= discardDeadLetters(queue, left);
@@ -88,7 +88,7 @@ function discardDeadLetters(queue: TypeQueue, limit: number): number {
 /** Returns the types that the group subscribes to, or that an interrupted retirement left behind. */
 function typesOf(broker: Broker, group: ConsumerGroup, only: readonly string[] | undefined): string[] {
   const chosen = only && new Set(only.flatMap((name) => [name, workflowType(name)]));
-  const left = [...group.queues()].filter(({ reader, deadLetters }) => reader.hasPending || deadLetters.size > 0);
+  const left = [...group.queues.all()].filter(({ reader, deadLetters }) => reader.hasPending || deadLetters.size > 0);
   const types = new Set([...broker.routedTypes(group), ...left.map(({ type }) => type)]);
   return [...types].filter((type) => chosen === undefined || chosen.has(type));
 }

@@ -100,15 +100,17 @@ export function describeConnections({ advance, consume, counts, next, until }: C
   describe('registered', () => {
     it('returns the description of every open connection of every service', async () => {
       const shop = await consume(['a'], { description: '"shop 1"' });
-      const mail = await consume(['b'], { service: 'mail', description: '"mail 1"' });
+      await consume(['b'], { service: 'mail', description: '"mail 1"' });
       const observer = await consume([], { service: 'watch', description: '"watch"' });
       const seen = async (): Promise<string[]> => [...(await observer.transport.registered())].sort();
       expect(await seen()).toEqual(['"mail 1"', '"shop 1"', '"watch"']);
       const before = await observer.transport.revision();
-      await mail.transport.close({ drainMs: 0 });
-      expect(await seen()).toEqual(['"shop 1"', '"watch"']);
+      const web = await consume([], { description: '"shop 2"' });
+      expect(await seen()).toEqual(['"mail 1"', '"shop 1"', '"shop 2"', '"watch"']);
+      await web.transport.close({ drainMs: 0 });
+      expect(await seen()).toEqual(['"mail 1"', '"shop 1"', '"watch"']);
       expect(await observer.transport.revision()).not.toBe(before);
-      expect(await shop.transport.registered()).toHaveLength(2);
+      expect(await shop.transport.registered()).toHaveLength(3);
     });
 
     it('has the state of its process beside it', async () => {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { envelope } from '../../contract/envelope.js';
 import { redisStage } from '../redis-stage.fixture.js';
 
-const { server, admin, consume, counts, until } = await redisStage({ emitTimeoutMs: 15_000 });
+const { server, admin, consume, counts, until } = await redisStage({ emitTimeoutMs: 60_000 });
 
 it('accepts no event for nobody after Redis has lost its data', async () => {
   const web = await consume(['other'], { service: 'web' });

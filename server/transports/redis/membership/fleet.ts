@@ -1,46 +1,54 @@
+import { stoppedDescription } from '../../processes/stopped-description.js';
 import type { ConnectedProcess } from '../../transport.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
 import { readArray, readHash, readString } from '../scripts/reply.js';
 import { Script, type ScriptArgument } from '../scripts/script.js';
+import { retainedDescriptions } from './retained-descriptions.js';
 
 /**
  * `readDescriptions()` takes the hashes that the caller knows, and returns the hash of each live process, the
- * descriptions that the caller does not know, and the ids of the processes.
+ * descriptions that the caller does not know, the hashes of the last processes of services that have no live one, and
+ * the ids of the live processes.
  */
 export const descriptions: LuaFragment = new LuaFragment(
   `
 local function readDescriptions()
-  local known, hashes, texts, processes = {}, {}, {}, {}
+  local known, hashes, texts, stopped, processes, isLive = {}, {}, {}, {}, {}, {}
   for _ = 1, takeNumber() do known[take()] = true end
+  local function isDescribed(hash)
+    if known[hash] then return true end
+    local text = call('GET', key('description', hash))
+    if not text then return false end
+    known[hash] = true
+    texts[#texts + 1] = hash
+    texts[#texts + 1] = text
+    return true
+  end
   for _, process in ipairs(call('ZRANGE', key('registrations'), 0, -1)) do
     local hash = call('GET', key('process', process))
-    if hash and known[hash] then
+    if hash then isLive[process] = true end
+    if hash and isDescribed(hash) then
       hashes[#hashes + 1] = hash
       processes[#processes + 1] = process
-    elseif hash then
-      local text = call('GET', key('description', hash))
-      if text then
-        known[hash] = true
-        hashes[#hashes + 1] = hash
-        processes[#processes + 1] = process
-        texts[#texts + 1] = hash
-        texts[#texts + 1] = text
-      end
     end
   end
-  return { hashes, texts }, processes
+  for _, hash in ipairs(stoppedDescriptions(isLive)) do
+    if isDescribed(hash) then stopped[#stopped + 1] = hash end
+  end
+  return { hashes, texts, stopped }, processes
 end
 `,
-  [prelude],
+  [prelude, retainedDescriptions],
 );
 
 export const descriptionsScript: Script = new Script({
   name: 'descriptions',
   access: 'reads',
-  purpose: 'Reads the descriptions of all live processes.',
+  purpose: 'Reads the descriptions of all live processes, and of the last ones of services without.',
   argv: 'number of hashes, hash that the caller knows...',
-  reply: 'the hash of each live process, then a list of hashes and descriptions that the caller does not know',
+  reply:
+    'the hash of each live process, a list of hashes and descriptions that the caller does not know, the hashes of the last processes of services without',
   includes: [prelude, descriptions],
   lua: `
 return (readDescriptions())
@@ -62,23 +70,32 @@ return { found, states }
 `,
 });
 
+/** Descriptions of processes. */
+interface FleetDescriptions {
+  /** One per live process. */
+  readonly live: readonly string[];
+  /** Those of the last processes of services that have no live one, each with the property `isStopped`. */
+  readonly stopped: readonly string[];
+}
+
 /** Arguments for `readDescriptions`, and the reader of its reply. */
 export interface DescriptionsQuery {
   readonly args: readonly ScriptArgument[];
-  /** Returns a description per live process. */
-  read(reply: unknown): readonly string[];
+  read(reply: unknown): FleetDescriptions;
 }
 
 /** Returns the reply of {@link processesScript}. */
 export function readProcesses({ read }: DescriptionsQuery, reply: unknown): readonly ConnectedProcess[] {
   const [found, stateReply] = readArray(reply);
   const states = readArray(stateReply).map(readString);
-  return read(found).map((description, index) => ({ description, state: states[index] ?? '' }));
+  return read(found).live.map((description, index) => ({ description, state: states[index] ?? '' }));
 }
 
 /** Cache of the descriptions of all processes on one Redis: known ones are not read again. */
 export class Fleet {
   #known: ReadonlyMap<string, string> = new Map();
+  /** Descriptions with the property `isStopped`, by the hash of those without. */
+  #stopped: ReadonlyMap<string, string> = new Map();
 
   query(): DescriptionsQuery {
     // A reply leaves out what the query named as known, even if another reply has arrived since.
@@ -86,14 +103,15 @@ export class Fleet {
     return { args: [known.size, ...known.keys()], read: (reply) => this.#read(reply, known) };
   }
 
-  #read(reply: unknown, known: ReadonlyMap<string, string>): readonly string[] {
-    const [hashes, newTexts] = readArray(reply);
+  #read(reply: unknown, known: ReadonlyMap<string, string>): FleetDescriptions {
+    const [liveReply, newTexts, stoppedReply] = readArray(reply);
     const texts = new Map([...known, ...readHash(newTexts)]);
-    const live = readArray(hashes).map((value) => {
-      const hash = readString(value);
-      return { hash, text: texts.get(hash) ?? '{}' };
-    });
-    this.#known = new Map(live.map(({ hash, text }) => [hash, text]));
-    return live.map(({ text }) => text);
+    const textOf = (hash: string): string => texts.get(hash) ?? '{}';
+    const live = readArray(liveReply).map(readString);
+    const stopped = readArray(stoppedReply).map(readString);
+    this.#known = new Map([...live, ...stopped].map((hash) => [hash, textOf(hash)]));
+    // The same texts as before: whoever parsed one does not parse it again.
+    this.#stopped = new Map(stopped.map((hash) => [hash, this.#stopped.get(hash) ?? stoppedDescription(textOf(hash))]));
+    return { live: live.map(textOf), stopped: [...this.#stopped.values()] };
   }
 }

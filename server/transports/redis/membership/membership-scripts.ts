@@ -2,21 +2,22 @@ import { counters } from '../counting/counters.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';
+import { retainedDescriptions } from './retained-descriptions.js';
 import { liveHandlers, subscribed } from './subscription-fragments.js';
 
 /** Version of the layout of all keys. It grows with each change that earlier versions of Hubline cannot read. */
-export const dataLayout = 1;
+export const dataLayout = 2;
 
 // Processes with the same description share one copy of it, stored under its hash.
 const heartbeat = new LuaFragment(
   `
-local function registerProcess(process, ttlMs, hash, state)
+local function registerProcess(process, ttlMs, hash, state, consumerOf)
   if call('GET', key('process', process)) ~= hash then call('INCR', key('revision')) end
   call('SET', key('process', process), hash, 'PX', ttlMs)
   if state ~= '' then call('SET', key('state', process), state, 'PX', ttlMs) end
   if call('ZREMRANGEBYSCORE', key('registrations'), '-inf', now) > 0 then call('INCR', key('revision')) end
   call('ZADD', key('registrations'), now + ttlMs, process)
-  return call('PEXPIRE', key('description', hash), ttlMs)
+  return keepDescription(hash, ttlMs, consumerOf)
 end
 
 -- Returns the number of changes of the service's members, and the last one that is settled.
@@ -25,7 +26,7 @@ local function changesOfMembers(service)
   return changes or '0', settled or '0'
 end
 `,
-  [prelude],
+  [prelude, retainedDescriptions],
 );
 
 export const startOrderScript: Script = new Script({
@@ -48,12 +49,12 @@ export const registerScript: Script = new Script({
   name: 'register',
   access: 'works',
   purpose: 'Registers a process and the settings of some of the types that it handles. They have no effect yet.',
-  argv: 'process id, lifetime in ms, hash of the description, state, (service type, settings as JSON)...',
+  argv: 'process id, lifetime in ms, hash of the description, state, service if the process consumes, (service type, settings as JSON)...',
   reply: '0 if the description has yet to be stored, else 1',
   includes: [prelude, heartbeat],
   lua: `
 local process = take()
-local isDescribed = registerProcess(process, take(), take(), take())
+local isDescribed = registerProcess(process, take(), take(), take(), take())
 -- Again after a loss of all data.
 call('SETNX', key('layout'), ${dataLayout})
 while position < #ARGV do
@@ -77,9 +78,10 @@ while position < #ARGV do
   local serviceType, type = take(), take()
   if not isSubscribed(serviceType) then
     subscribe(serviceType, { serviceType = serviceType, type = type })
-    touch(serviceType)
+    changesOf(serviceType)
   end
 end
+writeChanges()
 call('INCR', key('revision'))
 `,
 });
@@ -102,14 +104,14 @@ export const heartbeatScript: Script = new Script({
   name: 'heartbeat',
   access: 'works',
   purpose: 'Extends the registration of a process, and removes dead members of its service.',
-  argv: 'process id, lifetime in ms, hash of the description, state, service, 1 if the process consumes',
+  argv: 'process id, lifetime in ms, hash of the description, state, service if the process consumes, service',
   reply:
     'nothing if the process is not registered; else 0 if the description has yet to be stored or 1, number of membership changes, the last one that is settled',
   includes: [prelude, heartbeat, liveHandlers],
   lua: `
-local process, ttlMs, hash, state, service, isConsumer = take(), take(), take(), take(), take(), take() == '1'
+local process, ttlMs, hash, state, consumerOf, service = take(), take(), take(), take(), take(), take()
 local members = key('members', service)
-if not isLive(process) or isConsumer and not call('ZSCORE', members, process) then return nil end
+if not isLive(process) or consumerOf ~= '' and not call('ZSCORE', members, process) then return nil end
 for _, member in ipairs(call('ZRANGE', members, 0, -1)) do
   if not isLive(member) then
     call('ZREM', members, member)
@@ -118,20 +120,21 @@ for _, member in ipairs(call('ZRANGE', members, 0, -1)) do
     call('INCR', key('revision'))
   end
 end
-return { registerProcess(process, ttlMs, hash, state), changesOfMembers(service) }
+return { registerProcess(process, ttlMs, hash, state, consumerOf), changesOfMembers(service) }
 `,
 });
 
 export const describeScript: Script = new Script({
   name: 'describe',
   access: 'works',
-  purpose: 'Stores the description that processes share.',
-  argv: 'hash, description, lifetime in ms',
+  purpose: 'Stores the description that processes share, in place of the former one of the process.',
+  argv: 'hash, description, lifetime in ms, service if the process consumes, hash of the former description or nothing',
   reply: 'nothing',
-  includes: [prelude],
+  includes: [prelude, retainedDescriptions],
   lua: `
-local hash, description, ttlMs = take(), take(), take()
+local hash, description, ttlMs, consumerOf, former = take(), take(), take(), take(), take()
 call('SET', key('description', hash), description, 'PX', ttlMs)
+if consumerOf ~= '' then retainDescription(consumerOf, hash, ttlMs, former) end
 call('INCR', key('revision'))
 `,
 });

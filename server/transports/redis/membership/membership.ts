@@ -47,6 +47,8 @@ export class Membership {
   readonly #service: string;
   readonly #id: string;
   #startOrder: number | undefined;
+  /** Hash of the description that Redis has of this process. */
+  #described = '';
   #timer: NodeJS.Timeout | undefined;
   #heartbeat: Promise<void> | undefined;
   #onHeartbeat = (): void => {};
@@ -134,8 +136,8 @@ export class Membership {
   }
 
   async #beat(): Promise<void> {
-    const { description, head } = this.#description();
-    const reply = await this.#run(heartbeatScript, [...head, this.#service, this.#isConsumer ? '1' : '']);
+    const { description, hash, head } = this.#description();
+    const reply = await this.#run(heartbeatScript, [...head, this.#service]);
     // If the registration has expired, the service may have been retired since: it subscribes again.
     if (reply === null) {
       await this.#register();
@@ -143,21 +145,23 @@ export class Membership {
       return;
     }
     const [isDescribed, changes, settled] = readArray(reply);
-    if (isDescribed === 0) await this.#describe(description);
+    if (isDescribed === 0) await this.#describe(description, hash);
+    this.#described = hash;
     // Also if the process that began the settlement has died.
     if (changes !== settled) await this.#settle(readString(changes));
   }
 
   async #register(): Promise<void> {
     const { subscriptions, declared = [] } = this.#options;
-    const { description, head } = this.#description();
+    const { description, hash, head } = this.#description();
     const rows = subscriptions.map((subscription) => {
       const { serviceType, json } = typeSettings(this.#parts.service, subscription);
       return [serviceType, json];
     });
     for (const portion of portions(rows)) {
-      if ((await this.#run(registerScript, [...head, ...portion])) === 0) await this.#describe(description);
+      if ((await this.#run(registerScript, [...head, ...portion])) === 0) await this.#describe(description, hash);
     }
+    this.#described = hash;
     const kept = declared.flatMap(({ type, subscribers }) =>
       subscribers.map((service) => [serviceTypeOf(service, type), type]),
     );
@@ -178,16 +182,20 @@ export class Membership {
     return this.#options.subscriptions.length > 0;
   }
 
-  #description(): { readonly description: string; readonly head: readonly ScriptArgument[] } {
+  /** Service whose events this process handles; empty if it handles none. */
+  get #consumerOf(): string {
+    return this.#isConsumer ? this.#service : '';
+  }
+
+  #description(): { readonly description: string; readonly hash: string; readonly head: readonly ScriptArgument[] } {
     const description = this.#options.describe?.() ?? '{}';
     const hash = createHash('sha1').update(description).digest('hex');
     const state = this.#options.describeProcess?.(this.#parts.active()) ?? '';
-    return { description, head: [this.#id, lifetimeMs, hash, state] };
+    return { description, hash, head: [this.#id, lifetimeMs, hash, state, this.#consumerOf] };
   }
 
-  async #describe(description: string): Promise<void> {
-    const hash = createHash('sha1').update(description).digest('hex');
-    await this.#run(describeScript, [hash, description, lifetimeMs]);
+  async #describe(description: string, hash: string): Promise<void> {
+    await this.#run(describeScript, [hash, description, lifetimeMs, this.#consumerOf, this.#described]);
   }
 
   #run(script: Script, args: readonly ScriptArgument[]): Promise<unknown> {

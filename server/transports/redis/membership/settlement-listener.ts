@@ -29,7 +29,7 @@ export class SettlementListener {
     } catch (error) {
       this.#logger.warn(
         { err: withoutArguments(error) },
-        'could not subscribe to settlements; changes of the fleet take up to 5 s',
+        'could not subscribe to settlements; starts and stops of other processes take up to 5 s to take effect',
       );
     }
   }

@@ -7,10 +7,7 @@ import type { Subscription } from '../../transport.js';
 import { redisStage } from '../redis-stage.fixture.js';
 import { redisTransport } from '../redis-transport.js';
 
-const { server, admin, prefix, connect, consume, counts, next, until } = await redisStage({
-  lockDurationMs: 1_000,
-  stalledIntervalMs: 200,
-});
+const { server, admin, prefix, connect, consume, counts, next, until } = await redisStage({ stalledIntervalMs: 200 });
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
 });

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import type { EventConfig } from '../events/event.js';
-import { type LogLine, type TestHub, testHub } from '../hub.fixture.js';
-import type { Hub } from '../hub.js';
+import type { EventConfig } from '../../events/event.js';
+import { type LogLine, type TestHub, testHub } from '../../hub.fixture.js';
+import type { Hub } from '../../hub.js';
 
 async function startWith(hub: Hub, config: Omit<EventConfig, 'type' | 'schema'>): Promise<void> {
   hub.event({ type: 'charge', ...config });

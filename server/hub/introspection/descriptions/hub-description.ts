@@ -1,18 +1,18 @@
-import { isName } from '../../options.js';
-import type { HandlerFunction } from '../events/context.js';
-import type { RegisteredEvent } from '../events/event.js';
-import type { ResolvedStep } from '../runs/definition/step-list.js';
-import type { AnyWorkflow } from '../runs/definition/workflow.js';
-import type { RegisteredSchedule } from '../schedules/schedule.js';
-import { describeSchedule, type ScheduleDescription } from '../schedules/schedule-introspection.js';
-import type { AgentIntrospection } from './agent-introspection.js';
-import { type HandlerInfo, handlerInfo } from './handler-info.js';
-import type { EventIntrospection, WorkflowIntrospection } from './introspection.js';
+import { isName } from '../../../options.js';
+import type { AgentDescription } from '../agent-introspection.js';
+import { type HandlerInfo, handlerInfo } from '../handler-info.js';
+import type { HandlerFunction } from '../../events/context.js';
+import type { RegisteredEvent } from '../../events/event.js';
+import type { ResolvedStep } from '../../runs/definition/step-list.js';
+import type { AnyWorkflow } from '../../runs/definition/workflow.js';
+import type { RegisteredSchedule } from '../../schedules/schedule.js';
+import { describeSchedule, type ScheduleDescription } from '../../schedules/schedule-introspection.js';
+import type { EventIntrospection, WorkflowIntrospection } from '../introspection.js';
 
-type Counted = 'metrics' | 'recent' | 'lastFailure' | 'processes';
+type Counted = 'metrics' | 'recent' | 'lastFailure' | 'processes' | 'services';
 
 /** Description of an event type by the hub that registered it. */
-export type EventDescription = Omit<EventIntrospection, Counted | 'services'>;
+export type EventDescription = Omit<EventIntrospection, Counted>;
 
 /** Description of a workflow by the hub that registered it. */
 export type WorkflowDescription = Omit<WorkflowIntrospection, Counted | 'runs'>;
@@ -22,10 +22,15 @@ export interface HubDescription {
   readonly service: string;
   readonly events: readonly EventDescription[];
   readonly workflows: readonly WorkflowDescription[];
-  readonly agents: readonly AgentIntrospection[];
+  readonly agents: readonly AgentDescription[];
   readonly schedules: readonly ScheduleDescription[];
   /** The hub has stopped, and the transport retained its description. */
   readonly isStopped?: boolean;
+}
+
+/** Returns `true` if the hub runs: its transport has not merely retained its description. */
+export function isRunning({ isStopped }: HubDescription): boolean {
+  return isStopped !== true;
 }
 
 /** Describes the registrations of a hub. */
@@ -38,11 +43,38 @@ export function describeHub(
 ): HubDescription {
   return {
     service,
-    events: events.map(describeEvent),
-    workflows: workflows.map(describeWorkflow),
+    events: events.map(descriptionOfEvent),
+    workflows: workflows.map(descriptionOfWorkflow),
     agents: describeAgents(handlerInfos),
     schedules: schedules.map(describeSchedule),
   };
+}
+
+const describedEvents = new WeakMap<RegisteredEvent, EventDescription>();
+const describedWorkflows = new WeakMap<AnyWorkflow, WorkflowDescription>();
+
+/** Returns the same object every time, unless the agent of the event has changed. */
+function descriptionOfEvent(event: RegisteredEvent): EventDescription {
+  const known = describedEvents.get(event);
+  if (known !== undefined && hasSameAgent(known, event)) return known;
+  const description = describeEvent(event);
+  describedEvents.set(event, description);
+  return description;
+}
+
+function hasSameAgent({ agent }: EventDescription, { handler }: RegisteredEvent): boolean {
+  if (handler === undefined || handlerInfo(handler) === undefined) return true;
+  return JSON.stringify(agent) === JSON.stringify(describeHandler(handler).agent);
+}
+
+/** Returns the same object every time. */
+function descriptionOfWorkflow(workflow: AnyWorkflow): WorkflowDescription {
+  let description = describedWorkflows.get(workflow);
+  if (description === undefined) {
+    description = describeWorkflow(workflow);
+    describedWorkflows.set(workflow, description);
+  }
+  return description;
 }
 
 /** Maximum number of events, workflows or agents that are read of one description. */
@@ -65,9 +97,10 @@ export function parseDescription(json: string): HubDescription {
       workflows,
       ({ name, steps }) => isName(name) && Array.isArray(steps) && steps.every(isNamed),
     ),
-    agents: listOf<AgentIntrospection>(
+    agents: listOf<AgentDescription>(
       agents,
-      ({ name, runs, tokenUsage }) => typeof name === 'string' && isObject(runs) && isObject(tokenUsage),
+      ({ name, runs, tokenUsage, durations = [] }) =>
+        typeof name === 'string' && isObject(runs) && isObject(tokenUsage) && isSketch(durations),
     ),
     schedules: listOf<ScheduleDescription>(
       schedules,
@@ -95,6 +128,10 @@ function parseJson(json: string): unknown {
 
 function isNamed(value: unknown): boolean {
   return isObject(value) && typeof value['name'] === 'string';
+}
+
+function isSketch(value: unknown): boolean {
+  return Array.isArray(value) && value.every((item) => Number.isSafeInteger(item));
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -132,8 +169,8 @@ function describeHandler(handler: HandlerFunction | undefined): Pick<EventIntros
 }
 
 /** Returns the agents of all handlers, one per name. */
-function describeAgents(handlerInfos: readonly Pick<HandlerInfo, 'agents'>[]): AgentIntrospection[] {
-  const byName = new Map<string, AgentIntrospection>();
+function describeAgents(handlerInfos: readonly Pick<HandlerInfo, 'agents'>[]): AgentDescription[] {
+  const byName = new Map<string, AgentDescription>();
   for (const agent of handlerInfos.flatMap((info) => info.agents())) {
     if (!byName.has(agent.name)) byName.set(agent.name, agent);
   }

@@ -1,7 +1,7 @@
-import { quote } from '../../errors.js';
-import type { Logger } from '../../transports/logger.js';
-import type { TransportManager } from '../../transports/transport.js';
-import { type EventDescription, type HubDescription, parseDescription } from './hub-description.js';
+import { quote } from '../../../errors.js';
+import type { Logger } from '../../../transports/logger.js';
+import type { TransportManager } from '../../../transports/transport.js';
+import { type EventDescription, type HubDescription, isRunning, parseDescription } from './hub-description.js';
 
 const settings = [
   'hasKey',
@@ -32,7 +32,8 @@ export async function warnOfDifferingSettings(
   logger: Logger,
 ): Promise<void> {
   try {
-    const running = (await transport.registered()).map(parseDescription);
+    const registered = (await transport.registered()).map(parseDescription);
+    const running = registered.filter(isRunning);
     for (const { type, here, elsewhere } of differingSettings(own, running)) {
       logger.warn(
         { eventType: type, here, elsewhere },
