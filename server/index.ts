@@ -203,8 +203,8 @@ export type {
   EventSummary,
   PublicError,
   RequestDetails,
-} from './hub/introspection/event-details.js';
-export type { FindOptions, RecentEventSummaries } from './hub/introspection/event-search.js';
+} from './hub/introspection/lookup/event-details.js';
+export type { FindOptions, RecentEventSummaries } from './hub/introspection/lookup/event-search.js';
 export type { Health, Problem, ProblemKind } from './hub/introspection/health.js';
 export type { EventDescription } from './hub/introspection/descriptions/hub-description.js';
 export type {
@@ -222,7 +222,7 @@ export type {
   StepIntrospection,
   StepStatus,
   StepWait,
-} from './hub/introspection/run-introspection.js';
+} from './hub/runs/run-introspection.js';
 export type { WaitIntrospection, WaitsIntrospection } from './hub/introspection/wait-introspection.js';
 export type { Recorded } from './hub/runs/definition/recorded-type.js';
 export type {

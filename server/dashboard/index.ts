@@ -12,7 +12,7 @@ export type {
   EventSummary,
   PublicError,
   RequestDetails,
-} from '../hub/introspection/event-details.js';
+} from '../hub/introspection/lookup/event-details.js';
 export type { Health } from '../hub/introspection/health.js';
 export type {
   EventKind,

@@ -6,7 +6,7 @@
 
 import type { AgentIntrospection, AgentSummary } from '../hub/introspection/agent-introspection.js';
 import type { AgentRunIntrospection } from '../hub/introspection/agent-runs.js';
-import type { EventDetails, EventSummary, RequestDetails } from '../hub/introspection/event-details.js';
+import type { EventDetails, EventSummary, RequestDetails } from '../hub/introspection/lookup/event-details.js';
 import type { Health, Problem } from '../hub/introspection/health.js';
 import type {
   EventKind,
@@ -29,8 +29,8 @@ import type {
   TotalActivity,
 } from '../transports/statistics/stats.js';
 
-export type { AttemptIntrospection, PublicError } from '../hub/introspection/event-details.js';
-export type { RunIntrospection, StepIntrospection, StepStatus } from '../hub/introspection/run-introspection.js';
+export type { AttemptIntrospection, PublicError } from '../hub/introspection/lookup/event-details.js';
+export type { RunIntrospection, StepIntrospection, StepStatus } from '../hub/runs/run-introspection.js';
 export type { WaitIntrospection } from '../hub/introspection/wait-introspection.js';
 export type { TurnFacts, TurnUsage } from '../hub/runs/definition/turn-facts.js';
 export type {

@@ -14,15 +14,15 @@ import {
 } from './events/dead-letters.js';
 import type { EventRef } from './events/event-ref.js';
 import type { AgentRunIntrospection } from './introspection/agent-runs.js';
-import type { EventDetails, RequestDetails } from './introspection/event-details.js';
-import { EventSearch, type FindOptions, type RecentEventSummaries } from './introspection/event-search.js';
+import type { EventDetails, RequestDetails } from './introspection/lookup/event-details.js';
+import { EventSearch, type FindOptions, type RecentEventSummaries } from './introspection/lookup/event-search.js';
 import { computeHealth, type Health } from './introspection/health.js';
 import type { EventDescription } from './introspection/descriptions/hub-description.js';
 import type { HubIntrospection, RangeIntrospection } from './introspection/introspection.js';
 import { Introspector } from './introspection/introspector.js';
 import { LiveState } from './introspection/live-state.js';
 import type { ProcessIntrospection } from './introspection/process-introspection.js';
-import { introspectRun, type RunIntrospection, type RunQuery } from './introspection/run-introspection.js';
+import { introspectRun, type RunIntrospection, type RunQuery } from './runs/run-introspection.js';
 import type { WaitsIntrospection } from './introspection/wait-introspection.js';
 import type { Lifecycle } from './lifecycle.js';
 import type { Registry } from './registry.js';

@@ -1,5 +1,6 @@
 import type { ErrorInfo } from '../errors.js';
-import { keptAttempts, keptRecent, maxRequestEvents } from './limits.js';
+import type { AttemptRecord } from './attempt-record.js';
+import { keptRecent, maxRequestEvents } from './limits.js';
 import type { RunRecord, RunStatus } from './run-record.js';
 
 /**
@@ -7,18 +8,6 @@ import type { RunRecord, RunStatus } from './run-record.js';
  * `suspended`: a run that waits and holds no process. `cancelled`: it ended without success or failure.
  */
 export type EventStatus = RunStatus | 'delayed' | 'cancelled';
-
-/** Attempt at an event. */
-export interface AttemptRecord {
-  /** Number of the attempt, from 1. */
-  readonly attempt: number;
-  /** Epoch milliseconds. */
-  readonly startedAt: number;
-  /** Epoch milliseconds; absent while the attempt runs. */
-  readonly endedAt?: number;
-  /** Absent if the attempt runs or succeeded. */
-  readonly error?: ErrorInfo;
-}
 
 /** One service's share of an event, pending or recently ended, without the payload unless it was asked for. */
 export interface EventRecord {
@@ -36,7 +25,7 @@ export interface EventRecord {
   readonly endedAt: number | undefined;
   /** Number of the next, running or last attempt, from 1. */
   readonly attempt: number;
-  /** The first attempt and the latest ones, at most 10. Empty for runs, whose steps have attempts. */
+  /** The first attempt and the latest ones, at most 10. Of runs, whose steps have attempts, only interrupted ones. */
   readonly attempts: readonly AttemptRecord[];
   /** Error of a failed or cancelled event. */
   readonly error: ErrorInfo | undefined;
@@ -86,7 +75,7 @@ export interface ErasedPayloads {
 
 /** Returns the record of a run as that of an event. */
 export function eventOfRun(type: string, run: RunRecord, isDeadLetter: boolean): EventRecord {
-  const { id, service, envelope, acceptedAt, attempt, status, endedAt, error } = run;
+  const { id, service, envelope, acceptedAt, attempt, status, endedAt, error, interruptions } = run;
   const { requestId, causeId } = envelope;
   return {
     id,
@@ -99,19 +88,13 @@ export function eventOfRun(type: string, run: RunRecord, isDeadLetter: boolean):
     dueAt: undefined,
     endedAt,
     attempt,
-    attempts: [],
+    attempts: interruptions,
     error,
     step: undefined,
     isDeadLetter,
     body: undefined,
     run,
   };
-}
-
-/** Adds an attempt, and drops the oldest one after the first if there are too many. */
-export function keepAttempt(attempts: readonly AttemptRecord[], attempt: AttemptRecord): readonly AttemptRecord[] {
-  const all = [...attempts, attempt];
-  return all.length > keptAttempts ? [...all.slice(0, 1), ...all.slice(2)] : all;
 }
 
 /** Returns the newest of some events by acceptance, and the newest failed ones. */

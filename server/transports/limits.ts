@@ -16,6 +16,9 @@ export const keptRecent = 50;
 /** Attempts retained per event: the first one and the latest ones. */
 export const keptAttempts = 10;
 
+/** Open waits retained per ended run: the oldest ones. */
+export const keptWaits = 100;
+
 /** Maximum number of events that a look-up of a request returns. */
 export const maxRequestEvents = 1_000;
 

@@ -1,4 +1,5 @@
 import type { ErrorInfo } from '../errors.js';
+import type { AttemptRecord } from './attempt-record.js';
 import type { Envelope } from './envelope.js';
 
 /** Open wait of a run. */
@@ -29,7 +30,10 @@ export interface RunRecord {
   readonly attempt: number;
   readonly status: RunStatus;
   readonly checkpoints: ReadonlyMap<string, string>;
+  /** Open waits; of an ended run the oldest of those that were open at its end, at most 100. */
   readonly waits: readonly OpenWait[];
+  /** Attempts at the run that were interrupted: the first one and the latest ones, at most 10. */
+  readonly interruptions: readonly AttemptRecord[];
   /** Time of the outcome in epoch milliseconds; `undefined` while the run is pending. */
   readonly endedAt: number | undefined;
   /** Result of a completed run as JSON. */

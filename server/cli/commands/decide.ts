@@ -1,6 +1,6 @@
 import { createHub } from '../../hub/create-hub.js';
-import type { EventDetails } from '../../hub/introspection/event-details.js';
-import type { StepIntrospection } from '../../hub/introspection/run-introspection.js';
+import type { EventDetails } from '../../hub/introspection/lookup/event-details.js';
+import type { StepIntrospection } from '../../hub/runs/run-introspection.js';
 import type { CommandContext } from '../command-context.js';
 import { ExitError, exitCodes } from '../exit.js';
 

@@ -1,5 +1,5 @@
-import type { EventDetails } from '../../hub/introspection/event-details.js';
-import type { StepIntrospection } from '../../hub/introspection/run-introspection.js';
+import type { EventDetails } from '../../hub/introspection/lookup/event-details.js';
+import type { StepIntrospection } from '../../hub/runs/run-introspection.js';
 import type { CommandContext } from '../command-context.js';
 import { ExitError, exitCodes } from '../exit.js';
 import { formatMs, formatTime } from '../format.js';

@@ -10,7 +10,7 @@ import type { EventRate } from '../events/event.js';
 import type { ResolvedRetry } from '../events/retry-policy.js';
 import type { ScheduleIntrospection } from '../schedules/schedule-introspection.js';
 import type { AgentIntrospection, AgentSummary } from './agent-introspection.js';
-import type { RunIntrospection } from './run-introspection.js';
+import type { RunIntrospection } from '../runs/run-introspection.js';
 
 /** Kind of the handler of an event type. `declared`: no running hub has a handler. */
 export type EventKind = 'handler' | 'agent' | 'debate' | 'declared';

@@ -23,7 +23,7 @@ import type {
   WorkflowIntrospection,
 } from './introspection.js';
 import { type Cluster, mergeDescriptions, type Served } from './descriptions/merge-descriptions.js';
-import { introspectRun } from './run-introspection.js';
+import { introspectRun } from '../runs/run-introspection.js';
 import { approvalsOfAgent } from './waiting-approvals.js';
 
 const runsShown = 10;

@@ -2,7 +2,7 @@ import type { Redactor } from '../../redaction/redactor.js';
 import { approvalsFirst } from '../../transports/run-record.js';
 import type { RunRecord } from '../../transports/transport.js';
 import { workflowOf } from '../../transports/workflow-type.js';
-import { introspectRun, type StepIntrospection } from './run-introspection.js';
+import { introspectRun, type StepIntrospection } from '../runs/run-introspection.js';
 
 /** Open wait of a run. */
 export interface WaitIntrospection {

@@ -9,7 +9,7 @@ import {
   type ListedStep,
   type RunIntrospection,
   type StepIntrospection,
-} from '../introspection/run-introspection.js';
+} from './run-introspection.js';
 
 /** Event of a run that is watched. */
 export type RunEvent =

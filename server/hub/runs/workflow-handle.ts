@@ -4,7 +4,7 @@ import { workflowType } from '../../transports/workflow-type.js';
 import { UnknownRunError, WorkflowCancelledError, WorkflowFailedError } from '../errors.js';
 import type { HandlerHost } from '../events/attempts/outcome-recorder.js';
 import { createFollowUps } from '../events/follow-ups.js';
-import { introspectRun, type RunIntrospection } from '../introspection/run-introspection.js';
+import { introspectRun, type RunIntrospection } from './run-introspection.js';
 import { countOutcome } from '../observability/count-outcome.js';
 import type { AnyWorkflow } from './definition/workflow.js';
 

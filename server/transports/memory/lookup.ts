@@ -1,10 +1,9 @@
+import { type AttemptRecord, keepAttempt } from '../attempt-record.js';
 import type { Clock } from '../clock.js';
 import {
-  type AttemptRecord,
   type ErasedPayloads,
   type EventRecord,
   eventOfRun,
-  keepAttempt,
   type RecentEvents,
   type RequestRecords,
   toRecentEvents,
@@ -42,7 +41,7 @@ export class Lookup {
   recent(type: string): RecentEvents {
     const records: EventRecord[] = [];
     for (const group of this.#groups.values()) {
-      const queue = group.findQueue(type);
+      const queue = group.queues.find(type);
       if (queue === undefined) continue;
       const events = new QueueEvents(group.service, queue, this.#clock, false);
       events.addRecentRuns();
@@ -72,10 +71,10 @@ export class Lookup {
     const matches: Matches = (event) => matchesFilter(filter, event);
     const records: EventRecord[] = [];
     for (const group of this.#groups.values()) {
-      for (const queue of group.queues()) {
+      for (const queue of group.queues.all()) {
         const events = new QueueEvents(group.service, queue, this.#clock, withBodies);
-        events.addRuns(matches);
-        for (const entry of queue.reader.find(filter)) events.addPending(entry);
+        events.addRuns(filter, matches);
+        for (const entry of this.#pending(group, queue, filter)) events.addPending(entry);
         for (const ended of queue.log.events()) if (matches(ended)) events.addEnded(ended);
         for (const dead of queue.deadLetters.all()) if (matches(dead.entry.envelope)) events.addDead(dead);
         records.push(...events.records());
@@ -84,8 +83,14 @@ export class Lookup {
     return records;
   }
 
+  #pending({ queues: { index } }: ConsumerGroup, queue: TypeQueue, filter: EventFilter): readonly Entry[] {
+    if (!('id' in filter && index.isBuilt)) return queue.reader.find(filter);
+    const entry = index.find(filter.id);
+    return entry?.envelope.type === queue.type ? [entry] : queue.reader.findSpilled(filter);
+  }
+
   *#queues(): Iterable<TypeQueue> {
-    for (const group of this.#groups.values()) yield* group.queues();
+    for (const group of this.#groups.values()) yield* group.queues.all();
   }
 }
 
@@ -108,8 +113,11 @@ class QueueEvents {
     return [...this.#byId.values()];
   }
 
-  addRuns(matches: Matches): void {
-    for (const run of this.#queue.runs?.records(this.#service, matches) ?? []) this.#addRun(run);
+  addRuns(filter: EventFilter, matches: Matches): void {
+    const { runs } = this.#queue;
+    if (runs === undefined) return;
+    const found = 'id' in filter ? [runs.record(filter.id, this.#service)] : runs.records(this.#service, matches);
+    for (const run of found) if (run !== undefined) this.#addRun(run);
   }
 
   addRecentRuns(): void {

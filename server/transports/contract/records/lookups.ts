@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { EventRecord } from '../../event-record.js';
-import { keptRecent } from '../../limits.js';
+import { keptRecent, keptWaits } from '../../limits.js';
 import type { Envelope, FailedOutcome, Outcome, Subscription, TransportManager } from '../../transport.js';
 import type { Consumption, ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
-import { completed, failed, retry } from '../outcome.js';
+import { completed, failed, retry, suspended } from '../outcome.js';
 import { maxDeadLetters } from './dead-letters.js';
 
 /** Tests look-ups by id, request and type, and erasure. */
-export function describeLookups({ consume, next, now, until }: ContractStage): void {
+export function describeLookups({ consume, counts, next, now, until }: ContractStage): void {
   const runs: Subscription = { type: 'run', keepsRuns: true, retain: { completed: 2, failed: 2 } };
 
   async function findOne(transport: TransportManager, id: string, bodies = false): Promise<EventRecord | undefined> {
@@ -32,6 +32,24 @@ export function describeLookups({ consume, next, now, until }: ContractStage): v
   }
 
   describe('look-ups', () => {
+    it('show a delayed event, and one that waits for its retry', async () => {
+      const shop = await consume(['a']);
+      const { transport } = shop;
+      const [late, retried] = [envelope('a', { delayMs: 60_000 }), envelope('a')];
+      const before = await now();
+      await transport.publish([late, retried]);
+      const delayed = await findOne(transport, late.id);
+      expect(delayed).toMatchObject({ id: late.id, status: 'delayed', attempt: 1, attempts: [], endedAt: undefined });
+      expect(delayed?.acceptedAt).toBeGreaterThanOrEqual(before);
+      expect(delayed?.dueAt).toBeGreaterThanOrEqual(before + 60_000);
+      await end(shop, retry(60_000, 'not yet'));
+      expect(await findOne(transport, retried.id)).toMatchObject({
+        status: 'delayed',
+        attempt: 2,
+        attempts: [{ attempt: 1, error: { name: 'Error', message: 'not yet' } }],
+      });
+    });
+
     it('follow one event through its attempts, without its payload', async () => {
       const shop = await consume(['a']);
       const { transport } = shop;
@@ -39,22 +57,12 @@ export function describeLookups({ consume, next, now, until }: ContractStage): v
       const { id } = sent;
       const before = await now();
       await transport.publish([sent]);
-      const delayed = await findOne(transport, id);
       const identity = { id, type: 'a', service: 'shop', requestId: 'r-1', causeId: 'c-1', body: undefined };
-      expect(delayed).toMatchObject({ ...identity, status: 'delayed', attempt: 1, attempts: [], endedAt: undefined });
-      expect(delayed?.acceptedAt).toBeGreaterThanOrEqual(before);
-      expect(delayed?.dueAt).toBeGreaterThanOrEqual(before + 30);
-
       const first = await next(shop);
       const active = await findOne(transport, id);
       expect(active).toMatchObject({ ...identity, status: 'active', attempts: [{ attempt: 1 }] });
       expect(active?.attempts[0]).not.toHaveProperty('endedAt');
-      await first.commit(retry(300, 'not yet'));
-      expect(await findOne(transport, id)).toMatchObject({
-        status: 'delayed',
-        attempt: 2,
-        attempts: [{ attempt: 1, error: { name: 'Error', message: 'not yet' } }],
-      });
+      await first.commit(retry(30, 'not yet'));
       await (await next(shop)).commit(failed('never'));
       const ended = await findOne(transport, id);
       expect(ended).toMatchObject({
@@ -86,6 +94,100 @@ export function describeLookups({ consume, next, now, until }: ContractStage): v
       expect(found?.attempts.map(({ attempt }) => attempt)).toEqual([1, 6, 7, 8, 9, 10, 11, 12, 13, 14]);
       expect(found).toMatchObject({ status: 'completed', attempt: 14, error: undefined, isDeadLetter: false });
       expect(found?.attempts.at(-1)).not.toHaveProperty('error');
+    });
+
+    it('show interrupted attempts, of runs too, until their end', async () => {
+      const first = await consume(['a', runs]);
+      const sent = [envelope('a'), envelope('run')];
+      await first.transport.publish(sent);
+      const interrupted = [await next(first), await next(first)];
+      const started = await Promise.all(sent.map(({ id }) => findOne(first.transport, id)));
+      await first.transport.close({ drainMs: 0 });
+      const second = await consume(['a', runs]);
+      const isInterrupted = true;
+      const recorded = { attempt: 1, startedAt: expect.any(Number), endedAt: expect.any(Number), isInterrupted };
+      const again = [await next(second), await next(second)];
+      expect(again.map(({ envelope: { id } }) => id)).toEqual(interrupted.map(({ envelope: { id } }) => id));
+      const byType = new Map(again.map((delivery) => [delivery.envelope.type, delivery]));
+      const [event, run] = [byType.get('a'), byType.get('run')];
+      expect((await findOne(second.transport, sent[0]?.id ?? ''))?.attempts).toEqual([
+        { ...recorded, startedAt: started[0]?.attempts[0]?.startedAt },
+        { attempt: 1, startedAt: expect.any(Number) },
+      ]);
+      expect((await findOne(second.transport, sent[1]?.id ?? ''))?.attempts).toEqual([recorded]);
+      await event?.commit(retry(0));
+      await (await next(second)).commit(completed());
+      await run?.wait([{ key: 'event:a', event: { type: 'reply', key: undefined } }]);
+      await run?.commit(suspended(0));
+      expect(await findOne(second.transport, sent[1]?.id ?? '')).toMatchObject({
+        status: 'suspended',
+        attempts: [recorded],
+      });
+      await second.transport.publish([envelope('reply')]);
+      await end(second, completed());
+      const ended = await Promise.all(sent.map(({ id }) => findOne(second.transport, id)));
+      expect(ended[0]?.attempts).toMatchObject([recorded, { attempt: 1, error: {} }, { attempt: 2 }]);
+      expect(ended[0]?.attempts.map(({ isInterrupted: is }) => is)).toEqual([true, undefined, undefined]);
+      expect(ended[1]).toMatchObject({ status: 'completed', attempts: [recorded] });
+      const [lost] = ended[0]?.attempts ?? [];
+      expect(lost?.endedAt).toBeGreaterThanOrEqual(lost?.startedAt ?? Number.NaN);
+    });
+
+    it('show the waits that were open when a run ended, without what they would have emitted', async () => {
+      const shop = await consume([runs, { type: 'child', keepsRuns: true }]);
+      const { transport } = shop;
+      for (const status of ['cancelled', 'failed', 'completed'] as const) {
+        const sent = envelope('run', { requestId: `r-${status}` });
+        await transport.publish([sent]);
+        const delivery = await next(shop);
+        const { id, type } = delivery.envelope;
+        const child = envelope('child', { parent: { type, id, wait: 'invoke:c' }, delayMs: 600_000 });
+        const event = { type: 'reply', key: 'k' };
+        const before = await now();
+        await delivery.wait([{ key: 'sleep:a', delayMs: 600_000 }]);
+        await delivery.wait([{ key: 'event:b', event, onCancel: [envelope('no', { body: '"private"' })] }]);
+        await delivery.wait([{ key: 'invoke:c', run: child }]);
+        await delivery.wait([{ key: 'approval:d', event, isApproval: true }]);
+        if (status !== 'cancelled') await delivery.commit(status === 'failed' ? failed('no') : completed());
+        else {
+          await delivery.commit(suspended(0));
+          expect(await transport.endRun('run', id, cancelledOutcome(), new Error('no'))).toBe('ok');
+        }
+        const since = expect.any(Number);
+        const found = await findOne(transport, id, true);
+        expect(found?.endedAt).toEqual(since);
+        expect(new Set(found?.run?.waits)).toEqual(
+          new Set([
+            { key: 'sleep:a', since, dueAt: since },
+            { key: 'event:b', since, event },
+            { key: 'invoke:c', since, runId: child.id },
+            { key: 'approval:d', since, event, isApproval: true },
+          ]),
+        );
+        for (const wait of found?.run?.waits ?? []) expect(wait.since).toBeGreaterThanOrEqual(before);
+        expect(JSON.stringify(found)).not.toContain('private');
+        expect(await counts(transport, 'run')).toMatchObject({ suspended: 0 });
+        if (status === 'failed') {
+          await transport.replay(id);
+          const replayed = await next(shop);
+          expect((await findOne(transport, id))?.run?.waits).toEqual([]);
+          await replayed.commit(completed());
+          expect((await findOne(transport, id))?.run?.waits).toEqual([]);
+        }
+        await transport.erase(`r-${status}`);
+        expect((await findOne(transport, id))?.run?.waits).toEqual([]);
+      }
+    });
+
+    it('retain the oldest waits of a run that ended', async () => {
+      const shop = await consume([runs]);
+      await shop.transport.publish([envelope('run')]);
+      const delivery = await next(shop);
+      const keys = Array.from({ length: keptWaits + 20 }, (_, n) => `sleep:${String(n).padStart(3, '0')}`);
+      await delivery.wait(keys.map((key) => ({ key, delayMs: 600_000 })));
+      await delivery.commit(completed());
+      const found = await findOne(shop.transport, delivery.envelope.id);
+      expect(found?.run?.waits.map(({ key }) => key)).toEqual(keys.slice(0, keptWaits));
     });
 
     it('keep failed events apart from the newest ones, and forget the others', async () => {
@@ -217,11 +319,10 @@ export function describeLookups({ consume, next, now, until }: ContractStage): v
     });
 
     it('follow an event whose payload is replaced to the request of the later one', async () => {
-      const shop = await consume([{ type: 'a', debounce: { ms: 40 } }]);
+      const shop = await consume([{ type: 'a', debounce: { ms: 100 } }]);
       const { transport } = shop;
       const [first, second] = [envelope('a'), envelope('a')];
-      await transport.publish([first]);
-      await transport.publish([second]);
+      await transport.publish([first, second]);
       expect((await transport.request(second.requestId)).events).toMatchObject([{ id: first.id }]);
       expect((await transport.request(first.requestId)).events).toEqual([]);
       await end(shop, completed());

@@ -1,6 +1,9 @@
+import type { Clock } from '../../clock.js';
+import { toRecorded } from '../../envelope.js';
 import { keptCompletedRuns, keptFailedRuns, keptRecent, latestRuns } from '../../limits.js';
-import type { Envelope, Outcome, RunRecord, RunRetention, RunStatus } from '../../transport.js';
+import type { Envelope, OpenWait, Outcome, RunRecord, RunRetention, RunStatus } from '../../transport.js';
 import type { EndedRun, Entry, StoredWait } from './entry.js';
+import type { Journal } from './journal.js';
 import { openWaits } from './run-waits.js';
 
 interface Run {
@@ -20,9 +23,18 @@ export class RunLog {
   #latest: Run[] = [];
   readonly #ended = { completed: new Set<Run>(), failed: new Set<Run>() };
   readonly #onChange: (entry: Entry, ended: EndedRun | undefined) => void;
+  readonly #clock: Clock;
+  readonly #journal: Pick<Journal, 'settleLater'>;
+  #isEvicting = false;
 
   /** @param onChange receives the end of each run, and `undefined` for an ended run that is evicted */
-  constructor(onChange: (entry: Entry, ended: EndedRun | undefined) => void) {
+  constructor(
+    clock: Clock,
+    journal: Pick<Journal, 'settleLater'>,
+    onChange: (entry: Entry, ended: EndedRun | undefined) => void,
+  ) {
+    this.#clock = clock;
+    this.#journal = journal;
     this.#onChange = onChange;
   }
 
@@ -37,17 +49,22 @@ export class RunLog {
     if (this.#latest.length > latestRuns) this.#latest.shift();
   }
 
-  /** Records the end of a run. Returns a function that notifies those who wait for it. */
-  end(id: string, outcome: Extract<Outcome, { status: 'completed' | 'failed' }>, now: number): () => void {
+  /** Records the end of a run with its open waits. Returns a function that notifies those who wait for it. */
+  end(
+    id: string,
+    outcome: Extract<Outcome, { status: 'completed' | 'failed' }>,
+    waits: readonly OpenWait[],
+    now: number,
+  ): () => void {
     const run = this.#runs.get(id);
     if (run === undefined) return () => {};
     const ended =
       outcome.status === 'completed'
-        ? { at: now, result: outcome.result, error: undefined }
-        : { at: now, result: undefined, error: outcome.error };
+        ? { at: now, result: outcome.result, error: undefined, waits }
+        : { at: now, result: undefined, error: outcome.error, waits };
     this.#setEnd(run, ended);
     this.#onChange(run.entry, ended);
-    this.evict(now);
+    this.#evictSoon();
     return () => {
       for (const listener of run.listeners ?? []) listener(run);
     };
@@ -61,7 +78,18 @@ export class RunLog {
 
   #setEnd(run: Run, ended: EndedRun): void {
     run.ended = ended;
+    run.entry.envelope.pack?.();
     this.#ended[ended.error === undefined ? 'completed' : 'failed'].add(run);
+  }
+
+  // Not in this turn of the event loop, in which those who started the runs may begin to wait for their ends.
+  #evictSoon(): void {
+    if (this.#isEvicting) return;
+    this.#isEvicting = true;
+    this.#clock.soon(() => {
+      this.#isEvicting = false;
+      this.#journal.settleLater(() => this.evict(this.#clock.now()));
+    });
   }
 
   /** Forgets the ended runs that exceed the retention. */
@@ -122,6 +150,7 @@ export class RunLog {
       entry.envelope = { ...entry.envelope, body: 'null' };
       entry.checkpoints?.clear();
       ended.result = undefined;
+      ended.waits = [];
       if (entry.record !== undefined) entry.record.isErased = true;
       this.#onChange(entry, ended);
       erased += 1;
@@ -203,16 +232,17 @@ export class RunLog {
 }
 
 function toRecord({ entry, acceptedAt, ended }: Run, service: string): RunRecord {
-  const { envelope, attempt, checkpoints } = entry;
+  const { envelope, attempt, checkpoints, attempts } = entry;
   return {
     id: envelope.id,
     service,
-    envelope,
+    envelope: toRecorded(envelope),
     acceptedAt,
     attempt,
     status: ended === undefined ? statusOf(entry) : ended.error === undefined ? 'completed' : 'failed',
     checkpoints: new Map(checkpoints),
-    waits: openWaits(entry),
+    waits: ended?.waits ?? openWaits(entry),
+    interruptions: attempts,
     endedAt: ended?.at,
     result: ended?.result,
     error: ended?.error,

@@ -1,7 +1,10 @@
 import type { Clock } from '../../clock.js';
+import { keptWaits } from '../../limits.js';
 import type { Envelope, OpenWait, RunWait } from '../../transport.js';
 import type { Entry, StoredWait, WaitOwner } from './entry.js';
 import type { Journal } from './journal.js';
+
+const noWaits: readonly OpenWait[] = [];
 
 /** Open waits of all runs. The first condition of a wait that comes true resolves it. */
 export class RunWaits {
@@ -39,9 +42,10 @@ export class RunWaits {
   }
 
   /** Resolves the waits that the event matches. */
-  resolveByEvent({ type, key, id, body }: Envelope): void {
-    const byKey = this.#byEvent.get(type);
+  resolveByEvent(envelope: Envelope): void {
+    const byKey = this.#byEvent.get(envelope.type);
     if (byKey === undefined) return;
+    const { key, id, body } = envelope;
     const matching = [...listOf(byKey.get(undefined)), ...(key === undefined ? [] : listOf(byKey.get(key)))];
     const resolution = `"by":"event","id":${JSON.stringify(id)},"payload":${body}`;
     for (const stored of matching) this.#resolve(stored, resolution);
@@ -128,7 +132,19 @@ function listOf(waits: StoredWait | Set<StoredWait> | undefined): readonly Store
 
 /** Returns the open waits of a run as its record shows them. */
 export function openWaits(entry: Entry): OpenWait[] {
-  return waitsOf(entry).map(({ wait: { key, delayMs, event, run, isApproval }, since }) => ({
+  return toOpenWaits(waitsOf(entry));
+}
+
+/** Returns the waits that the record of an ended run retains, of those that were open. */
+export function retainedWaits(waits: readonly StoredWait[]): readonly OpenWait[] {
+  if (waits.length === 0) return noWaits;
+  return toOpenWaits(waits)
+    .sort((a, b) => a.since - b.since || (a.key < b.key ? -1 : 1))
+    .slice(0, keptWaits);
+}
+
+function toOpenWaits(waits: readonly StoredWait[]): OpenWait[] {
+  return waits.map(({ wait: { key, delayMs, event, run, isApproval }, since }) => ({
     key,
     since,
     ...(delayMs !== undefined && { dueAt: since + delayMs }),

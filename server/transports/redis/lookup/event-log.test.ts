@@ -1,23 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
-import { type RedisServer, startRedisServer } from '../../../../scripts/redis-server.js';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { envelope } from '../../contract/envelope.js';
 import { completed, failed } from '../../contract/outcome.js';
 import { keptRecent } from '../../limits.js';
 import { silentLogger } from '../../logger.js';
 import { redisTransport } from '../redis-transport.js';
+import { startTestRedis } from '../test-redis.fixture.js';
 
-let server: RedisServer;
-let admin: Redis;
-beforeAll(async () => {
-  server = await startRedisServer();
-  admin = new Redis(server.url);
-});
-afterAll(async () => {
-  admin.disconnect();
-  await server.release();
-});
+const { server, admin } = await startTestRedis();
 
 it('retains a bounded number of records and members of the index, dead letters that Redis deletes included', async () => {
   const prefix = randomUUID();

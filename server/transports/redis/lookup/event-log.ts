@@ -1,4 +1,4 @@
-import { keptAttempts, keptRecent } from '../../limits.js';
+import { keptRecent } from '../../limits.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
 
@@ -11,7 +11,7 @@ const evictedAtOnce = 10;
  * Events of requests, and the newest ended ones. The index has a member for each event that is pending or retained and
  * whose request has another id than the event: `indexEvent(...)` adds one, `unindexEvent(...)` removes it; ended runs and
  * dead letters keep it as long as they are retained. `logEnd(...)` retains an ended event that has no run record;
- * `noteAttempt(...)` retains a failed attempt of a job. `forgetEnd(...)` forgets an ended event that is accepted again.
+ * `forgetEnd(...)` forgets an ended event that is accepted again.
  * `endIndexingAt(...)` notes the time at which Redis deletes a run or a dead letter, `endIndexing(serviceType)` removes
  * those whose time has come, and `forgetIndexEnd(...)` forgets that time for an event that is replayed. `writeLog()` writes all that, once per script.
  *
@@ -21,13 +21,6 @@ const evictedAtOnce = 10;
 export const eventLog: LuaFragment = new LuaFragment(
   `
 local indexed, unindexed, logged
-
--- Lua passes a limited number of values to a function.
-local function callInParts(command, name, values)
-  for first = 1, #values, ${valuesAtOnce} do
-    call(command, name, unpack(values, first, math.min(first + ${valuesAtOnce - 1}, #values)))
-  end
-end
 
 -- As JSON: Lua does not decode every string that JavaScript encodes.
 local function requestIdIn(data)
@@ -78,44 +71,26 @@ local function indexedEvents(requestId, limit)
   return events
 end
 
-local function noteAttempt(job, outcome)
-  local attempts = {}
-  for attempt in string.gmatch(call('HGET', job, 'attempts') or '', '[^\\n]+') do attempts[#attempts + 1] = attempt end
-  attempts[#attempts + 1] = string.format('[%d,%.0f,%.0f,', outcome.attempt, now - outcome.durationMs, now) .. outcome.value .. ']'
-  if #attempts >= ${keptAttempts} then table.remove(attempts, 2) end
-  call('HSET', job, 'attempts', table.concat(attempts, '\\n'))
-end
-
 local function endedRecord(status, requestId, causeId, acceptedAt, startedAt, endedAt, attempt, error, step, attempts)
-  return table.concat({ status, requestId, causeId, acceptedAt, startedAt, endedAt, attempt, error, step, attempts }, '\\n')
-end
-
-local function recordOf(outcome)
-  local isFailed = outcome.status == 'failed'
-  local startedAt = outcome.durationMs and not outcome.isCancelled and string.format('%.0f', now - outcome.durationMs) or ''
-  return endedRecord(outcome.isCancelled and 'cancelled' or outcome.status, outcome.requestId, outcome.causeId,
-    outcome.acceptedAt or '', startedAt, now, outcome.attempt, isFailed and outcome.value or '', outcome.step or '',
-    outcome.attempts or '')
+  return status .. '\\n' .. requestId .. '\\n' .. causeId .. '\\n' .. acceptedAt .. '\\n' .. startedAt .. '\\n' .. endedAt .. '\\n'
+    .. attempt .. '\\n' .. error .. '\\n' .. step .. '\\n' .. attempts
 end
 
 local function logEnd(serviceType, id, outcome)
-  local log = logged[serviceType]
-  if not log then
-    log = { completed = {}, failed = {}, isFailed = {} }
-    logged[serviceType] = log
-  end
+  local log = logged[serviceType] or {}
+  logged[serviceType] = log
+  local status = outcome.status == 'failed' and not outcome.isCancelled and 'failed' or 'completed'
+  local list = log[status] or {}
+  log[status] = list
   outcome.id = id
-  local list = log.completed
-  if outcome.status == 'failed' and not outcome.isCancelled then
-    list = log.failed
-    log.isFailed[id] = true
-  end
   list[#list + 1] = outcome
 end
 
 local function isLogged(serviceType, id)
-  local log = logged[serviceType]
-  return log and log.isFailed[id] or call('HEXISTS', key('records', serviceType), id) == 1
+  for _, outcome in ipairs((logged[serviceType] or {}).failed or {}) do
+    if outcome.id == id then return true end
+  end
+  return call('HEXISTS', key('records', serviceType), id) == 1
 end
 
 local function hasDeadLetter(serviceType, id)
@@ -139,39 +114,6 @@ local function elementOf(id, requestId)
   return isIndexed(id, requestId) and id .. ' ' .. requestId or id
 end
 
-local function unindexEnded(serviceType, id, requestId, status)
-  if isIndexed(id, requestId) and not (status == 'failed' and hasDeadLetter(serviceType, id)) then
-    unindexEvent(serviceType, id, requestId)
-  end
-end
-
-local function evictEnded(serviceType, status, count)
-  local ids = call('RPOP', key('recent', serviceType, status), count)
-  for index, element in ipairs(ids) do
-    local id, requestId = string.match(element, '^(%S+) (.*)$')
-    if id then
-      ids[index] = id
-      unindexEnded(serviceType, id, requestId, status)
-    end
-  end
-  call('HDEL', key('records', serviceType), unpack(ids))
-end
-
-local function writeEnded(serviceType, status, outcomes)
-  local first = math.max(1, #outcomes - ${keptRecent - 1})
-  for index = 1, first - 1 do unindexEnded(serviceType, outcomes[index].id, outcomes[index].requestId, status) end
-  local records, elements = {}, {}
-  for index = first, #outcomes do
-    local outcome = outcomes[index]
-    records[#records + 1] = outcome.id
-    records[#records + 1] = recordOf(outcome)
-    elements[#elements + 1] = elementOf(outcome.id, outcome.requestId)
-  end
-  call('HSET', key('records', serviceType), unpack(records))
-  local excess = call('LPUSH', key('recent', serviceType, status), unpack(elements)) - ${keptRecent}
-  if excess >= ${evictedAtOnce} then evictEnded(serviceType, status, excess) end
-end
-
 local function forgetEnd(serviceType, id)
   local records = key('records', serviceType)
   local requestId = string.match(call('HGET', records, id) or '', '^%l+\\n([^\\n]*)\\n')
@@ -180,14 +122,71 @@ local function forgetEnd(serviceType, id)
   call('LREM', key('recent', serviceType, 'failed'), 1, elementOf(id, requestId))
 end
 
-local function writeLog()
-  for serviceType, log in pairs(logged) do
-    if #log.completed > 0 then writeEnded(serviceType, 'completed', log.completed) end
-    if #log.failed > 0 then writeEnded(serviceType, 'failed', log.failed) end
+-- In a block of its own: a script has at most 200 local names.
+local writeLog
+do
+  local function recordOf(outcome)
+    local isFailed = outcome.status == 'failed'
+    local startedAt = outcome.durationMs and not outcome.isCancelled and string.format('%.0f', now - outcome.durationMs) or ''
+    return endedRecord(outcome.isCancelled and 'cancelled' or outcome.status, outcome.requestId, outcome.causeId,
+      outcome.acceptedAt or '', startedAt, nowText, outcome.attempt, isFailed and outcome.value or '', outcome.step or '',
+      outcome.attempts or '')
   end
-  callInParts('ZADD', key('requests'), indexed)
-  callInParts('ZREM', key('requests'), unindexed)
-  indexed, unindexed, logged = {}, {}, {}
+
+  local function unindexEnded(serviceType, id, requestId, status)
+    if isIndexed(id, requestId) and not (status == 'failed' and hasDeadLetter(serviceType, id)) then
+      unindexEvent(serviceType, id, requestId)
+    end
+  end
+
+  local function evictEnded(serviceType, status, count)
+    local ids = call('RPOP', key('recent', serviceType, status), count)
+    for index, element in ipairs(ids) do
+      local id, requestId = string.match(element, '^(%S+) (.*)$')
+      if id then
+        ids[index] = id
+        unindexEnded(serviceType, id, requestId, status)
+      end
+    end
+    call('HDEL', key('records', serviceType), unpack(ids))
+  end
+
+  local function writeEnded(serviceType, status, outcomes)
+    local first = math.max(1, #outcomes - ${keptRecent - 1})
+    for index = 1, first - 1 do unindexEnded(serviceType, outcomes[index].id, outcomes[index].requestId, status) end
+    local records, elements = {}, {}
+    for index = first, #outcomes do
+      local outcome = outcomes[index]
+      records[#records + 1] = outcome.id
+      records[#records + 1] = recordOf(outcome)
+      elements[#elements + 1] = elementOf(outcome.id, outcome.requestId)
+    end
+    call('HSET', key('records', serviceType), unpack(records))
+    local excess = call('LPUSH', key('recent', serviceType, status), unpack(elements)) - ${keptRecent}
+    if excess >= ${evictedAtOnce} then evictEnded(serviceType, status, excess) end
+  end
+
+  -- Lua passes a limited number of values to a function.
+  local function callInParts(command, name, values)
+    for first = 1, #values, ${valuesAtOnce} do
+      call(command, name, unpack(values, first, math.min(first + ${valuesAtOnce - 1}, #values)))
+    end
+  end
+
+  function writeLog()
+    for serviceType, log in pairs(logged) do
+      for status, outcomes in pairs(log) do writeEnded(serviceType, status, outcomes) end
+    end
+    logged = {}
+    if #indexed > 0 then
+      callInParts('ZADD', key('requests'), indexed)
+      indexed = {}
+    end
+    if #unindexed > 0 then
+      callInParts('ZREM', key('requests'), unindexed)
+      unindexed = {}
+    end
+  end
 end
 `,
   [prelude],

@@ -1,17 +1,11 @@
-import type { ErrorInfo } from '../../../errors.js';
-import {
-  type AttemptRecord,
-  type ErasedPayloads,
-  type EventRecord,
-  type EventStatus,
-  eventOfRun,
-  keepAttempt,
-} from '../../event-record.js';
+import { keepAttempt } from '../../attempt-record.js';
+import { type ErasedPayloads, type EventRecord, type EventStatus, eventOfRun } from '../../event-record.js';
 import { eventIdOf, jobIdOf, serviceOf, typeOf } from '../names.js';
 import { decodeError } from '../outcomes/outcome-codec.js';
 import { decodeAnyEnvelope } from '../publishing/envelope-codec.js';
 import { readRun } from '../reading/runs.js';
 import { readArray, readNumber, readOptional, readString, unexpected } from '../scripts/reply.js';
+import { readAttempts } from './read-attempts.js';
 
 /** Returns the id of a request as arguments of a script: as JSON, and as the job id of the event with this id. */
 export function requestArguments(requestId: string): string[] {
@@ -42,7 +36,7 @@ function readPendingEvent(reply: readonly unknown[]): EventRecord {
   const [serviceType, jobId, status, acceptedAt, dueAt, ended, startedAt, attempts, requestId, causeId, data] = reply;
   const attempt = readNumber(ended) + 1;
   const start = readOptional(startedAt, readNumber);
-  const earlier = readAttempts(readString(attempts).split('\n'));
+  const earlier = readAttempts(readString(attempts));
   return {
     ...readIdentity(serviceType, jobId, requestId, causeId),
     status: readStatus(status),
@@ -65,7 +59,7 @@ function readEndedEvent([serviceType, jobId, record, isDeadLetter, data]: readon
   const status = readStatus(statusText);
   const [endedAt, attempt] = [readNumber(ended), readNumber(attemptText)];
   const error = errorJson === '' ? undefined : decodeError(errorJson);
-  const earlier = readAttempts(tries);
+  const earlier = readAttempts(tries.join('\n'));
   const last = { attempt, startedAt: readNumber(started), endedAt, ...(error !== undefined && { error }) };
   return {
     ...readIdentity(serviceType, jobId, requestId, causeId),
@@ -100,21 +94,6 @@ function readIdentity(
       readOptional(requestId, (json) => readString(JSON.parse(readString(json)))) ?? eventIdOf(readString(jobId)),
     causeId: cause === '' ? undefined : readString(JSON.parse(cause)),
   };
-}
-
-function readAttempts(lines: readonly string[]): readonly AttemptRecord[] {
-  return lines
-    .filter((line) => line !== '')
-    .map((line) => {
-      const [attempt, startedAt, endedAt, error] = readArray(JSON.parse(line));
-      const info: ErrorInfo = decodeError(JSON.stringify(error));
-      return {
-        attempt: readNumber(attempt),
-        startedAt: readNumber(startedAt),
-        endedAt: readNumber(endedAt),
-        error: info,
-      };
-    });
 }
 
 function readBody(jobId: unknown, serviceType: unknown, data: unknown): string | undefined {

@@ -1,14 +1,15 @@
 import { keptRecent, maxRequestEvents } from '../../limits.js';
+import { counters } from '../counting/counters.js';
+import { serviceTypes } from '../counting/service-types.js';
 import { deadLetters } from '../dead-letters/dead-letter-fragments.js';
 import { keyLines } from '../gate/key-lines.js';
 import { runRetention } from '../outcomes/run-fragments.js';
 import { oneRun } from '../reading/runs.js';
 import { suspendedRuns } from '../runs/suspended-runs.js';
-import { counters } from '../counting/counters.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';
-import { serviceTypes } from '../counting/service-types.js';
+import { attempts } from './attempts.js';
 import { eventLog } from './event-log.js';
 
 /**
@@ -26,13 +27,12 @@ local function readPending(serviceType, id, parts)
   local queue = jobQueue(serviceType, id)
   local job = queue and queue .. id
   if not job or call('HGET', job, 'serviceType') ~= serviceType then return nil end
-  local acceptedAt, ended, startedAt, attempts, data =
-    unpack(call('HMGET', job, 'timestamp', 'atm', 'processedOn', 'attempts', 'data'))
+  local acceptedAt, ended, startedAt, data = unpack(call('HMGET', job, 'timestamp', 'atm', 'processedOn', 'data'))
   local dueAt = tonumber(call('ZSCORE', key('delayed', serviceType), id) or '')
   local isActive = call('EXISTS', job .. ':lock') == 1
   local status = isActive and 'active' or dueAt and dueAt > now and 'delayed' or 'waiting'
   return { 'pending', serviceType, id, status, acceptedAt, status == 'delayed' and dueAt, ended or 0,
-    isActive and startedAt, attempts or '', requestIdIn(data), causeIdIn(data), parts == 'all' and data or '' }
+    isActive and startedAt, attemptsOf(job), requestIdIn(data), causeIdIn(data), parts == 'all' and data or '' }
 end
 
 local function readEnded(serviceType, id, parts)
@@ -84,7 +84,7 @@ local function requestIdOf(serviceType, id)
   return string.match(call('HGET', key('records', serviceType), id) or '', '^%l+\\n([^\\n]*)\\n')
 end
 `,
-  [prelude, deadLetters, eventLog, keyLines, oneRun, runRetention, suspendedRuns],
+  [attempts, prelude, deadLetters, eventLog, keyLines, oneRun, runRetention, suspendedRuns],
 );
 
 export const findScript: Script = new Script({
@@ -186,6 +186,7 @@ local function erase(serviceType, id)
   if status then
     runCount = runCount + 1
     call('HSET', run, 'data', shown)
+    call('HDEL', run, 'openWaits')
     if status == 'completed' then call('HSET', run, 'value', '') end
     call('DEL', run .. ':order', run .. ':checkpoints', run .. ':outputs')
   elseif jobQueue(serviceType, id) or hasRun(serviceType, id) then

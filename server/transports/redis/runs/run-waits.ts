@@ -1,5 +1,6 @@
-import { gates } from '../gate/gates.js';
+import { keptWaits } from '../../limits.js';
 import { counters } from '../counting/counters.js';
+import { gates } from '../gate/gates.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { runEntries } from './run-entries.js';
 import { runSuspension, suspendedRuns } from './suspended-runs.js';
@@ -11,7 +12,8 @@ import { runSuspension, suspendedRuns } from './suspended-runs.js';
  * - `addWait(serviceType, id, name, wait)` stores a wait
  * - `resolveByTime(serviceType, id, name)`, `resolveByEvent(envelope)`, `resolveByRun(parent, id, outcome)` resolve
  * - `resolveDue(serviceType, limit)` resolves the waits of a service type whose time has come
- * - `dropWaits(serviceType, id)` forgets the waits of a run that is not suspended, and returns them
+ * - `dropWaits(serviceType, id)` forgets the waits of a run that ends and is not suspended, and returns them. The record
+ *   of the run retains the oldest ones, without the events to emit if they are cancelled
  */
 export const runWaits: LuaFragment = new LuaFragment(
   `
@@ -70,7 +72,7 @@ local function addWait(serviceType, id, name, wait)
   if wait.isApproval then
     call('ZADD', key('approvals', serviceType), wait.since, id .. ':' .. name)
     -- Types without approvals are counted without a look at their key.
-    call('HSET', key('stats', serviceType), 'hasApprovals', 1)
+    changesOf(serviceType).a = 1
   end
   if wait.event then
     awaitedTypes[wait.event.type] = true
@@ -159,15 +161,34 @@ local function resolveDue(serviceType, limit)
   return #due
 end
 
+-- A flat list of names and waits as JSON.
+local function oldestWaits(waits)
+  table.sort(waits, function(a, b)
+    return a.wait.since < b.wait.since or a.wait.since == b.wait.since and a.name < b.name
+  end)
+  local oldest = {}
+  for index = 1, math.min(#waits, ${keptWaits}) do
+    local name, wait = waits[index].name, waits[index].wait
+    oldest[index * 2 - 1] = name
+    oldest[index * 2] = cjson.encode({
+      since = wait.since, dueAt = wait.dueAt, event = wait.event, isApproval = wait.isApproval,
+      child = wait.child and { id = wait.child.id },
+    })
+  end
+  return oldest
+end
+
 local function dropWaits(serviceType, id)
   local waits = key('run', serviceType, id, 'waits')
   if call('EXISTS', waits) == 0 then return {} end
-  local list, fields = {}, call('HGETALL', waits)
+  local list, named, fields = {}, {}, call('HGETALL', waits)
   for index = 1, #fields, 2 do
     local wait = cjson.decode(fields[index + 1])
     removeWait(serviceType, id, fields[index], wait)
     list[#list + 1] = wait
+    named[#named + 1] = { name = fields[index], wait = wait }
   end
+  call('HSET', key('run', serviceType, id), 'openWaits', cjson.encode(oldestWaits(named)))
   return list
 end
 `,

@@ -1,27 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
-import { type RedisServer, startRedisServer } from '../../../../scripts/redis-server.js';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { createHub } from '../../../hub/create-hub.js';
 import type { RunCtx } from '../../../hub/runs/definition/step.js';
 import { createWorkflow } from '../../../hub/runs/definition/workflow.js';
 import { redisTransport } from '../redis-transport.js';
+import { startTestRedis } from '../test-redis.fixture.js';
 
 const runs = 1_000;
 // A sorted set that holds an id takes 130 bytes per member; each run has three of them, and a record.
 const maxBytesPerRun = 1_000;
 const maxSmallKeys = 50;
 
-let server: RedisServer;
-let admin: Redis;
-beforeAll(async () => {
-  server = await startRedisServer();
-  admin = new Redis(server.url);
-});
-afterAll(async () => {
-  admin.disconnect();
-  await server.release();
-});
+const { server, admin } = await startTestRedis();
 
 async function usage(prefix: string): Promise<{ readonly keys: number; readonly bytes: number }> {
   const keys = await admin.keys(`{${prefix}}:*`);

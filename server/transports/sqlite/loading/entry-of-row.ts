@@ -36,6 +36,7 @@ export function entryOfRow(row: Row, { type, clock, table, remembered, checkpoin
     hasStarted: (state & eventStates.started) !== 0,
     older: undefined,
     newer: undefined,
+    recentIndex: 0,
     lease: undefined,
     keyHolder: undefined,
     bytes: Buffer.byteLength(envelope.body),

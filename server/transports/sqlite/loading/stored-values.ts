@@ -1,11 +1,11 @@
-import type { AttemptRecord } from '../../event-record.js';
+import type { AttemptRecord } from '../../attempt-record.js';
 import type { EndedRun, LostEvent } from '../../memory/records/entry.js';
 import type { EndedEvent } from '../../memory/records/event-log.js';
-import { OpenPeriod } from '../../memory/statistics/period-history.js';
+import { OpenPeriod } from '../../memory/statistics/period-series.js';
 import type { ScheduleRecord } from '../../schedules.js';
 import { DurationSketch } from '../../statistics/duration-sketch.js';
 import type { FailureRecord } from '../../statistics/stats.js';
-import type { Envelope, RunWait, Subscription } from '../../transport.js';
+import type { Envelope, OpenWait, RunWait, Subscription } from '../../transport.js';
 import type { Row } from '../database/driver.js';
 import { StoredValueError } from '../sqlite-errors.js';
 
@@ -105,6 +105,7 @@ function attemptsOf(value: Row, name: string): readonly AttemptRecord[] {
       startedAt: numberOf(attempt, 'startedAt'),
       ...(endedAt !== undefined && { endedAt }),
       ...(!isAbsent(attempt['error']) && { error: errorOf(attempt) }),
+      ...(attempt['isInterrupted'] === true && { isInterrupted: true }),
     };
   });
 }
@@ -120,7 +121,22 @@ export function deadLetterOf(value: Row): LostEvent {
 
 export function endedRunOf(value: Row): EndedRun {
   const error = isAbsent(value['error']) ? undefined : errorOf(value);
-  return { at: numberOf(value, 'at'), result: optionalText(value, 'result'), error };
+  // Earlier versions did not store the waits.
+  const waits = isAbsent(value['waits']) ? [] : rowsOf(value['waits'], 'waits').map(openWaitOf);
+  return { at: numberOf(value, 'at'), result: optionalText(value, 'result'), error, waits };
+}
+
+function openWaitOf(wait: Row): OpenWait {
+  const { event } = wait;
+  const [dueAt, runId] = [optionalNumber(wait, 'dueAt'), optionalText(wait, 'runId')];
+  return {
+    key: textOf(wait, 'key'),
+    since: numberOf(wait, 'since'),
+    ...(dueAt !== undefined && { dueAt }),
+    ...(isRow(event) && { event: { type: textOf(event, 'type'), key: optionalText(event, 'key') } }),
+    ...(runId !== undefined && { runId }),
+    ...(wait['isApproval'] === true && { isApproval: true }),
+  };
 }
 
 export function failuresOf(row: Row): readonly FailureRecord[] {
@@ -171,7 +187,7 @@ export function periodOf(row: Row): OpenPeriod {
   const { counts, wait, duration } = objectOf(row, 'counts');
   return new OpenPeriod(
     numberOf(row, 'period'),
-    Uint32Array.from(numbersOf(counts)),
+    [...numbersOf(counts)],
     DurationSketch.from(numbersOf(wait)),
     DurationSketch.from(numbersOf(duration)),
   );
@@ -185,7 +201,7 @@ function errorOf(value: Row): LostEvent['error'] {
 }
 
 function numbersOf(value: unknown): readonly number[] {
-  if (!Array.isArray(value) || !value.every((each) => typeof each === 'number')) throw new StoredValueError('counts');
+  if (!Array.isArray(value) || !value.every(Number.isSafeInteger)) throw new StoredValueError('counts');
   return value;
 }
 

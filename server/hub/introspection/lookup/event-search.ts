@@ -1,12 +1,12 @@
-import type { ErrorInfo } from '../../errors.js';
-import { checkName, OptionChecker } from '../../options.js';
-import type { Redactor } from '../../redaction/redactor.js';
-import { type ErasedPayloads, type EventRecord, mergeRecent } from '../../transports/event-record.js';
-import type { TransportManager } from '../../transports/transport.js';
-import { workflowOf } from '../../transports/workflow-type.js';
-import { type DeadLetterSource, typesOf } from '../events/dead-letters.js';
+import type { ErrorInfo } from '../../../errors.js';
+import { checkName, OptionChecker } from '../../../options.js';
+import type { Redactor } from '../../../redaction/redactor.js';
+import { type ErasedPayloads, type EventRecord, mergeRecent } from '../../../transports/event-record.js';
+import type { TransportManager } from '../../../transports/transport.js';
+import { workflowOf } from '../../../transports/workflow-type.js';
+import { introspectRun, type StepIntrospection } from '../../runs/run-introspection.js';
+import { type DeadLetterSource, typesOf } from '../../events/dead-letters.js';
 import type { EventDetails, EventSummary, PublicError, RequestDetails } from './event-details.js';
-import { introspectRun, type StepIntrospection } from './run-introspection.js';
 
 /** Options of `hub.find`. */
 export interface FindOptions {
@@ -135,15 +135,22 @@ function byAttention(a: EventSummary, b: EventSummary): number {
   return Number(b.status === 'failed') - Number(a.status === 'failed') || (a.service < b.service ? -1 : 1);
 }
 
+/** Returns the start of the first attempt since the event was accepted or replayed. */
 function firstStart(record: EventRecord, steps: readonly StepIntrospection[] | undefined): number | undefined {
-  const starts = (steps ?? record.attempts).flatMap(({ startedAt }) => startedAt ?? []);
+  const { acceptedAt, attempts, run } = record;
+  // A replayed run keeps the steps of its earlier attempts.
+  const isReplayed = run !== undefined && run.envelope.replays > 0;
+  const all = (steps ?? attempts).flatMap(({ startedAt }) => startedAt ?? []);
+  const starts = isReplayed ? all.filter((at) => at >= acceptedAt) : all;
   return starts.length === 0 ? undefined : Math.min(...starts);
 }
 
 function runTime({ attempts }: EventRecord, steps: readonly StepIntrospection[] | undefined): { runMs?: number } {
   const durations =
     steps === undefined
-      ? attempts.flatMap(({ startedAt, endedAt }) => (endedAt === undefined ? [] : endedAt - startedAt))
+      ? attempts.flatMap(({ startedAt, endedAt, isInterrupted }) =>
+          endedAt === undefined || isInterrupted === true ? [] : endedAt - startedAt,
+        )
       : steps.flatMap(({ kind, durationMs }) => (kind === 'run' ? (durationMs ?? []) : []));
   return durations.length === 0 ? {} : { runMs: durations.reduce((sum, ms) => sum + ms, 0) };
 }

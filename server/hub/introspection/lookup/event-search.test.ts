@@ -1,26 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { type RedisServer, startRedisServer } from '../../../scripts/redis-server.js';
-import { memoryTransport } from '../../transports/memory/memory-transport.js';
-import { redisTransport } from '../../transports/redis/redis-transport.js';
-import type { Transport } from '../../transports/transport.js';
-import { createHub } from '../create-hub.js';
-import { testHub } from '../hub.fixture.js';
-import type { Hub, HubOptions } from '../hub.js';
-import { createWorkflow } from '../runs/definition/workflow.js';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { everyTransport } from '../../../every-transport.fixture.js';
+import { createHub } from '../../create-hub.js';
+import { testHub } from '../../hub.fixture.js';
+import type { Hub, HubOptions } from '../../hub.js';
+import { createWorkflow } from '../../runs/definition/workflow.js';
 
-let redis: RedisServer;
-beforeAll(async () => {
-  redis = await startRedisServer();
-});
-afterAll(() => redis.release());
-
-const transports: [string, () => Transport][] = [
-  ['memory', () => memoryTransport()],
-  ['redis', () => redisTransport({ url: redis.url, prefix: randomUUID() })],
-];
-
-describe.each(transports)('look-ups of a hub on the %s transport', (_name, createTransport) => {
+describe.each(everyTransport)('look-ups of a hub on the %s transport', (_name, createTransport) => {
   function newHub(options: HubOptions = {}): Hub {
     const hub = createHub({ transport: createTransport(), ...options });
     onTestFinished(async () => {
@@ -66,7 +51,7 @@ describe.each(transports)('look-ups of a hub on the %s transport', (_name, creat
         ['ordered', 'completed'],
         ['paid', 'completed'],
       ]);
-    }, 20_000);
+    });
 
     const request = await hub.request('request 7');
     expect(request).toMatchObject({ requestId: 'request 7', isTruncated: false, missingCauses: 0 });
@@ -79,7 +64,8 @@ describe.each(transports)('look-ups of a hub on the %s transport', (_name, creat
       { attempt: 2 },
     ]);
     expect(ordered?.attempts[0]?.error).not.toHaveProperty('stack');
-    expect(ordered?.waitMs).toBe((ordered?.startedAt ?? 0) - (ordered?.acceptedAt ?? 0));
+    // A start that a store computes from a duration may be a millisecond early.
+    expect(ordered?.waitMs).toBe(Math.max(0, (ordered?.startedAt ?? 0) - (ordered?.acceptedAt ?? 0)));
     expect(ordered?.runMs).toBeGreaterThanOrEqual(0);
     expect(mailed).toMatchObject({ error: { name: 'TypeError', message: 'no address' }, isDeadLetter: true });
     expect(run).toMatchObject({
@@ -132,6 +118,27 @@ describe.each(transports)('look-ups of a hub on the %s transport', (_name, creat
       steps: [{ name: 'snap', error: { message: 'broken' } }],
     });
   });
+});
+
+it('keeps a failed event apart from the newest ones', async () => {
+  const { hub, clock } = testHub();
+  hub.event<boolean>({
+    type: 'paid',
+    handler({ payload }) {
+      if (!payload) throw new Error('declined');
+    },
+  });
+  await hub.start();
+  const { id } = await hub.emit('paid', false);
+  await clock.advance(1);
+  await hub.emitMany(
+    'paid',
+    Array.from({ length: 51 }, () => true),
+  );
+  await clock.settle();
+  const { newest, failed } = await hub.recent('paid');
+  expect([newest.length, newest.some((event) => event.id === id)]).toEqual([50, false]);
+  expect(failed).toMatchObject([{ id, error: { message: 'declined' } }]);
 });
 
 it('refuses ids that no event has and options that nobody reads', async () => {

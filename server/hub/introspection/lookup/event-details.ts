@@ -1,5 +1,5 @@
-import type { EventStatus } from '../../transports/event-record.js';
-import type { StepIntrospection } from './run-introspection.js';
+import type { EventStatus } from '../../../transports/event-record.js';
+import type { StepIntrospection } from '../../runs/run-introspection.js';
 
 /** Error without a stack. */
 export interface PublicError {
@@ -15,8 +15,13 @@ export interface AttemptIntrospection {
   readonly startedAt: number;
   /** Epoch milliseconds; absent while the attempt runs. */
   readonly endedAt?: number;
-  /** Absent if the attempt runs or succeeded. */
+  /** Absent if the attempt runs, succeeded or was interrupted. */
   readonly error?: PublicError;
+  /**
+   * The attempt ended without an outcome: its process was killed, lost its lease or stopped. After a kill and a lost
+   * lease, `endedAt` is the time at which the next attempt started.
+   */
+  readonly isInterrupted?: boolean;
 }
 
 /** One event, or one run of a workflow, in one service. Contains no payload. */
@@ -42,7 +47,7 @@ export interface EventSummary {
   readonly endedAt?: number;
   /** Milliseconds from acceptance to the first attempt. */
   readonly waitMs?: number;
-  /** Sum of the durations of its attempts in milliseconds, those of retained attempts; of a run those of its steps. */
+  /** Sum of the durations of its attempts in milliseconds, those of retained attempts that were not interrupted; of a run those of its steps. */
   readonly runMs?: number;
   /** Number of the next, running or last attempt, from 1. */
   readonly attempt: number;
@@ -56,7 +61,7 @@ export interface EventSummary {
 
 /** One event or run with its attempts and steps. Contains neither payload nor outputs, unless asked for. */
 export interface EventDetails extends EventSummary {
-  /** The first attempt and the latest ones, at most 10. Empty for runs, whose steps have attempts. */
+  /** The first attempt and the latest ones, at most 10. Of runs, whose steps have attempts, only interrupted ones. */
   readonly attempts: readonly AttemptIntrospection[];
   /** Steps of a run in the order of recording: what it did and what it waits for. Absent if the type keeps no runs. */
   readonly steps?: readonly StepIntrospection[];

@@ -1,7 +1,7 @@
 import type { ErrorInfo } from '../../errors.js';
 import type { Redactor } from '../../redaction/redactor.js';
 import type { OpenWait, RunRecord, RunStatus, WaitResolution } from '../../transports/transport.js';
-import type { TurnFacts } from '../runs/definition/turn-facts.js';
+import type { TurnFacts } from './definition/turn-facts.js';
 import {
   entryOutput,
   isAttemptedKind,
@@ -11,10 +11,13 @@ import {
   type StepEntry,
   type StepKind,
   slotOf,
-} from '../runs/engine/run-entry.js';
+} from './engine/run-entry.js';
 
-/** Status of a step of a run. `retrying`: an attempt failed and the step is retried. */
-export type StepStatus = 'waiting' | 'active' | 'retrying' | 'completed' | 'failed';
+/**
+ * Status of a step of a run. `retrying`: an attempt failed and the step is retried. `cancelled`: it waited when its run
+ * ended.
+ */
+export type StepStatus = 'waiting' | 'active' | 'retrying' | 'completed' | 'failed' | 'cancelled';
 
 /** Condition that a step waits for. */
 export interface StepWait {
@@ -36,7 +39,7 @@ export interface StepIntrospection {
   readonly status: StepStatus;
   /** Attempt at the step, from 1; absent before the first one. */
   readonly attempt?: number;
-  /** Epoch milliseconds. */
+  /** Start of the first attempt, or of the wait, in epoch milliseconds. */
   readonly startedAt?: number;
   /** Epoch milliseconds. */
   readonly endedAt?: number;
@@ -44,6 +47,7 @@ export interface StepIntrospection {
   readonly durationMs?: number;
   /** Error of the step, or of its last failed attempt. */
   readonly error?: ErrorInfo;
+  /** Condition that the step waits for; of a cancelled step the one that it waited for. */
   readonly waitsFor?: StepWait;
   /** Facts about the turn of an agent that the step records. */
   readonly turn?: TurnFacts;
@@ -92,13 +96,23 @@ export function introspectRun(
   const { id, service, envelope, status, acceptedAt, endedAt } = record;
   const error = record.error && redactor.recorded(record.error);
   const steps = new Map<string, StepIntrospection>();
-  const add = (step: StepIntrospection): void => void steps.set(slotOf(step.kind, step.name), step);
+  const add = (step: StepIntrospection): void => {
+    const slot = slotOf(step.kind, step.name);
+    const { status: before, startedAt } = steps.get(slot) ?? {};
+    // The record of an attempt has its own start alone.
+    steps.set(slot, before === 'retrying' && startedAt !== undefined ? { ...step, startedAt } : step);
+  };
   for (const [key, value] of record.checkpoints) {
     const step = introspectEntry(key, value, query);
     if (step !== undefined) add(step);
     else applyBookkeeping(key, value, envelope.replays, steps);
   }
-  for (const wait of record.waits) add(introspectWait(wait, steps));
+  for (const wait of record.waits) {
+    const step = introspectWait(wait, steps);
+    if (endedAt === undefined) add(step);
+    else if (step.status === 'waiting') add(cancelledStep(step, endedAt));
+  }
+  if (endedAt !== undefined) endRetries(steps);
   let current: ListedStep | undefined;
   for (const next of listed) {
     const known = steps.get(slotOf('run', next.name));
@@ -150,6 +164,16 @@ function applyBookkeeping(key: string, value: string, replays: number, steps: Ma
   if (role !== 'retry') return;
   const step = steps.get(slotOf('run', id));
   if (step !== undefined) steps.set(slotOf('run', id), { ...step, attempt: attempt + 1 });
+}
+
+function cancelledStep(step: StepIntrospection, endedAt: number): StepIntrospection {
+  const { startedAt = endedAt } = step;
+  return { ...step, status: 'cancelled', endedAt, durationMs: Math.max(0, endedAt - startedAt) };
+}
+
+/** Marks steps that waited for a retry when their run ended as failed. */
+function endRetries(steps: Map<string, StepIntrospection>): void {
+  for (const [slot, step] of steps) if (step.status === 'retrying') steps.set(slot, { ...step, status: 'failed' });
 }
 
 function recordedStep(kind: StepKind, name: string, entry: StepEntry): StepIntrospection {
