@@ -1,9 +1,13 @@
 import { closeSync, fstatSync, openSync, readSync, renameSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { createFakeClock } from '../../testing/fake-clock.js';
 import { envelope } from '../contract/envelope.js';
-import { completed } from '../contract/outcome.js';
+import { completed, suspended } from '../contract/outcome.js';
+import { silentLogger } from '../logger.js';
 import type { CommitResult } from '../transport.js';
+import { Committer } from './committer.js';
 import type { Database } from './database/driver.js';
+import { openOwned } from './database/open-database.js';
 import { newFile, openBeside, type Process, startProcess } from './stage.fixture.js';
 
 const unavailable = { code: 'ERR_TRANSPORT_UNAVAILABLE' };
@@ -117,7 +121,7 @@ it('rejects nothing that no caller waits for when it closes while the file canno
   await clock.settle();
   const [waiting, ended] = deliveries;
   await waiting?.wait([{ key: 'sleep', delayMs: 500 }]);
-  await waiting?.commit({ status: 'suspended', durationMs: 1, seen: 0 });
+  await waiting?.commit(suspended(0));
   await ended?.commit(completed());
   const unblock = block(await openBeside(file));
   await clock.advance(1_000);
@@ -207,4 +211,21 @@ it('bounds the changes that wait to be stored', async () => {
   const writes = Array.from({ length: 100_001 }, () => transport.kv.increment('n').catch((error) => error.code));
   expect((await Promise.all(writes)).at(-1)).toBe('ERR_BACKPRESSURE');
   expect(await transport.kv.get('n')).toBe('100000');
+});
+
+it('stores the changes of one turn in transactions of a limited size', async () => {
+  const { database, ...owned } = await openOwned(newFile(), 'normal');
+  const ended = vi.spyOn(database, 'exec');
+  const clock = createFakeClock();
+  const committer = new Committer({ database, ...owned }, clock, silentLogger);
+  const applied: number[] = [];
+  const changes = Array.from({ length: 600 }, (_, number) => committer.change(() => applied.push(number)));
+  expect(ended).not.toHaveBeenCalled();
+  await clock.settle();
+  await Promise.all(changes);
+  expect(applied).toEqual(Array.from({ length: 600 }, (_, number) => number));
+  // At most 256 changes each.
+  expect(ended.mock.calls.filter(([sql]) => sql === 'COMMIT').length).toBeGreaterThanOrEqual(3);
+  committer.close();
+  await owned.close();
 });

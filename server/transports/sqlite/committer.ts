@@ -2,17 +2,12 @@ import { HubError } from '../../errors.js';
 import type { Clock, Timer } from '../clock.js';
 import { BackpressureError } from '../errors.js';
 import type { Logger } from '../logger.js';
+import type { Checkpoints } from './checkpoints/log-checkpoints.js';
+import type { Commits, CommittedState, DamagedEvent } from './commits.js';
 import type { Database } from './database/driver.js';
 import type { OwnedDatabase } from './database/open-database.js';
 import { reasonOf, unavailable, unreadable } from './sqlite-errors.js';
-
-/** State that a {@link Committer} writes. */
-export interface CommittedState {
-  /** Writes what changed, in the open transaction. */
-  write(): void;
-  /** Called after the transaction is committed. */
-  markWritten(): void;
-}
+import { TransactionBudget } from './transaction-budget.js';
 
 /**
  * Kind of a command: `change` and `settle` change the state in memory, `write` changes the database alone. A caller can
@@ -38,46 +33,8 @@ interface Waiting {
 }
 
 const maxQueued = 100_000;
-// Commands, and the time to apply them, after which a transaction ends so that timers and sockets get their turn.
-const sliceSize = 256;
-const sliceMs = 2;
 const firstRetryMs = 100;
 const maxRetryMs = 5_000;
-
-/** Stored event that cannot be used. */
-export interface DamagedEvent {
-  readonly service: string;
-  readonly eventType: string;
-  /** Number of its row. */
-  readonly position: number | undefined;
-}
-
-/** Applies changes to the state in memory and to the file. */
-export interface Commits {
-  /** The file has the state in memory. */
-  readonly isStored: boolean;
-  /** Applies a change to the state in memory, and rejects if it cannot be stored now. */
-  change<T>(apply: () => T): Promise<T>;
-  /** Applies a change to the state in memory, as soon as it can be stored. */
-  settle<T>(apply: () => T): Promise<T>;
-  /**
-   * Applies a change that no caller waits for, as soon as it can be stored, and calls `stored` then. The change is lost
-   * if the process ends before.
-   */
-  settleLater(apply: () => void, stored?: () => void): void;
-  /** Applies a change to the database alone. */
-  write<T>(apply: () => T): Promise<T>;
-  /** Calls `fn` when the changes that are applied now are stored. */
-  afterStored(fn: () => void): void;
-  /** Halts everything for a time that grows until {@link resume}, because a read of `reader` failed. */
-  suspend(reader: object, error: unknown): void;
-  /** Reports that a read of `reader` succeeded. */
-  resume(reader: object): void;
-  /** Reports a stored event that cannot be used. */
-  reportDamage(event: DamagedEvent): void;
-  /** Returns the error for a caller whose read failed. */
-  unreadable(error: unknown): Error;
-}
 
 /**
  * Applies changes and stores them: all that callers ask for within one turn of the event loop in one transaction.
@@ -87,12 +44,16 @@ export interface Commits {
 export class Committer implements Commits {
   readonly #database: Database;
   readonly #checkPresence: () => void;
+  readonly #checkpoints: Checkpoints;
   readonly #file: string;
   readonly #clock: Clock;
   readonly #logger: Logger;
   #state: CommittedState | undefined;
   #queue: Command[] = [];
   #waiting: Waiting[] = [];
+  /** Callbacks of stored changes that are called in the next turn. */
+  #stored: Waiting[] | undefined;
+  readonly #budget = new TransactionBudget();
   #next: Timer | undefined;
   #retryMs = firstRetryMs;
   #failure: unknown;
@@ -102,10 +63,11 @@ export class Committer implements Commits {
   #isClosed = false;
   #sqlError: unknown;
 
-  constructor({ database, path, checkPresence }: OwnedDatabase, clock: Clock, logger: Logger) {
+  constructor({ database, path, checkPresence, checkpoints }: OwnedDatabase, clock: Clock, logger: Logger) {
     this.#database = database;
     this.#file = path;
     this.#checkPresence = checkPresence;
+    this.#checkpoints = checkpoints;
     this.#clock = clock;
     this.#logger = logger;
   }
@@ -172,8 +134,9 @@ export class Committer implements Commits {
   /** Stores everything and ends. Rejects the changes that cannot be stored. */
   close(): void {
     while (this.#queue.length > 0 && this.#failure === undefined) this.#commit();
-    // What changed without a command, such as evictions.
+    // Stores changes without a command, such as evictions.
     this.#commit();
+    this.#reportStored();
     this.#next?.cancel();
     this.#next = undefined;
     this.#isClosed = true;
@@ -199,22 +162,27 @@ export class Committer implements Commits {
   }
 
   #schedule(): void {
-    this.#next ??= this.#clock.soon(() => {
-      this.#next = undefined;
-      this.#commit();
-      if (this.#queue.length > 0 && this.#failure === undefined) this.#schedule();
-    });
+    // That what follows the last transaction and the next one share no turn.
+    if (this.#stored === undefined) this.#next ??= this.#clock.soon(() => this.#commitNext());
+  }
+
+  #commitNext(): void {
+    this.#next = undefined;
+    this.#commit();
+    if (this.#queue.length > 0 && this.#failure === undefined) this.#schedule();
   }
 
   #commit(): void {
+    this.#reportStored();
     this.#isApplying = true;
     try {
       this.#checkPresence();
+      this.#budget.begin();
       // Another process may write between a read of this transaction and its first write.
       this.#database.exec('BEGIN IMMEDIATE');
       this.#applyQueued();
       if (this.#sqlError !== undefined) throw this.#sqlError;
-      this.#state?.write();
+      this.#write();
       this.#database.exec('COMMIT');
     } catch (error) {
       this.#sqlError = undefined;
@@ -226,6 +194,7 @@ export class Committer implements Commits {
       this.#fail(error);
       return;
     }
+    this.#checkpoints.transactionEnded();
     this.#state?.markWritten();
     this.#isApplying = false;
     if (this.#isWriteFailing) this.#logger.info({ file: this.#file }, 'the file can be written again');
@@ -233,24 +202,40 @@ export class Committer implements Commits {
     this.#failure = undefined;
     // That a transaction can be written does not show that the file can be read.
     if (this.#failingReaders.size === 0) this.#retryMs = firstRetryMs;
-    const done = this.#waiting;
+    this.#stored = this.#waiting;
     this.#waiting = [];
-    for (const waiting of done) waiting.done();
+    if (this.#budget.wasLong) this.#clock.soon(() => this.#reportStored());
+    else this.#reportStored();
+  }
+
+  /** Calls back for the changes of the last transaction. */
+  #reportStored(): void {
+    const stored = this.#stored;
+    if (stored === undefined) return;
+    this.#stored = undefined;
+    for (const { done } of stored) done();
+    if (this.#queue.length > 0 && this.#failure === undefined && !this.#isClosed) this.#schedule();
   }
 
   /** Applies commands until the time of the turn is over; none while the storage fails. */
   #applyQueued(): void {
     if (this.#failure !== undefined) return;
-    const until = performance.now() + sliceMs;
     const queue = this.#queue;
     let applied = 0;
-    while (applied < Math.min(queue.length, sliceSize) && this.#sqlError === undefined) {
+    while (applied < queue.length && this.#budget.hasRoom(applied, this.#state?.rows ?? 0)) {
       const command = queue[applied];
       applied += 1;
       if (command !== undefined) this.#apply(command);
-      if (applied % 16 === 0 && performance.now() > until) break;
+      if (this.#sqlError !== undefined) break;
     }
     this.#queue = applied === queue.length ? [] : queue.slice(applied);
+  }
+
+  #write(): void {
+    const rows = this.#state?.rows ?? 0;
+    this.#budget.beginWrite();
+    this.#state?.write();
+    this.#budget.endWrite(rows);
   }
 
   #apply({ apply, resolve, reject, kind }: Command): void {
@@ -284,11 +269,7 @@ export class Committer implements Commits {
     }
     this.#queue = held;
     this.#next?.cancel();
-    this.#next = this.#clock.after(this.#retryMs, () => {
-      this.#next = undefined;
-      this.#commit();
-      if (this.#queue.length > 0 && this.#failure === undefined) this.#schedule();
-    });
+    this.#next = this.#clock.after(this.#retryMs, () => this.#commitNext());
     this.#retryMs = Math.min(2 * this.#retryMs, maxRetryMs);
   }
 }

@@ -10,7 +10,7 @@ import { maxDeadLetters } from '../contract/records/dead-letters.js';
 import { keptRecent } from '../limits.js';
 import { silentLogger } from '../logger.js';
 import type { Transport, TransportManager } from '../transport.js';
-import { loadDriver } from './database/driver.js';
+import { openPatiently } from './open-patiently.fixture.js';
 import type { SqliteTransportOptions } from './sqlite-options.js';
 import { sqliteTransport } from './sqlite-transport.js';
 
@@ -23,8 +23,7 @@ afterAll(() => rm(folder, { recursive: true }));
 
 /** Returns everything that must survive a restart. */
 async function stateOf(transport: Transport, file: string, services: Iterable<string>): Promise<object> {
-  const open = await loadDriver();
-  const database = open(file, { readOnly: true });
+  const database = await openPatiently(file, { readOnly: true });
   const types = [
     ...new Set(
       database

@@ -57,7 +57,7 @@ export function sqliteTransport(options: SqliteTransportOptions): SqliteTranspor
       try {
         return retireResult(await retireService(broker, service, retireOptions), service, retireOptions);
       } finally {
-        shared.release();
+        await shared.release();
       }
     },
     backup: (path) => backUpFile(settings.file, path),

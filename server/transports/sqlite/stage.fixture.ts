@@ -5,7 +5,8 @@ import { onTestFinished } from 'vitest';
 import { createFakeClock, type FakeClock } from '../../testing/fake-clock.js';
 import { silentLogger } from '../logger.js';
 import type { Delivery, Subscription, TransportManager } from '../transport.js';
-import { type Database, loadDriver } from './database/driver.js';
+import type { Database } from './database/driver.js';
+import { openPatiently } from './open-patiently.fixture.js';
 import type { SqliteTransportOptions } from './sqlite-options.js';
 import { sqliteTransport } from './sqlite-transport.js';
 
@@ -16,10 +17,9 @@ export function newFile(): string {
   return join(folder, 'hub.db');
 }
 
-/** Opens a file beside its transport. */
+/** Opens a file beside its transport, until the test has finished. */
 export async function openBeside(file: string): Promise<Database> {
-  const open = await loadDriver();
-  const database = open(file);
+  const database = await openPatiently(file);
   onTestFinished(() => database.close());
   return database;
 }

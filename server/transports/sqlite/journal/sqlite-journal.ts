@@ -1,12 +1,13 @@
 import type { Clock, Timer } from '../../clock.js';
+import type { CrashGuard } from '../../memory/records/crash-guard.js';
 import type { RememberedId } from '../../memory/records/dedupe-window.js';
 import type { EndedRun, Entry, EntryRecord, LostEvent, StoredWait } from '../../memory/records/entry.js';
 import type { Journal } from '../../memory/records/journal.js';
-import type { OpenPeriod } from '../../memory/statistics/period-history.js';
 import type { StoredQueue } from '../../memory/records/stored-queue.js';
+import type { OpenPeriod } from '../../memory/statistics/period-series.js';
 import type { ScheduleRecord } from '../../schedules.js';
 import type { Histories } from '../../statistics/stats.js';
-import type { Commits, CommittedState } from '../committer.js';
+import type { Commits, CommittedState } from '../commits.js';
 import type { Database, Statement } from '../database/driver.js';
 import { SpilledEvents, type SpillJournal } from '../spill/spilled-events.js';
 import { EntryRows, tableOf } from './entry-rows.js';
@@ -14,22 +15,34 @@ import { type PeriodPlace, PeriodRows } from './period-rows.js';
 import { QueueRows } from './queue-rows.js';
 
 type StoredSchedule = Omit<ScheduleRecord, 'isOpen' | 'revision'>;
-type Write = readonly [statement: Statement, ...values: (string | number)[]];
+/** Statement to run with the next transaction, and its values. */
+export type Write = readonly [statement: Statement, ...values: (string | number)[]];
 
 // To store the recent events with each of them would cost more than the event.
 const logIntervalMs = 1_000;
+// A transaction stores the recent events of as many types as it can in this time.
+const logsMs = 1;
+// A value of this length takes about as long to write as a row without one.
+const lengthPerRow = 8_192;
 
 /** Collects the parts of a broker's state that changed, and writes them to the file. */
 export class SqliteJournal implements Journal, CommittedState, SpillJournal {
   readonly queues: QueueRows;
   readonly spill: SpilledEvents;
+  /** Set by the owner of the file. */
+  crashes: CrashGuard | undefined;
   readonly #committer: Commits;
   readonly #entryRows: EntryRows;
   readonly #periodRows: PeriodRows;
   readonly #entries = new Map<Entry, StoredQueue>();
   readonly #queues = new Set<StoredQueue>();
+  /** Size of the values to write. */
+  #length = 0;
+  /** Queues with new recent events, and those of them whose recent events the next transactions store. */
   readonly #logs = new Set<StoredQueue>();
-  #areLogsDue = false;
+  readonly #dueLogs = new Set<StoredQueue>();
+  #writtenLogs: StoredQueue[] = [];
+  #isClosing = false;
   #logTimer: Timer | undefined;
   readonly #clock: Clock;
   readonly #periods = new Map<OpenPeriod, PeriodPlace>();
@@ -98,8 +111,14 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
     this.#committer.afterStored(fn);
   }
 
+  /** Adds a statement to the next transaction. */
+  store(write: Write): void {
+    this.#writes.push(write);
+  }
+
   entry(queue: StoredQueue, entry: Entry): void {
     this.#entries.set(entry, queue);
+    this.#length += entry.bytes;
     if (entry.record !== undefined) return;
     entry.record = {
       position: this.nextPosition(),
@@ -113,6 +132,11 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
     };
     // Those of a replayed event.
     for (const [key, value] of entry.checkpoints ?? []) this.checkpoint(entry, key, value);
+  }
+
+  /** Highest position that an entry has, or had. */
+  get lastPosition(): number {
+    return this.#lastPosition;
   }
 
   nextPosition(): number {
@@ -143,6 +167,7 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
   checkpoint({ record }: Entry, key: string, value: string): void {
     if (record === undefined) return;
     this.#lastNumber += 1;
+    this.#length += value.length;
     this.#writes.push([this.#statements.checkpoint, record.position, this.#lastNumber, key, value]);
   }
 
@@ -167,15 +192,37 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
     this.#logs.add(queue);
     this.#logTimer ??= this.#clock.after(logIntervalMs, () => {
       this.#logTimer = undefined;
-      this.#areLogsDue = true;
+      this.#makeLogsDue();
       this.#committer.settleLater(() => {});
     });
   }
 
-  /** Makes the next transaction store the recent events. */
+  #makeLogsDue(): void {
+    for (const queue of this.#logs) this.#dueLogs.add(queue);
+    this.#logs.clear();
+  }
+
+  #writeLogs(): void {
+    this.#writtenLogs = [];
+    const until = performance.now() + logsMs;
+    for (const queue of this.#dueLogs) {
+      this.queues.writeLog(queue);
+      this.#writtenLogs.push(queue);
+      if (performance.now() > until && !this.#isClosing) break;
+    }
+  }
+
+  #markLogsWritten(): void {
+    for (const queue of this.#writtenLogs) this.#dueLogs.delete(queue);
+    this.#writtenLogs = [];
+    if (this.#dueLogs.size > 0) this.#committer.settleLater(() => {});
+  }
+
+  /** Makes the next transaction store all recent events. */
   close(): void {
     this.#logTimer?.cancel();
-    this.#areLogsDue = true;
+    this.#isClosing = true;
+    this.#makeLogsDue();
   }
 
   queue(queue: StoredQueue): void {
@@ -201,6 +248,11 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
     this.#writes.push([this.#statements.schedule, record.service, record.name, JSON.stringify(record)]);
   }
 
+  get rows(): number {
+    const { size } = this.#entries;
+    return size + this.#writes.length + this.#queues.size + this.#periods.size + this.#length / lengthPerRow;
+  }
+
   write(): void {
     for (const [statement, ...values] of this.#writes) statement.run(...values);
     // After the checkpoints, so that a run that has ended leaves none.
@@ -208,7 +260,7 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
       if (entry.record !== undefined) this.#entryRows.write(entry, entry.record, queue, this.queues.idOf(queue));
     }
     for (const queue of this.#queues) this.queues.write(queue);
-    if (this.#areLogsDue) for (const queue of this.#logs) this.queues.writeLog(queue);
+    if (this.#dueLogs.size > 0) this.#writeLogs();
     for (const [period, place] of this.#periods) this.#periodRows.write(place, period);
   }
 
@@ -216,8 +268,8 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
     if (this.#writes.length > 0) this.#writes = [];
     for (const [entry, queue] of this.#entries) markEntry(entry, queue);
     for (const queue of this.#queues) this.queues.markWritten(queue);
-    if (this.#areLogsDue) this.#logs.clear();
-    this.#areLogsDue = false;
+    if (this.#writtenLogs.length > 0) this.#markLogsWritten();
+    this.#length = 0;
     this.#entries.clear();
     this.#queues.clear();
     this.#periods.clear();

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { runs } from '../../../../scripts/property-tests.js';
 import { createFakeClock } from '../../../testing/fake-clock.js';
 import { envelope } from '../../contract/envelope.js';
 import { completed, failed, retry } from '../../contract/outcome.js';
@@ -149,7 +150,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 4,
     arbitrary: published([0, 0, 0, 10, 10, 25]).map(
       (all): Step =>
-        (twin) =>
+        async (twin) =>
           twin.transport.publish(all),
     ),
   },
@@ -216,7 +217,7 @@ it('starts, counts and finds events as if all were in memory', async () => {
         for (const twin of twins) await twin.close();
       },
     ),
-    { numRuns: 12 },
+    { numRuns: runs(12) },
   );
 });
 
@@ -226,7 +227,7 @@ it('loses nothing and keeps the order across restarts and changes of the keys', 
       weight: 3,
       arbitrary: published([0]).map(
         (all): Step =>
-          (twin) =>
+          async (twin) =>
             twin.transport.publish(all),
       ),
     },
@@ -298,7 +299,7 @@ it('loses nothing and keeps the order across restarts and changes of the keys', 
         for (const twin of twins) await twin.close();
       },
     ),
-    { numRuns: 12 },
+    { numRuns: runs(12) },
   );
 });
 

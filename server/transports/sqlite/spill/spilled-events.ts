@@ -1,8 +1,15 @@
 import type { Clock } from '../../clock.js';
 import type { RememberedId } from '../../memory/records/dedupe-window.js';
 import type { Entry } from '../../memory/records/entry.js';
+import type {
+  ChainId,
+  ChainSize,
+  Skips,
+  SpillFilter,
+  SpillStore,
+  TurnRange,
+} from '../../memory/records/spill-store.js';
 import type { StoredQueue } from '../../memory/records/stored-queue.js';
-import type { ChainId, ChainSize, Skips, SpillFilter, SpillStore, TurnRange } from '../../memory/records/spill-store.js';
 import type { Database, Row, Statement } from '../database/driver.js';
 import { type EntryContext, entryOfRow } from '../loading/entry-of-row.js';
 import { numberOf, optionalText } from '../loading/stored-values.js';
