@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import { envelope } from '../contract/envelope.js';
 import { completed } from '../contract/outcome.js';
@@ -77,4 +78,25 @@ it('replaces no file, and leaves none behind if it fails', async () => {
   await expect(sqliteTransport({ file: newFile() }).backup(`${file}-copy`)).rejects.toMatchObject(access);
   expect(existsSync(`${file}-copy`)).toBe(false);
   expect(readdirSync(dirname(file)).filter((name) => name.includes('partial'))).toEqual([]);
+});
+
+it('gives the copy its name when the disk has it, and leaves nothing behind if the disk fails', async () => {
+  const file = newFile();
+  await (await startProcess({ file }, subscriptions)).transport.close({ drainMs: 0 });
+  const folder = dirname(file);
+  const copy = join(folder, 'copy.db');
+  const handle = await open(file);
+  const fileHandle: { sync(): Promise<void> } = Object.getPrototypeOf(handle);
+  await handle.close();
+  const names = (): readonly string[] => readdirSync(folder).filter((name) => name.startsWith('copy'));
+  const atSync: (readonly string[])[] = [];
+  const sync = vi.spyOn(fileHandle, 'sync').mockRejectedValueOnce(Object.assign(new Error('disk'), { code: 'EIO' }));
+  onTestFinished(() => sync.mockRestore());
+  const { backup } = sqliteTransport({ file });
+  const failure = { code: 'ERR_FILE_ACCESS', message: expect.stringContaining('EIO') };
+  await expect(backup(copy)).rejects.toMatchObject(failure);
+  expect(names()).toEqual([]);
+  sync.mockImplementation(async () => void atSync.push(names()));
+  await backup(copy);
+  expect(atSync).toEqual([['copy.db-partial'], ['copy.db']]);
 });

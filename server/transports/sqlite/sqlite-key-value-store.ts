@@ -1,9 +1,9 @@
-import { quote } from '../../errors.js';
+import { HubError, quote } from '../../errors.js';
 import type { Clock } from '../clock.js';
 import { BackpressureError, KeyTypeError } from '../errors.js';
 import type { KeyValueStore } from '../key-values/key-value-store.js';
 import { maxListLength } from '../limits.js';
-import type { Commits } from './committer.js';
+import type { Commits } from './commits.js';
 import type { Database, Statement } from './database/driver.js';
 import { numberOf, optionalNumber, optionalText, textOf } from './loading/stored-values.js';
 
@@ -37,7 +37,7 @@ export class SqliteKeyValueStore implements KeyValueStore {
   }
 
   async get(key: string): Promise<string | undefined> {
-    return this.#string(key);
+    return this.#read(() => this.#string(key));
   }
 
   set(key: string, value: string, options: { ttlMs?: number; ifAbsent?: boolean } = {}): Promise<boolean> {
@@ -91,12 +91,23 @@ export class SqliteKeyValueStore implements KeyValueStore {
   }
 
   async range(key: string, from: number, to: number): Promise<string[]> {
-    const list = this.#list(key);
-    if (list === undefined) return [];
-    const { first, next } = list;
-    const start = Math.max(first, from < 0 ? next + from : first + from);
-    const end = to < 0 ? next + to : first + to;
-    return this.#listRange.all(toText(key), start, end).map((row) => fromText(textOf(row, 'value')));
+    return this.#read(() => {
+      const list = this.#list(key);
+      if (list === undefined) return [];
+      const { first, next } = list;
+      const start = Math.max(first, from < 0 ? next + from : first + from);
+      const end = to < 0 ? next + to : first + to;
+      return this.#listRange.all(toText(key), start, end).map((row) => fromText(textOf(row, 'value')));
+    });
+  }
+
+  /** @throws {TransportUnavailableError | CorruptFileError} if the file cannot be read */
+  #read<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      throw HubError.is(error) ? error : this.#committer.unreadable(error);
+    }
   }
 
   #live(key: string): Stored | undefined {

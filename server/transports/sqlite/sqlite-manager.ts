@@ -59,13 +59,15 @@ export class SqliteManager implements TransportManager {
   start(options: ConsumeOptions): Promise<void> {
     this.#isClosed = false;
     return this.#use(async ({ store, manager }) => {
-      if (options.describe !== undefined) await store.describe(options.describe());
+      const isConsumer = options.subscriptions.length > 0;
+      if (options.describe !== undefined) await store.describe(options.describe(), isConsumer);
+      if (isConsumer) store.beginHandling();
       await manager.start(options);
     });
   }
 
   publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
-    return this.#use(({ manager }) => manager.publish(envelopes));
+    return this.#use(async ({ manager }) => manager.publish(envelopes));
   }
 
   counts(types: readonly string[]): Promise<readonly TypeCounts[]> {
@@ -177,7 +179,7 @@ export class SqliteManager implements TransportManager {
     // Another call of `close` may have been faster.
     if (this.#connection === connection) {
       this.#connection = undefined;
-      this.#shared.release();
+      await this.#shared.release();
     }
     return result;
   }
@@ -200,7 +202,7 @@ export class SqliteManager implements TransportManager {
     try {
       return await call(connection);
     } finally {
-      this.#shared.release();
+      await this.#shared.release();
     }
   }
 

@@ -20,6 +20,7 @@ export interface CallTarget {
 interface CallMethods
   extends Pick<
     TransportManager,
+    | 'publish'
     | 'counts'
     | 'metrics'
     | 'range'
@@ -60,6 +61,7 @@ export type MethodResult<N extends MethodName> = Awaited<ReturnType<CallMethods[
 const methods: {
   readonly [N in MethodName]: (target: CallTarget, ...args: MethodArguments<N>) => Promise<MethodResult<N>>;
 } = {
+  publish: async ({ manager }, envelopes) => manager.publish(envelopes),
   counts: ({ manager }, types) => manager.counts(types),
   metrics: ({ manager }, type) => manager.metrics(type),
   range: ({ manager }, types, from, to) => manager.range(types, from, to),
@@ -90,7 +92,7 @@ const methods: {
   retire: ({ broker, manager }, options) => retireService(broker, manager.service, options),
 };
 
-const changes: ReadonlySet<string> = new Set<MethodName>(['cancel', 'endRun', 'replay', 'erase', 'retire']);
+const changes: ReadonlySet<string> = new Set<MethodName>(['publish', 'cancel', 'endRun', 'replay', 'erase', 'retire']);
 
 /** The operation changes the state, so that it must not be repeated. */
 export function isChange(method: string): boolean {

@@ -37,10 +37,10 @@ it('answers a call that could not be read at first', async () => {
   const beside = await openBeside(file);
   beside.exec("INSERT INTO calls (service, method, arguments, deadline) VALUES ('shop', 'counts', '[[]]', 9e15)");
   await server.open();
-  onTestFinished(() => {
+  onTestFinished(async () => {
     server.close();
     committer.close();
-    owned.close();
+    await owned.close();
   });
   await vi.waitFor(() => expect(beside.prepare('SELECT answer FROM calls').get()?.['answer']).toContain('no state'), {
     timeout: 20_000,

@@ -1,6 +1,6 @@
 import { TransportUnavailableError } from '../../errors.js';
 import type { Logger } from '../../logger.js';
-import type { Commits } from '../committer.js';
+import type { Commits } from '../commits.js';
 import type { Database } from '../database/driver.js';
 import { AnswerTooLargeError, reasonOf } from '../sqlite-errors.js';
 import { type Answer, decodeArguments, encodeCall, failedAnswer } from './call-codec.js';

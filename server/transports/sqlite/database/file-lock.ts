@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { FileInUseError, reasonOf } from '../sqlite-errors.js';
 import type { Database, OpenDatabase } from './driver.js';
 
@@ -10,12 +11,37 @@ export interface FileLock {
   release(): void;
 }
 
+// An observer owns a file for one call if no process does.
+const patienceMs = 1_000;
+const retryMs = 20;
+
+/**
+ * Locks a file as soon as the other process that has it ends, within a second.
+ *
+ * @throws {FileInUseError}
+ */
+export async function awaitLock(file: string, open: OpenDatabase): Promise<FileLock> {
+  const until = performance.now() + patienceMs;
+  for (;;) {
+    // A process that was suspended in the meantime tries once more.
+    const isLast = performance.now() > until;
+    try {
+      return lockFile(file, open);
+    } catch (error) {
+      // A transport of this process does not release it that soon.
+      const isOwnedElsewhere = error instanceof FileInUseError && error.cause !== undefined;
+      if (!isOwnedElsewhere || isLast) throw error;
+    }
+    await delay(retryMs);
+  }
+}
+
 /**
  * Locks a file by an open transaction on a second file next to it, so that readers of the first one are not locked out.
  *
  * @throws {FileInUseError}
  */
-export function lockFile(file: string, open: OpenDatabase): FileLock {
+function lockFile(file: string, open: OpenDatabase): FileLock {
   const owned = filesOfProcess();
   if (owned.has(file)) throw new FileInUseError(file);
   const database = open(`${file}-lock`);
@@ -60,7 +86,8 @@ function closeQuietly(database: Database): void {
   }
 }
 
-function isBusy(error: unknown): boolean {
+/** Returns `true` if SQLite gave up waiting for another connection to end its transaction. */
+export function isBusy(error: unknown): boolean {
   return /locked|busy/i.test(`${reasonOf(error)} ${error instanceof Error ? error.message : ''}`);
 }
 

@@ -40,8 +40,9 @@ export async function openObserved(
       const version = versionOf(file, database);
       if (version < migrations.length && !allowsOlder) throw new OlderFileError(file, version, migrations.length);
       // A call need not survive a power loss, but the log that the last connection copies into the file must. The owner
-      // copies it otherwise.
-      if (!readOnly) database.exec('PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0');
+      // copies it otherwise. A caller that has to wait tries again: SQLite would block its event loop.
+      const settings = 'PRAGMA busy_timeout = 100; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0';
+      if (!readOnly) database.exec(settings);
     } catch (error) {
       database.close();
       throw error;

@@ -12,6 +12,7 @@ import {
   type MethodResult,
 } from '../calls/call-methods.js';
 import { CallTable } from '../calls/call-table.js';
+import { isBusy } from '../database/file-lock.js';
 import { type ObservedDatabase, openObserved } from '../database/open-observed.js';
 import { FileAccessError, FileInUseError } from '../sqlite-errors.js';
 import { noLimits, openStore } from '../sqlite-store.js';
@@ -99,29 +100,37 @@ export class FileLink {
 
   /** Returns the answer of the process that owns the file; `undefined` if it ended before it took the call. */
   async #ask({ observed, table }: Connection, method: string, args: readonly unknown[]): Promise<string | undefined> {
-    const { file, timeoutMs } = this.#settings;
-    const deadline = Date.now() + timeoutMs;
-    const id = this.#guarded(() => table.add({ service: this.#service, method, args: encodeCall(args), deadline }));
+    const deadline = Date.now() + this.#settings.timeoutMs;
+    const call = { service: this.#service, method, args: encodeCall(args), deadline };
+    let id = this.#unlessBusy(() => table.add(call));
+    while (id === undefined) {
+      if (Date.now() > deadline) throw this.#unanswered('nothing was changed');
+      await delay(maxPollMs);
+      if (!observed.isOwned()) return undefined;
+      id = this.#unlessBusy(() => table.add(call));
+    }
+    const added = id;
+    const withdraw = (): boolean => this.#unlessBusy(() => table.withdraw(added)) ?? false;
     let pollMs = firstPollMs;
     let lookAt = Date.now() + presenceIntervalMs;
     for (;;) {
       await delay(pollMs);
-      const answer = this.#guarded(() => table.answerTo(id));
+      const answer = this.#unlessBusy(() => table.answerTo(added));
       if (answer !== undefined) {
-        this.#guarded(() => table.remove(id));
+        // The owner deletes an answer that stays.
+        this.#unlessBusy(() => table.remove(added));
         return answer;
       }
       pollMs = Math.min(pollMs * 1.5, maxPollMs);
       const now = Date.now();
       if (now > lookAt) {
         lookAt = now + presenceIntervalMs;
-        if (!observed.isOwned() && this.#guarded(() => table.withdraw(id))) return undefined;
+        if (!observed.isOwned() && withdraw()) return undefined;
       }
       if (now > deadline) {
-        const isWithdrawn = this.#guarded(() => table.withdraw(id));
-        const problem = `the process that owns ${quote(file)} did not answer within ${timeoutMs} ms`;
-        const advice = isWithdrawn ? 'nothing was changed' : 'it may change the state later; read it before a retry';
-        throw new TransportUnavailableError(problem, undefined, advice);
+        throw this.#unanswered(
+          withdraw() ? 'nothing was changed' : 'it may change the state later; read it before a retry',
+        );
       }
     }
   }
@@ -136,7 +145,7 @@ export class FileLink {
       const manager = store.connect(this.#service);
       return await executeCall({ broker, kv, manager, descriptions: () => [] }, method, args);
     } finally {
-      store.close();
+      await store.close();
     }
   }
 
@@ -161,10 +170,18 @@ export class FileLink {
     return { observed, table: new CallTable(observed.database) };
   }
 
-  #guarded<T>(use: () => T): T {
+  #unanswered(advice: string): TransportUnavailableError {
+    const { file, timeoutMs } = this.#settings;
+    const problem = `the process that owns ${quote(file)} did not answer within ${timeoutMs} ms`;
+    return new TransportUnavailableError(problem, undefined, advice);
+  }
+
+  /** Returns `undefined` if another process writes for longer than SQLite waits: its disk, or its processor, is slow. */
+  #unlessBusy<T>(use: () => T): T | undefined {
     try {
       return use();
     } catch (error) {
+      if (isBusy(error)) return undefined;
       throw new FileAccessError(this.#settings.file, error);
     }
   }

@@ -31,10 +31,10 @@ import type {
 import { FileObserverError } from '../sqlite-errors.js';
 import { FileLink, type LinkSettings } from './file-link.js';
 
-// How often the state of a run is read.
+// Time between two reads of the state of a run.
 const watchIntervalMs = 250;
 
-/** Connection of a read-only hub to a file that another process owns. */
+/** Connection of a hub without handlers to a file that another process owns. */
 export class ObserverManager implements TransportManager {
   readonly name = 'sqlite';
   readonly service: string;
@@ -58,13 +58,14 @@ export class ObserverManager implements TransportManager {
     };
   }
 
-  async start({ subscriptions }: ConsumeOptions): Promise<void> {
+  async start({ subscriptions, declared = [] }: ConsumeOptions): Promise<void> {
     if (subscriptions.length > 0) return refuse('start() with handlers');
+    if (declared.some(({ subscribers }) => subscribers.length > 0)) return refuse('start() with subscribers');
     await this.#link.open();
   }
 
-  publish(_: readonly Envelope[]): Promise<readonly Receipt[]> {
-    return refuse('emit()');
+  publish(envelopes: readonly Envelope[]): Promise<readonly Receipt[]> {
+    return this.#link.call('publish', envelopes);
   }
 
   counts(types: readonly string[]): Promise<readonly TypeCounts[]> {

@@ -2,10 +2,10 @@ import type { Clock } from '../../clock.js';
 import { BrokerManager } from '../../memory/memory-transport.js';
 import { periodKinds, periodOf } from '../../statistics/periods.js';
 import type { CallTarget } from '../calls/call-methods.js';
-import type { Commits } from '../committer.js';
+import type { Commits } from '../commits.js';
 import type { Database } from '../database/driver.js';
+import { HubRows } from '../database/hub-rows.js';
 import { type ObservedDatabase, openObserved } from '../database/open-observed.js';
-import { textOf } from '../loading/stored-values.js';
 import { FileObserverError, unreadable } from '../sqlite-errors.js';
 import { loadStore, noLimits } from '../sqlite-store.js';
 
@@ -108,8 +108,9 @@ export class FileSnapshot {
       const minute = this.#minute();
       const settings = { ...noLimits, clock: this.#clock };
       const { broker, kv } = loadStore(this.#file, database, frozenOf(this.#file), settings);
+      const hubs = new HubRows(database, broker);
       const manager = new BrokerManager('sqlite', broker, kv, broker.group(this.#service));
-      const target = { broker, kv, manager, descriptions: () => formerHubs(database) };
+      const target = { broker, kv, manager, descriptions: () => hubs.stopped() };
       this.#loaded = { observed, target, version, minute };
       return this.#loaded;
     } catch (error) {
@@ -130,10 +131,4 @@ export class FileSnapshot {
 
 function versionOf(database: Database): unknown {
   return database.prepare('PRAGMA data_version').get()?.['data_version'];
-}
-
-/** Returns the descriptions of the hubs that used the file last. */
-function formerHubs(database: Database): readonly string[] {
-  const rows = database.prepare('SELECT description FROM hubs ORDER BY id').all();
-  return rows.map((row) => JSON.stringify({ ...JSON.parse(textOf(row, 'description')), isStopped: true }));
 }

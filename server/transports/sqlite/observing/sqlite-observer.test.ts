@@ -1,4 +1,5 @@
 import { renameSync, rmSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { createHub } from '../../../hub/create-hub.js';
 import type { Hub } from '../../../hub/hub.js';
@@ -63,7 +64,7 @@ async function startShop(file: string, clock?: Clock) {
 }
 
 async function observe(file: string, clock: Clock = systemClock): Promise<Hub> {
-  const transport = sqliteObserver({ file, clock });
+  const transport = sqliteObserver({ file, clock, timeoutMs: 120_000 });
   const hub = createHub({ service: 'shop', observer: true, transport, logger: silentLogger });
   await hub.start();
   onTestFinished(async () => {
@@ -176,6 +177,37 @@ it.each([
 it.each([
   ['owns the file', true],
   ['has ended', false],
+])('accepts events for the process that %s', async (_, isOwned) => {
+  const file = newFile();
+  const clock = createFakeClock();
+  const { hub, sleeping } = await startShop(file, clock);
+  const options = { requestId: 'second', dedupeId: 'once' };
+  const earlier = await hub.emit('mail', { n: 1 }, options);
+  if (!isOwned) await hub.stop({ drainMs: 0 });
+  const beside = createHub({ service: 'desk', transport: sqliteObserver({ file, clock }), logger: silentLogger });
+  onTestFinished(async () => {
+    await beside.stop({ drainMs: 0 });
+  });
+  for (const type of ['mail', 'decided', 'unheard']) beside.event({ type });
+  await beside.start();
+  expect(await beside.emit('mail', { n: 2 }, options)).toEqual({ id: earlier.id, deduplicated: true });
+  const { id } = await beside.emit('mail', { n: 3 }, { requestId: 'second' });
+  const many = await beside.emitMany('mail', [{ n: 4 }, { n: 5 }], { requestId: 'second' });
+  expect(await beside.emit('unheard', {})).toMatchObject({ unsubscribed: true });
+  const next = isOwned ? hub : (await startOwner(file, true, clock)).hub;
+  const sent = [id, ...many.map((each) => each.id)];
+  await until(async () => {
+    const { events } = await next.request('second');
+    const ended = events.filter(({ type, endedAt }) => type === 'mail' && endedAt !== undefined);
+    expect(ended.map((event) => event.id).sort()).toEqual([earlier.id, ...sent].sort());
+  });
+  expect(await next.find(sleeping)).toMatchObject([{ status: 'suspended' }]);
+  expect(await next.metrics('mail')).toMatchObject({ received: 5, deduplicated: 1 });
+});
+
+it.each([
+  ['owns the file', true],
+  ['has ended', false],
 ])('retires what a service no longer handles while the process %s', async (_, isOwned) => {
   const file = newFile();
   const former = await startShop(file);
@@ -222,6 +254,38 @@ it('waits for a run, and watches it', async () => {
   expect(await transport.runEnded(run, 'unknown', new AbortController().signal)).toBeUndefined();
 });
 
+it('waits while another process writes for longer than SQLite does', async () => {
+  const file = newFile();
+  const { hub } = await startOwner(file, false);
+  await hub.emit('later', {}, { delayMs: 600_000 });
+  const observer = await observe(file);
+  const beside = await openBeside(file);
+  beside.exec('BEGIN IMMEDIATE');
+  let tickAt = performance.now();
+  const metrics = observer.metrics('later');
+  // An attempt blocks the event loop for as long as SQLite waits.
+  for (let blockedMs = 0; blockedMs < 90; tickAt += blockedMs) {
+    await setImmediate();
+    blockedMs = performance.now() - tickAt;
+  }
+  beside.exec('ROLLBACK');
+  expect(await metrics).toMatchObject({ delayed: 1 });
+});
+
+it('rejects with a typed error if another process writes for longer than the time limit', async () => {
+  const file = newFile();
+  await startOwner(file, false);
+  const { transport } = createHub({ observer: true, transport: sqliteObserver({ file, timeoutMs: 50 }) });
+  const beside = await openBeside(file);
+  beside.exec('BEGIN IMMEDIATE');
+  await expect(transport.metrics('later')).rejects.toMatchObject({
+    code: 'ERR_TRANSPORT_UNAVAILABLE',
+    message: expect.stringContaining('nothing was changed'),
+  });
+  beside.exec('ROLLBACK');
+  await transport.close({ drainMs: 0 });
+});
+
 it('leaves no call in the file, and deletes those of callers that were killed', async () => {
   const file = newFile();
   const { hub } = await startOwner(file, false);
@@ -246,13 +310,14 @@ it('refuses what the owner alone does', async () => {
   const file = newFile();
   const { hub } = await startOwner(file, false);
   const { transport } = await observe(file);
-  await expect(transport.publish([])).rejects.toMatchObject({ code: 'ERR_FILE_OBSERVER' });
   await expect(transport.kv.set('k', 'v')).rejects.toMatchObject({ code: 'ERR_FILE_OBSERVER' });
   await hub.stop({ drainMs: 0 });
-  await expect(transport.publish([])).rejects.toMatchObject({ code: 'ERR_FILE_OBSERVER' });
-  const handling = createHub({ transport: sqliteObserver({ file }), logger: silentLogger });
-  handling.event({ type: 'a', handler: () => {} });
-  await expect(handling.start()).rejects.toMatchObject({ code: 'ERR_FILE_OBSERVER' });
+  await expect(transport.kv.set('k', 'v')).rejects.toMatchObject({ code: 'ERR_FILE_OBSERVER' });
+  for (const config of [{ handler: () => {} }, { subscribers: ['shop'] }]) {
+    const other = createHub({ transport: sqliteObserver({ file }), logger: silentLogger });
+    other.event({ type: 'a', ...config });
+    await expect(other.start()).rejects.toMatchObject({ code: 'ERR_FILE_OBSERVER' });
+  }
 });
 
 it('refuses a file that it cannot read, and creates none', async () => {

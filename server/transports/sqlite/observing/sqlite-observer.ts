@@ -23,9 +23,9 @@ export interface SqliteObserverOptions {
 }
 
 /**
- * Creates a transport for read-only hubs on a file that another process owns. Reads, and calls of `replay`, `cancel`,
- * `erase` and `retire`, are carried out by that process. If no process owns the file, reads come from the file, and the
- * other calls own it for their duration.
+ * Creates a transport for hubs without handlers on a file that another process owns. Reads, and calls of `emit`,
+ * `replay`, `cancel`, `erase` and `retire`, are carried out by that process. If no process owns the file, reads come from
+ * the file, and the other calls own it for their duration.
  *
  * Every call rejects with `TransportUnavailableError` if the owner does not answer, and with `FileAccessError`,
  * `CorruptFileError`, `NewerFileError`, `OlderFileError`, `UnsupportedSqliteError` or `MissingPackageError` if the file
