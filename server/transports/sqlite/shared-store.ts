@@ -8,6 +8,7 @@ export class SharedStore {
   #opened: Promise<OpenStore> | undefined;
   #store: OpenStore | undefined;
   #users = 0;
+  #closing: Promise<void> = Promise.resolve();
 
   constructor(settings: SqliteSettings) {
     this.#settings = settings;
@@ -16,7 +17,7 @@ export class SharedStore {
   /** Returns the open file; each user calls `release` at the end. */
   async acquire(logger: Logger): Promise<OpenStore> {
     this.#users += 1;
-    this.#opened ??= openStore(this.#settings, logger);
+    this.#opened ??= this.#closing.then(() => openStore(this.#settings, logger));
     const opened = this.#opened;
     try {
       const store = await opened;
@@ -30,11 +31,16 @@ export class SharedStore {
     }
   }
 
-  release(): void {
+  /** Resolves when the file is closed if this was the last user. */
+  async release(): Promise<void> {
     this.#users -= 1;
     if (this.#users > 0) return;
+    const store = this.#store;
     this.#opened = undefined;
-    this.#store?.close();
     this.#store = undefined;
+    if (store === undefined) return;
+    const closing = store.close();
+    this.#closing = closing.catch(() => {});
+    await closing;
   }
 }

@@ -4,8 +4,9 @@ import { expect, it } from 'vitest';
 import { InvalidOptionError } from '../../errors.js';
 import { silentLogger } from '../logger.js';
 import type { TransportManager } from '../transport.js';
-import { isSafeSqlite, loadDriver } from './database/driver.js';
+import { isSafeSqlite, packageFor } from './database/driver.js';
 import { migrations } from './database/schema.js';
+import { openPatiently } from './open-patiently.fixture.js';
 import { sqliteTransport } from './sqlite-transport.js';
 import { newFile, openBeside, startProcess } from './stage.fixture.js';
 
@@ -41,8 +42,7 @@ it('lets a file be read beside its owner', async () => {
   const file = newFile();
   const owner = connect(file);
   await owner.kv.set('k', 'v');
-  const open = await loadDriver();
-  const reader = open(file, { readOnly: true });
+  const reader = await openPatiently(file, { readOnly: true });
   expect(reader.prepare('SELECT value FROM key_values').all()).toMatchObject([{ value: 'v' }]);
   reader.close();
   await owner.close({ drainMs: 0 });
@@ -78,19 +78,23 @@ it('refuses a damaged file', async () => {
   await owner.close({ drainMs: 0 });
   const whole = readFileSync(file);
   truncateSync(file, Math.floor(whole.length / 2));
-  expect(await failureOf(file)).toMatchObject({ code: 'ERR_CORRUPT_FILE' });
+  const cut = { code: 'ERR_CORRUPT_FILE', message: expect.stringContaining('its end is missing; restore a backup') };
+  expect(await failureOf(file)).toMatchObject(cut);
   writeFileSync(file, whole);
   expect(await failureOf(file)).toBe('opened');
 });
 
-it('refuses a value that it did not write, without showing it', async () => {
+it.each([
+  ['failures', `UPDATE queues SET failures = '{"secret":1}'`],
+  ['counts', `INSERT INTO periods VALUES ('a', 'minutes', 1, '{"counts":[],"wait":[1,1e999],"duration":[]}')`],
+])('refuses %s that it did not write, without showing them', async (column, change) => {
   const file = newFile();
   const { transport } = await startProcess({ file }, [{ type: 'a' }]);
   await transport.close({ drainMs: 0 });
   const database = await openBeside(file);
-  database.exec(`UPDATE queues SET failures = '{"secret":1}'`);
+  database.exec(change);
   const error = await failureOf(file);
-  expect(error).toMatchObject({ code: 'ERR_CORRUPT_FILE', message: expect.stringContaining('failures') });
+  expect(error).toMatchObject({ code: 'ERR_CORRUPT_FILE', message: expect.stringContaining(column) });
   expect(String(error)).not.toContain('secret');
 });
 
@@ -129,6 +133,14 @@ it.each([
   ['4.0.0', true],
 ])('tells whether SQLite %s resets its log safely: %s', (version, isSafe) => {
   expect(isSafeSqlite(version)).toBe(isSafe);
+});
+
+it.each([
+  ['20.20.2', '@photostructure/sqlite@1.2'],
+  ['22.0.0', '@photostructure/sqlite@2'],
+  ['26.1.0', '@photostructure/sqlite@2'],
+])('on Node %s, names %s to be installed', (node, name) => {
+  expect(packageFor(node)).toBe(name);
 });
 
 it.each([

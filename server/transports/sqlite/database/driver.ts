@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { MissingPackageError } from '../../errors.js';
 import { UnsupportedSqliteError } from '../sqlite-errors.js';
 
@@ -42,6 +43,24 @@ export async function loadDriver(): Promise<OpenDatabase> {
   return openerOf(await loadModule());
 }
 
+/**
+ * Returns the module of the SQLite that {@link loadDriver} loads, as `require` of another thread takes it; `undefined`
+ * if other threads cannot load it, or if its version does not tell the size of the log.
+ */
+export async function moduleForThreads(): Promise<string | undefined> {
+  const sqlite = await loadModule();
+  // Other runtimes differ in threads with native code.
+  if (process.versions['bun'] !== undefined || process.versions['deno'] !== undefined) return undefined;
+  const [major = 0, minor = 0] = versionOf(sqlite).split('.').map(Number);
+  if (major === 3 && minor < 51) return undefined;
+  if (sqlite === builtInModule()) return 'node:sqlite';
+  try {
+    return createRequire(import.meta.url).resolve('@photostructure/sqlite');
+  } catch {
+    return undefined;
+  }
+}
+
 /** Loads the function that copies databases. @throws {MissingPackageError | UnsupportedSqliteError} */
 export async function loadCopy(): Promise<CopyDatabase> {
   const { backup } = await loadModule();
@@ -63,11 +82,16 @@ async function loadModule(): Promise<SqliteModule> {
     installed = await import('@photostructure/sqlite');
   } catch (cause) {
     if (builtInVersion !== undefined) throw new UnsupportedSqliteError(builtInVersion);
-    throw new MissingPackageError('sqliteTransport', '@photostructure/sqlite@1.2', cause);
+    throw new MissingPackageError('sqliteTransport', packageFor(process.versions.node), cause);
   }
   const version = versionOf(installed);
   if (!isSafeSqlite(version)) throw new UnsupportedSqliteError(version);
   return installed;
+}
+
+/** Returns the package to install for a version of Node: version 1.2 is the last one for Node 20. */
+export function packageFor(node: string): string {
+  return `@photostructure/sqlite@${Number.parseInt(node, 10) < 22 ? '1.2' : '2'}`;
 }
 
 /** Returns `true` if a version of SQLite has the fix for the reset of the write-ahead log. */

@@ -1,8 +1,9 @@
-import { closeSync, openSync, realpathSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { type Database, loadDriver, type OpenDatabase } from './driver.js';
+import { automaticCheckpoints, type Checkpoints, LogCheckpoints } from '../checkpoints/log-checkpoints.js';
+import { type Database, loadDriver, moduleForThreads, type OpenDatabase } from './driver.js';
 import { checkLength, guarded, numberOf, versionOf } from './file-checks.js';
-import { lockFile } from './file-lock.js';
+import { awaitLock } from './file-lock.js';
 import { FilePresence } from './file-presence.js';
 import { applicationId, migrations } from './schema.js';
 
@@ -14,8 +15,9 @@ export interface OwnedDatabase {
   readonly open: OpenDatabase;
   /** Throws if the file was deleted, replaced or truncated. */
   checkPresence(): void;
+  readonly checkpoints: Checkpoints;
   /** Closes the database and releases its lock. */
-  close(): void;
+  close(): Promise<void>;
 }
 
 /**
@@ -26,9 +28,14 @@ export interface OwnedDatabase {
  */
 export async function openOwned(file: string, synchronous: 'full' | 'normal'): Promise<OwnedDatabase> {
   const open = await loadDriver();
+  const module = await moduleForThreads();
+  const path = guarded(file, () => resolvePath(file));
+  const lock = await awaitLock(path, open).catch((error: unknown) =>
+    guarded(file, () => {
+      throw error;
+    }),
+  );
   return guarded(file, () => {
-    const path = resolvePath(file);
-    const lock = lockFile(path, open);
     let descriptor: number | undefined;
     let database: Database | undefined;
     const release = (): void => {
@@ -44,12 +51,18 @@ export async function openOwned(file: string, synchronous: 'full' | 'normal'): P
       database = opened;
       prepareDatabase(file, opened, synchronous);
       const presence = new FilePresence(path, descriptor);
+      const checkpoints =
+        module === undefined
+          ? automaticCheckpoints(opened)
+          : new LogCheckpoints(opened, { file: path, ino: fstatSync(descriptor).ino, module });
       return {
         path,
         database: opened,
         open,
         checkPresence: () => presence.check(),
-        close() {
+        checkpoints,
+        async close() {
+          await checkpoints.close();
           emptyLog(opened);
           release();
         },
