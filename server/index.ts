@@ -185,15 +185,15 @@ export {
   WorkflowVersionError,
 } from './hub/errors.js';
 export type { CtxStartWorkflow, HandlerCtx, HandlerFunction, HubCtx } from './hub/events/context.js';
-export type { EventDefinition, EventDefinitionConfig, EventSettings } from './hub/events/create-event.js';
-export { createEvent } from './hub/events/create-event.js';
+export type { EventDefinition, EventDefinitionConfig, EventSettings } from './hub/events/definition/create-event.js';
+export { createEvent } from './hub/events/definition/create-event.js';
 export type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './hub/events/dead-letters.js';
 export type { CtxEmit, Emit, EmitCause, EmitMany, EmitManyOptions, EmitOptions } from './hub/events/emit.js';
-export type { EventConfig, EventRate } from './hub/events/event.js';
-export type { EventRef } from './hub/events/event-ref.js';
+export type { EventConfig, EventRate } from './hub/events/definition/event.js';
+export type { EventRef } from './hub/references/event-ref.js';
 export type { CompletionPayload, FailurePayload, FollowUpNames, FollowUps } from './hub/events/follow-ups.js';
 export type { PayloadSchema, SchemaResult } from './hub/events/payloads/schema.js';
-export type { ResolvedRetry, RetryConfig } from './hub/events/retry-policy.js';
+export type { ResolvedRetry, RetryConfig } from './hub/events/definition/retry-policy.js';
 export type { Hub, HubOptions, StopResult } from './hub/hub.js';
 export type { AgentIntrospection, AgentSummary } from './hub/introspection/agent-introspection.js';
 export type { AgentRunIntrospection } from './hub/introspection/agent-runs.js';
@@ -236,7 +236,7 @@ export type {
   WorkflowProgress,
 } from './hub/runs/definition/step.js';
 export type { ResolvedStep } from './hub/runs/definition/step-list.js';
-export type { TurnFacts, TurnUsage } from './hub/runs/definition/turn-facts.js';
+export type { TurnFacts, TurnUsage } from './hub/events/agent-support/turn-facts.js';
 export type {
   AnyWorkflow,
   HubWorkflow,
@@ -246,7 +246,7 @@ export type {
   WorkflowStep,
 } from './hub/runs/definition/workflow.js';
 export { createWorkflow } from './hub/runs/definition/workflow.js';
-export type { WorkflowRef } from './hub/runs/definition/workflow-ref.js';
+export type { WorkflowRef } from './hub/references/workflow-ref.js';
 export type { StepKind } from './hub/runs/engine/run-entry.js';
 export { RunLimitError, StepFailedError } from './hub/runs/errors.js';
 export type { RunEvent, WatchOptions } from './hub/runs/watch-run.js';

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { describe, InvalidOptionError } from '../errors.js';
-import { type RetryConfig, resolveRetry } from '../hub/events/retry-policy.js';
+import { type RetryConfig, resolveRetry } from '../hub/events/definition/retry-policy.js';
 import { guardLogger } from '../hub/guard-logger.js';
 import type { JsonSchema } from '../json-schema/json-schema.js';
 import { OptionChecker } from '../options.js';

@@ -1,7 +1,7 @@
 import { expectTypeOf } from 'vitest';
 import { z } from 'zod';
 import { createHub } from '../hub/create-hub.js';
-import { createEvent } from '../hub/events/create-event.js';
+import { createEvent } from '../hub/events/definition/create-event.js';
 import type { Agent } from './agent/agent.js';
 import type { AgentRunResult } from './agent/agent-run-result.js';
 import type { AgentStreamEvent } from './agent/agent-stream.js';

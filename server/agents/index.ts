@@ -5,8 +5,8 @@
  */
 export type { SchemaIssue } from '../errors.js';
 export type { HandlerCtx, HandlerFunction } from '../hub/events/context.js';
-export type { EventRef } from '../hub/events/event-ref.js';
-export type { RetryConfig } from '../hub/events/retry-policy.js';
+export type { EventRef } from '../hub/references/event-ref.js';
+export type { RetryConfig } from '../hub/events/definition/retry-policy.js';
 export type { RunCtx } from '../hub/runs/definition/step.js';
 export type {
   HubWorkflow,

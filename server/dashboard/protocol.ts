@@ -32,7 +32,7 @@ import type {
 export type { AttemptIntrospection, PublicError } from '../hub/introspection/lookup/event-details.js';
 export type { RunIntrospection, StepIntrospection, StepStatus } from '../hub/runs/run-introspection.js';
 export type { WaitIntrospection } from '../hub/introspection/wait-introspection.js';
-export type { TurnFacts, TurnUsage } from '../hub/runs/definition/turn-facts.js';
+export type { TurnFacts, TurnUsage } from '../hub/events/agent-support/turn-facts.js';
 export type {
   AgentRunIntrospection,
   AgentSummary,

@@ -4,7 +4,7 @@ import { CancelledError, WorkflowCancelledError } from './errors.js';
 import type { HandlerHost } from './events/attempts/outcome-recorder.js';
 import { createFollowUps, type FollowUpNames } from './events/follow-ups.js';
 import { type HubDescription, parseDescription } from './introspection/descriptions/hub-description.js';
-import type { Registry } from './registry.js';
+import type { Registry } from './registration/registry.js';
 
 /**
  * Ends an event of the service that waits, or a run. The follow-ups are those of the hub that handles its type.

@@ -1,38 +1,33 @@
 import { setMaxListeners } from 'node:events';
 import { InvalidOptionError, quote } from '../errors.js';
 import { checkName, OptionChecker } from '../options.js';
-import type { Redactor } from '../redaction/redactor.js';
 import { loadOpenTelemetry } from '../telemetry/open-telemetry.js';
 import type { ErasedPayloads } from '../transports/event-record.js';
 import type { Logger } from '../transports/logger.js';
-import type { Envelope, TransportManager } from '../transports/transport.js';
-import { workflowType } from '../transports/workflow-type.js';
+import type { TransportManager } from '../transports/transport.js';
 import { cancelEvent } from './cancel-event.js';
 import { HubStoppedError, UnknownDeadLetterError } from './errors.js';
-import type { Cause, Draft } from './events/attempts/attempt-emitter.js';
-import type { HandlerHost } from './events/attempts/outcome-recorder.js';
-import { checkSettings, definitionConfig } from './events/create-event.js';
+import { checkSettings, definitionConfig } from './events/definition/create-event.js';
+import { type EventConfig, resolveEvent } from './events/definition/event.js';
 import type { Emit, EmitMany, EmitManyOptions, EmitOptions } from './events/emit.js';
-import { type EventConfig, type RegisteredEvent, resolveEvent } from './events/event.js';
-import type { EventRef } from './events/event-ref.js';
-import { type FollowUpHost, prepareFollowUps } from './events/prepare-follow-ups.js';
 import type { Hub, HubOptions, StopResult } from './hub.js';
+import { HubHost } from './hub-host.js';
 import { type HubSettings, resolveHubOptions } from './hub-options.js';
 import { HubReader } from './hub-reader.js';
 import { warnOfDifferingSettings } from './introspection/descriptions/differing-settings.js';
 import { processDescriber } from './introspection/process-introspection.js';
-import type { AgentReporter } from './introspection/reported-agents.js';
 import { Lifecycle, resolveDrainMs } from './lifecycle.js';
 import { observeCounts } from './observability/observe-counts.js';
 import { Publisher } from './publisher.js';
-import { Registry } from './registry.js';
+import type { EventRef } from './references/event-ref.js';
+import type { WorkflowRef } from './references/workflow-ref.js';
+import { Registry } from './registration/registry.js';
+import { createSubscriptions } from './registration/subscriptions.js';
 import { type AnyWorkflow, isWorkflow } from './runs/definition/workflow.js';
-import type { WorkflowRef } from './runs/definition/workflow-ref.js';
 import { checkWatchOptions, type RunEvent, type RunSource, type WatchOptions, watchRun } from './runs/watch-run.js';
 import { createWorkflowHandle, type WorkflowHandle } from './runs/workflow-handle.js';
-import { type RegisteredSchedule, resolveSchedule, type ScheduleConfig } from './schedules/schedule.js';
-import { type ScheduleHost, Scheduler } from './schedules/scheduler.js';
-import { createSubscriptions } from './subscriptions.js';
+import { resolveSchedule, type ScheduleConfig } from './schedules/schedule.js';
+import { Scheduler } from './schedules/scheduler.js';
 
 /**
  * Creates a hub. Register events on it, then call `start`, then `emit`.
@@ -52,11 +47,10 @@ export function createHub(options: HubOptions = {}): Hub {
   return new HubRuntime(transport.connect({ service, logger: settings.logger }), settings);
 }
 
-class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
+class HubRuntime implements Hub {
   readonly transport: TransportManager;
   readonly logger: Logger;
-  readonly maxPayloadBytes: number;
-  readonly redactor: Redactor;
+  readonly #host: HubHost;
   readonly #registry = new Registry();
   readonly #reader: HubReader;
   readonly #publisher: Publisher;
@@ -73,19 +67,14 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
   constructor(transport: TransportManager, settings: Omit<HubSettings, 'service' | 'transport'>) {
     this.transport = transport;
     this.logger = settings.logger;
-    this.maxPayloadBytes = settings.maxPayloadBytes;
-    this.redactor = settings.redactor;
     this.#publisher = new Publisher(transport, this.#registry, settings);
+    this.#host = new HubHost(transport, settings, this.#registry, this.#publisher);
     this.#allowCycles = settings.allowCycles;
     this.#lifecycle = new Lifecycle(settings);
     this.#reader = new HubReader(transport, settings.redactor, this.#registry, this.#lifecycle);
     this.#concurrency = settings.concurrency;
     // Each pending result() adds a listener.
     setMaxListeners(0, this.#stopped.signal);
-  }
-
-  get reportedAgents(): AgentReporter {
-    return this.#registry.reportedAgents;
   }
 
   get service(): string {
@@ -156,11 +145,17 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
   readonly range: Hub['range'] = (from, to) => this.#reader.range(from, to);
   readonly revision: Hub['revision'] = (type) => this.#reader.revision(type);
 
-  readonly emit: Emit = (target: EventRef<never, unknown> | string, payload: unknown, options?: EmitOptions) =>
-    this.#publisher.send(
-      () => this.#publisher.draft(this.#registry.event(target), payload, options),
-      () => this.#checkAccepting('emit', options),
-    );
+  readonly emit: Emit = async (target: EventRef<never, unknown> | string, payload: unknown, options?: EmitOptions) => {
+    this.#checkAccepting('emit', options);
+    let draft = this.#publisher.draft(this.#registry.event(target), payload, options);
+    if (draft instanceof Promise) {
+      draft = await draft;
+      // An asynchronous schema may have taken its time.
+      this.#checkAccepting('emit', options);
+    }
+    const receipt = this.#publisher.send(draft);
+    return receipt instanceof Promise ? await receipt : receipt;
+  };
 
   readonly emitMany: EmitMany = async (
     target: EventRef<never, unknown> | string,
@@ -175,52 +170,11 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
   async cancel(id: string): Promise<boolean> {
     this.#lifecycle.checkRunning('cancel');
     checkName(id, 'id of cancel');
-    return cancelEvent(id, this.#registry, this, (followUps) => {
-      const prepared = this.prepareFollowUps(followUps);
+    return cancelEvent(id, this.#registry, this.#host, (followUps) => {
+      const prepared = this.#host.prepareFollowUps(followUps);
       // The transport waits for no schema while it cancels.
       return prepared instanceof Promise ? followUps : prepared;
     });
-  }
-
-  prepareScheduled(schedule: RegisteredSchedule, dueAt: number): Promise<Envelope> {
-    const { name, payload } = schedule;
-    const target = this.#registry.targetOf(schedule);
-    const value: unknown = typeof payload === 'function' ? payload(new Date(dueAt)) : payload;
-    return this.#publisher.prepareScheduled(name, dueAt, target, value);
-  }
-
-  prepareFollowUps(envelopes: readonly Envelope[]): readonly Envelope[] | Promise<readonly Envelope[]> {
-    return prepareFollowUps(envelopes, this);
-  }
-
-  findEvent(type: string): RegisteredEvent | undefined {
-    return this.#registry.findEvent(type);
-  }
-
-  draftEvent(
-    cause: Cause,
-    target: EventRef<never, unknown> | string,
-    payload: unknown,
-    options?: EmitOptions,
-  ): Draft | Promise<Draft> {
-    return this.#publisher.draft(this.#registry.event(target), payload, options, cause);
-  }
-
-  draftRun(
-    cause: Cause,
-    target: WorkflowRef<never> | string,
-    input: unknown,
-    options?: EmitOptions,
-  ): Draft | Promise<Draft> {
-    return this.#publisher.draftRun(this.#registry.workflow(target), input, options, cause);
-  }
-
-  eventType(event: EventRef<never, unknown> | string): string {
-    return this.#registry.event(event).type;
-  }
-
-  findWorkflow(workflow: WorkflowRef<never> | string): AnyWorkflow {
-    return this.#registry.workflow(workflow);
   }
 
   async startWorkflow<TInput, TResult>(
@@ -228,18 +182,19 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
     input: unknown,
     options: EmitOptions = {},
   ): Promise<WorkflowHandle<TResult>> {
-    const checkOpen = (): void => this.#checkAccepting('startWorkflow', options);
-    checkOpen();
+    this.#checkAccepting('startWorkflow', options);
     const workflow = this.#registry.workflow(target);
-    const { id } = await this.#publisher.send(() => this.#publisher.draftRun(workflow, input, options), checkOpen);
-    return createWorkflowHandle(workflow, id, this, this.#stopped.signal);
+    const draft = await this.#publisher.draftRun(workflow, input, options);
+    this.#checkAccepting('startWorkflow', options);
+    const { id } = await this.#publisher.send(draft);
+    return createWorkflowHandle(workflow, id, this.#host, this.#stopped.signal);
   }
 
   watch(runId: string, options: WatchOptions = {}): AsyncIterable<RunEvent> {
     checkName(runId, 'runId of watch');
     checkWatchOptions(options);
     this.#lifecycle.checkRunning('watch');
-    const { transport, redactor } = this;
+    const { transport, redactor } = this.#host;
     return watchRun(runId, { transport, redactor, sources: this.#runSources, stopped: this.#stopped.signal }, options);
   }
 
@@ -256,22 +211,18 @@ class HubRuntime implements Hub, HandlerHost, ScheduleHost, FollowUpHost {
   }
 
   /** A handler that still runs may emit while the hub drains. */
-  #checkAccepting(operation: string, { cause }: Pick<EmitOptions, 'cause'> = {}): void {
-    if (cause === undefined) this.#lifecycle.checkEmitting(operation);
+  #checkAccepting(operation: string, options: Pick<EmitOptions, 'cause'> | undefined): void {
+    // The options may be wrong: they are checked together with the payload.
+    if (options?.cause === undefined) this.#lifecycle.checkEmitting(operation);
     else this.#lifecycle.checkNotStopped(operation);
   }
 
   async #consume(): Promise<void> {
     await loadOpenTelemetry();
-    const scheduler = new Scheduler(this.#registry.schedules, this);
+    const scheduler = new Scheduler(this.#registry.schedules, this.#host);
     await scheduler.check();
-    const { subscriptions, declared, onDelivery } = createSubscriptions(this.#registry, this);
-    const steps = new Map(
-      [...this.#registry.workflows].map((workflow) => [workflowType(workflow.name), workflow.steps]),
-    );
-    this.#runSources = subscriptions
-      .filter(({ keepsRuns }) => keepsRuns === true)
-      .map(({ type }) => ({ type, listed: steps.get(type) ?? [] }));
+    const { subscriptions, declared, onDelivery, runSources } = createSubscriptions(this.#registry, this.#host);
+    this.#runSources = runSources;
     await this.transport.start({
       concurrency: this.#concurrency,
       subscriptions,

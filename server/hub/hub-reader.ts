@@ -1,32 +1,33 @@
 import { randomUUID } from 'node:crypto';
+import { InvalidOptionError } from '../errors.js';
 import { checkName, OptionChecker } from '../options.js';
 import type { Redactor } from '../redaction/redactor.js';
 import type { ErasedPayloads } from '../transports/event-record.js';
 import type { EventMetrics, FailureRecord } from '../transports/statistics/stats.js';
 import type { TransportManager } from '../transports/transport.js';
-import { checkEventName } from './check-event-name.js';
 import { UnknownEventError, UnknownRunError } from './errors.js';
+import type { AgentRunIntrospection } from './introspection/agent-runs.js';
 import {
   type DeadLetter,
   type DeadLetterOptions,
   type DeadLetterSource,
   readDeadLetters,
 } from './events/dead-letters.js';
-import type { EventRef } from './events/event-ref.js';
-import type { AgentRunIntrospection } from './introspection/agent-runs.js';
-import type { EventDetails, RequestDetails } from './introspection/lookup/event-details.js';
-import { EventSearch, type FindOptions, type RecentEventSummaries } from './introspection/lookup/event-search.js';
-import { computeHealth, type Health } from './introspection/health.js';
 import type { EventDescription } from './introspection/descriptions/hub-description.js';
+import { computeHealth, type Health } from './introspection/health.js';
 import type { HubIntrospection, RangeIntrospection } from './introspection/introspection.js';
 import { Introspector } from './introspection/introspector.js';
 import { LiveState } from './introspection/live-state.js';
+import type { EventDetails, RequestDetails } from './introspection/lookup/event-details.js';
+import { EventSearch, type FindOptions, type RecentEventSummaries } from './introspection/lookup/event-search.js';
 import type { ProcessIntrospection } from './introspection/process-introspection.js';
-import { introspectRun, type RunIntrospection, type RunQuery } from './runs/run-introspection.js';
 import type { WaitsIntrospection } from './introspection/wait-introspection.js';
 import type { Lifecycle } from './lifecycle.js';
-import type { Registry } from './registry.js';
-import type { WorkflowRef } from './runs/definition/workflow-ref.js';
+import type { EventRef } from './references/event-ref.js';
+import type { WorkflowRef } from './references/workflow-ref.js';
+import { checkEventName } from './registration/check-event-name.js';
+import type { Registry } from './registration/registry.js';
+import { introspectRun, type RunIntrospection, type RunQuery } from './runs/run-introspection.js';
 
 /** Reads counts, events, runs and health, most of them of all hubs of the transport. */
 export class HubReader {
@@ -60,8 +61,11 @@ export class HubReader {
     options: RunQuery = {},
   ): Promise<RunIntrospection> {
     new OptionChecker(options, ['outputs'], 'run').boolean('outputs', options.outputs);
+    checkName(id, 'id of run');
     const { name, type, steps } = this.#registry.runOf(source);
-    const record = await this.#transport.run(type, id);
+    const record = await (options.outputs === true
+      ? this.#transport.run(type, id)
+      : this.#transport.runSince(type, id, 0));
     if (record === undefined) throw new UnknownRunError(name, id);
     return introspectRun(steps, record, this.#redactor, options);
   }
@@ -140,6 +144,8 @@ export class HubReader {
   }
 
   async revision(type?: string): Promise<string> {
+    if (type !== undefined && typeof type !== 'string')
+      throw new InvalidOptionError('type of revision', 'a string', type);
     // Without near names: the dashboard asks for any type that a request names.
     if (type !== undefined && !(await this.#isEvent(type))) throw new UnknownEventError(type, []);
     const revision = await this.#transport.revision(type);

@@ -4,23 +4,23 @@ import type { ErasedPayloads } from '../transports/event-record.js';
 import type { Logger } from '../transports/logger.js';
 import type { EventMetrics, FailureRecord } from '../transports/statistics/stats.js';
 import type { Transport, TransportManager } from '../transports/transport.js';
-import type { EventDefinition, EventSettings } from './events/create-event.js';
-import type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './events/dead-letters.js';
+import type { EventDefinition, EventSettings } from './events/definition/create-event.js';
+import type { EventConfig } from './events/definition/event.js';
 import type { Emit, EmitMany, EmitOptions } from './events/emit.js';
-import type { EventConfig } from './events/event.js';
-import type { EventRef } from './events/event-ref.js';
 import type { JsonSchema } from './events/payloads/schema.js';
 import type { AgentRunIntrospection } from './introspection/agent-runs.js';
+import type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './events/dead-letters.js';
+import type { EventDescription } from './introspection/descriptions/hub-description.js';
+import type { Health } from './introspection/health.js';
+import type { HubIntrospection, RangeIntrospection } from './introspection/introspection.js';
 import type { EventDetails, RequestDetails } from './introspection/lookup/event-details.js';
 import type { FindOptions, RecentEventSummaries } from './introspection/lookup/event-search.js';
-import type { Health } from './introspection/health.js';
-import type { EventDescription } from './introspection/descriptions/hub-description.js';
-import type { HubIntrospection, RangeIntrospection } from './introspection/introspection.js';
 import type { ProcessIntrospection } from './introspection/process-introspection.js';
-import type { RunIntrospection, RunQuery } from './runs/run-introspection.js';
 import type { WaitsIntrospection } from './introspection/wait-introspection.js';
+import type { EventRef } from './references/event-ref.js';
+import type { WorkflowRef } from './references/workflow-ref.js';
 import type { AnyWorkflow } from './runs/definition/workflow.js';
-import type { WorkflowRef } from './runs/definition/workflow-ref.js';
+import type { RunIntrospection, RunQuery } from './runs/run-introspection.js';
 import type { RunEvent, WatchOptions } from './runs/watch-run.js';
 import type { WorkflowHandle } from './runs/workflow-handle.js';
 import type { ScheduleConfig } from './schedules/schedule.js';
@@ -81,9 +81,9 @@ export interface Hub {
    *
    * @throws {InvalidOptionError | DuplicateNameError | InvalidSchemaError | HubStartedError}
    */
-  event<TInput, TPayload>(
+  event<TInput, TPayload, TResult>(
     definition: EventDefinition<TInput, TPayload>,
-    settings?: EventSettings<TPayload>,
+    settings?: EventSettings<TPayload, TResult>,
   ): EventDefinition<TInput, TPayload>;
   /** Registers an event type whose payload has the type of its schema. Throws the same errors. */
   event<TSchema extends StandardSchemaV1, TResult>(
@@ -106,7 +106,7 @@ export interface Hub {
    * hub.schedule({ name: 'nightly-report', cron: '0 2 * * *', timeZone: 'Europe/Oslo', emit: reportDue, payload: {} });
    * hub.schedule({ name: 'poll', everyMs: 60_000, start: fulfil, payload: (dueAt) => ({ until: dueAt.toISOString() }) });
    * ```
-   * @throws {InvalidOptionError | DuplicateNameError | HubStartedError}
+   * @throws {InvalidOptionError | PayloadNotJsonError | DuplicateNameError | HubStartedError}
    */
   schedule<TPayload>(config: ScheduleConfig<TPayload>): void;
   /**

@@ -8,13 +8,13 @@ import { workflowType } from '../transports/workflow-type.js';
 import { PartialEmitError } from './errors.js';
 import type { Cause, Draft } from './events/attempts/attempt-emitter.js';
 import { checkEmitManyOptions, checkEmitOptions, type EmitManyOptions, type EmitOptions } from './events/emit.js';
-import { defaultDedupeWindowMs, type RegisteredEvent } from './events/event.js';
-import { type KeySource, keyOf } from './events/event-key.js';
+import { defaultDedupeWindowMs, type RegisteredEvent } from './events/definition/event.js';
+import { type KeySource, keyOf } from './events/definition/event-key.js';
 import { encodePayload } from './events/payloads/payload.js';
 import { toStoredBody } from './events/payloads/stored-payload.js';
 import type { HubSettings } from './hub-options.js';
 import { observeSends } from './observability/observe-sends.js';
-import type { Registry } from './registry.js';
+import type { Registry } from './registration/registry.js';
 import type { AnyWorkflow } from './runs/definition/workflow.js';
 
 /** Bounds of one round trip of `emitMany`. */

@@ -1,4 +1,4 @@
-import type { EventRef } from '../../hub/events/event-ref.js';
+import type { EventRef } from '../../hub/references/event-ref.js';
 import type { ToolCall } from '../model/message.js';
 
 /** Request to decide on a tool call: the payload of the event `requested`. */

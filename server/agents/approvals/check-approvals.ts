@@ -1,6 +1,6 @@
 import { InvalidOptionError, messageOf, quote } from '../../errors.js';
-import type { RegisteredEvent } from '../../hub/events/event.js';
-import type { EventRef } from '../../hub/events/event-ref.js';
+import type { RegisteredEvent } from '../../hub/events/definition/event.js';
+import type { EventRef } from '../../hub/references/event-ref.js';
 import type { AgentSpec } from '../run/agent-spec.js';
 import type { ApprovalEvents } from './approval.js';
 import { NoApproverError } from './approval-errors.js';

@@ -1,6 +1,6 @@
 import { describe, InvalidOptionError, quote } from '../../errors.js';
 import type { HandlerFunction } from '../../hub/events/context.js';
-import { withHandlerInfo } from '../../hub/introspection/handler-info.js';
+import { withHandlerInfo } from '../../hub/events/agent-support/handler-info.js';
 import { OptionChecker } from '../../options.js';
 import { type Agent, isAgent } from '../agent/agent.js';
 import { type AgentRunOptions, checkRunOptions } from '../agent/agent-run-options.js';

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { createHub } from '../../hub/create-hub.js';
-import { handlerInfo } from '../../hub/introspection/handler-info.js';
+import { handlerInfo } from '../../hub/events/agent-support/handler-info.js';
 import { type ScriptEntry, scriptedProvider } from '../../testing/scripted-provider.js';
 import type { AgentHandlerOptions } from '../agent/agent.js';
 import type { AgentContext } from '../agent/agent-context.js';

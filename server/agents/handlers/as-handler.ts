@@ -1,6 +1,6 @@
 import { InvalidOptionError, isFatal, quote, RetryAfterError } from '../../errors.js';
 import type { HandlerCtx, HandlerFunction } from '../../hub/events/context.js';
-import { withHandlerInfo } from '../../hub/introspection/handler-info.js';
+import { withHandlerInfo } from '../../hub/events/agent-support/handler-info.js';
 import { OptionChecker } from '../../options.js';
 import type { Agent, AgentHandlerOptions, AgentHandlerResult } from '../agent/agent.js';
 import { AgentRunError } from '../agent/agent-run-error.js';

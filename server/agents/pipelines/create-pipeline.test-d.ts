@@ -1,6 +1,6 @@
 import { expectTypeOf } from 'vitest';
 import { z } from 'zod';
-import { createEvent } from '../../hub/events/create-event.js';
+import { createEvent } from '../../hub/events/definition/create-event.js';
 import type { Hub } from '../../hub/hub.js';
 import type { Agent, AgentHandlerResult } from '../agent/agent.js';
 import { createPipeline } from './create-pipeline.js';

@@ -1,6 +1,6 @@
 import { describe, InvalidOptionError, quote } from '../../errors.js';
 import type { HandlerFunction } from '../../hub/events/context.js';
-import { type HandlerInfo, withHandlerInfo } from '../../hub/introspection/handler-info.js';
+import { type HandlerInfo, withHandlerInfo } from '../../hub/events/agent-support/handler-info.js';
 import { skippedStep } from '../../hub/runs/definition/step-list.js';
 import {
   createWorkflow,

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { EventRef } from '../../hub/events/event-ref.js';
+import type { EventRef } from '../../hub/references/event-ref.js';
 import type { JsonSchema } from '../../hub/events/payloads/schema.js';
 import type { UntypedWorkflowConfig, WorkflowStep } from '../../hub/runs/definition/workflow.js';
 import type { Agent, AgentHandlerResult } from '../agent/agent.js';

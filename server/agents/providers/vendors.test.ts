@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { LLMock } from '@copilotkit/aimock';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { handlerInfo } from '../../hub/introspection/handler-info.js';
+import { handlerInfo } from '../../hub/events/agent-support/handler-info.js';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import type { AgentStreamEvent } from '../agent/agent-stream.js';
 import type { AgentConfig } from '../agent-config.js';

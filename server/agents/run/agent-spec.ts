@@ -1,4 +1,4 @@
-import type { ResolvedRetry } from '../../hub/events/retry-policy.js';
+import type { ResolvedRetry } from '../../hub/events/definition/retry-policy.js';
 import type { Clock } from '../../transports/clock.js';
 import type { Logger } from '../../transports/logger.js';
 import type { AgentRunStatus } from '../agent/agent-run-result.js';

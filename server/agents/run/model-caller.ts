@@ -1,5 +1,5 @@
 import { quote } from '../../errors.js';
-import { nextDelayMs, type ResolvedRetry } from '../../hub/events/retry-policy.js';
+import { nextDelayMs, type ResolvedRetry } from '../../hub/events/definition/retry-policy.js';
 import type { Clock } from '../../transports/clock.js';
 import { abortable, delay } from '../abortable.js';
 import type { AgentContext } from '../agent/agent-context.js';

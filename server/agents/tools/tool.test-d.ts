@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { expectTypeOf } from 'vitest';
 import { z } from 'zod';
-import { createEvent } from '../../hub/events/create-event.js';
+import { createEvent } from '../../hub/events/definition/create-event.js';
 import { createWorkflow } from '../../hub/runs/definition/workflow.js';
 import type { Agent } from '../agent/agent.js';
 import type { AgentContext } from '../agent/agent-context.js';

@@ -1,5 +1,5 @@
 import type { Logger } from '../../transports/logger.js';
-import type { WorkflowRef } from '../runs/definition/workflow-ref.js';
+import type { WorkflowRef } from '../references/workflow-ref.js';
 import type { CtxEmit, EmitOptions } from './emit.js';
 
 /**

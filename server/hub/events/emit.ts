@@ -1,6 +1,6 @@
 import { OptionChecker } from '../../options.js';
 import type { Receipt } from '../../transports/transport.js';
-import type { EventRef } from './event-ref.js';
+import type { EventRef } from '../references/event-ref.js';
 
 /** Options of `emit`. */
 export interface EmitOptions {

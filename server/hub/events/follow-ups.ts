@@ -2,7 +2,7 @@ import type { ErrorInfo } from '../../errors.js';
 import { checkName } from '../../options.js';
 import { deriveId } from '../../transports/derive-id.js';
 import type { Envelope } from '../../transports/transport.js';
-import type { EventRef } from './event-ref.js';
+import type { EventRef } from '../references/event-ref.js';
 
 /** Payload of `onFailure`. */
 export interface FailurePayload<TPayload = unknown> {

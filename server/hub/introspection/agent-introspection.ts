@@ -1,4 +1,4 @@
-import type { TurnUsage } from '../runs/definition/turn-facts.js';
+import type { TurnUsage } from '../events/agent-support/turn-facts.js';
 
 /** Public settings of an agent: no keys, no prompts. */
 export interface AgentSummary {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { UnknownEventError } from '../errors.js';
 import { testHub } from '../hub.fixture.js';
-import { withHandlerInfo } from './handler-info.js';
+import { withHandlerInfo } from '../events/agent-support/handler-info.js';
 
 describe('introspection', () => {
   it('returns registrations with their counts, without handlers and payloads', async () => {

@@ -6,8 +6,8 @@ import type {
   RecentActivity,
   TotalActivity,
 } from '../../transports/statistics/stats.js';
-import type { EventRate } from '../events/event.js';
-import type { ResolvedRetry } from '../events/retry-policy.js';
+import type { EventRate } from '../events/definition/event.js';
+import type { ResolvedRetry } from '../events/definition/retry-policy.js';
 import type { ScheduleIntrospection } from '../schedules/schedule-introspection.js';
 import type { AgentIntrospection, AgentSummary } from './agent-introspection.js';
 import type { RunIntrospection } from '../runs/run-introspection.js';

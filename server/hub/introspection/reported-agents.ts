@@ -1,4 +1,4 @@
-import { sumUsage } from '../runs/definition/turn-facts.js';
+import { sumUsage } from '../events/agent-support/turn-facts.js';
 import type { AgentIntrospection } from './agent-introspection.js';
 
 /** Returns an agent in its current state, followed by its delegates. */

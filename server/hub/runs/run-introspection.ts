@@ -1,7 +1,7 @@
 import type { ErrorInfo } from '../../errors.js';
 import type { Redactor } from '../../redaction/redactor.js';
 import type { OpenWait, RunRecord, RunStatus, WaitResolution } from '../../transports/transport.js';
-import type { TurnFacts } from './definition/turn-facts.js';
+import type { TurnFacts } from '../events/agent-support/turn-facts.js';
 import {
   entryOutput,
   isAttemptedKind,

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { InvalidOptionError, messageOf, quote } from '../../errors.js';
 import { checkName, OptionChecker } from '../../options.js';
-import type { EventRef } from '../events/event-ref.js';
+import type { EventRef } from '../references/event-ref.js';
 
 import { isWorkflow } from '../runs/definition/workflow.js';
-import type { WorkflowRef } from '../runs/definition/workflow-ref.js';
+import type { WorkflowRef } from '../references/workflow-ref.js';
 import { cronDueTimes, type DueTimes, everyDueTimes } from './due-times.js';
 
 /** Treatment of due times that passed while no process of the service ran. */

@@ -2,10 +2,10 @@ import { quote } from '../../../errors.js';
 import { deriveId } from '../../../transports/derive-id.js';
 import type { Envelope } from '../../../transports/transport.js';
 import { AttemptEndedError, EmitLimitError } from '../../errors.js';
-import type { WorkflowRef } from '../../runs/definition/workflow-ref.js';
+import type { WorkflowRef } from '../../references/workflow-ref.js';
 import type { CtxStartWorkflow } from '../context.js';
 import type { CtxEmit, EmitOptions } from '../emit.js';
-import type { EventRef } from '../event-ref.js';
+import type { EventRef } from '../../references/event-ref.js';
 
 /** Maximum number of events that one outcome or one step emits. */
 const maxEmits = 1_000;

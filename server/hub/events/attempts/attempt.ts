@@ -1,7 +1,7 @@
 import type { Delivery } from '../../../transports/transport.js';
 import { SchemaValidationError, StoredPayloadError } from '../../errors.js';
 import type { HandlerFunction } from '../context.js';
-import type { RegisteredEvent } from '../event.js';
+import type { RegisteredEvent } from '../definition/event.js';
 import { encodePayload } from '../payloads/payload.js';
 import { AttemptEmitter } from './attempt-emitter.js';
 import { type CallCallbacks, HandlerCall } from './handler-call.js';

@@ -5,10 +5,10 @@ import type { Delivery, Envelope, Outcome, TransportManager } from '../../../tra
 import { DepthLimitError } from '../../errors.js';
 import type { AgentReporter } from '../../introspection/reported-agents.js';
 import type { AnyWorkflow } from '../../runs/definition/workflow.js';
-import type { WorkflowRef } from '../../runs/definition/workflow-ref.js';
-import type { EventRef } from '../event-ref.js';
+import type { WorkflowRef } from '../../references/workflow-ref.js';
+import type { EventRef } from '../../references/event-ref.js';
 import { createFollowUps, type FollowUpNames, type TerminalOutcome } from '../follow-ups.js';
-import { nextDelayMs, type ResolvedRetry } from '../retry-policy.js';
+import { nextDelayMs, type ResolvedRetry } from '../definition/retry-policy.js';
 import type { DraftSource } from './attempt-emitter.js';
 
 /** The part of the hub that handling a delivery needs. */

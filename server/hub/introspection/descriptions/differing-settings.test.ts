@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import type { EventConfig } from '../../events/event.js';
+import type { EventConfig } from '../../events/definition/event.js';
 import { type LogLine, type TestHub, testHub } from '../../hub.fixture.js';
 import type { Hub } from '../../hub.js';
 

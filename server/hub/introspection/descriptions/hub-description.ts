@@ -1,8 +1,8 @@
 import { isName } from '../../../options.js';
 import type { AgentDescription } from '../agent-introspection.js';
-import { type HandlerInfo, handlerInfo } from '../handler-info.js';
+import { type HandlerInfo, handlerInfo } from '../../events/agent-support/handler-info.js';
 import type { HandlerFunction } from '../../events/context.js';
-import type { RegisteredEvent } from '../../events/event.js';
+import type { RegisteredEvent } from '../../events/definition/event.js';
 import type { ResolvedStep } from '../../runs/definition/step-list.js';
 import type { AnyWorkflow } from '../../runs/definition/workflow.js';
 import type { RegisteredSchedule } from '../../schedules/schedule.js';

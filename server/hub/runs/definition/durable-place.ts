@@ -1,6 +1,6 @@
 import type { HandlerCtx } from '../../events/context.js';
-import type { EventRef } from '../../events/event-ref.js';
-import type { TurnFacts } from './turn-facts.js';
+import type { EventRef } from '../../references/event-ref.js';
+import type { TurnFacts } from '../../events/agent-support/turn-facts.js';
 
 /** Wait of a run for a decision. */
 export interface ApprovalWait {

@@ -1,6 +1,6 @@
 import type { FollowUpNames } from '../../events/follow-ups.js';
+import type { ResolvedRetry } from '../../events/definition/retry-policy.js';
 import type { PayloadSchema } from '../../events/payloads/schema.js';
-import type { ResolvedRetry } from '../../events/retry-policy.js';
 
 /** Function whose steps are recorded, and the outcome of its runs. A workflow is one. */
 export interface RunDefinition {

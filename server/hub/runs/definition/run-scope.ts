@@ -1,5 +1,5 @@
 import type { HandlerFunction } from '../../events/context.js';
-import type { ResolvedRetry } from '../../events/retry-policy.js';
+import type { ResolvedRetry } from '../../events/definition/retry-policy.js';
 import type { RunCtx } from './step.js';
 import type { StepContext, StepView } from './step-context.js';
 

@@ -1,6 +1,6 @@
+import type { DurablePlace } from './durable-place.js';
 import type { AttemptEmitter } from '../../events/attempts/attempt-emitter.js';
 import { type ContextFields, type ContextHost, HandlerContext } from '../../events/attempts/handler-context.js';
-import type { DurablePlace } from './durable-place.js';
 import type { StepCtx, StepRunCtx, WorkflowProgress } from './step.js';
 
 /** Payload and progress that a step of a list receives. */

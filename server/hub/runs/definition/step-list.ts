@@ -1,5 +1,5 @@
-import type { ResolvedRetry } from '../../events/retry-policy.js';
-import { handlerInfo } from '../../introspection/handler-info.js';
+import { handlerInfo } from '../../events/agent-support/handler-info.js';
+import type { ResolvedRetry } from '../../events/definition/retry-policy.js';
 import type { RunScope } from './run-scope.js';
 import type { StepCtx } from './step.js';
 
@@ -22,17 +22,16 @@ const skippedJson = JSON.stringify(skippedStep);
  * Runs the steps of a list in sequence, each with the output of the step before as its payload. Steps of one stage run
  * at the same time, with the same payload, and their output is an object of their outputs by step name.
  */
-export async function runStepList(
-  steps: readonly ResolvedStep[],
-  { body, runStep, runContaining }: RunScope,
-): Promise<unknown> {
+export async function runStepList(steps: readonly ResolvedStep[], scope: RunScope): Promise<unknown> {
   const outputs = new Map<string, string>();
-  let payload = body;
+  let payload = scope.body;
   const run = async (step: ResolvedStep): Promise<string | undefined> => {
     const { name, handler, retry, timeoutMs } = step;
     const info = handlerInfo(handler);
-    const runIt = info?.isDurable === true ? runContaining : runStep;
-    const output = await runIt(name, handler, { retry, timeoutMs, view: { payload, outputs: new Map(outputs) } });
+    const options = { retry, timeoutMs, view: { payload, outputs: new Map(outputs) } };
+    const output = await (info?.isDurable === true
+      ? scope.runContaining(name, handler, options)
+      : scope.runStep(name, handler, options));
     return info?.isConditional === true && output === skippedJson ? undefined : output;
   };
   for (const stage of stagesOf(steps)) {

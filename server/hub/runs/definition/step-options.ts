@@ -1,5 +1,5 @@
 import { checkName, OptionChecker } from '../../../options.js';
-import { resolveRetry } from '../../events/retry-policy.js';
+import { resolveRetry } from '../../events/definition/retry-policy.js';
 import type { ResolvedStepOptions } from './run-scope.js';
 import type { MapOptions } from './step.js';
 

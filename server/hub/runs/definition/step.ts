@@ -1,10 +1,10 @@
 import type { Logger } from '../../../transports/logger.js';
 import type { HandlerCtx } from '../../events/context.js';
+import type { RetryConfig } from '../../events/definition/retry-policy.js';
 import type { EmitOptions } from '../../events/emit.js';
-import type { EventRef } from '../../events/event-ref.js';
-import type { RetryConfig } from '../../events/retry-policy.js';
 import type { Recorded } from './recorded-type.js';
-import type { WorkflowRef } from './workflow-ref.js';
+import type { EventRef } from '../../references/event-ref.js';
+import type { WorkflowRef } from '../../references/workflow-ref.js';
 
 /** Options of `step.run`. */
 export interface StepOptions {

@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { DuplicateNameError, quote } from '../../../errors.js';
 import { checkName, OptionChecker } from '../../../options.js';
 import type { RunRetention } from '../../../transports/transport.js';
-import type { EventRef } from '../../events/event-ref.js';
+import type { EventRef } from '../../references/event-ref.js';
 import {
   type FollowUpNames,
   type FollowUps,
@@ -11,13 +11,13 @@ import {
   resolveFollowUpNames,
 } from '../../events/follow-ups.js';
 import { type JsonSchema, type PayloadSchema, resolveSchema } from '../../events/payloads/schema.js';
-import { resolveRetry } from '../../events/retry-policy.js';
-import { handlerInfo } from '../../introspection/handler-info.js';
+import { resolveRetry } from '../../events/definition/retry-policy.js';
+import { handlerInfo } from '../../events/agent-support/handler-info.js';
 import type { Recorded } from './recorded-type.js';
 import type { RunScope } from './run-scope.js';
 import type { RunCtx, StepCtx, StepOptions } from './step.js';
 import { type ResolvedStep, runStepList } from './step-list.js';
-import type { WorkflowRef } from './workflow-ref.js';
+import type { WorkflowRef } from '../../references/workflow-ref.js';
 
 /** Step of a workflow with a list of steps. */
 export interface WorkflowStep<TPayload = unknown, TResult = unknown, TInput = unknown> extends StepOptions {

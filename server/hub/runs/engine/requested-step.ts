@@ -3,7 +3,7 @@ import type { HandlerHost } from '../../events/attempts/outcome-recorder.js';
 import type { RunDefinition } from '../definition/run-definition.js';
 import type { ResolvedStepOptions } from '../definition/run-scope.js';
 import type { StepContext } from '../definition/step-context.js';
-import type { TurnFacts } from '../definition/turn-facts.js';
+import type { TurnFacts } from '../../events/agent-support/turn-facts.js';
 import type { StepFailedError } from '../errors.js';
 import type { Replay, StepRequest } from './replay.js';
 import { type AttemptedKind, isAttemptedKind } from './run-entry.js';

@@ -1,5 +1,5 @@
 import type { ErrorInfo } from '../../../errors.js';
-import type { TurnFacts } from '../definition/turn-facts.js';
+import type { TurnFacts } from '../../events/agent-support/turn-facts.js';
 
 /**
  * Kind of a step, which is part of the key of its recorded entry. Agents have `model` (an answer), `tool` (the result of

@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { ApprovalWait, DurableRun } from '../definition/durable-place.js';
 import type { StepContext } from '../definition/step-context.js';
-import type { TurnFacts } from '../definition/turn-facts.js';
+import type { TurnFacts } from '../../events/agent-support/turn-facts.js';
 import { StepFailedError } from '../errors.js';
 import type { AttemptedStep, StepHost, WaitForStep } from './requested-step.js';
 import { entryKey, entryOutput, readEntry } from './run-entry.js';

@@ -3,7 +3,7 @@ import { AttemptEmitter } from '../../events/attempts/attempt-emitter.js';
 import { type CallCallbacks, HandlerCall } from '../../events/attempts/handler-call.js';
 import type { HandlerHost } from '../../events/attempts/outcome-recorder.js';
 import { encodePayload } from '../../events/payloads/payload.js';
-import { nextDelayMs } from '../../events/retry-policy.js';
+import { nextDelayMs } from '../../events/definition/retry-policy.js';
 import { startStep } from '../../observability/observe-step.js';
 import { StepResult } from '../definition/durable-place.js';
 import type { RunDefinition } from '../definition/run-definition.js';

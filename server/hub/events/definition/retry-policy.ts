@@ -1,5 +1,5 @@
-import { isFatal, RetryAfterError } from '../../errors.js';
-import { OptionChecker } from '../../options.js';
+import { isFatal, RetryAfterError } from '../../../errors.js';
+import { OptionChecker } from '../../../options.js';
 
 /** Retry policy: number of attempts and delays between them. */
 export interface RetryConfig {

@@ -1,11 +1,11 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { quote } from '../../errors.js';
-import { checkName, OptionChecker } from '../../options.js';
-import type { RateLimit } from '../../transports/transport.js';
-import type { Recorded } from '../runs/definition/recorded-type.js';
-import type { HandlerFunction } from './context.js';
-import { type FollowUpNames, type FollowUps, followUpKeys, resolveFollowUpNames } from './follow-ups.js';
-import { type JsonSchema, type PayloadSchema, resolveSchema } from './payloads/schema.js';
+import { quote } from '../../../errors.js';
+import { checkName, OptionChecker } from '../../../options.js';
+import type { RateLimit } from '../../../transports/transport.js';
+import type { HandlerFunction } from '../context.js';
+import type { Recorded } from '../../runs/definition/recorded-type.js';
+import { type JsonSchema, type PayloadSchema, resolveSchema } from '../payloads/schema.js';
+import { type FollowUpNames, type FollowUps, followUpKeys, resolveFollowUpNames } from '../follow-ups.js';
 import { type ResolvedRetry, type RetryConfig, resolveRetry } from './retry-policy.js';
 
 /** Maximum rate of attempts. */
@@ -18,7 +18,7 @@ export interface EventRate extends RateLimit {
  * Options of `hub.event`. All except `type`, `description`, `schema`, `key` and `dedupeWindowMs` require a `handler`.
  */
 export interface EventConfig<TPayload = unknown, TResult = unknown>
-  extends FollowUps<Recorded<Awaited<TResult>>, TPayload> {
+  extends FollowUps<NoInfer<Recorded<Awaited<TResult>>>, TPayload> {
   /** 1 to 512 characters without control characters and unpaired surrogates. */
   type: string;
   /** Text that the dashboard shows. */

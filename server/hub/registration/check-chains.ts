@@ -1,9 +1,9 @@
-import { InvalidOptionError, quote } from '../errors.js';
-import { EventCycleError, UnknownEventError } from './errors.js';
-import type { RegisteredEvent } from './events/event.js';
-import { type FollowUpNames, followUpKeys } from './events/follow-ups.js';
+import { InvalidOptionError, quote } from '../../errors.js';
+import { EventCycleError, UnknownEventError } from '../errors.js';
+import type { RegisteredEvent } from '../events/definition/event.js';
+import { type FollowUpNames, followUpKeys } from '../events/follow-ups.js';
+import type { AnyWorkflow } from '../runs/definition/workflow.js';
 import { nearestNames } from './nearest-names.js';
-import type { AnyWorkflow } from './runs/definition/workflow.js';
 
 /**
  * Checks that every follow-up and trigger is a registered event, that a trigger has a key if its workflow limits keys,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { FatalError } from '../../errors.js';
-import { deriveId } from '../../transports/derive-id.js';
-import { EventCycleError, HubNotStartedError } from '../errors.js';
-import { testHub } from '../hub.fixture.js';
-import type { HandlerCtx } from './context.js';
+import { FatalError } from '../../../errors.js';
+import { deriveId } from '../../../transports/derive-id.js';
+import { EventCycleError, HubNotStartedError } from '../../errors.js';
+import { testHub } from '../../hub.fixture.js';
+import type { HandlerCtx } from '../context.js';
 
 describe('follow-ups', () => {
   it('carry the result, the error and the payload', async () => {

@@ -1,9 +1,9 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { quote } from '../../errors.js';
-import { OptionChecker } from '../../options.js';
+import { quote } from '../../../errors.js';
+import { OptionChecker } from '../../../options.js';
+import type { EventRef } from '../../references/event-ref.js';
+import type { JsonSchema } from '../payloads/schema.js';
 import { type EventConfig, needHandler, resolveEvent } from './event.js';
-import type { EventRef } from './event-ref.js';
-import type { JsonSchema } from './payloads/schema.js';
 
 const config: unique symbol = Symbol.for('hubline.event-definition');
 
@@ -15,7 +15,10 @@ type DefinitionOptions = (typeof definitionOptions)[number];
 export type EventDefinitionConfig<TPayload = unknown> = Pick<EventConfig<TPayload>, DefinitionOptions>;
 
 /** Options of `hub.event(definition, settings)`: those that say how an event is handled. */
-export type EventSettings<TPayload = unknown> = Omit<EventConfig<TPayload>, DefinitionOptions>;
+export type EventSettings<TPayload = unknown, TResult = unknown> = Omit<
+  EventConfig<TPayload, TResult>,
+  DefinitionOptions
+>;
 
 /**
  * Definition of an event that several processes share: one that emits it and one that handles it.

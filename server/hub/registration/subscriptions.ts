@@ -1,19 +1,22 @@
-import type { DeclaredEvent, Delivery, DeliveryHandler, Subscription } from '../transports/transport.js';
-import { workflowType } from '../transports/workflow-type.js';
-import { Attempt, type HandledEvent } from './events/attempts/attempt.js';
-import type { HandlerHost } from './events/attempts/outcome-recorder.js';
-import type { RegisteredEvent } from './events/event.js';
-import { handlerInfo } from './introspection/handler-info.js';
-import { observeDelivery } from './observability/observe-delivery.js';
-import type { AnyWorkflow } from './runs/definition/workflow.js';
-import { runWorkflow } from './runs/engine/workflow-run.js';
-import { eventRun } from './runs/event-run.js';
+import type { DeclaredEvent, Delivery, DeliveryHandler, Subscription } from '../../transports/transport.js';
+import { workflowType } from '../../transports/workflow-type.js';
+import { handlerInfo } from '../events/agent-support/handler-info.js';
+import { Attempt, type HandledEvent } from '../events/attempts/attempt.js';
+import type { RegisteredEvent } from '../events/definition/event.js';
+import { observeDelivery } from '../observability/observe-delivery.js';
+import type { AnyWorkflow } from '../runs/definition/workflow.js';
+import type { RunHost } from '../runs/engine/steps/run-host.js';
+import { runWorkflow } from '../runs/engine/workflow-run.js';
+import { eventRun } from '../runs/event-run.js';
+import type { RunSource } from '../runs/watch-run.js';
 
 /** Subscriptions of a hub, and the consumer of their deliveries. */
 export interface Subscriptions {
   readonly subscriptions: readonly Subscription[];
   readonly declared: readonly DeclaredEvent[];
   readonly onDelivery: DeliveryHandler;
+  /** Types whose runs can be watched. */
+  readonly runSources: readonly RunSource[];
 }
 
 /** Definitions to subscribe to. Events without a handler are skipped. */
@@ -23,10 +26,11 @@ export interface Definitions {
 }
 
 /** Creates the subscriptions for all handled events and all workflows. */
-export function createSubscriptions({ events, workflows }: Definitions, host: HandlerHost): Subscriptions {
+export function createSubscriptions({ events, workflows }: Definitions, host: RunHost): Subscriptions {
   const handlers = new Map<string, DeliveryHandler>();
   const subscriptions: Subscription[] = [];
   const declared: DeclaredEvent[] = [];
+  const runSources: RunSource[] = [];
   for (const event of events) {
     const { subscribers } = event;
     if (subscribers.length > 0) declared.push({ type: event.type, subscribers });
@@ -38,6 +42,7 @@ export function createSubscriptions({ events, workflows }: Definitions, host: Ha
       if (definition === undefined) new Attempt(event, delivery, host).run();
       else runWorkflow(definition, delivery, host);
     });
+    if (isRun) runSources.push({ type, listed: [] });
     subscriptions.push({
       type,
       ...(isRun && { keepsRuns: true }),
@@ -46,9 +51,10 @@ export function createSubscriptions({ events, workflows }: Definitions, host: Ha
     });
   }
   for (const workflow of workflows) {
-    const { name, trigger, retain, key, concurrencyPerKey } = workflow;
+    const { name, steps, trigger, retain, key, concurrencyPerKey } = workflow;
     const type = workflowType(name);
     handlers.set(type, (delivery) => runWorkflow(workflow, delivery, host));
+    runSources.push({ type, listed: steps });
     subscriptions.push({
       type,
       keepsRuns: true,
@@ -61,7 +67,7 @@ export function createSubscriptions({ events, workflows }: Definitions, host: Ha
   }
   // Transports deliver only subscribed types, so every type has a handler.
   const consume = (delivery: Delivery): void => handlers.get(delivery.envelope.type)?.(delivery);
-  return { subscriptions, declared, onDelivery: (delivery) => observeDelivery(delivery, host, consume) };
+  return { subscriptions, declared, runSources, onDelivery: (delivery) => observeDelivery(delivery, host, consume) };
 }
 
 /** Creates the limits on starts of an event type and of its keys. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FatalError, InvalidOptionError, RetryAfterError } from '../../errors.js';
+import { FatalError, InvalidOptionError, RetryAfterError } from '../../../errors.js';
 import { nextDelayMs, resolveRetry } from './retry-policy.js';
 
 const error = new Error('x');

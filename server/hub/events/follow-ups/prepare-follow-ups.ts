@@ -1,9 +1,9 @@
-import type { Logger } from '../../transports/logger.js';
-import type { Envelope } from '../../transports/transport.js';
-import { InvalidKeyError } from '../errors.js';
-import type { RegisteredEvent } from './event.js';
-import { keyOf } from './event-key.js';
-import { toStoredBody } from './payloads/stored-payload.js';
+import type { Logger } from '../../../transports/logger.js';
+import type { Envelope } from '../../../transports/transport.js';
+import { InvalidKeyError } from '../../errors.js';
+import type { RegisteredEvent } from '../definition/event.js';
+import { keyOf } from '../definition/event-key.js';
+import { toStoredBody } from '../payloads/stored-payload.js';
 
 /** The part of the hub that preparing follow-ups needs. */
 export interface FollowUpHost {

@@ -1,10 +1,10 @@
 import { expectTypeOf } from 'vitest';
 import { z } from 'zod';
-import type { Receipt } from '../../transports/transport.js';
-import type { Hub } from '../hub.js';
-import type { HandlerCtx } from './context.js';
+import type { Receipt } from '../../../transports/transport.js';
+import type { Hub } from '../../hub.js';
+import type { EventRef } from '../../references/event-ref.js';
+import type { HandlerCtx } from '../context.js';
 import { createEvent, type EventDefinition } from './create-event.js';
-import type { EventRef } from './event-ref.js';
 
 declare const hub: Hub;
 

@@ -1,9 +1,9 @@
 import { expectTypeOf } from 'vitest';
 import { z } from 'zod';
-import type { Hub } from '../hub.js';
-import type { HandlerCtx, HandlerFunction } from './context.js';
-import type { DeadLetter } from './dead-letters.js';
-import type { EventRef } from './event-ref.js';
+import type { Hub } from '../../hub.js';
+import type { DeadLetter } from '../dead-letters.js';
+import type { EventRef } from '../../references/event-ref.js';
+import type { HandlerCtx, HandlerFunction } from '../context.js';
 
 declare const hub: Hub;
 

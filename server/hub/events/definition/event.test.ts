@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { DuplicateNameError, InvalidOptionError } from '../../errors.js';
-import { createHub } from '../create-hub.js';
-import { HubStartedError, SchemaValidationError } from '../errors.js';
-import { testHub } from '../hub.fixture.js';
+import { DuplicateNameError, InvalidOptionError } from '../../../errors.js';
+import { createHub } from '../../create-hub.js';
+import { HubStartedError, SchemaValidationError } from '../../errors.js';
+import { testHub } from '../../hub.fixture.js';
 
 describe('registration', () => {
   it.each([

@@ -1,17 +1,17 @@
-import { DuplicateNameError, InvalidOptionError, quote } from '../errors.js';
-import { workflowType } from '../transports/workflow-type.js';
+import { DuplicateNameError, InvalidOptionError, quote } from '../../errors.js';
+import { workflowType } from '../../transports/workflow-type.js';
+import { UnknownEventError, UnknownWorkflowError } from '../errors.js';
+import { type HandlerInfo, handlerInfo } from '../events/agent-support/handler-info.js';
+import { ReportedAgents } from '../introspection/reported-agents.js';
+import type { RegisteredEvent } from '../events/definition/event.js';
+import type { KeySource } from '../events/definition/event-key.js';
+import { agentsRevision, describeHub, type HubDescription } from '../introspection/descriptions/hub-description.js';
+import type { EventRef } from '../references/event-ref.js';
+import type { WorkflowRef } from '../references/workflow-ref.js';
+import type { AnyWorkflow } from '../runs/definition/workflow.js';
+import type { RegisteredSchedule } from '../schedules/schedule.js';
 import { checkChains } from './check-chains.js';
-import { UnknownEventError, UnknownWorkflowError } from './errors.js';
-import type { RegisteredEvent } from './events/event.js';
-import type { KeySource } from './events/event-key.js';
-import type { EventRef } from './events/event-ref.js';
-import { type HandlerInfo, handlerInfo } from './introspection/handler-info.js';
-import { agentsRevision, describeHub, type HubDescription } from './introspection/descriptions/hub-description.js';
-import { ReportedAgents } from './introspection/reported-agents.js';
 import { nearestNames } from './nearest-names.js';
-import type { AnyWorkflow } from './runs/definition/workflow.js';
-import type { WorkflowRef } from './runs/definition/workflow-ref.js';
-import type { RegisteredSchedule } from './schedules/schedule.js';
 
 /** Runs of one type. */
 export interface RunSource {

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { memoryTransport } from '../../transports/memory/memory-transport.js';
-import { createHub } from '../create-hub.js';
-import { testHub } from '../hub.fixture.js';
+import { memoryTransport } from '../../../transports/memory/memory-transport.js';
+import { createHub } from '../../create-hub.js';
+import { testHub } from '../../hub.fixture.js';
 import { createEvent } from './create-event.js';
 
 const orderPlaced = createEvent({

@@ -1,5 +1,5 @@
-import { UnknownEventError } from './errors.js';
-import type { RegisteredNames } from './introspection/introspector.js';
+import { UnknownEventError } from '../errors.js';
+import type { RegisteredNames } from '../introspection/introspector.js';
 import { nearestNames } from './nearest-names.js';
 import type { Registry } from './registry.js';
 

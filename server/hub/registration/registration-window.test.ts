@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { createHub } from './create-hub.js';
-import { HubNotStartedError, HubStoppedError } from './errors.js';
-import { deferred, testHub } from './hub.fixture.js';
-import { createWorkflow } from './runs/definition/workflow.js';
+import { createHub } from '../create-hub.js';
+import { HubNotStartedError, HubStoppedError } from '../errors.js';
+import { deferred, testHub } from '../hub.fixture.js';
+import { createWorkflow } from '../runs/definition/workflow.js';
 
 const backlog = 100;
 

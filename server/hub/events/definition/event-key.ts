@@ -1,5 +1,5 @@
-import { checkName } from '../../options.js';
-import { InvalidKeyError } from '../errors.js';
+import { checkName } from '../../../options.js';
+import { InvalidKeyError } from '../../errors.js';
 import type { RegisteredEvent } from './event.js';
 
 /** Event type, or workflow, with the function that computes the keys of its events or runs. */

@@ -1,7 +1,7 @@
-import type { HandlerFunction } from '../events/context.js';
-import type { RegisteredEvent } from '../events/event.js';
-import type { EventRef } from '../events/event-ref.js';
-import type { AgentIntrospection } from './agent-introspection.js';
+import type { EventRef } from '../../references/event-ref.js';
+import type { HandlerFunction } from '../context.js';
+import type { RegisteredEvent } from '../definition/event.js';
+import type { AgentDescription } from '../../introspection/agent-introspection.js';
 
 /** Finds the registered event of a type. Throws if there is none. */
 export interface EventRegistry {
@@ -21,7 +21,7 @@ export interface HandlerInfo {
    * Returns the agents of the handler in their current state: the main agent first, then its delegates. Empty until
    * they are known.
    */
-  agents(): readonly AgentIntrospection[];
+  agents(): readonly AgentDescription[];
   /** Steps of a list with the same stage run at the same time. @default a stage of its own */
   readonly stage?: number;
   /** The handler may skip its step of a list. @default false */
