@@ -224,7 +224,7 @@ export type {
   StepWait,
 } from './hub/runs/run-introspection.js';
 export type { WaitIntrospection, WaitsIntrospection } from './hub/introspection/wait-introspection.js';
-export type { Recorded } from './hub/runs/definition/recorded-type.js';
+export type { Recorded } from './hub/events/payloads/recorded-type.js';
 export type {
   MapOptions,
   RunCtx,

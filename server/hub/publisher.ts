@@ -2,15 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { InvalidOptionError } from '../errors.js';
 import type { OperationDetails } from '../telemetry/operation.js';
 import { deriveId } from '../transports/derive-id.js';
+import { sizeOf } from '../transports/envelope.js';
 import type { Logger } from '../transports/logger.js';
 import type { Envelope, Receipt, TransportManager } from '../transports/transport.js';
 import { workflowType } from '../transports/workflow-type.js';
 import { PartialEmitError } from './errors.js';
-import type { Cause, Draft } from './events/attempts/attempt-emitter.js';
-import { checkEmitManyOptions, checkEmitOptions, type EmitManyOptions, type EmitOptions } from './events/emit.js';
 import { defaultDedupeWindowMs, type RegisteredEvent } from './events/definition/event.js';
 import { type KeySource, keyOf } from './events/definition/event-key.js';
-import { encodePayload } from './events/payloads/payload.js';
+import { type Cause, Draft } from './events/draft.js';
+import { checkEmitManyOptions, checkEmitOptions, type EmitManyOptions, type EmitOptions } from './events/emit.js';
+import { takeSnapshot } from './events/payloads/payload.js';
+import type { PayloadSchema } from './events/payloads/schema.js';
+import { Snapshot } from './events/payloads/snapshot.js';
 import { toStoredBody } from './events/payloads/stored-payload.js';
 import type { HubSettings } from './hub-options.js';
 import { observeSends } from './observability/observe-sends.js';
@@ -21,12 +24,22 @@ import type { AnyWorkflow } from './runs/definition/workflow.js';
 const maxBatchEvents = 1_000;
 const maxBatchBytes = 4 * 1024 * 1024;
 
+/** Event type, or workflow, of a draft. */
+interface DraftTarget {
+  readonly type: string;
+  /** Name in errors. */
+  readonly name: string;
+  readonly schema: PayloadSchema | undefined;
+  readonly dedupeWindowMs: number;
+  readonly keySource: KeySource;
+}
+
 /** Validates payloads and publishes events and workflow runs on a transport. */
 export class Publisher {
   readonly #transport: TransportManager;
   readonly #maxPayloadBytes: number;
   readonly #logger: Logger;
-  readonly #publish: (envelopes: readonly Envelope[]) => Promise<readonly Receipt[]>;
+  readonly #publish: TransportManager['publish'];
   readonly #sendOptions: Pick<OperationDetails, 'errorInfo'>;
   readonly #reportedTypes = new Set<string>();
   readonly #keySourceOf: (workflow: AnyWorkflow) => KeySource;
@@ -51,58 +64,65 @@ export class Publisher {
    */
   draft(event: RegisteredEvent, payload: unknown, options?: EmitOptions, cause?: Cause): Draft | Promise<Draft> {
     const { type, schema, dedupeWindowMs } = event;
-    const draft = this.#encode(type, type, payload, options, dedupeWindowMs, cause);
-    if (schema === undefined) return withKey(draft, event);
-    const stored = toStoredBody({ type, payload, body: draft.body }, schema, this.#maxPayloadBytes);
-    return stored instanceof Promise
-      ? stored.then((body) => withKey(withBody(draft, body), event))
-      : withKey(withBody(draft, stored), event);
+    return this.#draft({ type, name: type, schema, dedupeWindowMs, keySource: event }, payload, options, cause);
   }
 
   /** Checks the input of a run and returns the run without an id. Synchronous unless the schema is asynchronous. */
   draftRun(workflow: AnyWorkflow, input: unknown, options?: EmitOptions, cause?: Cause): Draft | Promise<Draft> {
     const { name, input: schema } = workflow;
-    const draft = this.#encode(workflowType(name), name, input, options, defaultDedupeWindowMs, cause);
-    const source = this.#keySourceOf(workflow);
-    if (schema === undefined) return withKey(draft, source);
-    const stored = toStoredBody({ type: name, payload: input, body: draft.body }, schema, this.#maxPayloadBytes);
-    return stored instanceof Promise
-      ? stored.then((body) => withKey(withBody(draft, body), source))
-      : withKey(withBody(draft, stored), source);
+    const target = {
+      type: workflowType(name),
+      name,
+      schema,
+      dedupeWindowMs: defaultDedupeWindowMs,
+      keySource: this.#keySourceOf(workflow),
+    };
+    return this.#draft(target, input, options, cause);
   }
 
-  #encode(
-    type: string,
-    name: string,
+  #draft(
+    target: DraftTarget,
     payload: unknown,
     options: EmitOptions | undefined,
-    dedupeWindowMs: number,
     cause: Cause | undefined,
-  ): Draft {
+  ): Draft | Promise<Draft> {
+    const { name: type, schema } = target;
     if (options !== undefined) checkEmitOptions(options);
-    const body = encodePayload(payload, name, this.#maxPayloadBytes);
-    return createDraft(type, body, options ?? noOptions, dedupeWindowMs, cause);
+    const snapshot = takeSnapshot(payload, type, this.#maxPayloadBytes);
+    if (schema === undefined) return this.#create(target, snapshot, options, cause);
+    const { json: body } = snapshot;
+    const stored = toStoredBody({ type, payload, body }, schema, this.#maxPayloadBytes);
+    const create = (json: string): Draft =>
+      this.#create(target, json === body ? snapshot : Snapshot.ofJson(json), options, cause);
+    return stored instanceof Promise ? stored.then(create) : create(stored);
   }
 
-  /**
-   * Publishes an event or run.
-   *
-   * @param create checks and returns the event or run
-   * @param checkOpen throws if the hub no longer accepts events
-   */
-  async send(create: () => Draft | Promise<Draft>, checkOpen: () => void): Promise<Receipt> {
-    checkOpen();
-    let draft = create();
-    if (draft instanceof Promise) {
-      draft = await draft;
-      // An asynchronous schema may have taken its time.
-      checkOpen();
-    }
-    const envelope = identify(draft, randomUUID());
-    const receipts = await observeSends([envelope], this.#publish, this.#sendOptions);
-    const receipt = receipts[0] ?? { id: envelope.id, deduplicated: false };
-    if (receipt.unsubscribed === true) this.#reportUnsubscribed(envelope);
-    return receipt;
+  #create(
+    { type, dedupeWindowMs, keySource }: DraftTarget,
+    payload: Snapshot,
+    options: EmitOptions | undefined,
+    cause: Cause | undefined,
+  ): Draft {
+    const draft = new Draft(type, payload, options ?? noOptions, dedupeWindowMs, cause);
+    // Computed from what the handler receives, and apart from it: the function may change its argument.
+    if (keySource.key !== undefined) draft.key = keyOf(keySource, payload.copy());
+    return draft;
+  }
+
+  /** Publishes an event or run. Synchronous if the transport is. */
+  send(draft: Draft): Receipt | Promise<Receipt> {
+    const envelope = draft.identify(randomUUID());
+    const sent = observeSends([envelope], this.#publish, this.#sendOptions);
+    return sent instanceof Promise ? this.#receiptWhen(sent, envelope) : this.#receiptOf(envelope, sent);
+  }
+
+  async #receiptWhen(sent: Promise<readonly Receipt[]>, envelope: Envelope): Promise<Receipt> {
+    return this.#receiptOf(envelope, await sent);
+  }
+
+  #receiptOf(envelope: Envelope, [receipt]: readonly Receipt[]): Receipt {
+    if (receipt?.unsubscribed === true) this.#reportUnsubscribed(envelope);
+    return receipt ?? { id: envelope.id, deduplicated: false };
   }
 
   /**
@@ -126,7 +146,7 @@ export class Publisher {
       const draft = await this.draft(event, payload, settings);
       const id = randomUUID();
       if (index > 0) draft.requestId = requestId;
-      const envelope = identify(draft, id);
+      const envelope = draft.identify(id);
       requestId = envelope.requestId;
       envelopes.push(envelope);
     }
@@ -154,7 +174,7 @@ export class Publisher {
   ): Promise<Envelope> {
     const id = deriveId(this.#transport.service, `schedule:${schedule}`, String(dueAt));
     const draft = await ('type' in target ? this.draft(target, payload) : this.draftRun(target, payload));
-    return identify(draft, id);
+    return draft.identify(id);
   }
 
   /** Warns once per type: the events count as completed, and nobody would notice. */
@@ -171,60 +191,11 @@ export class Publisher {
 
 const noOptions: EmitOptions = {};
 
-/** Computes the key from the stored payload after JSON, which is what the handler receives. */
-function withKey(draft: Draft, source: KeySource): Draft {
-  if (source.key !== undefined) draft.key = keyOf(source, JSON.parse(draft.body));
-  return draft;
-}
-
-function withBody(draft: Draft, body: string): Draft {
-  draft.body = body;
-  return draft;
-}
-
-/** Sets the id. An event from outside belongs to the request that has its own id. */
-function identify(draft: Draft, id: string): Envelope {
-  draft.id = id;
-  if (draft.requestId === '') draft.requestId = id;
-  return draft;
-}
-
-/** Creates a draft with empty id, and with an empty `requestId` if neither the options nor a cause has one. */
-function createDraft(
-  type: string,
-  body: string,
-  options: EmitOptions,
-  dedupeWindowMs: number,
-  causedBy: Cause | undefined,
-): Draft {
-  const { delayMs = 0, priority = 0, dedupeId, requestId } = options;
-  const cause = causedBy ?? causeOf(options);
-  const dedupe = dedupeId === undefined ? undefined : { id: dedupeId, windowMs: dedupeWindowMs };
-  return {
-    id: '',
-    type,
-    body,
-    requestId: requestId ?? cause?.requestId ?? '',
-    depth: cause === undefined ? 0 : cause.depth + 1,
-    delayMs,
-    priority,
-    replays: 0,
-    dedupe,
-    trace: cause?.trace,
-    key: undefined,
-    causeId: cause?.id,
-  };
-}
-
-function causeOf({ cause }: EmitOptions): Cause | undefined {
-  return cause && { id: cause.eventId, requestId: cause.requestId, depth: cause.depth };
-}
-
 function* cutBatches(envelopes: readonly Envelope[]): Iterable<readonly Envelope[]> {
   let batch: Envelope[] = [];
   let bytes = 0;
   for (const envelope of envelopes) {
-    const size = Buffer.byteLength(envelope.body);
+    const size = sizeOf(envelope);
     if (batch.length === maxBatchEvents || (batch.length > 0 && bytes + size > maxBatchBytes)) {
       yield batch;
       batch = [];

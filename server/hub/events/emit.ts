@@ -1,4 +1,4 @@
-import { OptionChecker } from '../../options.js';
+import { isName, OptionChecker } from '../../options.js';
 import type { Receipt } from '../../transports/transport.js';
 import type { EventRef } from '../references/event-ref.js';
 
@@ -95,14 +95,20 @@ export function checkEmitManyOptions(options: EmitManyOptions): void {
   check.function('dedupeId', options.dedupeId);
 }
 
+/** Returns `true` for what transports can store. A cause may come from another process. */
+function isCause(cause: Partial<EmitCause> | null): boolean {
+  return (
+    isName(cause?.eventId) && isName(cause.requestId) && Number.isSafeInteger(cause.depth) && Number(cause.depth) >= 0
+  );
+}
+
 /** @throws {InvalidOptionError} */
 export function checkEmitOptions(options: EmitOptions): void {
   const check = new OptionChecker(options, ['requestId', 'delayMs', 'dedupeId', 'priority', 'cause'], 'emit');
   check.name('requestId', options.requestId);
   check.name('dedupeId', options.dedupeId);
   const { cause } = options;
-  const isCause = cause === undefined || (typeof cause?.eventId === 'string' && Number.isInteger(cause.depth));
-  check.that(isCause, 'cause', 'the context of a handler or step', cause);
+  check.that(cause === undefined || isCause(cause), 'cause', 'the context of a handler or step', cause);
   check.durationMs('delayMs', options.delayMs);
   check.count('priority', options.priority, { min: -100, max: 100 });
 }

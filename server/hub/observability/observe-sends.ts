@@ -5,7 +5,7 @@ import { Operation, type OperationDetails } from '../../telemetry/operation.js';
 import type { Envelope } from '../../transports/transport.js';
 import { destinationName, telemetryAttributes } from './telemetry-attributes.js';
 
-type Publish<T> = (envelopes: readonly Envelope[]) => Promise<T>;
+type Publish<T> = (envelopes: readonly Envelope[]) => T | Promise<T>;
 
 /** Options of {@link observeSends}. */
 interface SendOptions<T> {
@@ -20,15 +20,18 @@ interface SendOptions<T> {
   readonly errorInfo?: OperationDetails['errorInfo'];
 }
 
-/** Publishes envelopes with one span per envelope. Each published envelope carries the trace context of its span. */
+/**
+ * Publishes envelopes with one span per envelope. Each published envelope carries the trace context of its span.
+ * Without an SDK of OpenTelemetry, returns what `publish` returns.
+ */
 export function observeSends<T>(
   envelopes: readonly Envelope[],
   publish: Publish<T>,
   options: SendOptions<T> = {},
-): Promise<T> {
-  const { areSent = () => true } = options;
+): T | Promise<T> {
   const api = openTelemetry();
   if (api === undefined) return publish(envelopes);
+  const { areSent = () => true } = options;
   const sends = envelopes.map((envelope) => startSend(api, envelope, options));
   return publishAs(api, sends, envelopes, publish, areSent);
 }
@@ -52,7 +55,7 @@ async function publishAs<T>(
 }
 
 function withTrace(envelope: Envelope, trace: Envelope['trace']): Envelope {
-  return trace === undefined ? envelope : { ...envelope, trace };
+  return trace === undefined ? envelope : { ...envelope, body: envelope.body, trace };
 }
 
 function end(api: OpenTelemetryApi, sends: readonly (Operation | undefined)[]): void {

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { PayloadNotJsonError } from '../../errors.js';
-import { encodePayload } from './payload.js';
+import { PayloadNotJsonError, PayloadTooLargeError } from '../../errors.js';
+import { payloads } from './payload.fixture.js';
+import { encodePayload, takeSnapshot } from './payload.js';
 
 const limit = 512 * 1024;
 
@@ -10,6 +11,43 @@ it('encodes any JSON value without loss', () => {
     fc.property(fc.jsonValue(), (value) => {
       fc.pre(!JSON.stringify(value).includes('__proto__'));
       expect(JSON.parse(encodePayload(value, 'a', limit))).toEqual(JSON.parse(JSON.stringify(value)));
+    }),
+  );
+});
+
+it('copies what parsing the JSON would return, and calls each getter and toJSON once', () => {
+  fc.assert(
+    fc.property(payloads, (inner) => {
+      let calls = 0;
+      const payload = {
+        get inner() {
+          calls += 1;
+          return inner;
+        },
+      };
+      const snapshot = takeSnapshot(payload, 'a', limit);
+      expect(calls).toBe(1);
+      const copies = [snapshot.copy(), snapshot.take(), snapshot.take()];
+      const { json } = snapshot;
+      copies.push(snapshot.copy(), snapshot.take(), snapshot.take());
+      snapshot.pack();
+      copies.push(snapshot.copy(), snapshot.take());
+      for (const copy of copies) expect(copy).toStrictEqual(JSON.parse(json));
+      expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(payload)));
+    }),
+  );
+});
+
+it('measures the JSON, and rejects exactly the payloads whose JSON is larger than the limit', () => {
+  const text = fc.string({ unit: 'binary', maxLength: 200 });
+  const key = text.filter((name) => name !== '__proto__');
+  const number = fc.oneof(fc.integer(), fc.maxSafeInteger(), fc.double({ noNaN: true, noDefaultInfinity: true }));
+  fc.assert(
+    fc.property(fc.oneof(payloads, text, number, fc.dictionary(key, number)), (payload) => {
+      fc.pre(payload !== undefined);
+      const bytes = Buffer.byteLength(JSON.stringify(payload));
+      expect(takeSnapshot(payload, 'a', bytes).size).toBe(bytes);
+      expect(() => takeSnapshot(payload, 'a', bytes - 1)).toThrow(PayloadTooLargeError);
     }),
   );
 });
@@ -43,6 +81,7 @@ it('rejects values that JSON would change silently, at any depth', () => {
 it.each([
   ['dates as text', { at: new Date(0) }, '{"at":"1970-01-01T00:00:00.000Z"}'],
   ['the result of toJSON', { money: { toJSON: () => 5 } }, '{"money":5}'],
+  ['a date that toJSON returns', { at: { toJSON: () => new Date(0) } }, '{"at":"1970-01-01T00:00:00.000Z"}'],
   [
     'properties of class instances',
     new (class Order {

@@ -1,7 +1,8 @@
-import { HubError, messageOf } from '../../../errors.js';
-import { formatPathSegment } from '../../../redaction/format-path.js';
+import { HubError, ignoreRejection, messageOf } from '../../../errors.js';
 import { isPrototypeKey } from '../../../prototype-keys.js';
+import { formatPathSegment } from '../../../redaction/format-path.js';
 import { PayloadNotJsonError, PayloadTooLargeError } from '../../errors.js';
+import { Snapshot } from './snapshot.js';
 
 /** Maximum number of levels of a payload: validators and handlers recurse over it. */
 const maxDepth = 100;
@@ -22,27 +23,50 @@ export function encodePayload(
   root = 'payload',
   isStrict = false,
 ): string {
-  let json: string;
+  return takeSnapshot(payload, type, maxPayloadBytes, root, isStrict).json;
+}
+
+/** Copies a payload as {@link encodePayload} would encode it. Calls each getter and `toJSON` once. */
+export function takeSnapshot(
+  payload: unknown,
+  type: string,
+  maxPayloadBytes: number,
+  root = 'payload',
+  isStrict = false,
+): Snapshot {
+  const inspection = { type, root, isStrict, maxSize: maxPayloadBytes, size: 0 };
   try {
-    const inspection: Inspection = { ancestors: [], isStrict, size: 0, maxSize: maxPayloadBytes };
-    const flaw = findFlaw(payload, '', inspection);
-    if (inspection.size > maxPayloadBytes) {
-      throw new PayloadTooLargeError(root, type, inspection.size, maxPayloadBytes, true);
-    }
-    if (flaw !== undefined) throw new PayloadNotJsonError(root + flaw.path, flaw.found);
-    json = JSON.stringify(payload);
+    const copy = copyValue(payload, '', undefined, inspection);
+    return new Snapshot(copy, inspection.size);
   } catch (error) {
     // Stack overflow, in a toJSON that returns ever deeper values.
-    if (error instanceof RangeError) throw new PayloadNotJsonError(root, tooDeep.found);
+    if (error instanceof RangeError) throw new PayloadNotJsonError(root, tooDeep);
     if (error instanceof HubError) throw error;
     // A getter or toJSON of the payload threw.
     throw new PayloadNotJsonError(root, `not readable (${messageOf(error)})`, { cause: error });
   }
+}
+
+/**
+ * Checks the size of a payload's JSON.
+ *
+ * @param payloadOf returns the part of `json` that is the payload
+ * @throws {PayloadTooLargeError}
+ */
+export function checkSize(
+  json: string,
+  type: string,
+  maxPayloadBytes: number,
+  root: string,
+  payloadOf: (json: string) => string = identity,
+): void {
   // One UTF-16 code unit is at most three bytes of UTF-8, so most payloads need no measuring.
-  if (json.length * 3 > maxPayloadBytes) {
-    const bytes = Buffer.byteLength(json);
-    if (bytes > maxPayloadBytes) throw new PayloadTooLargeError(root, type, bytes, maxPayloadBytes);
-  }
+  if (json.length * 3 <= maxPayloadBytes) return;
+  const bytes = Buffer.byteLength(payloadOf(json));
+  if (bytes > maxPayloadBytes) throw new PayloadTooLargeError(root, type, bytes, maxPayloadBytes);
+}
+
+function identity(json: string): string {
   return json;
 }
 
@@ -63,88 +87,166 @@ function classNameOf(value: object): string {
   return `a ${value.constructor?.name || 'value with toJSON'}`;
 }
 
+const tooDeep = `nested more than ${maxDepth} levels deep`;
+
 interface Inspection {
-  /** Objects that contain the inspected value. */
-  readonly ancestors: object[];
-  /** A value with a `toJSON` method is a flaw. */
+  readonly type: string;
+  /** Name of the payload in errors. */
+  readonly root: string;
+  /** A value with a `toJSON` method is an error. */
   readonly isStrict: boolean;
-  /** Bytes of JSON so far, at least: a payload that is far too large is not read to its end. */
-  size: number;
   readonly maxSize: number;
+  /** Bytes of JSON so far: a payload that is too large is not read to its end. */
+  size: number;
 }
 
-interface Flaw {
-  /** Path below the inspected value. */
-  readonly path: string;
-  readonly found: string;
+/** Object that contains a value. */
+interface Ancestor {
+  readonly value: object;
+  readonly key: string | number;
+  readonly parent: Ancestor | undefined;
+  /** Number of objects that contain it. */
+  readonly depth: number;
 }
 
-const tooDeep: Flaw = { path: '', found: `nested more than ${maxDepth} levels deep` };
-
-// Ends the inspection. The size tells the caller why.
-const tooLarge: Flaw = { path: '', found: '' };
-
-function findFlaw(value: unknown, key: string, inspection: Inspection): Flaw | undefined {
-  inspection.size += 1;
-  if (inspection.size > inspection.maxSize) return tooLarge;
+/** Returns what parsing the value's JSON would return. @throws {PayloadNotJsonError | PayloadTooLargeError} */
+function copyValue(
+  value: unknown,
+  key: string | number,
+  parent: Ancestor | undefined,
+  inspection: Inspection,
+): unknown {
   switch (typeof value) {
     case 'string':
-      inspection.size += value.length + 1;
-      return undefined;
+      growByText(inspection, value);
+      return value;
     case 'boolean':
-      return undefined;
+      grow(inspection, value ? 4 : 5);
+      return value;
     case 'number':
-      return Number.isFinite(value) ? undefined : { path: '', found: String(value) };
+      if (!Number.isFinite(value)) refuse(inspection, parent, key, String(value));
+      grow(inspection, sizeOfNumber(value));
+      // JSON has no negative zero.
+      return value || 0;
     case 'object':
-      return value === null ? undefined : findFlawInObject(value, key, inspection);
+      if (value !== null) return copyObject(value, key, parent, inspection);
+      grow(inspection, 4);
+      return null;
     case 'bigint':
-      return { path: '', found: `the bigint ${value}n` };
+      return refuse(inspection, parent, key, `the bigint ${value}n`);
     case 'undefined':
-      return { path: '', found: 'undefined' };
+      return refuse(inspection, parent, key, 'undefined');
     default:
-      return { path: '', found: `a ${typeof value}` };
+      return refuse(inspection, parent, key, `a ${typeof value}`);
   }
 }
 
-function findFlawInObject(value: object, key: string, inspection: Inspection): Flaw | undefined {
-  if ('toJSON' in value && typeof value.toJSON === 'function') {
-    if (value instanceof Date && Number.isNaN(value.getTime())) return { path: '', found: 'an invalid Date' };
-    if (inspection.isStrict) return { path: '', found: classNameOf(value) };
-    const json: unknown = value.toJSON(key);
-    if (json !== value) return findFlaw(json, key, inspection);
+function copyObject(
+  value: object,
+  key: string | number,
+  parent: Ancestor | undefined,
+  inspection: Inspection,
+): unknown {
+  const { toJSON } = value as { readonly toJSON?: unknown };
+  if (typeof toJSON === 'function') {
+    if (value instanceof Date && Number.isNaN(value.getTime())) refuse(inspection, parent, key, 'an invalid Date');
+    if (inspection.isStrict) refuse(inspection, parent, key, classNameOf(value));
+    const json: unknown = toJSON.call(value, String(key));
+    if (json !== value) return copyValue(json, key, parent, inspection);
   }
-  const { ancestors } = inspection;
-  if (ancestors.includes(value)) return { path: '', found: 'a circular reference' };
-  if (ancestors.length === maxDepth) return tooDeep;
-  ancestors.push(value);
-  const flaw = Array.isArray(value) ? findFlawInItems(value, inspection) : findFlawInFields(value, inspection);
-  ancestors.pop();
-  return flaw;
+  const depth = parent === undefined ? 0 : parent.depth + 1;
+  if (depth === maxDepth) refuse(inspection, parent, key, tooDeep);
+  for (let each = parent; each !== undefined; each = each.parent) {
+    if (each.value === value) refuse(inspection, parent, key, 'a circular reference');
+  }
+  const place = { value, key, parent, depth };
+  if (Array.isArray(value)) return copyItems(value, place, inspection);
+  if (!isRecord(value)) {
+    ignoreRejection(value);
+    refuse(inspection, parent, key, `of class ${tagOf(value)}`);
+  }
+  return copyFields(value, place, inspection);
 }
 
-function findFlawInItems(items: readonly unknown[], inspection: Inspection): Flaw | undefined {
-  for (let i = 0; i < items.length; i += 1) {
-    const flaw = findFlaw(items[i], String(i), inspection);
-    if (flaw !== undefined) return { path: `[${i}]${flaw.path}`, found: flaw.found };
+function copyItems(items: readonly unknown[], place: Ancestor, inspection: Inspection): unknown[] {
+  const copy: unknown[] = [];
+  grow(inspection, 1);
+  for (let index = 0; index < items.length; index += 1) {
+    grow(inspection, 1);
+    copy.push(copyValue(items[index], index, place, inspection));
   }
-  return undefined;
+  if (copy.length === 0) grow(inspection, 1);
+  return copy;
 }
 
-function findFlawInFields(value: object, inspection: Inspection): Flaw | undefined {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) {
-    // JSON would lose the content of a Map, Set, Error, RegExp or typed array: it is not in their properties.
-    const tag = Object.prototype.toString.call(value).slice('[object '.length, -1);
-    if (tag !== 'Object') return { path: '', found: `of class ${tag}` };
-  }
-  for (const name of Object.keys(value)) {
-    const field: unknown = Reflect.get(value, name);
+function copyFields(value: object, place: Ancestor, inspection: Inspection): object {
+  const fields = value as Readonly<Record<string, unknown>>;
+  const copy: Record<string, unknown> = {};
+  let isEmpty = true;
+  grow(inspection, 1);
+  // Unlike `Object.keys`, it makes no array. It also finds inherited properties.
+  for (const name in fields) {
+    if (!Object.hasOwn(fields, name)) continue;
+    const field = fields[name];
     if (field === undefined) continue;
-    if (isPrototypeKey(name, field)) return { path: formatPathSegment(name), found: 'a prototype' };
-    inspection.size += name.length + 3;
-    const flaw = findFlaw(field, name, inspection);
-    if (flaw === undefined) continue;
-    return { path: formatPathSegment(name) + flaw.path, found: flaw.found };
+    if (isPrototypeKey(name, field)) refuse(inspection, place, name, 'a prototype');
+    grow(inspection, 2);
+    growByText(inspection, name);
+    copy[name] = copyValue(field, name, place, inspection);
+    isEmpty = false;
   }
-  return undefined;
+  if (isEmpty) grow(inspection, 1);
+  return copy;
+}
+
+/** Returns `false` for a Map, Set, Error, RegExp or typed array: JSON loses their content, which is not in properties. */
+function isRecord(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null || tagOf(value) === 'Object';
+}
+
+function tagOf(value: object): string {
+  return Object.prototype.toString.call(value).slice('[object '.length, -1);
+}
+
+function growByText(inspection: Inspection, text: string): void {
+  const atLeast = text.length + 2;
+  grow(inspection, atLeast);
+  if (text.length > longText || !isPlain(text)) grow(inspection, Buffer.byteLength(JSON.stringify(text)) - atLeast);
+}
+
+/** Length from which it is faster to encode a text than to read it here. */
+const longText = 64;
+
+/** Returns `true` for printable ASCII that JSON does not escape. */
+function isPlain(text: string): boolean {
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    if (unit < 0x20 || unit > 0x7e || unit === 0x22 || unit === 0x5c) return false;
+  }
+  return true;
+}
+
+/** Returns the length of a number as JSON. */
+function sizeOfNumber(value: number): number {
+  // The engine caches the texts of numbers, and keeps each of them alive for a while.
+  if (Math.trunc(value) !== value || Math.abs(value) > maxInteger) return String(value).length;
+  let length = value < 0 ? 2 : 1;
+  for (let rest = Math.abs(value); rest >= 10; rest = Math.trunc(rest / 10)) length += 1;
+  return length;
+}
+
+/** Maximum integer whose digits are counted without making its text. */
+const maxInteger = 2 ** 31;
+
+function grow(inspection: Inspection, bytes: number): void {
+  inspection.size += bytes;
+  const { size, maxSize, root, type } = inspection;
+  if (size > maxSize) throw new PayloadTooLargeError(root, type, size, maxSize, true);
+}
+
+function refuse({ root }: Inspection, parent: Ancestor | undefined, key: string | number, found: string): never {
+  let path = parent === undefined ? '' : formatPathSegment(key);
+  for (let each = parent; each?.parent !== undefined; each = each.parent) path = formatPathSegment(each.key) + path;
+  throw new PayloadNotJsonError(root + path, found);
 }

@@ -1,6 +1,6 @@
 import type { SchemaIssue } from '../../../errors.js';
-import { publicPath } from '../../../redaction/format-path.js';
 import type { JsonSchema } from '../../../json-schema/json-schema.js';
+import { publicPath } from '../../../redaction/format-path.js';
 
 /**
  * Returns the paths of issues with `*` for every key that the schema does not declare: the keys of a record are data of

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { InvalidSchemaError } from '../../../errors.js';
 import { SchemaValidationError } from '../../errors.js';
 import { testHub } from '../../hub.fixture.js';
+import { createWorkflow } from '../../runs/definition/workflow.js';
 
 describe('schema', () => {
   it('rejects at emit with the issues, and counts nothing', async () => {
@@ -39,6 +40,42 @@ describe('schema', () => {
     expect(first).toMatchObject({ text: 'x' });
     expect(seen).toEqual([first, first, first]);
     expect(await hub.deadLetters(created)).toMatchObject([{ payload: first }]);
+  });
+
+  it('passes its output to a run, the same to every delivery and attempt', async () => {
+    const { hub, clock } = testHub();
+    let defaults = 0;
+    const input = z.object({ token: z.string().default(() => `token ${++defaults}`) });
+    const seen: string[] = [];
+    const workflow = hub.workflow(
+      createWorkflow({
+        name: 'w',
+        input,
+        run: async ({ input: { token }, step }) => {
+          seen.push(token);
+          await step.sleep('pause', 1_000);
+          const retry = { maxAttempts: 2, initialDelayMs: 10 };
+          await step.run('flaky', ({ attempt }) => (attempt === 1 ? Promise.reject(new Error('no')) : token), {
+            retry,
+          });
+          return token;
+        },
+      }),
+    );
+    hub.event({ type: 'go', handler: (ctx) => ctx.startWorkflow(workflow, {}).then(() => {}) });
+    await hub.start();
+    const handle = await hub.startWorkflow(workflow, {});
+    await clock.advance(5_000);
+    const first = seen[0];
+    expect(await handle.result()).toBe(first);
+    expect(seen.length).toBeGreaterThan(2);
+    expect(new Set(seen).size).toBe(1);
+    seen.length = 0;
+    await hub.emit('go', null);
+    await clock.advance(5_000);
+    expect(seen.length).toBeGreaterThan(2);
+    expect(new Set(seen).size).toBe(1);
+    expect(seen[0]).not.toBe(first);
   });
 
   it('applies to follow-ups too', async () => {

@@ -1,8 +1,8 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
-import { turnToCheck } from '../../../json-schema/check-turns.js';
 import { InvalidOptionError, type SchemaIssue } from '../../../errors.js';
-import { formatPathSegment } from '../../../redaction/format-path.js';
+import { turnToCheck } from '../../../json-schema/check-turns.js';
 import { compileJsonSchema, type JsonSchema, maxIssues } from '../../../json-schema/json-schema.js';
+import { formatPathSegment } from '../../../redaction/format-path.js';
 import { publicPaths } from './public-paths.js';
 
 export type { JsonSchema } from '../../../json-schema/json-schema.js';

@@ -2,7 +2,7 @@ import type { Logger } from '../../../transports/logger.js';
 import type { HandlerCtx } from '../../events/context.js';
 import type { RetryConfig } from '../../events/definition/retry-policy.js';
 import type { EmitOptions } from '../../events/emit.js';
-import type { Recorded } from './recorded-type.js';
+import type { Recorded } from '../../events/payloads/recorded-type.js';
 import type { EventRef } from '../../references/event-ref.js';
 import type { WorkflowRef } from '../../references/workflow-ref.js';
 

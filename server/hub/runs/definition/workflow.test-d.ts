@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { FailurePayload } from '../../events/follow-ups.js';
 import type { Hub } from '../../hub.js';
 import type { WorkflowHandle } from '../workflow-handle.js';
-import type { Recorded } from './recorded-type.js';
+import type { Recorded } from '../../events/payloads/recorded-type.js';
 import type { RunCtx, StepCtx } from './step.js';
 import { createWorkflow, type HubWorkflow, type WorkflowStep } from './workflow.js';
 

@@ -13,7 +13,7 @@ import {
 import { type JsonSchema, type PayloadSchema, resolveSchema } from '../../events/payloads/schema.js';
 import { resolveRetry } from '../../events/definition/retry-policy.js';
 import { handlerInfo } from '../../events/agent-support/handler-info.js';
-import type { Recorded } from './recorded-type.js';
+import type { Recorded } from '../../events/payloads/recorded-type.js';
 import type { RunScope } from './run-scope.js';
 import type { RunCtx, StepCtx, StepOptions } from './step.js';
 import { type ResolvedStep, runStepList } from './step-list.js';

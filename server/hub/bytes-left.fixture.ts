@@ -1,0 +1,24 @@
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as (options?: { type: 'minor' }) => void;
+
+/** Size of the objects that outlived collections of young objects. */
+function oldBytes(): number {
+  return getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space')?.space_used_size ?? 0;
+}
+
+/** Returns the bytes that each call leaves to the next collection of old objects, although it has ended. */
+export async function bytesLeft(act: (index: number) => Promise<unknown>, repetitions = 1_000): Promise<number> {
+  const left: number[] = [];
+  for (let round = 0; round < 5; round += 1) {
+    collect();
+    const before = oldBytes();
+    for (let index = 0; index < repetitions; index += 1) await act(index);
+    await new Promise((resolve) => setImmediate(resolve));
+    for (let i = 0; i < 3; i += 1) collect({ type: 'minor' });
+    left.push((oldBytes() - before) / repetitions);
+  }
+  return Math.min(...left);
+}
