@@ -69,9 +69,18 @@ export class HubError extends Error {
   }
 }
 
+/**
+ * Marks a promise that is refused as handled: the caller receives the error about it, and the promise of an `async`
+ * callback reaches nobody, so that its rejection would end the process.
+ */
+export function ignoreRejection(value: unknown): void {
+  if (value instanceof Promise) value.catch(() => {});
+}
+
 /** An option has the wrong type or range. Thrown by the call that receives the option. */
 export class InvalidOptionError extends HubError {
   constructor(option: string, expected: string, got: unknown) {
+    ignoreRejection(got);
     const message = `${option} must be ${expected}, got`;
     super('ERR_INVALID_OPTION', `${message} ${describe(got)}`, { publicMessage: `${message} ${describeType(got)}` });
   }

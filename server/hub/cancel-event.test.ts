@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
+import { cpuMsSince } from '../cpu-time.fixture.js';
 import { createHub } from './create-hub.js';
 import { deferred, testHub } from './hub.fixture.js';
+import type { Hub } from './hub.js';
 import { createWorkflow } from './runs/definition/workflow.js';
 
 it('ends a delayed event and emits onFailure and onComplete', async () => {
@@ -102,4 +104,49 @@ it('ends a run by its id, from a read-only hub of the service too', async () => 
   await expect(run.result()).rejects.toMatchObject({ failure: { name: 'WorkflowCancelledError' } });
   expect(seen).toEqual(['ERR_WORKFLOW_CANCELLED']);
   await Promise.all([stranger.stop(), observer.stop()]);
+});
+
+const endless = ({ signal }: { readonly signal: AbortSignal }): Promise<never> =>
+  new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason));
+  });
+
+it.each<[string, (hub: Hub) => Promise<string>]>([
+  ['delayed events', async (hub) => (await hub.emit('a', 1, { delayMs: 60_000 })).id],
+  ['waiting events', async (hub) => (await hub.emit('a', 1)).id],
+  ['waiting events of a key', async (hub) => (await hub.emit('keyed', 1)).id],
+  ['waiting runs', async (hub) => (await hub.startWorkflow('running', 1)).runId],
+  [
+    'suspended runs beside waiting events',
+    async (hub) => {
+      await hub.emitMany('a', Array(10).fill(1));
+      return (await hub.startWorkflow('suspended', 1)).runId;
+    },
+  ],
+])('ends many %s in time that grows with their number', async (_, accept) => {
+  const { hub, clock } = testHub({ concurrency: 1 });
+  hub.event({ type: 'a', concurrency: 1, handler: endless });
+  hub.event({ type: 'keyed', key: () => 'k', concurrencyPerKey: 1, handler: endless });
+  hub.workflow(createWorkflow({ name: 'running', run: endless }));
+  hub.workflow(createWorkflow({ name: 'suspended', run: ({ step }) => step.sleep('pause', 60_000) }));
+  await hub.start();
+  const end = async (count: number): Promise<number> => {
+    const ids: string[] = [];
+    for (let n = 0; n < count; n += 1) ids.push(await accept(hub));
+    await clock.settle();
+    const before = process.cpuUsage();
+    let ended = 0;
+    for (const id of ids) if (await hub.cancel(id)) ended += 1;
+    const usedMs = cpuMsSince(before);
+    expect(ended).toBeGreaterThanOrEqual(count - 1);
+    return usedMs / count;
+  };
+  await end(500);
+  let [few, many] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  // What else the machine does adds to the time: the least of some rounds is what the work takes.
+  for (let round = 0; round < 5 && !(many < 3 * few); round += 1) {
+    few = Math.min(few, await end(500));
+    many = Math.min(many, await end(4_000));
+  }
+  expect(many).toBeLessThan(3 * few);
 });

@@ -250,7 +250,7 @@ export class WorkflowFailedError extends HubError {
   }
 }
 
-/** The run does not exist, or its record was evicted. Per workflow, the 50 runs that ended last are retained. */
+/** The run does not exist, or its record was evicted. `retain` of the workflow sets how many are retained. */
 export class UnknownRunError extends HubError {
   constructor(workflow: string | undefined, runId: string) {
     const run = workflow === undefined ? quote(runId) : `${quote(runId)} of workflow ${quote(workflow)}`;

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { InvalidOptionError, messageOf, quote } from '../../errors.js';
 import { checkName, OptionChecker } from '../../options.js';
+import { encodePayload } from '../events/payloads/payload.js';
 import type { EventRef } from '../references/event-ref.js';
-
-import { isWorkflow } from '../runs/definition/workflow.js';
 import type { WorkflowRef } from '../references/workflow-ref.js';
+import { isWorkflow } from '../runs/definition/workflow.js';
 import { cronDueTimes, type DueTimes, everyDueTimes } from './due-times.js';
 
 /** Treatment of due times that passed while no process of the service ran. */
@@ -73,7 +73,7 @@ const optionNames = ['name', 'description', 'cron', 'timeZone', 'everyMs', 'emit
 const minEveryMs = 100;
 const catchUps: readonly unknown[] = ['last', 'all', 'none'] satisfies CatchUp[];
 
-/** Checks the options of a schedule. @throws {InvalidOptionError} */
+/** Checks the options of a schedule. @throws {InvalidOptionError | PayloadNotJsonError} */
 export function resolveSchedule(config: ScheduleConfig): RegisteredSchedule {
   if (typeof config !== 'object' || config === null) throw new InvalidOptionError('hub.schedule', 'an object', config);
   checkName(config.name, 'name of hub.schedule');
@@ -88,7 +88,8 @@ export function resolveSchedule(config: ScheduleConfig): RegisteredSchedule {
   const target = resolveTarget(config, check);
   const times = cron === undefined ? { everyMs } : { cron, timeZone };
   const described = { ...times, ...target, catchUp };
-  const content = typeof payload === 'function' ? String(payload) : JSON.stringify(payload);
+  const content =
+    typeof payload === 'function' ? String(payload) : encodePayload(payload, owner, Number.POSITIVE_INFINITY);
   const digest = createHash('sha1').update(JSON.stringify([described, content]));
   return {
     name,

@@ -1,5 +1,4 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { z } from 'zod';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import { silentLogger } from '../../transports/logger.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
@@ -150,6 +149,37 @@ describe('a schedule', () => {
     await clock.advance(3 * minute);
     expect(runs).toEqual(['00:01:00', '00:02:00', '00:03:00', '00:04:00']);
   });
+
+  it('logs a payload function that fails and continues with the next due time', async () => {
+    const { hub, clock, log } = testHub();
+    const seen: unknown[] = [];
+    const tick = hub.event<number>({ type: 'tick', handler: ({ payload }) => seen.push(payload) });
+    const payload = (dueAt: Date): number => {
+      if (dueAt.getTime() === start + minute) throw new Error('no payload yet');
+      return dueAt.getTime() - start;
+    };
+    hub.schedule({ name: 'a', everyMs: minute, emit: tick, payload });
+    await hub.start();
+    await clock.advance(2 * minute);
+    expect(seen).toEqual([2 * minute]);
+    expect(log).toMatchObject([{ level: 'error', fields: { schedule: 'a', dueAt: start + minute } }]);
+  });
+
+  it('claims later what the transport refused', async () => {
+    const { hub, clock, log } = testHub({ maxPending: 1 });
+    const runs: number[] = [];
+    hub.event({ type: 'tick', handler: () => void runs.push(1) });
+    hub.event({ type: 'later', handler: () => {} });
+    hub.schedule({ name: 'a', everyMs: minute, emit: 'tick', payload: null });
+    await hub.start();
+    const { id } = await hub.emit('later', null, { delayMs: hour });
+    await clock.advance(minute);
+    expect(runs).toHaveLength(0);
+    expect(log).toMatchObject([{ level: 'warn', fields: { schedule: 'a', err: { code: 'ERR_BACKPRESSURE' } } }]);
+    await hub.cancel(id);
+    await clock.advance(5_000);
+    expect(runs).toHaveLength(1);
+  });
 });
 
 it('a process that starts leaves no due time out that a slow process has yet to claim', async () => {
@@ -230,108 +260,5 @@ describe('a removed schedule', () => {
     await tickingHub(transport, { everyMs: hour, catchUp: 'all' }, runs).start();
     await clock.advance(hour);
     expect(runs).toEqual(['01:00:00', '05:00:00']);
-  });
-});
-
-describe('introspection', () => {
-  it('shows the last and the next due time', async () => {
-    const { hub, clock } = testHub();
-    hub.event({ type: 'report.due', handler: () => {} });
-    const times = { cron: '0 2 * * *', timeZone: 'Europe/Oslo' };
-    hub.schedule({ name: 'nightly', description: 'Report', ...times, emit: 'report.due', payload: 'secret' });
-    const description = { name: 'nightly', description: 'Report', ...times, emit: 'report.due', catchUp: 'last' };
-    expect((await hub.introspect()).schedules).toEqual([{ ...description, service: 'hub', processes: 0 }]);
-    await hub.start();
-    await clock.advance(2 * hour);
-    expect((await hub.introspect()).schedules).toEqual([
-      { ...description, service: 'hub', processes: 1, lastDueAt: start + hour, nextDueAt: start + 25 * hour },
-    ]);
-  });
-});
-
-describe('hub.schedule', () => {
-  const valid = { name: 'a', everyMs: minute, emit: 'tick', payload: null };
-
-  it.each<[string, object]>([
-    ['cron of schedule "a" must be a cron expression', { ...valid, everyMs: undefined, cron: '61 * * * *' }],
-    ['cron of schedule "a" must be a cron expression', { ...valid, everyMs: undefined, cron: '* * * * * * *' }],
-    ["must be a cron expression without '?'", { ...valid, everyMs: undefined, cron: '? 2 * * *' }],
-    ['must be a cron expression with a due time', { ...valid, everyMs: undefined, cron: '0 0 30 2 *' }],
-    ['must be a cron expression, got 5', { ...valid, everyMs: undefined, cron: 5 }],
-    ['cron of schedule "a" must be set if everyMs is not', { ...valid, everyMs: undefined }],
-    ['cron of schedule "a" must be set if everyMs is not', { ...valid, cron: '0 2 * * *' }],
-    [
-      'timeZone of schedule "a" must be an IANA time zone, such as Europe/Oslo, got "Europe/Olso"',
-      { ...valid, everyMs: undefined, cron: '0 2 * * *', timeZone: 'Europe/Olso' },
-    ],
-    ['timeZone of schedule "a" must be set only with cron', { ...valid, timeZone: 'UTC' }],
-    ['everyMs of schedule "a" must be milliseconds, from 100 to', { ...valid, everyMs: 99 }],
-    ['everyMs of schedule "a" must be milliseconds', { ...valid, everyMs: Number.MAX_VALUE }],
-    ['emit of schedule "a" must be set if start is not', { ...valid, emit: undefined }],
-    ['emit of schedule "a" must be set if start is not', { ...valid, start: 'flow' }],
-    ['emit of schedule "a" must be the type of an event', { ...valid, emit: {} }],
-    ['start of schedule "a" must be the name of a workflow', { ...valid, emit: undefined, start: {} }],
-    ['payload of schedule "a" must be a JSON value or a function', { ...valid, payload: undefined }],
-    ["catchUp of schedule \"a\" must be 'last', 'all' or 'none'", { ...valid, catchUp: 'first' }],
-    ['option of schedule "a" must be one of', { ...valid, every: 5 }],
-    ['name of hub.schedule must be', { ...valid, name: '' }],
-  ])('rejects: %s', (message, config) => {
-    // Wrong on purpose: what the compiler would not let through.
-    expect(() => testHub().hub.schedule(config as ScheduleConfig)).toThrow(message);
-  });
-
-  it('rejects a second schedule of the same name, and registration after start', async () => {
-    const { hub } = testHub();
-    hub.event({ type: 'tick' });
-    hub.schedule({ name: 'a', everyMs: minute, emit: 'tick', payload: null });
-    expect(() => hub.schedule({ name: 'a', everyMs: minute, emit: 'tick', payload: null })).toThrow(
-      'schedule "a" is already registered',
-    );
-    await hub.start();
-    expect(() => hub.schedule({ name: 'b', everyMs: minute, emit: 'tick', payload: null })).toThrow(
-      'after hub.start()',
-    );
-  });
-
-  it('rejects start if the target is unknown or the payload is invalid', async () => {
-    const unknown = testHub().hub;
-    unknown.event({ type: 'report.due' });
-    unknown.schedule({ name: 'a', everyMs: minute, emit: 'report.deu', payload: null });
-    await expect(unknown.start()).rejects.toThrow('did you mean "report.due"?');
-    const invalid = testHub().hub;
-    const reportDue = invalid.event({ type: 'report.due', schema: z.object({ to: z.email() }) });
-    invalid.schedule({ name: 'a', everyMs: minute, emit: reportDue, payload: { to: 'nobody' } });
-    await expect(invalid.start()).rejects.toMatchObject({ code: 'ERR_SCHEMA_VALIDATION' });
-  });
-
-  it('logs a payload function that fails and continues with the next due time', async () => {
-    const { hub, clock, log } = testHub();
-    const seen: unknown[] = [];
-    const tick = hub.event<number>({ type: 'tick', handler: ({ payload }) => seen.push(payload) });
-    const payload = (dueAt: Date): number => {
-      if (dueAt.getTime() === start + minute) throw new Error('no payload yet');
-      return dueAt.getTime() - start;
-    };
-    hub.schedule({ name: 'a', everyMs: minute, emit: tick, payload });
-    await hub.start();
-    await clock.advance(2 * minute);
-    expect(seen).toEqual([2 * minute]);
-    expect(log).toMatchObject([{ level: 'error', fields: { schedule: 'a', dueAt: start + minute } }]);
-  });
-
-  it('claims later what the transport refused', async () => {
-    const { hub, clock, log } = testHub({ maxPending: 1 });
-    const runs: number[] = [];
-    hub.event({ type: 'tick', handler: () => void runs.push(1) });
-    hub.event({ type: 'later', handler: () => {} });
-    hub.schedule({ name: 'a', everyMs: minute, emit: 'tick', payload: null });
-    await hub.start();
-    const { id } = await hub.emit('later', null, { delayMs: hour });
-    await clock.advance(minute);
-    expect(runs).toHaveLength(0);
-    expect(log).toMatchObject([{ level: 'warn', fields: { schedule: 'a', err: { code: 'ERR_BACKPRESSURE' } } }]);
-    await hub.cancel(id);
-    await clock.advance(5_000);
-    expect(runs).toHaveLength(1);
   });
 });
