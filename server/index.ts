@@ -247,7 +247,7 @@ export type {
 } from './hub/runs/definition/workflow.js';
 export { createWorkflow } from './hub/runs/definition/workflow.js';
 export type { WorkflowRef } from './hub/references/workflow-ref.js';
-export type { StepKind } from './hub/runs/engine/run-entry.js';
+export type { StepKind } from './hub/runs/engine/replay/run-entry.js';
 export { RunLimitError, StepFailedError } from './hub/runs/errors.js';
 export type { RunEvent, WatchOptions } from './hub/runs/watch-run.js';
 export type { WorkflowHandle } from './hub/runs/workflow-handle.js';

@@ -23,16 +23,21 @@ it('log lines, failures and dead letters of an event name its request', async ()
   expect(await hub.deadLetters('a')).toMatchObject([{ id, requestId: 'r-1', attempt: 2 }]);
 });
 
-it('the line "workflow failed" names the request', async () => {
+it('log lines, failures and dead letters of a run name its request and its step', async () => {
   const { hub, clock, log } = testHub();
-  hub.workflow(
-    createWorkflow({ name: 'w', steps: [{ name: 'pick', handler: () => Promise.reject(new Error('no')) }] }),
-  );
+  const retry = { maxAttempts: 2, initialDelayMs: 1, jitter: false };
+  const pick = (): Promise<never> => Promise.reject(new Error('no'));
+  hub.workflow(createWorkflow({ name: 'w', steps: [{ name: 'pick', retry, handler: pick }] }));
   await hub.start();
-  await hub.startWorkflow('w', 1, { requestId: 'r-2' });
+  const { runId } = await hub.startWorkflow('w', 1, { requestId: 'r-2' });
   await clock.advance(100);
-  const failed = log.find(({ message }) => message === 'workflow failed');
-  expect(failed?.fields).toMatchObject({ requestId: 'r-2', workflow: 'w', attempt: 1 });
+  const context = { requestId: 'r-2', workflow: 'w', runId };
+  expect(log).toMatchObject([
+    { message: 'attempt failed', fields: { ...context, step: 'pick', attempt: 1 } },
+    { message: 'step failed', fields: { ...context, step: 'pick', attempt: 2 } },
+    { message: 'workflow failed', fields: { ...context, step: 'pick', attempt: 1 } },
+  ]);
+  expect(await hub.deadLetters('w')).toMatchObject([{ id: runId, requestId: 'r-2', step: 'pick' }]);
 });
 
 it('metrics and failures of a workflow say what to call instead, also on a read-only hub', async () => {

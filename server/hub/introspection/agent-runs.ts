@@ -2,7 +2,7 @@ import type { Redactor } from '../../redaction/redactor.js';
 import type { RunRecord, RunStatus } from '../../transports/transport.js';
 import { workflowOf } from '../../transports/workflow-type.js';
 import { sumUsage, type TurnUsage } from '../events/agent-support/turn-facts.js';
-import { pathSeparator } from '../runs/engine/run-entry.js';
+import { pathSeparator } from '../runs/engine/replay/run-entry.js';
 import { introspectRun, type ListedStep, type RunIntrospection, type StepIntrospection } from '../runs/run-introspection.js';
 
 /** Recorded run of an agent: the whole run of an event that the agent handles, or a part of a workflow's run. */

@@ -1,4 +1,4 @@
-import { pathSeparator } from '../runs/engine/run-entry.js';
+import { pathSeparator } from '../runs/engine/replay/run-entry.js';
 import type { EventIntrospection, WorkflowIntrospection } from './introspection.js';
 
 /** Number of approvals that an agent waits for: in the events that it handles, and in the listed runs of workflows. */

@@ -2,6 +2,7 @@ import type { Redactor } from '../../redaction/redactor.js';
 import { instruments } from '../../telemetry/instruments.js';
 import { type OpenTelemetryApi, openTelemetry } from '../../telemetry/open-telemetry.js';
 import { Operation } from '../../telemetry/operation.js';
+import { listen } from '../../transports/delivery.js';
 import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../../transports/transport.js';
 import type { HandlerHost } from '../events/attempts/outcome-recorder.js';
 import { countOutcome } from './count-outcome.js';
@@ -69,18 +70,18 @@ class ObservedDelivery implements Delivery {
     this.#delivery = delivery;
     this.#service = service;
     this.#operation = operation;
-    delivery.onRevoked = (reason) => {
+    listen(delivery, (reason) => {
       this.onRevoked?.(reason);
       operation.fail(reason);
       operation.end();
-    };
+    });
   }
 
   get checkpoints(): ReadonlyMap<string, string> {
     return this.#delivery.checkpoints;
   }
 
-  checkpoint(key: string, value: string, emits?: readonly Envelope[]): Promise<CommitResult> {
+  async checkpoint(key: string, value: string, emits?: readonly Envelope[]): Promise<CommitResult> {
     if (emits === undefined || emits.length === 0) return this.#delivery.checkpoint(key, value);
     return observeSends(emits, (sent) => this.#delivery.checkpoint(key, value, sent), {
       areSent: (result) => result === 'ok',

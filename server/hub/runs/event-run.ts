@@ -11,6 +11,6 @@ export function eventRun({ type, schema, followUps, retry, timeoutMs, handler }:
     followUps,
     retry,
     ...(schema !== undefined && { input: schema }),
-    run: ({ handle }: RunScope) => handle(handler, timeoutMs),
+    run: (scope: RunScope) => scope.handle(handler, timeoutMs),
   };
 }

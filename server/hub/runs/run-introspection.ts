@@ -11,7 +11,7 @@ import {
   type StepEntry,
   type StepKind,
   slotOf,
-} from './engine/run-entry.js';
+} from './engine/replay/run-entry.js';
 
 /**
  * Status of a step of a run. `retrying`: an attempt failed and the step is retried. `cancelled`: it waited when its run

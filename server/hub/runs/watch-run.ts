@@ -26,8 +26,8 @@ export interface WatchOptions {
 
 /** Checks the options of `hub.watch`. @throws {InvalidOptionError} */
 export function checkWatchOptions(options: WatchOptions): void {
-  const { signal } = options;
   const check = new OptionChecker(options, ['signal'], 'watch');
+  const { signal } = options;
   check.that(signal === undefined || signal instanceof AbortSignal, 'signal', 'an AbortSignal', signal);
 }
 
@@ -72,7 +72,8 @@ export async function* watchRun(
       const { ended } = changes;
       if (ended === undefined) {
         const record = await transport.runSince(type, id, reader.position);
-        if (record !== undefined) yield* reader.read(record.checkpoints, record.waits);
+        if (record !== undefined)
+          yield* reader.read(record.checkpoints, record.endedAt === undefined ? record.waits : []);
         continue;
       }
       if ('error' in ended) throw ended.error;

@@ -3,10 +3,10 @@ import type { RunRecord } from '../../transports/transport.js';
 import { workflowType } from '../../transports/workflow-type.js';
 import { UnknownRunError, WorkflowCancelledError, WorkflowFailedError } from '../errors.js';
 import type { HandlerHost } from '../events/attempts/outcome-recorder.js';
-import { createFollowUps } from '../events/follow-ups.js';
-import { introspectRun, type RunIntrospection } from './run-introspection.js';
+import { createFollowUps } from '../events/follow-ups/create-follow-ups.js';
 import { countOutcome } from '../observability/count-outcome.js';
 import type { AnyWorkflow } from './definition/workflow.js';
+import { introspectRun, type RunIntrospection } from './run-introspection.js';
 
 /** Handle of a workflow run. */
 export interface WorkflowHandle<TResult = unknown> {
@@ -53,7 +53,7 @@ export function createWorkflowHandle<TResult>(
       return JSON.parse(result) as TResult;
     },
     async status() {
-      return introspectRun(workflow.steps, known(await transport.run(type, runId)), redactor);
+      return introspectRun(workflow.steps, known(await transport.runSince(type, runId, 0)), redactor);
     },
     async cancel(because) {
       if (because !== undefined) checkName(because, 'reason of cancel');

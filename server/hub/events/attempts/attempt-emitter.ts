@@ -2,30 +2,17 @@ import { quote } from '../../../errors.js';
 import { deriveId } from '../../../transports/derive-id.js';
 import type { Envelope } from '../../../transports/transport.js';
 import { AttemptEndedError, EmitLimitError } from '../../errors.js';
+import type { EventRef } from '../../references/event-ref.js';
 import type { WorkflowRef } from '../../references/workflow-ref.js';
 import type { CtxStartWorkflow } from '../context.js';
+import type { Cause, Draft } from '../draft.js';
 import type { CtxEmit, EmitOptions } from '../emit.js';
-import type { EventRef } from '../../references/event-ref.js';
 
 /** Maximum number of events that one outcome or one step emits. */
 const maxEmits = 1_000;
 
 /** Maximum size of the payloads that one outcome or one step emits, in bytes of UTF-8. */
 const maxEmitBytes = 4 * 1_024 * 1_024;
-
-/**
- * Event before it has an id. Whoever publishes it fills in the id, the `requestId` if it is empty, and the key: setting
- * them costs less than a copy.
- */
-export type Draft = Omit<Envelope, 'id' | 'requestId' | 'key' | 'body'> & {
-  id: string;
-  requestId: string;
-  key: string | undefined;
-  body: string;
-};
-
-/** Event, run or step that causes events. */
-export type Cause = Pick<Envelope, 'id' | 'requestId' | 'depth' | 'trace'>;
 
 /** Validates payloads. Synchronous unless a schema is asynchronous. */
 export interface DraftSource {
@@ -105,13 +92,12 @@ export class AttemptEmitter {
     this.#checkOpen(operation);
     this.#envelopes ??= [];
     const number = this.#envelopes.length;
-    const bytes = this.#bytes + Buffer.byteLength(draft.body);
+    const bytes = this.#bytes + draft.size();
     if (number >= maxEmits) throw new EmitLimitError(quote(draft.type), `${maxEmits} events`);
     if (bytes > maxEmitBytes) throw new EmitLimitError(quote(draft.type), `${maxEmitBytes} bytes of payloads`);
     this.#bytes = bytes;
     const id = deriveId(this.#source.transport.service, this.#cause.id, `${this.#place}${number}`);
-    draft.id = id;
-    this.#envelopes.push(draft);
+    this.#envelopes.push(draft.identify(id));
     return id;
   }
 }

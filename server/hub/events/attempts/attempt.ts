@@ -1,8 +1,11 @@
+import { listen } from '../../../transports/delivery.js';
 import type { Delivery } from '../../../transports/transport.js';
 import { SchemaValidationError, StoredPayloadError } from '../../errors.js';
 import type { HandlerFunction } from '../context.js';
 import type { RegisteredEvent } from '../definition/event.js';
-import { encodePayload } from '../payloads/payload.js';
+import { Draft } from '../draft.js';
+import { encodeResult } from '../payloads/encode-result.js';
+import type { PayloadSchema } from '../payloads/schema.js';
 import { AttemptEmitter } from './attempt-emitter.js';
 import { type CallCallbacks, HandlerCall } from './handler-call.js';
 import { HandlerContext } from './handler-context.js';
@@ -33,10 +36,10 @@ export class Attempt implements CallCallbacks {
   run(): void {
     const { type, schema } = this.#event;
     const { envelope } = this.#delivery;
-    this.#delivery.onRevoked = (reason) => {
+    listen(this.#delivery, (reason) => {
       this.#emitter.close();
       this.#call.cancel(reason);
-    };
+    });
     const error = preflightError(type, this.#delivery);
     if (error !== undefined) {
       this.#reject(error);
@@ -44,17 +47,19 @@ export class Attempt implements CallCallbacks {
     }
     let payload: unknown;
     try {
-      payload = JSON.parse(envelope.body);
+      payload = Draft.takePayload(envelope);
     } catch (cause) {
       this.#emitter.close();
       this.#call.cancel();
       this.#recorder.failUnreadable(new StoredPayloadError(type, cause));
       return;
     }
-    if (schema === undefined) {
-      this.#invoke(payload);
-      return;
-    }
+    if (schema === undefined) this.#invoke(payload);
+    else this.#validate(schema, payload);
+  }
+
+  #validate(schema: PayloadSchema, payload: unknown): void {
+    const { type } = this.#event;
     this.#call.runStage(
       () => schema.validate(payload),
       (result) => {
@@ -70,7 +75,7 @@ export class Attempt implements CallCallbacks {
     let result = 'null';
     if (value !== undefined && (followUps.onSuccess !== undefined || followUps.onComplete !== undefined)) {
       try {
-        result = encodePayload(value, type, this.#host.maxPayloadBytes, 'result');
+        result = encodeResult(value, type, this.#host.maxPayloadBytes, 'result');
       } catch (error) {
         // A retry would repeat the handler's work and return the same value.
         this.#recorder.fail(error);

@@ -4,11 +4,9 @@ import type { Logger } from '../../../transports/logger.js';
 import type { Delivery, Envelope, Outcome, TransportManager } from '../../../transports/transport.js';
 import { DepthLimitError } from '../../errors.js';
 import type { AgentReporter } from '../../introspection/reported-agents.js';
-import type { AnyWorkflow } from '../../runs/definition/workflow.js';
-import type { WorkflowRef } from '../../references/workflow-ref.js';
-import type { EventRef } from '../../references/event-ref.js';
-import { createFollowUps, type FollowUpNames, type TerminalOutcome } from '../follow-ups.js';
+import type { FollowUpNames } from '../follow-ups.js';
 import { nextDelayMs, type ResolvedRetry } from '../definition/retry-policy.js';
+import { createFollowUps, type TerminalOutcome } from '../follow-ups/create-follow-ups.js';
 import type { DraftSource } from './attempt-emitter.js';
 
 /** The part of the hub that handling a delivery needs. */
@@ -19,10 +17,6 @@ export interface HandlerHost extends DraftSource {
   readonly redactor: Redactor;
   /** Receives the agents that handlers run themselves. */
   readonly reportedAgents: AgentReporter;
-  /** Returns the type of a registered event. @throws {UnknownEventError} */
-  eventType(event: EventRef<never, unknown> | string): string;
-  /** Returns a registered workflow. @throws {UnknownWorkflowError} */
-  findWorkflow(workflow: WorkflowRef<never> | string): AnyWorkflow;
   /** Adds the keys of their types to follow-up events. */
   prepareFollowUps(envelopes: readonly Envelope[]): readonly Envelope[] | Promise<readonly Envelope[]>;
 }
@@ -44,6 +38,8 @@ export class OutcomeRecorder {
   readonly #host: HandlerHost;
   readonly #startedAt: number;
   #handlerEnd: Promise<void> | undefined;
+  /** Step that failed, of a run. */
+  #step: string | undefined;
 
   constructor(
     kind: 'event' | 'workflow',
@@ -102,15 +98,26 @@ export class OutcomeRecorder {
     this.#host.logger.warn({ ...this.#logFields(error), delayMs }, 'attempt failed');
   }
 
-  /** Records terminal failure. @param info recorded error, if it differs from the thrown one */
-  fail(error: unknown, info: ErrorInfo = this.#host.redactor.info(error)): void {
+  /**
+   * Records terminal failure.
+   *
+   * @param info recorded error, if it differs from the thrown one
+   * @param step step that failed, if the error does not name it
+   */
+  fail(
+    error: unknown,
+    info: ErrorInfo = this.#host.redactor.info(error),
+    step: string | undefined = stepOf(error),
+  ): void {
+    this.#step = step;
     this.#end({ status: 'failed', error: info }, error);
     this.#host.logger.error(this.#logFields(error), `${this.#kind} failed`);
   }
 
   /** Records terminal failure of an event whose stored payload cannot be read. Its follow-ups get `null` instead. */
   failUnreadable(error: unknown): void {
-    this.#end({ status: 'failed', error: this.#host.redactor.info(error) }, error, [], 'null');
+    const envelope = { ...this.#delivery.envelope, body: 'null' };
+    this.#end({ status: 'failed', error: this.#host.redactor.info(error) }, error, [], envelope);
     this.#host.logger.error(this.#logFields(error), `${this.#kind} failed`);
   }
 
@@ -130,18 +137,25 @@ export class OutcomeRecorder {
     end: TerminalOutcome,
     thrown?: unknown,
     emits: readonly Envelope[] = [],
-    body: string = this.#delivery.envelope.body,
+    envelope: Envelope = this.#delivery.envelope,
   ): void {
-    const { envelope: delivered } = this.#delivery;
-    const envelope = body === delivered.body ? delivered : { ...delivered, body };
     // Follow-ups of an event over the depth limit would be over it too.
     const { service } = this.#host.transport;
     const ending = envelope.depth > maxDepth ? [] : createFollowUps(service, this.#followUps, envelope, end);
     const durationMs = this.#durationMs();
     const prepared = this.#host.prepareFollowUps(ending);
-    if (prepared instanceof Promise)
-      void prepared.then((ready) => this.#commitEnd(end, durationMs, thrown, emits, ready));
+    if (prepared instanceof Promise) void this.#commitWhenReady(end, durationMs, thrown, emits, prepared);
     else this.#commitEnd(end, durationMs, thrown, emits, prepared);
+  }
+
+  async #commitWhenReady(
+    end: TerminalOutcome,
+    durationMs: number,
+    thrown: unknown,
+    emits: readonly Envelope[],
+    prepared: Promise<readonly Envelope[]>,
+  ): Promise<void> {
+    this.#commitEnd(end, durationMs, thrown, emits, await prepared);
   }
 
   #commitEnd(
@@ -153,7 +167,7 @@ export class OutcomeRecorder {
   ): void {
     const followUps = emits.length === 0 ? prepared : [...emits, ...prepared];
     if (end.status === 'failed') {
-      this.#commit({ status: 'failed', error: end.error, durationMs, followUps, thrown, ...stepOf(thrown) });
+      this.#commit({ status: 'failed', error: end.error, durationMs, followUps, thrown, ...this.#failedStep });
     } else {
       this.#commit({ status: 'completed', result: end.result, durationMs, followUps });
     }
@@ -176,15 +190,19 @@ export class OutcomeRecorder {
     this.#host.logger.error(this.#logFields(error), 'outcome could not be recorded');
   }
 
+  get #failedStep(): { readonly step?: string } {
+    return this.#step === undefined ? {} : { step: this.#step };
+  }
+
   #logFields(err: unknown): object {
     const { envelope, attempt } = this.#delivery;
     return this.#kind === 'event'
       ? { err, requestId: envelope.requestId, eventType: this.#name, eventId: envelope.id, attempt }
-      : { err, requestId: envelope.requestId, workflow: this.#name, runId: envelope.id, attempt, ...stepOf(err) };
+      : { err, requestId: envelope.requestId, workflow: this.#name, runId: envelope.id, attempt, ...this.#failedStep };
   }
 }
 
 /** Returns the step that a failed run's error names. */
-function stepOf(thrown: unknown): { readonly step?: string } {
-  return HubError.is(thrown) && 'step' in thrown && typeof thrown.step === 'string' ? { step: thrown.step } : {};
+function stepOf(thrown: unknown): string | undefined {
+  return HubError.is(thrown) && 'step' in thrown && typeof thrown.step === 'string' ? thrown.step : undefined;
 }

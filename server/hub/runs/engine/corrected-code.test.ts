@@ -1,26 +1,12 @@
-import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { type RedisServer, startRedisServer } from '../../../../scripts/redis-server.js';
-import { memoryTransport } from '../../../transports/memory/memory-transport.js';
-import { redisTransport } from '../../../transports/redis/redis-transport.js';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { everyTransport } from '../../../every-transport.fixture.js';
 import type { Transport } from '../../../transports/transport.js';
 import { createHub } from '../../create-hub.js';
 import type { Hub } from '../../hub.js';
 import type { RunCtx } from '../definition/step.js';
 import { createWorkflow } from '../definition/workflow.js';
 
-let redis: RedisServer;
-beforeAll(async () => {
-  redis = await startRedisServer();
-});
-afterAll(() => redis.release());
-
-const transports: [string, () => Transport][] = [
-  ['memory', () => memoryTransport()],
-  ['redis', () => redisTransport({ url: redis.url, prefix: randomUUID() })],
-];
-
-describe.each(transports)('on the %s transport', (_name, createTransport) => {
+describe.each(everyTransport)('on the %s transport', (_name, createTransport) => {
   async function deploy(transport: Transport, run: (ctx: RunCtx) => unknown): Promise<Hub> {
     const hub = createHub({ transport });
     hub.event({ type: 'go' });
@@ -44,7 +30,7 @@ describe.each(transports)('on the %s transport', (_name, createTransport) => {
     });
     const { runId } = await first.startWorkflow('w', null);
     const status = (hub: Hub) => async () => (await hub.run('w', runId)).status;
-    await vi.waitFor(async () => expect(await status(first)()).toBe('suspended'), { timeout: 30_000, interval: 5 });
+    await vi.waitFor(async () => expect(await status(first)()).toBe('suspended'), { interval: 5 });
     await first.stop();
 
     // The change moves the payment behind the wait, without step.patched.
@@ -54,7 +40,7 @@ describe.each(transports)('on the %s transport', (_name, createTransport) => {
       await step.run('ship', ship);
     });
     await wrong.emit('go', null);
-    await vi.waitFor(async () => expect(await status(wrong)()).toBe('failed'), { timeout: 30_000, interval: 5 });
+    await vi.waitFor(async () => expect(await status(wrong)()).toBe('failed'), { interval: 5 });
     expect(await wrong.deadLetters('w')).toMatchObject([{ id: runId, name: 'WorkflowVersionError' }]);
     await wrong.stop();
 
@@ -66,7 +52,7 @@ describe.each(transports)('on the %s transport', (_name, createTransport) => {
       return { paid, shipped, isChecked };
     });
     await corrected.replay(runId);
-    await vi.waitFor(async () => expect(await status(corrected)()).toBe('completed'), { timeout: 30_000, interval: 5 });
+    await vi.waitFor(async () => expect(await status(corrected)()).toBe('completed'), { interval: 5 });
     const { steps } = await corrected.run('w', runId, { outputs: true });
     expect(steps.map(({ kind, name, output }) => [kind, name, output])).toMatchObject([
       ['run', 'pay', 'paid 1'],

@@ -1,34 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
-import { SchemaValidationError, UnknownEventError, UnknownWorkflowError } from '../../errors.js';
+import { UnknownEventError } from '../../errors.js';
 import type { HandlerCtx } from '../../events/context.js';
-import { deferred, type TestHub, testHub } from '../../hub.fixture.js';
+import { deferred } from '../../hub.fixture.js';
 import type { RunCtx } from '../definition/step.js';
-import { createWorkflow, type HubWorkflow } from '../definition/workflow.js';
 import { StepFailedError } from '../errors.js';
-import type { WorkflowHandle } from '../workflow-handle.js';
+import { countsOf, startRun } from './start-run.fixture.js';
 
 const day = 86_400_000;
-
-/** Starts a hub with a workflow of the function, and a run of it. */
-async function startRun<TInput, TResult>(
-  run: (ctx: RunCtx<TInput>) => TResult,
-  input: TInput,
-  register: (hub: TestHub['hub']) => void = () => {},
-): Promise<TestHub & { handle: WorkflowHandle }> {
-  const test = testHub();
-  register(test.hub);
-  const workflow: HubWorkflow<TInput> = createWorkflow({ name: 'w', run });
-  test.hub.workflow(workflow);
-  await test.hub.start();
-  const handle = await test.hub.startWorkflow(workflow as HubWorkflow, input);
-  await test.clock.settle();
-  return { ...test, handle };
-}
-
-async function countsOf({ hub }: TestHub): Promise<object | undefined> {
-  return (await hub.introspect()).workflows.find(({ name }) => name === 'w')?.metrics;
-}
 
 describe('step.run', () => {
   it('resolves with the recorded JSON of the result', async () => {
@@ -103,6 +81,27 @@ describe('step.run', () => {
     expect(await test.handle.result()).toBe(3);
     expect(await countsOf(test)).toMatchObject({ completed: 1, retried: 2, suspended: 0 });
   });
+
+  it('accepts what it emits with its result: a failed attempt emits nothing', async () => {
+    const seen: unknown[] = [];
+    const test = await startRun(
+      async ({ step }: RunCtx<null>) =>
+        step.run(
+          'bill',
+          async ({ attempt, emit }) => {
+            await emit('billed', { attempt });
+            if (attempt === 1) throw new Error('no');
+          },
+          { retry: { initialDelayMs: 10, jitter: false } },
+        ),
+      null,
+      (hub) => hub.event({ type: 'billed', handler: ({ payload }: HandlerCtx) => seen.push(payload) }),
+    );
+    await test.clock.advance(10);
+    await test.handle.result();
+    await test.clock.settle();
+    expect(seen).toEqual([{ attempt: 2 }]);
+  });
 });
 
 describe('step.sleep', () => {
@@ -174,66 +173,6 @@ describe('step.waitForEvent', () => {
   });
 });
 
-describe('step.invoke', () => {
-  const child = createWorkflow({
-    name: 'child',
-    input: z.object({ n: z.number() }),
-    run: async ({ input, step }) => {
-      if (input.n < 0) throw new RangeError('negative');
-      return step.run('double', () => input.n * 2);
-    },
-  });
-
-  it('runs a child and resolves with its result', async () => {
-    const test = await startRun(
-      async ({ step }: RunCtx<null>) => {
-        const [a, b] = await Promise.all([step.invoke('a', child, { n: 1 }), step.invoke('b', child, { n: 2 })]);
-        return a + b;
-      },
-      null,
-      (hub) => hub.workflow(child),
-    );
-    expect(await test.handle.result()).toBe(6);
-    const steps = (await test.hub.run('w', test.handle.runId, { outputs: true })).steps;
-    expect(steps).toMatchObject([
-      { name: 'a', kind: 'invoke', status: 'completed', output: 2 },
-      { name: 'b', kind: 'invoke', status: 'completed', output: 4 },
-    ]);
-  });
-
-  it('rejects with the error of the child, and of an input that does not fit', async () => {
-    const test = await startRun(
-      async ({ step }: RunCtx<null>) => {
-        const settled = await Promise.allSettled([
-          step.invoke('failing', child, { n: -1 }),
-          step.invoke('wrong', 'child', { n: 'x' }),
-        ]);
-        return settled.map((result) => result.status === 'rejected' && (result.reason as StepFailedError).failure.name);
-      },
-      null,
-      (hub) => hub.workflow(child),
-    );
-    expect(await test.handle.result()).toEqual(['RangeError', SchemaValidationError.name]);
-  });
-
-  it('fails the run for an unknown workflow, and past 64 levels', async () => {
-    const test = testHub();
-    const deep = createWorkflow({
-      name: 'deep',
-      run: ({ step, input }: RunCtx<number>): Promise<unknown> => step.invoke('next', 'deep', input + 1),
-    });
-    const lost = createWorkflow({ name: 'lost', run: ({ step }: RunCtx<null>) => step.invoke('x', 'nowhere', 1) });
-    test.hub.workflow(deep);
-    test.hub.workflow(lost);
-    await test.hub.start();
-    const unknown = await test.hub.startWorkflow(lost, null);
-    await expect(unknown.result()).rejects.toMatchObject({ failure: { name: UnknownWorkflowError.name } });
-    const run = await test.hub.startWorkflow(deep, 0);
-    await expect(run.result()).rejects.toMatchObject({ failure: { code: 'ERR_DEPTH_LIMIT' } });
-    expect((await test.hub.introspect()).workflows.find(({ name }) => name === 'deep')?.metrics.received).toBe(65);
-  });
-});
-
 describe('step.map', () => {
   it('runs each element as a step, at most `concurrency` at once', async () => {
     let running = 0;
@@ -280,123 +219,7 @@ describe('step.map', () => {
   });
 });
 
-describe('emits', () => {
-  it('of a step are accepted with its result: a failed attempt emits nothing', async () => {
-    const seen: unknown[] = [];
-    const test = await startRun(
-      async ({ step }: RunCtx<null>) =>
-        step.run(
-          'bill',
-          async ({ attempt, emit }) => {
-            await emit('billed', { attempt });
-            if (attempt === 1) throw new Error('no');
-          },
-          { retry: { initialDelayMs: 10, jitter: false } },
-        ),
-      null,
-      (hub) => hub.event({ type: 'billed', handler: ({ payload }: HandlerCtx) => seen.push(payload) }),
-    );
-    await test.clock.advance(10);
-    await test.handle.result();
-    await test.clock.settle();
-    expect(seen).toEqual([{ attempt: 2 }]);
-  });
-
-  it('of a handler are accepted with its outcome, in order, with its requestId and the id of their cause', async () => {
-    const { hub, clock, transport } = testHub();
-    const gate = deferred();
-    const seen: HandlerCtx[] = [];
-    const child = createWorkflow({ name: 'child', run: ({ input }: RunCtx<string>) => input });
-    hub.workflow(child);
-    hub.event({ type: 'b', handler: (ctx) => seen.push(ctx) });
-    hub.event({
-      type: 'a',
-      handler: async ({ emit, startWorkflow }) => {
-        const { id } = await emit('b', 1);
-        const { runId } = await startWorkflow(child, 'in');
-        await gate.promise;
-        return { id, runId };
-      },
-    });
-    await hub.start();
-    await hub.emit('a', null, { requestId: 'r' });
-    await clock.settle();
-    expect(await hub.metrics('b')).toMatchObject({ received: 0 });
-    gate.resolve();
-    await clock.settle();
-    expect(seen).toMatchObject([{ requestId: 'r', depth: 1, payload: 1 }]);
-    expect(transport).toBeDefined();
-    expect((await hub.introspect()).workflows[0]?.metrics).toMatchObject({ completed: 1 });
-  });
-
-  it('are limited per outcome, and validate at once', async () => {
-    const { hub, clock } = testHub();
-    const errors: unknown[] = [];
-    hub.event({ type: 'b', schema: z.number() });
-    hub.event({
-      type: 'a',
-      handler: async ({ emit }) => {
-        await emit('b', 'x').catch((error: unknown) => errors.push(error));
-        await emit('missing', 1).catch((error: unknown) => errors.push(error));
-        for (let i = 0; i < 1_000; i += 1) await emit('b', i);
-        await emit('b', 1_000).catch((error: unknown) => errors.push(error));
-      },
-    });
-    await hub.start();
-    await hub.emit('a', null);
-    await clock.settle();
-    expect(errors).toMatchObject([
-      { code: 'ERR_SCHEMA_VALIDATION' },
-      { code: 'ERR_UNKNOWN_EVENT' },
-      { code: 'ERR_EMIT_LIMIT', message: expect.stringContaining('1000 events') },
-    ]);
-    expect(await hub.metrics('b')).toMatchObject({ received: 1_000 });
-  });
-
-  it('of hub.emit with a cause are accepted at once, whatever becomes of the handler', async () => {
-    const { hub, clock } = testHub();
-    const seen: HandlerCtx[] = [];
-    hub.event({ type: 'b', handler: (ctx) => seen.push(ctx) });
-    hub.event({
-      type: 'a',
-      handler: async (ctx) => {
-        await hub.emit('b', 1, { cause: ctx });
-        throw new Error('no');
-      },
-    });
-    await hub.start();
-    await hub.emit('a', null, { requestId: 'r' });
-    await clock.settle();
-    expect(seen).toMatchObject([{ requestId: 'r', depth: 1 }]);
-  });
-});
-
 describe('cancel', () => {
-  it('ends a suspended run and its children, with the reason', async () => {
-    const seen: unknown[] = [];
-    const child = createWorkflow({
-      name: 'child',
-      onFailure: 'child.failed',
-      run: ({ step }: RunCtx<null>) => step.sleep('long', day),
-    });
-    const test = await startRun(
-      ({ step }: RunCtx<null>) => step.invoke('child', child, null),
-      null,
-      (hub) => {
-        hub.event({ type: 'child.failed', handler: ({ payload }) => seen.push(payload) });
-        hub.workflow(child);
-      },
-    );
-    expect(await test.handle.cancel('customer left')).toBe(true);
-    await expect(test.handle.result()).rejects.toMatchObject({
-      failure: { name: 'WorkflowCancelledError', message: expect.stringContaining('customer left') },
-    });
-    await test.clock.settle();
-    expect(seen).toMatchObject([{ error: { name: 'WorkflowCancelledError' }, payload: null }]);
-    expect((await test.hub.introspect()).workflows.map(({ metrics }) => metrics.failed)).toEqual([1, 1]);
-    expect(await countsOf(test)).toMatchObject({ pending: 0, suspended: 0 });
-  });
-
   it('aborts the signal of the run and of its running step', async () => {
     const reasons: unknown[] = [];
     const test = await startRun(async ({ step, signal }: RunCtx<null>) => {

@@ -1,11 +1,11 @@
 import { WorkflowVersionError } from '../../errors.js';
 import { OutcomeRecorder } from '../../events/attempts/outcome-recorder.js';
-import { encodePayload } from '../../events/payloads/payload.js';
+import { encodeResult } from '../../events/payloads/encode-result.js';
 import type { StepFailedError } from '../errors.js';
-import { FailedSteps } from './failed-steps.js';
-import type { StepRequest } from './replay.js';
-import type { StepHost } from './requested-step.js';
-import { entryKey, slotOf } from './run-entry.js';
+import type { StepRequest } from './replay/replay.js';
+import { entryKey } from './replay/run-entry.js';
+import { FailedSteps } from './steps/failed-steps.js';
+import type { StepHost } from './steps/requested-step.js';
 
 /** Delay before a released run is delivered again, in milliseconds. */
 const releaseDelayMs = 1_000;
@@ -28,13 +28,13 @@ export class RunOutcome {
   }
 
   /** Remembers the error of a step that the run's function receives. */
-  addFailure({ kind, id }: StepRequest, error: StepFailedError): void {
-    this.#failures.addFailure(slotOf(kind, id), error);
+  addFailure({ slot }: StepRequest, error: StepFailedError): void {
+    this.#failures.addFailure(slot, error);
   }
 
   /** Remembers the error that the function of a step threw. */
-  addThrown({ kind, id }: StepRequest, thrown: unknown): void {
-    this.#failures.addThrown(slotOf(kind, id), thrown);
+  addThrown({ slot }: StepRequest, thrown: unknown): void {
+    this.#failures.addThrown(slot, thrown);
   }
 
   /**
@@ -46,7 +46,7 @@ export class RunOutcome {
     const { workflow, host, replay } = this.#run;
     const { name, isEvent, followUps } = workflow;
     if (isEvent === true && followUps.onSuccess === undefined && followUps.onComplete === undefined) return 'null';
-    const json = encodePayload(result ?? null, name, host.maxPayloadBytes, 'result');
+    const json = encodeResult(result ?? null, name, host.maxPayloadBytes, 'result');
     const steps = replay.unreachedSlots();
     if (steps.length > 0) this.log('warn', { steps }, 'run completed without reaching steps that it recorded');
     return json;
@@ -76,14 +76,14 @@ export class RunOutcome {
       this.#recorder.fail(error);
       return;
     }
-    const { slot, failure, thrown } = source;
+    const { slot, step, failure, thrown } = source;
     const generation = delivery.envelope.replays;
     const key = entryKey({ role: 'ended', generation, id: String(generation), attempt: 0 });
     // A second delivery that comes to the same end finds the entry recorded: the outcome counts, not the entry.
-    void delivery
-      .checkpoint(key, JSON.stringify(slot))
+    const recordEnd = async (): Promise<unknown> => delivery.checkpoint(key, JSON.stringify(slot));
+    void recordEnd()
       .catch(() => {})
-      .then(() => this.#recorder.fail(thrown, failure));
+      .then(() => this.#recorder.fail(thrown, failure, step));
   }
 
   /** Fails a run whose input cannot be read. */

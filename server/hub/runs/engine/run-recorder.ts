@@ -1,12 +1,9 @@
 import { AsyncResource } from 'node:async_hooks';
-import type { ApprovalWait, DurableRun } from '../definition/durable-place.js';
-import type { StepContext } from '../definition/step-context.js';
-import type { TurnFacts } from '../../events/agent-support/turn-facts.js';
+import type { ApprovalWait, DurableRun, DurableStep, TurnScope } from '../definition/durable-place.js';
+import { takeSnapshot } from '../../events/payloads/payload.js';
 import { StepFailedError } from '../errors.js';
-import type { AttemptedStep, StepHost, WaitForStep } from './requested-step.js';
-import { entryKey, entryOutput, readEntry } from './run-entry.js';
-
-const noOptions = {};
+import { entryKey, entryOutput, readEntry, slotOf, type TurnKind } from './replay/run-entry.js';
+import type { StepHost, WaitForStep } from './steps/requested-step.js';
 
 /** Records the steps of agents: their ids come from the agent, and they may contain one another. */
 export class RunRecorder implements DurableRun {
@@ -24,6 +21,10 @@ export class RunRecorder implements DurableRun {
   get key(): string {
     const { host, delivery } = this.#host;
     return `${host.transport.service}:${delivery.envelope.id}`;
+  }
+
+  get turnKey(): string | undefined {
+    return this.#host.delivery.envelope.key;
   }
 
   get name(): string {
@@ -46,24 +47,18 @@ export class RunRecorder implements DurableRun {
     return this.#host.replay.entries.hasResult(kind, id);
   }
 
-  async record(
-    kind: 'model' | 'tool' | 'memory',
-    id: string,
-    call: (ctx: StepContext) => unknown,
-    recordsFailure: boolean,
-    turn?: TurnFacts,
-  ): Promise<unknown> {
+  record(step: DurableStep): Promise<() => unknown> {
     this.#count();
-    return this.#request(kind, id, call, recordsFailure, turn);
+    return this.#request(step);
   }
 
-  async contain(id: string, prefix: string, call: () => Promise<unknown>): Promise<unknown> {
+  async contain(id: string, prefix: string, call: () => Promise<unknown>): Promise<() => unknown> {
     if (this.isRecorded('tool', id)) {
       this.#host.replay.skip(prefix);
-      return this.record('tool', id, unreachable, false);
+      return this.record({ kind: 'tool', id, call: unreachable, recordsFailure: false });
     }
     const value = await call();
-    return this.record('tool', id, () => value, false);
+    return this.record({ kind: 'tool', id, call: () => value, recordsFailure: false });
   }
 
   isStarted(id: string): boolean {
@@ -77,6 +72,18 @@ export class RunRecorder implements DurableRun {
     if (this.#host.isOver) await never;
   }
 
+  canRequest(id: string, payload: unknown): boolean {
+    const { replay, workflow, host } = this.#host;
+    if (replay.entries.hasResult('request', id)) return true;
+    if (replay.entries.hasResult('tool', id)) return false;
+    try {
+      takeSnapshot(payload, workflow.name, host.maxPayloadBytes);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   async decision(id: string, { requested, payload, decided, key, timeoutMs: delayMs }: ApprovalWait): Promise<unknown> {
     const { host } = this.#host;
     const type = host.eventType(decided);
@@ -88,7 +95,11 @@ export class RunRecorder implements DurableRun {
       isApproval: true,
     }));
     // A wait is stored before a later step starts, so that the decision cannot come before it.
-    await this.#request('request', id, (ctx) => ctx.emit(requested as string, payload), false);
+    // Its span is a child of the agent's, not of the engine's.
+    const resource = new AsyncResource('hubline.turn');
+    const emit = ({ emitter }: TurnScope): unknown =>
+      resource.runInAsyncScope(emitter.emit, undefined, requested as string, payload);
+    await this.#request({ kind: 'request', id, call: emit, recordsFailure: false });
     const resolution = await decision;
     return resolution.by === 'event' ? resolution.payload : null;
   }
@@ -106,33 +117,37 @@ export class RunRecorder implements DurableRun {
     this.#host.onLeave(leave);
   }
 
-  #request(
-    kind: AttemptedStep['kind'],
-    id: string,
-    call: (ctx: StepContext) => unknown,
-    recordsFailure: boolean,
-    turn?: TurnFacts,
-  ): Promise<unknown> {
-    // Spans of the step are children of the agent's span, not of the engine's.
-    const resource = new AsyncResource('hubline.turn');
+  #request({ kind, id, call, recordsFailure, turn, waits }: RecordedStep): Promise<() => unknown> {
     return new Promise((resolve, reject) => {
+      const fail = (error: unknown): void => {
+        waits?.delete(reject);
+        reject(error);
+      };
       this.#host.request({
         kind,
         id,
+        slot: slotOf(kind, id),
         firstDelivery: 1,
         failed: undefined,
-        options: noOptions,
         turn,
-        call: (ctx) => resource.runInAsyncScope(call, undefined, ctx),
-        reject: recordsFailure ? undefined : reject,
+        call,
+        reject: recordsFailure ? undefined : fail,
         release(value, entry = readEntry(value)) {
-          if (entry.error === undefined) resolve(JSON.parse(entryOutput(value)));
-          else reject(new StepFailedError(id, entry.attempt, entry.error));
+          if (entry.error !== undefined) {
+            fail(new StepFailedError(id, entry.attempt, entry.error));
+            return;
+          }
+          waits?.delete(reject);
+          resolve(() => JSON.parse(entryOutput(value)));
         },
       });
+      waits?.add(reject);
     });
   }
 }
+
+/** Step of an agent, or the event that asks for a decision. */
+type RecordedStep = Omit<DurableStep, 'kind'> & { readonly kind: TurnKind };
 
 const never = new Promise<never>(() => {});
 

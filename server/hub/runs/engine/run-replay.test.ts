@@ -3,8 +3,8 @@ import { deferred, type TestHub, testHub } from '../../hub.fixture.js';
 import type { RunCtx } from '../definition/step.js';
 import { createWorkflow } from '../definition/workflow.js';
 import { StepFailedError } from '../errors.js';
-import { Replay, type StepRequest } from './replay.js';
-import { entryKey, writeEntry } from './run-entry.js';
+import { Replay, type StepRequest } from './replay/replay.js';
+import { entryKey, writeEntry } from './replay/run-entry.js';
 
 type RunOf = (ctx: RunCtx<null>) => unknown;
 
@@ -263,6 +263,7 @@ describe('Replay', () => {
     const requestOf = (id: string): StepRequest => ({
       kind: 'run',
       id,
+      slot: `run:${id}`,
       firstDelivery: 1,
       failed: undefined,
       release: () => released.push(id),

@@ -1,22 +1,36 @@
-import { AsyncResource } from 'node:async_hooks';
 import { isFatal } from '../../../errors.js';
-import type { Delivery, Envelope, RunWait } from '../../../transports/transport.js';
+import { listen } from '../../../transports/delivery.js';
+import type { Delivery, Envelope } from '../../../transports/transport.js';
 import { AttemptEndedError, StoredPayloadError } from '../../errors.js';
-import { type HandlerHost, preflightError } from '../../events/attempts/outcome-recorder.js';
+import { preflightError } from '../../events/attempts/outcome-recorder.js';
+import { Draft } from '../../events/draft.js';
 import type { RunDefinition } from '../definition/run-definition.js';
-import type { RunFunction, RunScope } from '../definition/run-scope.js';
+import type { RunFunction } from '../definition/run-scope.js';
 import type { StepFailedError } from '../errors.js';
 import { checkInput } from './check-input.js';
-import { createWait, isReady } from './create-wait.js';
-import { Replay, type StepRequest } from './replay.js';
-import type { AttemptedStep, RequestedStep, StepHost } from './requested-step.js';
-import { entryKey } from './run-entry.js';
+import { EntryWriter, type WriterCallbacks } from './entry-writer.js';
+import { Replay, type StepRequest } from './replay/replay.js';
+import type { StepEntry } from './replay/run-entry.js';
+import { Rest } from './rest.js';
 import { RunOutcome } from './run-outcome.js';
-import { type AttemptRun, StepAttempt } from './step-attempt.js';
-import { StepTools } from './step-tools.js';
+import type { AttemptRun, RunningAttempt } from './steps/attempt-run.js';
+import { isReady } from './steps/create-waits.js';
+import {
+  type AttemptedStep,
+  isTurn,
+  type RequestedStep,
+  type StepHost,
+  type TurnStep,
+} from './steps/requested-step.js';
+import type { RunHost } from './steps/run-host.js';
+import { RunningAttempts } from './steps/running-attempts.js';
+import { StepAttempt } from './steps/step-attempt.js';
+import { StepTools } from './steps/step-tools.js';
+import { TurnAttempt } from './steps/turn-attempt.js';
+import { WaitWriter } from './wait-writer.js';
 
 /** Advances a run for one delivery. */
-export function runWorkflow(workflow: RunDefinition, delivery: Delivery, host: HandlerHost): void {
+export function runWorkflow(workflow: RunDefinition, delivery: Delivery, host: RunHost): void {
   new WorkflowRun(workflow, delivery, host).start();
 }
 
@@ -25,34 +39,33 @@ export function runWorkflow(workflow: RunDefinition, delivery: Delivery, host: H
  * that are not, and suspends the run when only waits are left. The promise of a suspended function never settles:
  * nothing refers to it, and the function is called again by the delivery that resumes the run.
  */
-class WorkflowRun implements AttemptRun, StepHost {
+class WorkflowRun implements AttemptRun, StepHost, WriterCallbacks {
   readonly workflow: RunDefinition;
   readonly delivery: Delivery;
-  readonly host: HandlerHost;
+  readonly host: RunHost;
   readonly replay: Replay<RequestedStep>;
   input: unknown;
   readonly #outcome: RunOutcome;
-  /** Context of the delivery: entries are recorded in the contexts of other runs and of timers. */
-  readonly #resource = new AsyncResource('hubline.run');
-  readonly #attempts = new Set<StepAttempt>();
+  readonly #rest = new Rest(() => this.#advance());
+  readonly #attempts = new RunningAttempts();
+  readonly #writer: EntryWriter;
+  readonly #waits: WaitWriter;
   readonly #tools: StepTools;
-  #patches: string[] = [];
-  #recording = 0;
   #holds = 0;
   #leaves: ((reason?: Error) => void)[] = [];
   /** A step that contains others is due again: only another delivery replays what it contains. */
   #needsDelivery = false;
-  #isStoring = false;
-  #isScheduled = false;
   #isOver = false;
 
-  constructor(workflow: RunDefinition, delivery: Delivery, host: HandlerHost) {
+  constructor(workflow: RunDefinition, delivery: Delivery, host: RunHost) {
     this.workflow = workflow;
     this.delivery = delivery;
     this.host = host;
     this.replay = new Replay(delivery.checkpoints, delivery.envelope.replays);
     this.#outcome = new RunOutcome(this);
     this.#tools = new StepTools(this);
+    this.#writer = new EntryWriter(delivery, this);
+    this.#waits = new WaitWriter(this, this);
   }
 
   start(): void {
@@ -72,11 +85,14 @@ class WorkflowRun implements AttemptRun, StepHost {
       this.#outcome.release();
       return;
     }
-    this.delivery.onRevoked = (reason) => this.#stop(reason);
-    this.delivery.onRecorded = (key, value) => {
-      this.replay.entries.append(key, value);
-      this.schedule();
-    };
+    listen(
+      this.delivery,
+      (reason) => this.#stop(reason),
+      (key, value) => {
+        this.replay.entries.append(key, value, this.#writer.take(key, value));
+        this.schedule();
+      },
+    );
     this.#validate();
   }
 
@@ -85,7 +101,7 @@ class WorkflowRun implements AttemptRun, StepHost {
     this.schedule();
   }
 
-  withdraw(step: AttemptedStep): void {
+  withdraw(step: TurnStep): void {
     this.replay.withdraw(step);
     this.schedule();
   }
@@ -108,7 +124,7 @@ class WorkflowRun implements AttemptRun, StepHost {
   }
 
   addPatch(id: string): void {
-    this.#patches.push(id);
+    this.#waits.addPatch(id);
   }
 
   failed(step: StepRequest, error: StepFailedError): void {
@@ -117,35 +133,37 @@ class WorkflowRun implements AttemptRun, StepHost {
 
   /** Advances the run when the function has come to rest. */
   schedule(): void {
-    if (this.#isScheduled || this.#isOver) return;
-    this.#isScheduled = true;
-    // A tick that a microtask asks for runs when no microtask is left: the function then waits for steps alone.
-    queueMicrotask(() => process.nextTick(() => this.#resource.runInAsyncScope(this.#advance, this)));
+    if (!this.#isOver) this.#rest.schedule();
   }
 
-  async record(key: string, value: string, emits?: readonly Envelope[]): Promise<void> {
-    if (this.#isOver) return;
-    this.#recording += 1;
-    try {
-      const result = await this.delivery.checkpoint(key, value, emits);
-      if (result === 'fenced') this.#stop();
-    } catch (error) {
-      this.#release(error);
-    } finally {
-      this.#recording -= 1;
-      this.schedule();
-    }
+  record(key: string, value: string, emits?: readonly Envelope[], parsed?: StepEntry): Promise<void> | undefined {
+    return this.#isOver ? undefined : this.#writer.record(key, value, emits, parsed);
   }
 
-  attemptEnded(attempt: StepAttempt, thrown?: unknown): void {
+  onFenced(): void {
+    this.#stop();
+  }
+
+  onError(error: unknown): void {
+    this.#release(error);
+  }
+
+  onEnd(): void {
+    this.schedule();
+  }
+
+  attemptEnded(attempt: RunningAttempt): void {
     this.#attempts.delete(attempt);
-    if (thrown !== undefined) this.#outcome.addThrown(attempt.step, thrown);
+  }
+
+  threw(step: StepRequest, thrown: unknown): void {
+    this.#outcome.addThrown(step, thrown);
   }
 
   /** Checks the input that an event brought. That of `startWorkflow` was checked when it was accepted. */
   #validate(): void {
     try {
-      this.input = JSON.parse(this.delivery.envelope.body);
+      this.input = Draft.takePayload(this.delivery.envelope);
     } catch (cause) {
       this.#stop();
       this.#outcome.failUnreadable(new StoredPayloadError(this.workflow.name, cause));
@@ -164,16 +182,9 @@ class WorkflowRun implements AttemptRun, StepHost {
   }
 
   #call(): void {
-    const scope: RunScope = {
-      ctx: this.#tools.ctx,
-      body: this.delivery.envelope.body,
-      runStep: (name, call, options) => this.#tools.runStep(name, call, options),
-      runContaining: (name, call, options) => this.#tools.runContaining(name, call, options),
-      handle: (handler, timeoutMs) => this.#tools.handle(handler, timeoutMs),
-    };
     // `createWorkflow` sets it. The public type keeps users from calling it.
     const run = this.workflow.run as RunFunction;
-    const call = async (): Promise<unknown> => run(scope);
+    const call = async (): Promise<unknown> => run(this.#tools);
     call().then(
       (result) => this.#complete(result),
       (error: unknown) => this.#fail(error),
@@ -182,7 +193,6 @@ class WorkflowRun implements AttemptRun, StepHost {
   }
 
   #advance(): void {
-    this.#isScheduled = false;
     // The function is not at rest: the end of the last hold schedules the run again.
     while (!this.#isOver && this.#holds === 0) {
       switch (this.replay.advance()) {
@@ -203,10 +213,10 @@ class WorkflowRun implements AttemptRun, StepHost {
 
   /** Starts steps that are not recorded, in the order in which the function asked for them. */
   #startHeld(): void {
-    if (this.#isStoring) return;
+    if (this.#waits.isStoring) return;
     for (let step = this.replay.held; step !== undefined; step = this.replay.held) {
-      if (this.#patches.length > 0 || !isReady(step)) {
-        void this.#store();
+      if (this.#waits.hasPatches || !isReady(step)) {
+        void this.#waits.store();
         return;
       }
       this.replay.takeHeld();
@@ -216,47 +226,21 @@ class WorkflowRun implements AttemptRun, StepHost {
     if (this.#isIdle()) this.#suspend();
   }
 
-  #attempt(step: AttemptedStep): void {
-    if (step.contained?.isOver === true) {
+  #attempt(step: AttemptedStep | TurnStep): void {
+    const contained = isTurn(step) ? undefined : step.contained;
+    if (contained?.isOver === true) {
       this.#needsDelivery = true;
       return;
     }
-    if (step.contained !== undefined) step.contained.isOver = true;
-    const attempt = new StepAttempt(step, this);
+    if (contained !== undefined) contained.isOver = true;
+    const attempt = isTurn(step) ? new TurnAttempt(step, this) : new StepAttempt(step, this);
     this.#attempts.add(attempt);
     attempt.start();
   }
 
-  /** Stores waits before any later step starts. */
-  async #store(): Promise<void> {
-    this.#isStoring = true;
-    try {
-      if (this.#patches.length > 0) {
-        const id = String(this.replay.entries.size);
-        const key = entryKey({ role: 'patches', generation: this.delivery.envelope.replays, id, attempt: 0 });
-        await this.record(key, JSON.stringify(this.#patches.splice(0)));
-      }
-      const waits: RunWait[] = [];
-      for (let step = this.replay.held; step !== undefined && !isReady(step); step = this.replay.held) {
-        this.replay.takeHeld();
-        const wait = await createWait(this, step);
-        if (wait !== undefined) waits.push(wait);
-      }
-      if (waits.length > 0 && !this.#isOver) {
-        const result = await this.delivery.wait(waits);
-        if (result === 'fenced') this.#stop();
-      }
-    } catch (error) {
-      this.#release(error);
-    } finally {
-      this.#isStoring = false;
-      this.schedule();
-    }
-  }
-
   /** Nothing runs, nothing is being recorded, and the function waits for steps that only the transport can resolve. */
   #isIdle(): boolean {
-    const isBusy = this.#attempts.size > 0 || this.#recording > 0 || this.#holds > 0 || this.#isStoring;
+    const isBusy = this.#attempts.size > 0 || this.#writer.isRecording || this.#waits.isStoring || this.#holds > 0;
     return !isBusy && this.replay.isAtEnd && this.replay.hasRequests;
   }
 
@@ -302,8 +286,7 @@ class WorkflowRun implements AttemptRun, StepHost {
     this.#end(reason);
     if (reason !== undefined) this.#tools.abort(reason);
     // Steps that the function did not await lose their effect.
-    for (const attempt of this.#attempts) attempt.cancel(reason ?? new AttemptEndedError('a step of the run'));
-    this.#attempts.clear();
+    if (this.#attempts.size > 0) this.#attempts.cancel(reason ?? new AttemptEndedError('a step of the run'));
   }
 
   #end(reason?: Error): void {

@@ -4,10 +4,10 @@ import { triggeredId } from '../../derive-id.js';
 import type { Overview, Subscription } from '../../transport.js';
 import type { ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
-import { completed, failed, retry } from '../outcome.js';
+import { completed, failed, retry, suspended } from '../outcome.js';
 
 /** Tests types with `keepsRuns`: checkpoints, records, endings, triggers. */
-export function describeRuns({ advance, consume, counts, next, until }: ContractStage): void {
+export function describeRuns({ advance, consume, counts, inTime, next, until }: ContractStage): void {
   describe('runs', () => {
     const runs: Subscription = { type: 'run', keepsRuns: true };
     const cancelled = new Error('cancelled');
@@ -64,13 +64,20 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
         checkpoints: new Map([['pick', '1']]),
         endedAt: undefined,
       });
-      await delivery.commit(retry(300));
-      expect(await shop.transport.run('run', sent.id)).toMatchObject({ status: 'waiting', attempt: 2 });
+      await delivery.commit(retry(30));
       await (await next(shop)).commit({ ...completed(), result: '"done"' });
       const ended = await shop.transport.run('run', sent.id);
       expect(ended).toMatchObject({ status: 'completed', result: '"done"', error: undefined });
       expect(ended?.endedAt).toBeGreaterThanOrEqual(ended?.acceptedAt ?? Number.NaN);
       expect(await shop.transport.run('run', 'unknown')).toBeUndefined();
+    });
+
+    it('wait for their retry with the next attempt', async () => {
+      const shop = await consume([runs]);
+      const sent = envelope('run');
+      await shop.transport.publish([sent]);
+      await (await next(shop)).commit(retry(60_000));
+      expect(await shop.transport.run('run', sent.id)).toMatchObject({ status: 'waiting', attempt: 2 });
     });
 
     it('are listed newest first, over all services', async () => {
@@ -109,8 +116,11 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
       expect(await shop.transport.runEnded('run', 'unknown', signal)).toBeUndefined();
     });
 
-    it('resolve runEnded of 200 runs that end at once, whatever is retained', async () => {
-      const shop = await consume([runs], { concurrency: 200 });
+    it.each([
+      ['the default number of runs', undefined],
+      ['no run', { completed: 0, failed: 0 }],
+    ])('resolve runEnded of 200 runs that end at once if the type retains %s', async (_, retain) => {
+      const shop = await consume([{ ...runs, ...(retain && { retain }) }], { concurrency: 200 });
       const sent = Array.from({ length: 200 }, () => envelope('run'));
       await shop.transport.publish(sent);
       const { signal } = new AbortController();
@@ -191,7 +201,7 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
       expect(await seen(1)).toMatchObject({ keys: ['ship'] });
       expect(await seen(2)).toMatchObject({ keys: [] });
       await running.wait([{ key: 'paid', event: { type: 'signal', key: undefined } }]);
-      await running.commit({ status: 'suspended', durationMs: 1, seen: 2 });
+      await running.commit(suspended(2));
       await changed();
       expect(await seen(2)).toEqual({ keys: [], waits: ['paid'], status: 'suspended' });
       await shop.transport.publish([envelope('signal')]);
@@ -206,17 +216,29 @@ export function describeRuns({ advance, consume, counts, next, until }: Contract
       expect(await other.transport.runSince('run', 'unknown', 0)).toBeUndefined();
     });
 
-    it('are not delivered after they were ended from outside while waiting', async () => {
+    it('are not delivered at their due time after they were ended from outside', async () => {
+      const shop = await consume([runs]);
+      const delayMs = 500;
+      const [id, result] = await inTime(delayMs, async () => {
+        const sent = envelope('run', { delayMs });
+        await shop.transport.publish([sent]);
+        return [sent.id, await shop.transport.endRun('run', sent.id, failed('cancelled'), cancelled)];
+      });
+      expect(result).toBe('ok');
+      await advance(delayMs + 50);
+      expect(shop.waiting.map((delivery) => delivery.envelope.id)).not.toContain(id);
+      expect(await shop.transport.find(id)).toMatchObject([{ status: 'failed', attempts: [] }]);
+    });
+
+    it('emit events when they are ended from outside while they wait', async () => {
       const shop = await consume([runs, 'b']);
-      const sent = envelope('run', { delayMs: 100 });
+      const sent = envelope('run', { delayMs: 60_000 });
       await shop.transport.publish([sent]);
       const outcome = failed('cancelled', [envelope('b')]);
       expect(await shop.transport.endRun('run', sent.id, outcome, cancelled)).toBe('ok');
       expect(await shop.transport.endRun('run', sent.id, outcome, cancelled)).toBe('already');
       expect(await shop.transport.endRun('run', 'unknown', outcome, cancelled)).toBe('fenced');
       expect((await next(shop)).envelope.type).toBe('b');
-      await advance(150);
-      expect(shop.waiting).toHaveLength(0);
       expect(await counts(shop.transport, 'run')).toMatchObject({ received: 1, failed: 1, pending: 0, active: 0 });
     });
 

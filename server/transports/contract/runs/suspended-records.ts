@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Outcome, Subscription } from '../../transport.js';
+import { keptWaits } from '../../limits.js';
+import type { Subscription } from '../../transport.js';
 import type { ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
-import { completed, failed } from '../outcome.js';
+import { completed, failed, suspended } from '../outcome.js';
 
 const runs: Subscription = { type: 'run', keepsRuns: true, perKey: { concurrency: 1 } };
 const long = 'ö"\\'.repeat(5_000);
@@ -16,10 +17,6 @@ const sizes = [
   { size: 'many entries', body: 'short', outputs: Array.from({ length: 150 }, (_, n) => `${n}`), waits: 1 },
   { size: 'many waits', body: 'short', outputs: ['short'], waits: 150 },
 ] as const;
-
-function suspended(seen: number): Outcome {
-  return { status: 'suspended', durationMs: 1, seen };
-}
 
 /** Registers the tests of what a suspended run retains. */
 export function describeSuspendedRecords({ advance, consume, next, counts }: ContractStage): void {
@@ -85,7 +82,9 @@ export function describeSuspendedRecords({ advance, consume, next, counts }: Con
       await resumed.commit(suspended(outputs.length + 1));
       expect(await shop.transport.endRun('run', sent.id, failed('cancelled'), new Error('cancelled'))).toBe('ok');
       const ended = await reader.transport.run('run', sent.id);
-      expect(ended).toMatchObject({ ...known, status: 'failed', waits: [], error: { message: 'cancelled' } });
+      expect(ended).toMatchObject({ ...known, status: 'failed', error: { message: 'cancelled' } });
+      expect(ended?.waits).toHaveLength(Math.min(waits, keptWaits));
+      expect(ended?.waits.some(({ key }) => key === keys[0])).toBe(false);
       expect(ended?.checkpoints.size).toBe(outputs.length + 1);
       expect((await next(shop)).envelope.id).toBe(other.id);
       await advance(2);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Delivery, Envelope, RunRecord, RunWait, Subscription } from '../../transport.js';
 import type { Consumption, ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
-import { completed, failed } from '../outcome.js';
+import { completed, failed, suspended } from '../outcome.js';
 
 const runs: Subscription = { type: 'run', keepsRuns: true };
 
@@ -23,7 +23,7 @@ export function describeWaitingRuns(stage: ContractStage): void {
   async function suspend(shop: Consumption, waits: readonly RunWait[], type?: string): Promise<Envelope> {
     const delivery = await startRun(shop, type);
     await delivery.wait(waits);
-    await delivery.commit({ status: 'suspended', durationMs: 1, seen: 0 });
+    await delivery.commit(suspended(0));
     return delivery.envelope;
   }
 
@@ -72,7 +72,7 @@ export function describeWaitingRuns(stage: ContractStage): void {
       await second.wait([approval('b'), approval('c')]);
       const elsewhere = await next(other);
       await elsewhere.wait([{ key: 'reply', event: { type: 'reply', key: undefined } }]);
-      await elsewhere.commit({ status: 'suspended', durationMs: 1, seen: 0 });
+      await elsewhere.commit(suspended(0));
       const sleepy = await suspend(shop, [{ key: 'sleep', delayMs: 600_000 }], 'sleepy');
 
       const [waiting = [], ofSleepy, ofPlain] = await shop.transport.waiting(['run', 'sleepy', 'plain'], 9);

@@ -1,5 +1,5 @@
-import type { ErrorInfo } from '../../../errors.js';
-import { StepFailedError } from '../errors.js';
+import type { ErrorInfo } from '../../../../errors.js';
+import { StepFailedError } from '../../errors.js';
 
 /** Maximum number of causes that are followed from an error. */
 const maxCauses = 10;
@@ -8,6 +8,8 @@ const maxCauses = 10;
 export interface FailureSource {
   /** Slot of the step that failed. */
   readonly slot: string;
+  /** Name of that step. */
+  readonly step: string;
   /** Error that the run records. */
   readonly failure: ErrorInfo;
   /** Thrown error, with the stack that the record lacks. */
@@ -18,7 +20,7 @@ export interface FailureSource {
 export class FailedSteps {
   readonly #errorInfo: (thrown: unknown) => ErrorInfo;
   #thrown: Map<string, unknown> | undefined;
-  #slots: Map<unknown, string> | undefined;
+  #failures: Map<unknown, { readonly slot: string; readonly step: string }> | undefined;
 
   /** @param errorInfo returns what is recorded of an error */
   constructor(errorInfo: (thrown: unknown) => ErrorInfo) {
@@ -33,18 +35,18 @@ export class FailedSteps {
 
   /** Adds the error that the run's function receives. */
   addFailure(slot: string, error: StepFailedError): void {
-    this.#slots ??= new Map();
-    this.#slots.set(error, slot);
+    this.#failures ??= new Map();
+    this.#failures.set(error, { slot, step: error.step });
   }
 
   /** Returns the step that an error came from, as it is or as the cause of another error. */
   sourceOf(error: unknown): FailureSource | undefined {
     let current = error;
     for (let depth = 0; depth < maxCauses && current instanceof Error; depth += 1) {
-      const slot = this.#slots?.get(current);
-      if (slot !== undefined) {
+      const source = this.#failures?.get(current);
+      if (source !== undefined) {
         const failure = error instanceof StepFailedError ? error.failure : this.#errorInfo(error);
-        return { slot, failure, thrown: this.#thrown?.get(slot) ?? error };
+        return { ...source, failure, thrown: this.#thrown?.get(source.slot) ?? error };
       }
       current = current.cause;
     }

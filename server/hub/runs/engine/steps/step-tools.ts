@@ -1,36 +1,35 @@
-import { maxDurationMs } from '../../../max-duration.js';
-import { checkName, OptionChecker } from '../../../options.js';
-import type { Logger } from '../../../transports/logger.js';
-import type { RunWait, WaitResolution } from '../../../transports/transport.js';
-import type { HandlerFunction } from '../../events/context.js';
-import type { EmitOptions } from '../../events/emit.js';
-import type { EventRef } from '../../references/event-ref.js';
-import { attachReporter } from '../../introspection/reported-agents.js';
-import { attachPlace, type DurablePlace } from '../definition/durable-place.js';
-import type { ResolvedStepOptions } from '../definition/run-scope.js';
-import type { RunCtx, Step, StepOptions, WaitOptions } from '../definition/step.js';
-import { resolveStepOptions } from '../definition/step-options.js';
-import type { WorkflowRef } from '../../references/workflow-ref.js';
-import { RunLimitError, StepFailedError } from '../errors.js';
+import { maxDurationMs } from '../../../../max-duration.js';
+import { checkName, OptionChecker } from '../../../../options.js';
+import type { Logger } from '../../../../transports/logger.js';
+import type { RunWait, WaitResolution } from '../../../../transports/transport.js';
+import { attachPlace, type DurablePlace } from '../../definition/durable-place.js';
+import { attachReporter } from '../../../introspection/reported-agents.js';
+import type { HandlerFunction } from '../../../events/context.js';
+import type { EmitOptions } from '../../../events/emit.js';
+import type { EventRef } from '../../../references/event-ref.js';
+import type { WorkflowRef } from '../../../references/workflow-ref.js';
+import type { ResolvedStepOptions, RunScope } from '../../definition/run-scope.js';
+import type { RunCtx, Step, StepOptions, WaitOptions } from '../../definition/step.js';
+import { resolveStepOptions } from '../../definition/step-options.js';
+import { RunLimitError, StepFailedError } from '../../errors.js';
+import { entryOutput, pathSeparator, readEntry, type StepEntry, slotOf } from '../replay/run-entry.js';
+import { RunRecorder } from '../run-recorder.js';
 import { createChildWait } from './child-run.js';
 import { callHandler, runContaining } from './contained-steps.js';
 import { mapElements } from './map-elements.js';
 import type { AttemptedStep, StepHost, WaitingStep } from './requested-step.js';
-import { entryOutput, pathSeparator, readEntry, type StepEntry } from './run-entry.js';
-import { RunRecorder } from './run-recorder.js';
+import { RunContext } from './run-context.js';
 
 /** Maximum number of steps per run. The elements of `step.map` have a limit of their own, which is the same. */
 const maxSteps = 10_000;
 
 /** The functions of `step`: check their arguments and ask the run for steps. */
-export class StepTools {
-  readonly ctx: RunCtx;
+export class StepTools implements RunScope {
   /** Records the steps of agents. */
   readonly recorder: RunRecorder;
   readonly #run: StepHost;
-  #controller: AbortController | undefined;
   #abortReason: Error | undefined;
-  #logger: Logger | undefined;
+  #ctx: RunContext | undefined;
   #steps = 0;
   #elements = 0;
 
@@ -41,13 +40,22 @@ export class StepTools {
       () => this.#count(),
       (kind, id, createWait) => this.#wait(kind, id, createWait),
     );
-    this.ctx = this.#createCtx();
+  }
+
+  /** Context of the run's function. Created on first use: the handler of an event has another one. */
+  get ctx(): RunCtx {
+    this.#ctx ??= this.#createCtx();
+    return this.#ctx;
+  }
+
+  get body(): string {
+    return this.#run.delivery.envelope.body;
   }
 
   /** Aborts the signal of the run. */
   abort(reason: Error): void {
     this.#abortReason ??= reason;
-    this.#controller?.abort(reason);
+    this.#ctx?.abort(reason);
   }
 
   /** Runs a step and resolves with its result as JSON. */
@@ -72,47 +80,21 @@ export class StepTools {
     return callHandler({ run: this.#run, place }, handler, timeoutMs);
   }
 
-  #createCtx(): RunCtx {
-    const tools = this;
-    const { envelope } = this.#run.delivery;
-    const { id: runId, requestId } = envelope;
+  #createCtx(): RunContext {
+    const { delivery, host, workflow, input } = this.#run;
+    const { id: runId, requestId } = delivery.envelope;
     const place: DurablePlace = {
       run: this.recorder,
       pathOf: (name) => `${this.#run.replay.nextId(name.replaceAll('/', '%2F'))}${pathSeparator}`,
       recordsFailures: true,
     };
-    const ctx: RunCtx = {
-      get input() {
-        return tools.#run.input;
-      },
-      step: this.#createStep(),
-      runId,
-      requestId,
-      get signal() {
-        return tools.#signal;
-      },
-      get logger() {
-        return tools.#runLogger;
-      },
-    };
+    const createLogger = (): Logger =>
+      host.logger.child?.({ requestId, workflow: workflow.name, runId }) ?? host.logger;
+    const ctx = new RunContext({ input, step: this.#createStep(), runId, requestId }, createLogger);
+    if (this.#abortReason !== undefined) ctx.abort(this.#abortReason);
     attachPlace(ctx, place);
-    attachReporter(ctx, this.#run.host.reportedAgents);
+    attachReporter(ctx, host.reportedAgents);
     return ctx;
-  }
-
-  get #signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason);
-    }
-    return this.#controller.signal;
-  }
-
-  get #runLogger(): Logger {
-    const { delivery, host, workflow } = this.#run;
-    const { id: runId, requestId } = delivery.envelope;
-    this.#logger ??= host.logger.child?.({ requestId, workflow: workflow.name, runId }) ?? host.logger;
-    return this.#logger;
   }
 
   #createStep(): Step {
@@ -141,15 +123,16 @@ export class StepTools {
       },
       sleep: async (name: string, ms: number) => {
         checkName(name, 'name of step.sleep');
-        new OptionChecker({ ms }, ['ms'], 'step.sleep').durationMs('ms', ms);
+        const check = new OptionChecker({ ms }, ['ms'], 'step.sleep');
+        check.required('ms', ms);
+        check.durationMs('ms', ms);
         await this.#waitFor('sleep', name, (key) => ({ key, delayMs: ms }));
       },
       sleepUntil: async (name: string, time: Date | number) => {
         checkName(name, 'name of step.sleepUntil');
         const check = new OptionChecker({ time }, ['time'], 'step.sleepUntil');
-        const at = Number(time);
-        const isTime = (typeof time === 'number' || time instanceof Date) && Number.isFinite(at);
-        check.that(isTime, 'time', 'a valid Date or epoch milliseconds', time);
+        const at = time instanceof Date ? time.getTime() : time;
+        check.that(Number.isFinite(at), 'time', 'a valid Date or epoch milliseconds', time);
         const { clock } = host.transport;
         await this.#waitFor('sleep', name, (key) => {
           const delayMs = Math.max(0, at - clock.now());
@@ -202,7 +185,16 @@ export class StepTools {
         if (entry.error === undefined) resolve(entryOutput(value));
         else reject(this.#failure(step, entry));
       };
-      const step: AttemptedStep = { kind, id, firstDelivery: 1, ...containing, options, call, release };
+      const step: AttemptedStep = {
+        kind,
+        id,
+        slot: slotOf(kind, id),
+        firstDelivery: 1,
+        ...containing,
+        options,
+        call,
+        release,
+      };
       this.#run.request(step);
     });
   }
@@ -229,7 +221,15 @@ export class StepTools {
         else if (entry.by === 'run' && entry.status === 'failed') reject(this.#failure(step, { ...entry, attempt: 1 }));
         else resolve(entry);
       };
-      const step: WaitingStep = { kind, id, firstDelivery: 1, failed: undefined, createWait, release };
+      const step: WaitingStep = {
+        kind,
+        id,
+        slot: slotOf(kind, id),
+        firstDelivery: 1,
+        failed: undefined,
+        createWait,
+        release,
+      };
       this.#run.request(step);
     });
   }

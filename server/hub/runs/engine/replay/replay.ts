@@ -3,7 +3,6 @@ import {
   type EntryName,
   isAttemptedKind,
   parseEntryKey,
-  readEntry,
   type StepEntry,
   type StepKind,
   slotOf,
@@ -15,6 +14,8 @@ import {
 export interface StepRequest {
   readonly kind: StepKind;
   readonly id: string;
+  /** Name of the step within its run, see {@link slotOf}. */
+  readonly slot: string;
   /** Attempt of the delivery in which the function first asked for the step. */
   firstDelivery: number;
   failed: FailedAttempt | undefined;
@@ -41,7 +42,8 @@ export type Advance =
 export class Replay<TRequest extends StepRequest> {
   readonly entries: RecordedEntries;
   readonly #requests = new Map<string, TRequest>();
-  readonly #uses = new Map<string, number>();
+  /** Created on first use: the ids of agents' steps are not counted. */
+  #uses: Map<string, number> | undefined;
   #patches: Map<string, boolean> | undefined;
   /** Slots of the steps that contain other steps and have not ended. Their attempts are bookkeeping. */
   #open: Set<string> | undefined;
@@ -89,11 +91,12 @@ export class Replay<TRequest extends StepRequest> {
 
   /** Removes a step that failed without a record. */
   withdraw(request: TRequest): void {
-    this.#requests.delete(slotOf(request.kind, request.id));
+    this.#requests.delete(request.slot);
   }
 
   /** Returns the id of a step: its name, with an ordinal if the run has used the name before. */
   nextId(name: string): string {
+    this.#uses ??= new Map();
     let use = this.#uses.get(name) ?? 0;
     let id: string;
     do {
@@ -109,7 +112,7 @@ export class Replay<TRequest extends StepRequest> {
   /** Adds a step that the function asks for. */
   request(request: TRequest): void {
     request.firstDelivery = this.#delivery;
-    this.#requests.set(slotOf(request.kind, request.id), request);
+    this.#requests.set(request.slot, request);
     this.#held.push(request);
   }
 
@@ -139,13 +142,14 @@ export class Replay<TRequest extends StepRequest> {
     const slot = slotOf(stepKind(name.role), name.id);
     const request = this.#requests.get(slot);
     if (request === undefined) return 'unrequested';
+    const position = this.#cursor;
     this.#cursor += 1;
     if (name.role === 'attempt' || name.role === 'retry') {
       this.#applyAttempt(request, name, value);
       return 'skipped';
     }
     this.#requests.delete(slot);
-    const entry = isAttemptedKind(name.role) ? readEntry(value) : undefined;
+    const entry = isAttemptedKind(name.role) ? this.entries.entryAt(position) : undefined;
     if (entry !== undefined && name.generation === this.#generation) this.#delivery = entry.delivery;
     request.release(value, entry);
     return 'released';
@@ -155,7 +159,7 @@ export class Replay<TRequest extends StepRequest> {
   get held(): TRequest | undefined {
     for (; this.#nextHeld < this.#held.length; this.#nextHeld += 1) {
       const request = this.#held[this.#nextHeld];
-      if (request !== undefined && this.#requests.get(slotOf(request.kind, request.id)) === request) return request;
+      if (request !== undefined && this.#requests.get(request.slot) === request) return request;
     }
     this.#held = [];
     this.#nextHeld = 0;

@@ -1,15 +1,15 @@
-import type { Clock } from '../../../transports/clock.js';
-import type { Envelope } from '../../../transports/transport.js';
-import { HandlerTimeoutError } from '../../errors.js';
-import { AttemptEmitter } from '../../events/attempts/attempt-emitter.js';
-import { HandlerContext } from '../../events/attempts/handler-context.js';
-import type { HandlerHost } from '../../events/attempts/outcome-recorder.js';
-import { startStep } from '../../observability/observe-step.js';
-import type { DurablePlace } from '../definition/durable-place.js';
-import type { ResolvedStepOptions } from '../definition/run-scope.js';
-import { StepContext } from '../definition/step-context.js';
+import type { Clock } from '../../../../transports/clock.js';
+import type { Envelope } from '../../../../transports/transport.js';
+import { HandlerTimeoutError } from '../../../errors.js';
+import type { DurablePlace } from '../../definition/durable-place.js';
+import { AttemptEmitter } from '../../../events/attempts/attempt-emitter.js';
+import { HandlerContext } from '../../../events/attempts/handler-context.js';
+import type { HandlerHost } from '../../../events/attempts/outcome-recorder.js';
+import { startStep } from '../../../observability/observe-step.js';
+import type { ResolvedStepOptions } from '../../definition/run-scope.js';
+import { StepContext } from '../../definition/step-context.js';
+import { pathSeparator } from '../replay/run-entry.js';
 import type { AttemptedStep, StepHost } from './requested-step.js';
-import { pathSeparator } from './run-entry.js';
 
 /** Part of a run that calls handlers. */
 export interface HandlerCaller {

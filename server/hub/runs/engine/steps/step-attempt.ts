@@ -1,38 +1,18 @@
-import type { Delivery, Envelope } from '../../../transports/transport.js';
-import { AttemptEmitter } from '../../events/attempts/attempt-emitter.js';
-import { type CallCallbacks, HandlerCall } from '../../events/attempts/handler-call.js';
-import type { HandlerHost } from '../../events/attempts/outcome-recorder.js';
-import { encodePayload } from '../../events/payloads/payload.js';
-import { nextDelayMs } from '../../events/definition/retry-policy.js';
-import { startStep } from '../../observability/observe-step.js';
-import { StepResult } from '../definition/durable-place.js';
-import type { RunDefinition } from '../definition/run-definition.js';
-import { StepContext } from '../definition/step-context.js';
-import type { StepRequest } from './replay.js';
+import { AttemptEmitter } from '../../../events/attempts/attempt-emitter.js';
+import { type CallCallbacks, HandlerCall } from '../../../events/attempts/handler-call.js';
+import { nextDelayMs } from '../../../events/definition/retry-policy.js';
+import { encodeResult } from '../../../events/payloads/encode-result.js';
+import { startStep } from '../../../observability/observe-step.js';
+import { StepContext } from '../../definition/step-context.js';
+import type { StepRequest } from '../replay/replay.js';
+import { entryKey, type StepEntry, writeEntry } from '../replay/run-entry.js';
+import type { AttemptRun, RunningAttempt } from './attempt-run.js';
 import type { AttemptedStep } from './requested-step.js';
-import { type AttemptedKind, entryKey, type StepEntry, slotOf, writeEntry } from './run-entry.js';
-
-/** Maximum size of a model's answer or a tool's result: both are paid, and the agent's own limits bound them. */
-const maxTurnBytes = 16 * 1_024 * 1_024;
-
-/** Run whose steps are attempted. */
-export interface AttemptRun {
-  readonly workflow: RunDefinition;
-  readonly delivery: Delivery;
-  readonly host: HandlerHost;
-  /** Input of the run as its function receives it. */
-  readonly input: unknown;
-  /** Removes a step whose failure is not recorded. */
-  withdraw(step: AttemptedStep): void;
-  /** Records an entry with the events that it emitted. Never rejects. */
-  record(key: string, value: string, emits?: readonly Envelope[]): Promise<void>;
-  /** Called once, when the attempt holds its process no longer. `thrown` is the error of a terminal failure. */
-  attemptEnded(attempt: StepAttempt, thrown?: unknown): void;
-}
 
 /** One attempt at a step: calls its function and records the result, the failure, or the failed attempt. */
-export class StepAttempt implements CallCallbacks {
-  readonly step: AttemptedStep;
+export class StepAttempt implements CallCallbacks, RunningAttempt {
+  index = 0;
+  readonly #step: AttemptedStep;
   readonly #run: AttemptRun;
   readonly #attempt: number;
   readonly #emitter: AttemptEmitter;
@@ -43,10 +23,10 @@ export class StepAttempt implements CallCallbacks {
   constructor(step: AttemptedStep, run: AttemptRun) {
     const { workflow, delivery, host } = run;
     const { clock } = host.transport;
-    this.step = step;
+    this.#step = step;
     this.#run = run;
     this.#attempt = attemptNumber(step, delivery.attempt);
-    this.#emitter = new AttemptEmitter(host, delivery.envelope, `${slotOf(step.kind, step.id)}:emit:`);
+    this.#emitter = new AttemptEmitter(host, delivery.envelope, `${step.slot}:emit:`);
     const operation = isObserved(step) ? startStep(workflow.name, step.id, this.#attempt) : undefined;
     this.#call = new HandlerCall(`${workflow.name}: ${step.id}`, step.options.timeoutMs, clock, this, operation);
     this.#startedAt = step.contained?.startedAt ?? clock.now();
@@ -56,7 +36,7 @@ export class StepAttempt implements CallCallbacks {
   start(): void {
     const { workflow, delivery, host, input } = this.#run;
     const { id: runId, requestId, depth, body } = delivery.envelope;
-    const { id, options } = this.step;
+    const { id, options } = this.#step;
     const fields = {
       requestId,
       eventType: workflow.name,
@@ -69,7 +49,7 @@ export class StepAttempt implements CallCallbacks {
     };
     const identity = { workflow: workflow.name, runId, step: id, body, view: options.view };
     const context = new StepContext(fields, this.#emitter, host, identity);
-    this.#call.invoke((ctx: StepContext) => this.step.call(ctx), context);
+    this.#call.invoke((ctx: StepContext) => this.#step.call(ctx), context);
   }
 
   /** Ends the attempt without a record. `reason` aborts the step's function. */
@@ -78,29 +58,24 @@ export class StepAttempt implements CallCallbacks {
     this.#call.cancel(reason);
   }
 
-  onReturn(returned: unknown): void {
-    const result = returned instanceof StepResult ? returned : undefined;
-    const value = result === undefined ? returned : result.value;
-    if (result?.emits === false) this.#emitter.close();
+  onReturn(value: unknown): void {
     const { workflow, host } = this.#run;
-    const isTurn = this.step.kind === 'model' || this.step.kind === 'tool';
-    const maxBytes = isTurn ? Math.max(maxTurnBytes, host.maxPayloadBytes) : host.maxPayloadBytes;
+    const root = `output of step ${this.#step.id}`;
     let output: string;
     try {
-      output = encodePayload(value ?? null, workflow.name, maxBytes, `output of step ${this.step.id}`);
+      output = encodeResult(value ?? null, workflow.name, host.maxPayloadBytes, root);
     } catch (error) {
       // A retry would repeat the step's work and return the same value.
       this.#fail(error);
       return;
     }
-    const entry = result === undefined ? this.#entry() : { ...this.#entry(), turn: result.turn };
-    void this.#run.record(this.#key(this.step.kind), writeEntry(entry, output), this.#emitter.close());
+    const entry = this.#entry();
+    void this.#run.record(this.#key(this.#step.kind), writeEntry(entry, output), this.#emitter.close(), entry);
     this.#run.attemptEnded(this);
   }
 
   onThrow(error: unknown): void {
     this.#emitter.close();
-    if (this.#reject(error)) return;
     const proceed = (delayMs: number | undefined): void => {
       if (delayMs === undefined) this.#fail(error);
       else this.#retry(error, delayMs);
@@ -110,22 +85,12 @@ export class StepAttempt implements CallCallbacks {
       this.#fail(error);
     };
     try {
-      const delayMs = nextDelayMs(this.step.options.retry, this.#attempt, error);
+      const delayMs = nextDelayMs(this.#step.options.retry, this.#attempt, error);
       if (delayMs instanceof Promise) void delayMs.then(proceed, failTerminally);
       else proceed(delayMs);
     } catch (retryIfError) {
       failTerminally(retryIfError);
     }
-  }
-
-  /** Passes a failure that is not recorded to the run's function. */
-  #reject(error: unknown): boolean {
-    const { reject } = this.step;
-    if (reject === undefined) return false;
-    this.#run.attemptEnded(this);
-    this.#run.withdraw(this.step);
-    reject(error);
-    return true;
   }
 
   #retry(error: unknown, delayMs: number): void {
@@ -138,37 +103,35 @@ export class StepAttempt implements CallCallbacks {
 
   #fail(error: unknown): void {
     this.#emitter.close();
-    if (this.#reject(error)) return;
     void this.#run.record(
-      this.#key(this.step.kind),
+      this.#key(this.#step.kind),
       writeEntry({ ...this.#entry(), error: this.#run.host.redactor.info(error) }),
     );
     this.#log('warn', { err: error }, 'step failed');
-    this.#run.attemptEnded(this, error);
+    this.#run.threw(this.#step, error);
+    this.#run.attemptEnded(this);
   }
 
   #entry(): StepEntry {
     const { workflow, delivery, host } = this.#run;
-    const { turn } = this.step;
     return {
       version: workflow.version,
       delivery: delivery.attempt,
       attempt: this.#attempt,
       startedAt: this.#startedAt,
       durationMs: Math.round((host.transport.clock.monotonic() - this.#startedMonotonic) * 1_000) / 1_000,
-      ...(turn !== undefined && { turn }),
     };
   }
 
-  #key(role: AttemptedKind | 'attempt'): string {
+  #key(role: 'run' | 'emit' | 'attempt'): string {
     const generation = this.#run.delivery.envelope.replays;
-    return entryKey({ role, generation, id: this.step.id, attempt: role === 'attempt' ? this.#attempt : 0 });
+    return entryKey({ role, generation, id: this.#step.id, attempt: role === 'attempt' ? this.#attempt : 0 });
   }
 
   #log(level: 'warn' | 'error', fields: object, message: string): void {
     const { workflow, delivery, host } = this.#run;
     const { id: runId, requestId } = delivery.envelope;
-    const identity = { requestId, workflow: workflow.name, runId, step: this.step.id, attempt: this.#attempt };
+    const identity = { requestId, workflow: workflow.name, runId, step: this.#step.id, attempt: this.#attempt };
     host.logger[level]({ ...fields, ...identity }, message);
   }
 }

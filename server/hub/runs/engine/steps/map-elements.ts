@@ -1,4 +1,4 @@
-import type { StepContext } from '../definition/step-context.js';
+import type { StepContext } from '../../definition/step-context.js';
 
 type ElementFunction = (element: unknown, ctx: StepContext, index: number) => unknown;
 

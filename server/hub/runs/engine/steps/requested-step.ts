@@ -1,24 +1,31 @@
-import type { Delivery, RunWait, WaitResolution } from '../../../transports/transport.js';
-import type { HandlerHost } from '../../events/attempts/outcome-recorder.js';
-import type { RunDefinition } from '../definition/run-definition.js';
-import type { ResolvedStepOptions } from '../definition/run-scope.js';
-import type { StepContext } from '../definition/step-context.js';
-import type { TurnFacts } from '../../events/agent-support/turn-facts.js';
-import type { StepFailedError } from '../errors.js';
-import type { Replay, StepRequest } from './replay.js';
-import { type AttemptedKind, isAttemptedKind } from './run-entry.js';
+import type { Delivery, RunWait, WaitResolution } from '../../../../transports/transport.js';
+import type { TurnScope } from '../../definition/durable-place.js';
+import type { TurnFacts } from '../../../events/agent-support/turn-facts.js';
+import type { RunDefinition } from '../../definition/run-definition.js';
+import type { ResolvedStepOptions } from '../../definition/run-scope.js';
+import type { StepContext } from '../../definition/step-context.js';
+import type { StepFailedError } from '../../errors.js';
+import type { Replay, StepRequest } from '../replay/replay.js';
+import type { TurnKind } from '../replay/run-entry.js';
+import type { RunHost } from './run-host.js';
 
-/** Step that an attempt runs. */
+/** Step of a workflow that runs a function. */
 export interface AttemptedStep extends StepRequest {
-  readonly kind: AttemptedKind;
+  readonly kind: 'run' | 'emit';
   readonly options: ResolvedStepOptions;
-  /** Facts about the step of an agent, for introspection. */
-  readonly turn?: TurnFacts | undefined;
-  /** Receives a failure, which is then not recorded. @default failures are recorded */
-  readonly reject?: ((error: unknown) => void) | undefined;
   /** Present on a step that contains other steps and has ended: `call` returns its result. */
   readonly contained?: ContainedSteps | undefined;
   call(ctx: StepContext): unknown;
+}
+
+/** Step of an agent. */
+export interface TurnStep extends StepRequest {
+  readonly kind: TurnKind;
+  /** Facts for introspection. */
+  readonly turn: TurnFacts | undefined;
+  /** Receives a failure, which is then not recorded. `undefined` if failures are recorded. */
+  readonly reject: ((error: unknown) => void) | undefined;
+  call(scope: TurnScope): unknown;
 }
 
 /** Attempt at a step that contains other steps. */
@@ -45,18 +52,23 @@ export type WaitForStep = (
 ) => Promise<WaitResolution>;
 
 /** Step that a run's function asked for. */
-export type RequestedStep = AttemptedStep | WaitingStep;
+export type RequestedStep = AttemptedStep | TurnStep | WaitingStep;
 
-/** Returns `true` for a step that an attempt runs. */
+/** Returns `true` for a step of a workflow that runs a function. */
 export function isAttempted(step: RequestedStep): step is AttemptedStep {
-  return isAttemptedKind(step.kind);
+  return step.kind === 'run' || step.kind === 'emit';
+}
+
+/** Returns `true` for a step of an agent. */
+export function isTurn(step: RequestedStep): step is TurnStep {
+  return step.kind === 'model' || step.kind === 'tool' || step.kind === 'request' || step.kind === 'memory';
 }
 
 /** Run whose function asks for steps. */
 export interface StepHost {
   readonly workflow: RunDefinition;
   readonly delivery: Delivery;
-  readonly host: HandlerHost;
+  readonly host: RunHost;
   readonly replay: Replay<RequestedStep>;
   /** Input of the run as its function receives it. */
   readonly input: unknown;
@@ -65,7 +77,7 @@ export interface StepHost {
   /** Adds a patch whose answer is recorded before the next step starts. */
   addPatch(id: string): void;
   /** Records an entry that no step waits for. */
-  record(key: string, value: string): Promise<void>;
+  record(key: string, value: string): Promise<void> | undefined;
   /** Keeps the run in this process, and its function at rest, until the returned function is called. */
   hold(): () => void;
   /** Calls `leave` when the run leaves this process, with the reason if it is aborted. */

@@ -4,6 +4,7 @@ import {
   isAttemptedKind,
   parseEntryKey,
   readEntry,
+  type StepEntry,
   type StepKind,
   slotOfEntry,
 } from './run-entry.js';
@@ -27,6 +28,8 @@ export class RecordedEntries {
   readonly patches: ReadonlySet<string> | undefined;
   readonly #keys: string[] = [];
   readonly #values: string[] = [];
+  /** Entry of each value that this process wrote. */
+  readonly #parsed: (StepEntry | undefined)[] = [];
   readonly #generation: number;
   /** Created on first use: few runs have agents. */
   #keySet: Set<string> | undefined;
@@ -65,11 +68,16 @@ export class RecordedEntries {
     return undefined;
   }
 
-  /** Appends an entry that was recorded just now. */
-  append(key: string, value: string): void {
+  /**
+   * Appends an entry that was recorded just now.
+   *
+   * @param parsed what {@link readEntry} returns for the value, if the caller knows it
+   */
+  append(key: string, value: string, parsed?: StepEntry): void {
     this.#keys.push(key);
     this.#keySet?.add(key);
     this.#values.push(value);
+    this.#parsed.push(parsed);
   }
 
   /** Returns `true` if the result of a step is recorded. */
@@ -89,6 +97,11 @@ export class RecordedEntries {
       if (keys.has(entryKey({ role: 'started', generation, id, attempt: 0 }))) return true;
     }
     return false;
+  }
+
+  /** Returns the entry at a position. */
+  entryAt(index: number): StepEntry {
+    return this.#parsed[index] ?? readEntry(this.#values[index] ?? '');
   }
 
   /** Returns the last failed attempt of a step, if it has one. */

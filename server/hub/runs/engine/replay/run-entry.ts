@@ -1,5 +1,5 @@
-import type { ErrorInfo } from '../../../errors.js';
-import type { TurnFacts } from '../../events/agent-support/turn-facts.js';
+import type { ErrorInfo } from '../../../../errors.js';
+import type { TurnFacts } from '../../../events/agent-support/turn-facts.js';
 
 /**
  * Kind of a step, which is part of the key of its recorded entry. Agents have `model` (an answer), `tool` (the result of
@@ -17,8 +17,11 @@ export type StepKind =
   | 'request'
   | 'memory';
 
+/** Kind of an agent's step that runs a function of this process. */
+export type TurnKind = 'model' | 'tool' | 'request' | 'memory';
+
 /** Kind of a step that runs a function of this process. */
-export type AttemptedKind = 'run' | 'emit' | 'model' | 'tool' | 'request' | 'memory';
+export type AttemptedKind = 'run' | 'emit' | TurnKind;
 
 /**
  * Role of an entry: the result of a step, or bookkeeping that the user's function never sees. `started` is recorded
@@ -82,13 +85,15 @@ export function entryKey({ role, generation, id, attempt }: EntryName): string {
 /** Reads a key that {@link entryKey} wrote. */
 export function parseEntryKey(key: string): EntryName {
   const colon = key.indexOf(':');
-  const [role = '', generation = '0'] = key.slice(0, colon).split('~');
+  const prefix = key.slice(0, colon);
   const rest = key.slice(colon + 1);
+  const tilde = prefix.indexOf('~');
   // `entryKey` is the only writer.
-  const name = { role: role as EntryRole, generation: Number(generation), id: rest, attempt: 0 };
-  if (role !== 'attempt' && role !== 'retry') return name;
+  const role = (tilde === -1 ? prefix : prefix.slice(0, tilde)) as EntryRole;
+  const generation = tilde === -1 ? 0 : Number(prefix.slice(tilde + 1));
+  if (role !== 'attempt' && role !== 'retry') return { role, generation, id: rest, attempt: 0 };
   const second = rest.indexOf(':');
-  return { ...name, attempt: Number(rest.slice(0, second)), id: rest.slice(second + 1) };
+  return { role, generation, id: rest.slice(second + 1), attempt: Number(rest.slice(0, second)) };
 }
 
 /** Returns the name of a step within its run, the same in every generation. */
