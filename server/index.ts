@@ -187,7 +187,7 @@ export {
 export type { CtxStartWorkflow, HandlerCtx, HandlerFunction, HubCtx } from './hub/events/context.js';
 export type { EventDefinition, EventDefinitionConfig, EventSettings } from './hub/events/definition/create-event.js';
 export { createEvent } from './hub/events/definition/create-event.js';
-export type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './hub/events/dead-letters.js';
+export type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './hub/introspection/dead-letters.js';
 export type { CtxEmit, Emit, EmitCause, EmitMany, EmitManyOptions, EmitOptions } from './hub/events/emit.js';
 export type { EventConfig, EventRate } from './hub/events/definition/event.js';
 export type { EventRef } from './hub/references/event-ref.js';

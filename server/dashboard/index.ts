@@ -3,16 +3,10 @@
  *
  * @module hubline/dashboard
  */
-export type { Hub } from '../hub/hub.js';
+
 export type { AgentIntrospection, AgentSummary } from '../hub/introspection/agent-introspection.js';
+export type { Hub } from '../hub/hub.js';
 export type { AgentRunIntrospection } from '../hub/introspection/agent-runs.js';
-export type {
-  AttemptIntrospection,
-  EventDetails,
-  EventSummary,
-  PublicError,
-  RequestDetails,
-} from '../hub/introspection/lookup/event-details.js';
 export type { Health } from '../hub/introspection/health.js';
 export type {
   EventKind,
@@ -20,6 +14,13 @@ export type {
   SettingsIntrospection,
   WorkflowIntrospection,
 } from '../hub/introspection/introspection.js';
+export type {
+  AttemptIntrospection,
+  EventDetails,
+  EventSummary,
+  PublicError,
+  RequestDetails,
+} from '../hub/introspection/lookup/event-details.js';
 export type { ProcessState } from '../hub/introspection/process-introspection.js';
 export type { WaitIntrospection, WaitsIntrospection } from '../hub/introspection/wait-introspection.js';
 export type { EventStatus } from '../transports/event-record.js';

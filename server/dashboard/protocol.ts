@@ -6,7 +6,6 @@
 
 import type { AgentIntrospection, AgentSummary } from '../hub/introspection/agent-introspection.js';
 import type { AgentRunIntrospection } from '../hub/introspection/agent-runs.js';
-import type { EventDetails, EventSummary, RequestDetails } from '../hub/introspection/lookup/event-details.js';
 import type { Health, Problem } from '../hub/introspection/health.js';
 import type {
   EventKind,
@@ -14,6 +13,7 @@ import type {
   SettingsIntrospection,
   WorkflowIntrospection,
 } from '../hub/introspection/introspection.js';
+import type { EventDetails, EventSummary, RequestDetails } from '../hub/introspection/lookup/event-details.js';
 import type { ProcessState } from '../hub/introspection/process-introspection.js';
 import type { WaitsIntrospection } from '../hub/introspection/wait-introspection.js';
 import type {
@@ -29,10 +29,10 @@ import type {
   TotalActivity,
 } from '../transports/statistics/stats.js';
 
-export type { AttemptIntrospection, PublicError } from '../hub/introspection/lookup/event-details.js';
-export type { RunIntrospection, StepIntrospection, StepStatus } from '../hub/runs/run-introspection.js';
-export type { WaitIntrospection } from '../hub/introspection/wait-introspection.js';
 export type { TurnFacts, TurnUsage } from '../hub/events/agent-support/turn-facts.js';
+export type { AttemptIntrospection, PublicError } from '../hub/introspection/lookup/event-details.js';
+export type { WaitIntrospection } from '../hub/introspection/wait-introspection.js';
+export type { RunIntrospection, StepIntrospection, StepStatus } from '../hub/runs/run-introspection.js';
 export type {
   AgentRunIntrospection,
   AgentSummary,

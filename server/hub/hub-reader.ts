@@ -12,7 +12,7 @@ import {
   type DeadLetterOptions,
   type DeadLetterSource,
   readDeadLetters,
-} from './events/dead-letters.js';
+} from './introspection/dead-letters.js';
 import type { EventDescription } from './introspection/descriptions/hub-description.js';
 import { computeHealth, type Health } from './introspection/health.js';
 import type { HubIntrospection, RangeIntrospection } from './introspection/introspection.js';

@@ -9,7 +9,7 @@ import type { EventConfig } from './events/definition/event.js';
 import type { Emit, EmitMany, EmitOptions } from './events/emit.js';
 import type { JsonSchema } from './events/payloads/schema.js';
 import type { AgentRunIntrospection } from './introspection/agent-runs.js';
-import type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './events/dead-letters.js';
+import type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './introspection/dead-letters.js';
 import type { EventDescription } from './introspection/descriptions/hub-description.js';
 import type { Health } from './introspection/health.js';
 import type { HubIntrospection, RangeIntrospection } from './introspection/introspection.js';

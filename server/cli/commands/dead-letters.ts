@@ -1,4 +1,4 @@
-import type { DeadLetter } from '../../hub/events/dead-letters.js';
+import type { DeadLetter } from '../../hub/introspection/dead-letters.js';
 import type { Hub } from '../../hub/hub.js';
 import { workflowType } from '../../transports/workflow-type.js';
 import { type CommandContext, confirmBulk } from '../command-context.js';

@@ -1,4 +1,11 @@
-import type { Counts, EventColumns, EventOverview, PeriodCounts } from '../protocol.js';
+import type {
+  Counts,
+  EventColumns,
+  EventColumnsDetails,
+  EventOverview,
+  PeriodCounts,
+  RecentActivity,
+} from '../protocol.js';
 
 const countNames = [
   'received',
@@ -29,38 +36,106 @@ const periodNames = [
   'retried',
 ] as const satisfies readonly (keyof PeriodCounts)[];
 
-/** Returns event types as columns. */
+/** Returns event types as columns. A column whose values are all 0, `''` or `null` is omitted. */
 export function eventColumns(events: readonly EventOverview[]): EventColumns {
-  /** Returns a column under its name; nothing if all its values are `empty`. */
-  const column = <T>(name: string, empty: T, read: (event: EventOverview) => T): Record<string, readonly T[]> => {
-    const values = events.map(read);
-    return values.every((value) => value === empty) ? {} : { [name]: values };
-  };
-  const columns = <N extends string, T>(
-    names: readonly N[],
-    empty: T,
-    read: (event: EventOverview, name: N) => T,
-  ): Record<string, readonly T[]> =>
-    Object.assign({}, ...names.map((name) => column(name, empty, (event) => read(event, name))));
+  const metrics = events.map((event) => event.metrics);
+  const recent = events.map((event) => event.recent);
+  const minutes = recent.map((each) => each.minutes);
+  const details: EventColumnsDetails[] = [];
+  for (const [index, event] of events.entries()) {
+    if (!isPlain(event)) details.push({ index, ...shownDetails(event) });
+  }
   return {
     types: events.map(({ type }) => type),
     metrics: {
-      ...columns(countNames, 0, ({ metrics }, name) => metrics[name]),
-      ...columns<(typeof optionalNames)[number], number | null>(
-        optionalNames,
-        null,
-        ({ metrics }, name) => metrics[name] ?? null,
-      ),
+      ...columns(metrics, countNames, 0, asIs),
+      ...columns(metrics, optionalNames, null, orNull),
     },
-    last5Min: columns(periodNames, 0, ({ recent }, name) => recent.last5Min[name]),
-    ...column<number | null>('waitP95Ms', null, ({ recent }) => recent.waitP95Ms),
-    ...column<number | null>('durationP95Ms', null, ({ recent }) => recent.durationP95Ms),
-    ...column<number | null>('processes', null, ({ processes }) => processes ?? null),
-    minutes: columns(['received', 'failed'], '', ({ recent }, name) => recent.minutes[name].join(' ')),
-    details: events.flatMap((event, index) => {
-      const { type: _type, metrics: _metrics, recent: _recent, processes: _processes, kind, ...details } = event;
-      const isPlain = kind === 'handler' && Object.keys(details).length === 0;
-      return isPlain ? [] : [{ index, kind, ...details }];
+    last5Min: columns(
+      recent.map(({ last5Min }) => last5Min),
+      periodNames,
+      0,
+      asIs,
+    ),
+    ...columns<RecentActivity, 'waitP95Ms' | 'durationP95Ms', number | null>(
+      recent,
+      ['waitP95Ms', 'durationP95Ms'],
+      null,
+      asIs,
+    ),
+    ...columns(events, ['processes'], null, orNull),
+    minutes: columns(minutes, ['received', 'failed'], '', textOf),
+    details,
+  };
+}
+
+/** Returns the columns of properties under their names, without those whose values are all `empty`. */
+function columns<T, N extends keyof T, V>(
+  items: readonly T[],
+  names: readonly N[],
+  empty: V,
+  read: (value: T[N]) => V,
+): Partial<Record<N, readonly V[]>> {
+  const found: Partial<Record<N, readonly V[]>> = {};
+  for (const name of names) {
+    let isEmpty = true;
+    const values = items.map((item) => {
+      const value = read(item[name]);
+      isEmpty &&= value === empty;
+      return value;
+    });
+    if (!isEmpty) found[name] = values;
+  }
+  return found;
+}
+
+function asIs<T>(value: T): T {
+  return value;
+}
+
+function orNull(value: number | undefined): number | null {
+  return value ?? null;
+}
+
+// Introspections have the same minutes for a type until it changes, and one array for all types without any.
+const minuteTexts = new WeakMap<readonly number[], string>();
+
+function textOf(counts: readonly number[]): string {
+  let text = minuteTexts.get(counts);
+  if (text === undefined) {
+    text = withoutStart(counts).join(' ');
+    minuteTexts.set(counts, text);
+  }
+  return text;
+}
+
+/** Returns the parts of an event type that few types have. */
+export function shownDetails(event: EventOverview): Omit<EventColumnsDetails, 'index'> {
+  const { description, kind, agent, onSuccess, onFailure, onComplete, services, lastFailure } = event;
+  return {
+    ...(description !== undefined && { description }),
+    kind,
+    ...(agent !== undefined && { agent }),
+    ...(onSuccess !== undefined && { onSuccess }),
+    ...(onFailure !== undefined && { onFailure }),
+    ...(onComplete !== undefined && { onComplete }),
+    ...(services !== undefined && { services }),
+    ...(lastFailure !== undefined && {
+      lastFailure: { at: lastFailure.at, name: lastFailure.name, message: lastFailure.message },
     }),
   };
+}
+
+/** Returns true for a type whose only detail is its kind. */
+function isPlain(event: EventOverview): boolean {
+  const { description, kind, agent, onSuccess, onFailure, onComplete, services, lastFailure } = event;
+  const details = [description, agent, onSuccess, onFailure, onComplete, services, lastFailure];
+  return kind === 'handler' && details.every((detail) => detail === undefined);
+}
+
+/** Returns counts without their leading zeros, which pages would parse for each of thousands of types. */
+export function withoutStart(counts: readonly number[]): readonly number[] {
+  let first = 0;
+  while (counts[first] === 0) first += 1;
+  return first === counts.length ? [] : counts.slice(first);
 }

@@ -3,6 +3,8 @@ import { gzip } from 'node:zlib';
 
 // Runs in the thread pool of Node, beside the event loop.
 const gzipAsync = promisify(gzip);
+// Takes a third of the time of the default level, and bodies are less than a tenth larger.
+const gzipLevel = 3;
 const maxBodies = 32;
 // Pages poll every second or less often, so none sees a body that is older than its interval.
 const maxAgeMs = 1000;
@@ -85,7 +87,7 @@ function jsonBody(content: object): JsonBody {
   return {
     plain,
     gzipped() {
-      compressed ??= gzipAsync(plain);
+      compressed ??= gzipAsync(plain, { level: gzipLevel });
       return compressed;
     },
   };

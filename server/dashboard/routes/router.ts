@@ -71,7 +71,7 @@ export function createRouter(hub: Hub, { basePath, onFailure }: RouterOptions): 
   const waits: JsonSource = { key: 'waits', revision: () => hub.revision(), read: () => readWaitsBody(hub) };
   const processes: JsonSource = {
     key: 'processes',
-    // What processes report about themselves changes without an event.
+    // Reports of processes about themselves change without an event.
     revision: async () => `${await hub.revision()}.${Math.floor(hub.transport.clock.now() / reportMs)}`,
     read: () => readProcessesBody(hub),
   };

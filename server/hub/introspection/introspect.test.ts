@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { readColumnsBody, readIntrospectionBody } from '../../dashboard/routes/read-introspection-body.js';
 import { UnknownEventError } from '../errors.js';
-import { testHub } from '../hub.fixture.js';
 import { withHandlerInfo } from '../events/agent-support/handler-info.js';
+import { testHub } from '../hub.fixture.js';
+import { createWorkflow } from '../runs/definition/workflow.js';
 
 describe('introspection', () => {
   it('returns registrations with their counts, without handlers and payloads', async () => {
@@ -145,4 +147,67 @@ it('changes its revision when an agent runs outside of events', async () => {
   const before = await hub.revision();
   runs.completed += 1;
   expect(await hub.revision()).not.toBe(before);
+});
+
+it('redacts failures that a process without redaction recorded, wherever they are read', async () => {
+  const { hub, transport, clock } = testHub({ service: 'shop' });
+  const fail = (): never => {
+    throw new Error('card 4711 declined');
+  };
+  const flow = createWorkflow({ name: 'refund', run: ({ step }) => step.run('pay', fail) });
+  hub.event({ type: 'ordered', handler: fail, retry: { maxAttempts: 2, initialDelayMs: 0 } });
+  hub.workflow(flow);
+  await hub.start();
+  const { id } = await hub.emit('ordered', null, { requestId: 'request 7' });
+  const run = await hub.startWorkflow(flow, null, { requestId: 'request 7' });
+  await clock.advance(1_000);
+  const redact = ({ name, message }: { name: string; message: string }) => ({
+    name,
+    message: message.replaceAll(/\d+/g, '[card]'),
+  });
+  const reader = testHub({ service: 'shop', transport, redact }).hub;
+  reader.event({ type: 'ordered' });
+  reader.workflow(flow);
+  await reader.start();
+  const read = [
+    await reader.introspect(),
+    await reader.health(),
+    await reader.failures('ordered'),
+    await reader.deadLetters('ordered'),
+    await reader.find(id),
+    await reader.find(run.runId),
+    await reader.request('request 7'),
+    await reader.recent('ordered'),
+    await reader.recent(flow),
+    await reader.run(flow, run.runId),
+    await readIntrospectionBody(reader),
+    await readColumnsBody(reader),
+  ].map((each) => JSON.stringify(each));
+  for (const each of read) expect([each.includes('[card]'), each.includes('4711'), each]).toEqual([true, false, each]);
+  expect(JSON.stringify(await hub.introspect())).toContain('4711');
+});
+
+it('has the problems of health() in the body that the page shows', async () => {
+  const { hub, transport, clock } = testHub({ service: 'shop' });
+  hub.event({
+    type: 'ordered',
+    handler: () => {
+      throw new Error('no');
+    },
+  });
+  await hub.start();
+  const other = testHub({ service: 'mail', transport }).hub;
+  const flow = createWorkflow({ name: 'report', run: async () => null });
+  other.workflow(flow);
+  other.schedule({ name: 'nightly', cron: '0 3 * * *', start: flow, payload: null });
+  await other.start();
+  await hub.emit('ordered', null);
+  await clock.advance(24 * 3_600_000);
+  await hub.emit('ordered', null);
+  await clock.settle();
+  await other.stop();
+  const health = await other.health();
+  expect(health.problems.map(({ kind }) => kind)).toEqual(['failing', 'overdue-schedule']);
+  expect((await readIntrospectionBody(other)).health).toEqual(health);
+  expect((await readColumnsBody(other)).health).toEqual(health);
 });

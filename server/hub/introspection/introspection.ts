@@ -6,11 +6,11 @@ import type {
   RecentActivity,
   TotalActivity,
 } from '../../transports/statistics/stats.js';
+import type { AgentIntrospection, AgentSummary } from './agent-introspection.js';
 import type { EventRate } from '../events/definition/event.js';
 import type { ResolvedRetry } from '../events/definition/retry-policy.js';
-import type { ScheduleIntrospection } from '../schedules/schedule-introspection.js';
-import type { AgentIntrospection, AgentSummary } from './agent-introspection.js';
 import type { RunIntrospection } from '../runs/run-introspection.js';
+import type { ScheduleIntrospection } from '../schedules/schedule-introspection.js';
 
 /** Kind of the handler of an event type. `declared`: no running hub has a handler. */
 export type EventKind = 'handler' | 'agent' | 'debate' | 'declared';
@@ -71,6 +71,11 @@ export interface WorkflowIntrospection {
   /** Number of running hubs that handle the workflow. */
   readonly processes?: number;
   readonly metrics: Counts;
+  /**
+   * Counts and number of running hubs per service. Present if more than one service has handled the workflow, or if
+   * a service has pending runs and no running hub.
+   */
+  readonly services?: NonNullable<EventIntrospection['services']>;
   readonly recent: RecentActivity;
   readonly lastFailure?: FailureRecord;
   /** The 10 newest runs, newest first. */
@@ -81,7 +86,7 @@ export interface WorkflowIntrospection {
 export interface HubIntrospection {
   readonly hub: {
     readonly service: string;
-    /** `memory` or `redis`. */
+    /** Name of the transport, such as `memory`, `sqlite` or `redis`. */
     readonly transport: string;
     /** Version of this package. */
     readonly version: string;

@@ -1,30 +1,30 @@
 import type { Redactor } from '../../redaction/redactor.js';
 import type { ScheduleRecord } from '../../transports/schedules.js';
-import type { TypeActivity } from '../../transports/statistics/stats.js';
+import { DurationSketch } from '../../transports/statistics/duration-sketch.js';
 import { sumCounts } from '../../transports/statistics/sum-counts.js';
-import type { Overview, RunRecord, TransportManager, TypeCounts } from '../../transports/transport.js';
+import type { Overview, RunRecord, TransportManager } from '../../transports/transport.js';
 import { workflowType } from '../../transports/workflow-type.js';
 import { version } from '../../version.js';
+import type { AgentDescription, AgentIntrospection } from './agent-introspection.js';
+import { introspectRun } from '../runs/run-introspection.js';
 import {
   introspectSchedule,
   type ScheduleDescription,
   type ScheduleIntrospection,
 } from '../schedules/schedule-introspection.js';
+import { UpcomingDueTimes } from '../schedules/upcoming-due-times.js';
 import {
   type EventDescription,
   type HubDescription,
+  isRunning,
   parseDescription,
   type WorkflowDescription,
 } from './descriptions/hub-description.js';
-import type {
-  EventIntrospection,
-  HubIntrospection,
-  RangeIntrospection,
-  WorkflowIntrospection,
-} from './introspection.js';
-import { type Cluster, mergeDescriptions, type Served } from './descriptions/merge-descriptions.js';
-import { introspectRun } from '../runs/run-introspection.js';
-import { approvalsOfAgent } from './waiting-approvals.js';
+import { type Cluster, DescriptionMerger, type Served } from './descriptions/merge-descriptions.js';
+import { type CountedType, EventIntrospections, listServices } from './event-introspections.js';
+import type { HubIntrospection, RangeIntrospection, WorkflowIntrospection } from './introspection.js';
+import { type PendingAgentRuns, pendingAgentRuns } from './pending-agent-runs.js';
+import { readWaitingApprovals } from './waiting-approvals.js';
 
 const runsShown = 10;
 
@@ -38,14 +38,18 @@ const shownSteps = 100;
 export class Introspector {
   readonly #transport: TransportManager;
   readonly #redactor: Redactor;
+  readonly #merger = new DescriptionMerger();
+  readonly #events: EventIntrospections;
   /** Running hubs at the last read. Lets the next read request all counts in one round trip. */
   #running: readonly HubDescription[] = [];
   /** Parsed descriptions by their text. Processes of one service send the same text, and send it repeatedly. */
   #parsed: ReadonlyMap<string, HubDescription> = new Map();
+  readonly #upcoming = new UpcomingDueTimes();
 
   constructor(transport: TransportManager, redactor: Redactor) {
     this.#transport = transport;
     this.#redactor = redactor;
+    this.#events = new EventIntrospections(redactor);
   }
 
   /** Reads all registrations with their counts. */
@@ -53,15 +57,14 @@ export class Introspector {
     const { cluster, counted, runs, overview } = await this.#overview(own);
     const { service, name, clock } = this.#transport;
     const { schedules, total, keepsDeadLetters } = overview;
-    const events = cluster.events.flatMap((event) => {
-      const found = counted.get(event.description.type);
-      return found === undefined ? [] : [introspectEvent(event, found)];
-    });
-    const workflows = cluster.workflows.flatMap((workflow) => {
+    const events = this.#events.read(cluster.events, counted);
+    const workflows = cluster.workflows.flatMap((workflow, index) => {
       const type = workflowType(workflow.description.name);
-      const found = counted.get(type);
+      const found = counted(type, cluster.events.length + index);
       return found === undefined ? [] : [introspectWorkflow(workflow, found, runs.get(type) ?? [], this.#redactor)];
     });
+    const pending = pendingAgentRuns(events, workflows);
+    const approvals = await readWaitingApprovals(this.#transport, events, workflows, this.#redactor);
     return {
       hub: {
         service,
@@ -69,17 +72,14 @@ export class Introspector {
         version,
         startedAt,
         now: clock.now(),
-        processes: this.#running.filter(({ isStopped }) => isStopped !== true).length,
+        processes: this.#running.filter(isRunning).length,
         keepsDeadLetters,
       },
       totals: { metrics: sumCounts(events.map(({ metrics }) => metrics)), ...total },
       events,
       workflows,
-      agents: cluster.agents.map((agent) => ({
-        ...agent,
-        approvalsWaiting: approvalsOfAgent(agent.name, events, workflows),
-      })),
-      schedules: introspectSchedules(own, this.#running, schedules, clock.now()),
+      agents: cluster.agents.map((agent) => introspectAgent(agent, approvals, pending)),
+      schedules: introspectSchedules(own, this.#running, schedules, clock.now(), this.#upcoming),
     };
   }
 
@@ -105,7 +105,7 @@ export class Introspector {
 
   /** Returns the registrations of all hubs. */
   async cluster(own: HubDescription): Promise<Cluster> {
-    return mergeDescriptions(own, await this.#registered());
+    return this.#merger.merge(own, await this.#registered());
   }
 
   /** Returns the names that running hubs registered. */
@@ -121,20 +121,17 @@ export class Introspector {
   async #overview(own: HubDescription): Promise<ClusterOverview> {
     for (let read = 1; ; read += 1) {
       const known = this.#running;
-      const cluster = mergeDescriptions(own, known);
-      const { types, runTypes } = typesOf(cluster);
+      const cluster = this.#merger.merge(own, known);
+      const { types, runTypes } = cluster;
       const overview = await this.#transport.overview({ types, runTypes, runLimit: runsShown });
-      const { registered, counts, activity, runs } = overview;
+      const { registered, runs } = overview;
       const running = this.#parse(registered);
       const isSame = running.length === known.length && running.every((hub, index) => hub === known[index]);
-      const found = isSame ? cluster : mergeDescriptions(own, running);
-      const counted = new Map<string, CountedType>();
-      for (const [index, type] of types.entries()) {
-        const [typeCounts, typeActivity] = [counts[index], activity[index]];
-        if (typeCounts !== undefined && typeActivity !== undefined)
-          counted.set(type, { ...typeCounts, typeActivity: redactActivity(typeActivity, this.#redactor) });
-      }
-      if (typesOf(found).types.some((type) => !counted.has(type)) && read < maxReads) continue;
+      const found = isSame ? cluster : this.#merger.merge(own, running);
+      const counted = countsByType(types, overview, found.types);
+      const isComplete =
+        found.types === types || found.types.every((type, index) => counted(type, index) !== undefined);
+      if (!isComplete && read < maxReads) continue;
       const runsByType = new Map(runs.map((latest, index) => [runTypes[index] ?? '', latest]));
       return { cluster: found, counted, runs: runsByType, overview };
     }
@@ -158,59 +155,46 @@ export interface RegisteredNames {
   readonly workflows: ReadonlySet<string>;
 }
 
+/** Returns the counts of a type, which is at `index` of the types that were merged; `undefined` if they were not read. */
+type FindCounts = (type: string, index: number) => CountedType | undefined;
+
 interface ClusterOverview {
   readonly cluster: Cluster;
-  readonly counted: ReadonlyMap<string, CountedType>;
+  readonly counted: FindCounts;
   readonly runs: ReadonlyMap<string, readonly RunRecord[]>;
   readonly overview: Pick<Overview, 'schedules' | 'total' | 'keepsDeadLetters'>;
 }
 
-interface CountedType extends TypeCounts {
-  readonly typeActivity: TypeActivity;
-}
-
-/** Returns the types with counts in a cluster, and those with runs. */
-function typesOf({ events, workflows }: Cluster): { readonly types: string[]; readonly runTypes: string[] } {
-  const runTypes = workflows.map(({ description }) => workflowType(description.name));
-  return { types: [...events.map(({ description }) => description.type), ...runTypes], runTypes };
-}
-
-function redactActivity(activity: TypeActivity, redactor: Redactor): TypeActivity {
-  const { lastFailure } = activity;
-  return lastFailure === undefined ? activity : { ...activity, lastFailure: redactor.recorded(lastFailure) };
-}
-
-function introspectEvent(
-  { description, processes }: Served<EventDescription>,
-  { total, services, typeActivity }: CountedType,
-): EventIntrospection {
-  const shares = services.map(({ service, counts }) => ({
-    service,
-    processes: processes.get(service) ?? 0,
-    metrics: counts,
-  }));
-  // Its name tells the operator which service the events wait for.
-  const isAbandoned = shares.some((share) => share.processes === 0 && share.metrics.pending > 0);
-  return {
-    ...description,
-    processes: sum(processes.values()),
-    metrics: total,
-    ...typeActivity,
-    ...((shares.length > 1 || isAbandoned) && { services: shares }),
+function countsByType(
+  types: readonly string[],
+  { counts, activity }: Pick<Overview, 'counts' | 'activity'>,
+  wanted: readonly string[],
+): FindCounts {
+  const at = (index: number | undefined): CountedType | undefined => {
+    const typeCounts = counts[index ?? -1];
+    const typeActivity = activity[index ?? -1];
+    return typeCounts === undefined || typeActivity === undefined ? undefined : { typeCounts, typeActivity };
   };
+  // Most reads are of the same types as the one before.
+  if (types === wanted) return (_type, index) => at(index);
+  const places = new Map(types.map((type, index) => [type, index]));
+  return (type) => at(places.get(type));
 }
 
 function introspectWorkflow(
-  { description, processes }: Served<WorkflowDescription>,
-  { total, typeActivity }: CountedType,
+  { description, processes, processCount }: Served<WorkflowDescription>,
+  { typeCounts: { total, services }, typeActivity: { recent, lastFailure } }: CountedType,
   runs: readonly RunRecord[],
   redactor: Redactor,
 ): WorkflowIntrospection {
+  const listed = listServices(services, processes);
   return {
     ...description,
-    processes: sum(processes.values()),
+    processes: processCount,
     metrics: total,
-    ...typeActivity,
+    ...(listed !== undefined && { services: listed }),
+    recent,
+    ...(lastFailure !== undefined && { lastFailure: redactor.recorded(lastFailure) }),
     runs: runs.map((run) => {
       const { steps, ...rest } = introspectRun(description.steps, run, redactor);
       return { ...rest, steps: steps.slice(-shownSteps) };
@@ -218,12 +202,26 @@ function introspectWorkflow(
   };
 }
 
-/** Returns the schedules of the requesting hub, which may not run, and of all running hubs. */
+function introspectAgent(
+  { durations, ...agent }: AgentDescription,
+  approvals: ReadonlyMap<string, number>,
+  pending: ReadonlyMap<string, PendingAgentRuns>,
+): AgentIntrospection {
+  return {
+    ...agent,
+    ...(pending.get(agent.name) ?? { active: 0, suspended: 0 }),
+    ...(durations !== undefined && { durationMs: DurationSketch.from(durations).durations() }),
+    approvalsWaiting: approvals.get(agent.name) ?? 0,
+  };
+}
+
+/** Returns the schedules of the requesting hub, which may not run, and of all others. */
 function introspectSchedules(
   own: HubDescription,
   running: readonly HubDescription[],
   records: readonly ScheduleRecord[],
   now: number,
+  upcoming: UpcomingDueTimes,
 ): readonly ScheduleIntrospection[] {
   const all = [own, ...running].flatMap(({ service, schedules }) => schedules.map(({ name }) => ({ service, name })));
   const names = new Map(all.map((schedule) => [JSON.stringify([schedule.service, schedule.name]), schedule]));
@@ -234,10 +232,7 @@ function introspectSchedules(
     const description = having([own, ...running])[0];
     const record = records.find((one) => one.service === service && one.name === name);
     if (description === undefined) return [];
-    return [introspectSchedule(description, service, having(running).length, record, now)];
+    const processes = having(running.filter(isRunning)).length;
+    return [introspectSchedule(description, service, processes, record, now, upcoming)];
   });
-}
-
-function sum(numbers: Iterable<number>): number {
-  return [...numbers].reduce((total, number) => total + number, 0);
 }

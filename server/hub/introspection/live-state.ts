@@ -27,14 +27,10 @@ export class LiveState {
 
   /** Lists what runs wait for. */
   async waits(): Promise<WaitsIntrospection> {
-    const { events, workflows } = await this.#readCluster();
-    const all = [
-      ...events.map(({ description }) => description.type),
-      ...workflows.map(({ description }) => workflowType(description.name)),
-    ];
-    const counts = await this.#transport.counts(all);
+    const cluster = await this.#readCluster();
+    const counts = await this.#transport.counts(cluster.types);
     const totals = { approvals: 0, suspended: 0 };
-    const types = all.filter((_type, index) => {
+    const types = cluster.types.filter((_type, index) => {
       const { approvals = 0, suspended = 0 } = counts[index]?.total ?? {};
       totals.approvals += approvals;
       totals.suspended += suspended;

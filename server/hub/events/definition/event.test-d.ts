@@ -1,7 +1,7 @@
 import { expectTypeOf } from 'vitest';
 import { z } from 'zod';
 import type { Hub } from '../../hub.js';
-import type { DeadLetter } from '../dead-letters.js';
+import type { DeadLetter } from '../../introspection/dead-letters.js';
 import type { EventRef } from '../../references/event-ref.js';
 import type { HandlerCtx, HandlerFunction } from '../context.js';
 

@@ -5,7 +5,7 @@ import { type ErasedPayloads, type EventRecord, mergeRecent } from '../../../tra
 import type { TransportManager } from '../../../transports/transport.js';
 import { workflowOf } from '../../../transports/workflow-type.js';
 import { introspectRun, type StepIntrospection } from '../../runs/run-introspection.js';
-import { type DeadLetterSource, typesOf } from '../../events/dead-letters.js';
+import { type DeadLetterSource, typesOf } from '../dead-letters.js';
 import type { EventDetails, EventSummary, PublicError, RequestDetails } from './event-details.js';
 
 /** Options of `hub.find`. */
