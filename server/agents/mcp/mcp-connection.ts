@@ -1,16 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
-import { messageOf } from '../../errors.js';
+import { messageOf, quote } from '../../errors.js';
 import type { Logger } from '../../transports/logger.js';
 import { abortable } from '../abortable.js';
+import { readAnswer, toErrorText, toModelResult } from './mcp-content.js';
 import { McpConnectionError, McpToolError } from './mcp-errors.js';
-import type { McpSdk, McpSession, ServerTool } from './mcp-sdk.js';
+import type { McpSdk, McpSession } from './mcp-sdk.js';
 import { labelOf, type McpServer, secretsOf } from './mcp-server.js';
 
 /** Request of one call. */
 export interface McpCall {
   /** Name of the tool on the server. */
   readonly name: string;
+  /** Name of the tool for the model. */
+  readonly toolName: string;
   readonly input: unknown;
   readonly callKey: string;
   readonly signal: AbortSignal;
@@ -21,13 +23,17 @@ export interface McpCall {
 /** Settings of a connection. */
 export interface McpConnectionOptions {
   readonly logger: Logger;
-  readonly onTools: (tools: readonly ServerTool[]) => void;
+  /** Receives the tools as the server listed them. */
+  readonly onTools: (tools: readonly unknown[]) => Promise<void>;
 }
 
 /** Milliseconds before each attempt to reach a server that was lost. */
 const reopenDelaysMs = [0, 250, 500, 1_000, 2_000];
 /** Minimum time between two attempts that no call asks for. */
 const idleReopenMs = 10_000;
+/** Number of lists that a server may ask for at once, and the time after which it may ask for one more. */
+const listBurst = 10;
+const listIntervalMs = 1_000;
 
 /** Connection to one server that outlives its sessions: the next call after a loss opens a new one. */
 export class McpConnection {
@@ -41,6 +47,10 @@ export class McpConnection {
   #checking: Promise<void> | undefined;
   #listing: { readonly session: McpSession; isStale: boolean } | undefined;
   #idleFailureAt = Number.NEGATIVE_INFINITY;
+  /** Time at which the lists so far would be due at one per interval. */
+  #listsDueAt = 0;
+  #closed: Promise<void> | undefined;
+  readonly #ending = new Set<Promise<void>>();
 
   constructor(sdk: McpSdk, server: McpServer, options: McpConnectionOptions) {
     this.#sdk = sdk;
@@ -49,9 +59,14 @@ export class McpConnection {
     this.#options = options;
   }
 
-  /** Connects for the first time. @throws {McpConnectionError} */
+  /** Connects for the first time. The server's process has ended if that fails. @throws {McpConnectionError} */
   async start(): Promise<void> {
-    await this.#open([0]);
+    try {
+      await this.#open([0]);
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
   }
 
   /** Reconnects in the background if the server was lost. */
@@ -63,8 +78,8 @@ export class McpConnection {
     });
   }
 
-  /** Calls a tool. @throws {McpConnectionError | McpToolError} */
-  async call(call: McpCall): Promise<CallToolResult> {
+  /** Calls a tool, and returns the value that the model receives. @throws {McpConnectionError | McpToolError} */
+  async call(call: McpCall): Promise<unknown> {
     // The reason of an abort is not sent to the server.
     const cancel = new AbortController();
     const abort = (): void => cancel.abort('cancelled');
@@ -72,40 +87,56 @@ export class McpConnection {
     try {
       for (let attempt = 1; ; attempt += 1) {
         const session = this.#session ?? (await abortable(this.#open(reopenDelaysMs), call.signal));
+        let result: Readonly<Record<string, unknown>>;
         try {
-          return await session.callTool(call.name, call.input, call.callKey, cancel.signal);
+          result = await session.callTool(call.name, call.input, call.callKey, cancel.signal);
         } catch (error) {
           call.signal.throwIfAborted();
           this.#handleFailure(error, session, call, attempt);
+          continue;
         }
+        return this.#read(call, result);
       }
     } finally {
       call.signal.removeEventListener('abort', abort);
     }
   }
 
-  /** Returns a text of the server without the values of headers and environment variables. */
-  redact(text: string): string {
-    return secretsOf(this.#server).reduce((shown, secret) => shown.replaceAll(secret, '[secret]'), text);
+  #read(call: McpCall, result: Readonly<Record<string, unknown>>): unknown {
+    const answer = readAnswer(result);
+    if (answer === undefined) throw this.#toolError(call, `${quote(call.toolName)} answered in an unknown format`);
+    if (answer.isError) throw this.#toolError(call, toErrorText(answer));
+    return toModelResult(answer);
   }
 
-  /** Ends the session and the server's process. */
-  async close(): Promise<void> {
+  /** Returns the error of a call. The values of headers and environment variables are removed from the server's text. */
+  #toolError({ toolName }: McpCall, text: string): McpToolError {
+    const shown = secretsOf(this.#server).reduce((left, secret) => left.replaceAll(secret, '[secret]'), text);
+    return new McpToolError(this.#label, toolName, shown);
+  }
+
+  /** Ends the session and the server's process, and those that ended before. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
     this.#closing.abort();
-    const session = this.#session ?? (await this.#opening?.catch(() => undefined));
-    this.#session = undefined;
-    await session?.close();
+    if (this.#session !== undefined) this.#drop(this.#session);
+    await this.#opening?.catch(() => {});
+    await Promise.all(this.#ending);
   }
 
   /** Returns if the call may be sent again, and throws otherwise. */
   #handleFailure(error: unknown, session: McpSession, call: McpCall, attempt: number): void {
-    if (error instanceof McpToolError) throw error;
     // The SDK reports the end of a session with a code that servers use as well.
     const isAnswer = session === this.#session && this.#sdk.isAnswer(error);
     const failure = isAnswer ? undefined : this.#sdk.explain(error);
-    if (failure === undefined) throw new McpToolError(call.name, this.redact(messageOf(error)));
+    if (failure === undefined) throw this.#toolError(call, messageOf(error));
     if (failure.isLost) this.#drop(session);
-    if (attempt === 1 && failure.isLost && (failure.isUnreached || call.isRepeatable)) return;
+    const isRepeatable = failure.isUnreached || (call.isRepeatable && failure.isOversized !== true);
+    if (attempt === 1 && failure.isLost && isRepeatable) return;
     const effect = failure.isUnreached || failure.isFinal ? '' : '; the call may or may not have been executed';
     throw new McpConnectionError(this.#label, `${failure.reason}${effect}`, failure.statusCode);
   }
@@ -125,6 +156,7 @@ export class McpConnection {
       try {
         return await this.#openOnce();
       } catch (error) {
+        if (signal.aborted) continue;
         const refused = { reason: 'refused the connection', statusCode: undefined, isFinal: false };
         const { reason, statusCode, isFinal } = this.#sdk.explain(error) ?? refused;
         if (isFinal || attempt >= delaysMs.length) {
@@ -137,14 +169,17 @@ export class McpConnection {
 
   async #openOnce(): Promise<McpSession> {
     let opened: McpSession | undefined;
-    const session = await this.#sdk.open(this.#server, {
+    const events = {
       onToolsChanged: () => void this.#relist(opened),
       onClosed: () => this.#forget(opened),
       onTrouble: () => void this.#check(opened),
-    });
+    };
+    const session = await this.#sdk.open(this.#server, events, this.#closing.signal);
     opened = session;
     this.#session = session;
     try {
+      // `close` may have found no session yet.
+      this.#closing.signal.throwIfAborted();
       await this.#list(session);
     } catch (error) {
       this.#drop(session);
@@ -156,6 +191,10 @@ export class McpConnection {
 
   async #relist(session: McpSession | undefined): Promise<void> {
     if (session === undefined || session !== this.#session) return;
+    if (this.#listing?.session === session) {
+      this.#listing.isStale = true;
+      return;
+    }
     try {
       await this.#list(session);
     } catch {
@@ -163,22 +202,27 @@ export class McpConnection {
     }
   }
 
-  /** Lists the tools. A change during the listing causes another one. */
+  /** Lists the tools. A change during the listing causes another one, for which nobody waits. */
   async #list(session: McpSession): Promise<void> {
-    if (this.#listing?.session === session) {
-      this.#listing.isStale = true;
-      return;
-    }
-    const listing = { session, isStale: true };
+    const listing = { session, isStale: false };
     this.#listing = listing;
     try {
-      while (listing.isStale && session === this.#session) {
-        listing.isStale = false;
-        this.#options.onTools(await session.listTools());
-      }
+      await this.#nextList();
+      listing.isStale = false;
+      const tools = await session.listTools();
+      if (session === this.#session) await this.#options.onTools(tools);
     } finally {
       if (this.#listing === listing) this.#listing = undefined;
+      if (listing.isStale) void this.#relist(session);
     }
+  }
+
+  /** Waits if the server asks for lists all the time. */
+  async #nextList(): Promise<void> {
+    const now = performance.now();
+    this.#listsDueAt = Math.max(this.#listsDueAt, now) + listIntervalMs;
+    const waitMs = this.#listsDueAt - now - listBurst * listIntervalMs;
+    if (waitMs > 0) await delay(waitMs, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {});
   }
 
   /** Finds out if the server is lost: a broken stream alone does not tell, and a call would wait for its time-out. */
@@ -198,7 +242,11 @@ export class McpConnection {
   #drop(session: McpSession): void {
     this.#forget(session);
     // Closing rejects the other calls of the session.
-    void session.close().catch(() => {});
+    const ending = session
+      .close()
+      .catch(() => {})
+      .finally(() => this.#ending.delete(ending));
+    this.#ending.add(ending);
   }
 
   #forget(session: McpSession | undefined): void {

@@ -1,52 +1,75 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
+import { jsonOf } from './read-tools.js';
 
-type Content = CallToolResult['content'][number];
+/** Result of a call, as its server sent it. */
+export interface ToolAnswer {
+  readonly isError: boolean;
+  readonly content: readonly unknown[];
+  readonly structured: unknown;
+}
+
+/** Reads the result of a call. Returns `undefined` if it has another form, or is deeper than the stack. */
+export function readAnswer(result: Readonly<Record<string, unknown>>): ToolAnswer | undefined {
+  // Servers of protocol versions before 2024-11-05 return `toolResult`.
+  const { content = 'toolResult' in result ? undefined : [], structuredContent, isError } = result;
+  if (!Array.isArray(content) || jsonOf(result) === undefined) return undefined;
+  return { isError: Boolean(isError), content, structured: structuredContent ?? undefined };
+}
 
 /**
  * Converts the result of a call into the value that the model receives: the structured content if the text only repeats
  * it, else the texts, each on lines of its own. Binary content becomes a note.
  */
-export function toModelResult({ content, structuredContent }: CallToolResult): unknown {
-  if (structuredContent === undefined) return content.map(toText).join('\n');
-  const others = content.filter((part) => !repeats(part, structuredContent));
-  if (others.length === 0) return structuredContent;
-  return [...others.map(toText), JSON.stringify(structuredContent)].join('\n');
+export function toModelResult({ content, structured }: ToolAnswer): unknown {
+  if (structured === undefined) return content.map(toText).join('\n');
+  const others = content.filter((part) => !repeats(part, structured));
+  if (others.length === 0) return structured;
+  return [...others.map(toText), JSON.stringify(structured)].join('\n');
 }
 
-/** Returns the texts of a failed call. */
-export function toErrorText({ content }: CallToolResult): string {
-  return content.map(toText).join('\n');
+/** Returns the text of a failed call. */
+export function toErrorText(answer: ToolAnswer): string {
+  const result = toModelResult(answer);
+  return typeof result === 'string' ? result : JSON.stringify(result);
 }
 
 /** Servers add the structured content as text for older clients. */
-function repeats(part: Content, structured: Record<string, unknown>): boolean {
-  if (part.type !== 'text') return false;
+function repeats(part: unknown, structured: unknown): boolean {
+  const { type, text } = fieldsOf(part);
+  if (type !== 'text' || typeof text !== 'string') return false;
   try {
-    return isDeepStrictEqual(JSON.parse(part.text), structured);
+    return isDeepStrictEqual(JSON.parse(text), structured);
   } catch {
     return false;
   }
 }
 
-function toText(part: Content): string {
-  switch (part.type) {
-    case 'text':
-      return part.text;
-    case 'image':
-    case 'audio':
-      return `[${part.type} omitted: ${part.mimeType}, ${bytesOf(part.data)} bytes]`;
-    case 'resource_link': {
-      const details = [part.title ?? part.name, part.mimeType, part.description].filter((text) => text !== undefined);
-      return `[resource ${part.uri}: ${details.join(', ')}]`;
-    }
-    case 'resource': {
-      const { resource } = part;
-      if ('text' in resource) return `[resource ${resource.uri}]\n${resource.text}`;
-      const type = resource.mimeType ?? 'unknown type';
-      return `[resource ${resource.uri} omitted: ${type}, ${bytesOf(resource.blob)} bytes]`;
-    }
+function toText(part: unknown): string {
+  const { type, text, data, resource, ...fields } = fieldsOf(part);
+  if (type === 'text' && typeof text === 'string') return text;
+  if ((type === 'image' || type === 'audio') && typeof data === 'string') {
+    return `[${type} omitted: ${typeOf(fields)}, ${bytesOf(data)} bytes]`;
   }
+  if (type === 'resource_link' && typeof fields['uri'] === 'string') {
+    const { uri, name, title, mimeType, description } = fields;
+    const details = [title ?? name, mimeType, description].filter((detail) => typeof detail === 'string');
+    return `[resource ${uri}: ${details.join(', ')}]`;
+  }
+  const { uri, text: embedded, blob, ...others } = fieldsOf(resource);
+  if (type !== 'resource' || typeof uri !== 'string') return '[unknown content omitted]';
+  if (typeof embedded === 'string') return `[resource ${uri}]\n${embedded}`;
+  return typeof blob === 'string'
+    ? `[resource ${uri} omitted: ${typeOf(others)}, ${bytesOf(blob)} bytes]`
+    : '[unknown content omitted]';
+}
+
+function typeOf({ mimeType }: Readonly<Record<string, unknown>>): string {
+  return typeof mimeType === 'string' ? mimeType : 'unknown type';
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  // Every property of an object may be read as unknown.
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 function bytesOf(base64: string): number {

@@ -19,8 +19,15 @@ export class McpConnectionError extends HubError {
 
 /** A tool of an MCP server failed. The model receives the server's text. */
 export class McpToolError extends HubError {
-  constructor(toolName: string, text: string) {
-    const failed = `tool ${quote(toolName)} of an MCP server failed`;
+  /** Command of the server, or the origin of its URL. */
+  readonly server: string;
+  /** Name of the tool for the model. */
+  readonly toolName: string;
+
+  constructor(server: string, toolName: string, text: string) {
+    const failed = `tool ${quote(toolName)} of the MCP server ${quote(server)} failed`;
     super('ERR_MCP_TOOL', text === '' ? failed : text, { publicMessage: failed });
+    this.server = server;
+    this.toolName = toolName;
   }
 }

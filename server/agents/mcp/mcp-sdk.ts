@@ -1,14 +1,11 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import type { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { CallToolResult, ListToolsResult } from '@modelcontextprotocol/sdk/types.js';
-import type { JsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/types.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { MissingPackageError } from '../../transports/errors.js';
 import { version } from '../../version.js';
-import { McpToolError } from './mcp-errors.js';
+import { abortable } from '../abortable.js';
 import type { McpServer } from './mcp-server.js';
-
-/** Tool as its server describes it. */
-export type ServerTool = ListToolsResult['tools'][number];
+import { limitedFetch, maxMessageBytes, OversizedMessageError, oversized } from './message-limit.js';
+import { jsonOf } from './read-tools.js';
 
 /** Events of a session. */
 export interface SessionEvents {
@@ -30,20 +27,29 @@ export interface RequestFailure {
   readonly isLost: boolean;
   /** Another attempt would fail as well. */
   readonly isFinal: boolean;
+  /** The server answered with more than can be read, and would again. */
+  readonly isOversized?: boolean;
 }
 
 /** One connection to a server, from its handshake to its end. */
 export interface McpSession {
-  listTools(): Promise<ServerTool[]>;
-  callTool(name: string, input: unknown, callKey: string, signal: AbortSignal): Promise<CallToolResult>;
+  /** Returns the tools as the server describes them. Nothing of them is checked. */
+  listTools(): Promise<unknown[]>;
+  /** Returns the result as the server sent it. */
+  callTool(name: string, input: unknown, callKey: string, signal: AbortSignal): Promise<Record<string, unknown>>;
   ping(): Promise<void>;
+  /** Ends the session and the server's process. */
   close(): Promise<void>;
 }
 
 /** The part of `@modelcontextprotocol/sdk` that is used. */
 export interface McpSdk {
-  /** Starts or reaches a server. Rejects with any error: see {@link explain}. */
-  open(server: McpServer, events: SessionEvents): Promise<McpSession>;
+  /**
+   * Starts or reaches a server. Rejects with any error: see {@link explain}. A process has ended then.
+   *
+   * @param signal ends the attempt
+   */
+  open(server: McpServer, events: SessionEvents, signal: AbortSignal): Promise<McpSession>;
   /** Returns `true` for an error that the server may have answered with. */
   isAnswer(error: unknown): boolean;
   /** Returns the failure of a request; `undefined` if the server answered the request with an error. */
@@ -51,7 +57,9 @@ export interface McpSdk {
 }
 
 const maxPages = 100;
-/** Time for a handshake or a list of tools. */
+/** Number of characters after which no further page of a list is requested. */
+const maxListChars = 10_000_000;
+/** Time for a handshake or a whole list of tools. */
 const answerTimeoutMs = 60_000;
 const pingTimeoutMs = 5_000;
 /** Longest delay of a timer. Time-outs of calls are those of the tools. */
@@ -63,32 +71,78 @@ const endTimeoutMs = 2_000;
 export async function loadMcpSdk(): Promise<McpSdk> {
   const { Client, StdioClientTransport, http, types } = await importSdk();
 
-  async function open(server: McpServer, events: SessionEvents): Promise<McpSession> {
-    // Results go to a model, which can use one that does not match its schema. A schema may be one that fails to compile.
-    const jsonSchemaValidator = {
-      getValidator:
-        <T>(): JsonSchemaValidator<T> =>
-        (data) => ({ valid: true, data: data as T, errorMessage: undefined }),
+  async function open(server: McpServer, events: SessionEvents, signal: AbortSignal): Promise<McpSession> {
+    let isOversized = false;
+    const client = new Client({ name: 'hubline', version }, { capabilities: {} });
+    const endOversized = (): void => {
+      isOversized = true;
+      void transport.close().catch(() => {});
     };
-    const client = new Client({ name: 'hubline', version }, { capabilities: {}, jsonSchemaValidator });
+    const transport = closedOnce(transportOf(server, endOversized));
     client.setNotificationHandler(types.ToolListChangedNotificationSchema, events.onToolsChanged);
     client.onclose = events.onClosed;
-    client.onerror = events.onTrouble;
-    if (!('url' in server)) {
-      const { command, args = [], env = {}, cwd, stderr = 'ignore' } = server;
-      const settings = { command, args: [...args], env: { ...env }, stderr, ...(cwd !== undefined && { cwd }) };
-      await client.connect(new StdioClientTransport(settings), { timeout: answerTimeoutMs });
-      return sessionOf(client, undefined);
+    client.onerror = ({ message }) => {
+      // The SDK closes the connection then.
+      if (message.startsWith('ReadBuffer exceeded')) isOversized = true;
+      else events.onTrouble();
+    };
+    const orOversized = async <T>(request: () => Promise<T>): Promise<T> => {
+      try {
+        return await request();
+      } catch (error) {
+        throw isOversized ? new OversizedMessageError() : error;
+      }
+    };
+    await orOversized(() => connect(client, transport, signal));
+    const request = (method: string, params: object, options: RequestOptions) =>
+      orOversized(() => client.request({ method, params: { ...params } }, types.ResultSchema, options));
+    return {
+      listTools: () => listTools((params, options) => request('tools/list', params, options)),
+      callTool: (name, input, callKey, callSignal) => {
+        const params = { name, arguments: input, _meta: { 'hubline/callKey': callKey } };
+        return request('tools/call', params, { signal: callSignal, timeout: noTimeoutMs });
+      },
+      async ping() {
+        await client.ping({ timeout: pingTimeoutMs });
+      },
+      async close() {
+        if ('terminateSession' in transport) await settled(transport.terminateSession(), endTimeoutMs);
+        await transport.close();
+      },
+    };
+  }
+
+  function transportOf(server: McpServer, onOversized: () => void) {
+    if ('url' in server) {
+      return new http.StreamableHTTPClientTransport(new URL(server.url), {
+        requestInit: { headers: { ...server.headers } },
+        fetch: limitedFetch(onOversized),
+      });
     }
-    const transport = new http.StreamableHTTPClientTransport(new URL(server.url), {
-      requestInit: { headers: { ...server.headers } },
-    });
-    // The SDK's own types disagree under exactOptionalPropertyTypes.
-    await client.connect(transport as Parameters<Client['connect']>[0], { timeout: answerTimeoutMs });
-    return sessionOf(client, transport);
+    const { command, args = [], env = {}, cwd, stderr = 'ignore' } = server;
+    const settings = { command, args: [...args], env: { ...env }, stderr, maxBufferSize: maxMessageBytes };
+    return new StdioClientTransport({ ...settings, ...(cwd !== undefined && { cwd }) });
+  }
+
+  /** Rejects once the transport is closed, if the server does not shake hands in time. */
+  async function connect(client: Client, transport: Transport, signal: AbortSignal): Promise<void> {
+    const late = new AbortController();
+    // The SDK sends its last message of the handshake without a time-out.
+    const giveUp = (): void => late.abort(new types.McpError(types.ErrorCode.RequestTimeout, 'no handshake'));
+    const timer = setTimeout(giveUp, answerTimeoutMs);
+    try {
+      const connected = client.connect(transport, { timeout: answerTimeoutMs });
+      await abortable(connected, AbortSignal.any([signal, late.signal]));
+    } catch (error) {
+      await transport.close();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   function explain(error: unknown): RequestFailure | undefined {
+    if (error instanceof OversizedMessageError) return { ...lost(oversized), isOversized: true };
     if (error instanceof http.StreamableHTTPError) return explainStatus(error.code);
     if (error instanceof types.McpError) {
       if (error.code === types.ErrorCode.ConnectionClosed) return lost('closed the connection');
@@ -114,38 +168,48 @@ async function importSdk() {
   }
 }
 
-function sessionOf(client: Client, http: StreamableHTTPClientTransport | undefined): McpSession {
-  return {
-    async listTools() {
-      const tools: ServerTool[] = [];
-      let cursor: string | undefined;
-      for (let page = 0; page < maxPages; page += 1) {
-        const result = await client.listTools(cursor === undefined ? {} : { cursor }, { timeout: answerTimeoutMs });
-        tools.push(...result.tools);
-        cursor = result.nextCursor;
-        if (cursor === undefined) break;
-      }
-      return tools;
-    },
-    async callTool(name, input, callKey, signal) {
-      // The arguments match the schema of the tool, which describes an object.
-      const params = { name, arguments: input as Record<string, unknown>, _meta: { 'hubline/callKey': callKey } };
-      const result = await client.callTool(params, undefined, { signal, timeout: noTimeoutMs });
-      // Servers of protocol versions before 2024-11-05 return `toolResult`.
-      if (!('content' in result)) throw new McpToolError(name, 'the server answered in an unknown format');
-      return result as CallToolResult;
-    },
-    async ping() {
-      await client.ping({ timeout: pingTimeoutMs });
-    },
-    async close() {
-      if (http !== undefined) {
-        const ended = http.terminateSession().catch(() => {});
-        await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, endTimeoutMs).unref())]);
-      }
-      await client.close();
-    },
+type RequestOptions = NonNullable<Parameters<Client['ping']>[0]>;
+
+/** Reads the pages of a list. Ends early at a limit, or if the server repeats a page. */
+async function listTools(
+  requestPage: (params: object, options: RequestOptions) => Promise<Readonly<Record<string, unknown>>>,
+): Promise<unknown[]> {
+  const startedAt = performance.now();
+  const tools: unknown[] = [];
+  const cursors = new Set<unknown>();
+  let cursor: unknown;
+  let chars = 0;
+  do {
+    cursors.add(cursor);
+    const timeout = Math.max(1, answerTimeoutMs - (performance.now() - startedAt));
+    const page = await requestPage(cursor === undefined ? {} : { cursor }, { timeout });
+    if (!Array.isArray(page['tools'])) throw new Error('no list of tools');
+    for (const tool of page['tools']) tools.push(tool);
+    chars += (jsonOf(page) ?? '').length;
+    cursor = page['nextCursor'];
+  } while (typeof cursor === 'string' && !cursors.has(cursor) && cursors.size < maxPages && chars < maxListChars);
+  return tools;
+}
+
+/** Makes every call of `close` wait for the first one: that of the SDK only waits for the process if it is the first. */
+function closedOnce<TTransport extends { close(): Promise<void> }>(transport: TTransport): TTransport {
+  const close = transport.close.bind(transport);
+  let closing: Promise<void> | undefined;
+  transport.close = () => {
+    closing ??= close();
+    return closing;
   };
+  return transport;
+}
+
+/** Waits until a promise settles, but not for longer than `timeoutMs`. */
+async function settled(promise: Promise<unknown>, timeoutMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, timeoutMs);
+  });
+  await Promise.race([promise.catch(() => {}), late]);
+  clearTimeout(timer);
 }
 
 function explainStatus(statusCode: number | undefined): RequestFailure {

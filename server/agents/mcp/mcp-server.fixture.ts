@@ -3,11 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { createRequire } from 'node:module';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer as createNetServer, type Server as NetServer } from 'node:net';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { onTestFinished } from 'vitest';
+import { freePort } from '../../../scripts/listen-locally.js';
 import { scriptedProvider } from '../../testing/scripted-provider.js';
 import { createAgentContext } from '../agent/agent-context.js';
 import type { Tool } from '../tools/tool.js';
@@ -19,7 +20,7 @@ export function officialServer(name: 'everything' | 'filesystem'): string {
   return require.resolve(`@modelcontextprotocol/server-${name}/dist/index.js`);
 }
 
-/** An official server in a process of its own, with an HTTP endpoint that outlives it. */
+/** An official server in a process of its own, with an HTTP endpoint that outlives it: requests wait for the next start. */
 export interface HttpServerProcess {
   readonly url: string;
   kill(): Promise<void>;
@@ -28,32 +29,52 @@ export interface HttpServerProcess {
 
 /** Starts the server `everything` with streamable HTTP. */
 export async function startEverythingOverHttp(): Promise<HttpServerProcess> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
+  const port = await freePort();
   let child: ChildProcess | undefined;
+  let started: Promise<void> = Promise.resolve();
+  let markStarted = (): void => {};
+  const relay = createRelay(port, () => started);
+  await once(relay.listen(0, '127.0.0.1'), 'listening');
   const server: HttpServerProcess = {
-    url: `http://127.0.0.1:${port}/mcp`,
+    url: `http://127.0.0.1:${(relay.address() as AddressInfo).port}/mcp`,
     async kill() {
       if (child === undefined) return;
+      started = new Promise((resolve) => {
+        markStarted = resolve;
+      });
       const ended = once(child, 'close');
       child.kill('SIGKILL');
       await ended;
       child = undefined;
     },
     async start() {
-      const started = spawn(process.execPath, [officialServer('everything'), 'streamableHttp'], {
+      const spawned = spawn(process.execPath, [officialServer('everything'), 'streamableHttp'], {
         env: { ...process.env, PORT: String(port) },
         stdio: ['ignore', 'ignore', 'pipe'],
       });
-      child = started;
-      for await (const chunk of started.stderr) if (String(chunk).includes('listening')) break;
+      child = spawned;
+      for await (const chunk of spawned.stderr) if (String(chunk).includes('listening')) break;
+      markStarted();
     },
   };
-  onTestFinished(() => server.kill());
+  onTestFinished(async () => {
+    await server.kill();
+    relay.close();
+  });
   await server.start();
   return server;
+}
+
+/** Creates a server that passes connections on to a port. Those that come before `ready` wait. */
+function createRelay(port: number, ready: () => Promise<void>): NetServer {
+  return createNetServer(async (client) => {
+    const close = (): void => void client.destroy();
+    client.on('error', close);
+    await ready();
+    const target = connect(port, '127.0.0.1', () => client.pipe(target).pipe(client));
+    target.on('error', close).on('close', close);
+    client.on('close', () => target.destroy());
+  });
 }
 
 /** Tool of a {@link ScriptedMcpServer}. */

@@ -80,7 +80,7 @@ describe('changes of the tools', () => {
     ]);
     const mcp = await connected({ url: server.url }, { logger });
     expect(mcp.tools.map(({ name }) => name)).toEqual(['good']);
-    expect(lines.filter((line) => line.includes('left out'))).toHaveLength(2);
+    expect(lines.filter((line) => line.includes('left out'))).toEqual([expect.stringContaining('leftOut: 2')]);
   });
 });
 
@@ -283,7 +283,7 @@ test('every name of a tool becomes one that all vendors accept, and no two becom
       const [first, second] = [mcpToolName(one, before), mcpToolName(other, before)];
       expect(first).toMatch(/^[A-Za-z_][\w-]{0,63}$/);
       expect(first === second).toBe(one === other);
-      if (/^[A-Za-z_][\w-]{0,30}$/.test(one)) expect(first).toBe(`${before}${one}`);
+      if (/^[A-Za-z_][\w-]{0,30}$/.test(one) && !(`${before}${one}` in {})) expect(first).toBe(`${before}${one}`);
     }),
   );
 });

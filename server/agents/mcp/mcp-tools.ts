@@ -61,7 +61,7 @@ export async function mcpTools(server: McpServer, options: McpToolsOptions = {})
   const settings = { allow: allow && new Set(allow), prefix, timeoutMs, logger: guardLogger(logger) };
   const tools = new ServerTools(await loadMcpSdk(), server, settings);
   await tools.start();
-  const unknown = allow?.find((name) => !tools.offered.has(name));
+  const unknown = allow?.find((name) => !tools.offers(name));
   if (unknown !== undefined) {
     await tools.close();
     throw new InvalidOptionError('allow of mcpTools', 'names of tools that the server offers', unknown);

@@ -1,14 +1,13 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from '../../transports/logger.js';
-import type { AgentContext } from '../agent/agent-context.js';
 import type { Tool } from '../tools/tool.js';
 import { memberOf, type ToolGroup } from '../tools/tool-group.js';
 import { ToolRegistry } from '../tools/tool-registry.js';
 import { McpConnection } from './mcp-connection.js';
-import { toErrorText, toModelResult } from './mcp-content.js';
-import { McpToolError } from './mcp-errors.js';
-import type { McpSdk, ServerTool } from './mcp-sdk.js';
+import type { McpSdk } from './mcp-sdk.js';
 import { labelOf, type McpServer } from './mcp-server.js';
 import { mcpToolName } from './mcp-tool-name.js';
+import { readTools, type ServerTool } from './read-tools.js';
 
 /** Checked options of `mcpTools`. */
 export interface ServerToolsOptions {
@@ -20,6 +19,12 @@ export interface ServerToolsOptions {
 
 /** Maximum number of tools of one server. */
 const maxTools = 1_000;
+/** Maximum number of characters of their names, descriptions and schemas. */
+const maxChars = 1_000_000;
+/** Maximum number of them per tool: a schema of this size takes about a second to compile. */
+const maxToolChars = 100_000;
+/** Time that compiling schemas may take of a turn of the event loop. */
+const maxTurnMs = 10;
 
 /** Tools of one server, as the server last listed them. */
 export class ServerTools implements ToolGroup {
@@ -27,7 +32,10 @@ export class ServerTools implements ToolGroup {
   readonly #options: ServerToolsOptions;
   readonly #connection: McpConnection;
   #current: Tool[] = [];
-  #offered: ReadonlySet<string> = new Set();
+  /** The current tools with their descriptions, by name on the server. */
+  #known: ReadonlyMap<string, { readonly json: string; readonly tool: Tool }> = new Map();
+  #leftOut = 0;
+  #revision = 0;
 
   constructor(sdk: McpSdk, server: McpServer, options: ServerToolsOptions) {
     this.#label = labelOf(server);
@@ -38,9 +46,9 @@ export class ServerTools implements ToolGroup {
     });
   }
 
-  /** Names, on the server, of the current tools. */
-  get offered(): ReadonlySet<string> {
-    return this.#offered;
+  /** Returns `true` if the tools include the one with this name on the server. */
+  offers(serverName: string): boolean {
+    return this.#known.has(serverName);
   }
 
   get tools(): Tool[] {
@@ -57,52 +65,61 @@ export class ServerTools implements ToolGroup {
     await this.#connection.close();
   }
 
-  #update(listed: readonly ServerTool[]): void {
-    const { allow, timeoutMs } = this.#options;
-    const wanted = listed.filter(({ name }) => allow?.has(name) !== false).slice(0, maxTools);
+  async #update(listed: readonly unknown[]): Promise<void> {
+    this.#revision += 1;
+    const revision = this.#revision;
+    const { tools: described, omitted } = readTools(listed, {
+      allow: this.#options.allow,
+      maxTools,
+      maxChars,
+      maxToolChars,
+    });
     const registry = new ToolRegistry();
-    const offered = new Set<string>();
-    const tools: Tool[] = [];
-    for (const described of wanted) {
-      const tool = this.#toTool(described, timeoutMs);
+    const next = new Map<string, { readonly json: string; readonly tool: Tool }>();
+    let turnStartedAt = performance.now();
+    for (const each of described) {
+      if (performance.now() - turnStartedAt > maxTurnMs) {
+        await nextTurn();
+        turnStartedAt = performance.now();
+      }
+      const known = this.#known.get(each.name);
+      // The same object, so that its schema is not compiled again.
+      const tool = known?.json === each.json ? known.tool : this.#toTool(each);
       try {
-        if (described.execution?.taskSupport === 'required') continue;
         registry.register(tool);
       } catch {
         // A tool that no agent can register must not take the others with it.
-        const fields = { server: this.#label, tool: tool.name };
-        this.#options.logger.warn(fields, 'tool of an MCP server left out: its schema or its name is not valid');
         continue;
       }
-      offered.add(described.name);
-      tools.push(memberOf(this, tool));
+      next.set(each.name, { json: each.json, tool: memberOf(this, tool) });
     }
-    this.#offered = offered;
-    this.#current = tools;
+    // A later list overtook this one.
+    if (revision !== this.#revision) return;
+    const tools = [...next.values()].map(({ tool }) => tool);
+    const leftOut = omitted + described.length - tools.length;
+    const isSame = tools.length === this.#current.length && tools.every((tool, index) => tool === this.#current[index]);
+    if (leftOut > 0 && !(isSame && leftOut === this.#leftOut)) {
+      const fields = { server: this.#label, leftOut };
+      this.#options.logger.warn(
+        fields,
+        'tools of an MCP server left out: not valid, of the same name, or beyond a limit',
+      );
+    }
+    this.#leftOut = leftOut;
+    this.#known = next;
+    if (!isSame) this.#current = tools;
   }
 
-  #toTool({ name: serverName, title, description, inputSchema, annotations }: ServerTool, timeoutMs: number): Tool {
+  #toTool({ name: serverName, description, inputSchema, isRepeatable }: ServerTool): Tool {
     const name = mcpToolName(serverName, this.#options.prefix);
-    const isRepeatable = annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
     return {
       name,
-      description: description ?? title ?? '',
-      parameters: { properties: {}, ...inputSchema },
-      timeoutMs,
+      description,
+      parameters: inputSchema,
+      timeoutMs: this.#options.timeoutMs,
       retryable: isRepeatable,
-      execute: async (input, ctx) => this.#call(serverName, name, input, ctx, isRepeatable),
+      execute: (input, { callKey, signal }) =>
+        this.#connection.call({ name: serverName, toolName: name, input, callKey, signal, isRepeatable }),
     };
-  }
-
-  async #call(
-    serverName: string,
-    name: string,
-    input: unknown,
-    { callKey, signal }: AgentContext,
-    isRepeatable: boolean,
-  ): Promise<unknown> {
-    const result = await this.#connection.call({ name: serverName, input, callKey, signal, isRepeatable });
-    if (result.isError === true) throw new McpToolError(name, this.#connection.redact(toErrorText(result)));
-    return toModelResult(result);
   }
 }
