@@ -17,8 +17,8 @@ import { describeFormat } from './output/describe-format.js';
 import { type OutputSchema, resolveOutputSchema } from './output/output-schema.js';
 import { candidatesOf, type FallbackEntry } from './providers/fallback-provider.js';
 import { type AgentSpec, createTotals } from './run/agent-spec.js';
-import { MaxTokensLimit } from './run/max-tokens-limit.js';
-import type { ModelCandidate } from './run/model-candidate.js';
+import { MaxTokensLimit } from './model/max-tokens-limit.js';
+import type { ModelCandidate } from './model/model-candidate.js';
 import type { Tool } from './tools/tool.js';
 
 /** Options of `createAgent`. `TData` is the output type of `outputSchema`. */

@@ -57,7 +57,7 @@ function publicMessageOf(message: string, { provider, statusCode }: ProviderErro
   return statusCode === undefined ? `the call of ${provider} failed` : `${provider} answered ${statusCode}`;
 }
 
-/** The vendor's content filter withheld the answer. */
+/** The vendor's content filter withheld the answer, or the rest of it. */
 export class ContentFilterError extends ProviderError {
   constructor(provider: string, why: string, usage?: TokenUsage) {
     super(
@@ -79,11 +79,14 @@ export class ModelTimeoutError extends ProviderError {
   }
 }
 
-/** A streamed answer ended without a finish reason. */
+/** A streamed answer ended without a finish reason, or the JSON of an answer ended early. */
 export class CutStreamError extends ProviderError {
-  constructor(provider: string, usage?: TokenUsage) {
+  /** @param part part of the response that is cut */
+  constructor(provider: string, usage?: TokenUsage, part: 'stream' | 'JSON' = 'stream') {
     super(
-      `the stream of ${provider} ended without a finish reason, so the answer may be incomplete`,
+      part === 'JSON'
+        ? `the JSON of ${provider} ended early, so the answer is incomplete`
+        : `the stream of ${provider} ended without a finish reason, so the answer may be incomplete`,
       { provider, retryable: true, ...(usage !== undefined && { usage }) },
       'ERR_CUT_STREAM',
     );

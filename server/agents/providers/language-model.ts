@@ -94,6 +94,8 @@ export function languageModelProvider(
       const call = toCall(messages, options, model);
       try {
         const result = await model.doGenerate(call);
+        // A package may read an error with status 200 as an answer without content.
+        if (result.content.length === 0 && hasError(result.response?.body)) throw result.response.body;
         const answer = new AnswerBuilder(model.provider);
         for (const part of result.content) answer.add(part);
         return { content: answer.text, usage: noUsage(), ...answer.finish(result) };
@@ -127,7 +129,7 @@ async function* readStream(
     assembler.add(part);
     if (part.type === 'stream-start') warnings = part.warnings;
     else if (part.type === 'text-delta' && part.delta !== '') yield { content: part.delta };
-    else if (part.type === 'error') throw hasNoFinish(part.error) ? new CutStreamError(provider) : part.error;
+    else if (part.type === 'error' && !isUnknownEvent(part.error, provider)) throw part.error;
     else if (part.type === 'finish') {
       yield answer.finishStream({ ...part, warnings });
       return;
@@ -136,7 +138,24 @@ async function* readStream(
   throw new CutStreamError(provider);
 }
 
-/** Returns `true` for the error of `@ai-sdk/openai-compatible` after a connection ended early: it has no data. */
-function hasNoFinish(error: unknown): boolean {
-  return error instanceof Error && error.name === 'AI_InvalidResponseDataError' && 'data' in error && !error.data;
+function hasError(body: unknown): body is object {
+  return typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'object' && !!body.error;
+}
+
+const anthropicEvents: ReadonlySet<unknown> = new Set([
+  ...['message_start', 'message_delta', 'message_stop', 'ping', 'error'],
+  ...['content_block_start', 'content_block_delta', 'content_block_stop'],
+]);
+
+/**
+ * Returns `true` for the error about an event of a new type, which a client of Anthropic has to ignore.
+ *
+ * @see https://docs.anthropic.com/en/docs/build-with-claude/streaming#other-events
+ */
+function isUnknownEvent(error: unknown, provider: string): boolean {
+  if (!provider.includes('anthropic') || !(error instanceof Error) || error.name !== 'AI_TypeValidationError') {
+    return false;
+  }
+  const value = 'value' in error ? error.value : undefined;
+  return typeof value === 'object' && value !== null && 'type' in value && !anthropicEvents.has(value.type);
 }

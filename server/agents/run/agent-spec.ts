@@ -9,7 +9,7 @@ import type { PriceList } from '../model/price.js';
 import { noUsage, type TokenUsage } from '../model/token-usage.js';
 import type { OutputSchema } from '../output/output-schema.js';
 import type { ToolRegistry } from '../tools/tool-registry.js';
-import type { ModelCandidate } from './model-candidate.js';
+import type { ModelCandidate } from '../model/model-candidate.js';
 
 /** Validated {@link AgentConfig} with every default filled in. */
 export interface AgentSpec {

@@ -17,7 +17,7 @@ import type { AgentSpec } from './agent-spec.js';
 import { CallBudget } from './call-budget.js';
 import { CallDeadline } from './call-deadline.js';
 import { fitContext } from './fit-context.js';
-import type { ModelCandidate } from './model-candidate.js';
+import type { ModelCandidate } from '../model/model-candidate.js';
 
 const defaultTimeoutMs = 600_000;
 

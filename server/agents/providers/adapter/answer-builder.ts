@@ -82,8 +82,8 @@ export class AnswerBuilder {
 
   #toFinishReason({ unified, raw }: LanguageModelV3FinishReason, usage: TokenUsage | undefined): FinishReason {
     const hasCalls = this.#toolCalls.length > 0;
-    // A refusal with text is an answer. The calls of a withheld answer may be incomplete.
-    if (unified === 'content-filter' && (hasCalls || this.text === '')) {
+    // Text before it is the beginning of an answer, and calls may be incomplete.
+    if (unified === 'content-filter') {
       throw new ContentFilterError(this.#provider, raw ?? 'content filter', usage);
     }
     if (unified === 'error') {

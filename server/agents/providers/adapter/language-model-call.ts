@@ -132,7 +132,9 @@ function isBlank(text: string): boolean {
  * rejects every further call of the conversation.
  */
 function toSendableName(name: string): string {
-  return name.replaceAll(/[^\w-]/g, '_').slice(0, 64) || '_';
+  const sendable = name.replaceAll(/[^\w-]/g, '_').slice(0, 64) || '_';
+  // A package that looks the name up in a plain object finds a function, and omits the call.
+  return sendable in {} ? `_${sendable}` : sendable;
 }
 
 /** Returns the arguments as an object, as vendors require. Other arguments were answered with an error. */

@@ -1,6 +1,8 @@
 import { errorInfo } from '../../../errors.js';
-import { ProviderError, type ProviderErrorDetails } from '../../model/provider-error.js';
+import { CutStreamError, ProviderError, type ProviderErrorDetails } from '../../model/provider-error.js';
+import type { TokenUsage } from '../../model/token-usage.js';
 import { retryAfterMsOf } from './retry-after.js';
+import { usageOfBody } from './usage-of-body.js';
 
 /**
  * Converts any error of a call into a {@link ProviderError}. Its message has the codes of the vendor and of the system;
@@ -8,6 +10,8 @@ import { retryAfterMsOf } from './retry-after.js';
  */
 export function toProviderError(thrown: unknown, provider: string, secrets: readonly string[]): ProviderError {
   if (thrown instanceof ProviderError) return thrown;
+  const cut = cutPartOf(asRecord(thrown));
+  if (cut !== undefined) return new CutStreamError(provider, undefined, cut);
   const failure = readFailure(thrown);
   const { statusCode, message, requestId, headers, body } = failure;
   const isAnswer = statusCode !== undefined && statusCode >= 400;
@@ -20,6 +24,7 @@ export function toProviderError(thrown: unknown, provider: string, secrets: read
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(requestId !== undefined && { requestId }),
     ...(systemError && { cause: systemError }),
+    ...(failure.usage && { usage: failure.usage }),
     // The secret is removed first: truncation could leave a part of it.
     vendorMessage: redact(message, secrets).slice(0, maxMessageLength),
   };
@@ -47,6 +52,8 @@ interface Failure {
   /** `error` object of the vendor's response. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly requestId?: string;
+  /** Tokens of an answer that the package cannot read. */
+  readonly usage?: TokenUsage | undefined;
 }
 
 function readFailure(thrown: unknown): Failure {
@@ -65,7 +72,24 @@ function readFailure(thrown: unknown): Failure {
     body,
     ...(typeof fields['statusCode'] === 'number' && { statusCode: fields['statusCode'] }),
     ...(typeof requestId === 'string' && { requestId }),
+    usage: usageOfBody(envelope),
   };
+}
+
+/**
+ * Returns the part of the response that is incomplete, if the vendor began its answer: it is paid, and a retry may
+ * receive the whole one.
+ */
+function cutPartOf(error: Readonly<Record<string, unknown>>): 'stream' | 'JSON' | undefined {
+  const { name, statusCode, responseBody, data } = error;
+  // The error of `@ai-sdk/openai-compatible` after a stream without a finish reason has no data.
+  if (name === 'AI_InvalidResponseDataError' && 'data' in error && !data) return 'stream';
+  // An event of a stream. The error about the JSON of a response is the cause of another one.
+  if (name === 'AI_JSONParseError') return 'JSON';
+  const isAnswer = typeof statusCode === 'number' && statusCode >= 200 && statusCode < 300;
+  if (!isAnswer) return undefined;
+  if (typeof responseBody !== 'string') return findSystemError(error['cause']) && 'stream';
+  return responseBody.trimStart().startsWith('{') && parseJson(responseBody) === undefined ? 'JSON' : undefined;
 }
 
 const retryableStatus: readonly number[] = [408, 409, 429];
@@ -76,7 +100,9 @@ const retryableNames = /overloaded|rate_limit|server_error|api_error|timeout|una
 function isRetryable({ statusCode, isRetryable, body }: Failure, systemError: Error | undefined): boolean {
   const names = [body['code'], body['type'], body['status']].filter((name) => typeof name === 'string');
   if (names.includes('insufficient_quota')) return false;
-  if (statusCode !== undefined && statusCode >= 400) return retryableStatus.includes(statusCode) || statusCode >= 500;
+  // Proxies send the status of another server in the body of an answer with status 200.
+  const status = statusCode !== undefined && statusCode >= 400 ? statusCode : Number(body['code']);
+  if (status >= 400 && status < 600) return retryableStatus.includes(status) || status >= 500;
   // The vendor package marks every failed connection as retryable, even after a certificate has expired.
   if (systemError !== undefined) return networkCodes.test(errorInfo(systemError).code ?? '');
   return isRetryable || names.some((name) => retryableNames.test(name));

@@ -1,5 +1,5 @@
-import type { ModelOptions, ModelProvider } from '../model/model-provider.js';
 import type { MaxTokensLimit } from './max-tokens-limit.js';
+import type { ModelOptions, ModelProvider } from './model-provider.js';
 
 /** Provider and model of an agent: the first, or one that replaces those before it. */
 export interface ModelCandidate {

@@ -1,0 +1,155 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { createAgent } from '../create-agent.js';
+import { double, type Vendor, vendors } from './vendors.fixture.js';
+import { serve, type WireServer } from './wire.fixture.js';
+
+let wire: WireServer | undefined;
+
+afterEach(() => wire?.close());
+
+/** Response with status 200, and the result of a run without retries. */
+type Row = readonly [name: string, body: unknown, expected: object];
+
+const failed = (retryable: boolean, totalTokens: number, code = 'ERR_PROVIDER') => ({
+  status: 'failed',
+  error: { code, retryable },
+  tokenUsage: { totalTokens },
+});
+const brokenOff = {
+  status: 'failed',
+  error: { code: 'ERR_CUT_STREAM', retryable: true },
+  tokenUsage: { estimated: true },
+};
+const completed = { status: 'completed', output: 'hi', tokenUsage: { totalTokens: 18 } };
+const events = (...data: readonly unknown[]): string =>
+  data.map((each) => (typeof each === 'string' ? each : `data: ${JSON.stringify(each)}\n\n`)).join('');
+
+const page = '<html>Bad gateway</html>';
+
+/** What a proxy answers in place of any vendor. */
+const proxied: readonly Row[] = [
+  ['a page', page, failed(false, 0)],
+  ['nothing', '', failed(false, 0)],
+  ['null', 'null', failed(false, 0)],
+  ['a list', '[]', failed(false, 0)],
+];
+
+const usage = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 };
+const choice = (message: object, finish_reason: string | null = 'stop') => ({
+  ...{ id: 'x', object: 'chat.completion', created: 1, model: 'm', usage },
+  choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason }],
+});
+const openAi: readonly Row[] = [
+  ...proxied,
+  ['another JSON', { hello: 1 }, failed(false, 0)],
+  ['an answer without choices', { id: 'x', usage }, failed(false, 18)],
+  [
+    'an answer with an empty list of choices',
+    { ...choice({}), choices: [] },
+    { status: 'failed', error: { retryable: false } },
+  ],
+  ['a call without a name', choice({ tool_calls: [{ id: 'c', function: { arguments: '{}' } }] }), failed(false, 18)],
+  ['an error of the server', { error: { type: 'server_error', message: 'x' } }, failed(true, 0)],
+  ['the status 502 in the body', { error: { code: 502, message: 'x' } }, failed(true, 0)],
+  ['the status 429 in the body', { error: { code: 429, message: 'x' } }, failed(true, 0)],
+  ['the status 400 in the body', { error: { code: 400, message: 'x' } }, failed(false, 0)],
+  ['a filtered text', choice({ content: 'hi' }, 'content_filter'), failed(false, 18, 'ERR_CONTENT_FILTER')],
+  ['an empty error beside an answer', { ...choice({ content: 'hi' }, 'stop'), error: {} }, completed],
+  ['an unknown finish reason', choice({ content: 'hi' }, 'new'), completed],
+];
+
+const message = (content: readonly object[], stop_reason = 'end_turn') => ({
+  ...{ id: 'm', type: 'message', role: 'assistant', model: 'c', content, stop_reason },
+  usage: { input_tokens: 11, output_tokens: 7 },
+});
+const start = { type: 'message_start', message: { ...message([]), usage: { input_tokens: 11, output_tokens: 1 } } };
+const end = [
+  { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 7 } },
+  { type: 'message_stop' },
+];
+const text = [
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'hi' } },
+  { type: 'content_block_stop', index: 0 },
+];
+const anthropic: readonly Row[] = [
+  ...proxied,
+  ['another JSON', { hello: 1 }, failed(false, 0)],
+  ['a part of an unknown type', message([{ type: 'new' }]), failed(false, 18)],
+  ['a call without an id', message([{ type: 'tool_use', name: 'double', input: {} }]), failed(false, 18)],
+  ['an overload', { type: 'error', error: { type: 'overloaded_error', message: 'x' } }, failed(true, 0)],
+  ['a refusal', message([], 'refusal'), failed(false, 18, 'ERR_CONTENT_FILTER')],
+  ['a refusal after text', message([{ type: 'text', text: 'hi' }], 'refusal'), failed(false, 18, 'ERR_CONTENT_FILTER')],
+  ['a full context', message([{ type: 'text', text: 'hi' }], 'model_context_window_exceeded'), { truncated: true }],
+  ['a pause', message([{ type: 'text', text: 'hi' }], 'pause_turn'), completed],
+  ['events of unknown types', events(start, { type: 'new', a: 1 }, ...text, { type: 'newer' }, ...end), completed],
+  ['an event that is no JSON', events(start, 'data: {"type":\n\n', ...text, ...end), brokenOff],
+  [
+    'an error of an unknown type',
+    events(start, { type: 'error', error: { type: 'new', message: 'x' } }),
+    failed(false, 0),
+  ],
+];
+
+const usageMetadata = { promptTokenCount: 11, candidatesTokenCount: 7, totalTokenCount: 18 };
+const candidate = (finishReason: string, more: object = {}) => ({
+  candidates: [{ finishReason, ...more }],
+  usageMetadata,
+});
+const said = { content: { role: 'model', parts: [{ text: 'hi' }] } };
+const gemini: readonly Row[] = [
+  ...proxied,
+  ['a blocked prompt', { promptFeedback: { blockReason: 'NEW' } }, failed(false, 0, 'ERR_CONTENT_FILTER')],
+  ...['SAFETY', 'RECITATION', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII'].flatMap((reason): Row[] => [
+    [`the finish ${reason}`, candidate(reason), failed(false, 18, 'ERR_CONTENT_FILTER')],
+    [`the finish ${reason} after text`, candidate(reason, said), failed(false, 18, 'ERR_CONTENT_FILTER')],
+  ]),
+  ['the finish MAX_TOKENS', candidate('MAX_TOKENS', said), { status: 'completed', truncated: true }],
+  ...['LANGUAGE', 'OTHER', 'NEW'].map((reason): Row => [`the finish ${reason}`, candidate(reason, said), completed]),
+  ['an overload', { error: { code: 503, status: 'UNAVAILABLE', message: 'x' } }, failed(true, 0)],
+  ['an invalid request', { error: { code: 400, status: 'INVALID_ARGUMENT', message: 'x' } }, failed(false, 0)],
+  ['an overload in a stream', events({ error: { code: 503, status: 'UNAVAILABLE', message: 'x' } }), failed(true, 0)],
+];
+
+const rowsOf = ({ name }: Vendor): readonly Row[] =>
+  name.startsWith('Anthropic') ? anthropic : name.startsWith('Gemini') ? gemini : openAi;
+
+describe.each(vendors)('$name', (vendor) => {
+  const agentAt = (url: string) =>
+    createAgent({
+      name: 'a',
+      systemPrompt: '',
+      provider: vendor.create({ apiKey: 'sk-very-secret-0123456789', baseUrl: `${url}${vendor.basePath}` }),
+      model: { model: vendor.model },
+      tools: [double],
+    });
+
+  test.each(rowsOf(vendor))('that answers %s', async (_, body, expected) => {
+    const isStream = typeof body === 'string' && body.startsWith('data:');
+    wire = await serve((response) => {
+      const type = isStream ? 'text/event-stream' : body === page ? 'text/html' : 'application/json';
+      response.writeHead(200, { 'content-type': type });
+      response.end(typeof body === 'string' ? body : JSON.stringify(body));
+    });
+    const agent = agentAt(wire.url);
+    expect(await (isStream ? agent.stream('hello').result : agent.run('hello'))).toMatchObject(expected);
+  });
+
+  test.each(['constructor', '__proto__', 'toString'])('that calls %s receives its call back', async (name) => {
+    const call = { id: 'c1', name, arguments: '{}' };
+    const answers = {
+      openAi: choice({ tool_calls: [{ id: call.id, type: 'function', function: call }] }, 'tool_calls'),
+      anthropic: message([{ type: 'tool_use', id: call.id, name, input: {} }], 'tool_use'),
+      gemini: candidate('STOP', { content: { role: 'model', parts: [{ functionCall: { name, args: {} } }] } }),
+    };
+    const rows = rowsOf(vendor);
+    const answer = rows === openAi ? answers.openAi : rows === gemini ? answers.gemini : answers.anthropic;
+    wire = await serve((response) => {
+      const isFirst = wire?.requests.length === 1;
+      response.writeHead(isFirst ? 200 : 400, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(isFirst ? answer : { error: { message: 'enough' } }));
+    });
+    await agentAt(wire.url).run('hello');
+    expect(JSON.stringify(vendor.messagesOf(wire.requests[1]?.body))).toContain(`"name":"_${name}"`);
+  });
+});
