@@ -1,5 +1,68 @@
 import type { Clock } from '../transports/clock.js';
 
+/**
+ * Waits that end when a signal aborts. They share one listener, because adding and removing one takes longer than the
+ * rest of a wait.
+ */
+export class AbortableWaits {
+  readonly signal: AbortSignal | undefined;
+  // Few at a time, and a Set allocates a table per addition and removal.
+  readonly #rejects: ((reason: unknown) => void)[] = [];
+  #isListening = false;
+
+  constructor(signal: AbortSignal | undefined) {
+    this.signal = signal;
+  }
+
+  /** Settles as `work` does, or rejects with the signal's reason as soon as the signal aborts. */
+  wait<T>(work: PromiseLike<T>): PromiseLike<T> {
+    if (this.signal === undefined) return work;
+    return new Promise<T>((resolve, reject) => {
+      this.add(reject);
+      Promise.resolve(work).then(
+        (value) => {
+          this.delete(reject);
+          resolve(value);
+        },
+        (error: unknown) => {
+          this.delete(reject);
+          reject(error);
+        },
+      );
+    });
+  }
+
+  /** Adds a function that the abort calls with the signal's reason: at once if the signal has aborted. */
+  add(reject: (reason: unknown) => void): void {
+    const { signal } = this;
+    if (signal === undefined) return;
+    if (signal.aborted) {
+      reject(signal.reason);
+      return;
+    }
+    this.#rejects.push(reject);
+    if (this.#isListening) return;
+    this.#isListening = true;
+    signal.addEventListener('abort', this.#abort);
+  }
+
+  delete(reject: (reason: unknown) => void): void {
+    const index = this.#rejects.lastIndexOf(reject);
+    if (index !== -1) this.#rejects.splice(index, 1);
+  }
+
+  /** Removes the listener. Nobody waits any more. */
+  close(): void {
+    if (!this.#isListening) return;
+    this.#isListening = false;
+    this.signal?.removeEventListener('abort', this.#abort);
+  }
+
+  readonly #abort = (): void => {
+    for (const reject of this.#rejects.splice(0)) reject(this.signal?.reason);
+  };
+}
+
 /** Settles as `work` does, or rejects with the signal's reason as soon as the signal aborts. */
 export function abortable<T>(work: PromiseLike<T>, signal: AbortSignal | undefined): PromiseLike<T> {
   if (signal === undefined) return work;

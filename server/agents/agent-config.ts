@@ -10,6 +10,8 @@ import { AgentRegistry } from './delegation/agent-registry.js';
 import { createToolSource } from './delegation/delegate-tool.js';
 import type { AgentMemory } from './memory/agent-memory.js';
 import { checkModelOptions } from './model/check-model-options.js';
+import { MaxTokensLimit } from './model/max-tokens-limit.js';
+import type { ModelCandidate } from './model/model-candidate.js';
 import type { ModelOptions, ModelProvider } from './model/model-provider.js';
 import { type ModelPrice, type PriceList, resolvePrices } from './model/price.js';
 import type { TokenUsage } from './model/token-usage.js';
@@ -17,8 +19,6 @@ import { describeFormat } from './output/describe-format.js';
 import { type OutputSchema, resolveOutputSchema } from './output/output-schema.js';
 import { candidatesOf, type FallbackEntry } from './providers/fallback-provider.js';
 import { type AgentSpec, createTotals } from './run/agent-spec.js';
-import { MaxTokensLimit } from './model/max-tokens-limit.js';
-import type { ModelCandidate } from './model/model-candidate.js';
 import type { Tool } from './tools/tool.js';
 
 /** Options of `createAgent`. `TData` is the output type of `outputSchema`. */

@@ -57,8 +57,12 @@ export function createAgent<TData = unknown>(config: AgentConfig<TData>): Agent<
 async function observed(spec: AgentSpec, request: RunRequest): Promise<AgentRunResult> {
   const { place, runId } = request;
   if (place === undefined) return observeRun(spec, runId, () => runAgent(spec, request));
-  const left = new Promise<undefined>((resolve) => place.run.onLeave(() => resolve(undefined)));
-  const result = await observeRun(spec, runId, () => Promise.race([runAgent(spec, request), left]));
+  const runHere = (): Promise<AgentRunResult | undefined> =>
+    new Promise((resolve, reject) => {
+      place.run.onLeave(() => resolve(undefined));
+      runAgent(spec, request).then(resolve, reject);
+    });
+  const result = await observeRun(spec, runId, runHere);
   // The run is suspended, or another process has it: nothing of it may go on here.
   return result ?? new Promise<never>(() => {});
 }
@@ -76,10 +80,11 @@ function toRequest(name: string, input: string, options: AgentRunOptions): RunRe
   const isDelegated = lineageOf(hubCtx) !== undefined;
   const place = placeOf(hubCtx);
   const path = place?.pathOf(name);
-  const delegatedId = place && path !== undefined ? deriveId('agent', place.run.key, path) : crypto.randomUUID();
+  const ownId = (): string =>
+    place && path !== undefined ? deriveId('agent', place.run.key, path) : crypto.randomUUID();
   return {
     input,
-    runId: requestId ?? (isDelegated ? undefined : hubCtx?.eventId) ?? delegatedId,
+    runId: requestId ?? (isDelegated ? undefined : hubCtx?.eventId) ?? ownId(),
     conversationId: conversationId ?? requestId ?? conversationOfAttempts(idempotencyKey),
     idempotencyKey,
     payload,

@@ -17,7 +17,8 @@ beforeAll(async () => {
 afterAll(() => rm(built, { recursive: true, force: true }));
 
 async function evaluate(script: string): Promise<string> {
-  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: root });
+  const options = { cwd: root, timeout: 30_000 };
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], options);
   return stdout;
 }
 
@@ -58,4 +59,35 @@ test('the first call loads the package of its vendor', async () => {
   expect(called).toContain('@ai-sdk/anthropic');
   expect(called).not.toContain('@ai-sdk/openai');
   expect(called).not.toContain('@ai-sdk/google');
+});
+
+const hang = `new Promise(() => {})`;
+const callHang = `{ content: '', toolCalls: [{ id: 'c', name: 'hang', arguments: '{}' }], finishReason: 'tool_calls' }`;
+const usage = `{ promptTokens: 1, completionTokens: 1, totalTokens: 2 }`;
+
+test.each([
+  ['nothing but a tool that never settles is left', `async () => ({ ...${callHang}, usage: ${usage} })`, '', 'waiting'],
+  [
+    'nothing but such a tool is left, with a memory',
+    `async () => ({ ...${callHang}, usage: ${usage} })`,
+    'memory: new agents.ConversationMemory({ transport: agents.createHub().transport }),',
+    'waiting',
+  ],
+  ['the time limit of a silent model is over', `() => ${hang}`, '', 'ModelTimeoutError'],
+])('a process ends as soon as %s', async (_, chat, options, expected) => {
+  const ended = await evaluate(`
+    const agents = await import(${JSON.stringify(`${built}/index.js`)});
+    const tool = { name: 'hang', description: '', parameters: {}, execute: () => ${hang} };
+    const agent = agents.createAgent({
+      name: 'a',
+      systemPrompt: '',
+      provider: { chat: ${chat} },
+      model: { model: 'm', timeoutMs: ${expected === 'waiting' ? 600_000 : 100} },
+      tools: [tool],
+      ${options}
+    });
+    let end = 'waiting';
+    agent.run('x', { conversationId: 'c' }).then(({ error }) => { end = error.name; });
+    process.on('exit', () => console.log(end));`);
+  expect(ended.trim()).toBe(expected);
 });

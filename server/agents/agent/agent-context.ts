@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { AttemptEndedError } from '../../hub/errors.js';
+import { type DurablePlace, durablePlaceOf } from '../../hub/events/agent-support/durable-place.js';
 import type { HandlerCtx } from '../../hub/events/context.js';
-import { type DurablePlace, durablePlaceOf } from '../../hub/runs/definition/durable-place.js';
 import type { RunCtx } from '../../hub/runs/definition/step.js';
+import { nodeCrypto } from '../../node-crypto.js';
 import { type Logger, silentLogger } from '../../transports/logger.js';
 import type { Approver } from '../approvals/approval.js';
 import { EmitOutsideHubError } from '../errors.js';
@@ -149,7 +149,9 @@ class RunContext implements AgentContext {
     this.startWorkflow = emitter?.startWorkflow ?? rejectOutsideHub;
     this.agentName = agentName;
     this.runId = runId;
-    this.delegate = (name, input) => lineage.delegate(this, name, input);
+    // A function expression is not assigned to a property at once, for the reason that `listen` of transports has.
+    const delegate: AgentContext['delegate'] = (name, input) => lineage.delegate(this, name, input);
+    this.delegate = delegate;
     this[partsKey] = signal === parts.signal ? parts : { ...parts, signal };
     this.#call = call;
     this.#signal = signal;
@@ -170,7 +172,8 @@ class RunContext implements AgentContext {
   // Few tools need it, and a hash takes longer than the rest of the context.
   get callKey(): string {
     const { lineage, agentName } = this[partsKey];
-    this.#callKey ??= createHash('sha256')
+    this.#callKey ??= nodeCrypto()
+      .createHash('sha256')
       .update(JSON.stringify([lineage.exchangeId, agentName, this.#call?.id]))
       .digest('base64url');
     return this.#callKey;
@@ -181,28 +184,30 @@ class RunContext implements AgentContext {
   }
 }
 
+/** Place of a tool call in a durable run. */
+export type CallPlace = Pick<AgentContextParts, 'step' | 'place'>;
+
 /**
  * Returns the context of one tool call.
  *
  * @param signal the call's own signal, which also aborts delegates of the call @default the run's signal
+ * @param place step that the call is part of, or place at which delegates of the call record their turns
  */
 export function contextOfCall(
   ctx: AgentContext,
   call: { readonly id: string; readonly name: string },
   signal?: AbortSignal,
+  place?: CallPlace,
 ): AgentContext {
   const parts = partsOf(ctx);
   if (parts === undefined) return { ...ctx, ...(signal && { signal }) };
-  return new RunContext(parts, call, signal ?? parts.signal);
+  return new RunContext(place === undefined ? parts : placed(parts, place), call, signal ?? parts.signal);
 }
 
-/** Returns the context of a run whose calls are part of a step, or whose delegates record their turns at `place`. */
-export function contextInStep(
-  ctx: AgentContext,
-  { step, place }: Pick<AgentContextParts, 'step' | 'place'>,
-): AgentContext {
-  const parts = partsOf(ctx);
-  return parts === undefined ? ctx : new RunContext({ ...parts, step, place }, undefined, parts.signal);
+function placed(parts: AgentContextParts, { step, place }: CallPlace): AgentContextParts {
+  const { agentName, runId, lineage, payload, signal, hubCtx, logger } = parts;
+  // No spread: a context per call would take longer than its tool.
+  return { agentName, runId, lineage, payload, signal, hubCtx, logger, place, step };
 }
 
 /** Returns the place at which an agent that runs with `ctx` records its turns, if it does. */

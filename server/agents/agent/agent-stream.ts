@@ -33,49 +33,73 @@ export function createAgentStream<TData>(
   agentName: string,
   start: (onEvent: (event: AgentStreamEvent) => void, abort: AbortController) => Promise<AgentRunResult<TData>>,
 ): AgentStream<TData> {
-  const abort = new AbortController();
-  let unread: AgentStreamEvent<TData>[] = [];
-  let wake: () => void = () => {};
-  let isOver = false;
-  const result = start((event) => {
-    // The result of `run-end` is that of `start`.
-    unread.push(event as AgentStreamEvent<TData>);
-    wake();
-  }, abort);
-  const over = (): void => {
-    isOver = true;
-    wake();
-  };
-  // Also marks a rejection as handled, because the loop rethrows it.
-  result.then(over, over);
+  return new RunningStream(agentName, start);
+}
 
-  async function* read(): AsyncGenerator<AgentStreamEvent<TData>, void, void> {
-    while (!abort.signal.aborted) {
-      if (unread.length > 0) {
+// A class: V8 creates the map of a generator function that is created per run in its old generation, and with the map
+// everything that the function refers to.
+class RunningStream<TData> implements AgentStream<TData> {
+  readonly result: Promise<AgentRunResult<TData>>;
+  readonly #agentName: string;
+  readonly #abort = new AbortController();
+  #unread: AgentStreamEvent<TData>[] = [];
+  #wake: () => void = noop;
+  #isOver = false;
+  #iterator: AsyncIterator<AgentStreamEvent<TData>, void, void> | undefined;
+
+  constructor(
+    agentName: string,
+    start: (onEvent: (event: AgentStreamEvent) => void, abort: AbortController) => Promise<AgentRunResult<TData>>,
+  ) {
+    this.#agentName = agentName;
+    this.result = start((event) => {
+      // The result of `run-end` is that of `start`.
+      this.#unread.push(event as AgentStreamEvent<TData>);
+      this.#wake();
+    }, this.#abort);
+    const over = (): void => {
+      this.#isOver = true;
+      this.#wake();
+    };
+    // Also marks a rejection as handled, because the loop rethrows it.
+    this.result.then(over, over);
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<AgentStreamEvent<TData>, void, void> {
+    this.#iterator ??= this.#createIterator();
+    return this.#iterator;
+  }
+
+  #createIterator(): AsyncIterator<AgentStreamEvent<TData>, void, void> {
+    const reader = this.#read();
+    return {
+      next: () => reader.next(),
+      // The generator's own return() would wait for the next event.
+      return: () => {
+        if (!this.#isOver) this.#abort.abort(new StreamClosedError(this.#agentName));
+        this.#wake();
+        return reader.return();
+      },
+    };
+  }
+
+  async *#read(): AsyncGenerator<AgentStreamEvent<TData>, void, void> {
+    while (!this.#abort.signal.aborted) {
+      if (this.#unread.length > 0) {
         // The whole batch at once: shift() copies a long array once per event.
-        const batch = unread;
-        unread = [];
+        const batch = this.#unread;
+        this.#unread = [];
         yield* batch;
-      } else if (isOver) {
-        await result;
+      } else if (this.#isOver) {
+        await this.result;
         return;
       } else {
         await new Promise<void>((resolve) => {
-          wake = resolve;
+          this.#wake = resolve;
         });
       }
     }
   }
-
-  const reader = read();
-  const iterator: AsyncIterator<AgentStreamEvent<TData>, void, void> = {
-    next: () => reader.next(),
-    // The generator's own return() would wait for the next event.
-    return() {
-      if (!isOver) abort.abort(new StreamClosedError(agentName));
-      wake();
-      return reader.return();
-    },
-  };
-  return { result, [Symbol.asyncIterator]: () => iterator };
 }
+
+function noop(): void {}

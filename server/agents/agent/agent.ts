@@ -38,7 +38,7 @@ export interface Agent<TData = unknown> {
 export interface AgentHandlerOptions {
   /**
    * Returns the id of the conversation that the event continues, see {@link AgentRunOptions.conversationId}.
-   * @default a new conversation per event
+   * @default the key of the event, or of the run of a workflow; a new conversation without a key
    */
   conversation?: (payload: unknown) => string;
   /**
@@ -67,8 +67,16 @@ export interface AgentHandlerResult<TData = unknown> {
   status: 'completed';
   /** `true` if the answer reached the token limit, so that its end is missing. */
   truncated?: true;
+  /**
+   * Number of characters at the end of the answer that `output` lacks, because the result would exceed
+   * `maxPayloadBytes` of the hub. `output` then ends with a note. The record of the run has the whole answer.
+   */
+  omittedChars?: number;
   tokenUsage: TokenUsage;
-  /** The last 200 tool calls, without arguments and results. Errors are cut to 200 characters. */
+  /**
+   * The last 200 tool calls, without arguments and results. Errors are cut to 200 characters. Fewer calls if `output` is
+   * cut, and they would take more than a quarter of the payload.
+   */
   toolCalls: { name: string; error?: string; durationMs: number }[];
 }
 

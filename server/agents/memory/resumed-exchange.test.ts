@@ -6,6 +6,7 @@ import { memoryTransport } from '../../transports/memory/memory-transport.js';
 import type { AgentContext } from '../agent/agent-context.js';
 import type { AgentConfig } from '../agent-config.js';
 import { createAgent } from '../create-agent.js';
+import { StuckLoopError } from '../errors.js';
 import type { Message } from '../model/message.js';
 import { ProviderError } from '../model/provider-error.js';
 import { createTool, type Tool } from '../tools/tool.js';
@@ -56,6 +57,16 @@ describe('a long exchange', () => {
 });
 
 describe('a retry', () => {
+  test('counts the repetitions of earlier attempts', async () => {
+    const { agentOf, run } = setUp();
+    const attempt = { ...chat, idempotencyKey: 'k' };
+    const first = agentOf([call('work'), call('work'), down], { maxRepeats: 3 });
+    expect((await first.agent.run('go', attempt)).status).toBe('failed');
+    const second = agentOf([call('work')], { maxRepeats: 3 });
+    expect((await second.agent.run('go', attempt)).error).toBeInstanceOf(StuckLoopError);
+    expect(run).toHaveBeenCalledTimes(2);
+  });
+
   test('after an unreadable call calls the model again', async () => {
     const { agentOf, memory } = setUp();
     const unreadable = {

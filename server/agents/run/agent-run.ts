@@ -1,36 +1,42 @@
 import { messageOf, quote } from '../../errors.js';
-import { abortable } from '../abortable.js';
-import { type AgentContext, createAgentContext, type Lineage, lineageOf } from '../agent/agent-context.js';
-import type { AgentRunResult, AgentRunStatus } from '../agent/agent-run-result.js';
-import { delegateFrom } from '../delegation/delegate.js';
+import { AbortableWaits, abortable } from '../abortable.js';
+import type { AgentContext } from '../agent/agent-context.js';
+import { type AgentRunResult, type AgentRunStatus, withHiddenMessages } from '../agent/agent-run-result.js';
 import { EmptyAnswerError } from '../errors.js';
-import type { ExchangeMark, ToolDefinition, ToolResult } from '../model/message.js';
-import { TokenLedger } from '../model/token-ledger.js';
-import { type TokenUsage, usageSince } from '../model/token-usage.js';
+import type { ExchangeMark, Message, ToolDefinition, ToolResult } from '../model/message.js';
+import { unreadableCallNote } from '../model/model-answer.js';
+import type { TokenLedger } from '../model/token-ledger.js';
+import type { TokenUsage } from '../model/token-usage.js';
 import { TypedOutput } from '../output/typed-output.js';
 import type { ToolRegistry } from '../tools/tool-registry.js';
-import type { AgentSpec } from './agent-spec.js';
-import { ModelCaller, type PaidAnswer } from './model-caller.js';
-import { openInRun } from './open-in-run.js';
-import { approverOf, type RunRequest } from './run-request.js';
-import { type ExchangeOptions, type ResumedExchange, StoredExchange } from './stored-exchange.js';
+import { type AgentSpec, countRun } from './agent-spec.js';
+import { ModelCaller, type PaidAnswer } from './calling/model-caller.js';
+import type { ResumedExchange } from './exchange/stored-exchange.js';
+import { Transcript } from './exchange/transcript.js';
+import type { TurnAnswer } from './recorded-answer.js';
+import { RunConversation } from './run-conversation.js';
+import type { RunRequest } from './run-request.js';
+import { createRunScope } from './run-scope.js';
+import { RunTimer } from './run-timer.js';
 import { refusalReason, ToolPhase } from './tool-phase.js';
-import { Transcript } from './transcript.js';
-import { type TurnAnswer, TurnRecorder } from './turn-recorder.js';
+import { type AnswerSource, type AskedTurn, TurnRecorder } from './turn-recorder.js';
 
 type End = Pick<ExchangeMark, 'status' | 'truncated'>;
 
 /** One run: the loop of model calls and tool calls. */
-export class AgentRun {
+export class AgentRun implements AnswerSource {
   readonly #agent: AgentSpec;
   readonly #request: RunRequest;
-  readonly #exchangeId: string;
+  readonly #timer: RunTimer;
+  readonly #waits: AbortableWaits;
   /** Present if the run is durable. */
   readonly #recorder: TurnRecorder | undefined;
   readonly #ledger: TokenLedger;
   readonly #ctx: AgentContext;
   readonly #tools: ToolRegistry;
   readonly #transcript: Transcript;
+  /** Present if the agent has a memory. */
+  readonly #conversation: RunConversation | undefined;
   readonly #toolPhase: ToolPhase;
   readonly #model: ModelCaller;
   /** Present if the agent has an `outputSchema`. */
@@ -41,64 +47,56 @@ export class AgentRun {
   #isLive = false;
 
   constructor(agent: AgentSpec, request: RunRequest) {
-    const { runId, idempotencyKey, payload, hubCtx, signal, onEvent } = request;
-    const parent = lineageOf(hubCtx);
-    const listeners = [agent.onTokenUsage, request.onTokenUsage].filter((listener) => listener !== undefined);
+    const { place, idempotencyKey, signal, onEvent } = request;
+    const timer = new RunTimer(agent.clock);
+    const waits = new AbortableWaits(signal);
+    const recorder = place && new TurnRecorder(place, agent.name, timer, waits);
+    const canResume = agent.memory !== undefined && idempotencyKey !== undefined;
+    // Without a memory another attempt cannot know this one's calls, so its calls must have other keys.
+    const ownKey = recorder !== undefined || canResume ? idempotencyKey : undefined;
     this.#agent = agent;
     this.#request = request;
-    // Without a memory another attempt cannot know this one's calls, so its calls must have other keys.
-    this.#recorder = request.place && new TurnRecorder(request.place, agent.name, signal);
-    this.#exchangeId =
-      this.#recorder === undefined
-        ? agent.memory && idempotencyKey !== undefined
-          ? idempotencyKey
-          : crypto.randomUUID()
-        : (idempotencyKey ?? this.#recorder.key);
-    const { tokenBudget: tokens, costBudget: cost, prices } = agent;
-    this.#ledger = new TokenLedger({ tokens, cost, prices }, parent?.ledger, listeners, (err) => {
-      this.#ctx.logger.error({ err }, `onTokenUsage of agent ${quote(agent.name)} failed`);
-    });
-    const lineage: Lineage = {
-      chain: [...(parent?.chain ?? []), agent.name],
-      limits: parent?.limits ?? { maxDepth: agent.maxDelegationDepth, maxRuns: agent.maxDelegations, runs: 0 },
-      ledger: this.#ledger,
-      delegate: delegateFrom.bind(undefined, agent),
-      exchangeId: this.#exchangeId,
-      approver: approverOf(request),
-    };
-    const { name: agentName, logger } = agent;
-    this.#ctx = createAgentContext({ agentName, runId, lineage, payload, signal, hubCtx, logger });
+    this.#timer = timer;
+    this.#waits = waits;
+    this.#recorder = recorder;
+    const exchangeId = ownKey ?? recorder?.key ?? crypto.randomUUID();
+    const { ledger, ctx, approver } = createRunScope(agent, request, exchangeId);
+    this.#ledger = ledger;
+    this.#ctx = ctx;
     this.#tools = agent.tools();
     this.#output = agent.output && new TypedOutput(agent.output.schema, agent.name, agent.output.retries);
-    const isResumable = this.#recorder !== undefined || (agent.memory !== undefined && idempotencyKey !== undefined);
-    this.#transcript = new Transcript(isResumable, () => this.#ledger.usageOfAttempts, signal);
-    this.#toolPhase = new ToolPhase({
-      agent,
-      tools: this.#tools,
-      transcript: this.#transcript,
-      ctx: this.#ctx,
-      signal,
-      recorder: this.#recorder,
-      approver: lineage.approver,
-    });
-    const onText = onEvent && ((text: string) => onEvent({ type: 'text-delta', turn: this.#transcript.turns, text }));
-    this.#onResult =
-      onEvent && ((toolResult) => onEvent({ type: 'tool-result', turn: this.#transcript.turns, toolResult }));
-    this.#model = new ModelCaller(agent, this.#ctx, this.#ledger, signal, onText);
+    const transcript = new Transcript(recorder !== undefined || canResume, () => ledger.usageOfAttempts, signal);
+    this.#transcript = transcript;
+    const { memory, name: agentName } = agent;
+    this.#conversation =
+      memory && new RunConversation({ memory, agentName, request, exchangeId, transcript, ctx, recorder });
+    this.#toolPhase = new ToolPhase({ agent, tools: this.#tools, transcript, ctx, waits, recorder, approver });
+    const onText = onEvent && ((text: string) => onEvent({ type: 'text-delta', turn: transcript.turns, text }));
+    this.#onResult = onEvent && ((toolResult) => onEvent({ type: 'tool-result', turn: transcript.turns, toolResult }));
+    this.#model = new ModelCaller(agent, ctx, ledger, waits, onText);
+    recorder?.run.onLeave(() => this.#stop());
   }
 
   async execute(): Promise<AgentRunResult> {
     let result: AgentRunResult;
     try {
       const status = await this.#loop();
-      if (this.#recorder !== undefined) await this.#storeConversation(this.#recorder);
+      if (this.#conversation !== undefined) await this.#conversation.store();
       result = this.#end(status);
     } catch (thrown) {
       result = await this.#fail(thrown instanceof Error ? thrown : new Error(messageOf(thrown), { cause: thrown }));
+    } finally {
+      this.#stop();
     }
-    if (this.#agent.memory !== undefined) await this.#release();
+    if (this.#conversation !== undefined) await this.#conversation.release();
     this.#request.onEvent?.({ type: 'run-end', result: withHiddenMessages(result) });
     return result;
+  }
+
+  /** Releases the timer and the listener of the run. */
+  #stop(): void {
+    this.#model.close();
+    this.#waits.close();
   }
 
   async #loop(): Promise<AgentRunStatus> {
@@ -134,22 +132,10 @@ export class AgentRun {
   }
 
   async #begin(): Promise<ResumedExchange | undefined> {
-    const { memory, name, systemPrompt } = this.#agent;
-    const { input, conversationId, hubCtx, signal } = this.#request;
-    const recorder = this.#recorder;
-    const store =
-      memory &&
-      (await this.#open({
-        memory,
-        agentName: name,
-        conversationId: conversationId ?? crypto.randomUUID(),
-        isShared: conversationId !== undefined,
-        exchangeId: this.#exchangeId,
-        omit: lineageOf(hubCtx)?.debateId,
-        signal,
-        ctx: this.#ctx,
-      }));
-    const resumed = await this.#transcript.begin(systemPrompt, input, store, recorder !== undefined);
+    const { input, signal } = this.#request;
+    const store = this.#conversation && (await this.#conversation.open());
+    const isDurable = this.#recorder !== undefined;
+    const resumed = await this.#transcript.begin(this.#agent.systemPrompt, input, store, isDurable);
     if (resumed !== undefined) {
       this.#ledger.resume(resumed.mark.usage);
       this.#toolPhase.resume(resumed.messages.flatMap(({ toolCalls }) => (toolCalls ? [toolCalls] : [])));
@@ -158,53 +144,47 @@ export class AgentRun {
     return resumed;
   }
 
-  /** Opens the conversation, unless a durable run has stored its part of it already. */
-  async #open(options: ExchangeOptions): Promise<StoredExchange | undefined> {
-    const recorder = this.#recorder;
-    if (recorder === undefined) return StoredExchange.open(options);
-    if (recorder.isConversationStored) return undefined;
-    const store = await openInRun(recorder.run, options);
-    recorder.run.onLeave(() => void this.#release());
-    return store;
-  }
-
   /** Makes a model call, or returns its recorded answer. `undefined` if it does not fit into the budget. */
-  async #ask(tools: ToolDefinition[]): Promise<(TurnAnswer & { readonly isOld?: boolean }) | undefined> {
-    const transcript = this.#transcript;
-    const ledger = this.#ledger;
-    const ask = async (): Promise<TurnAnswer | undefined> => {
-      this.#isLive = true;
-      const answer = await this.#model.call(transcript.messages, transcript.inputIndex, tools);
-      if (answer === undefined) return undefined;
-      const calls = transcript.distinct(answer.toolCalls);
-      const asks = this.#toolPhase.asksOf(calls);
-      return { answer, calls, asks: asks instanceof Promise ? await asks : asks, isOverBudget: ledger.isExceeded };
-    };
-    if (this.#recorder === undefined) return ask();
-    const before = { ...ledger.usage };
-    const spent = (): TokenUsage => usageSince(ledger.usage, before);
-    const isTool = (name: string): boolean => this.#tools.get(name) !== undefined;
-    const turn = await this.#recorder.answer(transcript.turns, ask, spent, isTool, () => this.#model.name);
-    if (turn === undefined || turn.isNew) return turn?.recorded;
-    const { recorded } = turn;
-    ledger.replay(recorded.spent);
-    this.#model.replay(recorded.answer, transcript.messages);
-    transcript.reserve(recorded.calls);
-    const { content } = recorded.answer;
-    if (content !== '') this.#request.onEvent?.({ type: 'text-delta', turn: transcript.turns, text: content });
-    return { ...recorded, isOld: !this.#recorder.recordsFailures };
+  #ask(tools: ToolDefinition[]): Promise<AskedTurn | undefined> {
+    return this.#recorder === undefined ? this.ask(tools) : this.#recorder.answer(this.#transcript.turns, tools, this);
   }
 
-  /** Passes the messages of a durable run to the memory. */
-  async #storeConversation(recorder: TurnRecorder): Promise<void> {
-    if (this.#agent.memory !== undefined) await recorder.storeConversation(() => this.#transcript.flush());
+  get usage(): TokenUsage {
+    return this.#ledger.usage;
+  }
+
+  get model(): string {
+    return this.#model.name;
+  }
+
+  isTool(name: string): boolean {
+    return this.#tools.get(name) !== undefined;
+  }
+
+  async ask(tools: ToolDefinition[]): Promise<TurnAnswer | undefined> {
+    const transcript = this.#transcript;
+    this.#isLive = true;
+    const answer = await this.#model.call(transcript.messages, transcript.inputIndex, tools);
+    if (answer === undefined) return undefined;
+    const calls = transcript.distinct(answer.toolCalls);
+    const found = this.#toolPhase.asksOf(calls);
+    const asks = found instanceof Promise ? await found : found;
+    return { answer, calls, asks, isOverBudget: this.#ledger.isExceeded };
+  }
+
+  replay({ answer, calls }: TurnAnswer, spent: TokenUsage): void {
+    const transcript = this.#transcript;
+    this.#ledger.replay(spent);
+    this.#model.replay(answer, transcript.messages);
+    transcript.reserve(calls);
+    if (answer.content !== '') {
+      this.#request.onEvent?.({ type: 'text-delta', turn: transcript.turns, text: answer.content });
+    }
   }
 
   /** Adds an answer and the results of its calls. Returns the status if the run ends with it. */
-  async #take(
-    { answer, calls, asks, isOverBudget }: TurnAnswer,
-    isEmpty: boolean,
-  ): Promise<AgentRunStatus | undefined> {
+  async #take(asked: AskedTurn, isEmpty: boolean): Promise<AgentRunStatus | undefined> {
+    const { answer, calls, asks, isOverBudget, isReplayed = false } = asked;
     const { content, usage, finishReason, unreadableCall, providerMetadata } = answer;
     const { onEvent, signal } = this.#request;
     const transcript = this.#transcript;
@@ -212,29 +192,26 @@ export class AgentRun {
     const isFinal = calls.length === 0 && unreadableCall === undefined && !isEmpty;
     const problem = isFinal && this.#output !== undefined ? await this.#output.read(content, finishReason) : undefined;
     const isEnd = isFinal && (problem === undefined || isOverBudget);
-    const end: End = isEnd ? this.#endOf(isOverBudget ? 'token_budget_exceeded' : 'completed', answer) : {};
+    const end = isEnd ? this.#endOf(isOverBudget ? 'token_budget_exceeded' : 'completed', answer) : undefined;
     if (content.trim() !== '' || calls.length > 0) {
-      const message = {
-        role: 'assistant' as const,
-        content,
-        ...(calls.length > 0 && { toolCalls: calls }),
-        // It refers to calls by position.
-        ...(providerMetadata && calls.length === answer.toolCalls.length && { providerMetadata }),
-      };
+      const message: Message =
+        calls.length > 0 ? { role: 'assistant', content, toolCalls: calls } : { role: 'assistant', content };
+      // It refers to calls by position.
+      if (providerMetadata && calls.length === answer.toolCalls.length) message.providerMetadata = providerMetadata;
       const stored = transcript.add(message, end);
       if (stored !== undefined) await stored;
     }
-    for (const toolCall of calls) onEvent?.({ type: 'tool-call', turn, toolCall });
+    if (onEvent !== undefined) for (const toolCall of calls) onEvent({ type: 'tool-call', turn, toolCall });
     if (calls.length > 0) {
       const refusal = refusalReason(finishReason === 'length', isOverBudget);
-      await this.#toolPhase.run({ turn, calls, asks }, refusal, this.#onResult);
+      await this.#toolPhase.run({ turn, calls, asks, isReplayed }, refusal, this.#onResult);
     } else if (unreadableCall !== undefined) {
       transcript.addNote(unreadableCallNote(unreadableCall));
     } else if (problem !== undefined && 'note' in problem) transcript.addNote(problem.note);
     onEvent?.({ type: 'turn-end', turn, usage, finishReason });
     signal?.throwIfAborted();
     if (!isEnd && problem !== undefined && 'error' in problem) throw problem.error;
-    return end.status ?? (isOverBudget ? 'token_budget_exceeded' : undefined);
+    return end?.status ?? (isOverBudget ? 'token_budget_exceeded' : undefined);
   }
 
   /** Makes one more call without tools. */
@@ -270,34 +247,22 @@ export class AgentRun {
     );
     if (!isAborted) return this.#end('failed', error);
     totals.runs.aborted++;
-    void this.#release();
+    void this.#conversation?.release();
     throw signal?.reason;
   }
 
   async #close(reason: string): Promise<void> {
     await this.#transcript.close(reason);
-    const recorder = this.#recorder;
-    if (recorder === undefined || this.#agent.memory === undefined || this.#request.signal?.aborted) return;
-    // The next attempt replays the run, and adds what follows. The function of a workflow goes on, and may not repeat it.
-    if (recorder.recordsFailures) await this.#storeConversation(recorder);
-    else await recorder.run.hold(() => this.#transcript.flush());
-  }
-
-  async #release(): Promise<void> {
-    try {
-      await this.#transcript.release();
-    } catch (err) {
-      this.#ctx.logger.warn({ err }, `agent ${quote(this.#agent.name)} could not release its conversation at once`);
-    }
+    if (!this.#request.signal?.aborted) await this.#conversation?.storeFailed();
   }
 
   #end(status: AgentRunStatus, error?: Error): AgentRunResult {
     // What only replays its record was counted when it ended.
-    if (this.#isLive || this.#recorder === undefined) this.#agent.totals.runs[status]++;
+    if (this.#isLive || this.#recorder === undefined) countRun(this.#agent.totals, status, this.#timer.elapsedMs);
     const { messages, lastText: output } = this.#transcript;
     const data = this.#output?.data;
     const { cost } = this.#ledger.usage;
-    return {
+    const result = {
       agentName: this.#agent.name,
       runId: this.#request.runId,
       output,
@@ -310,14 +275,7 @@ export class AgentRun {
       ...(this.#isTruncated && { truncated: true }),
       ...(error && { error }),
     };
+    // A run that completed has the data of its schema, and `#fail` alone passes an error.
+    return result as AgentRunResult;
   }
-}
-
-/** Returns the result without enumerable messages: who forwards events to a client must not send the system prompt. */
-function withHiddenMessages({ messages, ...result }: AgentRunResult): AgentRunResult {
-  return Object.defineProperty({ ...result, messages }, 'messages', { value: messages, enumerable: false });
-}
-
-function unreadableCallNote(reason: string): string {
-  return `Your last tool call could not be read: ${reason}. Repeat it with arguments that are valid JSON.`;
 }

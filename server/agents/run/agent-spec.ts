@@ -1,15 +1,16 @@
 import type { ResolvedRetry } from '../../hub/events/definition/retry-policy.js';
 import type { Clock } from '../../transports/clock.js';
 import type { Logger } from '../../transports/logger.js';
+import { DurationSketch, durationBucket } from '../../transports/statistics/duration-sketch.js';
 import type { AgentRunStatus } from '../agent/agent-run-result.js';
 import type { AgentRegistry } from '../delegation/agent-registry.js';
 import type { AgentMemory } from '../memory/agent-memory.js';
+import type { ModelCandidate } from '../model/model-candidate.js';
 import type { ModelOptions, ModelProvider } from '../model/model-provider.js';
 import type { PriceList } from '../model/price.js';
 import { noUsage, type TokenUsage } from '../model/token-usage.js';
 import type { OutputSchema } from '../output/output-schema.js';
 import type { ToolRegistry } from '../tools/tool-registry.js';
-import type { ModelCandidate } from '../model/model-candidate.js';
 
 /** Validated {@link AgentConfig} with every default filled in. */
 export interface AgentSpec {
@@ -53,6 +54,14 @@ export interface AgentTotals {
   readonly runs: Record<AgentRunStatus | 'aborted', number>;
   /** Tokens of the agent's own model calls, without those of delegates. */
   readonly tokenUsage: TokenUsage;
+  /** Durations of the runs that ended, aborted ones excluded. */
+  readonly durations: DurationSketch;
+}
+
+/** Counts a run that has ended. */
+export function countRun(totals: AgentTotals, status: AgentRunStatus, durationMs: number): void {
+  totals.runs[status]++;
+  totals.durations.addBucket(durationBucket(durationMs), 1);
 }
 
 /** Returns counters that are all zero. */
@@ -60,5 +69,6 @@ export function createTotals(): AgentTotals {
   return {
     runs: { completed: 0, failed: 0, max_iterations: 0, token_budget_exceeded: 0, aborted: 0 },
     tokenUsage: noUsage(),
+    durations: new DurationSketch(),
   };
 }

@@ -10,7 +10,7 @@ import { expectWellPaired } from '../memory/well-paired.fixture.js';
 import { estimateMessageTokens } from '../model/estimate-tokens.js';
 import { ModelTimeoutError, ProviderError } from '../model/provider-error.js';
 import { createTool } from '../tools/tool.js';
-import { fitContext } from './fit-context.js';
+import { fitContext } from './calling/fit-context.js';
 
 const toolOf = (execute: () => Promise<unknown>) =>
   createTool({ name: 'work', description: '', parameters: {}, execute });

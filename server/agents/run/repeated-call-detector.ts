@@ -9,7 +9,9 @@ const maxPeriod = 4;
  * seen the first result yet.
  */
 export class RepeatedCallDetector {
-  #counts = new Map<string, number>();
+  /** The call of the last turn, if it had only one. Most turns have, and clearing a Map takes longer. */
+  #only: { readonly key: string; readonly count: number } | undefined;
+  #counts: Map<string, number> | undefined;
   /** Last turns, newest first. */
   readonly #turns: string[] = [];
   /** Number of consecutive turns that equal the turn one period before, by period. */
@@ -18,11 +20,23 @@ export class RepeatedCallDetector {
   /** Records the calls of one turn, and returns for each call how often it was requested. */
   count(calls: readonly ToolCall[]): number[] {
     const keys = calls.map(keyOf);
-    const inCycle = this.#countCycle(keys.length === 1 ? (keys[0] ?? '') : [...new Set(keys)].sort().join('\n'));
+    const [key] = keys;
+    if (key !== undefined && keys.length === 1) {
+      const count = this.#countOf(key) + 1;
+      this.#only = { key, count };
+      this.#counts = undefined;
+      return [Math.max(count, this.#countCycle(key))];
+    }
+    const inCycle = this.#countCycle([...new Set(keys)].sort().join('\n'));
     const counts = new Map<string, number>();
-    for (const key of keys) counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+    for (const key of keys) counts.set(key, this.#countOf(key) + 1);
     this.#counts = counts;
+    this.#only = undefined;
     return keys.map((key) => Math.max(counts.get(key) ?? 1, inCycle));
+  }
+
+  #countOf(key: string): number {
+    return this.#only?.key === key ? this.#only.count : (this.#counts?.get(key) ?? 0);
   }
 
   #countCycle(turn: string): number {

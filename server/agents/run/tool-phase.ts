@@ -11,7 +11,7 @@ import { type ExecuteCall, type ExecutedCall, parseArguments, ToolExecutor } fro
 import type { ToolRegistry } from '../tools/tool-registry.js';
 import type { AgentSpec } from './agent-spec.js';
 import { RepeatedCallDetector } from './repeated-call-detector.js';
-import type { CallContent, Transcript } from './transcript.js';
+import type { CallContent, Transcript } from './exchange/transcript.js';
 import type { TurnRecorder } from './turn-recorder.js';
 
 const repeatsBeforeNote = 3;

@@ -1,40 +1,28 @@
-import type { HandlerCtx } from '../../hub/events/context.js';
-import { type ApprovalWait, type DurableRun, StepResult } from '../../hub/runs/definition/durable-place.js';
+import { AsyncResource } from 'node:async_hooks';
+import {
+  type ApprovalWait,
+  type DurableRun,
+  type DurableStep,
+  StepResult,
+  type TurnScope,
+} from '../../hub/events/agent-support/durable-place.js';
+import type { TurnFacts } from '../../hub/events/agent-support/turn-facts.js';
 import { deriveId } from '../../transports/derive-id.js';
-import { abortable } from '../abortable.js';
-import type { ToolCall } from '../model/message.js';
-import { shownUsage, type TokenUsage } from '../model/token-usage.js';
+import type { AbortableWaits } from '../abortable.js';
+import type { ToolCall, ToolDefinition } from '../model/message.js';
+import { shownUsage, type TokenUsage, usageSince } from '../model/token-usage.js';
 import { toErrorContent } from '../tools/tool-content.js';
 import type { ExecutedCall } from '../tools/tool-executor.js';
-import type { PaidAnswer } from './model-caller.js';
-
-/** Answer of the model with everything that the rest of its turn depends on. */
-export interface TurnAnswer {
-  readonly answer: PaidAnswer;
-  /** Calls to execute, with ids that are unique in the transcript. */
-  readonly calls: ToolCall[];
-  /** Positions of the calls that need approval. */
-  readonly asks: readonly number[];
-  /** The run has spent more than its budget. */
-  readonly isOverBudget: boolean;
-}
-
-/** Recorded {@link TurnAnswer}. */
-interface RecordedAnswer extends TurnAnswer {
-  /** Tokens of the turn, those of failed calls included. */
-  readonly spent: TokenUsage;
-  /** Name of each call's step: a model may call a tool that does not exist. */
-  readonly steps: readonly string[];
-}
-
-/** Recorded result of a tool call: what the model was sent. */
-interface RecordedCall {
-  readonly content: string;
-  /** The content is the whole result as JSON. */
-  readonly isJson?: true;
-  readonly error?: string;
-  readonly durationMs: number;
-}
+import {
+  type CompactAnswer,
+  compact,
+  expand,
+  isJson,
+  type RecordedAnswer,
+  type TurnAnswer,
+} from './recorded-answer.js';
+import { type RecordedCall, toExecuted, toRecorded } from './recorded-call.js';
+import type { RunTimer } from './run-timer.js';
 
 /** Place at which the run of an agent records its turns. */
 export interface RunPlace {
@@ -44,21 +32,46 @@ export interface RunPlace {
   readonly recordsFailures: boolean;
 }
 
+/**
+ * `isReplayed`: an earlier delivery recorded the answer, perhaps with other tools. `isOld`: in addition, it records no
+ * failure after the answer.
+ */
+export type AskedTurn = TurnAnswer & { readonly isReplayed?: boolean; readonly isOld?: boolean };
+
+/** Run whose answers are recorded. */
+export interface AnswerSource {
+  /** Tokens of the run so far. */
+  readonly usage: TokenUsage;
+  /** Name of the model that answered last. */
+  readonly model: string;
+  /** Makes a model call. Resolves with `undefined` if it does not fit into the budget. */
+  ask(tools: ToolDefinition[]): Promise<TurnAnswer | undefined>;
+  /** Takes a recorded answer into account. @param spent tokens of its turn */
+  replay(recorded: TurnAnswer, spent: TokenUsage): void;
+  /** Returns `true` if a tool exists. */
+  isTool(name: string): boolean;
+}
+
 // Compared by identity only: an error per answer cost more than its record.
 const outOfBudget = new Error('the call does not fit into the budget');
 
 /** Records the turns of an agent's run as steps of a durable run. */
 export class TurnRecorder {
   readonly #place: RunPlace;
-  readonly #agent: string;
-  readonly #signal: AbortSignal | undefined;
+  /** Facts about each answer. */
+  readonly #facts: { readonly agent: string };
+  readonly #timer: RunTimer;
+  readonly #waits: AbortableWaits;
+  /** Spans of the steps are children of the agent's span, not of the engine's. */
+  readonly #resource = new AsyncResource('hubline.turn');
   #steps: readonly string[] = [];
 
   /** @param agent name of the agent */
-  constructor(place: RunPlace, agent: string, signal: AbortSignal | undefined) {
+  constructor(place: RunPlace, agent: string, timer: RunTimer, waits: AbortableWaits) {
     this.#place = place;
-    this.#agent = agent;
-    this.#signal = signal;
+    this.#facts = { agent };
+    this.#timer = timer;
+    this.#waits = waits;
   }
 
   get run(): DurableRun {
@@ -75,43 +88,41 @@ export class TurnRecorder {
   }
 
   /**
-   * Records an answer. Resolves with `undefined` if the call does not fit into the budget, and tells if the answer was
-   * recorded by an earlier delivery.
-   *
-   * @param ask makes the model call
-   * @param spent returns the tokens of the turn so far
-   * @param isTool tells if a tool exists
-   * @param model returns the model that answered
+   * Records an answer, or returns the one that an earlier delivery recorded, which is then replayed. Resolves with
+   * `undefined` if the call does not fit into the budget.
    */
-  async answer(
-    turn: number,
-    ask: () => Promise<TurnAnswer | undefined>,
-    spent: () => TokenUsage,
-    isTool: (name: string) => boolean,
-    model: () => string,
-  ): Promise<{ readonly recorded: RecordedAnswer; readonly isNew: boolean } | undefined> {
-    const { run, path, recordsFailures } = this.#place;
-    const agent = this.#agent;
-    let isNew = false;
-    const call = async (): Promise<StepResult | null> => {
-      isNew = true;
-      const answer = await ask();
-      if (answer !== undefined) {
-        const usage = spent();
-        const value: RecordedAnswer = { ...answer, spent: usage, steps: stepNames(answer.calls, isTool) };
-        return new StepResult(value, { agent, model: model(), usage: shownUsage(usage) });
+  async answer(turn: number, tools: ToolDefinition[], source: AnswerSource): Promise<AskedTurn | undefined> {
+    const { path, recordsFailures } = this.#place;
+    /** Present if the answer is new. */
+    let fresh: RecordedAnswer | null | undefined;
+    const ask = async (): Promise<StepResult | null> => {
+      const before = { ...source.usage };
+      const asked = await source.ask(tools);
+      if (asked !== undefined) {
+        const { answer, calls, asks, isOverBudget } = asked;
+        const spent = usageSince(source.usage, before);
+        const startedAt = turn === 1 ? this.#timer.startedAt : undefined;
+        const steps = stepNames(calls, source);
+        fresh = { answer, calls, asks, isOverBudget, spent, steps, startedAt };
+        const facts = { ...this.#facts, model: source.model, usage: shownUsage(spent) };
+        return new StepResult(compact(fresh), facts, isJson(answer));
       }
       // A larger budget lets the next attempt go on.
       if (!recordsFailures) throw outOfBudget;
+      fresh = null;
       return null;
     };
     try {
-      // Written by `call`.
-      const step = run.record('model', `${path}turn ${turn}`, call, recordsFailures, { agent });
-      const recorded = (await this.#abortable(step)) as RecordedAnswer | null;
+      const read = await this.#record('model', `${path}turn ${turn}`, ask, recordsFailures, this.#facts);
+      // Written by `ask`.
+      const found = fresh as RecordedAnswer | null | undefined;
+      const recorded = found === undefined ? readAnswer(read) : found;
       if (recorded === null) return undefined;
       this.#steps = recorded.steps;
-      return { recorded, isNew };
+      if (found !== undefined) return recorded;
+      if (recorded.startedAt !== undefined) this.#timer.resume(recorded.startedAt);
+      source.replay(recorded, recorded.spent);
+      return { ...recorded, isReplayed: true, isOld: !recordsFailures };
     } catch (error) {
       if (error === outOfBudget) return undefined;
       throw error;
@@ -123,24 +134,31 @@ export class TurnRecorder {
     turn: number,
     index: number,
     call: ToolCall,
-    execute: (ctx: HandlerCtx) => ExecutedCall | Promise<ExecutedCall>,
+    execute: (scope: TurnScope) => ExecutedCall | Promise<ExecutedCall>,
     isRetryable: boolean,
   ): Promise<ExecutedCall> {
     const { run } = this.#place;
     const id = this.#idOf(turn, index);
-    const record = async (ctx: HandlerCtx): Promise<RecordedCall | StepResult> => {
+    let fresh: RecordedCall | undefined;
+    const record = async (scope: TurnScope): Promise<StepResult> => {
       if (!isRetryable) {
-        if (run.isStarted(id)) return interrupted;
+        if (run.isStarted(id)) {
+          fresh = interrupted;
+          return new StepResult(interrupted, undefined, true);
+        }
         await run.start(id);
       }
-      const executed = await execute(ctx);
+      const executed = await execute(scope);
       // The next attempt executes the call again.
-      if (executed.isInterrupted) throw this.#signal?.reason;
-      const recorded = toRecorded(executed);
-      return recorded.error === undefined ? recorded : new StepResult(recorded, { isToolError: true }, false);
+      if (executed.isInterrupted) throw this.#waits.signal?.reason;
+      fresh = toRecorded(executed);
+      return fresh.error === undefined
+        ? new StepResult(fresh, undefined, true)
+        : new StepResult(fresh, isToolError, true, false);
     };
+    const read = await this.#record('tool', id, record, false);
     // Written by `record`.
-    return toExecuted((await this.#abortable(run.record('tool', id, record, false))) as RecordedCall, call);
+    return toExecuted(fresh ?? (read() as RecordedCall), call);
   }
 
   /** Records the result of a call whose execution records steps of its own. */
@@ -155,11 +173,17 @@ export class TurnRecorder {
     const path = `${id} / `;
     const contained = run.contain(id, path, async () => {
       const executed = await execute({ run, path, recordsFailures });
-      if (executed.isInterrupted) throw this.#signal?.reason;
+      if (executed.isInterrupted) throw this.#waits.signal?.reason;
       const recorded = toRecorded(executed);
-      return recorded.error === undefined ? recorded : new StepResult(recorded, { isToolError: true });
+      return new StepResult(recorded, recorded.error === undefined ? undefined : isToolError, true);
     });
-    return toExecuted((await this.#abortable(contained)) as RecordedCall, call);
+    const read = await this.#waits.wait(contained);
+    return toExecuted(read() as RecordedCall, call);
+  }
+
+  /** Returns `true` if the result of a call of the last answer is recorded. */
+  isAnswered(turn: number, index: number): boolean {
+    return this.run.isRecorded('tool', this.#idOf(turn, index));
   }
 
   /** Returns the id of a request to decide on a call. */
@@ -167,15 +191,19 @@ export class TurnRecorder {
     return deriveId('approval', this.run.key, this.#idOf(turn, index));
   }
 
+  /** Returns `true` if the request to decide on a call can be emitted. */
+  canRequest(turn: number, index: number, payload: unknown): boolean {
+    return this.run.canRequest(this.#idOf(turn, index), payload);
+  }
+
   /** Waits for the decision on a call. */
   decision(turn: number, index: number, wait: ApprovalWait): PromiseLike<unknown> {
-    return this.#abortable(this.run.decision(this.#idOf(turn, index), wait));
+    return this.#waits.wait(this.run.decision(this.#idOf(turn, index), wait));
   }
 
   /** Records that the conversation is stored. */
   async storeConversation(store: () => Promise<void>): Promise<void> {
-    const { run, recordsFailures } = this.#place;
-    await this.#abortable(run.record('memory', this.#conversationId, store, recordsFailures));
+    await this.#record('memory', this.#conversationId, store, this.recordsFailures);
   }
 
   /** The conversation is stored. */
@@ -187,15 +215,26 @@ export class TurnRecorder {
     return `${this.#place.path}conversation`;
   }
 
-  // A run that is aborted by its time-out does not leave the process.
-  #abortable<T>(work: Promise<T>): PromiseLike<T> {
-    return abortable(work, this.#signal);
+  #record(
+    kind: DurableStep['kind'],
+    id: string,
+    call: (scope: TurnScope) => unknown,
+    recordsFailure: boolean,
+    turn?: TurnFacts,
+  ): Promise<() => unknown> {
+    const resource = this.#resource;
+    const inAgent = (scope: TurnScope): unknown => resource.runInAsyncScope(call, undefined, scope);
+    // A run that is aborted by its time-out does not leave the process.
+    return this.run.record({ kind, id, call: inAgent, recordsFailure, turn, waits: this.#waits });
   }
 
   #idOf(turn: number, index: number): string {
     return `${this.#place.path}turn ${turn} / ${this.#steps[index] ?? index}`;
   }
 }
+
+const unknownTool = 'unknown tool';
+const noSteps: readonly string[] = [];
 
 const interruptedError = 'interrupted: the call may or may not have been executed, and must not be repeated';
 const interrupted: RecordedCall = {
@@ -204,27 +243,24 @@ const interrupted: RecordedCall = {
   durationMs: 0,
 };
 
+function readAnswer(read: () => unknown): RecordedAnswer | null {
+  // Written by `answer`.
+  const found = read() as CompactAnswer | null;
+  return found && expand(found);
+}
+
 /** Returns a name per call: that of its tool, with an ordinal if the turn calls the tool more than once. */
-function stepNames(calls: readonly ToolCall[], isTool: (name: string) => boolean): string[] {
+function stepNames(calls: readonly ToolCall[], source: AnswerSource): readonly string[] {
+  const [first] = calls;
+  if (first === undefined) return noSteps;
+  if (calls.length === 1) return [source.isTool(first.name) ? first.name : unknownTool];
   const uses = new Map<string, number>();
   return calls.map(({ name }) => {
-    const known = isTool(name) ? name : 'unknown tool';
+    const known = source.isTool(name) ? name : unknownTool;
     const use = (uses.get(known) ?? 0) + 1;
     uses.set(known, use);
     return use === 1 ? known : `${known} #${use}`;
   });
 }
 
-function toRecorded({ result: { error, durationMs }, content, isJson }: ExecutedCall): RecordedCall {
-  if (error !== undefined) return { content, error, durationMs };
-  return { content, ...(isJson === true && { isJson }), durationMs };
-}
-
-function toExecuted(
-  { content, isJson: isValue, error, durationMs }: RecordedCall,
-  { id, name }: ToolCall,
-): ExecutedCall {
-  const value: unknown = error !== undefined ? null : isValue === true ? JSON.parse(content) : content;
-  const result = { toolCallId: id, name, result: value, ...(error !== undefined && { error }), durationMs };
-  return { result, content, isInterrupted: false };
-}
+const isToolError: TurnFacts = { isToolError: true };

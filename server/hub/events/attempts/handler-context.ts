@@ -1,5 +1,5 @@
 import type { Logger } from '../../../transports/logger.js';
-import { attachPlace, type DurablePlace } from '../../runs/definition/durable-place.js';
+import { attachPlace, type DurablePlace } from '../agent-support/durable-place.js';
 import { type AgentReporter, attachReporter } from '../../introspection/reported-agents.js';
 import type { CtxStartWorkflow, HandlerCtx } from '../context.js';
 import type { CtxEmit } from '../emit.js';

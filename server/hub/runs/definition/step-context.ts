@@ -1,4 +1,4 @@
-import type { DurablePlace } from './durable-place.js';
+import type { DurablePlace } from '../../events/agent-support/durable-place.js';
 import type { AttemptEmitter } from '../../events/attempts/attempt-emitter.js';
 import { type ContextFields, type ContextHost, HandlerContext } from '../../events/attempts/handler-context.js';
 import type { StepCtx, StepRunCtx, WorkflowProgress } from './step.js';

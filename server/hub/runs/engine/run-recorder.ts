@@ -1,5 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
-import type { ApprovalWait, DurableRun, DurableStep, TurnScope } from '../definition/durable-place.js';
+import type { ApprovalWait, DurableRun, DurableStep, TurnScope } from '../../events/agent-support/durable-place.js';
 import { takeSnapshot } from '../../events/payloads/payload.js';
 import { StepFailedError } from '../errors.js';
 import { entryKey, entryOutput, readEntry, slotOf, type TurnKind } from './replay/run-entry.js';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../../transports/clock.js';
 import type { Envelope } from '../../../../transports/transport.js';
 import { HandlerTimeoutError } from '../../../errors.js';
-import type { DurablePlace } from '../../definition/durable-place.js';
+import type { DurablePlace } from '../../../events/agent-support/durable-place.js';
 import { AttemptEmitter } from '../../../events/attempts/attempt-emitter.js';
 import { HandlerContext } from '../../../events/attempts/handler-context.js';
 import type { HandlerHost } from '../../../events/attempts/outcome-recorder.js';

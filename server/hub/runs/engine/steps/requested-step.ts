@@ -1,5 +1,5 @@
 import type { Delivery, RunWait, WaitResolution } from '../../../../transports/transport.js';
-import type { TurnScope } from '../../definition/durable-place.js';
+import type { TurnScope } from '../../../events/agent-support/durable-place.js';
 import type { TurnFacts } from '../../../events/agent-support/turn-facts.js';
 import type { RunDefinition } from '../../definition/run-definition.js';
 import type { ResolvedStepOptions } from '../../definition/run-scope.js';

@@ -2,7 +2,7 @@ import { maxDurationMs } from '../../../../max-duration.js';
 import { checkName, OptionChecker } from '../../../../options.js';
 import type { Logger } from '../../../../transports/logger.js';
 import type { RunWait, WaitResolution } from '../../../../transports/transport.js';
-import { attachPlace, type DurablePlace } from '../../definition/durable-place.js';
+import { attachPlace, type DurablePlace } from '../../../events/agent-support/durable-place.js';
 import { attachReporter } from '../../../introspection/reported-agents.js';
 import type { HandlerFunction } from '../../../events/context.js';
 import type { EmitOptions } from '../../../events/emit.js';

@@ -1,5 +1,5 @@
 import type { Envelope } from '../../../../transports/transport.js';
-import { StepResult } from '../../definition/durable-place.js';
+import { StepResult } from '../../../events/agent-support/durable-place.js';
 import { AttemptEmitter } from '../../../events/attempts/attempt-emitter.js';
 import { checkSize, encodePayload } from '../../../events/payloads/payload.js';
 import { entryKey, entryOutput, type StepEntry, writeEntry } from '../replay/run-entry.js';

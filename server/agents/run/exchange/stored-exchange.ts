@@ -1,10 +1,10 @@
-import { quote } from '../../errors.js';
-import { abortable } from '../abortable.js';
-import type { AgentContext } from '../agent/agent-context.js';
-import type { AgentMemory } from '../memory/agent-memory.js';
-import { type Exchange, groupExchanges, repairPairs } from '../memory/exchanges.js';
-import { RunQueue } from '../memory/run-queue.js';
-import type { ExchangeMark, Message, ToolCall } from '../model/message.js';
+import { quote } from '../../../errors.js';
+import { abortable } from '../../abortable.js';
+import type { AgentContext } from '../../agent/agent-context.js';
+import type { AgentMemory } from '../../memory/agent-memory.js';
+import { type Exchange, groupExchanges, repairPairs } from '../../memory/exchanges.js';
+import { RunQueue } from '../../memory/run-queue.js';
+import type { ExchangeMark, Message, ToolCall } from '../../model/message.js';
 
 /** Conversation and exchange of one run. */
 export interface ExchangeOptions {

@@ -1,6 +1,6 @@
-import type { HandlerCtx } from '../../events/context.js';
 import type { EventRef } from '../../references/event-ref.js';
-import type { TurnFacts } from '../../events/agent-support/turn-facts.js';
+import type { HandlerCtx } from '../context.js';
+import type { TurnFacts } from './turn-facts.js';
 
 /** Wait of a run for a decision. */
 export interface ApprovalWait {
@@ -18,15 +18,44 @@ export interface ApprovalWait {
 export class StepResult {
   readonly value: unknown;
   /** Facts for introspection. */
-  readonly turn: TurnFacts;
+  readonly turn: TurnFacts | undefined;
+  /** The value is what parsing its JSON returns, so that it needs no check. */
+  readonly isJson: boolean;
   /** The events that the step emitted are accepted. */
   readonly emits: boolean;
 
-  constructor(value: unknown, turn: TurnFacts, emits = true) {
+  constructor(value: unknown, turn: TurnFacts | undefined, isJson: boolean, emits: boolean = true) {
     this.value = value;
     this.turn = turn;
+    this.isJson = isJson;
     this.emits = emits;
   }
+}
+
+/** Step of an agent. */
+export interface DurableStep {
+  readonly kind: 'model' | 'tool' | 'memory';
+  readonly id: string;
+  /** Returns a {@link StepResult} or its value. What it emits is accepted together with the record. */
+  readonly call: (scope: TurnScope) => unknown;
+  /** Records a failure as well: the promise then rejects with a {@link StepFailedError}. */
+  readonly recordsFailure: boolean;
+  /** Facts that a failure has too. */
+  readonly turn?: TurnFacts | undefined;
+  /** Rejects the promise of the step at an abort, wherever the step is. */
+  readonly waits?: StepWaits | undefined;
+}
+
+/** Promises that an abort rejects. */
+export interface StepWaits {
+  add(reject: (reason: unknown) => void): void;
+  delete(reject: (reason: unknown) => void): void;
+}
+
+/** Part of an attempt that the function of an agent's step can use. */
+export interface TurnScope {
+  /** Emits events that are accepted together with the step's result. */
+  readonly emitter: Pick<HandlerCtx, 'emit' | 'startWorkflow'>;
 }
 
 /**
@@ -36,6 +65,8 @@ export class StepResult {
 export interface DurableRun {
   /** Key that identifies the run among the runs of all services. The same for all attempts, replays included. */
   readonly key: string;
+  /** Key by which the events of the type, or the runs of the workflow, take turns; `undefined` without one. */
+  readonly turnKey: string | undefined;
   /** Name of the workflow, or type of the event. */
   readonly name: string;
   /** Attempt of the delivery, from 1. */
@@ -47,25 +78,21 @@ export interface DurableRun {
   /** Returns `true` if the result of a step is recorded. */
   isRecorded(kind: 'tool' | 'memory', id: string): boolean;
   /**
-   * Records what `call` returns, a {@link StepResult} or its value, and resolves with the value as JSON. What `call`
-   * emits with its context is accepted together with the record.
-   *
-   * @param recordsFailure records a failure as well: the promise then rejects with a {@link StepFailedError}
-   * @param turn facts that a failure has too
+   * Records the result of a step, and resolves with a function that parses the recorded value: a step that has just run
+   * knows it.
    */
-  record(
-    kind: 'model' | 'tool' | 'memory',
-    id: string,
-    call: (ctx: HandlerCtx) => unknown,
-    recordsFailure: boolean,
-    turn?: TurnFacts,
-  ): Promise<unknown>;
+  record(step: DurableStep): Promise<() => unknown>;
   /** Records what `call` returns like {@link record}. `call` may contain steps whose ids start with `prefix`. */
-  contain(id: string, prefix: string, call: () => Promise<unknown>): Promise<unknown>;
+  contain(id: string, prefix: string, call: () => Promise<unknown>): Promise<() => unknown>;
   /** Returns `true` if {@link start} was called for the step, in any attempt. */
   isStarted(id: string): boolean;
   /** Records that a step starts which must not run again. */
   start(id: string): Promise<void>;
+  /**
+   * Returns `true` if a request to decide has a payload that can be emitted, or was emitted. The answer for a step that
+   * is recorded is the one that led to its record.
+   */
+  canRequest(id: string, payload: unknown): boolean;
   /** Suspends the run until a decision comes. Resolves with the event's payload, or with `null` after the time-out. */
   decision(id: string, wait: ApprovalWait): Promise<unknown>;
   /** Keeps the run in this process while `work`, which is no step, is going on. */
@@ -90,7 +117,7 @@ const durableKey: unique symbol = Symbol('hubline.durable-place');
 
 /** Adds the place to a context. The property is own and enumerable, so that it survives `{ ...ctx }`. */
 export function attachPlace(ctx: object, place: DurablePlace): void {
-  Object.assign(ctx, { [durableKey]: place });
+  (ctx as { [durableKey]?: DurablePlace })[durableKey] = place;
 }
 
 /** Returns the place of a context, or `undefined` if what runs with it is no part of a durable run. */

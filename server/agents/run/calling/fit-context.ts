@@ -1,7 +1,7 @@
-import { newestThatFit, splitTurns } from '../memory/trim-exchanges.js';
-import { estimateMessageTokens } from '../model/estimate-tokens.js';
-import type { Message } from '../model/message.js';
-import { cutContent } from '../tools/tool-content.js';
+import { newestThatFit, splitTurns } from '../../memory/trim-exchanges.js';
+import { estimateMessageTokens } from '../../model/estimate-tokens.js';
+import type { Message } from '../../model/message.js';
+import { cutContent } from '../../tools/tool-content.js';
 
 const charsPerToken = 4;
 

@@ -1,5 +1,5 @@
-import type { DurableRun } from '../../hub/runs/definition/durable-place.js';
-import { RunQueue } from '../memory/run-queue.js';
+import type { DurableRun } from '../../../hub/events/agent-support/durable-place.js';
+import { RunQueue } from '../../memory/run-queue.js';
 import { type ExchangeOptions, StoredExchange } from './stored-exchange.js';
 
 const queues = new WeakMap<DurableRun, RunQueue>();

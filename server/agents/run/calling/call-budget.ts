@@ -1,8 +1,8 @@
-import { UnknownPriceError } from '../errors.js';
-import type { ModelOptions } from '../model/model-provider.js';
-import { affordableTokens, costOf } from '../model/price.js';
-import type { TokenLedger } from '../model/token-ledger.js';
-import type { TokenUsage } from '../model/token-usage.js';
+import { UnknownPriceError } from '../../errors.js';
+import type { ModelOptions } from '../../model/model-provider.js';
+import { affordableTokens, costOf } from '../../model/price.js';
+import type { TokenLedger } from '../../model/token-ledger.js';
+import type { TokenUsage } from '../../model/token-usage.js';
 
 /** Tokens and money that the budgets of a run leave for its next model call. */
 export class CallBudget {

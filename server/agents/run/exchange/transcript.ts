@@ -1,7 +1,7 @@
-import { abortable } from '../abortable.js';
-import type { ExchangeMark, Message, ToolCall } from '../model/message.js';
-import type { TokenUsage } from '../model/token-usage.js';
-import { toErrorContent } from '../tools/tool-content.js';
+import { abortable } from '../../abortable.js';
+import type { ExchangeMark, Message, ToolCall } from '../../model/message.js';
+import type { TokenUsage } from '../../model/token-usage.js';
+import { toErrorContent } from '../../tools/tool-content.js';
 import { newCallId, type ResumedExchange, type StoredExchange, type StoredStep } from './stored-exchange.js';
 
 /** Content of a tool message. */
@@ -35,7 +35,7 @@ export class Transcript {
   /** Messages to store at the end of the run. Absent if each is stored at once. */
   #deferred: StoredStep[] | undefined;
   #openCalls: readonly ToolCall[] = [];
-  #recorded: ReadonlyMap<string, Message> = new Map();
+  #recorded: ReadonlyMap<string, Message> | undefined;
   #callIds: Set<string> | undefined;
 
   /**
@@ -60,14 +60,15 @@ export class Transcript {
     store: StoredExchange | undefined,
     isDurable = false,
   ): Promise<ResumedExchange | undefined> {
-    if (isDurable) this.#deferred = [];
     if (systemPrompt !== '') this.messages.push({ role: 'system', content: systemPrompt });
     this.#store = store;
+    if (isDurable && store !== undefined) this.#deferred = [];
     this.messages.push(...(store?.earlier ?? []));
     this.inputIndex = this.messages.length;
     const resumed = isDurable ? undefined : store?.resumed;
     if (resumed === undefined) {
-      await this.add({ role: 'user', content: input });
+      const stored = this.add({ role: 'user', content: input });
+      if (stored !== undefined) await stored;
       return undefined;
     }
     this.messages.push(...resumed.messages);
@@ -100,15 +101,23 @@ export class Transcript {
     this.messages.push({ role: 'user', content });
   }
 
-  /** Adds a tool message per open call. @param contents the contents by call id */
-  answerCalls(contents: ReadonlyMap<string, CallContent>): PromiseLike<void> | undefined {
-    const answers = this.#answer(contents, toErrorContent('no result'));
+  /**
+   * Adds a tool message per open call.
+   *
+   * @param calls calls that were answered, in the order of the open calls
+   * @param contents content per answered call, at the same position
+   */
+  answerCalls(
+    calls: readonly ToolCall[],
+    contents: readonly (CallContent | undefined)[],
+  ): PromiseLike<void> | undefined {
+    const answers = this.#answer(calls, contents, toErrorContent('no result'));
     return answers.length === 0 ? undefined : this.#write(answers);
   }
 
   /** Answers the calls that are open after a failure, so that none stays without a result. Waits for the memory. */
   async close(reason: string): Promise<void> {
-    const answers = this.#answer(new Map(), toErrorContent(reason));
+    const answers = this.#answer([], [], toErrorContent(reason));
     if (this.#deferred !== undefined) return;
     await (answers.length > 0 ? this.#store?.write(answers, this.#state()) : this.#store?.written);
   }
@@ -124,24 +133,25 @@ export class Transcript {
   }
 
   /** Adds the tool messages, and returns those to store. */
-  #answer(contents: ReadonlyMap<string, CallContent>, missing: string): Message[] {
+  #answer(calls: readonly ToolCall[], contents: readonly (CallContent | undefined)[], missing: string): Message[] {
     const answers: Message[] = [];
+    let next = 0;
     for (const { id } of this.#openCalls) {
-      const recorded = this.#recorded.get(id);
+      const isAnswered = calls[next]?.id === id;
+      const answer = isAnswered ? contents[next] : undefined;
+      if (isAnswered) next++;
+      const recorded = this.#recorded?.get(id);
       if (recorded !== undefined) {
         this.messages.push({ role: 'tool', toolCallId: id, content: recorded.content });
         continue;
       }
-      const {
-        content,
-        note = '',
-        isInterrupted = false,
-      } = contents.get(id) ?? { content: missing, isInterrupted: true };
+      const { content, note = '', isInterrupted = false } = answer ?? { content: missing, isInterrupted: true };
       this.messages.push({ role: 'tool', toolCallId: id, content: content + note });
-      if (!(isInterrupted && this.#isResumable)) answers.push({ role: 'tool', toolCallId: id, content });
+      if (this.#store !== undefined && !(isInterrupted && this.#isResumable))
+        answers.push({ role: 'tool', toolCallId: id, content });
     }
     this.#openCalls = [];
-    this.#recorded = new Map();
+    this.#recorded = undefined;
     return answers;
   }
 
@@ -171,7 +181,13 @@ export class Transcript {
    * used already is replaced, because vendors match calls and results by id.
    */
   distinct(calls: readonly ToolCall[]): ToolCall[] {
+    if (calls.length === 0) return [];
     this.#callIds ??= new Set(this.messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id)));
+    const [only] = calls;
+    if (calls.length === 1 && only !== undefined && only.id !== '' && !this.#callIds.has(only.id)) {
+      this.#callIds.add(only.id);
+      return [only];
+    }
     const inThisAnswer = new Map<string, ToolCall>();
     const distinct: ToolCall[] = [];
     for (const call of calls) {
