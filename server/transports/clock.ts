@@ -2,6 +2,10 @@
 export interface Timer {
   /** Cancels the call; has no effect after it. */
   cancel(): void;
+  /** Lets the process end before the call, as that of a Node timer does. Absent if the clock has nothing to do with it. */
+  unref?(): void;
+  /** Keeps the process alive until the call, as every timer does at first. */
+  ref?(): void;
 }
 
 /** Source of time and timers, replaced by a fake one in tests. */
@@ -21,6 +25,7 @@ const maxTimeoutMs = 2 ** 31 - 1;
 
 class SystemTimer implements Timer {
   #handle: NodeJS.Timeout;
+  #isRef = true;
 
   constructor(ms: number, fn: () => void) {
     this.#handle = ms > maxTimeoutMs ? this.#waitLonger(ms, fn) : setTimeout(fn, Math.max(0, ms));
@@ -30,11 +35,22 @@ class SystemTimer implements Timer {
     clearTimeout(this.#handle);
   }
 
+  unref(): void {
+    this.#isRef = false;
+    this.#handle.unref();
+  }
+
+  ref(): void {
+    this.#isRef = true;
+    this.#handle.ref();
+  }
+
   #waitLonger(ms: number, fn: () => void): NodeJS.Timeout {
     const wait = (left: number): NodeJS.Timeout =>
       left > maxTimeoutMs
         ? setTimeout(() => {
             this.#handle = wait(left - maxTimeoutMs);
+            if (!this.#isRef) this.#handle.unref();
           }, maxTimeoutMs)
         : setTimeout(fn, left);
     return wait(ms);

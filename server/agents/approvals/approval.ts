@@ -56,3 +56,8 @@ export function refusalOf(decision: ApprovalDecision | null, { name }: ToolCall)
   if (decision === null) return `not executed: nobody approved ${name} in time`;
   return `not executed: ${name} was refused${decision.reason === undefined ? '' : `: ${decision.reason}`}`;
 }
+
+/** Returns the error that the model receives for a call that no person can decide on: its request is no payload. */
+export function tooLargeToAsk({ name }: ToolCall): string {
+  return `not executed: the arguments of ${name} are too large to ask for an approval, or nested too deep; shorten them`;
+}

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { testHub } from '../../hub/hub.fixture.js';
+import { deferred, testHub } from '../../hub/hub.fixture.js';
 import type { Hub } from '../../hub/hub.js';
 import { createWorkflow } from '../../hub/runs/definition/workflow.js';
 import { type ScriptEntry, scriptedProvider } from '../../testing/scripted-provider.js';
@@ -186,6 +186,55 @@ describe('an event whose agent needs approval', () => {
     expect(await hub.metrics('asked')).toMatchObject({ completed: 1 });
   });
 
+  test.each<[string, Tool['needsApproval']]>([
+    ['always', true],
+    ['by its rule', async () => true],
+  ])('tells the model that an interrupted call needs approval now, %s', async (_, needsApproval) => {
+    const first = testHub();
+    const reached = deferred();
+    const executed: unknown[] = [];
+    const isFree = createTool({ name: 'look', description: '', parameters: {}, execute: () => executed.push('look') });
+    const stuck = {
+      ...refundTool([], { needsApproval: false }),
+      execute: () => {
+        reached.resolve();
+        return new Promise<never>(() => {});
+      },
+    };
+    const calls = { toolCalls: [call('look'), call('refund', { cents: 1 })] };
+    const old = agentOf([calls], { tools: [isFree, stuck] });
+    const { approvals: former } = approvalsOn(first.hub);
+    first.hub.event({ type: 'asked', handler: old.agent.asHandler({ approvals: former }) });
+    await first.hub.start();
+    await first.hub.emit('asked', 'go');
+    await reached.promise;
+    // The result of the other call is recorded.
+    await first.clock.settle();
+    await first.hub.stop({ drainMs: 0 });
+    const { hub } = testHub({ transport: first.transport });
+    const { requests, approvals, decide } = approvalsOn(hub);
+    const asked = vi.fn(needsApproval === true ? undefined : (needsApproval as () => Promise<boolean>));
+    const rule = needsApproval === true ? true : asked;
+    const tools = [{ ...isFree, needsApproval: rule }, refundTool(executed, { needsApproval: rule })];
+    const { agent, provider } = agentOf([{ toolCalls: [call('refund', { cents: 1 })] }, 'done'], { tools });
+    hub.event({ type: 'asked', handler: agent.asHandler({ approvals }) });
+    await hub.start();
+    await first.clock.settle();
+    expect(provider.calls[0]?.messages.slice(-2).map(({ content }) => content)).toEqual([
+      '1',
+      expect.stringMatching(
+        /^Error: interrupted: the call may or may not have been executed, and refund needs approval/,
+      ),
+    ]);
+    expect(requests).toMatchObject([{ tool: 'refund' }]);
+    await decide(requests[0], true);
+    await first.clock.settle();
+    expect(executed).toEqual(['look', { cents: 1 }]);
+    // Neither for a call with a recorded result nor for a request that is recorded.
+    if (rule !== true) expect(asked).toHaveBeenCalledTimes(2);
+    provider.assertDone();
+  });
+
   test('lets a delegate wait, and refuses one that the code of a tool runs', async () => {
     const { hub, clock } = testHub();
     const { requests, approvals, decide } = approvalsOn(hub);
@@ -294,6 +343,7 @@ describe('onApproval', () => {
   test.each<[string, () => unknown, string, number]>([
     ['approves', () => ({ approved: true }), 'refunded', 1],
     ['refuses', async () => ({ approved: false, reason: 'no' }), 'Error: not executed: refund was refused: no', 0],
+    ['returns no boolean', () => ({ approved: 'yes' }), 'Error: not executed: refund was refused', 0],
     ['returns nothing', () => undefined, 'Error: not executed: refund was refused', 0],
     [
       'throws',

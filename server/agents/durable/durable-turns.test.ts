@@ -11,6 +11,7 @@ import { createAgent } from '../create-agent.js';
 import { createDebate } from '../debates/create-debate.js';
 import { createAgentRegistry } from '../delegation/agent-registry.js';
 import { ConversationMemory } from '../memory/conversation-memory.js';
+import type { ModelProvider } from '../model/model-provider.js';
 import { createPipeline } from '../pipelines/create-pipeline.js';
 import { createTool, type Tool } from '../tools/tool.js';
 
@@ -39,7 +40,7 @@ async function withHub<T>(transport: Transport, register: (hub: Hub) => void, wo
 
 const idle = (): Promise<never> => new Promise(() => {});
 const completed = (hub: Hub, type: string, count = 1) =>
-  expect.poll(async () => (await hub.metrics(type)).completed, { timeout: 5_000 }).toBe(count);
+  expect.poll(async () => (await hub.metrics(type)).completed).toBe(count);
 
 describe('an event that an agent handles', () => {
   test('resumes at the turn that an interrupted delivery had reached', async () => {
@@ -86,6 +87,23 @@ describe('an event that an agent handles', () => {
       '',
       '{"paid":true}',
     ]);
+  });
+
+  test.each([
+    { providerMetadata: { signature: new Map() } },
+    { finishReason: new Map() },
+    { usage: { promptTokens: 1, completionTokens: 1, estimated: new Map() } },
+  ])('records no answer that JSON would change: %j', async (more) => {
+    const { hub, clock } = testHub();
+    const chat = async () => ({ content: 'ok', finishReason: 'stop', ...more });
+    // Such a provider has no types.
+    const { agent } = agentOf([], { provider: { chat } as unknown as ModelProvider });
+    hub.event({ type: 'asked', handler: agent.asHandler() });
+    await hub.start();
+    await hub.emit('asked', 'go');
+    await clock.settle();
+    const [dead] = await hub.deadLetters('asked');
+    expect(dead?.message).toMatch(/output of step turn 1.*, which JSON cannot represent$/);
   });
 
   test('shows its turns, and their outputs if asked', async () => {

@@ -1,4 +1,4 @@
-import type { Clock } from '../../transports/clock.js';
+import type { Clock, Timer } from '../../transports/clock.js';
 import type { KeyValueStore } from '../../transports/key-values/key-value-store.js';
 import { delay } from '../abortable.js';
 
@@ -33,9 +33,15 @@ export async function acquireLease(
     } catch {
       // The store is unavailable: the run's own writes report it, and the next renewal tries again.
     }
-    if (!isReleased) timer = clock.after(renewMs, () => void renew());
+    if (!isReleased) timer = renewLater();
   };
-  let timer = clock.after(renewMs, () => void renew());
+  const renewLater = (): Timer => {
+    const later = clock.after(renewMs, () => void renew());
+    // The lease of a process that has ended expires.
+    later.unref?.();
+    return later;
+  };
+  let timer = renewLater();
   return async () => {
     isReleased = true;
     timer.cancel();

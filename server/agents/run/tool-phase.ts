@@ -1,17 +1,22 @@
 import { messageOf, quote } from '../../errors.js';
-import { abortable } from '../abortable.js';
-import type { AgentContext } from '../agent/agent-context.js';
-import { contextInStep } from '../agent/agent-context.js';
-import { type ApprovalDecision, type Approver, readDecision, refusalOf } from '../approvals/approval.js';
+import type { AbortableWaits } from '../abortable.js';
+import type { AgentContext, CallPlace } from '../agent/agent-context.js';
+import { type ApprovalDecision, type Approver, readDecision, refusalOf, tooLargeToAsk } from '../approvals/approval.js';
 import { isDelegateTool } from '../delegation/delegate-tool.js';
 import { StuckLoopError } from '../errors.js';
 import type { ToolCall, ToolResult } from '../model/message.js';
 import { toErrorContent } from '../tools/tool-content.js';
-import { type ExecuteCall, type ExecutedCall, parseArguments, ToolExecutor } from '../tools/tool-executor.js';
+import {
+  type ExecuteCall,
+  type ExecutedCall,
+  parseArguments,
+  ToolExecutor,
+  unknownEffect,
+} from '../tools/tool-executor.js';
 import type { ToolRegistry } from '../tools/tool-registry.js';
 import type { AgentSpec } from './agent-spec.js';
-import { RepeatedCallDetector } from './repeated-call-detector.js';
 import type { CallContent, Transcript } from './exchange/transcript.js';
+import { RepeatedCallDetector } from './repeated-call-detector.js';
 import type { TurnRecorder } from './turn-recorder.js';
 
 const repeatsBeforeNote = 3;
@@ -22,7 +27,7 @@ export interface ToolPhaseOptions {
   readonly tools: ToolRegistry;
   readonly transcript: Transcript;
   readonly ctx: AgentContext;
-  readonly signal: AbortSignal | undefined;
+  readonly waits: AbortableWaits;
   /** Present if the run is durable. */
   readonly recorder: TurnRecorder | undefined;
   readonly approver: Approver | undefined;
@@ -34,6 +39,8 @@ export interface TurnCalls {
   readonly calls: readonly ToolCall[];
   /** Positions of the calls that need approval. */
   readonly asks: readonly number[];
+  /** An earlier delivery recorded the calls, perhaps with other tools. */
+  readonly isReplayed: boolean;
 }
 
 type AnsweredCall = ExecutedCall & Pick<CallContent, 'note'>;
@@ -66,9 +73,14 @@ export class ToolPhase {
   /** Executes the calls of an interrupted turn again, with the same keys. */
   async repeat(calls: readonly ToolCall[], onResult: OnResult, turn: number): Promise<void> {
     const isRepeatable = ({ name }: ToolCall): boolean => this.#options.tools.get(name)?.retryable !== false;
-    const reason = 'interrupted: the call may or may not have been executed, and must not be repeated';
+    const reason = `interrupted: ${unknownEffect}, and must not be repeated`;
     const asks = await this.asksOf(calls);
-    await this.#answer({ turn, calls, asks }, (call) => (isRepeatable(call) ? undefined : reason), none, onResult);
+    await this.#answer(
+      { turn, calls, asks, isReplayed: false },
+      (call) => (isRepeatable(call) ? undefined : reason),
+      none,
+      onResult,
+    );
   }
 
   /**
@@ -77,7 +89,7 @@ export class ToolPhase {
    * @param refusal reason why the calls must not be executed, if there is one
    * @throws {StuckLoopError} after all calls are answered, if one of them was requested too often
    */
-  async run(turn: TurnCalls, refusal: string | undefined, onResult: OnResult): Promise<void> {
+  run(turn: TurnCalls, refusal: string | undefined, onResult: OnResult): Promise<void> {
     const { calls } = turn;
     const { maxRepeats, maxToolCalls } = this.#options.agent;
     const repeats = this.#repeatedCalls.count(calls);
@@ -87,17 +99,23 @@ export class ToolPhase {
       if (stuck !== undefined) return 'not executed: the same call was made in too many turns';
       return refusal ?? (index < allowed ? undefined : `not executed: the run reached maxToolCalls (${maxToolCalls})`);
     };
-    await this.#answer(turn, refusalOf, repeats, onResult);
-    if (stuck !== undefined) throw new StuckLoopError(stuck.name, maxRepeats);
+    const answered = this.#answer(turn, refusalOf, repeats, onResult);
+    if (stuck === undefined) return answered;
+    return answered.then(() => {
+      throw new StuckLoopError(stuck.name, maxRepeats);
+    });
   }
 
-  /** Returns the positions of the calls that need approval. */
-  asksOf(calls: readonly ToolCall[]): readonly number[] | Promise<readonly number[]> {
-    return this.#options.tools.asksForApproval ? this.#findAsks(calls) : none;
+  /** Returns the positions of the calls that need approval, of all or of those that `isMeant` selects. */
+  asksOf(
+    calls: readonly ToolCall[],
+    isMeant: (index: number) => boolean = () => true,
+  ): readonly number[] | Promise<readonly number[]> {
+    return this.#options.tools.asksForApproval ? this.#findAsks(calls, isMeant) : none;
   }
 
-  async #findAsks(calls: readonly ToolCall[]): Promise<readonly number[]> {
-    const needs = await Promise.all(calls.map((call) => this.#needsApproval(call)));
+  async #findAsks(calls: readonly ToolCall[], isMeant: (index: number) => boolean): Promise<readonly number[]> {
+    const needs = await Promise.all(calls.map((call, index) => isMeant(index) && this.#needsApproval(call)));
     return calls.flatMap((_, index) => (needs[index] === true ? [index] : []));
   }
 
@@ -123,48 +141,68 @@ export class ToolPhase {
   }
 
   async #answer(
-    { turn, calls, asks }: TurnCalls,
+    { turn, calls, asks, isReplayed }: TurnCalls,
     refusalOf: (call: ToolCall, index: number) => string | undefined,
     repeats: readonly number[],
     onResult: OnResult,
   ): Promise<void> {
-    const { ctx, recorder, signal, transcript } = this.#options;
-    const executedCalls = new Map<string, AnsweredCall>();
-    const record = (call: ExecutedCall): void => {
-      executedCalls.set(call.result.toolCallId, call);
+    const { ctx, recorder, waits, transcript } = this.#options;
+    const answered: (AnsweredCall | undefined)[] = [];
+    const record = (index: number, call: ExecutedCall): void => {
+      answered[index] = call;
       onResult?.(call.result);
     };
+    const executable: number[] = [];
     const others: Promise<void>[] = [];
-    const executable = calls.filter((call, index) => {
-      const error = refusalOf(call, index) ?? this.#changeOf(call, asks.includes(index));
+    const isOpen = (index: number): boolean => !asks.includes(index) && recorder?.isAnswered(turn, index) !== true;
+    const asksNow = isReplayed ? await this.asksOf(calls, isOpen) : none;
+    for (let index = 0; index < calls.length; index++) {
+      const call = calls[index];
+      if (call === undefined) continue;
+      const isAsked = asks.length > 0 && asks.includes(index);
+      const error = refusalOf(call, index) ?? (asksNow.includes(index) ? changed(call) : undefined);
       if (error !== undefined) {
         const answer = refused(call, error);
         // Recorded: with other limits, a later attempt would execute what the model was told is not executed.
-        if (recorder === undefined) record(answer);
-        else others.push(recorder.call(turn, index, call, () => answer, true).then(record));
-        return false;
-      }
-      if (!asks.includes(index)) return true;
-      others.push(this.#decide(turn, index, call).then(record));
-      return false;
-    });
-    if (executable.length > 0) {
-      const around =
-        recorder &&
-        ((call: ToolCall, execute: ExecuteCall) => this.#inStep(recorder, turn, calls.indexOf(call), call, execute));
-      const progress = { turn, onExecuted: record, ...(around && { around }) };
-      const executed = this.#executor.executeAll(executable, ctx, signal, progress);
-      await (others.length === 0 ? executed : Promise.all([executed, ...others]));
-    } else await Promise.all(others);
-    for (const [index, { id }] of calls.entries()) {
-      const executed = executedCalls.get(id);
+        if (recorder === undefined) record(index, answer);
+        else others.push(recorder.call(turn, index, call, () => answer, true).then((own) => record(index, own)));
+      } else if (isAsked) others.push(this.#decide(turn, index, call).then((own) => record(index, own)));
+      else executable.push(index);
+    }
+    const [first] = executable;
+    const only = calls.length === 1 && first !== undefined ? calls[first] : undefined;
+    if (only !== undefined) {
+      const execute: ExecuteCall = (place) => this.#executor.execute(only, ctx, waits, turn, place);
+      record(0, await (recorder === undefined ? execute(undefined) : this.#inStep(recorder, turn, 0, only, execute)));
+    } else {
+      if (executable.length > 0) others.push(this.#executeAll(turn, calls, executable, record));
+      await Promise.all(others);
+    }
+    for (let index = 0; index < calls.length; index++) {
+      const executed = answered[index];
       if (executed === undefined) continue;
       this.results.push(executed.result);
       const times = repeats[index] ?? 0;
-      if (times >= repeatsBeforeNote) executedCalls.set(id, { ...executed, note: repeatNote(times) });
+      if (times >= repeatsBeforeNote) answered[index] = { ...executed, note: repeatNote(times) };
     }
-    const stored = transcript.answerCalls(executedCalls);
+    const stored = transcript.answerCalls(calls, answered);
     if (stored !== undefined) await stored;
+  }
+
+  /** Executes calls of a turn in parallel. @param positions positions of those calls */
+  async #executeAll(
+    turn: number,
+    calls: readonly ToolCall[],
+    positions: readonly number[],
+    record: (index: number, call: ExecutedCall) => void,
+  ): Promise<void> {
+    const { ctx, recorder, waits } = this.#options;
+    const around =
+      recorder &&
+      ((call: ToolCall, execute: ExecuteCall) => this.#inStep(recorder, turn, calls.indexOf(call), call, execute));
+    const onExecuted = (call: ExecutedCall, position: number): void => record(positions[position] ?? 0, call);
+    const executable = positions.flatMap((index) => calls[index] ?? []);
+    await this.#executor.executeAll(executable, ctx, waits, { turn, onExecuted, ...(around && { around }) });
   }
 
   /** Executes a call as a step of the durable run. */
@@ -175,25 +213,25 @@ export class ToolPhase {
     call: ToolCall,
     execute: ExecuteCall,
   ): Promise<ExecutedCall> {
-    const { ctx, tools } = this.#options;
+    const { tools } = this.#options;
     const tool = tools.get(call.name);
     if (isDelegateTool(tool)) {
       return recorder.contain(turn, index, call, ({ run, path, recordsFailures }) =>
-        execute(contextInStep(ctx, { step: undefined, place: { run, pathOf: () => path, recordsFailures } })),
+        execute({ step: undefined, place: { run, pathOf: () => path, recordsFailures } }),
       );
     }
     return recorder.call(
       turn,
       index,
       call,
-      (step) => execute(contextInStep(ctx, { step, place: undefined })),
+      ({ emitter }) => execute({ step: emitter, place: undefined }),
       tool?.retryable !== false,
     );
   }
 
   /** Waits for the decision on a call, and executes or refuses it. */
   async #decide(turn: number, index: number, call: ToolCall): Promise<ExecutedCall> {
-    const { agent, approver, ctx, recorder, signal } = this.#options;
+    const { agent, approver, ctx, recorder, waits } = this.#options;
     const request = {
       approvalId: recorder?.approvalId(turn, index) ?? crypto.randomUUID(),
       agentName: agent.name,
@@ -201,44 +239,37 @@ export class ToolPhase {
       tool: call.name,
       arguments: parseArguments(call),
     };
-    const execute: ExecuteCall = async (own) => {
-      const executed: ExecutedCall[] = [];
-      await this.#executor.executeAll([call], own, signal, { turn, onExecuted: (one) => executed.push(one) });
-      return executed[0] ?? refused(call, 'no result');
-    };
-    const apply = async (decision: ApprovalDecision | null, own: AgentContext): Promise<ExecutedCall> =>
-      decision?.approved === true ? execute(own) : refused(call, refusalOf(decision, call));
+    const execute: ExecuteCall = (place) => this.#executor.execute(call, ctx, waits, turn, place);
+    const apply = async (decision: ApprovalDecision | null, place?: CallPlace): Promise<ExecutedCall> =>
+      decision?.approved === true ? execute(place) : refused(call, refusalOf(decision, call));
     if (recorder !== undefined && approver?.events !== undefined) {
       const { requested, decided, timeoutMs } = approver.events;
+      if (!recorder.canRequest(turn, index, request)) {
+        const answer = refused(call, tooLargeToAsk(call));
+        return recorder.call(turn, index, call, () => answer, true);
+      }
       const wait = { requested, payload: request, decided, key: request.approvalId, timeoutMs };
       const payload = await recorder.decision(turn, index, wait);
       const decision = payload === null ? null : readDecision(payload);
-      return this.#inStep(recorder, turn, index, call, (own) => apply(decision, own));
+      return this.#inStep(recorder, turn, index, call, (place) => apply(decision, place));
     }
     const decide = async (): Promise<ApprovalDecision> => {
       try {
-        return readDecision(await abortable(Promise.resolve(approver?.onApproval?.(request)), signal));
+        return readDecision(await waits.wait(Promise.resolve(approver?.onApproval?.(request))));
       } catch (err) {
-        if (signal?.aborted) throw err;
+        if (waits.signal?.aborted) throw err;
         ctx.logger.error({ err }, `onApproval failed for a call of tool ${quote(call.name)}, so the call is refused`);
         return { approved: false, reason: `the approval failed: ${messageOf(err)}` };
       }
     };
-    if (recorder === undefined) return apply(await decide(), ctx);
-    return this.#inStep(recorder, turn, index, call, async (own) => apply(await decide(), own));
+    if (recorder === undefined) return apply(await decide());
+    return this.#inStep(recorder, turn, index, call, async (place) => apply(await decide(), place));
   }
+}
 
-  /** Returns an error for a call that needs approval now, and needed none when the model made it. */
-  #changeOf(call: ToolCall, isAsked: boolean): string | undefined {
-    if (isAsked || this.#options.tools.get(call.name)?.needsApproval !== true) return undefined;
-    try {
-      this.#executor.prepare(call);
-    } catch {
-      // The model receives this error instead.
-      return undefined;
-    }
-    return `not executed: ${call.name} needs approval now; call it again`;
-  }
+/** Returns the error of an interrupted call that needs approval now, and needed none when the model made it. */
+function changed({ name }: ToolCall): string {
+  return `interrupted: ${unknownEffect}, and ${name} needs approval now; call it again if that is still necessary`;
 }
 
 function refused({ id, name }: ToolCall, error: string): ExecutedCall {

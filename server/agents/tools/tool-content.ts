@@ -11,6 +11,15 @@ export function toResultContent(value: unknown, toolName: string): string {
   if (typeof value === 'string') return value;
   try {
     // JSON.stringify returns undefined for functions and symbols as well.
+    return JSON.stringify(value) ?? 'null';
+  } catch {
+    // A replacer is slow, and few results contain a bigint.
+    return toTolerantJson(value, toolName);
+  }
+}
+
+function toTolerantJson(value: unknown, toolName: string): string {
+  try {
     return JSON.stringify(value, bigintAsString) ?? 'null';
   } catch (cause) {
     throw new ToolResultNotJsonError(toolName, messageOf(cause), cause);

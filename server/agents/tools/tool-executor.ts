@@ -1,8 +1,8 @@
 import { messageOf, quote } from '../../errors.js';
 import { parseWithoutPrototypes } from '../../prototype-keys.js';
 import { type Clock, systemClock } from '../../transports/clock.js';
-import { abortable } from '../abortable.js';
-import { type AgentContext, contextOfCall } from '../agent/agent-context.js';
+import { AbortableWaits, abortable } from '../abortable.js';
+import { type AgentContext, type CallPlace, contextOfCall } from '../agent/agent-context.js';
 import { InvalidToolCallError, invalidArguments, ToolTimeoutError } from '../errors.js';
 import type { ToolCall, ToolResult } from '../model/message.js';
 import { observeTool } from '../observability/gen-ai-operations.js';
@@ -31,19 +31,21 @@ export interface ExecutedCall {
   readonly isInterrupted: boolean;
 }
 
-/** Executes a call. @param ctx context of the run, from which the tool's context derives */
-export type ExecuteCall = (ctx: AgentContext) => Promise<ExecutedCall>;
+/** Executes a call. @param place place of the call in a durable run */
+export type ExecuteCall = (place: CallPlace | undefined) => Promise<ExecutedCall>;
 
 /** Observer of the calls of one turn. */
 export interface ExecutionProgress {
   /** Number of the turn, for log lines. */
   readonly turn: number;
-  readonly onExecuted: (call: ExecutedCall) => void;
-  /** Executes a call as part of a step. `execute` receives the context of the tool. */
+  /** @param index position of the call */
+  readonly onExecuted: (call: ExecutedCall, index: number) => void;
+  /** Executes a call as part of a step. `execute` receives the place of the step. */
   readonly around?: (call: ToolCall, execute: ExecuteCall) => Promise<ExecutedCall>;
 }
 
-const unknownEffect = 'the call may or may not have been executed';
+/** Part of the error that the model receives for a call that may have had its effect. */
+export const unknownEffect = 'the call may or may not have been executed';
 
 /** Executes the tool calls of a model. Never rejects: the error of a call becomes the `error` of its result. */
 export class ToolExecutor {
@@ -69,27 +71,22 @@ export class ToolExecutor {
   /**
    * Executes the calls of one turn in parallel, and resolves with one result per call, in the order of the calls.
    *
-   * @param signal aborts the calls that are still running
+   * @param waits waits of the run, whose signal aborts the calls that are still running
    * @param progress receives each call as soon as its result is available
    */
   async executeAll(
     toolCalls: readonly ToolCall[],
     ctx: AgentContext,
-    signal?: AbortSignal,
+    waits: AbortableWaits = new AbortableWaits(undefined),
     progress?: ExecutionProgress,
   ): Promise<ToolResult[]> {
     const results: ToolResult[] = [];
     const run = async (call: ToolCall, index: number): Promise<void> => {
-      const execute = (own: AgentContext): Promise<ExecutedCall> => this.#execute(call, own, signal, progress?.turn);
-      const executed = await (progress?.around === undefined ? execute(ctx) : progress.around(call, execute));
+      const execute: ExecuteCall = (place) => this.execute(call, ctx, waits, progress?.turn, place);
+      const executed = await (progress?.around === undefined ? execute(undefined) : progress.around(call, execute));
       results[index] = executed.result;
-      progress?.onExecuted(executed);
+      progress?.onExecuted(executed, index);
     };
-    const [first] = toolCalls;
-    if (toolCalls.length === 1 && first !== undefined) {
-      await run(first, 0);
-      return results;
-    }
     if (toolCalls.length <= this.#maxParallel) {
       await Promise.all(toolCalls.map(run));
       return results;
@@ -103,12 +100,20 @@ export class ToolExecutor {
     return results;
   }
 
-  async #execute(
+  /**
+   * Executes one call.
+   *
+   * @param turn number of the turn, for log lines
+   * @param place place of the call in a durable run
+   */
+  async execute(
     call: ToolCall,
     ctx: AgentContext,
-    signal: AbortSignal | undefined,
+    waits: AbortableWaits,
     turn: number | undefined,
+    place?: CallPlace,
   ): Promise<ExecutedCall> {
+    const { signal } = waits;
     const startedAt = this.#clock.monotonic();
     const { id: toolCallId, name } = call;
     let hasStarted = false;
@@ -120,7 +125,7 @@ export class ToolExecutor {
       result = await observeTool(call, known, ctx, () => {
         const { tool, input } = this.prepare(call);
         hasStarted = true;
-        return this.#invoke(call, tool, input, ctx, signal);
+        return this.#invoke(tool, input, (signal) => contextOfCall(ctx, call, signal, place), waits);
       });
       const whole = toResultContent(result, name);
       const content = cutContent(whole, this.#maxResultChars);
@@ -139,15 +144,14 @@ export class ToolExecutor {
   }
 
   #invoke(
-    call: ToolCall,
     tool: Tool,
     input: unknown,
-    ctx: AgentContext,
-    signal: AbortSignal | undefined,
+    contextWith: (signal?: AbortSignal) => AgentContext,
+    waits: AbortableWaits,
   ): PromiseLike<unknown> {
     return tool.timeoutMs === undefined
-      ? abortable(tool.execute(input, contextOfCall(ctx, call)), signal)
-      : this.#executeInTime(call, tool, tool.timeoutMs, input, ctx, signal);
+      ? waits.wait(tool.execute(input, contextWith()))
+      : this.#executeInTime(tool, tool.timeoutMs, input, contextWith, waits.signal);
   }
 
   /** Returns the tool and the input of a call. @throws {InvalidToolCallError} */
@@ -168,11 +172,10 @@ export class ToolExecutor {
   }
 
   async #executeInTime(
-    call: ToolCall,
     tool: Tool,
     timeoutMs: number,
     input: unknown,
-    ctx: AgentContext,
+    contextWith: (signal: AbortSignal) => AgentContext,
     signal: AbortSignal | undefined,
   ): Promise<unknown> {
     const controller = new AbortController();
@@ -180,7 +183,7 @@ export class ToolExecutor {
     signal?.addEventListener('abort', abort);
     const timer = this.#clock.after(timeoutMs, () => controller.abort(new ToolTimeoutError(tool.name, timeoutMs)));
     try {
-      return await abortable(tool.execute(input, contextOfCall(ctx, call, controller.signal)), controller.signal);
+      return await abortable(tool.execute(input, contextWith(controller.signal)), controller.signal);
     } finally {
       timer.cancel();
       signal?.removeEventListener('abort', abort);

@@ -87,7 +87,14 @@ export function createTool(
   // The overloads ensure that the input has the type that `execute` takes.
   const execute = options.execute as (input: unknown, ctx: AgentContext) => unknown;
   // Called as a method, because a tool may read its own fields through `this`.
-  const call = async (input: unknown, ctx: AgentContext): Promise<unknown> => execute.call(options, input, ctx);
+  const call = (input: unknown, ctx: AgentContext): Promise<unknown> => {
+    try {
+      const result = execute.call(options, input, ctx);
+      return result instanceof Promise ? result : Promise.resolve(result);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  };
   const asks =
     typeof needsApproval === 'function'
       ? (needsApproval as (input: unknown, ctx: AgentContext) => boolean | Promise<boolean>).bind(options)
