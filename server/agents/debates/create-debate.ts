@@ -1,6 +1,7 @@
 import { describe, InvalidOptionError, quote } from '../../errors.js';
-import type { HandlerFunction } from '../../hub/events/context.js';
 import { withHandlerInfo } from '../../hub/events/agent-support/handler-info.js';
+import type { HandlerFunction } from '../../hub/events/context.js';
+import { shortenable } from '../../hub/events/payloads/encode-result.js';
 import { OptionChecker } from '../../options.js';
 import { type Agent, isAgent } from '../agent/agent.js';
 import { type AgentRunOptions, checkRunOptions } from '../agent/agent-run-options.js';
@@ -12,6 +13,7 @@ import { observeDebate } from '../observability/gen-ai-operations.js';
 import { DebateError } from './debate-errors.js';
 import type { DebateResult, DebateRound } from './debate-result.js';
 import { type DebateSpec, runDebate } from './run-debate.js';
+import { shortenDebate } from './shorten-debate.js';
 
 /** Options of `createDebate`. */
 export interface DebateConfig {
@@ -73,7 +75,7 @@ export function createDebate(config: DebateConfig): Debate {
         const { idempotencyKey } = ctx;
         const result = await run(inputOf(ctx.payload, ['input']), { idempotencyKey, hubCtx: ctx });
         if (result.status === 'failed') throw delayed(new DebateError(name, result));
-        return result;
+        return shortenable(result, shortenDebate);
       };
       const agents = moderator === undefined ? participants : [...participants, moderator];
       return withHandlerInfo(handler, { kind: 'debate', name, agents: () => introspectAgents(agents) });

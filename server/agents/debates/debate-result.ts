@@ -26,6 +26,11 @@ export interface DebateResult {
   synthesis: string | undefined;
   /** The synthesis, or without one the last round's contributions, each under its speaker's name. */
   output: string;
+  /**
+   * Number of characters that the texts lack, because the result of `asHandler()` would exceed
+   * `maxPayloadBytes` of the hub. The longest texts are cut, and each of them ends with a note.
+   */
+  omittedChars?: number;
   /** Tokens of all model calls, delegates included. */
   tokenUsage: TokenUsage;
   /** `failed`: fewer than two participants were left, or the moderator or `stopWhen` failed; see `error`. */

@@ -1,6 +1,6 @@
 import { InvalidOptionError, messageOf, quote } from '../../errors.js';
-import type { HandlerCtx } from '../../hub/events/context.js';
 import type { DurablePlace } from '../../hub/events/agent-support/durable-place.js';
+import type { HandlerCtx } from '../../hub/events/context.js';
 import { abortable, either } from '../abortable.js';
 import type { Agent } from '../agent/agent.js';
 import { createAgentContext, lineageOf, placeOf, signalOf, toHandlerCtx } from '../agent/agent-context.js';

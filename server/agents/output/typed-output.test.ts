@@ -82,6 +82,12 @@ describe.each(['run', 'stream'] as const)('%s', (how) => {
     expect(provider.calls).toHaveLength(2);
   });
 
+  test('corrects twice by default', async () => {
+    const { agent, provider } = classifierOf(['no', 'no', 'no', good]);
+    expect((await run(agent)).error).toBeInstanceOf(OutputSchemaError);
+    expect(provider.calls).toHaveLength(3);
+  });
+
   test('fails if the answer reached the token limit, without a correction', async () => {
     const { agent, provider } = classifierOf([{ content: good.slice(0, 20), finishReason: 'length' }]);
     expect((await run(agent)).error).toBeInstanceOf(TruncatedOutputError);

@@ -1,6 +1,6 @@
 import { describe, InvalidOptionError, quote } from '../../errors.js';
-import type { HandlerFunction } from '../../hub/events/context.js';
 import { type HandlerInfo, withHandlerInfo } from '../../hub/events/agent-support/handler-info.js';
+import type { HandlerFunction } from '../../hub/events/context.js';
 import { skippedStep } from '../../hub/runs/definition/step-list.js';
 import {
   createWorkflow,
@@ -17,8 +17,10 @@ import { AgentRegistry } from '../delegation/agent-registry.js';
 import { UnknownAgentError } from '../errors.js';
 import { introspectAgents, reachableSpecs } from '../handlers/agent-introspection.js';
 import { handleWith } from '../handlers/as-handler.js';
+import { shortenableResults } from '../handlers/shorten-result.js';
 import {
   type AgentStep,
+  areParallelResults,
   type ParallelResults,
   type ParallelStep,
   type PipelineConfig,
@@ -80,7 +82,13 @@ export function createPipeline(config: PipelineConfig): HubWorkflow<unknown, nev
   const pipeline = { registry, approvals, names: new Set<string>(), owner };
   const flat = steps.flatMap((step, stage) => toWorkflowSteps(step, stage, pipeline));
   // The result is that of the steps, which the types above describe.
-  return createWorkflow({ ...workflow, steps: flat }) as HubWorkflow<unknown, never>;
+  const created = createWorkflow({ ...workflow, steps: flat }) as HubWorkflow<unknown, never>;
+  const run = async (scope: never): Promise<unknown> => {
+    const result = await created.run(scope);
+    // Each one is small enough for a payload, but not all together.
+    return areParallelResults(result) ? shortenableResults(result) : result;
+  };
+  return { ...created, run };
 }
 
 /** Pipeline whose steps are created. */

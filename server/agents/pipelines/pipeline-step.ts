@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { EventRef } from '../../hub/references/event-ref.js';
 import type { JsonSchema } from '../../hub/events/payloads/schema.js';
+import type { EventRef } from '../../hub/references/event-ref.js';
 import type { UntypedWorkflowConfig, WorkflowStep } from '../../hub/runs/definition/workflow.js';
 import type { Agent, AgentHandlerResult } from '../agent/agent.js';
 import type { ApprovalEvents } from '../approvals/approval.js';
@@ -66,7 +66,8 @@ export function pipelineInput(payload: unknown): string {
   return JSON.stringify(Object.fromEntries(Object.entries(payload).map(([name, { output }]) => [name, output])));
 }
 
-function areParallelResults(payload: unknown): payload is ParallelResults {
+/** Returns `true` for results of a {@link ParallelStep}. */
+export function areParallelResults(payload: unknown): payload is ParallelResults {
   if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) return false;
   const results = Object.values(payload);
   return results.length > 0 && results.every(isResult);
