@@ -150,11 +150,14 @@ test('outside a hub, tools receive a context with the fields of the run', async 
 });
 
 describe('the conversation', () => {
-  async function conversationsOf(options: AgentHandlerOptions): Promise<string[][]> {
+  async function conversationsOf(
+    options: AgentHandlerOptions,
+    key?: (payload: { chat: string }) => string,
+  ): Promise<string[][]> {
     const hub = createHub();
     const memory = new ConversationMemory({ transport: hub.transport });
     const { agent, provider } = agentOf(['Hello Ada', 'Ada'], { memory });
-    hub.event({ type: 'ask', handler: agent.asHandler(options) });
+    hub.event({ type: 'ask', handler: agent.asHandler(options), ...(key !== undefined && { key }) });
     await hub.start();
     for (const [index, text] of ['I am Ada', 'Who am I?'].entries()) {
       await hub.emit('ask', { chat: 'chat-7', text }, { requestId: 'log-id' });
@@ -167,6 +170,19 @@ describe('the conversation', () => {
 
   test('is new for each event, also for events of one request', async () => {
     expect(await conversationsOf({ input: text })).toEqual([['I am Ada'], ['Who am I?']]);
+  });
+
+  test('is that of the key of the event', async () => {
+    const [, second] = await conversationsOf({ input: text }, ({ chat }) => chat);
+    expect(second).toEqual(['I am Ada', 'Hello Ada', 'Who am I?']);
+  });
+
+  test('is chosen by conversation before the key', async () => {
+    const conversation = (payload: unknown): string => (payload as { text: string }).text;
+    expect(await conversationsOf({ input: text, conversation }, ({ chat }) => chat)).toEqual([
+      ['I am Ada'],
+      ['Who am I?'],
+    ]);
   });
 
   test('is chosen by conversation, from the payload', async () => {
@@ -224,6 +240,7 @@ test('introspection shows model, tools, delegates, runs by status, and tokens of
       delegates: ['helper'],
       runs: { completed: 1, failed: 1, max_iterations: 0, token_budget_exceeded: 0, aborted: 0 },
       tokenUsage: { promptTokens: 20, completionTokens: 10, totalTokens: 30 },
+      durations: expect.any(Array),
     },
     expect.objectContaining({ name: 'helper', delegates: [], runs: expect.objectContaining({ completed: 1 }) }),
   ]);

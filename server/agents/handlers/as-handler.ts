@@ -1,6 +1,7 @@
 import { InvalidOptionError, isFatal, quote, RetryAfterError } from '../../errors.js';
-import type { HandlerCtx, HandlerFunction } from '../../hub/events/context.js';
+import { durablePlaceOf } from '../../hub/events/agent-support/durable-place.js';
 import { withHandlerInfo } from '../../hub/events/agent-support/handler-info.js';
+import type { HandlerCtx, HandlerFunction } from '../../hub/events/context.js';
 import { OptionChecker } from '../../options.js';
 import type { Agent, AgentHandlerOptions, AgentHandlerResult } from '../agent/agent.js';
 import { AgentRunError } from '../agent/agent-run-error.js';
@@ -10,6 +11,7 @@ import { checkApprovalOptions } from '../approvals/approval-options.js';
 import { checkApprovers } from '../approvals/check-approvals.js';
 import { introspectAgents, reachableSpecs, specOf } from './agent-introspection.js';
 import { inputOf } from './payload-input.js';
+import { shortenableResult } from './shorten-result.js';
 
 const maxReportedCalls = 200;
 const maxReportedChars = 200;
@@ -33,7 +35,9 @@ export function toHandler<TData>(
     return text;
   };
   const handler = async (ctx: HandlerCtx): Promise<AgentHandlerResult<TData>> => {
-    const conversationId = conversation && textOf(conversation, 'conversation', ctx.payload);
+    // Events of one key run one after another, as the exchanges of a conversation must.
+    const conversationId =
+      conversation === undefined ? durablePlaceOf(ctx)?.run.turnKey : textOf(conversation, 'conversation', ctx.payload);
     return handleWith(agent, textOf(input, 'input', ctx.payload), ctx, { conversationId, approvals });
   };
   return withHandlerInfo(handler, {
@@ -51,8 +55,8 @@ interface HandlingOptions {
 }
 
 /**
- * Runs an agent on `input` for an event or step. The result is small, so that it fits into a payload whatever the tools
- * return.
+ * Runs an agent on `input` for an event or step. The result is small whatever the tools return, and its answer is cut if
+ * a payload has no room for it.
  *
  * @throws {AgentRunError} if the run does not complete
  * @throws {RetryAfterError} if the run fails and the vendor requests a delay before the next call
@@ -105,5 +109,5 @@ function toHandlerResult<TData>({
     })),
   };
   // A completed run has `data` if its agent has a schema, which the type of a run's result does not show.
-  return (data === undefined ? report : { ...report, data }) as AgentHandlerResult<TData>;
+  return shortenableResult((data === undefined ? report : { ...report, data }) as AgentHandlerResult<TData>);
 }
