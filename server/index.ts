@@ -195,7 +195,7 @@ export type { CompletionPayload, FailurePayload, FollowUpNames, FollowUps } from
 export type { PayloadSchema, SchemaResult } from './hub/events/payloads/schema.js';
 export type { ResolvedRetry, RetryConfig } from './hub/events/definition/retry-policy.js';
 export type { Hub, HubOptions, StopResult } from './hub/hub.js';
-export type { AgentIntrospection, AgentSummary } from './hub/introspection/agent-introspection.js';
+export type { AgentIntrospection, AgentSummary } from './hub/events/agent-support/agent-introspection.js';
 export type { AgentRunIntrospection } from './hub/introspection/agent-runs.js';
 export type {
   AttemptIntrospection,

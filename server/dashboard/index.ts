@@ -4,7 +4,7 @@
  * @module hubline/dashboard
  */
 
-export type { AgentIntrospection, AgentSummary } from '../hub/introspection/agent-introspection.js';
+export type { AgentIntrospection, AgentSummary } from '../hub/events/agent-support/agent-introspection.js';
 export type { Hub } from '../hub/hub.js';
 export type { AgentRunIntrospection } from '../hub/introspection/agent-runs.js';
 export type { Health } from '../hub/introspection/health.js';

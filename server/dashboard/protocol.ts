@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { AgentIntrospection, AgentSummary } from '../hub/introspection/agent-introspection.js';
+import type { AgentIntrospection, AgentSummary } from '../hub/events/agent-support/agent-introspection.js';
 import type { AgentRunIntrospection } from '../hub/introspection/agent-runs.js';
 import type { Health, Problem } from '../hub/introspection/health.js';
 import type {

@@ -1,7 +1,7 @@
 import type { Redactor } from '../redaction/redactor.js';
 import type { Logger } from '../transports/logger.js';
 import type { Envelope, TransportManager } from '../transports/transport.js';
-import type { AgentReporter } from './introspection/reported-agents.js';
+import type { AgentReporter } from './events/agent-support/reported-agents.js';
 import type { RegisteredEvent } from './events/definition/event.js';
 import type { Cause, Draft } from './events/draft.js';
 import type { EmitOptions } from './events/emit.js';

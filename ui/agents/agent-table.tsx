@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { AgentOverview } from '../../server/dashboard/protocol.js';
 import { formatCost } from '../format/cost.js';
 import { formatCount, UNKNOWN } from '../format/count.js';
+import { formatDuration } from '../format/duration.js';
 import { formatPercent } from '../format/ratio.js';
 import { viewPath } from '../routing/route.js';
 import { Count } from '../shared/count.js';
@@ -20,12 +21,22 @@ export interface AgentTableProps {
   readonly query: string;
 }
 
-const COLUMNS = ['Agent', 'Model', 'Runs', 'Failure rate', 'Tokens per run', 'Cost', 'Approvals', 'Used by'] as const;
+const COLUMNS = [
+  'Agent',
+  'Model',
+  'Runs',
+  'Failure rate',
+  'Tokens per run',
+  'Cost',
+  'p95',
+  'Approvals',
+  'Used by',
+] as const;
 
 /** Table of agents with their counts since the start. */
 export function AgentTable({ agents, usesOf, open, query }: AgentTableProps): JSX.Element {
   return (
-    <ViewTable caption="Agents, with counts since the start" columns={COLUMNS} class="agents-table">
+    <ViewTable caption="Agents, with counts and durations since the start" columns={COLUMNS} class="agents-table">
       {agents.map((agent) => (
         <AgentRow key={agent.name} agent={agent} uses={usesOf(agent.name)} isOpen={agent.name === open} query={query} />
       ))}
@@ -41,12 +52,12 @@ interface AgentRowProps {
 }
 
 function AgentRow({ agent, uses, isOpen, query }: AgentRowProps): JSX.Element {
-  const { name, description, model, tools, delegates, runs, tokenUsage, approvalsWaiting } = agent;
+  const { name, description, model, tools, delegates, tokenUsage, durationMs, approvalsWaiting } = agent;
   const row = useRef<HTMLTableRowElement>(null);
   useEffect(() => {
     if (isOpen) row.current?.scrollIntoView({ block: 'nearest' });
   }, [isOpen]);
-  const { total, failureRatio, exceptions } = summarizeRuns(runs);
+  const { total, failureRatio, exceptions } = summarizeRuns(agent);
   const { cachedTokens, reasoningTokens, cost } = tokenUsage;
   return (
     <tr ref={row} data-open={isOpen}>
@@ -88,8 +99,17 @@ function AgentRow({ agent, uses, isOpen, query }: AgentRowProps): JSX.Element {
         )}
       </ViewTableCell>
       <ViewTableCell label="Cost">{cost === undefined ? UNKNOWN : formatCost(cost)}</ViewTableCell>
+      <ViewTableCell label="p95">{formatDuration(durationMs?.p95 ?? null)}</ViewTableCell>
       <ViewTableCell label="Approvals">
-        {approvalsWaiting === undefined ? UNKNOWN : `${formatCount(approvalsWaiting)} waiting`}
+        {approvalsWaiting === undefined ? (
+          UNKNOWN
+        ) : approvalsWaiting === 0 ? (
+          '0'
+        ) : (
+          <a class="tone-stale" href={viewPath('waits') + query}>
+            {formatCount(approvalsWaiting)} waiting
+          </a>
+        )}
       </ViewTableCell>
       <ViewTableCell label="Used by">
         {uses.length === 0 ? UNKNOWN : <Links items={uses} query={query} />}

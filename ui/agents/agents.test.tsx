@@ -55,7 +55,10 @@ test('a row shows the runs, failures and tokens of an agent', async () => {
         reasoningTokens: 20,
         cost: 1.5,
       },
+      durationMs: { p50: 1, p95: 3_400, p99: 5_000, max: 6_000 },
       approvalsWaiting: 2,
+      active: 1,
+      suspended: 2,
     }),
   ];
   page = await openPage(api, '#/agents');
@@ -65,14 +68,16 @@ test('a row shows the runs, failures and tokens of an agent', async () => {
     'Failure rate': '0%',
     'Tokens per run': '443',
     Cost: '—',
+    p95: '—',
     Approvals: '—',
     'Used by': 'ticket.created, answer: sort',
   });
   expect(cellsOf('priced')).toMatchObject({
-    Runs: '41 failed',
+    Runs: '41 running2 suspended1 failed',
     'Failure rate': '25.0%',
     'Tokens per run': '10020 cached5 reasoning',
     Cost: '1.50',
+    p95: '3.4 s',
     Approvals: '2 waiting',
   });
   expect(screen.getByText('Sorts tickets.')).toBeTruthy();

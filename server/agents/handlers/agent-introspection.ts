@@ -1,5 +1,5 @@
-import type { AgentIntrospection } from '../../hub/introspection/agent-introspection.js';
-import type { AgentSource } from '../../hub/introspection/reported-agents.js';
+import type { AgentDescription } from '../../hub/events/agent-support/agent-introspection.js';
+import type { AgentSource } from '../../hub/events/agent-support/reported-agents.js';
 import type { Agent } from '../agent/agent.js';
 import { shownUsage } from '../model/token-usage.js';
 import type { AgentSpec } from '../run/agent-spec.js';
@@ -30,11 +30,11 @@ export function sourceOf(agent: AgentSpec): AgentSource {
 }
 
 /** Describes agents and all agents they can delegate to, each after its delegator, without keys and prompts. */
-export function introspectAgents(agents: readonly Agent[]): AgentIntrospection[] {
+export function introspectAgents(agents: readonly Agent[]): AgentDescription[] {
   return introspectSpecs(agents.map(specOf));
 }
 
-function introspectSpecs(agents: readonly (AgentSpec | undefined)[]): AgentIntrospection[] {
+function introspectSpecs(agents: readonly (AgentSpec | undefined)[]): AgentDescription[] {
   return reachable(agents).map(introspectAgent);
 }
 
@@ -54,7 +54,7 @@ function reachable(agents: readonly (AgentSpec | undefined)[]): AgentSpec[] {
   return [...found];
 }
 
-function introspectAgent({ name, description, model, tools, registry, totals }: AgentSpec): AgentIntrospection {
+function introspectAgent({ name, description, model, tools, registry, totals }: AgentSpec): AgentDescription {
   return {
     name,
     ...(description !== undefined && { description }),
@@ -65,5 +65,6 @@ function introspectAgent({ name, description, model, tools, registry, totals }: 
     delegates: (registry?.list() ?? []).map((other) => other.name).filter((other) => other !== name),
     runs: { ...totals.runs },
     tokenUsage: shownUsage(totals.tokenUsage),
+    ...(!totals.durations.isEmpty && { durations: totals.durations.toJSON() }),
   };
 }

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { reportAgents } from '../../hub/introspection/reported-agents.js';
+import { reportAgents } from '../../hub/events/agent-support/reported-agents.js';
 import { handlerContextOf, lineageOf } from '../agent/agent-context.js';
 import type { AgentRunResult } from '../agent/agent-run-result.js';
 import { startDescent } from '../delegation/delegate.js';

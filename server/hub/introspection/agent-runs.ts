@@ -3,7 +3,12 @@ import type { RunRecord, RunStatus } from '../../transports/transport.js';
 import { workflowOf } from '../../transports/workflow-type.js';
 import { sumUsage, type TurnUsage } from '../events/agent-support/turn-facts.js';
 import { pathSeparator } from '../runs/engine/replay/run-entry.js';
-import { introspectRun, type ListedStep, type RunIntrospection, type StepIntrospection } from '../runs/run-introspection.js';
+import {
+  introspectRun,
+  type ListedStep,
+  type RunIntrospection,
+  type StepIntrospection,
+} from '../runs/run-introspection.js';
 
 /** Recorded run of an agent: the whole run of an event that the agent handles, or a part of a workflow's run. */
 export interface AgentRunIntrospection {

@@ -6,7 +6,7 @@ import type {
   RecentActivity,
   TotalActivity,
 } from '../../transports/statistics/stats.js';
-import type { AgentIntrospection, AgentSummary } from './agent-introspection.js';
+import type { AgentIntrospection, AgentSummary } from '../events/agent-support/agent-introspection.js';
 import type { EventRate } from '../events/definition/event.js';
 import type { ResolvedRetry } from '../events/definition/retry-policy.js';
 import type { RunIntrospection } from '../runs/run-introspection.js';

@@ -5,7 +5,7 @@ import { sumCounts } from '../../transports/statistics/sum-counts.js';
 import type { Overview, RunRecord, TransportManager } from '../../transports/transport.js';
 import { workflowType } from '../../transports/workflow-type.js';
 import { version } from '../../version.js';
-import type { AgentDescription, AgentIntrospection } from './agent-introspection.js';
+import type { AgentDescription, AgentIntrospection } from '../events/agent-support/agent-introspection.js';
 import { introspectRun } from '../runs/run-introspection.js';
 import {
   introspectSchedule,

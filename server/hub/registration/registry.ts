@@ -2,7 +2,7 @@ import { DuplicateNameError, InvalidOptionError, quote } from '../../errors.js';
 import { workflowType } from '../../transports/workflow-type.js';
 import { UnknownEventError, UnknownWorkflowError } from '../errors.js';
 import { type HandlerInfo, handlerInfo } from '../events/agent-support/handler-info.js';
-import { ReportedAgents } from '../introspection/reported-agents.js';
+import { ReportedAgents } from '../events/agent-support/reported-agents.js';
 import type { RegisteredEvent } from '../events/definition/event.js';
 import type { KeySource } from '../events/definition/event-key.js';
 import { agentsRevision, describeHub, type HubDescription } from '../introspection/descriptions/hub-description.js';

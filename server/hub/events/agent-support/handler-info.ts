@@ -1,7 +1,7 @@
 import type { EventRef } from '../../references/event-ref.js';
 import type { HandlerFunction } from '../context.js';
 import type { RegisteredEvent } from '../definition/event.js';
-import type { AgentDescription } from '../../introspection/agent-introspection.js';
+import type { AgentDescription } from './agent-introspection.js';
 
 /** Finds the registered event of a type. Throws if there is none. */
 export interface EventRegistry {

@@ -1,6 +1,6 @@
 import type { Logger } from '../../../transports/logger.js';
 import { attachPlace, type DurablePlace } from '../agent-support/durable-place.js';
-import { type AgentReporter, attachReporter } from '../../introspection/reported-agents.js';
+import { type AgentReporter, attachReporter } from '../agent-support/reported-agents.js';
 import type { CtxStartWorkflow, HandlerCtx } from '../context.js';
 import type { CtxEmit } from '../emit.js';
 import type { AttemptEmitter } from './attempt-emitter.js';

@@ -3,7 +3,7 @@ import type { Redactor } from '../../../redaction/redactor.js';
 import type { Logger } from '../../../transports/logger.js';
 import type { Delivery, Envelope, Outcome, TransportManager } from '../../../transports/transport.js';
 import { DepthLimitError } from '../../errors.js';
-import type { AgentReporter } from '../../introspection/reported-agents.js';
+import type { AgentReporter } from '../agent-support/reported-agents.js';
 import type { FollowUpNames } from '../follow-ups.js';
 import { nextDelayMs, type ResolvedRetry } from '../definition/retry-policy.js';
 import { createFollowUps, type TerminalOutcome } from '../follow-ups/create-follow-ups.js';

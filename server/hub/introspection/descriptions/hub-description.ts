@@ -1,5 +1,5 @@
 import { isName } from '../../../options.js';
-import type { AgentDescription } from '../agent-introspection.js';
+import type { AgentDescription } from '../../events/agent-support/agent-introspection.js';
 import { type HandlerInfo, handlerInfo } from '../../events/agent-support/handler-info.js';
 import type { HandlerFunction } from '../../events/context.js';
 import type { RegisteredEvent } from '../../events/definition/event.js';

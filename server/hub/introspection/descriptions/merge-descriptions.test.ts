@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentDescription } from '../agent-introspection.js';
+import type { AgentDescription } from '../../events/agent-support/agent-introspection.js';
 import { type HubDescription, parseDescription } from './hub-description.js';
 import { DescriptionMerger, mergeDescriptions } from './merge-descriptions.js';
 

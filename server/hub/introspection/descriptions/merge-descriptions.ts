@@ -1,6 +1,6 @@
 import { workflowType } from '../../../transports/workflow-type.js';
-import type { AgentDescription } from '../agent-introspection.js';
-import { addUsage } from '../reported-agents.js';
+import type { AgentDescription } from '../../events/agent-support/agent-introspection.js';
+import { addUsage } from '../../events/agent-support/reported-agents.js';
 import { type EventDescription, type HubDescription, isRunning, type WorkflowDescription } from './hub-description.js';
 
 /** Registered event type or workflow, and the hubs that handle it. */

@@ -3,7 +3,7 @@ import { checkName, OptionChecker } from '../../../../options.js';
 import type { Logger } from '../../../../transports/logger.js';
 import type { RunWait, WaitResolution } from '../../../../transports/transport.js';
 import { attachPlace, type DurablePlace } from '../../../events/agent-support/durable-place.js';
-import { attachReporter } from '../../../introspection/reported-agents.js';
+import { attachReporter } from '../../../events/agent-support/reported-agents.js';
 import type { HandlerFunction } from '../../../events/context.js';
 import type { EmitOptions } from '../../../events/emit.js';
 import type { EventRef } from '../../../references/event-ref.js';

@@ -1,8 +1,9 @@
-import { sumUsage } from '../events/agent-support/turn-facts.js';
-import type { AgentIntrospection } from './agent-introspection.js';
+import { DurationSketch } from '../../../transports/statistics/duration-sketch.js';
+import type { AgentDescription } from './agent-introspection.js';
+import { sumUsage } from './turn-facts.js';
 
 /** Returns an agent in its current state, followed by its delegates. */
-export type AgentSource = () => readonly AgentIntrospection[];
+export type AgentSource = () => readonly AgentDescription[];
 
 /** Receives the agents that handlers run themselves. */
 export interface AgentReporter {
@@ -30,7 +31,7 @@ const maxReported = 1_000;
 interface Reported {
   source: AgentSource;
   /** Counts of earlier agents of this name, which an application may create per event. */
-  before: AgentIntrospection | undefined;
+  before: AgentDescription | undefined;
 }
 
 /** Agents that the handlers of a hub run themselves. */
@@ -53,26 +54,29 @@ export class ReportedAgents implements AgentReporter {
   }
 
   /** Returns all reported agents, each followed by its delegates. */
-  agents(): readonly AgentIntrospection[] {
+  agents(): readonly AgentDescription[] {
     return [...this.#reported.values()].flatMap((reported) => this.#current(reported));
   }
 
-  #current({ source, before }: Reported): readonly AgentIntrospection[] {
+  #current({ source, before }: Reported): readonly AgentDescription[] {
     const [first, ...delegates] = source();
     if (first === undefined || before === undefined) return first === undefined ? [] : [first, ...delegates];
     return [{ ...first, ...addUsage(first, before) }, ...delegates];
   }
 }
 
-/** Adds up the runs and tokens of two agents. */
+/** Adds up the runs, tokens and durations of two agents. */
 export function addUsage(
-  a: AgentIntrospection,
-  b: AgentIntrospection,
-): Pick<AgentIntrospection, 'runs' | 'tokenUsage'> {
+  a: AgentDescription,
+  b: AgentDescription,
+): Pick<AgentDescription, 'runs' | 'tokenUsage' | 'durations'> {
   const runs = new Map(Object.entries(a.runs));
   for (const [status, count] of Object.entries(b.runs)) runs.set(status, (runs.get(status) ?? 0) + count);
+  const durations = DurationSketch.from(a.durations ?? []);
+  durations.merge(DurationSketch.from(b.durations ?? []));
   return {
     runs: Object.fromEntries(runs),
     tokenUsage: sumUsage([a.tokenUsage, b.tokenUsage]),
+    ...(!durations.isEmpty && { durations: durations.toJSON() }),
   };
 }
