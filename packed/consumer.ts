@@ -6,7 +6,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createHub, type Hub } from 'hubline';
-import { type AgentRunResult, createAgent } from 'hubline/agents';
+import { type AgentHandlerResult, createAgent } from 'hubline/agents';
 import { createDashboardHandler } from 'hubline/dashboard';
 import { redisTransport } from 'hubline/redis';
 import { sqliteTransport } from 'hubline/sqlite';
@@ -16,7 +16,7 @@ import { systemClock } from 'hubline/transport';
 const url = process.argv[2];
 if (url === undefined) throw new Error('the URL of a Redis is missing');
 
-const timeLimit = systemClock.after(60_000, () => process.exit(1));
+const timeLimit = systemClock.after(300_000, () => process.exit(1));
 const hub: Hub = createHub({ service: 'consumer', transport: redisTransport({ url }) });
 const agent = createAgent({
   name: 'greeter',
@@ -24,10 +24,24 @@ const agent = createAgent({
   model: { model: 'rehearsed' },
   provider: scriptedProvider(['Hello, Ada!']),
 });
-hub.event({ type: 'visitor.came', handler: agent.asHandler(), onSuccess: 'visitor.greeted' });
 const greeted = new Promise<string>((resolve) => {
-  hub.event<AgentRunResult>({ type: 'visitor.greeted', handler: ({ payload }) => resolve(payload.output) });
+  const visitorGreeted = hub.event<AgentHandlerResult>({
+    type: 'visitor.greeted',
+    handler: ({ payload }) => resolve(payload.output),
+  });
+  hub.event({ type: 'visitor.came', key: String, handler: agent.asHandler(), onSuccess: visitorGreeted });
 });
+const counter = createAgent<{ count: number }>({
+  name: 'counter',
+  systemPrompt: 'You count.',
+  model: { model: 'rehearsed' },
+  provider: scriptedProvider(['{"count": 3}']),
+  outputSchema: { type: 'object', properties: { count: { type: 'number' } }, required: ['count'] },
+});
+const counted = await counter.run('Count the guests.');
+if (counted.status !== 'completed') throw new Error(counted.status, { cause: counted.error });
+const count: number = counted.data.count;
+
 await hub.start();
 await hub.emit('visitor.came', 'I am Ada');
 
@@ -38,7 +52,9 @@ if (address === null || typeof address === 'string') throw new Error('a TCP serv
 const page = await fetch(`http://127.0.0.1:${address.port}/`);
 const { kv } = createHub({ transport: sqliteTransport({ file: 'consumer.db' }) }).transport;
 await kv.set('visitor', 'Ada');
-console.log(JSON.stringify({ greeting: await greeted, page: await page.text(), stored: await kv.get('visitor') }));
+console.log(
+  JSON.stringify({ count, greeting: await greeted, page: await page.text(), stored: await kv.get('visitor') }),
+);
 server.closeAllConnections();
 server.close();
 await hub.stop();

@@ -31,6 +31,8 @@ async function readEntryPoints(): Promise<EntryPoint[]> {
 
 const forRedis = ['bullmq@6.7', 'ioredis@6'];
 const forSqlite = '@photostructure/sqlite@1.2';
+/** The oldest version of TypeScript that README.md names: it infers less than the one that builds the library. */
+const oldTypeScript = 'typescript@5.8';
 const entryPoints = await readEntryPoints();
 const names = Object.fromEntries(entryPoints.map(({ specifier, names }) => [specifier, names]));
 
@@ -41,12 +43,12 @@ beforeAll(async () => {
 afterAll(() => project.remove());
 
 /** Type-checks a file against the package, its declarations included, and emits JavaScript. */
-async function compile(file: string, moduleResolution: 'nodenext' | 'bundler'): Promise<void> {
+async function compile(file: string, moduleResolution: 'nodenext' | 'bundler', compiler = tsc): Promise<void> {
   const module = moduleResolution === 'bundler' ? 'esnext' : moduleResolution;
   const options = { module, moduleResolution, target: 'es2022', types: ['node'], strict: true, skipLibCheck: false };
   const config = `${moduleResolution}.json`;
   await writeFile(join(project.folder, config), JSON.stringify({ compilerOptions: options, files: [file] }));
-  await project.run(tsc, '--project', config);
+  await project.run(compiler, '--project', config);
 }
 
 /** Runs a script and parses the JSON that it prints. */
@@ -149,7 +151,14 @@ describe('with its dependencies only', () => {
 });
 
 describe('with the peers of the transports', () => {
-  beforeAll(() => project.install('--install-strategy=linked', '@types/node@20', ...forRedis, forSqlite));
+  beforeAll(() =>
+    project.install('--install-strategy=linked', '@types/node@20', ...forRedis, forSqlite, oldTypeScript),
+  );
+
+  test('the oldest supported TypeScript infers the types of a program', async () => {
+    await cp(here('consumer.ts'), join(project.folder, 'consumer.ts'));
+    await compile('consumer.ts', 'nodenext', join(project.folder, 'node_modules/.bin/tsc'));
+  });
 
   test('a type-checked program that imports all entry points works', async () => {
     const program = await readFile(here('consumer.ts'), 'utf8');
@@ -163,6 +172,6 @@ describe('with the peers of the transports', () => {
     const { stdout, stderr } = await project.run(process.execPath, 'consumer.js', server.url);
     expect(stderr).toBe('');
     const page = await readFile(here('../dist/page/index.html'), 'utf8');
-    expect(JSON.parse(stdout)).toEqual({ greeting: 'Hello, Ada!', page, stored: 'Ada' });
+    expect(JSON.parse(stdout)).toEqual({ count: 3, greeting: 'Hello, Ada!', page, stored: 'Ada' });
   });
 });

@@ -12,6 +12,7 @@ export type {
   AgentHandlerResult,
   AgentMemory,
   AgentRunOptions,
+  AgentRunReport,
   AgentRunResult,
   AgentRunStatus,
   AgentStep,
@@ -25,6 +26,7 @@ export type {
   ApprovalRequest,
   BetaProviderOptions,
   Compact,
+  CompletedAgentRun,
   ConversationMemoryOptions,
   CutConversation,
   Debate,
@@ -33,6 +35,7 @@ export type {
   DebateResult,
   DebateRound,
   ExchangeMark,
+  FailedAgentRun,
   FallbackEntry,
   FinishReason,
   GammaProviderOptions,
@@ -40,6 +43,7 @@ export type {
   JsonStandardSchema,
   LanguageModel,
   LanguageModelProviderOptions,
+  LimitedAgentRun,
   McpHttpServer,
   McpProcessServer,
   McpServer,
@@ -184,29 +188,27 @@ export {
   WorkflowFailedError,
   WorkflowVersionError,
 } from './hub/errors.js';
+export type { AgentIntrospection, AgentSummary } from './hub/events/agent-support/agent-introspection.js';
+export type { TurnFacts, TurnUsage } from './hub/events/agent-support/turn-facts.js';
 export type { CtxStartWorkflow, HandlerCtx, HandlerFunction, HubCtx } from './hub/events/context.js';
 export type { EventDefinition, EventDefinitionConfig, EventSettings } from './hub/events/definition/create-event.js';
 export { createEvent } from './hub/events/definition/create-event.js';
-export type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './hub/introspection/dead-letters.js';
-export type { CtxEmit, Emit, EmitCause, EmitMany, EmitManyOptions, EmitOptions } from './hub/events/emit.js';
 export type { EventConfig, EventRate } from './hub/events/definition/event.js';
-export type { EventRef } from './hub/references/event-ref.js';
-export type { CompletionPayload, FailurePayload, FollowUpNames, FollowUps } from './hub/events/follow-ups.js';
-export type { PayloadSchema, SchemaResult } from './hub/events/payloads/schema.js';
-export type { ResolvedRetry, RetryConfig } from './hub/events/definition/retry-policy.js';
-export type { Hub, HubOptions, StopResult } from './hub/hub.js';
-export type { AgentIntrospection, AgentSummary } from './hub/events/agent-support/agent-introspection.js';
-export type { AgentRunIntrospection } from './hub/introspection/agent-runs.js';
 export type {
-  AttemptIntrospection,
-  EventDetails,
-  EventSummary,
-  PublicError,
-  RequestDetails,
-} from './hub/introspection/lookup/event-details.js';
-export type { FindOptions, RecentEventSummaries } from './hub/introspection/lookup/event-search.js';
-export type { Health, Problem, ProblemKind } from './hub/introspection/health.js';
+  CompletionPayload,
+  FailurePayload,
+  FollowUpNames,
+  FollowUps,
+} from './hub/events/definition/follow-ups.js';
+export type { ResolvedRetry, RetryConfig } from './hub/events/definition/retry-policy.js';
+export type { CtxEmit, Emit, EmitCause, EmitMany, EmitManyOptions, EmitOptions } from './hub/events/emit.js';
+export type { Recorded } from './hub/events/payloads/recorded-type.js';
+export type { PayloadSchema, SchemaResult } from './hub/events/payloads/schema.js';
+export type { Hub, HubOptions, StopResult } from './hub/hub.js';
+export type { AgentRunIntrospection } from './hub/introspection/agent-runs.js';
+export type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './hub/introspection/dead-letters.js';
 export type { EventDescription } from './hub/introspection/descriptions/hub-description.js';
+export type { Health, Problem, ProblemKind } from './hub/introspection/health.js';
 export type {
   EventIntrospection,
   EventKind,
@@ -215,16 +217,18 @@ export type {
   SettingsIntrospection,
   WorkflowIntrospection,
 } from './hub/introspection/introspection.js';
-export type { ProcessIntrospection, ProcessState } from './hub/introspection/process-introspection.js';
 export type {
-  RunIntrospection,
-  RunQuery,
-  StepIntrospection,
-  StepStatus,
-  StepWait,
-} from './hub/runs/run-introspection.js';
+  AttemptIntrospection,
+  EventDetails,
+  EventSummary,
+  PublicError,
+  RequestDetails,
+} from './hub/introspection/lookup/event-details.js';
+export type { FindOptions, RecentEventSummaries } from './hub/introspection/lookup/event-search.js';
+export type { ProcessIntrospection, ProcessState } from './hub/introspection/process-introspection.js';
 export type { WaitIntrospection, WaitsIntrospection } from './hub/introspection/wait-introspection.js';
-export type { Recorded } from './hub/events/payloads/recorded-type.js';
+export type { EventRef } from './hub/references/event-ref.js';
+export type { WorkflowRef } from './hub/references/workflow-ref.js';
 export type {
   MapOptions,
   RunCtx,
@@ -236,7 +240,6 @@ export type {
   WorkflowProgress,
 } from './hub/runs/definition/step.js';
 export type { ResolvedStep } from './hub/runs/definition/step-list.js';
-export type { TurnFacts, TurnUsage } from './hub/events/agent-support/turn-facts.js';
 export type {
   AnyWorkflow,
   HubWorkflow,
@@ -246,9 +249,15 @@ export type {
   WorkflowStep,
 } from './hub/runs/definition/workflow.js';
 export { createWorkflow } from './hub/runs/definition/workflow.js';
-export type { WorkflowRef } from './hub/references/workflow-ref.js';
 export type { StepKind } from './hub/runs/engine/replay/run-entry.js';
 export { RunLimitError, StepFailedError } from './hub/runs/errors.js';
+export type {
+  RunIntrospection,
+  RunQuery,
+  StepIntrospection,
+  StepStatus,
+  StepWait,
+} from './hub/runs/run-introspection.js';
 export type { RunEvent, WatchOptions } from './hub/runs/watch-run.js';
 export type { WorkflowHandle } from './hub/runs/workflow-handle.js';
 export type { CatchUp, ScheduleConfig, ScheduleTarget, ScheduleTimes } from './hub/schedules/schedule.js';

@@ -1,8 +1,8 @@
 import { createEvent, createHub, type Hub } from 'hubline';
-import { createAgent, createTool, type ModelProvider } from 'hubline/agents';
+import { type Agent, createAgent, createTool, type ModelProvider } from 'hubline/agents';
 import { z } from 'zod';
 
-const triage = z.object({
+export const triage = z.object({
   category: z.enum(['billing', 'delivery', 'other']),
   urgency: z.number().int().min(1).max(5).describe('5: the customer loses money'),
   orderId: z.string().nullable(),
@@ -37,4 +37,11 @@ export function createTriageHub(
     handler: ({ payload: { data } }) => assign(data.category === 'billing' ? 'finance' : 'service', data.urgency),
   });
   return hub;
+}
+
+/** Describes a ticket without a hub. */
+export async function describeTicket(agent: Agent<z.output<typeof triage>>, ticket: string): Promise<string> {
+  const result = await agent.run(ticket);
+  if (result.status !== 'completed') return result.error?.message ?? result.status;
+  return `${result.data.category}, urgency ${result.data.urgency}`;
 }

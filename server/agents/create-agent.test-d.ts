@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { createHub } from '../hub/create-hub.js';
 import { createEvent } from '../hub/events/definition/create-event.js';
 import type { Agent } from './agent/agent.js';
-import type { AgentRunResult } from './agent/agent-run-result.js';
+import type { AgentRunResult, CompletedAgentRun } from './agent/agent-run-result.js';
 import type { AgentStreamEvent } from './agent/agent-stream.js';
 import { createAgent } from './create-agent.js';
 import { createDebate } from './debates/create-debate.js';
@@ -79,6 +79,45 @@ const other = createEvent<{ data: { category: number } }>({ type: 'other' });
 createHub().event({ type: 'opened', handler: classifier.asHandler(), onSuccess: classified });
 // @ts-expect-error the category is not a number
 createHub().event({ type: 'opened', handler: classifier.asHandler(), onSuccess: other });
+
+// The status narrows the data and the error, without a check or a cast.
+const narrowed = await classifier.run('x');
+if (narrowed.status === 'completed') {
+  expectTypeOf(narrowed.data).toEqualTypeOf<z.output<typeof category>>();
+  expectTypeOf(narrowed).toEqualTypeOf<CompletedAgentRun<z.output<typeof category>>>();
+  expectTypeOf(narrowed.error).toEqualTypeOf<undefined>();
+} else {
+  expectTypeOf(narrowed.data).toEqualTypeOf<z.output<typeof category> | undefined>();
+}
+if (narrowed.status === 'failed') expectTypeOf(narrowed.error).toEqualTypeOf<Error>();
+const { status, data, error } = await classifier.run('x');
+if (status === 'completed') expectTypeOf(data.category).toEqualTypeOf<'billing' | 'other'>();
+if (status === 'failed') expectTypeOf(error.message).toBeString();
+for await (const event of classifier.stream('x')) {
+  if (event.type !== 'run-end' || event.result.status !== 'completed') continue;
+  expectTypeOf(event.result.data.at).toEqualTypeOf<Date>();
+}
+switch (narrowed.status) {
+  case 'completed':
+  case 'failed':
+  case 'max_iterations':
+  case 'token_budget_exceeded':
+    break;
+  default:
+    expectTypeOf(narrowed).toBeNever();
+}
+
+/** Any agent with a schema, in generic code. */
+async function dataOf<TData>(typed: Agent<TData>): Promise<TData | undefined> {
+  const result = await typed.run('x');
+  return result.status === 'completed' ? result.data : undefined;
+}
+expectTypeOf(dataOf(classifier)).toEqualTypeOf<Promise<z.output<typeof category> | undefined>>();
+
+// Without a schema nothing is known of the data. The fields of the interface are those of every status.
+const plain = await agent.run('x');
+if (plain.status === 'completed') expectTypeOf(plain.data).toBeUnknown();
+expectTypeOf(plain).toExtend<{ agentName: string; runId: string; output: string; tokenUsage: TokenUsage }>();
 
 // Prices and costs.
 createAgent({ ...required, prices: { m: { input: 1, output: 2, cachedInput: 0.1 } }, costBudget: 1 });

@@ -5,8 +5,8 @@
  */
 export type { SchemaIssue } from '../errors.js';
 export type { HandlerCtx, HandlerFunction } from '../hub/events/context.js';
-export type { EventRef } from '../hub/references/event-ref.js';
 export type { RetryConfig } from '../hub/events/definition/retry-policy.js';
+export type { EventRef } from '../hub/references/event-ref.js';
 export type { RunCtx } from '../hub/runs/definition/step.js';
 export type {
   HubWorkflow,
@@ -22,7 +22,14 @@ export type { Agent, AgentHandlerOptions, AgentHandlerResult } from './agent/age
 export type { AgentContext } from './agent/agent-context.js';
 export { AgentRunError } from './agent/agent-run-error.js';
 export type { AgentRunOptions } from './agent/agent-run-options.js';
-export type { AgentRunResult, AgentRunStatus } from './agent/agent-run-result.js';
+export type {
+  AgentRunReport,
+  AgentRunResult,
+  AgentRunStatus,
+  CompletedAgentRun,
+  FailedAgentRun,
+  LimitedAgentRun,
+} from './agent/agent-run-result.js';
 export type { AgentStream, AgentStreamEvent } from './agent/agent-stream.js';
 export type { AgentConfig } from './agent-config.js';
 export type {

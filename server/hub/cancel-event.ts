@@ -2,7 +2,7 @@ import type { Envelope, FailedOutcome } from '../transports/transport.js';
 import { workflowOf } from '../transports/workflow-type.js';
 import { CancelledError, WorkflowCancelledError } from './errors.js';
 import type { HandlerHost } from './events/attempts/outcome-recorder.js';
-import type { FollowUpNames } from './events/follow-ups.js';
+import type { FollowUpNames } from './events/definition/follow-ups.js';
 import { createFollowUps } from './events/follow-ups/create-follow-ups.js';
 import { type HubDescription, parseDescription } from './introspection/descriptions/hub-description.js';
 import type { Registry } from './registration/registry.js';

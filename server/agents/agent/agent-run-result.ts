@@ -8,15 +8,13 @@ import type { TokenUsage } from '../model/token-usage.js';
  */
 export type AgentRunStatus = 'completed' | 'failed' | 'max_iterations' | 'token_budget_exceeded';
 
-/** Result of a run. `TData` is the output type of the agent's `outputSchema`. */
-export interface AgentRunResult<TData = unknown> {
+/** Fields of every result of a run. */
+export interface AgentRunReport {
   agentName: string;
   /** `requestId` of the run options, or a random UUID. */
   runId: string;
   /** The final answer. If the run did not complete, the last text of the model. */
   output: string;
-  /** The answer as `outputSchema` returned it. Present if there is a schema and the final answer matches it. */
-  data?: TData;
   /** The transcript: system prompt, messages from memory, input, answers and tool results. */
   messages: Message[];
   /** One result per tool call, by turn and in the order of the calls. */
@@ -25,9 +23,42 @@ export interface AgentRunResult<TData = unknown> {
   tokenUsage: TokenUsage;
   /** Cost of all model calls, delegates included, in the currency of `prices`. Absent if a price is unknown. */
   cost?: number;
-  status: AgentRunStatus;
   /** `true` if the final answer reached the token limit, so that its end is missing. */
   truncated?: true;
-  /** Reason of the failure. Present only if the status is `failed`. */
-  error?: Error;
+}
+
+/** Result of a run that completed. */
+export interface CompletedAgentRun<TData = unknown> extends AgentRunReport {
+  status: 'completed';
+  /** The answer as `outputSchema` returned it. Absent for an agent without a schema. */
+  data: TData;
+  error?: never;
+}
+
+/** Result of a run that failed. */
+export interface FailedAgentRun<TData = unknown> extends AgentRunReport {
+  status: 'failed';
+  /** Reason of the failure. */
+  error: Error;
+  /** The last answer as `outputSchema` returned it, if it was valid. */
+  data?: TData;
+}
+
+/** Result of a run that reached a limit. */
+export interface LimitedAgentRun<TData = unknown> extends AgentRunReport {
+  status: 'max_iterations' | 'token_budget_exceeded';
+  /** The last answer as `outputSchema` returned it, if it was valid. */
+  data?: TData;
+  error?: never;
+}
+
+/**
+ * Result of a run. `TData` is the output type of the agent's `outputSchema`. With a schema, `status === 'completed'`
+ * narrows the type of `data`; `status === 'failed'` narrows that of `error`.
+ */
+export type AgentRunResult<TData = unknown> = CompletedAgentRun<TData> | FailedAgentRun<TData> | LimitedAgentRun<TData>;
+
+/** Returns the result without enumerable messages: who forwards events to a client must not send the system prompt. */
+export function withHiddenMessages({ messages, ...result }: AgentRunResult): AgentRunResult {
+  return Object.defineProperty({ ...result, messages }, 'messages', { value: messages, enumerable: false });
 }

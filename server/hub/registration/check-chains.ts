@@ -1,7 +1,7 @@
 import { InvalidOptionError, quote } from '../../errors.js';
 import { EventCycleError, UnknownEventError } from '../errors.js';
 import type { RegisteredEvent } from '../events/definition/event.js';
-import { type FollowUpNames, followUpKeys } from '../events/follow-ups.js';
+import { type FollowUpNames, followUpKeys } from '../events/definition/follow-ups.js';
 import type { AnyWorkflow } from '../runs/definition/workflow.js';
 import { nearestNames } from './nearest-names.js';
 

@@ -4,7 +4,7 @@ import type { Logger } from '../../../transports/logger.js';
 import type { Delivery, Envelope, Outcome, TransportManager } from '../../../transports/transport.js';
 import { DepthLimitError } from '../../errors.js';
 import type { AgentReporter } from '../agent-support/reported-agents.js';
-import type { FollowUpNames } from '../follow-ups.js';
+import type { FollowUpNames } from '../definition/follow-ups.js';
 import { nextDelayMs, type ResolvedRetry } from '../definition/retry-policy.js';
 import { createFollowUps, type TerminalOutcome } from '../follow-ups/create-follow-ups.js';
 import type { DraftSource } from './attempt-emitter.js';

@@ -5,7 +5,7 @@ import type { RateLimit } from '../../../transports/transport.js';
 import type { HandlerFunction } from '../context.js';
 import type { Recorded } from '../payloads/recorded-type.js';
 import { type JsonSchema, type PayloadSchema, resolveSchema } from '../payloads/schema.js';
-import { type FollowUpNames, type FollowUps, followUpKeys, resolveFollowUpNames } from '../follow-ups.js';
+import { type FollowUpNames, type FollowUps, followUpKeys, resolveFollowUpNames } from './follow-ups.js';
 import { type ResolvedRetry, type RetryConfig, resolveRetry } from './retry-policy.js';
 
 /** Maximum rate of attempts. */

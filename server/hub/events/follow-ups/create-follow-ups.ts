@@ -1,7 +1,7 @@
 import type { ErrorInfo } from '../../../errors.js';
 import { deriveId } from '../../../transports/derive-id.js';
 import type { Envelope } from '../../../transports/transport.js';
-import type { FollowUpNames } from '../follow-ups.js';
+import type { FollowUpNames } from '../definition/follow-ups.js';
 
 /** Terminal status of an event or a run. `result` is JSON. */
 export type TerminalOutcome =

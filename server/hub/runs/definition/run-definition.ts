@@ -1,4 +1,4 @@
-import type { FollowUpNames } from '../../events/follow-ups.js';
+import type { FollowUpNames } from '../../events/definition/follow-ups.js';
 import type { ResolvedRetry } from '../../events/definition/retry-policy.js';
 import type { PayloadSchema } from '../../events/payloads/schema.js';
 

@@ -1,9 +1,9 @@
 import { expectTypeOf } from 'vitest';
 import { z } from 'zod';
-import type { FailurePayload } from '../../events/follow-ups.js';
+import type { FailurePayload } from '../../events/definition/follow-ups.js';
+import type { Recorded } from '../../events/payloads/recorded-type.js';
 import type { Hub } from '../../hub.js';
 import type { WorkflowHandle } from '../workflow-handle.js';
-import type { Recorded } from '../../events/payloads/recorded-type.js';
 import type { RunCtx, StepCtx } from './step.js';
 import { createWorkflow, type HubWorkflow, type WorkflowStep } from './workflow.js';
 
@@ -119,6 +119,21 @@ createWorkflow({ name: 'w', onSuccess: shipped, run: () => 1 });
 createWorkflow({ name: 'w', onSuccess: counted, run: () => 1 });
 // @ts-expect-error the event brings an Order
 createWorkflow({ name: 'w', trigger: orderPlaced, run: ({ input }: RunCtx<number>) => input });
+// @ts-expect-error the event brings an Order; the context of `run` keeps its type
+createWorkflow({
+  name: 'w',
+  input: z.object({ n: z.number() }),
+  trigger: orderPlaced,
+  run: async ({ input, step }) => step.run('n', () => input.n),
+});
+createWorkflow({
+  name: 'w',
+  // @ts-expect-error unknown option
+  triggers: orderPlaced,
+  run: async ({ step }) => step.run('n', () => 1),
+});
+// @ts-expect-error either run or steps
+createWorkflow({ name: 'w', run: () => 1, steps: [] });
 createWorkflow({
   name: 'w',
   steps: [

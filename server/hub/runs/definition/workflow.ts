@@ -2,22 +2,22 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { DuplicateNameError, quote } from '../../../errors.js';
 import { checkName, OptionChecker } from '../../../options.js';
 import type { RunRetention } from '../../../transports/transport.js';
-import type { EventRef } from '../../references/event-ref.js';
+import { handlerInfo } from '../../events/agent-support/handler-info.js';
 import {
   type FollowUpNames,
   type FollowUps,
   followUpKeys,
   resolveEventName,
   resolveFollowUpNames,
-} from '../../events/follow-ups.js';
-import { type JsonSchema, type PayloadSchema, resolveSchema } from '../../events/payloads/schema.js';
+} from '../../events/definition/follow-ups.js';
 import { resolveRetry } from '../../events/definition/retry-policy.js';
-import { handlerInfo } from '../../events/agent-support/handler-info.js';
 import type { Recorded } from '../../events/payloads/recorded-type.js';
+import { type JsonSchema, type PayloadSchema, resolveSchema } from '../../events/payloads/schema.js';
+import type { EventRef } from '../../references/event-ref.js';
+import type { WorkflowRef } from '../../references/workflow-ref.js';
 import type { RunScope } from './run-scope.js';
 import type { RunCtx, StepCtx, StepOptions } from './step.js';
 import { type ResolvedStep, runStepList } from './step-list.js';
-import type { WorkflowRef } from '../../references/workflow-ref.js';
 
 /** Step of a workflow with a list of steps. */
 export interface WorkflowStep<TPayload = unknown, TResult = unknown, TInput = unknown> extends StepOptions {
@@ -171,8 +171,13 @@ export function createWorkflow<I, A, B, C, D, E, F, G, H, S = I>(
     ]
   >,
 ): HubWorkflow<S, Recorded<Awaited<H>>>;
+// With `run` it is the first signature again: TypeScript reports the errors of the last one.
 /** Creates a workflow of a list whose length is known only at run time, or of more than eight steps: payloads are `unknown`. */
-export function createWorkflow(config: UntypedWorkflowConfig): HubWorkflow;
+export function createWorkflow<I, R, S = I>(
+  config:
+    | (UntypedWorkflowConfig & { run?: never })
+    | (WorkflowConfig<I, NoInfer<Recorded<Awaited<R>>>, S> & { run: (ctx: RunCtx<I>) => R; steps?: never }),
+): HubWorkflow;
 export function createWorkflow(config: AnyConfig): HubWorkflow<unknown, never> {
   checkName(config?.name, 'name of a workflow');
   const { name, description, version = 1, input, key, concurrencyPerKey } = config;
