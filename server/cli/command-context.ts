@@ -4,12 +4,17 @@ import { ExitError, exitCodes } from './exit.js';
 import { parseSince } from './format.js';
 import type { Terminal } from './terminal.js';
 
+/** Start of a message. */
+export const nothingRegistered = 'No process has registered a type here.';
+
 /** Parts that every command uses. */
 export interface CommandContext {
   readonly connection: Connection;
   readonly terminal: Terminal;
   /** Print JSON. */
   readonly json: boolean;
+  /** Aborts at a signal that ends the process, and when nobody reads the output any more. */
+  readonly signal: AbortSignal;
 }
 
 /** Reads a whole number of 1 or more. @throws {InvalidArgumentError} */
@@ -17,6 +22,16 @@ export function readCount(text: string): number {
   const count = Number(text);
   if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError('It must be a whole number, 1 or more.');
   return count;
+}
+
+// Node fires timers with a longer delay at once.
+const maxSeconds = 2_147_483;
+
+/** Reads a number of seconds. @throws {InvalidArgumentError} */
+export function readSeconds(text: string): number {
+  const seconds = readCount(text);
+  if (seconds > maxSeconds) throw new InvalidArgumentError(`It must be at most ${maxSeconds} seconds.`);
+  return seconds;
 }
 
 /** Reads a port. @throws {InvalidArgumentError} */
@@ -34,9 +49,13 @@ export function readSince(text: string): number {
 }
 
 /** Asks before a bulk action. @throws {ExitError} unless the user agrees */
-export async function confirmBulk(terminal: Terminal, question: string, isConfirmed: boolean): Promise<void> {
+export async function confirmBulk(
+  { terminal, signal }: Pick<CommandContext, 'terminal' | 'signal'>,
+  question: string,
+  isConfirmed: boolean,
+): Promise<void> {
   if (isConfirmed) return;
-  const answer = await terminal.confirm(question);
+  const answer = await terminal.confirm(question, signal);
   if (answer === undefined) throw new ExitError(exitCodes.usage, `${question} Pass --yes to confirm.`);
   if (!answer) throw new ExitError(exitCodes.usage, 'Nothing was changed.');
 }

@@ -20,9 +20,17 @@ export interface RunningCommand {
   readonly ended: Promise<CommandResult>;
 }
 
+/** Surroundings of a command. */
+export interface CommandSurroundings {
+  /** The standard input is a terminal, and stays open. */
+  readonly isTerminal?: boolean;
+  /** Nobody reads the standard output. */
+  readonly isUnread?: boolean;
+}
+
 /** Command line as the package has it. */
 export interface CommandLine {
-  start(args: readonly string[], options?: { readonly uid?: number }): RunningCommand;
+  start(args: readonly string[], surroundings?: CommandSurroundings): RunningCommand;
   /** Runs a command to its end. */
   run(...args: readonly string[]): Promise<CommandResult>;
   /** Removes the binary. */
@@ -34,10 +42,10 @@ export async function buildCommandLine(): Promise<CommandLine> {
   await mkdir(join(root, '.cache'), { recursive: true });
   const outDir = await mkdtemp(join(root, '.cache/command-line-'));
   await build({ configFile: join(root, 'server/vite.config.ts'), logLevel: 'silent', build: { outDir } });
-  const start: CommandLine['start'] = (args, { uid } = {}) => {
-    const child = spawn(process.execPath, [join(outDir, 'cli/main.js'), ...args], {
+  const start: CommandLine['start'] = (args, { isTerminal = false, isUnread = false } = {}) => {
+    const preloaded = isTerminal ? ['--import', 'data:text/javascript,process.stdin.isTTY = true'] : [];
+    const child = spawn(process.execPath, [...preloaded, join(outDir, 'cli/main.js'), ...args], {
       env: { ...process.env, REDIS_URL: '' },
-      ...(uid !== undefined && { uid }),
     });
     onTestFinished(() => void child.kill());
     let [stdout, stderr] = ['', ''];
@@ -47,7 +55,8 @@ export async function buildCommandLine(): Promise<CommandLine> {
     child.stderr.on('data', (data) => {
       stderr += data;
     });
-    child.stdin.end();
+    if (isUnread) child.stdout.destroy();
+    if (!isTerminal) child.stdin.end();
     return { child, ended: once(child, 'close').then(([code]) => ({ code, stdout, stderr })) };
   };
   return {

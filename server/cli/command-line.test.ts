@@ -155,8 +155,8 @@ describe.each(stores)('hubline on %s', (_, openStore) => {
     await vi.waitFor(async () => {
       const found = await hub.request(requestId);
       expect(found.events.filter(({ endedAt }) => endedAt !== undefined)).toHaveLength(4);
-      expect(await hub.metrics('tick')).toMatchObject({ completed: 10_000 });
-    }, 60_000);
+      expect(await hub.metrics('tick')).toMatchObject({ pending: 0 });
+    });
 
     const tree = await hubline('request', requestId);
     expect(tree).toMatchObject({ code: 0, stderr: '' });
@@ -200,7 +200,7 @@ describe.each(stores)('hubline on %s', (_, openStore) => {
     isPrinterUp = true;
     for (const type of ['invoice.due', 'pack']) {
       expect(await hubline('replay', idOf(type))).toMatchObject({ code: 0, stdout: 'Replayed 1 of 1.\n' });
-      await vi.waitFor(async () => expect(await hub.find(idOf(type))).toMatchObject([{ status: 'completed' }]), 20_000);
+      await vi.waitFor(async () => expect(await hub.find(idOf(type))).toMatchObject([{ status: 'completed' }]));
       const again = await hubline('replay', idOf(type));
       expect(again).toMatchObject({ code: 3, stderr: `There is no dead letter ${idOf(type)}.\n` });
     }
@@ -210,15 +210,32 @@ describe.each(stores)('hubline on %s', (_, openStore) => {
 
   it('replays the dead letters of a type after a confirmation alone', async () => {
     await hub.startWorkflow('pack', null);
+    const older = await vi.waitFor(async () => {
+      const [letter] = await hub.deadLetters('pack');
+      if (letter === undefined || letter.at >= Date.now()) throw new Error('not yet');
+      return letter.at;
+    });
     await hub.startWorkflow('pack', null);
-    await vi.waitFor(async () => expect(await hub.deadLetters('pack')).toHaveLength(2), 20_000);
+    await vi.waitFor(async () => expect(await hub.deadLetters('pack')).toHaveLength(2));
+    const newer = ['--since', new Date(older + 1).toISOString()];
+    expect(JSON.parse((await hubline('dead-letters', 'pack', ...newer, '--json')).stdout)).toHaveLength(1);
     const asked = await hubline('replay', '--type', 'pack', '--since', '1h');
     expect(asked).toMatchObject({ code: 2, stderr: 'Replay 2 dead letters of pack? Pass --yes to confirm.\n' });
     expect(await hub.deadLetters('pack')).toHaveLength(2);
-    const replayed = await hubline('replay', '--type', 'pack', '--since', '1h', '--yes', '--json');
-    expect(JSON.parse(replayed.stdout)).toEqual({ replayed: 2, failures: [] });
+    for (const [since, replayed] of [
+      [newer, 1],
+      [['--since', '1h'], 2],
+    ] as const) {
+      const { stdout } = await hubline('replay', '--type', 'pack', ...since, '--yes', '--json');
+      expect(JSON.parse(stdout)).toEqual({ replayed, failures: [] });
+      await vi.waitFor(async () => expect(await hub.deadLetters('pack')).toHaveLength(2));
+    }
     expect(await hubline('replay')).toMatchObject({ code: 2 });
     expect(await hubline('replay', '--type', 'tick')).toMatchObject({ code: 3 });
+    isPrinterUp = true;
+    for (const { id } of await hub.deadLetters('pack')) await hub.replay(id);
+    await vi.waitFor(async () => expect((await hub.introspect()).workflows[0]?.metrics).toMatchObject({ pending: 0 }));
+    isPrinterUp = false;
   });
 
   it('cancels an event that waits, and a run', async () => {
@@ -227,19 +244,14 @@ describe.each(stores)('hubline on %s', (_, openStore) => {
     expect(await hub.find(id)).toMatchObject([{ status: 'cancelled' }]);
     expect(await hubline('cancel', id)).toMatchObject({ code: 3 });
     const { runId } = await hub.startWorkflow('rest', null);
-    await vi.waitFor(async () => expect(await hub.find(runId)).toMatchObject([{ status: 'suspended' }]), 20_000);
+    await vi.waitFor(async () => expect(await hub.find(runId)).toMatchObject([{ status: 'suspended' }]));
     expect(JSON.parse((await hubline('cancel', runId, '--json')).stdout)).toEqual({ cancelled: 1 });
     expect(await hub.find(runId)).toMatchObject([{ status: 'cancelled' }]);
   });
 
-  it('approves and refuses calls of tools on Redis', async () => {
+  it('approves and refuses calls of tools', async () => {
     const { id } = await hub.emit('refund.asked', secret);
-    await vi.waitFor(async () => expect(await hub.waits()).toMatchObject({ approvals: 2 }), 20_000);
-    if (!store.args.includes('--redis')) {
-      expect(await hubline('approve', id)).toMatchObject({ code: 2, stderr: expect.stringContaining('need Redis') });
-      await hub.cancel(id);
-      return;
-    }
+    await vi.waitFor(async () => expect(await hub.waits()).toMatchObject({ approvals: 2 }));
     expect(await hubline('approve', 'unknown')).toMatchObject({ code: 3 });
     const several = await hubline('approve', id);
     expect(several).toMatchObject({ code: 2, stderr: expect.stringContaining("--step 'turn 1 / refund #2'") });
@@ -247,13 +259,13 @@ describe.each(stores)('hubline on %s', (_, openStore) => {
     expect(approved).toMatchObject({ code: 0, stdout: `Approved turn 1 / refund of ${id}.\n` });
     const refused = await hubline('refuse', id, '--reason', 'too much', '--json');
     expect(JSON.parse(refused.stdout)).toMatchObject({ approved: false });
-    await vi.waitFor(async () => expect(await hub.find(id)).toMatchObject([{ status: 'completed' }]), 20_000);
+    await vi.waitFor(async () => expect(await hub.find(id)).toMatchObject([{ status: 'completed' }]));
     expect(refunds).toBe(1);
   });
 
   it('lists types and events, and renews a table', async () => {
     const { id } = await hub.emit('tick', null);
-    await vi.waitFor(async () => expect(await hub.find(id)).toMatchObject([{ status: 'completed' }]), 20_000);
+    await vi.waitFor(async () => expect(await hub.find(id)).toMatchObject([{ status: 'completed' }]));
     const types = await hubline('events');
     expect(types.stdout).toMatch(/^type +received +failed +pending/);
     expect(types.stdout).toMatch(/^order\.placed +\d/m);
@@ -293,12 +305,5 @@ describe.each(stores)('hubline on %s', (_, openStore) => {
       code: 1,
       stderr: expect.stringContaining('NotSubscribedError'),
     });
-  });
-
-  it('says so if nothing has the id', async () => {
-    expect(await hubline('show', 'unknown')).toMatchObject({ code: 3, stderr: expect.stringContaining('unknown') });
-    expect(await hubline('request', 'unknown')).toMatchObject({ code: 3 });
-    expect(await hubline('replay', 'unknown')).toMatchObject({ code: 3 });
-    expect(await hubline('cancel', 'unknown')).toMatchObject({ code: 3 });
   });
 });

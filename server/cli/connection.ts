@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { createHub } from '../hub/create-hub.js';
 import type { Hub } from '../hub/hub.js';
 import { redisTransport } from '../transports/redis/redis-transport.js';
@@ -18,8 +18,6 @@ export interface StoreOptions {
 /** Read-only hubs of a store, one per service, opened at their first use. */
 export class Connection {
   readonly transport: Transport & Pick<SqliteTransport, 'retire'>;
-  /** `true` if commands can emit. A file is read and operated, and the process that owns it emits. */
-  readonly emits: boolean;
   /** Options that choose the store, for messages. */
   readonly chosenBy: string;
   readonly #hubs = new Map<string, Promise<Hub>>();
@@ -30,8 +28,7 @@ export class Connection {
    */
   constructor({ redis = defaultUrl(), prefix, file, timeout }: StoreOptions) {
     const timeoutMs = timeout * 1_000;
-    if (file !== undefined && !existsSync(file)) throw new ExitError(exitCodes.notFound, `There is no file ${file}.`);
-    this.emits = file === undefined;
+    if (file !== undefined && isMissing(file)) throw new ExitError(exitCodes.notFound, `There is no file ${file}.`);
     this.chosenBy = file === undefined ? '--redis and --prefix' : '--file';
     this.transport =
       file === undefined
@@ -58,6 +55,15 @@ export class Connection {
 }
 
 const defaultService = 'hub';
+
+/** Returns `true` if there is no such file. A file that may not be looked at is there. */
+function isMissing(file: string): boolean {
+  try {
+    return statSync(file, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return false;
+  }
+}
 
 function defaultUrl(): string {
   return process.env['REDIS_URL'] ?? 'redis://127.0.0.1:6379';

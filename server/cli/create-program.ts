@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { version } from '../version.js';
-import { type CommandContext, readCount, readPort, readSince } from './command-context.js';
+import { type CommandContext, readCount, readPort, readSeconds, readSince } from './command-context.js';
 import { cancel, deadLetters, replay } from './commands/dead-letters.js';
 import { decide } from './commands/decide.js';
 import { events } from './commands/events.js';
@@ -15,10 +15,7 @@ import type { StoreOptions } from './connection.js';
 export type GlobalOptions = StoreOptions & { readonly json?: boolean };
 
 /** Runs a command with the context that its options describe. */
-export type RunCommand = (
-  options: GlobalOptions,
-  action: (context: CommandContext, signal: AbortSignal) => Promise<void>,
-) => Promise<void>;
+export type RunCommand = (options: GlobalOptions, action: (context: CommandContext) => Promise<void>) => Promise<void>;
 
 const defaultPort = 4_000;
 const defaultTimeout = 5;
@@ -50,7 +47,7 @@ export function createProgram(run: RunCommand): Command {
       .addOption(
         new Option('--file <path>', 'file of sqliteTransport, in place of Redis').conflicts(['redis', 'prefix']),
       )
-      .option('--timeout <seconds>', 'time to wait for an answer of the store', readCount, defaultTimeout)
+      .option('--timeout <seconds>', 'time to wait for an answer of the store', readSeconds, defaultTimeout)
       .option('--json', 'print JSON')
       .addHelpText('after', examples(...shown));
 
@@ -61,7 +58,7 @@ export function createProgram(run: RunCommand): Command {
       'address to listen on; others than loopback are open to everyone who reaches them',
       '127.0.0.1',
     )
-    .action((options) => run(options, (context, signal) => serveDashboard(context, options, signal)));
+    .action((options) => run(options, (context) => serveDashboard(context, options)));
 
   add('status', 'Show totals and problems.', 'hubline status', 'hubline status --json').action((options) =>
     run(options, status),
@@ -125,9 +122,9 @@ export function createProgram(run: RunCommand): Command {
     .action((service: string, options) => run(options, (context) => retire(context, service, options)));
 
   add('watch', 'Show the counts of all types as a live table.', 'hubline watch --interval 5')
-    .option('--interval <seconds>', 'seconds between two updates', readCount, 1)
+    .option('--interval <seconds>', 'seconds between two updates', readSeconds, 1)
     .option('--frames <number>', 'end after this number of updates (default: no end)', readCount)
-    .action((options) => run(options, (context, signal) => watch(context, options, signal)));
+    .action((options) => run(options, (context) => watch(context, options)));
 
   return program;
 }

@@ -1,4 +1,9 @@
 #!/usr/bin/env node
 import { runCommandLine } from './run-command-line.js';
 
+// Some versions of Node call their SQLite experimental each time.
+process.removeAllListeners('warning');
+process.on('warning', ({ name, message }) => {
+  if (name !== 'ExperimentalWarning') process.stderr.write(`${name}: ${message}\n`);
+});
 process.exitCode = await runCommandLine(process.argv.slice(2), process);

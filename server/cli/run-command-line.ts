@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { HubError } from '../errors.js';
+import { HubError, InvalidOptionError } from '../errors.js';
 import { Connection } from './connection.js';
 import { createProgram } from './create-program.js';
 import { ExitError, exitCodes } from './exit.js';
@@ -8,13 +8,20 @@ import { type Streams, Terminal } from './terminal.js';
 /** Runs a command line. Returns its exit code. */
 export async function runCommandLine(args: readonly string[], streams: Streams): Promise<number> {
   const terminal = new Terminal(streams);
+  const interrupted = new AbortController();
+  const interrupt = (): void => interrupted.abort();
+  let outputError: NodeJS.ErrnoException | undefined;
+  streams.stdout.on('error', (error) => {
+    outputError = error;
+    interrupt();
+  });
+  // No stream is left that could show the error.
+  streams.stderr.on('error', () => {});
   const program = createProgram(async (options, action) => {
     const connection = new Connection(options);
-    const interrupted = new AbortController();
-    const interrupt = (): void => interrupted.abort();
     process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
     try {
-      await action({ connection, terminal, json: options.json === true }, interrupted.signal);
+      await action({ connection, terminal, json: options.json === true, signal: interrupted.signal });
     } finally {
       process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
       await connection.close();
@@ -26,16 +33,25 @@ export async function runCommandLine(args: readonly string[], streams: Streams):
       writeErr: (text) => void streams.stderr.write(text),
     });
   }
-  try {
-    await program.parseAsync([...args], { from: 'user' });
-    return 0;
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.usage;
-    if (error instanceof ExitError) {
-      terminal.note(error.message);
-      return error.exitCode;
-    }
-    terminal.note(HubError.is(error) ? `${error.name}: ${error.publicMessage}` : String(error));
-    return exitCodes.failed;
+  const code = await program.parseAsync([...args], { from: 'user' }).then(
+    () => 0,
+    (error: unknown) => codeOf(error, terminal),
+  );
+  await terminal.flush();
+  // A reader that has read enough, such as `head`, is no failure.
+  if (outputError === undefined || outputError.code === 'EPIPE') return code;
+  terminal.note(`The output cannot be written: ${outputError.code}`);
+  return exitCodes.failed;
+}
+
+/** Returns the exit code of an error, and shows its message. */
+function codeOf(error: unknown, terminal: Terminal): number {
+  // It has shown its message.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.usage;
+  if (error instanceof ExitError) {
+    terminal.note(error.message);
+    return error.exitCode;
   }
+  terminal.note(HubError.is(error) ? `${error.name}: ${error.publicMessage}` : String(error));
+  return error instanceof InvalidOptionError ? exitCodes.usage : exitCodes.failed;
 }

@@ -1,16 +1,13 @@
-import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { confirmBulk } from './command-context.js';
+import { createStreams } from './in-process.fixture.js';
 import { Terminal } from './terminal.js';
 
 /** Creates a terminal, or with `isTTY: false` streams that are none. */
 function open({ isTTY = true } = {}) {
-  const stream = (): PassThrough & { isTTY: boolean } => Object.assign(new PassThrough(), { isTTY });
-  const [stdin, stdout, stderr] = [stream(), stream(), stream()];
-  // A terminal of the process has more members than the command line uses.
-  const streams = { stdin, stdout, stderr } as unknown as ConstructorParameters<typeof Terminal>[0];
-  const read = (output: PassThrough): string => String(output.read() ?? '');
-  return { terminal: new Terminal(streams), stdin, out: () => read(stdout), err: () => read(stderr) };
+  const { streams, ...rest } = createStreams({ isTTY });
+  const interrupted = new AbortController();
+  return { terminal: new Terminal(streams), signal: interrupted.signal, interrupted, ...rest };
 }
 
 describe('Terminal', () => {
@@ -46,8 +43,8 @@ describe('Terminal', () => {
     ['no\n', false],
     ['yesterday\n', false],
   ])('asks before a bulk action: %j', async (answer, isAgreed) => {
-    const { terminal, stdin, out, err } = open();
-    const confirmed = confirmBulk(terminal, 'Replay 2 dead letters?', false);
+    const { stdin, out, err, ...context } = open();
+    const confirmed = confirmBulk(context, 'Replay 2 dead letters?', false);
     stdin.write(answer);
     if (isAgreed) await confirmed;
     else await expect(confirmed).rejects.toMatchObject({ exitCode: 2, message: 'Nothing was changed.' });
@@ -55,10 +52,13 @@ describe('Terminal', () => {
     expect(out()).toBe('');
   });
 
-  it('treats the end of the input as no', async () => {
-    const { terminal, stdin } = open();
-    const confirmed = confirmBulk(terminal, 'Replay 2 dead letters?', false);
-    stdin.end();
-    await expect(confirmed).rejects.toMatchObject({ exitCode: 2 });
+  it('treats the end of the input, and a signal, as no', async () => {
+    for (const end of ['stdin', 'interrupted'] as const) {
+      const context = open();
+      const confirmed = confirmBulk(context, 'Replay 2 dead letters?', false);
+      if (end === 'stdin') context.stdin.end();
+      else context.interrupted.abort();
+      await expect(confirmed).rejects.toMatchObject({ exitCode: 2 });
+    }
   });
 });

@@ -44,6 +44,11 @@ export class Terminal {
     this.#streams.stdout.write(clear ? `\u001b[H${text}\u001b[J` : text);
   }
 
+  /** Waits until the output is written or has failed. */
+  async flush(): Promise<void> {
+    await new Promise((resolve) => this.#streams.stdout.write('', resolve));
+  }
+
   note(text: string): void {
     this.#streams.stderr.write(`${plain(text)}\n`);
   }
@@ -56,17 +61,20 @@ export class Terminal {
     this.#streams.stderr.write(`\r[${bar}] ${done}/${total}${done === total ? '\n' : ''}`);
   }
 
-  /** Asks a question that is answered with yes or no. Returns `undefined` if nobody can answer. */
-  async confirm(question: string): Promise<boolean | undefined> {
+  /** Asks a question that is answered with yes or no; an abort is a no. Returns `undefined` if nobody can answer. */
+  async confirm(question: string, signal: AbortSignal): Promise<boolean | undefined> {
     const { stdin, stderr } = this.#streams;
     if (stdin.isTTY !== true) return undefined;
     const prompt = createInterface({ input: stdin, output: stderr });
     // The end of the input and an interrupt close the prompt, and leave its question without an answer.
     const closed = once(prompt, 'close').then(() => '');
+    const close = (): void => prompt.close();
+    signal.addEventListener('abort', close);
     try {
       const answer = await Promise.race([prompt.question(`${plain(question)} [y/N] `), closed]);
       return /^y(es)?$/i.test(answer.trim());
     } finally {
+      signal.removeEventListener('abort', close);
       prompt.close();
     }
   }

@@ -1,7 +1,7 @@
-import type { DeadLetter } from '../../hub/introspection/dead-letters.js';
 import type { Hub } from '../../hub/hub.js';
+import type { DeadLetter } from '../../hub/introspection/dead-letters.js';
 import { workflowType } from '../../transports/workflow-type.js';
-import { type CommandContext, confirmBulk } from '../command-context.js';
+import { type CommandContext, confirmBulk, nothingRegistered } from '../command-context.js';
 import { ExitError, exitCodes } from '../exit.js';
 import { formatAge } from '../format.js';
 
@@ -44,7 +44,15 @@ export async function deadLetters(
       ...(payload ? [JSON.stringify(dead.payload) ?? ''] : []),
     ]),
   );
-  if (found.length === 0) terminal.note('There are no dead letters.');
+  if (found.length > 0) return;
+  const isBlind = type === undefined && !(await knowsTypes(context));
+  terminal.note(isBlind ? `${nothingRegistered} Pass the type of the dead letters.` : 'There are no dead letters.');
+}
+
+/** Returns `false` if the store cannot tell its types: those of processes of earlier versions are unknown. */
+async function knowsTypes({ connection }: CommandContext): Promise<boolean> {
+  const { events, workflows } = await (await connection.hub()).introspect();
+  return events.length + workflows.length > 0;
 }
 
 /** Replays one dead letter in each service that has it, or all of a type. @throws {ExitError} if there is none */
@@ -65,7 +73,7 @@ export async function replay(
       isOne ? `There is no dead letter ${id}.` : 'There are no such dead letters.',
     );
   }
-  if (!isOne) await confirmBulk(terminal, `Replay ${found.length} dead letters of ${type}?`, yes);
+  if (!isOne) await confirmBulk(context, `Replay ${found.length} dead letters of ${type}?`, yes);
   const failures: string[] = [];
   for (const [index, dead] of found.entries()) {
     const hub = await connection.hub(dead.service);

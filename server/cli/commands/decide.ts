@@ -19,19 +19,13 @@ interface Asked {
   readonly approvalId: string;
 }
 
-/** Decides on the call of a tool that a run waits for. @throws {ExitError} on a file, and unless exactly one call is meant */
+/** Decides on the call of a tool that a run waits for. @throws {ExitError} unless exactly one call is meant */
 export async function decide(
   { connection, terminal, json }: CommandContext,
   id: string,
   approved: boolean,
   { step, reason }: DecideFlags,
 ): Promise<void> {
-  if (!connection.emits) {
-    throw new ExitError(
-      exitCodes.usage,
-      'approve and refuse need Redis. On a file, emit the decision in the process that owns it.',
-    );
-  }
   const reader = await connection.hub();
   const all = (await reader.find(id)).flatMap(approvalsOf);
   const [asked, ...others] = step === undefined ? all : all.filter((one) => one.step === step);
@@ -61,9 +55,9 @@ export async function decide(
 }
 
 function approvalsOf({ service, steps = [] }: EventDetails): Asked[] {
-  return steps.flatMap(({ name, kind, waitsFor }: StepIntrospection) => {
+  return steps.flatMap(({ name, kind, status, waitsFor }: StepIntrospection) => {
     const { type, key } = waitsFor?.event ?? {};
-    const isAsked = kind === 'approval' && type !== undefined && key !== undefined;
+    const isAsked = kind === 'approval' && status === 'waiting' && type !== undefined && key !== undefined;
     return isAsked ? { service, step: name, type, approvalId: key } : [];
   });
 }

@@ -1,5 +1,5 @@
-import type { EventSummary } from '../../hub/introspection/lookup/event-details.js';
 import type { HubIntrospection } from '../../hub/introspection/introspection.js';
+import type { EventSummary } from '../../hub/introspection/lookup/event-details.js';
 import type { CommandContext } from '../command-context.js';
 import { formatAge, formatMs } from '../format.js';
 

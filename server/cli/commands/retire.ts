@@ -9,13 +9,14 @@ export interface RetireFlags {
 
 /** Ends the subscriptions of a service that will not return. */
 export async function retire(
-  { connection, terminal, json }: CommandContext,
+  context: CommandContext,
   service: string,
   { only, discard = false, yes = false }: RetireFlags,
 ): Promise<void> {
+  const { connection, terminal, json } = context;
   const subject = only === undefined ? `all types of ${service}` : `${only.join(', ')} of ${service}`;
   const effect = discard ? ', and discard what is pending and all dead letters' : '';
-  await confirmBulk(terminal, `Retire ${subject}${effect}?`, yes);
+  await confirmBulk(context, `Retire ${subject}${effect}?`, yes);
   const result = await connection.transport.retire(service, { discard, ...(only !== undefined && { only }) });
   if (json) terminal.json(result);
   else terminal.line(`Retired ${subject}: discarded ${result.events} events, ${result.deadLetters} dead letters.`);

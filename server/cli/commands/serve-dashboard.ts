@@ -13,9 +13,8 @@ const loopback = ['127.0.0.1', 'localhost', '[::1]'];
 
 /** Serves the dashboard until the signal aborts. On a loopback address it answers loopback names alone. */
 export async function serveDashboard(
-  { connection, terminal, json }: CommandContext,
+  { connection, terminal, json, signal }: CommandContext,
   { port, host }: DashboardFlags,
-  signal: AbortSignal,
 ): Promise<void> {
   const hub = await connection.hub();
   const isLocal = ['127.0.0.1', 'localhost', '::1'].includes(host);

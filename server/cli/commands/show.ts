@@ -57,9 +57,10 @@ function printDetails(terminal: Terminal, event: EventDetails): void {
     ['payload', event.payload === undefined ? '' : JSON.stringify(event.payload)],
   ];
   for (const [name, value] of times) if (value !== '') terminal.line(`  ${name.padEnd(10)}${value}`);
-  for (const { attempt, startedAt, endedAt, error } of event.attempts) {
+  for (const { attempt, startedAt, endedAt, error, isInterrupted } of event.attempts) {
     const duration = endedAt === undefined ? 'running' : formatMs(endedAt - startedAt);
-    const failure = error === undefined ? '' : `  ${error.name}: ${error.message}`;
+    const failure =
+      isInterrupted === true ? '  interrupted' : error === undefined ? '' : `  ${error.name}: ${error.message}`;
     terminal.line(`  attempt ${attempt}  ${formatTime(startedAt)}  ${duration}${failure}`);
   }
   for (const step of event.steps ?? []) terminal.line(`  ${describeStep(step)}`);
@@ -75,6 +76,7 @@ function describeStep(step: StepIntrospection): string {
     attempt === undefined || attempt === 1 ? '' : `attempt ${attempt}`,
     durationMs === undefined ? '' : formatMs(durationMs),
     waitsFor?.event === undefined ? '' : `for ${waitsFor.event.type}`,
+    waitsFor?.runId === undefined ? '' : `for run ${waitsFor.runId}`,
     waitsFor?.dueAt === undefined ? '' : `until ${formatTime(waitsFor.dueAt)}`,
     ...(turn === undefined ? [] : describeTurn(turn)),
     error === undefined ? '' : `${error.name}: ${error.message}`,

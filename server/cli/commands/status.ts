@@ -1,6 +1,6 @@
 import type { Problem } from '../../hub/introspection/health.js';
 import type { HubIntrospection } from '../../hub/introspection/introspection.js';
-import type { CommandContext } from '../command-context.js';
+import { type CommandContext, nothingRegistered } from '../command-context.js';
 import { ExitError, exitCodes } from '../exit.js';
 import { formatAge } from '../format.js';
 
@@ -10,13 +10,14 @@ export async function status({ connection, terminal, json }: CommandContext): Pr
   const [introspection, health] = [await hub.introspect(), await hub.health()];
   const { events, workflows, totals } = introspection;
   const { now } = introspection.hub;
-  if (json) terminal.json({ now, ...health, totals: totals.metrics, last5Min: totals.recent.last5Min });
+  const processes = (await hub.processes()).filter((one) => one.events.length + one.workflows.length > 0).length;
+  if (json) terminal.json({ now, processes, ...health, totals: totals.metrics, last5Min: totals.recent.last5Min });
   if (events.length + workflows.length === 0) {
-    throw new ExitError(exitCodes.notFound, `Nothing is registered here. Check ${connection.chosenBy}.`);
+    throw new ExitError(exitCodes.notFound, `${nothingRegistered} Start one, or check ${connection.chosenBy}.`);
   }
   if (!json) {
     const { received, failed, pending, deadLetters } = totals.metrics;
-    terminal.line(`${health.status}: ${describeCount(introspection)}`);
+    terminal.line(`${health.status}: ${describeCount(introspection)}, ${processes} processes that handle them`);
     terminal.line(
       `received ${received}, failed ${failed}, pending ${pending}, dead letters ${deadLetters}; last 5 min: received ${totals.recent.last5Min.received}, failed ${totals.recent.last5Min.failed}`,
     );
@@ -35,6 +36,7 @@ function describeProblem(problem: Problem, now: number): string {
   const { kind, eventType, workflow, schedule, service, failed, ended, pending, count, since, lastAt, lastError } =
     problem;
   const details = [
+    kind === 'no-process' && service !== undefined ? `no process of ${service} handles it` : undefined,
     failed !== undefined && ended !== undefined ? `${failed} of ${ended} failed in 5 min` : undefined,
     pending === undefined ? undefined : `${pending} pending`,
     count === undefined ? undefined : `${count} ${kind === 'approval-waiting' ? 'approvals' : 'dead letters'}`,

@@ -14,9 +14,8 @@ export interface WatchFlags {
 
 /** Shows the counts of all types as a table that is renewed until the signal aborts. */
 export async function watch(
-  { connection, terminal, json }: CommandContext,
+  { connection, terminal, json, signal }: CommandContext,
   { interval, frames = Number.POSITIVE_INFINITY }: WatchFlags,
-  signal: AbortSignal,
 ): Promise<void> {
   const hub = await connection.hub();
   for (let frame = 1; frame <= frames && !signal.aborted; frame += 1) {

@@ -1,0 +1,225 @@
+import { randomUUID } from 'node:crypto';
+import { chmodSync, copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type RedisServer, startRedisServer } from '../../scripts/redis-server.js';
+import { createHub } from '../hub/create-hub.js';
+import { createWorkflow } from '../hub/runs/definition/workflow.js';
+import { redisTransport } from '../transports/redis/redis-transport.js';
+import { sqliteTransport } from '../transports/sqlite/sqlite-transport.js';
+import type { CommandResult } from './command-line.fixture.js';
+import { createProgram } from './create-program.js';
+import { createStreams, runInProcess } from './in-process.fixture.js';
+import { runCommandLine } from './run-command-line.js';
+import { unprivileged } from './unprivileged.fixture.js';
+
+/** Arguments of each command, and its end on a store without hubs: code, and text on the standard error. */
+const commands: readonly (readonly [args: readonly string[], code: number, stderr: string])[] = [
+  [['status'], 3, 'No process has registered a type here. Start one, or check '],
+  [['events'], 0, ''],
+  [['events', 'order.placed'], 1, 'UnknownEventError: '],
+  [['show', 'e-1'], 3, 'No event or run with the id e-1'],
+  [['request', 'checkout-17'], 3, 'checkout-17'],
+  [['dead-letters'], 0, 'No process has registered a type here. Pass the type'],
+  [['dead-letters', 'order.placed', '--payload'], 0, 'There are no dead letters.'],
+  [['replay', 'e-1'], 3, 'There is no dead letter e-1.'],
+  [['replay', '--type', 'order.placed', '--yes'], 3, 'There are no such dead letters.'],
+  [['cancel', 'e-1'], 3, 'e-1 is unknown'],
+  [['approve', 'e-1'], 3, 'e-1 waits for no approval'],
+  [['refuse', 'e-1', '--reason', 'too much'], 3, 'e-1 waits for no approval'],
+  [['retire', 'mail', '--yes'], 1, 'NotSubscribedError: '],
+  [['watch', '--frames', '1'], 0, ''],
+];
+
+// It ends by itself if it cannot start alone.
+const dashboard = ['dashboard', '--port', '0'];
+
+const folder = mkdtempSync(join(tmpdir(), 'hubline-every-command-'));
+let redis: RedisServer;
+beforeAll(async () => {
+  chmodSync(folder, 0o755);
+  redis = await startRedisServer();
+  const admin = new Redis(redis.url);
+  await admin.call('ACL', 'SETUSER', 'guest', 'on', '>guest-password', '~*', '&*', '+@connection', '+info');
+  admin.disconnect();
+});
+afterAll(async () => {
+  await redis.release();
+  rmSync(folder, { recursive: true });
+});
+
+async function createEmptyFile(file: string): Promise<void> {
+  const hub = createHub({ transport: sqliteTransport({ file }) });
+  await hub.start();
+  await hub.stop();
+}
+
+/** Runs every command on a store that cannot be used. */
+async function runAll(storeArgs: readonly string[]): Promise<CommandResult[]> {
+  const results: CommandResult[] = [];
+  const all = [...commands.map(([args]) => args), dashboard];
+  // Each command that runs listens to the signals of the process.
+  for (let from = 0; from < all.length; from += 8) {
+    const some = all.slice(from, from + 8);
+    results.push(...(await Promise.all(some.map((args) => runInProcess([...args, ...storeArgs])))));
+  }
+  return results;
+}
+
+it('reports an output that cannot be written', async () => {
+  const { streams, err } = createStreams({ isTTY: false });
+  streams.stdout.destroy(Object.assign(new Error('full'), { code: 'ENOSPC' }));
+  expect(await runCommandLine(['--help'], streams)).toBe(1);
+  expect(err()).toBe('The output cannot be written: ENOSPC\n');
+});
+
+it('has a row for each command', () => {
+  const names = createProgram(async () => {}).commands.map((command) => command.name());
+  expect(new Set([...commands.map(([args]) => args[0]), 'dashboard'])).toEqual(new Set(names));
+});
+
+it('explains its commands, and refuses wrong arguments', async () => {
+  const help = await runInProcess(['--help']);
+  expect(help).toMatchObject({ code: 0, stderr: '' });
+  const commands = help.stdout.match(/^ {2}[a-z-]+(?= .*(\[options\]))/gm)?.map((name) => name.trim()) ?? [];
+  expect(commands).toEqual([
+    'dashboard',
+    'status',
+    'events',
+    'show',
+    'request',
+    'dead-letters',
+    'replay',
+    'cancel',
+    'approve',
+    'refuse',
+    'retire',
+    'watch',
+  ]);
+  const helps = await Promise.all(
+    commands.map(async (command) => ({ command, ...(await runInProcess([command, '--help'])) })),
+  );
+  for (const { command, code, stdout } of helps) {
+    expect([command, code]).toEqual([command, 0]);
+    expect(stdout).toMatch(new RegExp(`--file <path>[^]*--json[^]*\nExamples:\n  hubline ${command}`));
+  }
+  const refused = [
+    ['show'],
+    ['unknown'],
+    ['status', '--jsn'],
+    ['status', '--file', 'hub.db', '--redis', 'redis://127.0.0.1'],
+    ['status', '--timeout', '0'],
+    ['status', '--timeout', '1e99'],
+    ['watch', '--interval', '2147484'],
+    ['replay', '--type', 'a', '--since', 'soon'],
+  ];
+  for (const result of await Promise.all(refused.map(runInProcess))) {
+    expect(result).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('error:') });
+  }
+});
+
+describe.each<[string, () => Promise<string[]>]>([
+  ['a Redis', async () => ['--redis', redis.url, '--prefix', randomUUID()]],
+  [
+    'a file',
+    async () => {
+      const file = join(folder, `${randomUUID()}.db`);
+      await createEmptyFile(file);
+      return ['--file', file];
+    },
+  ],
+])('on %s on which nothing was registered', (_, open) => {
+  it.each(commands)('%j ends with %i', async (args, code, stderr) => {
+    const result = await runInProcess([...args, ...(await open()), '--timeout', '60']);
+    expect(result).toMatchObject({ code, stderr: expect.stringContaining(stderr) });
+    const asJson = await runInProcess([...args, '--json', ...(await open()), '--timeout', '60']);
+    expect(asJson.code).toBe(code);
+    if (code === 0) expect(asJson.stdout).toMatch(/^[[{]/);
+  });
+});
+
+it('shows what stopped processes left on a Redis', async () => {
+  const prefix = randomUUID();
+  const hub = createHub({ service: 'shop', transport: redisTransport({ url: redis.url, prefix }) });
+  hub.event({ type: 'order.placed', handler: () => Promise.reject(new Error('sold out')) });
+  hub.event({ type: 'report.due' });
+  hub.schedule({ name: 'nightly', cron: '0 2 * * *', emit: 'report.due', payload: null });
+  hub.workflow(createWorkflow({ name: 'fulfil', run: ({ step }) => step.sleep('a day', 86_400_000) }));
+  await hub.start();
+  await hub.emit('order.placed', null);
+  await hub.startWorkflow('fulfil', null);
+  await vi.waitFor(async () => expect(await hub.deadLetters('order.placed')).toHaveLength(1));
+  await vi.waitFor(async () => expect(await hub.waits()).toMatchObject({ suspended: 1 }));
+  await hub.stop();
+  const onRedis = (...args: string[]) =>
+    runInProcess([...args, '--redis', redis.url, '--prefix', prefix, '--timeout', '60']);
+  expect(await onRedis('dead-letters')).toMatchObject({ code: 0, stdout: expect.stringContaining('sold out') });
+  const status = await onRedis('status');
+  expect(status).toMatchObject({ code: 4, stdout: expect.stringContaining('0 processes that handle them') });
+  expect(status.stdout).toContain('- error failing order.placed, 1 of 1 failed');
+  expect(status.stdout).toContain('- error no-process fulfil, no process of shop handles it, 1 pending');
+  expect(status.stdout).toContain('- warning overdue-schedule nightly');
+  expect((await onRedis('events')).stdout).toMatch(/^order\.placed +1 +1 +0 +1 /m);
+  expect((await onRedis('events', 'order.placed')).stdout).toContain('Error: sold out');
+  expect((await onRedis('watch', '--frames', '1')).stdout).toContain('fulfil (workflow)');
+});
+
+describe.each<[string, () => string[], number, string]>([
+  ['no Redis', () => ['--redis', 'redis://:secret@127.0.0.1:1', '--timeout', '1'], 1, 'TransportUnavailableError: '],
+  ['an URL of something else', () => ['--redis', 'http://:secret@127.0.0.1'], 2, 'InvalidOptionError: '],
+  [
+    'a wrong password',
+    () => ['--redis', `redis://guest:secret@127.0.0.1:${redis.port}`, '--timeout', '3'],
+    1,
+    'TransportUnavailableError: .*WRONGPASS',
+  ],
+  [
+    'a user without permissions',
+    () => ['--redis', `redis://guest:guest-password@127.0.0.1:${redis.port}`, '--timeout', '60'],
+    1,
+    'RedisPermissionError: ',
+  ],
+  ['no file', () => ['--file', join(folder, 'missing.db')], 3, 'There is no file '],
+  ['no folder', () => ['--file', join(folder, 'missing/hub.db')], 3, 'There is no file '],
+  [
+    'a file of another program',
+    () => {
+      const file = join(folder, 'foreign.db');
+      writeFileSync(file, 'not a database');
+      return ['--file', file];
+    },
+    1,
+    'CorruptFileError: ',
+  ],
+  ['a folder in place of a file', () => ['--file', folder], 1, 'FileAccessError: '],
+])('with %s', (_, storeArgs, code, stderr) => {
+  it('every command ends with the reason', async () => {
+    const results = await runAll(storeArgs());
+    expect(results).toEqual(results.map(() => ({ code, stdout: '', stderr: expect.stringMatching(`^${stderr}`) })));
+    expect(JSON.stringify(results)).not.toMatch(/secret|guest-password/);
+  });
+});
+
+it.each([
+  ['reading a file', 0o000, 0o755],
+  ['entering the folder of a file', 0o644, 0o000],
+  ['writing to a file and its folder', 0o444, 0o555],
+])('without the permission for %s, every command ends with the reason', async (_, fileMode, folderMode) => {
+  const closed = mkdtempSync(join(folder, 'closed-'));
+  const file = join(closed, 'hub.db');
+  const original = join(folder, `${randomUUID()}.db`);
+  await createEmptyFile(original);
+  // This process keeps the log of the original open, which a reader could use.
+  copyFileSync(original, file);
+  chmodSync(file, fileMode);
+  chmodSync(closed, folderMode);
+  try {
+    const results = await unprivileged(() => runAll(['--file', file]));
+    const stderr = expect.stringMatching(/^FileAccessError: /);
+    expect(results).toEqual(results.map(() => ({ code: 1, stdout: '', stderr })));
+  } finally {
+    chmodSync(closed, 0o755);
+  }
+});
