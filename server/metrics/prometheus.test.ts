@@ -1,23 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
-import { type RedisServer, startRedisServer } from '../../scripts/redis-server.js';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { InvalidOptionError } from '../errors.js';
 import { createHub } from '../hub/create-hub.js';
 import { testHub } from '../hub/hub.fixture.js';
 import type { Hub, HubOptions } from '../hub/hub.js';
 import { createWorkflow } from '../hub/runs/definition/workflow.js';
+import { newStoreFile, redisUrl } from '../stores.fixture.js';
 import { memoryTransport } from '../transports/memory/memory-transport.js';
 import { redisTransport } from '../transports/redis/redis-transport.js';
+import { type SqliteTransport, sqliteObserver } from '../transports/sqlite/index.js';
 import { sqliteTransport } from '../transports/sqlite/sqlite-transport.js';
+import type { Transport } from '../transports/transport.js';
 import { parseExposition } from './exposition.fixture.js';
 import { prometheus } from './prometheus.js';
 
-let redis: RedisServer;
-beforeAll(async () => {
-  redis = await startRedisServer();
-});
-afterAll(() => redis.release());
+type Retire = SqliteTransport['retire'];
 
 it('reports each count of each type, whatever its name', async () => {
   const { hub, clock } = testHub({ service: 'a"b\\c\u2028d' });
@@ -105,7 +103,7 @@ it('keeps the names that it selected first, up to maxNames', async () => {
 it('never decreases a counter or a bucket on Redis while processes come and go, and is read from an observer', async () => {
   const prefix = randomUUID();
   const open = async (options: HubOptions): Promise<Hub> => {
-    const hub = createHub({ ...options, transport: redisTransport({ url: redis.url, prefix }) });
+    const hub = createHub({ ...options, transport: redisTransport({ url: redisUrl(), prefix }) });
     onTestFinished(async () => void (await hub.stop({ drainMs: 0 })));
     if (options.observer !== true) {
       hub.event<boolean>({
@@ -148,6 +146,110 @@ it('never decreases a counter or a bucket on Redis while processes come and go, 
     await Promise.all(hubs.map((hub) => hub.stop()));
   }
   expect(totals).toEqual([1, 2, 3]);
+});
+
+describe.each<[string, () => () => Transport & { retire?: Retire }]>([
+  [
+    'memory',
+    () => {
+      const transport = memoryTransport();
+      return () => transport;
+    },
+  ],
+  [
+    'SQLite',
+    () => {
+      const file = newStoreFile();
+      return () => sqliteTransport({ file });
+    },
+  ],
+  [
+    'Redis',
+    () => {
+      const prefix = randomUUID();
+      return () => redisTransport({ url: redisUrl(), prefix });
+    },
+  ],
+])('on %s', (name, createStore) => {
+  it('no counter decreases, whatever is replayed, cancelled, retired and restarted', async () => {
+    const connect = createStore();
+    let isUp = false;
+    const flow = createWorkflow({ name: 'flow', run: ({ step }) => step.sleep('rest', 3_600_000) });
+    const open = async (service: string, transport: Transport): Promise<Hub> => {
+      const hub = createHub({ service, transport });
+      onTestFinished(async () => void (await hub.stop({ drainMs: 0 })));
+      const handler = (): void => {
+        if (!isUp) throw new Error('no');
+      };
+      hub.event({ type: 'sent', handler, retry: { maxAttempts: 2, initialDelayMs: 0 } });
+      hub.workflow(flow);
+      await hub.start();
+      return hub;
+    };
+    const before = new Map<string, number>();
+    const step = async (hub: Hub, act: () => unknown): Promise<void> => {
+      await act();
+      await vi.waitFor(async () => expect(await hub.metrics('sent')).toMatchObject({ active: 0, pending: 0 }));
+      const { types, samples } = parseExposition(await prometheus(hub).read());
+      const counters = samples.filter((sample) => types.get(sample.name) === 'counter');
+      const now = new Map(counters.map(({ name: metric, labels, value }) => [JSON.stringify([metric, labels]), value]));
+      for (const [key, value] of before) expect([key, (now.get(key) ?? -1) >= value]).toEqual([key, true]);
+      for (const [key, value] of now) before.set(key, value);
+    };
+    let transport = connect();
+    let shop = await open('shop', transport);
+    const mail = await open('mail', transport);
+    let id = '';
+    await step(shop, async () => {
+      ({ id } = await shop.emit('sent', 1));
+    });
+    await vi.waitFor(async () => expect(await mail.metrics('sent')).toMatchObject({ deadLetters: 2 }));
+    await step(shop, () => shop.replay(id));
+    isUp = true;
+    await step(shop, () => shop.replay(id));
+    await step(shop, async () => {
+      await shop.emit('sent', 2, { dedupeId: 'once' });
+      await shop.emit('sent', 2, { dedupeId: 'once' });
+      const delayed = await shop.emit('sent', 3, { delayMs: 3_600_000 });
+      for (const hub of [shop, mail]) expect(await hub.cancel(delayed.id)).toBe(true);
+      await (await shop.startWorkflow(flow, null)).cancel();
+    });
+    await mail.stop();
+    await step(shop, async () => transport.retire?.('mail', { discard: true }));
+    await shop.stop();
+    transport = name === 'memory' ? transport : connect();
+    shop = await open('shop', transport);
+    await step(shop, () => {});
+    const sums = new Map<string, number>();
+    for (const [key, value] of before) {
+      const [metric, { service }] = JSON.parse(key) as [string, { service: string }];
+      if (service === 'shop') sums.set(metric, (sums.get(metric) ?? 0) + value);
+    }
+    expect(Object.fromEntries(sums)).toEqual({
+      hubline_received_total: 6,
+      hubline_completed_total: 2,
+      hubline_failed_total: 4,
+      hubline_cancelled_total: 2,
+      hubline_retried_total: 2,
+      hubline_deduplicated_total: 1,
+    });
+  });
+});
+
+it('counts no process of a file that nobody owns', async () => {
+  const file = newStoreFile();
+  const hub = createHub({ service: 'shop', transport: sqliteTransport({ file }) });
+  hub.event({ type: 'sent', handler: () => {} });
+  await hub.start();
+  const observer = createHub({ observer: true, transport: sqliteObserver({ file }) });
+  onTestFinished(async () => void (await observer.stop({ drainMs: 0 })));
+  await observer.start();
+  const read = async () => parseExposition(await prometheus(observer).read());
+  expect((await read()).value('hubline_processes', { service: 'shop' })).toBe(1);
+  await hub.stop();
+  const after = await read();
+  expect(after.value('hubline_processes', { service: 'shop' })).toBeUndefined();
+  expect(after.value('hubline_received_total', { service: 'shop' })).toBe(0);
 });
 
 it('rejects if the transport cannot be read', async () => {

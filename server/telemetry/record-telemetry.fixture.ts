@@ -33,6 +33,24 @@ export interface Point {
   readonly value: number | { readonly count: number; readonly sum: number };
 }
 
+/** Order in which spans start. Their times have a resolution of a millisecond, and follow a clock that may be set. */
+class StartOrder implements SpanProcessor {
+  readonly #places = new Map<string, number>();
+
+  onStart(span: ReadableSpan): void {
+    this.#places.set(span.spanContext().spanId, this.#places.size);
+  }
+
+  onEnd(): void {}
+  async forceFlush(): Promise<void> {}
+  async shutdown(): Promise<void> {}
+
+  sort(spans: readonly ReadableSpan[]): readonly ReadableSpan[] {
+    const placeOf = (span: ReadableSpan): number => this.#places.get(span.spanContext().spanId) ?? 0;
+    return [...spans].sort((a, b) => placeOf(a) - placeOf(b));
+  }
+}
+
 class OnDemandReader extends MetricReader {
   protected async onForceFlush(): Promise<void> {}
   protected async onShutdown(): Promise<void> {}
@@ -43,7 +61,8 @@ export function recordTelemetry(options: { sampler?: Sampler; processor?: SpanPr
   const exporter = new InMemorySpanExporter();
   const reader = new OnDemandReader();
   const { sampler, processor = new SimpleSpanProcessor(exporter) } = options;
-  const provider = new BasicTracerProvider({ spanProcessors: [processor], ...(sampler && { sampler }) });
+  const order = new StartOrder();
+  const provider = new BasicTracerProvider({ spanProcessors: [order, processor], ...(sampler && { sampler }) });
   trace.setGlobalTracerProvider(provider);
   metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }));
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
@@ -63,7 +82,7 @@ export function recordTelemetry(options: { sampler?: Sampler; processor?: SpanPr
       }
       return found;
     },
-    tree: () => drawTree(exporter.getFinishedSpans()),
+    tree: () => drawTree(order.sort(exporter.getFinishedSpans())),
     async points(metric) {
       const { resourceMetrics } = await reader.collect();
       const found = resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics);
@@ -92,13 +111,12 @@ function toPoint({ attributes, value }: DataPoint<number | Pick<Histogram, 'coun
   return { attributes, value: typeof value === 'number' ? value : { count: value.count, sum: value.sum ?? 0 } };
 }
 
-function drawTree(spans: readonly ReadableSpan[]): string[] {
-  const byStart = [...spans].sort((a, b) => a.startTime[0] - b.startTime[0] || a.startTime[1] - b.startTime[1]);
+function drawTree(byStart: readonly ReadableSpan[]): string[] {
   const draw = (span: ReadableSpan, depth: number): string[] => {
     const children = byStart.filter(({ parentSpanContext }) => parentSpanContext?.spanId === span.spanContext().spanId);
     return ['  '.repeat(depth) + span.name, ...children.flatMap((child) => draw(child, depth + 1))];
   };
-  const ids = new Set(spans.map((span) => span.spanContext().spanId));
+  const ids = new Set(byStart.map((span) => span.spanContext().spanId));
   const roots = byStart.filter(({ parentSpanContext: parent }) => parent === undefined || !ids.has(parent.spanId));
   return roots.flatMap((root) => draw(root, 0));
 }

@@ -1,4 +1,6 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../scripts/property-tests.js';
 import type { HubStore } from '../store/hub-store.js';
 import { createHubStore } from '../store/hub-store.js';
 import {
@@ -75,7 +77,11 @@ test.each(['', '{}', '[1]', 'null', '{"format":"hubline snapshot 99"}', '\u0000\
 /** Returns the text of a snapshot with another value at a path. */
 function changed(path: readonly string[], value: unknown): string {
   const detail = { value: { type: 'idle', body: detailOf('idle', countsOf(0)), error: null } };
-  const file: unknown = JSON.parse(takeSnapshot({ store: polledStore(), detail }) ?? '');
+  return withPart(takeSnapshot({ store: polledStore(), detail }) ?? '', path, value);
+}
+
+function withPart(text: string, path: readonly string[], value: unknown): string {
+  const file: unknown = JSON.parse(text);
   const parents = path.slice(0, -1);
   const parent = parents.reduce<unknown>((part, key) => Reflect.get(Object(part), key), file);
   Reflect.set(Object(parent), path.at(-1) ?? '', value);
@@ -99,4 +105,39 @@ test.each<[string, readonly string[], unknown]>([
 ])('rejects a file with %s', (_, path, value) => {
   expect(() => readSnapshot(changed(path, value))).toThrow('This file is not a dashboard snapshot');
   expect(() => readSnapshot(changed(['unknown'], 1))).not.toThrow();
+});
+
+test('any change of any part of a file is opened or rejected with that message, in bounded time', () => {
+  const whole: unknown = JSON.parse(changed(['unknown'], null));
+  const paths: string[][] = [];
+  const collect = (value: unknown, path: string[]): void => {
+    if (path.length > 0) paths.push(path);
+    if (typeof value !== 'object' || value === null) return;
+    for (const [key, part] of Object.entries(value)) collect(part, [...path, key]);
+  };
+  collect(whole, []);
+  const part = fc.oneof(
+    fc.constantFrom<unknown>(null, true, -1, 0, 1.5, tooLate, -tooLate, '', '__proto__', [], {}, '1 '.repeat(40_000)),
+    fc.jsonValue(),
+    fc.string({ unit: 'binary' }),
+    fc.double(),
+  );
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.constantFrom(...paths), part), { minLength: 1, maxLength: 3 }), (changes) => {
+      let text = JSON.stringify(whole);
+      for (const [path, value] of changes) text = withPart(text, path, value);
+      const before = process.cpuUsage();
+      try {
+        const { store } = createSnapshotMonitor(readSnapshot(text));
+        for (const row of store.rows.value.values()) expect(row.view.value.received).toBeTypeOf('number');
+        expect(store.totals.value).toBeDefined();
+      } catch (error) {
+        expect(String(error)).toContain('This file is not a dashboard snapshot');
+      }
+      // It hung the tab. A busy machine takes longer, but not more of the processor.
+      const { user, system } = process.cpuUsage(before);
+      expect((user + system) / 1_000).toBeLessThan(3_000);
+    }),
+    { numRuns: runs(400) },
+  );
 });
