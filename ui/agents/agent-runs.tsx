@@ -8,10 +8,10 @@ import { formatAgo, formatDuration } from '../format/duration.js';
 import type { Monitor } from '../polling/monitor.js';
 import { TRACE_STATE } from '../requests/trace-state.js';
 import { Count } from '../shared/count.js';
-import { Icon } from '../shared/icon.js';
-import { LoadedContent } from '../shared/loaded-view.js';
-import { RunLink } from '../shared/run-link.js';
-import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
+import { Icon } from '../controls/icon.js';
+import { LoadedContent } from '../shared/views/loaded-view.js';
+import { RunLink } from '../shared/links/run-link.js';
+import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/views/view-table.js';
 import { describeTurn } from './describe-turn.js';
 
 export interface AgentRunsProps {

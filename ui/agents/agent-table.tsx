@@ -7,7 +7,7 @@ import { formatDuration } from '../format/duration.js';
 import { formatPercent } from '../format/ratio.js';
 import { viewPath } from '../routing/route.js';
 import { Count } from '../shared/count.js';
-import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
+import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/views/view-table.js';
 import { averageTokens, summarizeRuns } from './agent-summary.js';
 import type { AgentUse } from './agent-uses.js';
 

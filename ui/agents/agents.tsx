@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import type { Monitor } from '../polling/monitor.js';
 import type { Navigation } from '../routing/navigation.js';
-import { ViewSection } from '../shared/view-section.js';
+import { ViewSection } from '../shared/views/view-section.js';
 import { AgentRuns } from './agent-runs.js';
 import { AgentTable } from './agent-table.js';
 import { agentUses } from './agent-uses.js';

@@ -1,8 +1,8 @@
 import type { EventBody } from '../../server/dashboard/protocol.js';
 import { wellFormed } from '../format/well-formed.js';
-import type { Introspection } from './decode-introspection.js';
-import type { RequestTrace } from './decode-request.js';
-import { type AgentRuns, agentRuns, type Processes, processes, type Waits, waits } from './decode-views.js';
+import type { Introspection } from './decoding/decode-introspection.js';
+import type { RequestTrace } from './decoding/decode-request.js';
+import { type AgentRuns, agentRuns, type Processes, processes, type Waits, waits } from './decoding/decode-views.js';
 import { fetchJson } from './fetch-json.js';
 import { parseEvent, parseIntrospection, parseRange, parseRequest, parseView, type RangeCounts } from './parse-body.js';
 

@@ -1,9 +1,9 @@
 import type { EventBody, IntrospectionBody, RangeBody } from '../../server/dashboard/protocol.js';
-import { eventBody } from './decode-event.js';
-import { type Introspection, introspection } from './decode-introspection.js';
-import { type RequestTrace, requestTrace } from './decode-request.js';
-import { periodCounts } from './decode-statistics.js';
-import { array, type Decoder, decodeBody, number, object, record, string } from './decoder.js';
+import { eventBody } from './decoding/decode-event.js';
+import { type Introspection, introspection } from './decoding/decode-introspection.js';
+import { type RequestTrace, requestTrace } from './decoding/decode-request.js';
+import { periodCounts } from './decoding/decode-statistics.js';
+import { array, type Decoder, decodeBody, number, object, record, string } from './decoding/decoder.js';
 import { RequestError } from './request-error.js';
 
 /** Protocol version that this page reads. */

@@ -1,58 +1,15 @@
 import { fireEvent, screen, within } from '@testing-library/preact';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Problem } from '../../server/dashboard/protocol.js';
-import { RequestError, statusError } from '../api/request-error.js';
-import { createFakeApi, type FakeApi } from '../testing/fake-api.js';
-import { openPage, type Page } from '../testing/open-page.js';
-import { countsOf, detailOf, eventOf, failingOf, periodOf, SERVER_NOW } from '../testing/test-data.js';
-
-let page: Page | undefined;
-
-afterEach(() => {
-  page?.close();
-  page = undefined;
-});
-
-function shop(): FakeApi {
-  return createFakeApi([
-    eventOf('order.created', countsOf(120, 0, { lastReceivedAt: SERVER_NOW }), { onSuccess: 'order.paid' }),
-    failingOf('order.paid', 90, 10),
-    eventOf('<img src=x onerror=alert(1)>', countsOf(3)),
-    eventOf('audit.logged'),
-  ]);
-}
-
-function table(): ReturnType<typeof within> {
-  return within(screen.getByRole('table', { name: /^Event types/ }));
-}
-
-/** Returns the event types in the table, from top to bottom. */
-function shownTypes(): (string | null)[] {
-  return table()
-    .getAllByRole('link')
-    .map((link: HTMLElement) => link.textContent);
-}
-
-function row(type: string): HTMLElement {
-  const found = table().getByRole('link', { name: type }).closest('tr');
-  if (!found) throw new Error(`${type} is not in the table.`);
-  return found;
-}
-
-async function press(key: string, target: Element = document.body): Promise<void> {
-  fireEvent.keyDown(target, { key });
-  await page?.pass(0);
-}
-
-async function click(target: Element): Promise<void> {
-  fireEvent.click(target);
-  await page?.pass(0);
-}
+import { createFakeApi } from '../testing/fake-api.js';
+import { openPage } from '../testing/open-page.js';
+import { row, shop, shownTypes } from '../testing/shop.js';
+import { countsOf, detailOf, eventOf, periodOf, SERVER_NOW } from '../testing/test-data.js';
 
 test('shows a placeholder and no numbers before the first response', async () => {
   const api = shop();
   api.introspection = () => new Promise(() => {});
-  page = await openPage(api);
+  await openPage(api);
   expect(screen.getByText('Loading event types.')).toBeTruthy();
   expect(screen.getByText('Connecting')).toBeTruthy();
   expect(screen.queryByText('0%')).toBeNull();
@@ -60,7 +17,7 @@ test('shows a placeholder and no numbers before the first response', async () =>
 });
 
 test('shows the hub, its counts and every type, with hostile names as text', async () => {
-  page = await openPage(shop());
+  await openPage(shop());
   expect(screen.getByRole('heading', { level: 1 }).textContent).toBe('shop');
   expect(screen.getByText('Live')).toBeTruthy();
   expect(shownTypes()).toEqual(['order.paid', '<img src=x onerror=alert(1)>', 'order.created', 'audit.logged']);
@@ -80,84 +37,18 @@ test('shows the hub, its counts and every type, with hostile names as text', asy
 
 test('counts update while events flow', async () => {
   const api = shop();
-  page = await openPage(api);
+  const page = await openPage(api);
   api.events = [eventOf('order.created', countsOf(140, 0, { lastReceivedAt: SERVER_NOW }))];
   await page.poll();
   expect(within(row('order.created')).getByText('140')).toBeTruthy();
   expect(shownTypes()).toEqual(['order.created']);
 });
 
-test('a column header sorts and reverses, with aria-sort and the URL in step', async () => {
-  page = await openPage(shop());
-  const header = table().getByRole('columnheader', { name: 'Received since start' });
-  await click(within(header).getByRole('button'));
-  expect(shownTypes()[0]).toBe('order.created');
-  expect(header.getAttribute('aria-sort')).toBe('descending');
-  expect(location.hash).toBe('#/?sort=received');
-  await click(within(header).getByRole('button'));
-  expect(shownTypes()[0]).toBe('audit.logged');
-  expect(header.getAttribute('aria-sort')).toBe('ascending');
-  expect(location.hash).toBe('#/?sort=received&dir=asc');
-});
-
-test('search and filter narrow the table, and Clear filters resets both', async () => {
-  page = await openPage(shop());
-  fireEvent.input(screen.getByLabelText('Search event types'), { target: { value: 'ORDER' } });
-  await page.pass(0);
-  expect(shownTypes()).toEqual(['order.paid', 'order.created']);
-  const failing = screen.getByRole('button', { name: 'Failing 1' });
-  await click(failing);
-  expect(shownTypes()).toEqual(['order.paid']);
-  expect(failing.getAttribute('aria-pressed')).toBe('true');
-  await click(screen.getByRole('button', { name: 'Never seen 1' }));
-  expect(screen.getByText('No event types match.')).toBeTruthy();
-  await click(screen.getByRole('button', { name: 'Clear filters' }));
-  expect(shownTypes()).toHaveLength(4);
-  expect(location.hash).toBe('#/');
-});
-
 test('a hub with nothing registered shows example code', async () => {
-  page = await openPage(createFakeApi());
+  await openPage(createFakeApi());
   expect(screen.getByText('No event types yet')).toBeTruthy();
   expect(screen.getByText(/hub\.event\(/)).toBeTruthy();
   expect(screen.getByRole('button', { name: 'Copy code' })).toBeTruthy();
-});
-
-test('rows stay in place under the pointer and are sorted when it leaves', async () => {
-  const api = shop();
-  page = await openPage(api, '#/?sort=received');
-  expect(shownTypes()[0]).toBe('order.created');
-  const body = row('order.created').parentElement ?? document.body;
-  fireEvent.pointerEnter(body);
-  api.events = [
-    ...api.events.slice(0, 3),
-    eventOf('audit.logged', countsOf(999)),
-    eventOf('new.type', countsOf(2_000)),
-  ];
-  await page.poll();
-  expect(shownTypes()).toEqual([
-    'order.created',
-    'order.paid',
-    '<img src=x onerror=alert(1)>',
-    'audit.logged',
-    'new.type',
-  ]);
-  expect(screen.getByText('The order is held while the pointer or focus is in the table.')).toBeTruthy();
-  fireEvent.pointerLeave(body);
-  await page.pass(0);
-  expect(shownTypes().slice(0, 2)).toEqual(['new.type', 'audit.logged']);
-});
-
-test('rows stay in place while one has the focus', async () => {
-  const api = shop();
-  page = await openPage(api, '#/?sort=received');
-  row('order.paid').querySelector('a')?.focus();
-  api.events = [eventOf('order.paid', countsOf(5_000)), ...api.events.filter(({ type }) => type !== 'order.paid')];
-  await page.poll();
-  expect(shownTypes()[0]).toBe('order.created');
-  row('order.paid').querySelector('a')?.blur();
-  await page.pass(0);
-  expect(shownTypes()[0]).toBe('order.paid');
 });
 
 test('the panel opens from its URL, links to triggers, and loads its type only while open', async () => {
@@ -169,14 +60,14 @@ test('the panel opens from its URL, links to triggers, and loads its type only w
     },
     recentFailures: [{ id: 'id-1', at: SERVER_NOW - 120_000, attempt: 3, name: 'CardError', message: 'declined' }],
   };
-  page = await openPage(api, '#/events/order.created?q=order');
+  const page = await openPage(api, '#/events/order.created?q=order');
   const panel = within(screen.getByRole('complementary', { name: 'order.created' }));
   for (const text of ['12 ms', '85 ms', '1.24 s', '1 min 5 s', 'CardError', 'declined', '2 min ago']) {
     expect(panel.getByText(text)).toBeTruthy();
   }
   expect(panel.getByRole('link', { name: 'order.paid' }).getAttribute('href')).toBe('#/events/order.paid?q=order');
   expect(api.requests).toEqual(['introspection', 'order.created']);
-  await press('Escape');
+  await page.press('Escape');
   expect(screen.queryByRole('complementary')).toBeNull();
   expect(location.hash).toBe('#/?q=order');
   await page.poll();
@@ -184,7 +75,7 @@ test('the panel opens from its URL, links to triggers, and loads its type only w
 });
 
 test('the focus moves to the panel and back to the row', async () => {
-  page = await openPage(shop());
+  const page = await openPage(shop());
   const link = row('order.paid').querySelector('a');
   link?.focus();
   link?.click();
@@ -192,107 +83,53 @@ test('the focus moves to the panel and back to the row', async () => {
   await page.pass(100);
   expect(document.activeElement?.textContent).toBe('order.paid');
   expect(document.activeElement?.tagName).toBe('H2');
-  await click(screen.getByRole('button', { name: 'Close panel' }));
+  await page.click(screen.getByRole('button', { name: 'Close panel' }));
   expect(document.activeElement).toBe(link);
 });
 
 test('the panel of an unknown type says that it is not registered', async () => {
-  page = await openPage(shop(), '#/events/nope');
+  await openPage(shop(), '#/events/nope');
   expect(screen.getByText('No event type with this name is registered.')).toBeTruthy();
 });
 
-test('a lost connection shows the reason and the age of the data, and recovers', async () => {
-  const api = shop();
-  page = await openPage(api);
-  api.error = new RequestError('The server does not respond.');
-  await page.poll();
-  const banner = within(screen.getByRole('region', { name: 'Connection' }));
-  expect(screen.getByText('Lost')).toBeTruthy();
-  expect(banner.getByText(/The server does not respond\./)).toBeTruthy();
-  expect(banner.getByText(/The data is from .+, 2 s old\. Next attempt in 2 s\./)).toBeTruthy();
-  expect(shownTypes()).toHaveLength(4);
-  api.error = null;
-  await page.poll();
-  expect(screen.getByText('Live')).toBeTruthy();
-  expect(screen.queryByRole('region', { name: 'Connection' })).toBeNull();
-});
-
-test('Retry now polls at once', async () => {
-  const api = shop();
-  api.error = statusError(401, '/', undefined);
-  page = await openPage(api);
-  expect(screen.getByText(/You are not signed in \(401\)/)).toBeTruthy();
-  expect(screen.getByText(/There is no data yet\./)).toBeTruthy();
-  api.error = null;
-  await click(screen.getByRole('button', { name: 'Retry now' }));
-  expect(screen.getByText('Live')).toBeTruthy();
-});
-
-test('a late response makes the data stale and shows its age', async () => {
-  const api = shop();
-  page = await openPage(api);
-  api.introspection = () => new Promise(() => {});
-  await page.pass(9_000);
-  expect(screen.getByRole('button', { name: /^Stale [89] s/ })).toBeTruthy();
-  expect(screen.getByText(/The server is slow to respond\./)).toBeTruthy();
-});
-
-test('polling can be paused and resumed, and the URL holds the setting', async () => {
-  const api = shop();
-  page = await openPage(api);
-  await click(screen.getByRole('button', { name: /^Live/ }));
-  await click(screen.getByRole('button', { name: /^Pause/ }));
-  await page.pass(60_000);
-  expect(screen.getByRole('button', { name: /^Paused 1 min/ })).toBeTruthy();
-  expect(api.requests).toHaveLength(1);
-  expect(location.hash).toBe('#/?every=off');
-  await press('r');
-  expect(api.requests).toHaveLength(2);
-  await click(screen.getByRole('button', { name: /^Paused/ }));
-  await click(screen.getByRole('button', { name: '1 s' }));
-  await page.pass(1_000);
-  expect(screen.getByText('Live')).toBeTruthy();
-  expect(api.requests).toHaveLength(4);
-});
-
 test('a menu closes on Escape, which leaves the panel open, and on a click outside', async () => {
-  page = await openPage(shop(), '#/events/order.paid');
+  const page = await openPage(shop(), '#/events/order.paid');
   const opener = screen.getByRole('button', { name: 'Menu' });
-  await click(opener);
+  await page.click(opener);
   const item = screen.getByRole('button', { name: 'Snapshot' });
-  await press('Escape', item);
+  await page.press('Escape', item);
   expect(screen.queryByRole('button', { name: 'Snapshot' })).toBeNull();
   expect(document.activeElement).toBe(opener);
   expect(screen.getByRole('complementary')).toBeTruthy();
-  await click(opener);
+  await page.click(opener);
   fireEvent.pointerDown(document.body);
   await page.pass(0);
   expect(opener.getAttribute('aria-expanded')).toBe('false');
 });
 
 test('shortcuts search and change the theme, except while typing or if switched off', async () => {
-  page = await openPage(shop());
-  await press('/');
+  const page = await openPage(shop());
+  await page.press('/');
   const search = screen.getByLabelText('Search event types');
   expect(document.activeElement).toBe(search);
   const before = document.documentElement.dataset['theme'];
-  await press('t', search);
+  await page.press('t', search);
   expect(document.documentElement.dataset['theme']).toBe(before);
-  await press('t');
+  await page.press('t');
   expect(document.documentElement.dataset['theme']).not.toBe(before);
-  await press('?');
+  await page.press('?');
   const dialog = document.querySelector<HTMLDialogElement>('dialog[open]');
   expect(dialog?.getAttribute('aria-label')).toBe('Keyboard shortcuts');
   fireEvent.click(within(dialog ?? document.body).getByRole('checkbox'));
   dialog?.close();
   const switched = document.documentElement.dataset['theme'];
-  await press('t');
+  await page.press('t');
   expect(document.documentElement.dataset['theme']).toBe(switched);
 });
 
 test('a live region announces new failures', async () => {
   const api = shop();
-  page = await openPage(api);
+  const page = await openPage(api);
   api.events = [eventOf('order.created', countsOf(120, 2, { lastFailedAt: SERVER_NOW }))];
   await page.poll();
   expect(screen.getAllByRole('status')).toHaveLength(1);
@@ -301,12 +138,12 @@ test('a live region announces new failures', async () => {
 
 test('statuses and ages of an idle hub follow the server clock', async () => {
   const api = shop();
-  page = await openPage(api);
+  const page = await openPage(api);
   expect(within(row('order.created')).getByText('Active')).toBeTruthy();
   api.serverNow += 3_600_000;
   await page.poll();
   expect(within(row('order.created')).getByText('Idle')).toBeTruthy();
-  await click(screen.getByRole('button', { name: 'Menu' }));
+  await page.click(screen.getByRole('button', { name: 'Menu' }));
   expect(screen.getByText(/up 2 h$/)).toBeTruthy();
 });
 
@@ -321,10 +158,10 @@ test('the worst problem is first, and "more" shows the types that need attention
   });
   const problems = ['order.paid', 'a', 'b', 'c'].map(failing);
   api.health = { status: 'failing', problems, problemCount: 12 };
-  page = await openPage(api);
+  const page = await openPage(api);
   const region = within(screen.getByRole('region', { name: 'Needs attention' }));
   expect(region.getAllByRole('link').map((link: HTMLElement) => link.textContent)).toEqual(['order.paid', 'a', 'b']);
-  await click(region.getByRole('button', { name: '+9 more' }));
+  await page.click(region.getByRole('button', { name: '+9 more' }));
   expect(location.hash).toBe('#/?show=problems');
   expect(shownTypes()).toEqual(['order.paid']);
 });
@@ -339,7 +176,7 @@ test('problems keep their order for 10 seconds, with new numbers', async () => {
       .getAllByRole('link')
       .map((link: HTMLElement) => link.textContent);
   api.health = { status: 'failing', problems: [failing('a', 9), failing('b', 5)], problemCount: 2 };
-  page = await openPage(api);
+  const page = await openPage(api);
   api.health = { status: 'failing', problems: [failing('b', 50), failing('a', 9)], problemCount: 2 };
   await page.poll();
   expect(links()).toEqual(['a', 'b']);
@@ -349,7 +186,7 @@ test('problems keep their order for 10 seconds, with new numbers', async () => {
 });
 
 test('a healthy hub has one quiet line', async () => {
-  page = await openPage(createFakeApi([eventOf('a')]));
+  await openPage(createFakeApi([eventOf('a')]));
   expect(screen.getByText('Nothing failed in the last 5 min')).toBeTruthy();
 });
 
@@ -357,11 +194,11 @@ test('a selected range is loaded once it is over, and cleared by its chip', asyn
   const api = shop();
   api.rangeEvents = [{ type: 'order.created', counts: periodOf(7) }];
   const [from, to] = [SERVER_NOW - 120_000, SERVER_NOW - 60_000];
-  page = await openPage(api, `#/?from=${from}&to=${to}`);
+  const page = await openPage(api, `#/?from=${from}&to=${to}`);
   expect(row('order.created').querySelector('.col-received')?.textContent).toBe('7');
   await page.poll();
   expect(api.requests).toEqual(['introspection', `range ${from} ${to}`, 'introspection']);
-  await click(screen.getByRole('button', { name: /clear the selected period$/ }));
+  await page.click(screen.getByRole('button', { name: /clear the selected period$/ }));
   expect(row('order.created').querySelector('.col-received')?.textContent).toBe('120');
   expect(location.hash).toBe('#/');
 });

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Agents } from '../agents/agents.js';
 import { NeedsAttention } from '../attention/needs-attention.js';
 import { Events } from '../events/events.js';
@@ -17,7 +17,7 @@ import { Waits } from '../waits/waits.js';
 import { Workflows } from '../workflows/workflows.js';
 import { Banner } from './banner.js';
 import { BRAND_COLOR, FAILING_COLOR, favicon } from './favicon.js';
-import { Header } from './header.js';
+import { Header } from './header/header.js';
 import { mediaQuery } from './media-query.js';
 import type { Preferences } from './preferences.js';
 import { listenForShortcuts } from './shortcuts.js';
@@ -44,7 +44,8 @@ export function App({ monitor: live, navigation, preferences }: AppProps): JSX.E
   });
   const monitor = snapshots.shown;
   const showHelp = (): void => help.current?.showModal();
-  useEffect(
+  // Before the first paint, which shows the rows: a key that is pressed then must not be lost.
+  useLayoutEffect(
     () =>
       listenForShortcuts(document, {
         navigation,

@@ -3,7 +3,7 @@ import { formatCount } from '../format/count.js';
 import { formatAge, formatAgo } from '../format/duration.js';
 import { formatPercent } from '../format/ratio.js';
 import { viewPath } from '../routing/route.js';
-import type { IconName } from '../shared/icon.js';
+import type { IconName } from '../controls/icon.js';
 
 /** Problem in words. */
 export interface ProblemText {

@@ -3,7 +3,7 @@ import { useRef } from 'preact/hooks';
 import type { Problem } from '../../server/dashboard/protocol.js';
 import type { Monitor } from '../polling/monitor.js';
 import type { Navigation } from '../routing/navigation.js';
-import { Icon } from '../shared/icon.js';
+import { Icon } from '../controls/icon.js';
 import { useInteraction } from '../shared/use-interaction.js';
 import { describeProblem } from './describe-problem.js';
 import { holdProblems, problemKey, REORDER_MS } from './hold-problems.js';

@@ -3,7 +3,7 @@ import { formatPeriod } from '../format/clock-time.js';
 import { formatCount } from '../format/count.js';
 import { formatDuration } from '../format/duration.js';
 import { formatPercent, formatRate } from '../format/ratio.js';
-import { Icon } from '../shared/icon.js';
+import { Icon } from '../controls/icon.js';
 import { type Point, perSecond } from './history-points.js';
 
 export interface ChartTooltipProps {

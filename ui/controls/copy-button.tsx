@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { Icon, type IconName } from '../shared/icon.js';
 import { copyText } from './copy-text.js';
+import { Icon, type IconName } from './icon.js';
 
 export interface CopyButtonProps {
   readonly label: string;

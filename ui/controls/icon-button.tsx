@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { Icon, type IconName } from '../shared/icon.js';
+import { Icon, type IconName } from './icon.js';
 
 export interface IconButtonProps {
   readonly icon: IconName;

@@ -1,13 +1,13 @@
 import type { JSX, RefObject } from 'preact';
+import { Icon } from '../controls/icon.js';
 import { formatPeriod } from '../format/clock-time.js';
 import { formatCount } from '../format/count.js';
 import type { Monitor } from '../polling/monitor.js';
 import type { Navigation } from '../routing/navigation.js';
 import type { Filter } from '../routing/route.js';
-import { EmptyState } from '../shared/empty-state.js';
-import { Icon } from '../shared/icon.js';
-import { TableSkeleton } from '../shared/table-skeleton.js';
-import { listRows } from '../store/event-list.js';
+import { EmptyState } from '../shared/views/empty-state.js';
+import { TableSkeleton } from '../shared/views/table-skeleton.js';
+import { listRows } from '../store/rows/event-list.js';
 import { FilterChips } from './filter-chips.js';
 import { NothingRegistered } from './nothing-registered.js';
 import { SearchBox } from './search-box.js';

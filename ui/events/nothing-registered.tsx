@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { CopyButton } from '../controls/copy-button.js';
-import { EmptyState } from '../shared/empty-state.js';
+import { EmptyState } from '../shared/views/empty-state.js';
 
 const SNIPPET = `hub.event({
   type: 'order.created',

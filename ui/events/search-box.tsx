@@ -1,5 +1,5 @@
 import type { JSX, RefObject } from 'preact';
-import { Icon } from '../shared/icon.js';
+import { Icon } from '../controls/icon.js';
 
 export interface SearchBoxProps {
   readonly value: string;

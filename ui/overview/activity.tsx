@@ -5,7 +5,7 @@ import { RangePicker } from '../charts/range-picker.js';
 import { TimeChart } from '../charts/time-chart.js';
 import type { Monitor } from '../polling/monitor.js';
 import type { Navigation } from '../routing/navigation.js';
-import { Icon } from '../shared/icon.js';
+import { Icon } from '../controls/icon.js';
 
 const HEIGHT = 128;
 

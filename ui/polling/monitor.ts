@@ -1,6 +1,6 @@
 import { computed, effect, type ReadonlySignal, signal } from '@preact/signals';
 import type { Api } from '../api/api.js';
-import type { AgentRuns, Processes, Waits } from '../api/decode-views.js';
+import type { AgentRuns, Processes, Waits } from '../api/decoding/decode-views.js';
 import { RequestError } from '../api/request-error.js';
 import type { Navigation } from '../routing/navigation.js';
 import type { Interval, Selection } from '../routing/route.js';

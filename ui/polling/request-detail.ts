@@ -1,6 +1,6 @@
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { Api } from '../api/api.js';
-import type { RequestTrace } from '../api/decode-request.js';
+import type { RequestTrace } from '../api/decoding/decode-request.js';
 import { RequestError } from '../api/request-error.js';
 
 /** Events and runs of the open request. */

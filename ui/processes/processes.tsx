@@ -1,15 +1,15 @@
 import type { JSX } from 'preact';
-import type { Processes as Body } from '../api/decode-views.js';
+import type { Processes as Body } from '../api/decoding/decode-views.js';
 import { viewerTimeZone } from '../format/clock-time.js';
 import { formatCount } from '../format/count.js';
 import { formatAgo } from '../format/duration.js';
 import type { Monitor } from '../polling/monitor.js';
 import type { Navigation } from '../routing/navigation.js';
 import { viewPath } from '../routing/route.js';
-import { EventLink } from '../shared/event-link.js';
-import { LoadedView } from '../shared/loaded-view.js';
+import { EventLink } from '../shared/links/event-link.js';
+import { LoadedView } from '../shared/views/loaded-view.js';
 import { Moment } from '../shared/moment.js';
-import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
+import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/views/view-table.js';
 
 export interface ProcessesProps {
   readonly monitor: Monitor;

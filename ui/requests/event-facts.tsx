@@ -4,9 +4,9 @@ import { CopyButton } from '../controls/copy-button.js';
 import { formatDateTime } from '../format/clock-time.js';
 import { formatAgo } from '../format/duration.js';
 import { viewPath } from '../routing/route.js';
-import { EventLink } from '../shared/event-link.js';
+import { EventLink } from '../shared/links/event-link.js';
 import { replayCode } from '../shared/hub-code.js';
-import { IdLink } from '../shared/id-link.js';
+import { IdLink } from '../shared/links/id-link.js';
 
 export interface EventFactsProps {
   readonly event: EventDetails;

@@ -1,12 +1,12 @@
 import type { JSX } from 'preact';
-import type { RequestTrace } from '../api/decode-request.js';
+import type { RequestTrace } from '../api/decoding/decode-request.js';
 import { formatCount } from '../format/count.js';
 import { formatDuration } from '../format/duration.js';
 import type { Monitor } from '../polling/monitor.js';
 import type { Navigation } from '../routing/navigation.js';
-import { EmptyState } from '../shared/empty-state.js';
-import { Icon } from '../shared/icon.js';
-import { TableSkeleton } from '../shared/table-skeleton.js';
+import { EmptyState } from '../shared/views/empty-state.js';
+import { Icon } from '../controls/icon.js';
+import { TableSkeleton } from '../shared/views/table-skeleton.js';
 import { EventFacts } from './event-facts.js';
 import { spanOf } from './trace-bar.js';
 import { traceRows } from './trace-rows.js';

@@ -1,4 +1,4 @@
-import type { IconName } from '../shared/icon.js';
+import type { IconName } from '../controls/icon.js';
 import type { TraceState } from './trace-bar.js';
 
 /** Icon, word and tone of each state. A newer server may have others. */

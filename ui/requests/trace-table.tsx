@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
-import { useVisibleRange } from '../events/table/use-visible-range.js';
+import { useVisibleRange } from '../shared/use-visible-range.js';
 import { UNKNOWN } from '../format/count.js';
 import { formatDuration } from '../format/duration.js';
 import { viewPath } from '../routing/route.js';
-import { Icon } from '../shared/icon.js';
+import { Icon } from '../controls/icon.js';
 import { placeOf, spanOf, type TraceSpan } from './trace-bar.js';
 import type { TraceRow } from './trace-rows.js';
 import { TRACE_STATE } from './trace-state.js';

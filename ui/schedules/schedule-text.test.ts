@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Schedule } from '../api/decode-introspection.js';
+import type { Schedule } from '../api/decoding/decode-introspection.js';
 import { scheduleText } from './schedule-text.js';
 
 const nightly: Schedule = { name: 'nightly', service: 'shop', processes: 1, catchUp: 'last' };

@@ -1,17 +1,17 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import type { Schedule } from '../api/decode-introspection.js';
+import type { Schedule } from '../api/decoding/decode-introspection.js';
 import { viewerTimeZone } from '../format/clock-time.js';
 import { formatCount } from '../format/count.js';
 import { formatAge, formatAgo } from '../format/duration.js';
 import type { Monitor } from '../polling/monitor.js';
 import type { Navigation } from '../routing/navigation.js';
 import { viewPath } from '../routing/route.js';
-import { EventLink } from '../shared/event-link.js';
-import { Icon } from '../shared/icon.js';
+import { EventLink } from '../shared/links/event-link.js';
+import { Icon } from '../controls/icon.js';
 import { Moment } from '../shared/moment.js';
-import { ViewSection } from '../shared/view-section.js';
-import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
+import { ViewSection } from '../shared/views/view-section.js';
+import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/views/view-table.js';
 import { scheduleText } from './schedule-text.js';
 
 export interface SchedulesProps {

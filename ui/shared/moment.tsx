@@ -3,5 +3,5 @@ import { formatMoment } from '../format/clock-time.js';
 
 /** Time in the time zone of the viewer. */
 export function Moment({ at }: { at: number }): JSX.Element {
-  return <time dateTime={new Date(at).toISOString()}>{formatMoment(at)}</time>;
+  return <time dateTime={new Date(at).toISOString()}>{formatMoment(at, Date.now())}</time>;
 }

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { Icon, type IconName } from './icon.js';
+import { Icon, type IconName } from '../controls/icon.js';
 
 export interface StatProps {
   readonly label: string;

@@ -1,7 +1,7 @@
 import type { EventBody } from '../../server/dashboard/protocol.js';
-import { eventBody } from '../api/decode-event.js';
-import { type Introspection, introspection } from '../api/decode-introspection.js';
-import { type Decoder, decodeBody, nullable, number, object, oneOf } from '../api/decoder.js';
+import { eventBody } from '../api/decoding/decode-event.js';
+import { type Introspection, introspection } from '../api/decoding/decode-introspection.js';
+import { type Decoder, decodeBody, nullable, number, object, oneOf } from '../api/decoding/decoder.js';
 import { type RangeCounts, rangeCounts } from '../api/parse-body.js';
 import type { Detail } from '../polling/event-detail.js';
 import type { HubStore } from '../store/hub-store.js';

@@ -1,5 +1,5 @@
 import type { EventColumns, Problem } from '../../server/dashboard/protocol.js';
-import { countAt } from './overview-at.js';
+import { countAt } from './rows/overview-at.js';
 
 /** Status of an event type. */
 export type EventStatus = 'failing' | 'attention' | 'active' | 'idle' | 'never';

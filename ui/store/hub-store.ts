@@ -6,15 +6,15 @@ import type {
   IntrospectionBody,
   WorkflowOverview,
 } from '../../server/dashboard/protocol.js';
-import type { HubInfo, Introspection, Schedule } from '../api/decode-introspection.js';
+import type { HubInfo, Introspection, Schedule } from '../api/decoding/decode-introspection.js';
 import type { RangeCounts } from '../api/parse-body.js';
 import { lazy } from '../format/lazy.js';
 import type { Filter } from '../routing/route.js';
-import { countByFilter } from './event-list.js';
-import { createEventRow, type EventRow } from './event-row.js';
-import { problemTypes } from './event-status.js';
 import type { Moment } from './moment.js';
 import type { Reading, SelectedRange } from './reading.js';
+import { countByFilter } from './rows/event-list.js';
+import { createEventRow, type EventRow } from './rows/event-row.js';
+import { problemTypes } from './event-status.js';
 import { subscribeTo } from './subscribe-to.js';
 
 /** Sums over all event types. */

@@ -62,4 +62,5 @@ export const AGENT: AgentOverview = {
     cachedTokens: 120_000,
     cost: 1.42,
   },
+  durationMs: { p50: 900, p95: 3_400, p99: 6_000, max: 9_100 },
 };

@@ -41,3 +41,21 @@ export const LOADS: readonly Load[] = [
   { type: 'ticket.created', perMinute: 3, kind: 'agent' },
   { type: 'webhook.delivered', perMinute: 64, failing: [0.002, 0.002], message: 'HTTP 502 from hooks.example.com' },
 ];
+
+/** Activity of a hub with 5,000 types in 50 groups, some of which fail. */
+export const THOUSANDS: readonly Load[] = Array.from({ length: 5_000 }, (_, n) => ({
+  type: `service ${n % 50}.event ${n}`,
+  perMinute: n % 7,
+  ...(n % 700 === 6 && { failing: [0.4, 0], message: 'no route to host' }),
+}));
+
+/** Activity of types with long names, names in other scripts, huge counts and long errors. */
+export const EXTREMES: readonly Load[] = [
+  { type: `order.${'very-'.repeat(37)}long`, perMinute: 900_000, failing: [0.0004, 0], message: 'x'.repeat(900) },
+  { type: 'طلب.تم إنشاؤه', perMinute: 12, failing: [0.5, 0], message: 'فشل الدفع: البطاقة مرفوضة' },
+  { type: 'הזמנה.נוצרה', perMinute: 30, pending: 1_234_567 },
+  { type: '注文.作成されました', perMinute: 4, retried: 98_765_432 },
+  { type: 'a b\tc', perMinute: 0.2 },
+  { type: 'https://example.com/hooks/7f3a?source=shop&kind=order', perMinute: 6, failing: [0.03, 0] },
+  { type: 'UPPER_CASE_WITHOUT_ANY_PLACE_TO_BREAK_THE_LINE_ANYWHERE', perMinute: 2_000_000 },
+];

@@ -12,7 +12,7 @@ import type {
   WorkflowOverview,
 } from '../../server/dashboard/protocol.js';
 import { eventColumns } from '../../server/dashboard/routes/event-columns.js';
-import type { Introspection } from '../api/decode-introspection.js';
+import type { Introspection } from '../api/decoding/decode-introspection.js';
 import type { Moment } from '../store/moment.js';
 
 /** Time of the server's clock at the start of a test. */

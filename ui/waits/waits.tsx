@@ -7,10 +7,10 @@ import { formatAge, formatAgo } from '../format/duration.js';
 import type { Monitor } from '../polling/monitor.js';
 import type { Navigation } from '../routing/navigation.js';
 import { approveCode } from '../shared/hub-code.js';
-import { LoadedView } from '../shared/loaded-view.js';
+import { LoadedView } from '../shared/views/loaded-view.js';
 import { Moment } from '../shared/moment.js';
-import { RunLink } from '../shared/run-link.js';
-import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
+import { RunLink } from '../shared/links/run-link.js';
+import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/views/view-table.js';
 import { toolOf, waitText } from './wait-text.js';
 
 export interface WaitsProps {

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { RunIntrospection } from '../../server/dashboard/protocol.js';
 import { formatDateTime } from '../format/clock-time.js';
 import { formatAge, formatAgo, formatDuration } from '../format/duration.js';
-import { IdLink } from '../shared/id-link.js';
+import { IdLink } from '../shared/links/id-link.js';
 import { runSegments } from './run-segments.js';
 import { RunState, STATE_LABEL } from './run-state.js';
 

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { Icon, type IconName } from '../shared/icon.js';
+import { Icon, type IconName } from '../controls/icon.js';
 import type { State } from './step-state.js';
 
 export const STATE_LABEL: Record<State, string> = {

@@ -4,9 +4,9 @@ import { formatCount } from '../format/count.js';
 import type { Monitor } from '../polling/monitor.js';
 import { viewPath } from '../routing/route.js';
 import { CountStats } from '../shared/count-stats.js';
+import { WorkflowGraph } from './graph/workflow-graph.js';
 import { RunList } from './run-list.js';
 import { failedFirst } from './run-segments.js';
-import { WorkflowGraph } from './workflow-graph.js';
 
 /** Number of runs on the card of a workflow that is not open. */
 const RUNS_SHOWN = 5;

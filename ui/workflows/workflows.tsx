@@ -2,8 +2,8 @@ import type { JSX } from 'preact';
 import type { Monitor } from '../polling/monitor.js';
 import type { Navigation } from '../routing/navigation.js';
 import { viewPath } from '../routing/route.js';
-import { EmptyState } from '../shared/empty-state.js';
-import { ViewSection } from '../shared/view-section.js';
+import { EmptyState } from '../shared/views/empty-state.js';
+import { ViewSection } from '../shared/views/view-section.js';
 import { WorkflowCard } from './workflow-card.js';
 
 export interface WorkflowsProps {

@@ -1,25 +1,25 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import { CopyButton } from '../../controls/copy-button.js';
+import { Icon } from '../../controls/icon.js';
 import { IconButton } from '../../controls/icon-button.js';
 import type { Detail } from '../../polling/event-detail.js';
 import type { Monitor } from '../../polling/monitor.js';
 import type { Navigation } from '../../routing/navigation.js';
 import { CountStats } from '../../shared/count-stats.js';
-import { Icon } from '../../shared/icon.js';
-import type { EventRow } from '../../store/event-row.js';
+import type { EventRow } from '../../store/rows/event-row.js';
 import { StatusBadge } from '../table/status-badge.js';
-import { DeadLetters } from './dead-letters.js';
-import { EventSettings } from './event-settings.js';
-import { FailureList } from './failure-list.js';
 import { KindTag } from './kind-tag.js';
-import { PanelSection } from './panel-section.js';
-import { Percentiles } from './percentiles.js';
-import { RecentEvents } from './recent-events.js';
-import { ServiceTable } from './service-table.js';
+import { DeadLetters } from './sections/dead-letters.js';
+import { EventSettings } from './sections/event-settings.js';
+import { FailureList } from './sections/failure-list.js';
+import { PanelSection } from './sections/panel-section.js';
+import { Percentiles } from './sections/percentiles.js';
+import { RecentEvents } from './sections/recent-events.js';
+import { ServiceTable } from './sections/service-table.js';
+import { Triggers } from './sections/triggers.js';
+import { TypeChart } from './sections/type-chart.js';
 import { statusSentence } from './status-sentence.js';
-import { Triggers } from './triggers.js';
-import { TypeChart } from './type-chart.js';
 import { usePanelFocus } from './use-panel-focus.js';
 
 export interface EventPanelProps {
@@ -40,7 +40,7 @@ export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.
   return (
     <aside ref={panel} class="panel" aria-labelledby="panel-title">
       <div class="panel-head">
-        <button type="button" class="panel-back" onClick={close}>
+        <button type="button" class="back panel-back" onClick={close}>
           <Icon name="back" /> Events
         </button>
         <h2 id="panel-title" class="panel-title" ref={title} tabIndex={-1} title={type}>
@@ -60,10 +60,10 @@ export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.
 }
 
 function PanelStatus({ row, serverNow }: { row: EventRow; serverNow: number }): JSX.Element {
-  const { status } = row.view.value;
+  const { status, failingRatio } = row.view.value;
   return (
     <p class={`panel-status is-${status}`}>
-      <StatusBadge status={status} hasWord />
+      <StatusBadge status={status} failingRatio={failingRatio} hasWord />
       <span>{statusSentence(row.event.value, serverNow)}</span>
     </p>
   );

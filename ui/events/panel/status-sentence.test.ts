@@ -4,13 +4,17 @@ import { countsOf, eventOf, failingOf, periodOf, recentOf, SERVER_NOW } from '..
 import { statusSentence } from './status-sentence.js';
 
 test.each<[string, EventOverview]>([
-  ['38 of 760 failed in 5 min, last 2 s ago', failingOf('a', 722, 38, { lastFailedAt: SERVER_NOW - 2_000 })],
+  ['38 of 760 failed in 5 min (5.0%), last 2 s ago', failingOf('a', 722, 38, { lastFailedAt: SERVER_NOW - 2_000 })],
   ['Nothing failed in 5 min, 12 completed', eventOf('a', countsOf(12), { recent: recentOf(periodOf(12)) })],
   [
     'Nothing failed in 5 min, 12 completed, 3 pending, the oldest for 1 min',
     eventOf('a', countsOf(12, 0, { pending: 3, oldestPendingAt: SERVER_NOW - 60_000 }), {
       recent: recentOf(periodOf(12)),
     }),
+  ],
+  [
+    'Nothing failed in 5 min, 12 completed, 2 suspended',
+    eventOf('a', countsOf(12, 0, { pending: 2, suspended: 2 }), { recent: recentOf(periodOf(12)) }),
   ],
   ['No event in 5 min, the last one 2 h ago', eventOf('a', countsOf(1, 0, { lastReceivedAt: SERVER_NOW - 7_200_000 }))],
   ['No event was received since the start', eventOf('a')],

@@ -1,6 +1,6 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { rowLink } from '../table/row-link.js';
+import { rowLink } from '../table/row/row-link.js';
 
 /**
  * Moves the focus to the panel's title when the user opens the panel or another type in it, and back when the panel

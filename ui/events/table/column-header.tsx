@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
+import { Icon } from '../../controls/icon.js';
 import { type Direction, firstDirection, type SortKey } from '../../routing/route.js';
-import { Icon } from '../../shared/icon.js';
 import { type Column, periodOf } from './columns.js';
 
 export interface ColumnHeaderProps {

@@ -1,8 +1,8 @@
 import type { PeriodCounts } from '../../../server/dashboard/protocol.js';
-import { type EventRow, shownCounts, shownRate, shownReceived } from '../../store/event-row.js';
 import { failureRatio } from '../../store/period.js';
 import type { Reading } from '../../store/reading.js';
-import { TREND_MINUTES, type Trend, trendOf } from '../../store/trend.js';
+import { type EventRow, shownCounts, shownRate, shownReceived } from '../../store/rows/event-row.js';
+import { TREND_MINUTES, type Trend, trendOf } from '../../store/rows/trend.js';
 
 /** Row of the table: an event type or the header of a group. */
 export type ListItem = EventRow | EventGroup;
@@ -16,6 +16,8 @@ export interface EventGroup extends Trend {
   readonly types: number;
   /** Number of failing event types. */
   readonly failing: number;
+  /** Highest failure rate of a failing type in the last 5 minutes; `null` if no type is failing. */
+  readonly failingRatio: number | null;
   readonly isOpen: boolean;
   readonly ratePerSecond: number | null;
   readonly failed: number;
@@ -60,12 +62,14 @@ function groupOf(prefix: string, members: readonly EventRow[], isOpen: boolean, 
     failed: sumCounts(({ failed }) => failed),
     cancelled: sumCounts(({ cancelled }) => cancelled),
   };
+  const failing = members.filter(({ status }) => status === 'failing');
   const rates = members.map((row) => shownRate(row, reading));
   return {
     kind: 'group',
     prefix,
     types: members.length,
-    failing: sum(({ status }) => Number(status === 'failing')),
+    failing: failing.length,
+    failingRatio: failing.length === 0 ? null : Math.max(...failing.map(({ last5Min }) => failureRatio(last5Min) ?? 0)),
     isOpen,
     ratePerSecond: rates.every((rate) => rate === null)
       ? null

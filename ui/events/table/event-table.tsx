@@ -2,16 +2,16 @@ import type { JSX, RefObject } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { Navigation } from '../../routing/navigation.js';
 import { useInteraction } from '../../shared/use-interaction.js';
-import { holdOrder } from '../../store/event-list.js';
-import type { EventRow } from '../../store/event-row.js';
+import { useVisibleRange } from '../../shared/use-visible-range.js';
 import type { HubStore } from '../../store/hub-store.js';
+import { holdOrder } from '../../store/rows/event-list.js';
+import type { EventRow } from '../../store/rows/event-row.js';
 import { ColumnHeader } from './column-header.js';
 import { COLUMNS, NARROW, periodOf } from './columns.js';
 import { groupItems, type ListItem } from './event-groups.js';
-import { EventTableRow } from './event-table-row.js';
-import { GroupRow } from './group-row.js';
+import { EventTableRow } from './row/event-table-row.js';
+import { GroupRow } from './row/group-row.js';
 import { type RowFocus, useRowFocus } from './use-row-focus.js';
-import { useVisibleRange } from './use-visible-range.js';
 
 export interface EventTableProps {
   readonly store: HubStore;

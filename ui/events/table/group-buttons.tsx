@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import type { Navigation } from '../../routing/navigation.js';
-import type { EventRow } from '../../store/event-row.js';
+import type { EventRow } from '../../store/rows/event-row.js';
 import { prefixOf } from './event-groups.js';
 
 export interface GroupButtonsProps {

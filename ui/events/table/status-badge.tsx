@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { Icon, type IconName } from '../../shared/icon.js';
+import { Icon, type IconName } from '../../controls/icon.js';
 import type { EventStatus } from '../../store/event-status.js';
 
 /** Look of each status, and the rule that decides it. */

@@ -1,6 +1,6 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
-import { rowLink } from './row-link.js';
+import { rowLink } from './row/row-link.js';
 
 /** Control of the focus in the table. */
 export interface RowFocus {
