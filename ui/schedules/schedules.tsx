@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Schedule } from '../api/decoding/decode-introspection.js';
+import { Icon } from '../controls/icon.js';
 import { viewerTimeZone } from '../format/clock-time.js';
 import { formatCount } from '../format/count.js';
 import { formatAge, formatAgo } from '../format/duration.js';
@@ -8,11 +9,10 @@ import type { Monitor } from '../polling/monitor.js';
 import type { Navigation } from '../routing/navigation.js';
 import { viewPath } from '../routing/route.js';
 import { EventLink } from '../shared/links/event-link.js';
-import { Icon } from '../controls/icon.js';
 import { Moment } from '../shared/moment.js';
 import { ViewSection } from '../shared/views/view-section.js';
 import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/views/view-table.js';
-import { scheduleText } from './schedule-text.js';
+import { hasRareTimes, scheduleText } from './schedule-text.js';
 
 export interface SchedulesProps {
   readonly monitor: Monitor;
@@ -62,7 +62,7 @@ interface ScheduleRowProps {
 }
 
 function ScheduleRow({ schedule, isOpen, now, query }: ScheduleRowProps): JSX.Element {
-  const { name, description, service, emit, start, processes, lastDueAt, nextDueAt } = schedule;
+  const { name, description, service, emit, start, processes, lastDueAt, nextDueAt, laterDueAt = [] } = schedule;
   const row = useRef<HTMLTableRowElement>(null);
   useEffect(() => {
     if (isOpen) row.current?.scrollIntoView({ block: 'nearest' });
@@ -85,7 +85,14 @@ function ScheduleRow({ schedule, isOpen, now, query }: ScheduleRowProps): JSX.El
           </>
         )}
       </ViewTableCell>
-      <ViewTableCell label="Due">{scheduleText(schedule)}</ViewTableCell>
+      <ViewTableCell label="Due">
+        {scheduleText(schedule)}
+        {schedule.cron !== undefined && !hasRareTimes(schedule) && (
+          <ViewTableNote>
+            <code>{schedule.cron}</code>
+          </ViewTableNote>
+        )}
+      </ViewTableCell>
       <ViewTableCell label="Last">
         {lastDueAt === undefined ? (
           'never'
@@ -103,6 +110,12 @@ function ScheduleRow({ schedule, isOpen, now, query }: ScheduleRowProps): JSX.El
           <>
             <Moment at={nextDueAt} />
             <ViewTableNote>in {formatAge(nextDueAt - now)}</ViewTableNote>
+            {hasRareTimes(schedule) &&
+              laterDueAt.map((at) => (
+                <ViewTableNote key={at}>
+                  <Moment at={at} />
+                </ViewTableNote>
+              ))}
           </>
         )}
       </ViewTableCell>

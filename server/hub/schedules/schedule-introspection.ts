@@ -1,6 +1,6 @@
 import type { ScheduleRecord } from '../../transports/schedules.js';
-import { cronDueTimes, everyDueTimes } from './due-times.js';
 import type { CatchUp, RegisteredSchedule } from './schedule.js';
+import type { UpcomingDueTimes } from './upcoming-due-times.js';
 
 /** Schedule as the hub that registered it describes it. */
 export interface ScheduleDescription {
@@ -27,6 +27,8 @@ export interface ScheduleIntrospection extends ScheduleDescription {
   readonly lastDueAt?: number;
   /** Next due time in epoch milliseconds; absent if there is none, or if no running hub has the schedule. */
   readonly nextDueAt?: number;
+  /** The two due times after `nextDueAt`, in epoch milliseconds; absent without a cron expression or without `nextDueAt`. */
+  readonly laterDueAt?: readonly number[];
 }
 
 /** Describes a schedule without its payload. */
@@ -51,23 +53,16 @@ export function introspectSchedule(
   processes: number,
   record: ScheduleRecord | undefined,
   now: number,
+  upcoming: UpcomingDueTimes,
 ): ScheduleIntrospection {
-  const nextDueAt = processes === 0 ? undefined : nextDueTime(description, Math.max(now, record?.position ?? now));
+  const [nextDueAt, ...laterDueAt] =
+    processes === 0 ? [] : upcoming.after(Math.max(now, record?.position ?? now), description);
   return {
     ...description,
     service,
     processes,
     ...(record?.lastDue !== undefined && { lastDueAt: record.lastDue }),
     ...(nextDueAt !== undefined && { nextDueAt }),
+    ...(nextDueAt !== undefined && description.cron !== undefined && { laterDueAt }),
   };
-}
-
-function nextDueTime({ cron, timeZone = 'UTC', everyMs }: ScheduleDescription, after: number): number | undefined {
-  if (everyMs !== undefined) return everyDueTimes(everyMs).next(after);
-  try {
-    return cron === undefined ? undefined : cronDueTimes(cron, timeZone).next(after);
-  } catch {
-    // Another version of the package, or another Node, may know expressions and zones that this process does not.
-    return undefined;
-  }
 }
