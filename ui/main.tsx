@@ -11,9 +11,9 @@ import { createNavigation } from './routing/navigation.js';
 import './styles/index.css';
 
 /** Time without a response after which the page shows its placeholders. A faster response is the first paint. */
-const PLACEHOLDERS_AFTER_MS = 50;
+const PLACEHOLDERS_AFTER_MS = 150;
 
-// The monitor sends the first request, and what follows runs while the server responds.
+// The first request is under way: what follows the monitor runs while the server responds.
 const navigation = createNavigation(window);
 const monitor = createMonitor(createApi(baseUrl(location)), navigation, document);
 const preferences = createPreferences(document);

@@ -45,6 +45,13 @@ test('uses the time of the page if there is no Date header', async () => {
   expect(sentAt).toBeGreaterThanOrEqual(before);
 });
 
+test('an error of the dashboard about what it does not know has its message', async () => {
+  const url = await serve((_, response) =>
+    response.writeHead(404).end('{"error":{"code":"x","message":"unknown id"}}'),
+  );
+  await expect(fetchJson(url, never)).rejects.toMatchObject({ notFound: 'unknown id' });
+});
+
 test.each([
   [401, 'You are not signed in (401)'],
   [403, 'You have no access to this dashboard (403)'],
@@ -92,4 +99,26 @@ test('rejects with the reason of its signal', async () => {
   const response = fetchJson(url, controller.signal);
   controller.abort(new Error('left'));
   await expect(response).rejects.toThrow('left');
+});
+
+test('uses the response to the request that the head of the page sent, once', async () => {
+  let requests = 0;
+  const url = await serve((_, response) => response.end(`${++requests}`));
+  globalThis.firstRequest = { url, response: fetch(url), abort: new AbortController() };
+  await expect(fetchJson(url, never)).resolves.toMatchObject({ body: 1 });
+  await expect(fetchJson(url, never)).resolves.toMatchObject({ body: 2 });
+  const other = await fetch(url);
+  globalThis.firstRequest = { url: `${url}other`, response: Promise.resolve(other), abort: new AbortController() };
+  await expect(fetchJson(url, never)).resolves.toMatchObject({ body: 4 });
+});
+
+test('aborts the request that the head of the page sent', async () => {
+  const url = await serve(() => {});
+  const abort = new AbortController();
+  const caller = new AbortController();
+  globalThis.firstRequest = { url, response: fetch(url, { signal: abort.signal }), abort };
+  const response = fetchJson(url, caller.signal);
+  caller.abort(new Error('hidden'));
+  await expect(response).rejects.toThrow('hidden');
+  expect(abort.signal.aborted).toBe(true);
 });

@@ -1,3 +1,4 @@
+import { takeFirstResponse } from './first-request.js';
 import { RequestError, statusError } from './request-error.js';
 
 /** Time after which a request without a complete response is aborted. */
@@ -21,11 +22,9 @@ export async function fetchJson(url: string, signal: AbortSignal): Promise<JsonR
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), REQUEST_TIMEOUT_MS);
   try {
-    const response = await fetch(url, {
-      cache: 'no-cache',
-      headers: { accept: 'application/json' },
-      signal: AbortSignal.any([signal, timeout.signal]),
-    });
+    const ended = AbortSignal.any([signal, timeout.signal]);
+    const response = await (takeFirstResponse(url, ended) ??
+      fetch(url, { cache: 'no-cache', headers: { accept: 'application/json' }, signal: ended }));
     const text = await response.text();
     if (!response.ok) throw statusError(response.status, url, errorMessage(text));
     return { body: parseJson(text), sentAt: Date.parse(response.headers.get('date') ?? '') || Date.now() };

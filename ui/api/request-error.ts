@@ -1,5 +1,13 @@
 /** Error of a request without a usable response. The page shows its message to the user. */
-export class RequestError extends Error {}
+export class RequestError extends Error {
+  /** Message of a dashboard that does not know the requested event, run or request. */
+  readonly notFound: string | undefined;
+
+  constructor(message: string, options: ErrorOptions & { readonly notFound?: string | undefined } = {}) {
+    super(message, options);
+    this.notFound = options.notFound;
+  }
+}
 
 /**
  * Creates the error for a response whose status is not 200.
@@ -16,6 +24,7 @@ export function statusError(status: number, url: string, detail: string | undefi
     case 404:
       return new RequestError(
         `Nothing is served at ${url} (404).${serverMessage || ' Check the mount path of the dashboard and its basePath.'}`,
+        { notFound: detail },
       );
     case 503:
       return new RequestError(`The server is not ready (503).${serverMessage}`);

@@ -12,8 +12,8 @@ export const SHORTCUTS: readonly (readonly [key: string, action: string])[] = [
   ['p', 'Pause or resume'],
   ['t', 'Change the theme'],
   ['← →', 'Move in the chart'],
-  ['Shift ← →', 'Select in the chart, Enter to apply'],
-  ['Esc', 'Close panel'],
+  ['Shift ← →', 'Select in the chart, Enter to zoom in'],
+  ['Esc', 'Zoom out of the chart, close panel'],
   ['?', 'Show keyboard shortcuts'],
 ];
 

@@ -94,8 +94,8 @@ export function createMonitor(api: Api, navigation: Navigation, document: Docume
     try {
       const { introspection, sentAt } = await api.introspection(abort);
       const respondedAt = performance.now();
-      // Parsing the response of a large hub takes half a frame. Let the browser render first.
-      await new Promise((resolve) => setTimeout(resolve));
+      // Parsing the response of a large hub takes half a frame. Let the browser render what it shows first.
+      if (lastGoodAt.value !== null) await new Promise((resolve) => setTimeout(resolve));
       abort.throwIfAborted();
       // Integers take a third of the memory in the histories of thousands of types.
       const at = Math.round(performance.now());
