@@ -37,6 +37,20 @@ test('the time before the first known point is unknown', () => {
   expect(shape.past.line).toBe('M300 0L350 0H400');
 });
 
+test('the time before the start within a period is unknown, and its rate is that of the rest', () => {
+  const history = historyOf(2, MINUTE, { received: [45, 60] });
+  // The hub started a quarter into the first of two minutes, which are both over.
+  const points = historyPoints(history, SERVER_NOW + MINUTE, SERVER_NOW - 0.75 * MINUTE);
+  const { unknownUntil, past } = chartShape(points, 100, 100);
+  expect(unknownUntil).toBe(12.5);
+  expect(past.line).toBe('M12.5 0L25 0L75 0H100');
+});
+
+test('a failure beside hundreds has a bar that is seen', () => {
+  const { past } = chartShape(pointsOf([900, 900], [900, 1]), 100, 100);
+  expect(past.failures.match(/v-[\d.]+/g)).toEqual(['v-24', 'v-2']);
+});
+
 test('the period that has not ended is a part of its own, at the rate of the time that has passed', () => {
   const history = historyOf(2, MINUTE, { received: [60, 30], failed: [0, 3] });
   const at = (ms: number): readonly Point[] => historyPoints(history, SERVER_NOW + ms, SERVER_NOW - MINUTE);

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
+import { Icon } from '../controls/icon.js';
 import { formatPeriod } from '../format/clock-time.js';
 import { formatCount } from '../format/count.js';
 import { formatDuration } from '../format/duration.js';
 import { formatPercent, formatRate } from '../format/ratio.js';
-import { Icon } from '../controls/icon.js';
 import { type Point, perSecond } from './history-points.js';
 
 export interface ChartTooltipProps {

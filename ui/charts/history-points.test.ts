@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { historiesOf, historyOf, SERVER_NOW } from '../testing/test-data.js';
-import { historyOfRange, historyPoints, perSecond } from './history-points.js';
+import { historyOfRange, historyPoints, perSecond, zoomedPoints } from './history-points.js';
 
 const MINUTE = 60_000;
 const now = SERVER_NOW + 15_000;
@@ -40,4 +40,21 @@ test('the period in which the hub started is covered from the start on, with eve
 test('a rate is that of the covered time', () => {
   const points = historyPoints(historyOf(2, MINUTE, { received: [60, 60] }), now, null);
   expect(points.map((point) => perSecond(point.received, point))).toEqual([1, 4]);
+});
+
+test.each<[string, number, number, number | null, number]>([
+  ['the minutes of the last hour', 59, 20, MINUTE, 39],
+  ['5 minutes of the last day', 120, 60, 5 * MINUTE, 12],
+  ['hours of the last week', 60 * 48, 60 * 24, 60 * MINUTE, 24],
+  ['nothing if the periods are too few', 60 * 48, 60 * 46, null, 0],
+  ['nothing if it is older', 60 * 24 * 9, 60 * 24 * 8, null, 0],
+])('a selection is shown with %s', (_, fromMinutes, toMinutes, stepMs, count) => {
+  const histories = historiesOf();
+  const from = histories.minutes.startAt + (59 - fromMinutes) * MINUTE;
+  const to = histories.minutes.startAt + (59 - toMinutes) * MINUTE;
+  const points = zoomedPoints(histories, { from, to }, now, null);
+  const step = points?.[0] && points[0].endAt - points[0].at;
+  expect(step ?? null).toBe(stepMs);
+  expect(Math.abs((points?.length ?? 0) - count)).toBeLessThanOrEqual(1);
+  expect(points?.every(({ at, endAt }) => endAt > from && at < to) ?? true).toBe(true);
 });

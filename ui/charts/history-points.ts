@@ -1,5 +1,5 @@
 import type { Histories, History } from '../../server/dashboard/protocol.js';
-import type { Range } from '../routing/route.js';
+import type { Range, Selection } from '../routing/route.js';
 
 /** Counts of one period of a history. */
 export interface Point {
@@ -69,6 +69,27 @@ export function historyPoints(history: History, now: number, startedAt: number |
       isCurrent: endAt > now,
     };
   });
+}
+
+/** Smallest number of periods that fills a chart. */
+const MIN_ZOOMED = 4;
+
+/**
+ * Returns the periods of a selection from the finest history that has all of it, or `null` if they are too few for a chart.
+ *
+ * @param now see {@link historyPoints}
+ * @param startedAt see {@link historyPoints}
+ */
+export function zoomedPoints(
+  { minutes, fiveMinutes, hours }: Histories,
+  { from, to }: Selection,
+  now: number,
+  startedAt: number | null,
+): readonly Point[] | null {
+  const history = [minutes, fiveMinutes, hours].find(({ startAt }) => startAt <= from);
+  if (history === undefined) return null;
+  const points = historyPoints(history, now, startedAt).filter(({ at, endAt }) => endAt > from && at < to);
+  return points.length < MIN_ZOOMED ? null : points;
 }
 
 function firstActivity({ startAt, stepMs, received, completed, failed }: History): number | undefined {

@@ -3,7 +3,8 @@ import { RANGES, type Range } from '../routing/route.js';
 import { RANGE_LABEL } from './history-points.js';
 
 export interface RangePickerProps {
-  readonly value: Range;
+  /** Shown range; `null` if the chart shows another period. */
+  readonly value: Range | null;
   readonly onChange: (range: Range) => void;
 }
 

@@ -22,13 +22,15 @@ export interface TimeChartProps {
   readonly selection?: Selection | null;
   /** Called with a selected part of the chart. */
   readonly onSelect?: (selection: Selection) => void;
+  /** Called for the Escape key if no point is pointed at. */
+  readonly onEscape?: (() => void) | undefined;
 }
 
 const TICK_DISTANCE = 84;
 
 /** Chart of received events as a line, and of failed events as bars in a lane with a scale of its own. */
 export function TimeChart(props: TimeChartProps): JSX.Element {
-  const { label, points, now, isLive, height, selection = null, onSelect } = props;
+  const { label, points, now, isLive, height, selection = null, onSelect, onEscape } = props;
   const box = useRef<HTMLDivElement>(null);
   const hatch = useId();
   const width = useWidth(box);
@@ -72,11 +74,18 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
         aria-valuenow={crosshair.at ?? Math.max(0, points.length - 1)}
         aria-valuetext={tooltipText(pointed ?? points.at(-1), now)}
         data-selects={onSelect !== undefined}
+        data-selecting={onSelect !== undefined && crosshair.isSelecting}
         onPointerDown={(event) => crosshair.onPointerDown(event, indexAt(event))}
         onPointerMove={(event) => crosshair.onPointerMove(event, indexAt(event))}
         onPointerUp={crosshair.onPointerUp}
         onPointerLeave={crosshair.onPointerLeave}
-        onKeyDown={crosshair.onKeyDown}
+        onPointerCancel={crosshair.onBlur}
+        onKeyDown={(event) => {
+          if (event.key !== 'Escape' || crosshair.at !== null || onEscape === undefined)
+            return crosshair.onKeyDown(event);
+          event.preventDefault();
+          onEscape();
+        }}
         onBlur={crosshair.onBlur}
       >
         {width > 0 && (
@@ -130,7 +139,9 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
             )
           );
         })}
-        {points.length > 0 && <span class="chart-end">{isLive ? 'now' : formatTime(now)}</span>}
+        {points.length > 0 && (
+          <span class="chart-end">{to < now ? formatTick(to) : isLive ? 'now' : formatTime(now)}</span>
+        )}
       </div>
     </div>
   );

@@ -6,6 +6,8 @@ export interface Crosshair {
   readonly at: number | null;
   /** First and last index of the selection in progress; `null` if there is none. */
   readonly selecting: readonly [first: number, last: number] | null;
+  /** True from the start of a selection on. */
+  readonly isSelecting: boolean;
   onPointerDown(event: PointerEvent, index: number): void;
   onPointerMove(event: PointerEvent, index: number): void;
   onPointerUp(event: PointerEvent): void;
@@ -14,9 +16,12 @@ export interface Crosshair {
   onBlur(): void;
 }
 
+/** Time after which a finger that is held still selects. */
+const HOLD_MS = 300;
+
 /**
- * Moves the crosshair by mouse, touch and arrow keys. Dragging with the mouse selects, and so do arrow keys with Shift and
- * then Enter.
+ * Moves the crosshair by mouse, touch and arrow keys. Dragging with the mouse selects, dragging a finger after it was held
+ * still, and arrow keys with Shift and then Enter.
  *
  * @param count number of points
  * @param onSelect called with the first and the last index of a selection
@@ -25,12 +30,14 @@ export function useCrosshair(count: number, onSelect: (first: number, last: numb
   const [at, setAt] = useState<number | null>(null);
   const [anchor, setAnchor] = useState<number | null>(null);
   const isDragging = useRef(false);
+  const hold = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => {
     setAt(null);
     setAnchor(null);
   }, [count]);
   const selecting = anchor === null || at === null || anchor === at ? null : order(anchor, at);
   const end = (): void => {
+    clearTimeout(hold.current);
     isDragging.current = false;
     setAnchor(null);
   };
@@ -45,15 +52,28 @@ export function useCrosshair(count: number, onSelect: (first: number, last: numb
   return {
     at,
     selecting,
+    isSelecting: anchor !== null,
     onPointerDown: (event, index) => {
       setAt(index);
-      if (event.pointerType !== 'mouse' || event.button !== 0) return;
-      isDragging.current = true;
-      setAnchor(index);
+      if (event.button !== 0) return;
+      const start = (): void => {
+        isDragging.current = true;
+        setAnchor(index);
+      };
+      if (event.pointerType !== 'mouse') {
+        hold.current = setTimeout(start, HOLD_MS);
+        return;
+      }
+      start();
       if (event.currentTarget instanceof Element) event.currentTarget.setPointerCapture(event.pointerId);
     },
-    onPointerMove: (_, index) => setAt(index),
+    onPointerMove: (_, index) => {
+      // A finger that moves at once reads the points.
+      if (index !== at) clearTimeout(hold.current);
+      setAt(index);
+    },
     onPointerUp: () => {
+      clearTimeout(hold.current);
       if (isDragging.current) finish();
     },
     onPointerLeave: () => {
