@@ -1,11 +1,11 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { EventDetails } from '../../server/dashboard/protocol.js';
-import { CopyButton } from '../controls/copy-button.js';
 import { formatDateTime } from '../format/clock-time.js';
 import { formatAgo } from '../format/duration.js';
 import { viewPath } from '../routing/route.js';
-import { EventLink } from '../shared/links/event-link.js';
+import { CodeToCopy } from '../shared/code-to-copy.js';
 import { replayCode } from '../shared/hub-code.js';
+import { EventLink } from '../shared/links/event-link.js';
 import { IdLink } from '../shared/links/id-link.js';
 
 export interface EventFactsProps {
@@ -21,7 +21,6 @@ export interface EventFactsProps {
 /** Facts about the selected event or run, with the code that replays it if it is a dead letter. */
 export function EventFacts({ event, transport, now, query }: EventFactsProps): JSX.Element {
   const { id, kind, type, service, causeId, acceptedAt, attempt, error, step, isDeadLetter } = event;
-  const replay = replayCode(id, transport);
   return (
     <section class="card request-event" aria-label={`${kind === 'workflow' ? 'Run' : 'Event'} ${id}`}>
       <dl class="facts">
@@ -48,24 +47,26 @@ export function EventFacts({ event, transport, now, query }: EventFactsProps): J
         <Fact label="Service">{service}</Fact>
         <Fact label="Attempt">{attempt}</Fact>
         {error && (
-          <Fact label={step === undefined ? 'Error' : `Error in ${step}`}>
+          <Fact label={step === undefined ? 'Error' : `Error in ${step}`} isWide>
             <strong class="tone-failed">{error.name}</strong> {error.message}
           </Fact>
         )}
       </dl>
-      {isDeadLetter === true && (
-        <div class="replay">
-          <pre class="code panel-code">{replay}</pre>
-          <CopyButton label="Copy code" text={() => replay} />
-        </div>
-      )}
+      {isDeadLetter === true && <CodeToCopy code={replayCode(id, transport)} />}
     </section>
   );
 }
 
-function Fact({ label, children }: { label: string; children: ComponentChildren }): JSX.Element {
+interface FactProps {
+  readonly label: string;
+  /** True for a line of its own. */
+  readonly isWide?: boolean;
+  readonly children: ComponentChildren;
+}
+
+function Fact({ label, isWide = false, children }: FactProps): JSX.Element {
   return (
-    <div>
+    <div class={isWide ? 'fact-wide' : undefined}>
       <dt>{label}</dt>
       <dd>{children}</dd>
     </div>

@@ -1,11 +1,11 @@
 import type { JSX } from 'preact';
 import type { RequestTrace } from '../api/decoding/decode-request.js';
+import { Icon } from '../controls/icon.js';
 import { formatCount } from '../format/count.js';
 import { formatDuration } from '../format/duration.js';
 import type { Monitor } from '../polling/monitor.js';
 import type { Navigation } from '../routing/navigation.js';
 import { EmptyState } from '../shared/views/empty-state.js';
-import { Icon } from '../controls/icon.js';
 import { TableSkeleton } from '../shared/views/table-skeleton.js';
 import { EventFacts } from './event-facts.js';
 import { spanOf } from './trace-bar.js';
@@ -25,13 +25,13 @@ export function RequestView({ monitor, navigation }: RequestViewProps): JSX.Elem
   const query = navigation.query.value;
   return (
     <section class="view" aria-labelledby="requests-title">
-      <div class="view-head">
+      <div class="view-head request-head">
+        <button type="button" class="back" onClick={() => navigation.go({ view: 'events', name: null })}>
+          <Icon name="back" /> Events
+        </button>
         <h2 id="requests-title" class="section-title" tabIndex={-1}>
           Request <bdi class="request-id">{trace?.requestId ?? id}</bdi>
         </h2>
-        <button type="button" class="chip" onClick={() => navigation.go({ view: 'events', name: null })}>
-          <Icon name="back" /> Events
-        </button>
       </div>
       {open !== null && open.error !== null && trace !== null && (
         <p class="panel-notice">
@@ -47,9 +47,11 @@ export function RequestView({ monitor, navigation }: RequestViewProps): JSX.Elem
           query={query}
         />
       ) : open?.error ? (
-        <EmptyState title="Not found">
-          <p>{open.error.message}</p>
-          <p>The newest events of each type are retained, and failed ones apart from them.</p>
+        <EmptyState title={open.error.notFound === undefined ? 'No response' : 'Not found'}>
+          <p>{open.error.notFound ?? open.error.message}</p>
+          {open.error.notFound !== undefined && (
+            <p>Of each type, the newest 50 completed and 50 failed events are retained.</p>
+          )}
         </EmptyState>
       ) : monitor.connection.value.kind === 'snapshot' ? (
         <EmptyState title="Not in the snapshot">

@@ -26,7 +26,7 @@ export function stepBars(step: StepIntrospection, now: number): StepTimes {
   const to = endedAt ?? (isOver(state) ? startedAt + (durationMs ?? 0) : now);
   const ms = Math.max(0, to - startedAt);
   if (WAITING_KINDS.includes(kind)) {
-    const tone = state === 'failed' ? 'failed' : 'waiting';
+    const tone = state === 'failed' || state === 'cancelled' ? state : 'waiting';
     return { state, bars: [{ from: startedAt, to, tone }], waitedMs: ms, ranMs: null };
   }
   const bars: Bar[] = [];
@@ -48,14 +48,13 @@ function stateOf({ status, waitsFor, turn }: StepIntrospection): TraceState {
 }
 
 function isOver(state: TraceState): boolean {
-  return state === 'completed' || state === 'failed';
+  return state === 'completed' || state === 'failed' || state === 'cancelled';
 }
 
-/** Returns what a step waits for; empty if it does not wait. */
-export function stepTitle({ waitsFor }: StepIntrospection): string {
+/** Returns what a step waits for, or waited for when its run ended; empty if it does not wait. */
+export function stepTitle({ status, waitsFor }: StepIntrospection): string {
   if (waitsFor === undefined) return '';
   const { event, runId, dueAt } = waitsFor;
-  if (event !== undefined) return `waits for ${event.type}`;
-  if (runId !== undefined) return `waits for run ${runId.slice(0, 8)}`;
-  return dueAt === undefined ? 'waits' : 'waits for its time';
+  const target = event?.type ?? (runId === undefined ? dueAt && 'its time' : `run ${runId.slice(0, 8)}`);
+  return `${status === 'cancelled' ? 'waited' : 'waits'}${target === undefined ? '' : ` for ${target}`}`;
 }

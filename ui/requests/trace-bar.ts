@@ -1,14 +1,14 @@
 import type { EventDetails, StepStatus } from '../../server/dashboard/protocol.js';
 
 /** State of a row of a trace. */
-export type TraceState = EventDetails['status'] | StepStatus;
+export type TraceState = EventDetails['status'] | StepStatus | 'interrupted';
 
 /** Part of the time axis. */
 export interface Bar {
   /** Epoch milliseconds. */
   readonly from: number;
   readonly to: number;
-  readonly tone: 'waiting' | 'running' | 'completed' | 'failed';
+  readonly tone: 'waiting' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted';
 }
 
 /** Time that a trace covers, in epoch milliseconds. */

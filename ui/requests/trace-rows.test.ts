@@ -63,6 +63,58 @@ test('several attempts are rows, with the time before each as waiting', () => {
   expect([first?.note, first?.ranMs, second?.note]).toEqual(['busy', 200, 'gone']);
 });
 
+test('an interrupted attempt is a row and a bar of its own, and so it is in a run', () => {
+  const attempts = [
+    { attempt: 1, startedAt: 100, endedAt: 300, isInterrupted: true },
+    { attempt: 1, startedAt: 400, endedAt: 600 },
+  ];
+  const times = { acceptedAt: 0, startedAt: 100, endedAt: 600 };
+  const [row, lost, kept] = traceRows([eventOf('a', { ...times, attempts })], 1_000);
+  expect(row?.bars.map(({ from, to, tone }) => [from, to, tone])).toEqual([
+    [0, 100, 'waiting'],
+    [100, 300, 'interrupted'],
+    [300, 400, 'waiting'],
+    [400, 600, 'completed'],
+  ]);
+  expect(lost).toMatchObject({ name: 'Attempt 1', state: 'interrupted', ranMs: null });
+  expect(kept).toMatchObject({ name: 'Attempt 1', state: 'completed', ranMs: 200 });
+  expect(lost?.key).not.toBe(kept?.key);
+
+  const waiting = eventOf('b', { status: 'waiting', acceptedAt: 0, attempts: attempts.slice(0, 1) });
+  expect(traceRows([waiting], 1_000).map(({ state }) => state)).toEqual(['waiting', 'interrupted']);
+
+  const steps: StepIntrospection[] = [{ name: 'pick', kind: 'run', status: 'completed', startedAt: 400, endedAt: 600 }];
+  const run = eventOf('c', { ...times, kind: 'workflow', attempts: attempts.slice(0, 1), steps });
+  const [whole, ...parts] = traceRows([run], 1_000);
+  expect(whole?.bars.map(({ tone }) => tone)).toEqual(['waiting', 'completed']);
+  expect(parts.map(({ name, state }) => [name, state])).toEqual([
+    ['Attempt 1', 'interrupted'],
+    ['pick', 'completed'],
+  ]);
+});
+
+test('a wait that its run ended with says what it waited for', () => {
+  const wait = { kind: 'event', status: 'cancelled', startedAt: 200, endedAt: 900, durationMs: 700 } as const;
+  const waits = [
+    { ...wait, name: 'a', waitsFor: { since: 200, event: { type: 'paid' } } },
+    { ...wait, name: 'b', waitsFor: { since: 200, runId: '0123456789' } },
+    { ...wait, name: 'c', waitsFor: { since: 200, dueAt: 9_000 } },
+    { ...wait, name: 'd', waitsFor: { since: 200 } },
+  ];
+  const run = eventOf('a', { kind: 'workflow', acceptedAt: 0, endedAt: 900, status: 'cancelled', steps: waits });
+  const [, ...rows] = traceRows([run], 5_000);
+  expect(rows.map(({ note }) => note)).toEqual([
+    'waited for paid',
+    'waited for run 01234567',
+    'waited for its time',
+    'waited',
+  ]);
+  for (const row of rows) {
+    expect(row).toMatchObject({ state: 'cancelled', waitedMs: 700, ranMs: null });
+    expect(row.bars).toEqual([{ from: 200, to: 900, tone: 'cancelled' }]);
+  }
+});
+
 test.each<[string, Partial<StepIntrospection>, [number, number, string][], number | null, number | null]>([
   ['a step that ran', { startedAt: 100, endedAt: 400, durationMs: 300 }, [[100, 400, 'completed']], null, 300],
   [

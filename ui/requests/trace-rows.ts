@@ -1,4 +1,4 @@
-import type { EventDetails, StepIntrospection } from '../../server/dashboard/protocol.js';
+import type { AttemptIntrospection, EventDetails, StepIntrospection } from '../../server/dashboard/protocol.js';
 import { turnFacts } from '../shared/turn-facts.js';
 import { stepBars, stepTitle } from './step-bars.js';
 import type { Bar, TraceState } from './trace-bar.js';
@@ -76,18 +76,21 @@ function eventRow(event: EventDetails, depth: number, now: number): TraceRow {
 }
 
 function eventBars(event: EventDetails, now: number): readonly Bar[] {
-  const { acceptedAt, startedAt, endedAt, attempts, status } = event;
+  const { acceptedAt, startedAt, endedAt, attempts, steps, status } = event;
   const end = endedAt ?? now;
-  const start = attempts[0]?.startedAt ?? startedAt ?? end;
+  const start = startedAt ?? attempts[0]?.startedAt ?? end;
   const bars: Bar[] = [{ from: acceptedAt, to: Math.max(acceptedAt, start), tone: 'waiting' }];
-  if (attempts.length === 0) {
+  // The attempts of a run are those that were interrupted.
+  if (attempts.length === 0 || steps !== undefined) {
     if (startedAt !== undefined) bars.push({ from: startedAt, to: end, tone: toneOf(status) });
     return bars;
   }
   let last = start;
-  for (const { startedAt: from, endedAt: to = end, error } of attempts) {
+  for (const attempt of attempts) {
+    const { startedAt: from, endedAt: to = end } = attempt;
+    const state = attemptState(attempt);
     if (from > last) bars.push({ from: last, to: from, tone: 'waiting' });
-    bars.push({ from, to, tone: error !== undefined ? 'failed' : toneOf(to === end ? status : 'completed') });
+    bars.push({ from, to, tone: toneOf(state === 'completed' && to === end ? status : state) });
     last = to;
   }
   if (last < end && endedAt === undefined) bars.push({ from: last, to: end, tone: 'waiting' });
@@ -95,32 +98,42 @@ function eventBars(event: EventDetails, now: number): readonly Bar[] {
 }
 
 function toneOf(status: TraceState): Bar['tone'] {
-  if (status === 'completed' || status === 'failed') return status;
-  if (status === 'cancelled') return 'failed';
-  return status === 'active' ? 'running' : 'waiting';
+  if (status === 'active') return 'running';
+  const isTone = status === 'completed' || status === 'failed' || status === 'cancelled' || status === 'interrupted';
+  return isTone ? status : 'waiting';
 }
 
-/** Returns the attempts of an event, if it has several, or the steps of a run. */
+function attemptState({ endedAt, error, isInterrupted }: AttemptIntrospection): TraceState {
+  if (isInterrupted === true) return 'interrupted';
+  if (endedAt === undefined) return 'active';
+  return error === undefined ? 'completed' : 'failed';
+}
+
+/** Returns the attempts of an event, if it has several, or the interrupted ones and the steps of a run. */
 function partsOf(event: EventDetails, depth: number, now: number): readonly TraceRow[] {
   const { id, service, attempts, steps = [] } = event;
   const own = JSON.stringify([id, service]);
-  if (steps.length > 0) return steps.map((step, index) => stepRow(step, `${own} ${index}`, depth, now));
-  if (attempts.length < 2) return [];
-  return attempts.map(({ attempt, startedAt, endedAt, error }) => {
-    const state = endedAt === undefined ? 'active' : error === undefined ? 'completed' : 'failed';
+  const stepRows = steps.map((step, index) => stepRow(step, `${own} ${index}`, depth, now));
+  const isPlain = attempts.length < 2 && attempts.every(({ isInterrupted }) => isInterrupted !== true);
+  if (isPlain) return stepRows;
+  const attemptRows = attempts.map((each, index): TraceRow => {
+    const { attempt, startedAt, endedAt, error } = each;
+    const state = attemptState(each);
     return {
-      key: `${own} attempt ${attempt}`,
+      key: `${own} attempt ${index}`,
       depth,
       kind: 'attempt',
       name: `Attempt ${attempt}`,
       state,
       bars: [{ from: startedAt, to: endedAt ?? now, tone: toneOf(state) }],
       waitedMs: null,
-      ranMs: (endedAt ?? now) - startedAt,
+      // The times of an interrupted attempt are those that are known: it may have ended earlier.
+      ranMs: state === 'interrupted' ? null : (endedAt ?? now) - startedAt,
       note: error?.message ?? '',
       event: null,
     };
   });
+  return [...attemptRows, ...stepRows];
 }
 
 function stepRow(step: StepIntrospection, key: string, depth: number, now: number): TraceRow {

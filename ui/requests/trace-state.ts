@@ -11,4 +11,5 @@ export const TRACE_STATE: ReadonlyMap<TraceState, readonly [icon: IconName, labe
   ['completed', ['check', 'Completed', 'completed']],
   ['failed', ['triangle', 'Failed', 'failed']],
   ['cancelled', ['close', 'Cancelled', 'waiting']],
+  ['interrupted', ['close', 'Interrupted', 'suspended']],
 ]);

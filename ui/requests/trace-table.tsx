@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
-import { useRef } from 'preact/hooks';
-import { useVisibleRange } from '../shared/use-visible-range.js';
+import { useId, useRef } from 'preact/hooks';
+import { Icon } from '../controls/icon.js';
 import { UNKNOWN } from '../format/count.js';
 import { formatDuration } from '../format/duration.js';
 import { viewPath } from '../routing/route.js';
-import { Icon } from '../controls/icon.js';
+import { useVisibleRange } from '../shared/use-visible-range.js';
 import { placeOf, spanOf, type TraceSpan } from './trace-bar.js';
 import type { TraceRow } from './trace-rows.js';
 import { TRACE_STATE } from './trace-state.js';
@@ -104,18 +104,14 @@ function Row({ row, index, span, isSelected, query }: RowProps): JSX.Element {
           </a>
         )}
         {!PLAIN_KINDS.includes(kind) && <span class="tag">{kind}</span>}
-        {note !== '' && (
-          <span class="trace-note" title={note}>
-            {note}
-          </span>
-        )}
+        {note !== '' && <Note text={note} />}
       </th>
       <td class={`trace-state state is-${tone}`}>
         <Icon name={icon} />
         {label}
       </td>
-      <td class="trace-ms">{waitedMs === null ? UNKNOWN : formatDuration(waitedMs)}</td>
-      <td class="trace-ms">{ranMs === null ? UNKNOWN : formatDuration(ranMs)}</td>
+      <Time ms={waitedMs} />
+      <Time ms={ranMs} />
       <td class="trace-bars" aria-hidden="true">
         {bars.map((bar, at) => {
           const { left, width } = placeOf(bar, span);
@@ -124,5 +120,28 @@ function Row({ row, index, span, isSelected, query }: RowProps): JSX.Element {
         })}
       </td>
     </tr>
+  );
+}
+
+function Time({ ms }: { ms: number | null }): JSX.Element {
+  return (
+    <td class="trace-ms" data-known={ms !== null}>
+      {ms === null ? UNKNOWN : formatDuration(ms)}
+    </td>
+  );
+}
+
+/** Note of a row. A press shows all of it. */
+function Note({ text }: { text: string }): JSX.Element {
+  const id = useId();
+  return (
+    <>
+      <button type="button" class="trace-note" popovertarget={id}>
+        {text}
+      </button>
+      <div id={id} popover="auto" class="popover">
+        {text}
+      </div>
+    </>
   );
 }

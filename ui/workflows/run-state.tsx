@@ -9,6 +9,7 @@ export const STATE_LABEL: Record<State, string> = {
   suspended: 'Suspended',
   completed: 'Completed',
   failed: 'Failed',
+  cancelled: 'Cancelled',
 };
 
 export const STATE_ICON: Record<State, IconName> = {
@@ -18,6 +19,7 @@ export const STATE_ICON: Record<State, IconName> = {
   suspended: 'pause',
   completed: 'check',
   failed: 'triangle',
+  cancelled: 'close',
 };
 
 /** Status of a run or of a step, with its icon. */

@@ -16,19 +16,21 @@ test.each<[StepStatus, readonly StepStatus[]]>([
   ['active', ['retrying', 'active']],
   ['retrying', ['completed', 'retrying', 'failed']],
   ['failed', ['failed', 'completed']],
+  ['cancelled', ['cancelled', 'failed']],
   ['completed', ['waiting', 'completed', 'failed']],
 ])('is %s for the runs %j, newest first', (expected, newestFirst) => {
   expect(summaryOf(...newestFirst)?.status).toBe(expected);
 });
 
 test('counts runs by status', () => {
-  expect(summaryOf('completed', 'failed', 'completed', 'active')?.runs).toEqual({
+  expect(summaryOf('completed', 'failed', 'completed', 'active', 'cancelled')?.runs).toEqual({
     waiting: 0,
     active: 1,
     retrying: 0,
     suspended: 0,
     completed: 2,
     failed: 1,
+    cancelled: 1,
   });
 });
 

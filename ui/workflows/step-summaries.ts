@@ -16,13 +16,23 @@ export interface StepSummary {
   readonly failureRatio: number | null;
 }
 
+const NONE: Readonly<Record<State, number>> = {
+  waiting: 0,
+  active: 0,
+  retrying: 0,
+  suspended: 0,
+  completed: 0,
+  failed: 0,
+  cancelled: 0,
+};
+
 /** Summarizes the recent runs of a workflow by step. A workflow with a function, which has no list, is one step. */
 export function summarizeSteps({ steps, runs }: WorkflowOverview): readonly StepSummary[] {
   if (steps.length === 0) return [summarizeFunction(runs)];
   return steps.map(({ name, agent }) => {
     // Newest first. A run of an older definition may lack the step.
     const reached = runs.flatMap((run) => run.steps.find((step) => step.name === name) ?? []);
-    const counts = { waiting: 0, active: 0, retrying: 0, suspended: 0, completed: 0, failed: 0 };
+    const counts = { ...NONE };
     const states = reached.map(stepState);
     for (const state of states) counts[state]++;
     const ended = counts.completed + counts.failed;
@@ -42,7 +52,7 @@ export function summarizeSteps({ steps, runs }: WorkflowOverview): readonly Step
 }
 
 function summarizeFunction(runs: readonly RunIntrospection[]): StepSummary {
-  const counts = { waiting: 0, active: 0, retrying: 0, suspended: 0, completed: 0, failed: 0 };
+  const counts = { ...NONE };
   for (const { status } of runs) counts[status]++;
   const ended = counts.completed + counts.failed;
   const durations = runs.flatMap(({ status, acceptedAt, endedAt }) =>

@@ -1,15 +1,8 @@
 import { screen, within } from '@testing-library/preact';
-import { afterEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createFakeApi, type FakeApi } from '../testing/fake-api.js';
-import { openPage, type Page } from '../testing/open-page.js';
+import { openPage } from '../testing/open-page.js';
 import { agentOf, countsOf, eventOf, runOf, SERVER_NOW, workflowOf } from '../testing/test-data.js';
-
-let page: Page | undefined;
-
-afterEach(() => {
-  page?.close();
-  page = undefined;
-});
 
 function shop(): FakeApi {
   const api = createFakeApi([eventOf('order.paid', countsOf(7))]);
@@ -42,7 +35,7 @@ function graph(name: string): (string | null)[] {
 }
 
 test('a graph lists the trigger, the steps and the follow-up events', async () => {
-  page = await openPage(shop(), '#/workflows');
+  await openPage(shop(), '#/workflows');
   expect(graph('fulfil')).toEqual([
     'TriggerReceived: 7order.paid',
     'pick9 msFailure rate: 33.3%',
@@ -54,7 +47,7 @@ test('a graph lists the trigger, the steps and the follow-up events', async () =
 });
 
 test('an open workflow shows all recent runs, and Escape closes it', async () => {
-  page = await openPage(shop(), '#/workflows/fulfil');
+  const page = await openPage(shop(), '#/workflows/fulfil');
   expect(screen.queryByText('onboard')).toBeNull();
   const runs = within(screen.getByRole('list', { name: 'Recent runs' }));
   expect(runs.getAllByRole('link').map((link: HTMLElement) => link.textContent)).toEqual(['run-2', 'run-3', 'run-1']);
@@ -68,7 +61,7 @@ test('an open workflow shows all recent runs, and Escape closes it', async () =>
 });
 
 test('an event links to the workflows that it starts', async () => {
-  page = await openPage(shop(), '#/events/order.paid');
+  await openPage(shop(), '#/events/order.paid');
   const panel = within(screen.getByRole('complementary', { name: 'order.paid' }));
   expect(panel.getByRole('link', { name: 'fulfil' }).getAttribute('href')).toBe('#/workflows/fulfil');
 });
@@ -77,14 +70,14 @@ test('a step that runs an agent links to it', async () => {
   const api = shop();
   api.agents = [agentOf('triage')];
   api.workflows = [workflowOf('support', [], { steps: [{ name: 'sort', kind: 'agent', agent: 'triage' }] })];
-  page = await openPage(api, '#/workflows');
+  await openPage(api, '#/workflows');
   expect(screen.getByRole('link', { name: 'agent' }).getAttribute('href')).toBe('#/agents/triage');
 });
 
 test('the navigation shows all views with their counts', async () => {
   const api = shop();
   api.hub = { processes: 3 };
-  page = await openPage(api);
+  const page = await openPage(api);
   const links = (): (string | null)[] =>
     within(screen.getByRole('navigation', { name: 'Views' }))
       .getAllByRole('link')
@@ -99,7 +92,7 @@ test('the navigation shows all views with their counts', async () => {
 
 test('says that a workflow is unknown or that there are none', async () => {
   const api = shop();
-  page = await openPage(api, '#/workflows/gone');
+  const page = await openPage(api, '#/workflows/gone');
   expect(screen.getByText('Unknown workflow')).toBeTruthy();
   api.workflows = [];
   await page.poll();
