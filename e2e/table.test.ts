@@ -1,5 +1,6 @@
 import { FatalError, type Hub } from 'hubline';
 import type { Page } from 'playwright/test';
+import { expectAccessible } from './expect-accessible.js';
 import { expect, test } from './fixtures.js';
 import { eventRow, expectCounts, filterBy, filterWith } from './page-parts.js';
 
@@ -114,6 +115,26 @@ test('shows example code if nothing is registered', async ({ page, serve }) => {
   await page.goto(origin);
   await expect(page.getByRole('heading', { name: 'No event types yet' })).toBeVisible();
   await expect(page.getByText('hub.event({')).toBeVisible();
+  await expect(page.getByRole('slider')).toBeHidden();
+});
+
+test('a hub that has received no event shows how to emit one, then its chart in that place', async ({
+  page,
+  serve,
+}) => {
+  const { origin, hub } = await serve({ register: registerShop });
+  await page.goto(`${origin}/#/?every=1`);
+  await expect(page.getByRole('heading', { name: 'No events yet' })).toBeVisible();
+  await expect(page.getByText("await hub.emit('order.created', { /* payload */ });")).toBeVisible();
+  await expect(page.getByRole('slider')).toBeHidden();
+  await expectAccessible(page);
+  const row = eventRow(page, 'order.created');
+  const topOf = async (): Promise<number> => (await row.boundingBox())?.y ?? 0;
+  const before = await topOf();
+  await hub.emit('order.created', {});
+  await expect(page.getByRole('slider', { name: 'Events per minute, last 1 h' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: 'No events yet' })).toBeHidden();
+  await expect.poll(async () => Math.abs((await topOf()) - before)).toBeLessThan(2);
 });
 
 test('says that nothing is failing', async ({ page, serve }) => {

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { AgentRunIntrospection, StepIntrospection } from '../../server/dashboard/protocol.js';
+import { Icon } from '../controls/icon.js';
 import { formatDateTime } from '../format/clock-time.js';
 import { formatCost } from '../format/cost.js';
 import { formatCount, UNKNOWN } from '../format/count.js';
@@ -8,9 +9,9 @@ import { formatAgo, formatDuration } from '../format/duration.js';
 import type { Monitor } from '../polling/monitor.js';
 import { TRACE_STATE } from '../requests/trace-state.js';
 import { Count } from '../shared/count.js';
-import { Icon } from '../controls/icon.js';
-import { LoadedContent } from '../shared/views/loaded-view.js';
 import { RunLink } from '../shared/links/run-link.js';
+import { BoundedRows } from '../shared/views/bounded-rows.js';
+import { LoadedContent } from '../shared/views/loaded-view.js';
 import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/views/view-table.js';
 import { describeTurn } from './describe-turn.js';
 
@@ -22,6 +23,9 @@ export interface AgentRunsProps {
 }
 
 const COLUMNS = ['Run', 'Status', 'Turns', 'Tool calls', 'Tokens', 'Cost', 'Took', 'Started'] as const;
+
+/** Number of runs that are shown first. */
+const SHOWN_RUNS = 10;
 
 /** Latest recorded runs of an agent, with their turns. */
 export function AgentRuns({ agent, monitor, query }: AgentRunsProps): JSX.Element {
@@ -40,14 +44,16 @@ export function AgentRuns({ agent, monitor, query }: AgentRunsProps): JSX.Elemen
       >
         {({ runs, now }) => (
           <ViewTable caption={`Recent runs of ${agent}, newest first`} columns={COLUMNS} class="agent-runs-table">
-            {runs.map((run) => (
-              <RunRows
-                key={JSON.stringify([run.id, run.service, run.step])}
-                run={run}
-                now={Math.max(now, monitor.serverNow.value)}
-                query={query}
-              />
-            ))}
+            <BoundedRows items={runs} limit={SHOWN_RUNS} noun="runs" columns={COLUMNS.length}>
+              {(run) => (
+                <RunRows
+                  key={JSON.stringify([run.id, run.service, run.step])}
+                  run={run}
+                  now={Math.max(now, monitor.serverNow.value)}
+                  query={query}
+                />
+              )}
+            </BoundedRows>
           </ViewTable>
         )}
       </LoadedContent>

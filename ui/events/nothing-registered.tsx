@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
-import { CopyButton } from '../controls/copy-button.js';
 import { EmptyState } from '../shared/views/empty-state.js';
+import { Snippet } from '../shared/views/snippet.js';
 
 const SNIPPET = `hub.event({
   type: 'order.created',
@@ -13,11 +13,9 @@ await hub.emit('order.created', { id: 1 });`;
 export function NothingRegistered(): JSX.Element {
   return (
     <EmptyState title="No event types yet">
-      <p>This hub has no event types. Register one, and it appears here:</p>
-      <div class="snippet">
-        <pre class="code">{SNIPPET}</pre>
-        <CopyButton label="Copy code" text={() => SNIPPET} />
-      </div>
+      <p>Register an event type and emit an event, and both appear here:</p>
+      <Snippet code={SNIPPET} />
+      <p>Hubs on another Redis, prefix or file do not appear here.</p>
     </EmptyState>
   );
 }

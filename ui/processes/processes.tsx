@@ -7,8 +7,9 @@ import type { Monitor } from '../polling/monitor.js';
 import type { Navigation } from '../routing/navigation.js';
 import { viewPath } from '../routing/route.js';
 import { EventLink } from '../shared/links/event-link.js';
-import { LoadedView } from '../shared/views/loaded-view.js';
 import { Moment } from '../shared/moment.js';
+import { BoundedRows } from '../shared/views/bounded-rows.js';
+import { LoadedView } from '../shared/views/loaded-view.js';
 import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/views/view-table.js';
 
 export interface ProcessesProps {
@@ -17,6 +18,9 @@ export interface ProcessesProps {
 }
 
 const COLUMNS = ['Process', 'Service', 'Running', 'Slots', 'Started', 'Handles'] as const;
+
+/** Number of processes that are shown first. */
+const SHOWN_PROCESSES = 20;
 
 /** View of the running hubs, their handlers and what they handle. */
 export function Processes({ monitor, navigation }: ProcessesProps): JSX.Element {
@@ -42,15 +46,17 @@ export function Processes({ monitor, navigation }: ProcessesProps): JSX.Element 
             </p>
           )}
           <ViewTable caption="Running processes, by service" columns={COLUMNS} class="processes-table">
-            {processes.map((process) => (
-              <ProcessRow
-                key={process.id}
-                process={process}
-                handles={registrations[process.handles]}
-                now={Math.max(now, monitor.serverNow.value)}
-                query={navigation.query.value}
-              />
-            ))}
+            <BoundedRows items={processes} limit={SHOWN_PROCESSES} noun="processes" columns={COLUMNS.length}>
+              {(process) => (
+                <ProcessRow
+                  key={process.id}
+                  process={process}
+                  handles={registrations[process.handles]}
+                  now={Math.max(now, monitor.serverNow.value)}
+                  query={navigation.query.value}
+                />
+              )}
+            </BoundedRows>
           </ViewTable>
         </>
       )}

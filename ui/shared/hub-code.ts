@@ -1,12 +1,19 @@
-/** Returns the code that replays the dead letters of a type: a command on Redis, else a call in the process. */
+/** Returns the code that replays the dead letters of a type: a command if other processes reach them. */
 export function replayTypeCode(type: string, count: number, transport: string | undefined): string {
-  if (transport === 'redis') return `npx hubline replay --type ${shellQuote(type)}`;
-  return `for (const { id } of await hub.deadLetters(${jsQuote(type)}, { limit: ${count} })) {\n  await hub.replay(id);\n}`;
+  return (
+    command(`replay --type ${shellQuote(type)}`, transport) ??
+    `for (const { id } of await hub.deadLetters(${jsQuote(type)}, { limit: ${count} })) {\n  await hub.replay(id);\n}`
+  );
 }
 
-/** Returns the code that replays one dead letter: a command on Redis, else a call in the process. */
+/** Returns the code that replays one dead letter: a command if other processes reach it. */
 export function replayCode(id: string, transport: string | undefined): string {
-  return transport === 'redis' ? `npx hubline replay ${shellQuote(id)}` : `await hub.replay(${jsQuote(id)});`;
+  return command(`replay ${shellQuote(id)}`, transport) ?? `await hub.replay(${jsQuote(id)});`;
+}
+
+/** Returns the code that emits an event of a type. */
+export function emitCode(type: string): string {
+  return `await hub.emit(${jsQuote(type)}, { /* payload */ });`;
 }
 
 /** Call of a tool that waits for a decision. */
@@ -20,10 +27,19 @@ export interface WaitingApproval {
   readonly approvalId: string;
 }
 
-/** Returns the code that approves the call of a tool: a command on Redis, else a call in the process. */
+/** Returns the code that approves the call of a tool: a command if other processes reach the run. */
 export function approveCode({ runId, step, type, approvalId }: WaitingApproval, transport: string | undefined): string {
-  if (transport === 'redis') return `npx hubline approve ${shellQuote(runId)} --step ${shellQuote(step)}`;
-  return `await hub.emit(${jsQuote(type)}, { approvalId: ${jsQuote(approvalId)}, approved: true });`;
+  return (
+    command(`approve ${shellQuote(runId)} --step ${shellQuote(step)}`, transport) ??
+    `await hub.emit(${jsQuote(type)}, { approvalId: ${jsQuote(approvalId)}, approved: true });`
+  );
+}
+
+/** Returns a command line. `undefined` in memory, which no other process reaches. */
+function command(line: string, transport: string | undefined): string | undefined {
+  if (transport === 'redis') return `npx hubline ${line}`;
+  // The page does not know the path of the file: a path says too much about the machine.
+  return transport === 'sqlite' ? `npx hubline ${line} --file PATH` : undefined;
 }
 
 function jsQuote(text: string): string {

@@ -15,5 +15,5 @@ export function waitText({ step: { kind, waitsFor } }: WaitIntrospection): strin
     return key === undefined ? `event ${type}` : `event ${type} with the key ${key}`;
   }
   if (waitsFor?.runId !== undefined) return `run ${waitsFor.runId.slice(0, 8)}`;
-  return kind === 'sleep' ? 'the end of its sleep' : 'its next attempt';
+  return kind === 'sleep' ? 'the end of its sleep' : 'the next attempt';
 }

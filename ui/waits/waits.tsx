@@ -1,16 +1,19 @@
 import type { JSX } from 'preact';
 import type { WaitIntrospection } from '../../server/dashboard/protocol.js';
-import { CopyButton } from '../controls/copy-button.js';
 import { viewerTimeZone } from '../format/clock-time.js';
 import { formatCount } from '../format/count.js';
 import { formatAge, formatAgo } from '../format/duration.js';
 import type { Monitor } from '../polling/monitor.js';
 import type { Navigation } from '../routing/navigation.js';
+import { CodeToCopy } from '../shared/code-to-copy.js';
 import { approveCode } from '../shared/hub-code.js';
-import { LoadedView } from '../shared/views/loaded-view.js';
+import { IdLink } from '../shared/links/id-link.js';
+import { TypeLink } from '../shared/links/run-link.js';
 import { Moment } from '../shared/moment.js';
-import { RunLink } from '../shared/links/run-link.js';
+import { BoundedRows } from '../shared/views/bounded-rows.js';
+import { LoadedView } from '../shared/views/loaded-view.js';
 import { ViewTable, ViewTableCell, ViewTableNote } from '../shared/views/view-table.js';
+import { groupWaits, type WaitGroup } from './group-waits.js';
 import { toolOf, waitText } from './wait-text.js';
 
 export interface WaitsProps {
@@ -19,7 +22,12 @@ export interface WaitsProps {
 }
 
 const APPROVAL_COLUMNS = ['Run', 'Tool', 'Since', 'Timeout', 'Approve'] as const;
-const WAIT_COLUMNS = ['Run', 'Step', 'Waits for', 'Since', 'Until'] as const;
+const WAIT_COLUMNS = ['Run', 'Waits for', 'Since', 'Until'] as const;
+
+/** Numbers of rows that are shown first: the lists may have hundreds. */
+const SHOWN_APPROVALS = 5;
+const SHOWN_STEPS = 10;
+const SHOWN_WAITS = 3;
 
 /** View of what runs wait for: approvals first. */
 export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
@@ -48,21 +56,30 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
             )}
             {asking.length > 0 && (
               <>
-                <h3 class="view-part">Approvals</h3>
+                <h3 class="view-part">
+                  Approvals <span class="chip-count">{formatCount(approvals)}</span>
+                </h3>
                 <ViewTable
                   caption="Calls of tools that wait for an approval"
                   columns={APPROVAL_COLUMNS}
                   class="waits-table"
                 >
-                  {asking.map((wait) => (
-                    <ApprovalRow
-                      key={keyOf(wait)}
-                      wait={wait}
-                      now={now}
-                      query={query}
-                      transport={monitor.store.hub.value?.transport}
-                    />
-                  ))}
+                  <BoundedRows
+                    items={asking}
+                    limit={SHOWN_APPROVALS}
+                    noun="approvals"
+                    columns={APPROVAL_COLUMNS.length}
+                  >
+                    {(wait) => (
+                      <ApprovalRow
+                        key={keyOf(wait)}
+                        wait={wait}
+                        now={now}
+                        query={query}
+                        transport={monitor.store.hub.value?.transport}
+                      />
+                    )}
+                  </BoundedRows>
                 </ViewTable>
               </>
             )}
@@ -70,9 +87,14 @@ export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
               <>
                 <h3 class="view-part">Other waits</h3>
                 <ViewTable caption="Steps that wait" columns={WAIT_COLUMNS} class="waits-table">
-                  {others.map((wait) => (
-                    <WaitRow key={keyOf(wait)} wait={wait} now={now} query={query} />
-                  ))}
+                  <BoundedRows
+                    items={groupWaits(others)}
+                    limit={SHOWN_STEPS}
+                    noun="steps"
+                    columns={WAIT_COLUMNS.length}
+                  >
+                    {(group) => <GroupRows key={keyOfGroup(group)} group={group} now={now} query={query} />}
+                  </BoundedRows>
                 </ViewTable>
               </>
             )}
@@ -100,22 +122,36 @@ function ApprovalRow({ wait, now, query, transport }: RowProps & { transport: st
       : approveCode({ runId: wait.id, step: step.name, type: event.type, approvalId: event.key }, transport);
   return (
     <tr>
-      <RunCell wait={wait} query={query} />
+      <th scope="row">
+        <TypeLink kind={wait.kind} type={wait.type} query={query} />
+        <RunId wait={wait} query={query} />
+      </th>
       <ViewTableCell label="Tool">
         <strong>{toolOf(wait)}</strong>
         <ViewTableNote>{step.name}</ViewTableNote>
       </ViewTableCell>
       <SinceCell wait={wait} now={now} />
       <ViewTableCell label="Timeout">{dueAt === undefined ? 'none' : <Due at={dueAt} now={now} />}</ViewTableCell>
-      <ViewTableCell label="Approve">
-        {code !== undefined && (
-          <div class="replay">
-            <pre class="code panel-code">{code}</pre>
-            <CopyButton label="Copy code" text={() => code} />
-          </div>
-        )}
-      </ViewTableCell>
+      <ViewTableCell label="Approve">{code !== undefined && <CodeToCopy code={code} />}</ViewTableCell>
     </tr>
+  );
+}
+
+/** Waits of a step below a row with its name. */
+function GroupRows({ group, now, query }: Omit<RowProps, 'wait'> & { group: WaitGroup }): JSX.Element {
+  const { kind, type, step, waits } = group;
+  return (
+    <>
+      <tr class="wait-group">
+        <th scope="rowgroup" colSpan={WAIT_COLUMNS.length}>
+          <TypeLink kind={kind} type={type} query={query} /> <bdi>{step}</bdi>{' '}
+          <span class="chip-count">{formatCount(waits.length)}</span>
+        </th>
+      </tr>
+      <BoundedRows items={waits} limit={SHOWN_WAITS} noun="runs" columns={WAIT_COLUMNS.length}>
+        {(wait) => <WaitRow key={keyOf(wait)} wait={wait} now={now} query={query} />}
+      </BoundedRows>
+    </>
   );
 }
 
@@ -123,8 +159,9 @@ function WaitRow({ wait, now, query }: RowProps): JSX.Element {
   const { dueAt } = wait.step.waitsFor ?? {};
   return (
     <tr>
-      <RunCell wait={wait} query={query} />
-      <ViewTableCell label="Step">{wait.step.name}</ViewTableCell>
+      <th scope="row">
+        <RunId wait={wait} query={query} />
+      </th>
       <ViewTableCell label="Waits for">{waitText(wait)}</ViewTableCell>
       <SinceCell wait={wait} now={now} />
       <ViewTableCell label="Until">{dueAt === undefined ? 'no limit' : <Due at={dueAt} now={now} />}</ViewTableCell>
@@ -132,12 +169,11 @@ function WaitRow({ wait, now, query }: RowProps): JSX.Element {
   );
 }
 
-function RunCell({ wait: { id, kind, type, service }, query }: Pick<RowProps, 'wait' | 'query'>): JSX.Element {
+function RunId({ wait: { id, kind, service }, query }: Pick<RowProps, 'wait' | 'query'>): JSX.Element {
   return (
-    <th scope="row">
-      <RunLink id={id} kind={kind} type={type} query={query} />
-      <ViewTableNote>{service}</ViewTableNote>
-    </th>
+    <ViewTableNote>
+      <IdLink id={id} name={kind === 'workflow' ? 'run' : 'event'} query={query} /> <bdi>{service}</bdi>
+    </ViewTableNote>
   );
 }
 
@@ -162,4 +198,8 @@ function Due({ at, now }: { at: number; now: number }): JSX.Element {
 
 function keyOf({ id, service, step }: WaitIntrospection): string {
   return JSON.stringify([id, service, step.kind, step.name]);
+}
+
+function keyOfGroup({ kind, type, step }: WaitGroup): string {
+  return JSON.stringify([kind, type, step]);
 }

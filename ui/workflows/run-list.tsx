@@ -1,10 +1,11 @@
 import type { JSX } from 'preact';
 import type { RunIntrospection } from '../../server/dashboard/protocol.js';
-import { formatDateTime } from '../format/clock-time.js';
+import { formatDateTime, formatMoment } from '../format/clock-time.js';
 import { formatAge, formatAgo, formatDuration } from '../format/duration.js';
 import { IdLink } from '../shared/links/id-link.js';
 import { runSegments } from './run-segments.js';
 import { RunState, STATE_LABEL } from './run-state.js';
+import { stepState } from './step-state.js';
 
 export interface RunListProps {
   readonly runs: readonly RunIntrospection[];
@@ -76,13 +77,17 @@ function Segments({ run, serverNow }: { run: RunIntrospection; serverNow: number
 
 /** Returns the condition that a run waits for; `undefined` if it does not wait. */
 function waitText({ steps }: RunIntrospection, serverNow: number): string | undefined {
-  const wait = steps.findLast(({ waitsFor }) => waitsFor !== undefined)?.waitsFor;
-  if (wait === undefined) return undefined;
-  const { since, dueAt, event, runId } = wait;
+  const { kind, waitsFor } =
+    steps.findLast((step) => stepState(step) === 'suspended' || step.status === 'retrying') ?? {};
+  if (waitsFor === undefined) return undefined;
+  const { since, dueAt, event, runId } = waitsFor;
   const targets = [
     ...(event === undefined ? [] : [event.type]),
     ...(runId === undefined ? [] : [`run ${runId.slice(0, 8)}`]),
-    ...(dueAt === undefined ? [] : [`the time in ${formatAge(dueAt - serverNow)}`]),
   ];
-  return `waits for ${targets.join(' or ')}, since ${formatAge(serverNow - since)}`;
+  return [
+    `waits for ${targets.length === 0 ? (kind === 'sleep' ? 'the end of its sleep' : 'the next attempt') : targets.join(' or ')}`,
+    `for ${formatAge(serverNow - since)}`,
+    ...(dueAt === undefined ? [] : [`until ${formatMoment(dueAt, Date.now())}`]),
+  ].join(' · ');
 }
