@@ -1,8 +1,9 @@
 import type { Locator, Page } from 'playwright/test';
+import { EXTREMES, THOUSANDS } from '../ui/testing/loads.js';
 import { serveAnswers } from './answering-dashboard.js';
 import { expectAccessible } from './expect-accessible.js';
 import { expect, test } from './fixtures.js';
-import { eventPanel, eventRow } from './page-parts.js';
+import { eventPanel, eventRow, expectNoOverflow } from './page-parts.js';
 
 /** Returns the vertical distance from the end of an element to the end of the viewport. */
 async function roomBelow(page: Page, element: Locator): Promise<number> {
@@ -39,27 +40,94 @@ test('the worst problem and the first failing row are on the first screen, in ti
     await expect(worst).toContainText('refund.requested');
     await expect(worst).toContainText(/100%|failed/);
     expect(await roomBelow(page, worst)).toBeGreaterThan(size.height / 2);
+    for (const name of await problems(page).locator('.problem-subject').all()) {
+      expect(await name.evaluate((element) => element.scrollWidth - element.clientWidth)).toBeLessThanOrEqual(0);
+    }
+    const search = page.getByRole('searchbox');
+    expect(await search.evaluate((element) => element.clientWidth)).toBeGreaterThan(size.width > 400 ? 200 : 240);
     expect(await roomBelow(page, page.locator('.row').filter({ hasText: 'Failing' }).first())).toBeGreaterThan(0);
     await expect(page).toHaveTitle(/^\(\d failing\) shop · Hubline$/);
     await expect(page.locator('link[rel="icon"]')).toHaveAttribute('href', /b3360b/);
     const header = await page.getByRole('banner').boundingBox();
     expect(header?.height).toBeLessThan(60);
-    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    await expectNoOverflow(page);
   }
 });
 
 test('no view is wider than the window at any width', { tag: '@any-width' }, async ({ page, serve }) => {
-  const loads = Array.from({ length: 5_000 }, (_, n) => ({ type: `event ${n}`, perMinute: n % 7 }));
-  const { dashboard } = await serveAnswers(serve, loads);
+  const { dashboard } = await serveAnswers(serve, THOUSANDS);
   await page.goto(dashboard.origin);
   await expect(page.getByRole('link', { name: /^Events 5,000/ })).toBeVisible();
-  const overflow = () => page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
   for (const view of ['', 'workflows', 'agents', 'waits', 'schedules', 'processes']) {
     await page.evaluate(`location.hash = '#/${view}'`);
     for (const width of [320, 420, 600, 719, 720, 768, 900, 999, 1000, 1100, 1280]) {
       await page.setViewportSize({ width, height: 900 });
-      await expect.poll(overflow, `#/${view} at ${width} px`).toBeLessThanOrEqual(0);
+      await expectNoOverflow(page, `#/${view} at ${width} px`);
     }
+  }
+});
+
+test('thousands of types are accessible, with their number and places in the table', { tag: '@any-width' }, async ({
+  page,
+  serve,
+}) => {
+  const { dashboard } = await serveAnswers(serve, THOUSANDS);
+  await page.goto(`${dashboard.origin}/#/?every=off&group=prefix`);
+  const table = page.getByRole('table', { name: /^Event types/ });
+  await expect(table).toHaveAttribute('aria-rowcount', '5051');
+  await expectAccessible(page);
+  await expect(table).toMatchAriaSnapshot(`
+    - table "Event types with their counts. The column headers sort.":
+      - rowgroup:
+        - row:
+          - columnheader "Status":
+            - button "Status"
+          - columnheader "Event type"
+      - rowgroup:
+        - row /service 6 100 8 failing/:
+          - rowheader "service 6 100 8 failing":
+            - button "service 6 100" [expanded]
+        - row /Failing service 6\\.event \\d+/:
+          - cell "Failing"
+          - rowheader /service 6\\.event/:
+            - link /service 6\\.event/
+  `);
+  await page.keyboard.press('End');
+  const last = table.getByRole('row').last();
+  await expect(last).toHaveAttribute('aria-rowindex', '5051');
+});
+
+test('names and errors of any length and script leave the layout intact', async ({ page, serve }) => {
+  const { dashboard } = await serveAnswers(serve, EXTREMES);
+  for (const [hash, ready] of [
+    ['', EXTREMES[1]?.type],
+    ['?group=prefix', EXTREMES[1]?.type],
+    [`events/${encodeURIComponent(EXTREMES[0]?.type ?? '')}`, '×18'],
+  ]) {
+    await page.goto(`${dashboard.origin}/#/${hash}`);
+    await page
+      .getByText(ready ?? '')
+      .first()
+      .waitFor();
+    await page.evaluate('scrollTo(0, 0)');
+    await expectAccessible(page);
+    await expectNoOverflow(page);
+  }
+  const panel = page.getByRole('complementary');
+  expect(await panel.evaluate((element) => element.scrollWidth - element.clientWidth)).toBeLessThanOrEqual(0);
+});
+
+test('the more of its events fail, the more the status of a type stands out', async ({ page, serve }) => {
+  const { dashboard } = await serveAnswers(serve);
+  await page.goto(`${dashboard.origin}/#/?every=off`);
+  for (const [type, share, fill] of [
+    ['refund.requested', /^Failing: 100% of/, 'rgb(179, 54, 11)'],
+    ['payment.requested', /^Failing: [4-6]\.\d% of/, /^color\(/],
+    ['email.queued', /^Failing: 0\.\d% of|^Attention/, 'rgba(0, 0, 0, 0)'],
+  ] as const) {
+    const badge = eventRow(page, type).locator('.status');
+    await expect(badge).toHaveAttribute('title', share);
+    await expect(badge).toHaveCSS('background-color', fill);
   }
 });
 
@@ -160,6 +228,7 @@ test('every other view of a hub in trouble is accessible', async ({ page, serve 
   for (const [hash, ready] of [
     ['#/events/payment.requested', '×18'],
     ['#/?group=prefix', 'payment'],
+    ['#/?range=7d', 'refund.requested'],
     ['#/workflows', 'failed first'],
     ['#/agents', 'small-1'],
   ] as const) {

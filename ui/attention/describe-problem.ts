@@ -1,14 +1,17 @@
 import type { Problem } from '../../server/dashboard/protocol.js';
+import type { IconName } from '../controls/icon.js';
 import { formatCount } from '../format/count.js';
 import { formatAge, formatAgo } from '../format/duration.js';
 import { formatPercent } from '../format/ratio.js';
 import { viewPath } from '../routing/route.js';
-import type { IconName } from '../controls/icon.js';
+import { type FailureLevel, failureLevel } from '../store/rows/event-status.js';
 
 /** Problem in words. */
 export interface ProblemText {
   readonly icon: IconName;
   readonly tone: 'failed' | 'stale';
+  /** Severity of failures; absent for other problems. */
+  readonly level?: FailureLevel;
   /** Event type, workflow, service or schedule. */
   readonly subject: string;
   /** Hash of the subject's view, without a query; absent if it has none. */
@@ -40,11 +43,12 @@ export function describeProblem(problem: Problem, now: number): ProblemText {
     icon: severity === 'error' ? 'triangle' : 'clock',
     tone: severity === 'error' ? 'failed' : 'stale',
     subject: eventType ?? workflow ?? schedule ?? service ?? 'Hub',
+    ...(problem.kind === 'failing' && { level: failureLevel(shareOf(problem)) }),
     ...(path !== undefined && { path }),
     fact: factOf(problem, now),
     shortFact: shortFactOf(problem, now),
     details: [
-      ...(lastError === undefined ? [] : [lastError.message === '' ? lastError.name : lastError.message]),
+      ...(lastError === undefined ? [] : [lastError.message || lastError.name].filter(Boolean)),
       ...timeOf(problem, now),
     ],
   };
@@ -54,7 +58,7 @@ function factOf(problem: Problem, now: number): string {
   const { kind, failed = 0, ended = 0, pending = 0, count = 0, service, since } = problem;
   switch (kind) {
     case 'failing':
-      return `${formatCount(failed)} of ${formatCount(ended)} failed in 5 min (${formatPercent(ended === 0 ? null : failed / ended)})`;
+      return `${formatCount(failed)} of ${formatCount(ended)} failed in 5 min (${formatPercent(shareOf(problem))})`;
     case 'backlog':
       return `${formatCount(pending)} pending and growing`;
     case 'oldest-pending':
@@ -73,9 +77,13 @@ function factOf(problem: Problem, now: number): string {
   }
 }
 
+function shareOf({ failed = 0, ended = 0 }: Problem): number | null {
+  return ended === 0 ? null : failed / ended;
+}
+
 function shortFactOf(problem: Problem, now: number): string {
-  const { kind, failed = 0, ended = 0, pending = 0, since } = problem;
-  if (kind === 'failing') return `${formatPercent(ended === 0 ? null : failed / ended)} failed in 5 min`;
+  const { kind, pending = 0, since } = problem;
+  if (kind === 'failing') return `${formatPercent(shareOf(problem))} failed in 5 min`;
   if (kind === 'backlog' || kind === 'no-process') return `${formatCount(pending)} pending`;
   if (kind === 'oldest-pending' && since !== undefined) return `waits ${formatAge(now - since)}`;
   return factOf(problem, now);

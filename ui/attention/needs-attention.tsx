@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { Problem } from '../../server/dashboard/protocol.js';
+import { Icon } from '../controls/icon.js';
 import type { Monitor } from '../polling/monitor.js';
 import type { Navigation } from '../routing/navigation.js';
-import { Icon } from '../controls/icon.js';
 import { useInteraction } from '../shared/use-interaction.js';
 import { describeProblem } from './describe-problem.js';
 import { holdProblems, problemKey, REORDER_MS } from './hold-problems.js';
@@ -53,8 +53,7 @@ export function NeedsAttention({ monitor, navigation }: NeedsAttentionProps): JS
                   class="attention-more"
                   onClick={() => navigation.go({ view: 'events', name: null, show: 'problems', q: '' })}
                 >
-                  +{more}
-                  <span class="attention-more-word"> more</span>
+                  +{more} more
                 </button>
               )}
             </ProblemLine>
@@ -74,9 +73,9 @@ interface ProblemLineProps {
 }
 
 function ProblemLine({ problem, now, query, children }: ProblemLineProps): JSX.Element {
-  const { icon, tone, subject, path, fact, shortFact, details } = describeProblem(problem, now);
+  const { icon, tone, level, subject, path, fact, shortFact, details } = describeProblem(problem, now);
   return (
-    <li class={`problem is-${tone}`}>
+    <li class={`problem is-${tone}${level ? ` is-${level}` : ''}`}>
       <Icon name={icon} />
       <span class="visually-hidden">{tone === 'failed' ? 'Error: ' : 'Warning: '}</span>
       {path === undefined ? (
@@ -87,9 +86,7 @@ function ProblemLine({ problem, now, query, children }: ProblemLineProps): JSX.E
         </a>
       )}
       <span class="problem-fact">{fact}</span>
-      <span class="problem-short">
-        <ShortFact text={shortFact} />
-      </span>
+      <span class="problem-short">{shortFact}</span>
       <span class="problem-details" title={details.join(' · ')}>
         {details.map((detail) => (
           <span key={detail}>{detail}</span>
@@ -97,20 +94,6 @@ function ProblemLine({ problem, now, query, children }: ProblemLineProps): JSX.E
       </span>
       {children}
     </li>
-  );
-}
-
-const SPARE_WORD = ' failed';
-
-/** Main fact for little width. The smallest widths leave out a word that the icon says too. */
-function ShortFact({ text }: { text: string }): JSX.Element {
-  const [before, after] = text.split(SPARE_WORD);
-  return (
-    <>
-      {before}
-      {after !== undefined && <span class="problem-spare">{SPARE_WORD}</span>}
-      {after}
-    </>
   );
 }
 

@@ -18,21 +18,21 @@ export function formatDateTime(epochMs: number): string {
   return full().format(epochMs);
 }
 
-const moments = lazy(
-  () =>
-    new Intl.DateTimeFormat(undefined, {
-      weekday: 'short',
-      day: 'numeric',
-      month: 'short',
-      hour: '2-digit',
-      minute: '2-digit',
-      hourCycle: 'h23',
-    }),
-);
+const MOMENT = {
+  weekday: 'short',
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+} as const;
+const moments = lazy(() => new Intl.DateTimeFormat(undefined, MOMENT));
+const farMoments = lazy(() => new Intl.DateTimeFormat(undefined, { ...MOMENT, year: 'numeric' }));
 
-/** Formats a day and a time: "Mon, 12 Jan, 08:00". */
-export function formatMoment(epochMs: number): string {
-  return moments().format(epochMs);
+/** Formats a day and a time: "Mon, 12 Jan, 08:00", with the year if it is not the year of `now`. */
+export function formatMoment(epochMs: number, now: number): string {
+  const isThisYear = new Date(epochMs).getFullYear() === new Date(now).getFullYear();
+  return (isThisYear ? moments : farMoments)().format(epochMs);
 }
 
 /** Returns the name of the viewer's time zone: "Europe/Berlin". */

@@ -29,6 +29,8 @@ test.each<[number, string]>([
   [60_000, '1 min ago'],
   [7_200_000, '2 h ago'],
   [172_800_000, '2 d ago'],
+  [729 * 86_400_000, '729 d ago'],
+  [1_461 * 86_400_000, '4 y ago'],
 ])('%s ms ago reads %s', (ms, shown) => {
   expect(formatAgo(ms)).toBe(shown);
 });

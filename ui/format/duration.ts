@@ -24,13 +24,14 @@ export function formatAgo(ms: number): string {
   return age === '0 s' ? 'now' : `${age} ago`;
 }
 
-/** Formats an age in whole units: "0 s", "12 s", "3 min", "5 h", "2 d". */
+/** Formats an age in whole units: "0 s", "12 s", "3 min", "5 h", "2 d", "4 y". */
 export function formatAge(ms: number): string {
   const age = Math.max(0, ms);
   if (age < MINUTE) return `${Math.floor(age / SECOND)} s`;
   if (age < HOUR) return `${Math.floor(age / MINUTE)} min`;
   if (age < DAY) return `${Math.floor(age / HOUR)} h`;
-  return `${Math.floor(age / DAY)} d`;
+  const days = Math.floor(age / DAY);
+  return days < 730 ? `${days} d` : `${Math.floor(days / 365)} y`;
 }
 
 function pair(total: number, per: number, large: string, small: string): string {

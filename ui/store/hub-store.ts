@@ -14,7 +14,7 @@ import type { Moment } from './moment.js';
 import type { Reading, SelectedRange } from './reading.js';
 import { countByFilter } from './rows/event-list.js';
 import { createEventRow, type EventRow } from './rows/event-row.js';
-import { problemTypes } from './event-status.js';
+import { problemTypes } from './rows/event-status.js';
 import { subscribeTo } from './subscribe-to.js';
 
 /** Sums over all event types. */

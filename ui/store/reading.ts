@@ -1,6 +1,6 @@
 import type { PeriodCounts } from '../../server/dashboard/protocol.js';
 import type { Moment } from './moment.js';
-import type { ProblemTypes } from './event-status.js';
+import type { ProblemTypes } from './rows/event-status.js';
 
 /** Counts of the selected range. */
 export interface SelectedRange {

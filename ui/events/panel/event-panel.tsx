@@ -8,7 +8,7 @@ import type { Monitor } from '../../polling/monitor.js';
 import type { Navigation } from '../../routing/navigation.js';
 import { CountStats } from '../../shared/count-stats.js';
 import type { EventRow } from '../../store/rows/event-row.js';
-import { StatusBadge } from '../table/status-badge.js';
+import { StatusBadge } from '../table/row/status-badge.js';
 import { KindTag } from './kind-tag.js';
 import { DeadLetters } from './sections/dead-letters.js';
 import { EventSettings } from './sections/event-settings.js';

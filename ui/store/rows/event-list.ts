@@ -2,7 +2,7 @@ import type { Filter, Route, SortKey } from '../../routing/route.js';
 import { failureRatio } from '../period.js';
 import type { Reading } from '../reading.js';
 import { type EventRow, shownCounts, shownRate, shownReceived } from './event-row.js';
-import type { EventStatus } from '../event-status.js';
+import type { EventStatus } from './event-status.js';
 
 /** Parts of the route that select and sort the rows of the table. */
 export type ListQuery = Pick<Route, 'q' | 'sort' | 'dir' | 'show'>;

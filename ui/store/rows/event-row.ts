@@ -10,7 +10,7 @@ import type {
 import { failureRatio, ratePerSecond } from '../period.js';
 import type { Reading } from '../reading.js';
 import { subscribeTo } from '../subscribe-to.js';
-import { type EventStatus, eventStatus } from '../event-status.js';
+import { type EventStatus, eventStatus } from './event-status.js';
 import { type CountName, countAt, last5MinAt, minutesAt, overviewAt } from './overview-at.js';
 import { type Trend, trendOf } from './trend.js';
 

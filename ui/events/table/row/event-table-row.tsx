@@ -4,7 +4,7 @@ import type { Navigation } from '../../../routing/navigation.js';
 import { viewPath } from '../../../routing/route.js';
 import { Count } from '../../../shared/count.js';
 import type { EventRow } from '../../../store/rows/event-row.js';
-import { StatusBadge } from '../status-badge.js';
+import { StatusBadge } from './status-badge.js';
 import { TrendChart } from './trend-chart.js';
 import { TypeName } from './type-name.js';
 

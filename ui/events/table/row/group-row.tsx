@@ -3,7 +3,7 @@ import { Icon } from '../../../controls/icon.js';
 import { formatPercent, formatRate } from '../../../format/ratio.js';
 import type { Navigation } from '../../../routing/navigation.js';
 import { Count } from '../../../shared/count.js';
-import { failureLevel } from '../../../store/event-status.js';
+import { failureLevel } from '../../../store/rows/event-status.js';
 import type { EventGroup } from '../event-groups.js';
 import { TrendChart } from './trend-chart.js';
 

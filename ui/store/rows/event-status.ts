@@ -1,8 +1,11 @@
-import type { EventColumns, Problem } from '../../server/dashboard/protocol.js';
-import { countAt } from './rows/overview-at.js';
+import type { EventColumns, Problem } from '../../../server/dashboard/protocol.js';
+import { countAt } from './overview-at.js';
 
 /** Status of an event type. */
 export type EventStatus = 'failing' | 'attention' | 'active' | 'idle' | 'never';
+
+/** Severity of failures: below 1 %, below 10 %, or more. */
+export type FailureLevel = 'low' | 'medium' | 'high';
 
 /** A type is active for this time after an event was received. */
 export const ACTIVE_MS = 60_000;
@@ -48,4 +51,10 @@ export function eventStatus(columns: EventColumns, index: number, problems: Prob
   if (countAt(columns, index, 'active') > 0) return 'active';
   if (lastReceivedAt !== null && now - lastReceivedAt < ACTIVE_MS) return 'active';
   return countAt(columns, index, 'received') === 0 ? 'never' : 'idle';
+}
+
+/** Returns the severity of a failure rate; `medium` if the rate is unknown. */
+export function failureLevel(ratio: number | null): FailureLevel {
+  if (ratio === null) return 'medium';
+  return ratio < 0.01 ? 'low' : ratio < 0.1 ? 'medium' : 'high';
 }

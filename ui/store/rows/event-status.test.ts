@@ -1,8 +1,15 @@
 import { expect, test } from 'vitest';
-import type { EventOverview, Problem } from '../../server/dashboard/protocol.js';
-import { eventColumns } from '../../server/dashboard/routes/event-columns.js';
-import { countsOf, eventOf, failingOf, periodOf, recentOf, SERVER_NOW } from '../testing/test-data.js';
-import { ACTIVE_MS, type EventStatus, eventStatus, problemTypes } from './event-status.js';
+import type { EventOverview, Problem } from '../../../server/dashboard/protocol.js';
+import { eventColumns } from '../../../server/dashboard/routes/event-columns.js';
+import { countsOf, eventOf, failingOf, periodOf, recentOf, SERVER_NOW } from '../../testing/test-data.js';
+import {
+  ACTIVE_MS,
+  type EventStatus,
+  eventStatus,
+  type FailureLevel,
+  failureLevel,
+  problemTypes,
+} from './event-status.js';
 
 const backlog: Problem = { kind: 'backlog', severity: 'warning', eventType: 'a' };
 const failing: Problem = { kind: 'failing', severity: 'error', eventType: 'a' };
@@ -35,4 +42,16 @@ test.each<[EventStatus, string, EventOverview, readonly Problem[]]>([
   ['idle', 'a problem of another type', received(ACTIVE_MS), [{ ...backlog, eventType: 'b' }]],
 ])('%s: %s', (expected, _, event, problems) => {
   expect(eventStatus(eventColumns([event]), 0, problemTypes(problems), SERVER_NOW)).toBe(expected);
+});
+
+test.each<[number | null, FailureLevel]>([
+  [0.0004, 'low'],
+  [0.0099, 'low'],
+  [0.01, 'medium'],
+  [0.099, 'medium'],
+  [0.1, 'high'],
+  [1, 'high'],
+  [null, 'medium'],
+])('a failure rate of %d is %s', (ratio, level) => {
+  expect(failureLevel(ratio)).toBe(level);
 });
