@@ -9,9 +9,16 @@ export default defineConfig({
   retries: 0,
   workers: 2,
   reporter: 'list',
-  timeout: 60_000,
-  expect: { timeout: 15_000 },
-  use: { launchOptions: launchOptions(findBrowser()), screenshot: 'only-on-failure' },
+  // These end what hangs. A machine with more to do than it can is slow, not wrong.
+  timeout: 180_000,
+  expect: { timeout: 30_000 },
+  use: {
+    launchOptions: launchOptions(findBrowser()),
+    // Tests that are about another zone or language set it.
+    timezoneId: 'UTC',
+    locale: 'en-US',
+    screenshot: 'only-on-failure',
+  },
   projects: [
     { name: 'desktop', use: { viewport: { width: 1280, height: 800 } } },
     // Tests with this tag do not depend on the viewport.

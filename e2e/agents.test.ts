@@ -2,7 +2,7 @@ import { createAgent, createAgentRegistry, createPipeline, createTool, type Hub 
 import { scriptedProvider } from 'hubline/testing';
 import { expectAccessible } from './expect-accessible.js';
 import { expect, test } from './fixtures.js';
-import { eventRow, expectCounts, openView } from './page-parts.js';
+import { eventRow, expectCounts, expectNoOverflow, openView } from './page-parts.js';
 
 /** Registers an agent that handles an event type, and a pipeline of two agents, all with scripted responses. */
 function registerSupport(hub: Hub): void {
@@ -59,7 +59,7 @@ test('agents are rows with runs and tokens that link to their users', async ({ p
   await page.getByRole('complementary').getByRole('link', { name: 'agent triage' }).click();
   await expect(page).toHaveURL(/#\/agents\/triage/);
   await expect(card).toBeInViewport();
-  expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+  await expectNoOverflow(page);
 });
 
 test('a pipeline step links to its agent, and the agent to its steps', async ({ page, serve }) => {

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import type { ColumnsBody } from '../server/dashboard/protocol.js';
 import { eventColumns } from '../server/dashboard/routes/event-columns.js';
 import { type Answers, createAnswers } from '../ui/testing/answers.js';
@@ -10,6 +9,9 @@ const HOUR_MS = 3_600_000;
 /** Time for which the failing types have failed. */
 const BAD_MS = 8 * 60_000;
 
+/** Time of the hub's clock at the start of a test. Its counts follow the time of the day, so a test sets it. */
+const SERVED_AT = Date.UTC(2026, 0, 5, 12, 0, 30);
+
 /** Starts a dashboard. */
 type Serve = (setup?: DashboardSetup) => Promise<RunningDashboard>;
 
@@ -17,6 +19,8 @@ type Serve = (setup?: DashboardSetup) => Promise<RunningDashboard>;
 export interface AnsweringDashboard {
   readonly dashboard: RunningDashboard;
   readonly answers: Answers;
+  /** Returns the time of the hub's clock, in epoch milliseconds. */
+  readonly now: () => number;
 }
 
 /**
@@ -26,29 +30,34 @@ export interface AnsweringDashboard {
  */
 export async function serveAnswers(serve: Serve, loads?: readonly Load[]): Promise<AnsweringDashboard> {
   const dashboard = await serve();
-  const now = Date.now();
-  const answers = createAnswers(now - 9 * 24 * HOUR_MS, now - BAD_MS, loads);
-  dashboard.intercept = respondWith(answers);
-  return { dashboard, answers };
+  const aheadMs = SERVED_AT - Date.now();
+  const now = (): number => Date.now() + aheadMs;
+  const answers = createAnswers(SERVED_AT - 9 * 24 * HOUR_MS, SERVED_AT - BAD_MS, loads);
+  dashboard.intercept = respondWith(answers, now);
+  return { dashboard, answers, now };
 }
 
-/** Returns an interceptor of the JSON routes that responds with these bodies. */
-export function respondWith(answers: Answers): Interceptor {
+/**
+ * Returns an interceptor of the JSON routes that responds with these bodies.
+ *
+ * @param now clock of the hub, in epoch milliseconds
+ */
+export function respondWith(answers: Answers, now: () => number): Interceptor {
   return (req, res) => {
+    const send = (body: object): true => {
+      const headers = { 'content-type': 'application/json', date: new Date(now()).toUTCString() };
+      res.writeHead(200, headers).end(JSON.stringify(body));
+      return true;
+    };
     const url = new URL(req.url ?? '/', 'http://localhost');
     if (url.pathname === '/api/introspection') {
-      if (url.searchParams.has('request')) return send(res, answers.request(Date.now()));
+      if (url.searchParams.has('request')) return send(answers.request(now()));
       const [from, to] = [url.searchParams.get('from'), url.searchParams.get('to')];
-      if (from !== null) return send(res, answers.range(Number(from), Number(to)));
-      const body = answers.introspection(Date.now());
-      return send(res, { ...body, events: eventColumns(body.events) } satisfies ColumnsBody);
+      if (from !== null) return send(answers.range(Number(from), Number(to)));
+      const body = answers.introspection(now());
+      return send({ ...body, events: eventColumns(body.events) } satisfies ColumnsBody);
     }
     const type = /^\/api\/events\/(.+)$/.exec(url.pathname)?.[1];
-    return type !== undefined && send(res, answers.event(decodeURIComponent(type), Date.now()));
+    return type !== undefined && send(answers.event(decodeURIComponent(type), now()));
   };
-}
-
-function send(res: ServerResponse, body: object): true {
-  res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-  return true;
 }

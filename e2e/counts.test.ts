@@ -1,16 +1,6 @@
-import { FatalError, type Hub } from 'hubline';
 import { expect, test } from './fixtures.js';
 import { eventRow, expectConnection, expectCounts, filterWith } from './page-parts.js';
-
-function registerShop(hub: Hub): void {
-  hub.event({ type: 'order.created', handler: () => {} });
-  hub.event({
-    type: 'payment.requested',
-    handler() {
-      throw new FatalError('card declined');
-    },
-  });
-}
+import { registerShop } from './register-shop.js';
 
 test('counts rise while events flow', { tag: '@any-width' }, async ({ page, serve }) => {
   const { origin, hub } = await serve({ register: registerShop });

@@ -1,9 +1,8 @@
 import type { Locator, Page } from 'playwright/test';
 import { DAY_MINUTES, DAY_START, dayHub, HANDLER_MS, type Sum, sumOf, TYPES } from './day-ledger.js';
 import { expect, test } from './fixtures.js';
+import { sendTimeOf } from './page-clock.js';
 import { eventPanel, eventRow } from './page-parts.js';
-
-test.use({ timezoneId: 'UTC' });
 
 /** Number of the minute after the current one. */
 const END = DAY_MINUTES + 1;
@@ -136,19 +135,13 @@ test('after a day every number and bar equals the ledger, at every width, in bot
   const { clock, setup, live } = dayHub();
   const dashboard = await serve(setup);
   await live(dashboard.hub);
-  // The page takes the time from the server's responses.
-  dashboard.intercept = (_, res) => {
-    res.setHeader('Date', new Date(clock.now()).toUTCString());
-    return false;
-  };
-  for (const [width, colorScheme] of [
-    [320, 'light'],
-    [1280, 'dark'],
-  ] as const) {
+  dashboard.intercept = sendTimeOf(clock);
+  for (const width of [320, 1280]) {
     await page.setViewportSize({ width, height: 800 });
-    await page.emulateMedia({ colorScheme });
+    await page.emulateMedia({ colorScheme: 'light' });
     await page.goto(dashboard.origin);
     await expectFirstScreen(page);
+    await page.emulateMedia({ colorScheme: 'dark' });
     await page.reload();
     await expectFirstScreen(page);
   }

@@ -20,7 +20,7 @@ export const test = base.extend<Fixtures>({
       started.push(dashboard);
       return dashboard;
     });
-    await Promise.all(started.map((dashboard) => dashboard.kill()));
+    await Promise.all(started.map((dashboard) => dashboard.close()));
   },
   // Depends on `serve`, so that the servers still run when the page is checked.
   page: async ({ page, serve: _, expectsOutages }, use) => {

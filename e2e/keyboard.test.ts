@@ -1,15 +1,11 @@
-import { FatalError, type Hub } from 'hubline';
+import type { Hub } from 'hubline';
 import { expect, test } from './fixtures.js';
+import { stopClock } from './page-clock.js';
 import { eventPanel, eventRow, expectConnection } from './page-parts.js';
+import { registerShop } from './register-shop.js';
 
-function registerShop(hub: Hub): void {
-  hub.event({ type: 'order.created', handler: () => {} });
-  hub.event({
-    type: 'payment.requested',
-    handler() {
-      throw new FatalError('card declined');
-    },
-  });
+function registerStore(hub: Hub): void {
+  registerShop(hub);
   hub.event({ type: 'stock.low' });
 }
 
@@ -19,8 +15,9 @@ test('finds a failing event, opens it, copies its link and returns, with the key
   serve,
 }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
-  const { origin, hub } = await serve({ register: registerShop });
+  const { origin, hub } = await serve({ register: registerStore });
   await hub.emit('payment.requested', {});
+  await page.clock.install();
   await page.goto(`${origin}/#/?sort=status`);
   const { keyboard } = page;
   const link = eventRow(page, 'payment.requested').getByRole('link');
@@ -38,16 +35,19 @@ test('finds a failing event, opens it, copies its link and returns, with the key
   // The back link precedes the title, and Shift+Tab reaches it.
   if (!isNarrow) await expect(panel.getByRole('button', { name: 'Close panel' })).toBeFocused();
   await panel.getByRole('button', { name: 'Copy link' }).focus();
+  await stopClock(page);
   await keyboard.press('Enter');
   await expect(panel.getByRole('button', { name: 'Copied' })).toBeVisible();
-  expect(await page.evaluate<string>('navigator.clipboard.readText()')).toContain('#/events/payment.requested');
+  await page.clock.resume();
+  const clipboard = (): Promise<string> => page.evaluate('navigator.clipboard.readText()');
+  await expect.poll(clipboard).toContain('#/events/payment.requested');
   await keyboard.press('Escape');
   await expect(panel).toBeHidden();
   await expect(link).toBeFocused();
 });
 
 test('j and k move through the rows and stop at the ends', async ({ page, serve }) => {
-  const { origin } = await serve({ register: registerShop });
+  const { origin } = await serve({ register: registerStore });
   await page.goto(origin);
   const focused = async (type: string): Promise<void> => expect(eventRow(page, type).getByRole('link')).toBeFocused();
   await expect(eventRow(page, 'stock.low')).toBeVisible();
@@ -69,7 +69,7 @@ test('groups expand and collapse with the keyboard, and the URL holds the state'
   page,
   serve,
 }) => {
-  const { origin } = await serve({ register: registerShop });
+  const { origin } = await serve({ register: registerStore });
   await page.goto(origin);
   await page.setViewportSize({ width: 1_280, height: 800 });
   await page.getByRole('button', { name: 'Group by prefix' }).press('Enter');
@@ -88,7 +88,7 @@ test('groups expand and collapse with the keyboard, and the URL holds the state'
 });
 
 test('the first Tab focuses the skip link', async ({ page, serve }) => {
-  const { origin } = await serve({ register: registerShop });
+  const { origin } = await serve({ register: registerStore });
   await page.goto(`${origin}/#/?sort=failed`);
   await expect(eventRow(page, 'stock.low')).toBeVisible();
   await page.keyboard.press('Tab');
@@ -104,7 +104,7 @@ test('the theme and the poll interval are set with the keyboard and survive a re
   page,
   serve,
 }) => {
-  const { origin } = await serve({ register: registerShop });
+  const { origin } = await serve({ register: registerStore });
   await page.goto(origin);
   await page.getByRole('button', { name: 'Menu' }).press('Enter');
   await page.getByRole('button', { name: 'Dark' }).press('Enter');

@@ -66,6 +66,7 @@ async function startStrippingProxy(prefix: string, target: string): Promise<Serv
       res.writeHead(response.statusCode ?? 502, response.headers);
       response.pipe(res);
     });
+    forwarded.on('error', () => res.destroy());
     forwarded.end();
   });
   await once(proxy.listen(0, '127.0.0.1'), 'listening');

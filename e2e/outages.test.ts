@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Hub } from 'hubline';
 import type { Locator, Page } from 'playwright/test';
+import { expectAccessible } from './expect-accessible.js';
 import { expect, test } from './fixtures.js';
 import { eventPanel, eventRow, expectConnection, expectCounts } from './page-parts.js';
 import type { Interceptor, RunningDashboard } from './start-dashboard.js';
@@ -121,6 +122,14 @@ test('an expired session is reported, and the page recovers after sign-in', { ta
   await expect(page.getByRole('region', { name: 'Connection' })).toContainText('You are not signed in (401).');
   await expectConnection(page, 'Lost');
   await expectCounts(row, 5, 0);
+  await expectAccessible(page);
+  await expect(page.getByRole('region', { name: 'Connection' })).toMatchAriaSnapshot(`
+    - region "Connection":
+      - paragraph:
+        - strong: You are not signed in (401). Sign in and retry.
+        - text: /The data is from/
+      - button "Retry now"
+  `);
   await page.getByRole('button', { name: 'Retry now' }).focus();
   session.isValid = true;
   await page.keyboard.press('Enter');

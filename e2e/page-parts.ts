@@ -51,7 +51,20 @@ export async function chooseInMenu(page: Page, item: string | RegExp): Promise<v
   await page.getByRole('banner').getByRole('button', { name: item }).click();
 }
 
+/** Expects that nothing is wider than the window, as soon as the layout has settled. */
+export async function expectNoOverflow(page: Page, message?: string): Promise<void> {
+  const overflow = (): Promise<number> => page.evaluate('document.documentElement.scrollWidth - innerWidth');
+  await expect.poll(overflow, message).toBeLessThanOrEqual(0);
+}
+
+type ConnectionWord = 'Connecting' | 'Live' | 'Lost' | 'Paused';
+
+/** Returns the word that the page shows in this state of its connection. */
+export function connectionWord(page: Page, word: ConnectionWord): Locator {
+  return page.getByRole('banner').getByText(word, { exact: true });
+}
+
 /** Waits until the page shows this state of its connection. */
-export async function expectConnection(page: Page, word: 'Connecting' | 'Live' | 'Lost' | 'Paused'): Promise<void> {
-  await expect(page.getByRole('banner').getByText(word, { exact: true })).toBeVisible();
+export async function expectConnection(page: Page, word: ConnectionWord): Promise<void> {
+  await expect(connectionWord(page, word)).toBeVisible();
 }

@@ -2,7 +2,8 @@ import { createAgent, createWorkflow, FatalError, type Hub } from 'hubline';
 import { scriptedProvider } from 'hubline/testing';
 import type { Page } from 'playwright/test';
 import { expect, test } from './fixtures.js';
-import { chooseInMenu, eventPanel, eventRow, expectConnection, expectCounts } from './page-parts.js';
+import { runClockUntil, stopClock } from './page-clock.js';
+import { chooseInMenu, connectionWord, eventPanel, eventRow, expectConnection, expectCounts } from './page-parts.js';
 import type { DashboardSetup, RunningDashboard } from './start-dashboard.js';
 
 function registerShop(hub: Hub): void {
@@ -126,7 +127,7 @@ test('panel: name, status, counts, failures, triggers and settings', async ({ pa
   await expect(eventPanel(page, 'payment.requested')).toMatchAriaSnapshot(`
     - complementary "payment.requested":
       - heading "payment.requested" [level=2]
-      - paragraph: /Failing 1 of 1 failed in 5 min, last/
+      - paragraph: /Failing 1 of 1 failed in 5 min \\(100%\\), last/
       - paragraph: Charges the card.
       - heading "Errors of the last failure" [level=3]
       - list:
@@ -205,7 +206,7 @@ test('agents: a table with row headers and links to users', async ({ page, serve
   await openShop(page, serve, '#/agents?every=1');
   await expect(page.getByRole('region', { name: 'Agents' })).toMatchAriaSnapshot(`
     - heading "Agents" [level=2]
-    - table "Agents, with counts since the start":
+    - table "Agents, with counts and durations since the start":
       - rowgroup:
         - row:
           - columnheader "Agent"
@@ -220,6 +221,7 @@ test('agents: a table with row headers and links to users', async ({ page, serve
           - cell "12.3K"
           - cell
           - cell
+          - cell
           - cell "ticket.created":
             - link "ticket.created"
   `);
@@ -231,7 +233,7 @@ test('empty hub: the reason and the next step', async ({ page, serve }) => {
   await expect(page.getByRole('region', { name: 'Events' }).last()).toMatchAriaSnapshot(`
     - heading "Events" [level=2]
     - heading "No event types yet" [level=3]
-    - paragraph: /Register one/
+    - paragraph: /Register an event type/
     - text: /hub.event/
     - button "Copy code"
   `);
@@ -286,9 +288,13 @@ test.describe('while the server is down', () => {
   });
 
   test('a server that stops responding is reported as stale', async ({ page, serve }) => {
+    await page.clock.install();
     const dashboard = await openShop(page, serve, '#/?every=1');
     await expectConnection(page, 'Live');
+    await stopClock(page);
+    await runClockUntil(page, connectionWord(page, 'Live'));
     dashboard.intercept = () => true;
+    await runClockUntil(page, page.getByRole('banner').getByRole('button', { name: /^Stale \d+ s/ }));
     await expect(page.getByRole('region', { name: 'Connection' })).toMatchAriaSnapshot(`
       - region "Connection":
         - paragraph:
@@ -296,6 +302,5 @@ test.describe('while the server is down', () => {
           - text: /The data is from .* old\\./
         - button "Retry now"
     `);
-    await expect(page.getByRole('banner').getByRole('button', { name: /^Stale \d+ s/ })).toBeVisible();
   });
 });

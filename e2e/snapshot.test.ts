@@ -1,19 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { FatalError, type Hub } from 'hubline';
 import type { Page } from 'playwright/test';
 import { expectAccessible } from './expect-accessible.js';
 import { expect, test } from './fixtures.js';
 import { chooseInMenu, eventPanel, eventRow, expectConnection, expectCounts } from './page-parts.js';
-
-function registerShop(hub: Hub): void {
-  hub.event({ type: 'order.created', handler: () => {} });
-  hub.event({
-    type: 'payment.requested',
-    handler() {
-      throw new FatalError('card declined');
-    },
-  });
-}
+import { registerShop } from './register-shop.js';
 
 /** Saves a snapshot and returns the path of the file. */
 async function save(page: Page): Promise<string> {

@@ -31,40 +31,40 @@ export interface RunningDashboard {
   readonly hub: Hub;
   /** Called for every request. Tests replace it. */
   intercept: Interceptor;
-  /** Closes the server with all connections, and stops the hub. */
+  /** Ends all connections, accepts no others, and stops the hub. */
   kill(): Promise<void>;
   /** Starts a new hub, with its counters at zero, on the same port. */
   restart(): Promise<void>;
+  /** Stops the hub and the server. */
+  close(): Promise<void>;
 }
 
 /** Starts a hub and a server with its dashboard. */
 export async function startDashboard(setup: DashboardSetup): Promise<RunningDashboard> {
   const { register, options, hubOptions, mountIn = (handler) => handler } = setup;
-  const run = async (port: number): Promise<{ hub: Hub; server: Server }> => {
+  const run = async (): Promise<{ hub: Hub; listener: RequestListener }> => {
     const hub = createHub({ service: 'shop', ...hubOptions });
     register?.(hub);
     await hub.start();
-    const listener = await mountIn(createDashboardHandler(hub, options));
-    const server = createServer((req, res) => {
-      if (!dashboard.intercept(req, res)) listener(req, res);
-    });
-    await once(server.listen(port, '127.0.0.1'), 'listening');
-    return { hub, server };
+    return { hub, listener: await mountIn(createDashboardHandler(hub, options)) };
   };
+  let running = await run();
+  let isDown = false;
+  const server = createServer((req, res) => {
+    if (!dashboard.intercept(req, res)) running.listener(req, res);
+  });
+  // The port stays taken: otherwise the server of another test may get it.
+  server.on('connection', (socket) => {
+    if (isDown) socket.destroy();
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
   const kill = async (): Promise<void> => {
-    const { hub, server } = running;
-    if (server.listening) {
-      server.close();
-      server.closeAllConnections();
-      await once(server, 'close');
-    }
-    await hub.stop({ drainMs: 0 });
+    isDown = true;
+    server.closeAllConnections();
+    await running.hub.stop({ drainMs: 0 });
   };
-
-  let running = await run(0);
-  const port = portOf(running.server);
   const dashboard: RunningDashboard = {
-    origin: `http://127.0.0.1:${port}`,
+    origin: `http://127.0.0.1:${portOf(server)}`,
     get hub() {
       return running.hub;
     },
@@ -72,7 +72,12 @@ export async function startDashboard(setup: DashboardSetup): Promise<RunningDash
     kill,
     async restart() {
       await kill();
-      running = await run(port);
+      running = await run();
+      isDown = false;
+    },
+    async close() {
+      await kill();
+      await once(server.close(), 'close');
     },
   };
   return dashboard;

@@ -2,7 +2,7 @@ import { createWorkflow, FatalError, type Hub } from 'hubline';
 import type { Locator, Page } from 'playwright/test';
 import { expectAccessible } from './expect-accessible.js';
 import { expect, test } from './fixtures.js';
-import { eventPanel, openView } from './page-parts.js';
+import { eventPanel, expectNoOverflow, openView } from './page-parts.js';
 
 /** Gate that a step of a run waits for. */
 interface Gate {
@@ -154,7 +154,7 @@ test('long and hostile names do not overflow the view', async ({ page, serve }) 
   for (const name of names) {
     await page.goto(`${origin}/#/workflows/${encodeURIComponent(name)}`);
     await expect(page.getByRole('heading', { level: 3, name, exact: true })).toBeVisible();
-    expect(await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+    await expectNoOverflow(page);
   }
 });
 
