@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import { Readable } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { type Agent, toUIMessageResponse } from 'hubline/agents';
@@ -29,10 +28,13 @@ export function createChatServer(agent: Agent, userOf: (request: IncomingMessage
       return;
     }
     // The id of a chat comes from the browser: with the user's name in front of it, it opens no chat of another user.
-    const stream = agent.stream(question, { conversationId: JSON.stringify([user, chat.data.id]) });
+    const conversationId = JSON.stringify([user, chat.data.id]);
+    const abort = new AbortController();
+    // A browser that disconnects ends the run.
+    response.once('close', () => abort.abort());
+    const stream = agent.stream(question, { conversationId, signal: abort.signal });
     const { status, headers, body } = toUIMessageResponse(stream);
     response.writeHead(status, Object.fromEntries(headers));
-    // Rejects if the browser disconnects, which aborts the run.
-    if (body !== null) await pipeline(Readable.fromWeb(body), response).catch(() => {});
+    if (body !== null) await pipeline(body, response).catch(() => {});
   });
 }

@@ -47,7 +47,7 @@ test('no example casts a type, asserts that a value exists, or names any', () =>
       return [...casts].map(([cast]) => `${file}: ${cast}`);
     });
   // The types of the MCP SDK disagree with each other.
-  expect(found).toEqual(['shop/courier-server.ts: as Parameters<McpServer[]>[0]);']);
+  expect(found).toEqual(['shop/courier/courier-server.ts: as Parameters<McpServer[]>[0]);']);
 });
 
 test.each(examples.filter(({ code }) => /createDashboard\w+\(/.test(code)))(

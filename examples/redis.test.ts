@@ -3,7 +3,7 @@ import { freePort } from '../scripts/listen-locally.js';
 import { startRedisServer } from '../scripts/redis-server.js';
 import { startExample } from './testing/start-example.js';
 
-test('two processes share the work, and an observer shows both', { timeout: 120_000 }, async () => {
+test('two processes share the work, and an observer shows both', async () => {
   const redis = await startRedisServer();
   onTestFinished(() => redis.release());
   const env = { REDIS_URL: redis.url, PORT: String(await freePort()) };

@@ -1,7 +1,7 @@
 import type { Hub } from 'hubline';
-import { type Agent, type AgentRunResult, createAgent, createPipeline } from 'hubline/agents';
-import type { AgentModels } from './models.js';
-import type { Rule } from './rehearsed-model.js';
+import { type Agent, type AgentHandlerResult, createAgent, createPipeline } from 'hubline/agents';
+import type { AgentModels } from './models/models.js';
+import type { Rule } from './models/rehearsed-model.js';
 import { simulateWork } from './simulate.js';
 
 /** Registers complaints, which a pipeline of three agents answers: triage, draft and review. */
@@ -25,7 +25,7 @@ export function registerComplaints(hub: Hub, { modelFor }: AgentModels): void {
       ],
     }),
   );
-  hub.event<AgentRunResult>({
+  hub.event<AgentHandlerResult>({
     type: 'complaint.answered',
     description: 'Sends the reviewed answer.',
     handler: ({ signal }) => simulateWork(signal, 20, 150),

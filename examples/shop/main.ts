@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import { createDashboardHandler } from 'hubline/dashboard';
-import { startCourierServer } from './courier-server.js';
+import { startCourierServer } from './courier/courier-server.js';
 import { listenFrom, listenOn } from './listen.js';
-import { chooseModels } from './models.js';
+import { chooseModels } from './models/models.js';
 import { firstPort, readOptions, type ShopOptions, usage } from './options.js';
 import { shopInThisProcess } from './shop-in-this-process.js';
 import { shopInWorkers } from './shop-in-workers.js';

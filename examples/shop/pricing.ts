@@ -1,7 +1,7 @@
 import type { Hub } from 'hubline';
 import { type Agent, createAgent, createDebate, type DebateResult } from 'hubline/agents';
-import type { AgentModels } from './models.js';
-import type { Rule } from './rehearsed-model.js';
+import type { AgentModels } from './models/models.js';
+import type { Rule } from './models/rehearsed-model.js';
 import { simulateWork } from './simulate.js';
 
 /** Registers questions about prices, which two agents debate and a moderator answers. */

@@ -1,7 +1,7 @@
 import type { Hub } from 'hubline';
 import { sqliteTransport } from 'hubline/sqlite';
-import { connectCourier } from './courier.js';
-import type { CourierServer } from './courier-server.js';
+import { connectCourier } from './courier/courier.js';
+import type { CourierServer } from './courier/courier-server.js';
 import { createShop } from './shop.js';
 import type { Traffic } from './simulate.js';
 import { startTraffic } from './traffic.js';

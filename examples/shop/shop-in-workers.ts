@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createHub } from 'hubline';
 import { redisTransport } from 'hubline/redis';
-import type { CourierServer } from './courier-server.js';
+import type { CourierServer } from './courier/courier-server.js';
 import type { RunningShop } from './shop-in-this-process.js';
 
 const workers = 3;

@@ -20,7 +20,7 @@ async function introspect(url: string): Promise<IntrospectionBody> {
   return (await response.json()) as IntrospectionBody;
 }
 
-describe('the shop', { timeout: 120_000 }, () => {
+describe('the shop', () => {
   test('prints a working URL, has traffic, and exits with 0 on SIGTERM', async () => {
     const shop = startShop('--port', '0', '--rate', '200');
     const url = await shop.url;

@@ -3,11 +3,11 @@ import type { Tool } from 'hubline/agents';
 import { z } from 'zod';
 import { registerComplaints } from './complaints.js';
 import { registerFulfilment } from './fulfilment.js';
-import { type AgentModels, chooseModels } from './models.js';
+import { type AgentModels, chooseModels } from './models/models.js';
 import { registerPricing } from './pricing.js';
 import { registerReports } from './reports.js';
 import { oneIn, simulateWork } from './simulate.js';
-import { registerSupport } from './support.js';
+import { registerSupport } from './support/support.js';
 
 const order = z.object({
   orderId: z.string().min(1),

@@ -1,6 +1,6 @@
 import { BackpressureError, type Hub, HubStoppedError, SchemaValidationError } from 'hubline';
-import { startInquiries } from './inquiries.js';
 import { oneIn, pick, type Traffic } from './simulate.js';
+import { startInquiries } from './support/inquiries.js';
 
 const tickMs = 100;
 const customers = ['Ada', 'Grace', 'Linus', 'Margaret', 'Barbara', 'Alan', 'Edsger', 'Katherine'];

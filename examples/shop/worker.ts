@@ -1,6 +1,6 @@
 /** Worker process of the shop: `worker.ts <redis url> <orders per second> <url of the courier>`, started by `shopInWorkers`. */
 import { redisTransport } from 'hubline/redis';
-import { connectCourier } from './courier.js';
+import { connectCourier } from './courier/courier.js';
 import { createShop } from './shop.js';
 import { startTraffic } from './traffic.js';
 

@@ -8,8 +8,8 @@ import {
   type Tool,
 } from 'hubline/agents';
 import { z } from 'zod';
-import type { AgentModels } from './models.js';
-import { simulateWork } from './simulate.js';
+import type { AgentModels } from '../models/models.js';
+import { simulateWork } from '../simulate.js';
 import { answerAsCourierDesk, answerAsSupport } from './support-rules.js';
 import { lookUpOrder, refund, trackParcel } from './support-tools.js';
 

@@ -1,6 +1,6 @@
 import { createHub } from 'hubline';
 import { expect, test, vi } from 'vitest';
-import { chooseModels } from './models.js';
+import { chooseModels } from '../models/models.js';
 import { createSupportAgent, registerSupport } from './support.js';
 import { customerOf } from './support-tools.js';
 

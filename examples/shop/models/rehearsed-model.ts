@@ -1,5 +1,5 @@
 import type { Message, ModelProvider, ModelResponse } from 'hubline/agents';
-import { simulateWork } from './simulate.js';
+import { simulateWork } from '../simulate.js';
 
 /** Input of an agent, and the results of its tool calls since then, in order. */
 export interface Asked {

@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { z } from 'zod';
-import { listenOn } from './listen.js';
-import { simulateWork } from './simulate.js';
+import { listenOn } from '../listen.js';
+import { simulateWork } from '../simulate.js';
 
 /** MCP server of the courier, another company in a real shop. */
 export interface CourierServer {

@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { chooseModels } from '../models/models.js';
+import { createSupportAgent } from '../support/support.js';
 import { connectCourier } from './courier.js';
 import { startCourierServer } from './courier-server.js';
-import { chooseModels } from './models.js';
-import { createSupportAgent } from './support.js';
 
 test('the courier desk tracks parcels through the MCP server of the courier, which refuses strangers', async () => {
   const server = await startCourierServer();

@@ -1,5 +1,5 @@
 import type { Hub } from 'hubline';
-import { pick, type Traffic } from './simulate.js';
+import { pick, type Traffic } from '../simulate.js';
 import { customerOf } from './support-tools.js';
 
 const tickets = [

@@ -1,6 +1,6 @@
 import { createTool } from 'hubline/agents';
 import { z } from 'zod';
-import { simulateWork } from './simulate.js';
+import { simulateWork } from '../simulate.js';
 
 const orderParameters = {
   type: 'object',

@@ -1,4 +1,4 @@
-import type { Rule } from './rehearsed-model.js';
+import type { Rule } from '../models/rehearsed-model.js';
 
 /** Scripted answers of the support agent. */
 export const answerAsSupport: Rule = ({ input, results }) => {
