@@ -44,6 +44,7 @@ export default defineConfig({
           name: 'faults',
           environment: 'node',
           include: ['faults/**/*.test.ts'],
+          globalSetup: ['faults/workers/programs.ts'],
           // Each starts processes of its own, and is timed.
           fileParallelism: false,
           testTimeout: 300_000,

@@ -1,16 +1,17 @@
 import { createHub } from 'hubline';
 import { redisTransport } from 'hubline/redis';
 import { expect, it, onTestFinished } from 'vitest';
-import { startFleet } from './fleet.js';
-import { keyCount, keyedWork } from './scenarios.js';
-import { isLong, setScene, until } from './scene.js';
+import { startFleet } from './workers/fleet.js';
+import { keyCount, keyedWork } from './workers/scenarios.js';
+import { isLong, patientMs, setScene, until } from './workers/scene.js';
 
 const events = isLong ? 5_000 : 500;
 
 it(`${events} events of ${keyCount} keys run in order of acceptance while workers are killed at random`, async () => {
   const { workers, ledger } = await setScene([]);
-  const options = { ...workers('keyed'), maxCrashes: 50 };
-  const hub = createHub({ service: 'test', transport: redisTransport({ url: options.url, prefix: options.prefix }) });
+  const options = workers('keyed');
+  const { url, prefix } = options;
+  const hub = createHub({ service: 'test', transport: redisTransport({ url, prefix, emitTimeoutMs: patientMs }) });
   hub.event(keyedWork);
   await hub.start();
   onTestFinished(async () => {
@@ -19,9 +20,9 @@ it(`${events} events of ${keyCount} keys run in order of acceptance while worker
   const fleet = await startFleet(3, options);
   onTestFinished(() => fleet.stop());
   const done = new AbortController();
-  const killing = fleet.killEvery(200, done.signal);
+  const killing = fleet.killEvery(500, done.signal);
   for (let n = 0; n < events; n += 1) await hub.emit(keyedWork, { n });
-  await until('all events ended', async () => (await hub.metrics('keyed')).completed === events, 240_000);
+  await until('all events ended', async () => (await hub.metrics('keyed')).completed === events);
   done.abort();
   await killing;
 

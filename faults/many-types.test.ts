@@ -4,7 +4,7 @@ import { redisTransport } from 'hubline/redis';
 import { Redis } from 'ioredis';
 import { expect, it, onTestFinished } from 'vitest';
 import { startRedisServer } from '../scripts/redis-server.js';
-import { until } from './scene.js';
+import { patientMs, until } from './workers/scene.js';
 
 const types = 1_000;
 
@@ -12,7 +12,7 @@ it(`${types} types: three connections and one per worker queue, and introspectio
   const server = await startRedisServer();
   onTestFinished(() => server.release());
   const prefix = randomUUID();
-  const hub = createHub({ transport: redisTransport({ url: server.url, prefix }) });
+  const hub = createHub({ transport: redisTransport({ url: server.url, prefix, emitTimeoutMs: patientMs }) });
   onTestFinished(async () => {
     await hub.stop({ drainMs: 0 });
   });
@@ -32,7 +32,8 @@ it(`${types} types: three connections and one per worker queue, and introspectio
 
   const client = { connectionName: 'observer' };
   // It is not started, so it sends nothing but its queries.
-  const observer = createHub({ transport: redisTransport({ url: server.url, prefix, client }), observer: true });
+  const transport = redisTransport({ url: server.url, prefix, client, emitTimeoutMs: patientMs });
+  const observer = createHub({ transport, observer: true });
   onTestFinished(async () => {
     await observer.stop();
   });

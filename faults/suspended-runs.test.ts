@@ -1,7 +1,7 @@
 import type { Hub } from 'hubline';
 import { expect, it, onTestFinished } from 'vitest';
-import { startFleet } from './fleet.js';
-import { setScene, until } from './scene.js';
+import { startFleet } from './workers/fleet.js';
+import { setScene, until } from './workers/scene.js';
 
 const runs = 40;
 
@@ -18,11 +18,12 @@ it('suspended runs survive the death of every worker and a restart of Redis with
   // No worker lives when the event is accepted.
   await hub.emit('go', {});
 
-  const second = await startFleet(2, workers('durable'));
+  // No lease of theirs expires: a step that has run is recorded.
+  const second = await startFleet(2, { ...workers('durable'), lockDurationMs: 300_000 });
   onTestFinished(() => second.stop());
   const reached = (what: string): Set<number> =>
     new Set(ledger().flatMap((entry) => (entry.what === what ? [Number(entry.key)] : [])));
-  await until('all runs ended', () => reached('ended completed').size === runs, 60_000);
+  await until('all runs ended', () => reached('ended completed').size === runs);
   expect(reached('before').size).toBe(runs);
   // A worker that dies may have run a step of a run that sleeps, and not recorded it.
   const afterWait = ledger().filter(({ what, key }) => what === 'after' && Number(key) % 2 === 0);

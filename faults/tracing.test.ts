@@ -1,8 +1,9 @@
 import { fork } from 'node:child_process';
 import { expect, it, onTestFinished } from 'vitest';
 import { recordTelemetry } from '../server/telemetry/record-telemetry.fixture.js';
-import { setScene, until } from './scene.js';
 import { type TracedSpan, toTracedSpan } from './traced-worker.js';
+import { programOf } from './workers/program.js';
+import { setScene, until } from './workers/scene.js';
 
 it('one trace covers three processes, with retries, follow-up events and workflows', async () => {
   const telemetry = recordTelemetry();
@@ -34,7 +35,7 @@ it('one trace covers three processes, with retries, follow-up events and workflo
 });
 
 async function startTracedWorker(args: readonly string[], onSpan: (span: TracedSpan) => void): Promise<number> {
-  const child = fork(new URL('traced-worker.ts', import.meta.url), args, { execArgv: ['--import', 'tsx'] });
+  const child = fork(programOf('traced-worker'), args, { execArgv: [] });
   onTestFinished(() => void child.kill('SIGKILL'));
   return new Promise((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`a worker ended with ${code}`)));

@@ -1,8 +1,15 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { programOf } from './program.js';
 import type { WorkerOptions } from './worker-options.js';
 
-const script = new URL('worker.ts', import.meta.url);
+const defaults = {
+  variant: '',
+  clockSkewMs: 0,
+  // A kill, or a machine that stands still for longer than a lease, is not the fault of a handler.
+  maxCrashes: 1_000,
+  lockDurationMs: 1_000,
+};
 
 /** Running worker process. */
 export interface WorkerProcess {
@@ -16,8 +23,8 @@ export interface WorkerProcess {
 export async function startWorker(
   options: Pick<WorkerOptions, 'scenario' | 'url' | 'prefix' | 'ledger'> & Partial<WorkerOptions>,
 ): Promise<WorkerProcess> {
-  const argument: WorkerOptions = { variant: '', clockSkewMs: 0, maxCrashes: 3, lockDurationMs: 1_000, ...options };
-  const child = fork(script, [JSON.stringify(argument)], { execArgv: ['--import', 'tsx'] });
+  const argument: WorkerOptions = { ...defaults, ...options };
+  const child = fork(programOf('worker'), [JSON.stringify(argument)], { execArgv: [] });
   const ended = once(child, 'exit').then(() => {});
   await Promise.race([once(child, 'message'), ended]);
   return { pid: pidOf(child), ended, kill: (signal) => void child.kill(signal) };

@@ -3,12 +3,12 @@ import { createHub } from 'hubline';
 import { redisTransport } from 'hubline/redis';
 import { Redis } from 'ioredis';
 import { expect, it, onTestFailed, onTestFinished } from 'vitest';
+import { type ReplicatedRedis, replicate } from '../outages/failover.js';
+import { startFleet } from '../workers/fleet.js';
+import { isLong, setScene, until } from '../workers/scene.js';
+import { startWorker, type WorkerProcess } from '../workers/start-worker.js';
 import { DeployLoad } from './deploy-load.js';
 import { deployedTypes, deployedVersions, keyedDeployed } from './deploy-scenario.js';
-import { type ReplicatedRedis, replicate } from './failover.js';
-import { startFleet } from './fleet.js';
-import { isLong, setScene, until } from './scene.js';
-import { startWorker, type WorkerProcess } from './start-worker.js';
 
 const longMs = 10 * 60_000;
 const maxCanaries = 3;
@@ -47,8 +47,7 @@ it(
         return replicated.url;
       },
     });
-    // No handler is to blame for what happens to its process.
-    const options = { ...workers('deploy'), maxCrashes: 1_000 };
+    const options = workers('deploy');
     const { url, prefix } = options;
     const hub = createHub({ service: 'shop', transport: redisTransport({ url, prefix }) });
     hub.event(keyedDeployed);
@@ -107,11 +106,15 @@ it(
     if (!isLong) await admin.del(...(await keysOf('process')));
     note('the last canary has ended');
 
-    await until('all have ended', () => load.isDone(), 120_000);
+    await until('all have ended', () => load.isDone());
     note('all have ended');
     await load.verify(ledger());
     expect(ledger().some(({ what }) => what === 'start c')).toBe(false);
-    expect(await keysOf(...kindsOfWork)).toEqual([]);
+    let left: string[] = [];
+    await until('no key of pending work is left', async () => {
+      left = await keysOf(...kindsOfWork);
+      return left.length === 0;
+    }).catch((error: unknown) => expect.fail(`${error}: ${left.join('\n')}`));
     // The settings of the stable version are in effect again: its trigger starts a run, and no limit holds.
     const runs = async (): Promise<number> => (await load.totals()).at(-2)?.received ?? 0;
     await until('the last canary is forgotten', async () => {

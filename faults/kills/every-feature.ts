@@ -21,7 +21,14 @@ export const busyTypes: readonly string[] = ['limited', 'rated', 'keyed', 'late'
  * @param workMs time that each handler takes
  */
 export async function startEveryFeature(url: string, prefix: string, workMs: number): Promise<readonly Hub[]> {
-  const options = { url, prefix, lockDurationMs: 1_000, stalledIntervalMs: 200, maxCrashes: 1_000 };
+  const options = {
+    url,
+    prefix,
+    emitTimeoutMs: 60_000,
+    lockDurationMs: 1_000,
+    stalledIntervalMs: 200,
+    maxCrashes: 1_000,
+  };
   const open = (service: string, observer = false): Hub =>
     createHub({ service, transport: redisTransport(options), concurrency: 20, ...(observer && { observer }) });
   const work = () => delay(workMs, undefined, { ref: false });

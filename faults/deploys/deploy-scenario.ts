@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createEvent, createWorkflow, FatalError, type Hub } from 'hubline';
-import { writeLedger } from './ledger.js';
+import { writeLedger } from '../workers/ledger.js';
 
 /** Payload of the events of the scenario; the number is unique. */
 export interface Deployed {

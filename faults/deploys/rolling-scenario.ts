@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createWorkflow, type Hub, type RunCtx } from 'hubline';
-import { writeLedger } from './ledger.js';
+import { writeLedger } from '../workers/ledger.js';
 
 /** Input of a run of the `rolling` scenario. */
 interface Begun {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { type RedisServer, startRedisServer } from '../scripts/redis-server.js';
-import { startSwitchingProxy } from '../server/transports/redis/connection/switching-proxy.fixture.js';
+import { type RedisServer, startRedisServer } from '../../scripts/redis-server.js';
+import { startSwitchingProxy } from '../../server/transports/redis/connection/switching-proxy.fixture.js';
 
 /** Primary and replica behind one address. */
 export interface ReplicatedRedis {

@@ -1,12 +1,11 @@
-import { type ChildProcess, execFileSync, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createHub } from 'hubline';
 import { sqliteTransport } from 'hubline/sqlite';
 import { expect, it, onTestFinished } from 'vitest';
-import { readLedger } from './ledger.js';
-import { drainedCounts, kill, newFolder, startOwner } from './sqlite-process.js';
+import { readLedger } from '../workers/ledger.js';
+import { newFolder, type Owner, startOwner } from './sqlite-process.js';
 
 /** Disk with little space for the file of a process. */
 interface SmallDisk {
@@ -14,7 +13,7 @@ interface SmallDisk {
   /** Shell command that limits the process. */
   readonly limit: string;
   /** Makes space. @param owner the limited process if it still runs */
-  extend(owner?: ChildProcess): void;
+  extend(owner?: Owner): void;
 }
 
 /** Mounts a disk with 2 MB of space; without the right to mount, limits the size of each file. */
@@ -43,26 +42,27 @@ it('a process whose disk is full refuses events and loses none, continues with m
   const folder = newFolder();
   const disk = smallDisk(folder);
   const owner = await startOwner(folder, 'fill', 0, disk.limit, disk.folder);
-  expect(await once(owner, 'message')).toEqual(['full', undefined]);
+  await owner.sent('full');
   const second = createHub({ transport: sqliteTransport({ file: join(disk.folder, 'hub.db') }) });
   await expect(second.start()).rejects.toMatchObject({ code: 'ERR_FILE_IN_USE' });
-  const hasSpace = once(owner, 'message');
   disk.extend(owner);
-  expect(await hasSpace).toEqual(['space', undefined]);
-  const counts = await drainedCounts(owner);
+  await owner.sent('space');
+  const counts = await owner.drainedCounts();
   expectNothingLost(folder, counts);
-  await kill(owner);
-  expect(await drainedCounts(await startOwner(folder, '', 1_000_000, ':', disk.folder))).toEqual(counts);
+  await owner.end();
+  const next = await startOwner(folder, '', 1_000_000, ':', disk.folder);
+  expect(await next.drainedCounts()).toEqual(counts);
 });
 
 it('a process that is killed while its disk is full leaves what it accepted', async () => {
   const folder = newFolder();
   const disk = smallDisk(folder);
   const owner = await startOwner(folder, 'fill', 0, disk.limit, disk.folder);
-  await once(owner, 'message');
-  await kill(owner);
+  await owner.sent('full');
+  await owner.end();
   disk.extend();
-  expectNothingLost(folder, await drainedCounts(await startOwner(folder, '', 1_000_000, ':', disk.folder)));
+  const next = await startOwner(folder, '', 1_000_000, ':', disk.folder);
+  expectNothingLost(folder, await next.drainedCounts());
 });
 
 function expectNothingLost(folder: string, [work, settled]: readonly (readonly number[])[]): void {

@@ -17,7 +17,7 @@ const register = scenarios.get(scenario);
 if (register === undefined) throw new Error(`no scenario ${scenario}`);
 
 const transport = url.startsWith('file:')
-  ? sqliteTransport({ file: fileURLToPath(url) })
+  ? sqliteTransport({ file: fileURLToPath(url), maxCrashes })
   : redisTransport({ url, prefix, lockDurationMs, stalledIntervalMs: 500, maxCrashes });
 const hub = createHub({ service: 'shop', transport, concurrency: 20 });
 const afterStart = register(hub, ledger, variant);

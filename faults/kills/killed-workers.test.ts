@@ -1,23 +1,24 @@
 import type { Hub } from 'hubline';
 import { expect, it, onTestFinished } from 'vitest';
-import { type Fleet, startFleet } from './fleet.js';
-import { failsForGood, workflowSteps } from './scenarios.js';
-import { isLong, setScene, until } from './scene.js';
+import { type Fleet, startFleet } from '../workers/fleet.js';
+import { failsForGood, workflowSteps } from '../workers/scenarios.js';
+import { isLong, setScene, until } from '../workers/scene.js';
 
 const events = isLong ? 10_000 : 2_000;
 const runs = isLong ? 500 : 100;
+const maxCrashes = 3;
 // The first of three crashes may precede the start of the handler; the other two do not.
 const fewestStartsOfACrashLoop = 2;
 
 it(`${events} events end exactly once while workers are killed at random`, async () => {
   const { hub, workers, ledger } = await setScene(['work', 'settled']);
-  const fleet = await startFleet(4, workers('work'));
+  const fleet = await startFleet(4, { ...workers('work'), maxCrashes });
   onTestFinished(() => fleet.stop());
   const done = new AbortController();
   const killing = fleet.killEvery(400, done.signal);
 
   await emitAmongKills(events, 500, fleet, (n) => hub.emit('work', { n }));
-  await until('all events settled', async () => (await ended(hub, 'settled')) === events, 240_000);
+  await until('all events settled', async () => (await ended(hub, 'settled')) === events);
   done.abort();
   await killing;
 
@@ -53,13 +54,13 @@ it(`${events} events end exactly once while workers are killed at random`, async
 
 it(`${runs} workflow runs end exactly once, and resume at the interrupted step, while workers are killed at random`, async () => {
   const { hub, workers, ledger } = await setScene(['ordered', 'flow.ended']);
-  const fleet = await startFleet(4, workers('flow'));
+  const fleet = await startFleet(4, { ...workers('flow'), maxCrashes });
   onTestFinished(() => fleet.stop());
   const done = new AbortController();
   const killing = fleet.killEvery(400, done.signal);
 
   await emitAmongKills(runs, 25, fleet, (n) => hub.emit('ordered', { n }));
-  await until('all runs ended', async () => (await ended(hub, 'flow.ended')) === runs, 240_000);
+  await until('all runs ended', async () => (await ended(hub, 'flow.ended')) === runs);
   done.abort();
   await killing;
 

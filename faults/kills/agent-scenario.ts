@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAgent, createTool, type Hub, type ModelProvider } from 'hubline';
-import { writeLedger } from './ledger.js';
+import { writeLedger } from '../workers/ledger.js';
 
 /** Number of turns of each run. */
 export const agentTurns = 20;

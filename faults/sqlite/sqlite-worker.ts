@@ -1,11 +1,11 @@
 /** Process of the fault tests that owns a file: emits, handles, and is killed. */
 import { createHub, HubError } from 'hubline';
 import { sqliteTransport } from 'hubline/sqlite';
-import { writeLedger } from './ledger.js';
-import { scenarios } from './scenarios.js';
+import { writeLedger } from '../workers/ledger.js';
+import { scenarios } from '../workers/scenarios.js';
 
 const [file = '', ledger = '', first = '0', emitting = ''] = process.argv.slice(2);
-const hub = createHub({ service: 'shop', transport: sqliteTransport({ file }), concurrency: 20 });
+const hub = createHub({ service: 'shop', transport: sqliteTransport({ file, maxCrashes: 1_000 }), concurrency: 20 });
 for (const name of ['work', 'flow']) scenarios.get(name)?.(hub, ledger, '');
 process.on('disconnect', () => process.exit(1));
 await hub.start();

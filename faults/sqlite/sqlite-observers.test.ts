@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { createHub, type Hub } from 'hubline';
 import { sqliteObserver } from 'hubline/sqlite';
 import { expect, it, onTestFinished } from 'vitest';
-import { drainedCounts, kill, newFolder, startOwner } from './sqlite-process.js';
+import { newFolder, startOwner } from './sqlite-process.js';
 
 it('an observer gets answers from the process that owns the file, a typed error while it hangs, and the state after its end', async () => {
   const folder = newFolder();
@@ -25,9 +25,9 @@ it('an observer gets answers from the process that owns the file, a typed error 
     message: expect.stringContaining('nothing was changed'),
   });
   owner.kill('SIGCONT');
-  await drainedCounts(owner);
+  await owner.drainedCounts();
   expect(await processes()).toBe(1);
-  await kill(owner);
+  await owner.end();
   expect(await processes()).toBe(0);
   await expect(hub.replay('unknown')).rejects.toMatchObject({ code: 'ERR_UNKNOWN_DEAD_LETTER' });
 });

@@ -2,10 +2,10 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { expect, it, onTestFinished } from 'vitest';
+import { programOf } from '../workers/program.js';
+import { setScene, until } from '../workers/scene.js';
 import { busyTypes, patient, startEveryFeature } from './every-feature.js';
-import { setScene, until } from './scene.js';
 
-const script = new URL('every-feature-worker.ts', import.meta.url);
 const generations = 2;
 const eventsPerType = 30;
 
@@ -29,7 +29,7 @@ it('killed processes with every feature leave nothing in Redis that names them, 
   const living = await processes();
 
   for (let generation = 0; generation < generations; generation += 1) {
-    const victim = fork(script, [url, prefix, run.runId], { execArgv: ['--import', 'tsx'] });
+    const victim = fork(programOf('every-feature-worker'), [url, prefix, run.runId], { execArgv: [] });
     onTestFinished(() => void victim.kill('SIGKILL'));
     await once(victim, 'message');
     const dead = (await processes()).filter((id) => !living.includes(id));

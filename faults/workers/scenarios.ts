@@ -2,10 +2,10 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createEvent, createWorkflow, FatalError, type Hub, type StepCtx, UnknownDeadLetterError } from 'hubline';
-import { agent } from './agent-scenario.js';
-import { deploy } from './deploy-scenario.js';
+import { deploy } from '../deploys/deploy-scenario.js';
+import { rolling } from '../deploys/rolling-scenario.js';
+import { agent } from '../kills/agent-scenario.js';
 import { writeLedger } from './ledger.js';
-import { rolling } from './rolling-scenario.js';
 
 /** Registers the events of a scenario on a worker's hub. May return a function to call after the start. */
 type Scenario = (hub: Hub, ledger: string, variant: string) => (() => Promise<void>) | void;
@@ -158,15 +158,17 @@ function long(hub: Hub, ledger: string): void {
   });
 }
 
-/** Registers a handler that kills its process if the payload is `deadly`, and else waits. */
+/** Registers a handler that works, and then kills its process if the payload is `deadly`. */
 function poison(hub: Hub, ledger: string): void {
   hub.event<{ deadly: boolean }>({
     type: 'poison',
     onFailure: 'escalated',
     async handler({ eventId, attempt, payload }) {
       writeLedger(ledger, payload.deadly ? 'start deadly' : 'start', eventId, attempt);
+      // Events that run beside it have started by then.
+      await delay(payload.deadly ? 50 : 200);
       if (payload.deadly) process.kill(process.pid, 'SIGKILL');
-      await delay(500);
+      writeLedger(ledger, 'end', eventId, attempt);
     },
   });
   hub.event({ type: 'escalated', handler: ({ eventId }) => writeLedger(ledger, 'escalated', eventId) });

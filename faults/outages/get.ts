@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { DashboardHandler } from 'hubline';
-import { listenLocally } from '../scripts/listen-locally.js';
+import { listenLocally } from '../../scripts/listen-locally.js';
 
 /** Sends one GET over real HTTP. */
 export async function get(handler: DashboardHandler, path: string): Promise<{ status: number; body: string }> {

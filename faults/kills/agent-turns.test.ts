@@ -4,15 +4,17 @@ import { createHub, type Transport } from 'hubline';
 import { redisTransport } from 'hubline/redis';
 import { sqliteTransport } from 'hubline/sqlite';
 import { expect, it, onTestFinished } from 'vitest';
-import { startRedisServer } from '../scripts/redis-server.js';
+import { startRedisServer } from '../../scripts/redis-server.js';
+import { newFolder } from '../sqlite/sqlite-process.js';
+import { startFleet } from '../workers/fleet.js';
+import { readLedger } from '../workers/ledger.js';
+import { isLong, until } from '../workers/scene.js';
 import { agentTurns } from './agent-scenario.js';
-import { startFleet } from './fleet.js';
-import { readLedger } from './ledger.js';
-import { isLong, until } from './scene.js';
-import { newFolder } from './sqlite-process.js';
 
 const all = Array.from({ length: agentTurns - 1 }, (_, index) => index + 1);
 const lastTurns = isLong ? all : [1, agentTurns - 1];
+// The long form kills and starts processes one after another.
+const limitMs = isLong ? 1_200_000 : 280_000;
 
 /** Address of the events, number of processes, and a transport that reads them once the processes have ended. */
 interface Place {
@@ -41,10 +43,11 @@ it.each(Object.keys(places))(
     if (place === undefined) throw new Error(`no place ${name}`);
     const { url, processes, open } = place;
     const options = { scenario: 'agent', url, prefix: 'turns', ledger, variant: lastTurns.join(',') };
-    const fleet = await startFleet(processes, { ...options, maxCrashes: agentTurns });
+    // A machine that stands still for less than that costs no model call.
+    const fleet = await startFleet(processes, { ...options, maxCrashes: agentTurns, lockDurationMs: 3_000 });
     onTestFinished(() => fleet.stop());
     const answered = (): string[] => readLedger(ledger).flatMap(({ what, key }) => (what === 'answered' ? [key] : []));
-    await until('all runs answered', () => answered().length === lastTurns.length, 280_000);
+    await until('all runs answered', () => answered().length === lastTurns.length, limitMs);
     await fleet.stop();
 
     const turnsOf = (what: string): number[] =>
@@ -63,4 +66,5 @@ it.each(Object.keys(places))(
     await hub.start();
     expect(await hub.metrics('agent.asked')).toMatchObject({ completed: lastTurns.length, failed: 0 });
   },
+  limitMs + 20_000,
 );

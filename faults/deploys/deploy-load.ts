@@ -1,7 +1,7 @@
 import { type Hub, TransportUnavailableError, UnknownDeadLetterError } from 'hubline';
 import { expect } from 'vitest';
+import type { LedgerEntry } from '../workers/ledger.js';
 import { deployedTypes, keyedDeployed } from './deploy-scenario.js';
-import type { LedgerEntry } from './ledger.js';
 
 const burst = 120;
 const cancelledAtOnce = 10;

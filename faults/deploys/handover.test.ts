@@ -1,8 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { startFleet } from './fleet.js';
-import { workflowSteps } from './scenarios.js';
-import { type Scene, setScene, until } from './scene.js';
-import { startWorker } from './start-worker.js';
+import { expectLastDeathsAlone } from '../workers/crash-loops.js';
+import { startFleet } from '../workers/fleet.js';
+import { workflowSteps } from '../workers/scenarios.js';
+import { type Scene, setScene, until } from '../workers/scene.js';
+import { startWorker } from '../workers/start-worker.js';
 
 it('event loop blocked past the lease: the second worker takes over, the first is fenced', async () => {
   const { hub, workers, ledger } = await setScene(['stuck', 'won']);
@@ -10,7 +11,8 @@ it('event loop blocked past the lease: the second worker takes over, the first i
   onTestFinished(() => blocking.kill('SIGKILL'));
   await hub.emit('stuck', null);
   await until('the first worker has begun', () => ledger().some(({ what }) => what === 'start blocking'));
-  const second = await startWorker({ ...workers('stuck'), variant: 'second' });
+  // The second one keeps what it takes over, however long the machine stands still.
+  const second = await startWorker({ ...workers('stuck'), variant: 'second', lockDurationMs: 300_000 });
   onTestFinished(() => second.kill('SIGKILL'));
   await until('the blocked handler has ended', () => ledger().some(({ what }) => what === 'end blocking'));
   await until('the event has an outcome', () => ledger().some(({ what }) => what.startsWith('won')));
@@ -43,22 +45,28 @@ it('SIGTERM during a long handler: exits in time, and its event is taken over at
   expect(await hub.metrics('long')).toMatchObject({ received: 1, pending: 1, active: 1, retried: 0 });
 });
 
-it('poison event: fails after three crashes, and the events next to it complete', async () => {
+it('poison events: each fails after three crashes, and the events next to them complete', async () => {
   const { hub, workers, ledger } = await setScene(['poison', 'escalated']);
-  const fleet = await startFleet(2, workers('poison'));
+  const fleet = await startFleet(2, { ...workers('poison'), maxCrashes: 3 });
   onTestFinished(() => fleet.stop());
-  const neighbours = 60;
+  const neighbours = 50;
+  const poisons = 2;
   const emitNeighbours = (count: number): Promise<unknown> =>
     Promise.all(Array.from({ length: count }, () => hub.emit('poison', { deadly: false })));
-  // More events than two workers run at once: the poison event always runs next to others.
+  // More events than two workers run at once: the poison events always run next to others.
   await emitNeighbours(neighbours / 2);
-  const { id } = await hub.emit('poison', { deadly: true });
+  const deadly = await hub.emitMany('poison', Array(poisons).fill({ deadly: true }));
   await emitNeighbours(neighbours / 2);
-  await until('all have ended', async () => (await hub.metrics('poison')).pending === 0, 60_000);
-  expect(await hub.failures('poison')).toMatchObject([{ id, name: 'CrashLoopError' }]);
+  await until('all have ended', async () => (await hub.metrics('poison')).pending === 0);
+  const failures = await hub.failures('poison');
+  expect(failures.map(({ name }) => name)).toEqual(Array(poisons).fill('CrashLoopError'));
+  expect(failures.map(({ id }) => id).toSorted()).toEqual(deadly.map(({ id }) => id).toSorted());
   const { completed, failed } = await hub.metrics('poison');
-  expect({ completed, failed }).toEqual({ completed: neighbours, failed: 1 });
-  expect(ledger().filter(({ what }) => what === 'start deadly')).toHaveLength(3);
+  expect({ completed, failed }).toEqual({ completed: neighbours, failed: poisons });
+  expectLastDeathsAlone(ledger(), deadly);
+  const starts = ledger().filter(({ what }) => what === 'start deadly');
+  // A process that was blocked for a second has lost its lease, and counts no start.
+  expect(starts.length).toBeLessThanOrEqual(4 * poisons);
   await until('the follow-up of the failure ran', () => ledger().some(({ what }) => what === 'escalated'));
 });
 
@@ -73,7 +81,7 @@ it('deploy without a type: its events wait for a process that handles it again',
   onTestFinished(() => without.kill('SIGKILL'));
   // Its event is behind them in their shared queue.
   await hub.emit('long', null);
-  await until('the worker has passed them all', () => ledger().length === 1);
+  await until('the worker has passed them all', () => ledger().length > 0);
   expect(await hub.metrics('work')).toMatchObject({ received: events, pending: events });
   const again = await startWorker(workers('work'));
   onTestFinished(() => again.kill('SIGKILL'));

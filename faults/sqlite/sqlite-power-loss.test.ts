@@ -2,14 +2,15 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createFakeClock, type FakeClock } from '../server/testing/fake-clock.js';
-import { envelope } from '../server/transports/contract/envelope.js';
-import { completed as completion, failed as failure, retry } from '../server/transports/contract/outcome.js';
-import { silentLogger } from '../server/transports/logger.js';
-import { type Database, loadDriver, type OpenDatabase } from '../server/transports/sqlite/database/driver.js';
-import { sqliteTransport } from '../server/transports/sqlite/sqlite-transport.js';
-import type { Delivery, TransportManager } from '../server/transports/transport.js';
-import { isLong } from './scene.js';
+import { createFakeClock, type FakeClock } from '../../server/testing/fake-clock.js';
+import { envelope } from '../../server/transports/contract/envelope.js';
+import { completed as completion, failed as failure, retry } from '../../server/transports/contract/outcome.js';
+import { silentLogger } from '../../server/transports/logger.js';
+import type { Database } from '../../server/transports/sqlite/database/driver.js';
+import { openPatiently } from '../../server/transports/sqlite/open-patiently.fixture.js';
+import { sqliteTransport } from '../../server/transports/sqlite/sqlite-transport.js';
+import type { Delivery, TransportManager } from '../../server/transports/transport.js';
+import { isLong } from '../workers/scene.js';
 
 const operationsPerRun = isLong ? 400 : 60;
 // The driver closes the files of a recovery when its statements are collected as garbage.
@@ -19,7 +20,7 @@ const operationsPerCheckpoint = 9;
 const walHeaderSize = 32;
 const frameHeaderSize = 24;
 
-/** What is on the disk after an operation, and the state that it stands for. */
+/** Content of the disk after an operation, and the state that it stands for. */
 interface Moment {
   readonly database: Buffer;
   readonly log: Buffer;
@@ -35,11 +36,9 @@ interface Cut {
 }
 
 let folder: string;
-let open: OpenDatabase;
 let recoveries = 0;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'hubline-power-'));
-  open = await loadDriver();
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -117,7 +116,7 @@ async function record(file: string, random: () => number): Promise<{ moments: Mo
   const deliveries: Delivery[] = [];
   const subscriptions = types.map((type) => ({ type, ...(type !== 'a' && { keepsRuns: true }) }));
   await transport.start({ concurrency: 20, subscriptions, onDelivery: (delivery) => deliveries.push(delivery) });
-  const beside = open(file);
+  const beside = await openPatiently(file);
   const look = async (): Promise<Moment> => ({
     database: readFileSync(file),
     log: readFileSync(`${file}-wal`),
@@ -209,7 +208,7 @@ async function recover({ database, log }: Cut, clock: FakeClock): Promise<string
     logger: silentLogger,
   });
   const state = await stateOf(transport);
-  const beside = open(file, { readOnly: true });
+  const beside = await openPatiently(file, { readOnly: true });
   expect(beside.prepare('PRAGMA integrity_check').get()).toEqual({ integrity_check: 'ok' });
   beside.close();
   await transport.close({ drainMs: 0 });
