@@ -9,9 +9,9 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import type { Row } from './row.js';
+import type { Row } from './measuring/row.js';
+import { formatTable } from './measuring/table.js';
 import { suites } from './suites.js';
-import { formatTable } from './table.js';
 
 const results = fileURLToPath(new URL('results.json', import.meta.url));
 const worker = fileURLToPath(new URL('run-suite.ts', import.meta.url));

@@ -1,19 +1,26 @@
-import type { Row } from './row.js';
+import type { Row } from './measuring/row.js';
 
 /** Suites by the name that `npm run bench -- NAME` takes. Each is loaded in its own process. */
 export const suites: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
-  dispatch: async () => (await import('./dispatch.js')).dispatch(),
-  runs: async () => (await import('./runs.js')).runs(),
-  keys: async () => (await import('./keys.js')).keyedEvents(),
-  agents: async () => (await import('./agent-turn.js')).agentTurn(),
-  http: async () => (await import('./http.js')).http(),
-  board: async () => (await import('./bull-board.js')).bullBoard(),
-  imports: async () => (await import('./import-time.js')).importTime(),
-  install: async () => (await import('./install-size.js')).installSize(),
-  memory: async () => (await import('./memory.js')).memory(),
-  page: async () => (await import('./page-bytes.js')).pageBytes(),
-  tick: async () => (await import('./page-tick.js')).pageTick(),
-  sqlite: async () => (await import('./sqlite.js')).sqlite(),
-  redis: async () => (await import('./redis.js')).redis(),
-  'redis-runs': async () => (await import('./redis-runs.js')).redisRuns(),
+  dispatch: async () => (await import('./events/dispatch.js')).dispatch(),
+  runs: async () => (await import('./runs/runs.js')).runs(),
+  keys: async () => (await import('./events/keys.js')).keyedEvents(),
+  hostile: async () => (await import('./events/hostile.js')).hostileClients(),
+  agents: async () => (await import('./agents/agent-turn.js')).agentTurn(),
+  'durable-agents': async () => (await import('./agents/durable-turn.js')).durableTurn(),
+  http: async () => (await import('./dashboard/http.js')).http(),
+  board: async () => (await import('./dashboard/bull-board.js')).bullBoard(),
+  imports: async () => (await import('./package/import-time.js')).importTime(),
+  install: async () => (await import('./package/install-size.js')).installSize(),
+  memory: async () => (await import('./events/memory.js')).memory(),
+  page: async () => [
+    ...(await import('./dashboard/page-bytes.js')).pageBytes(),
+    ...(await (await import('./dashboard/page-paint.js')).pagePaint()),
+  ],
+  tick: async () => (await import('./dashboard/page-tick.js')).pageTick(),
+  waterfall: async () => (await import('./dashboard/waterfall.js')).waterfall(),
+  sqlite: async () => (await import('./sqlite/sqlite.js')).sqlite(),
+  redis: async () => (await import('./redis/redis.js')).redis(),
+  'look-up': async () => (await import('./redis/look-up.js')).lookUp(),
+  'redis-runs': async () => (await import('./redis/redis-runs.js')).redisRuns(),
 };

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createHub } from '../dist/index.js';
-import { countdown } from './batches.js';
-import { type Contender, compare } from './measure.js';
-import type { Row } from './row.js';
+import { createHub } from '../../dist/index.js';
+import { countdown } from '../measuring/batches.js';
+import { type Contender, compare } from '../measuring/measure.js';
+import type { Row } from '../measuring/row.js';
 
 const keys = 100_000;
 const eventsPerKey = 10;

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
-import { getDashboardHtml } from '../dist/index.js';
-import type { Row } from './row.js';
+import { getDashboardHtml } from '../../dist/index.js';
+import type { Row } from '../measuring/row.js';
 
 /** Measures the gzipped size of the dashboard's page, which is one file. */
 export function pageBytes(): Row[] {

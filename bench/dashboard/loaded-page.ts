@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import { type Browser, type CDPSession, chromium, type Page } from 'playwright';
-import { createDashboardHandler, createHub, type Hub, memoryTransport } from '../dist/index.js';
-import { createFakeClock, type FakeClock } from '../dist/testing/index.js';
-import { findBrowser, launchOptions } from '../scripts/browser/browser.js';
-import { listenLocally } from '../scripts/listen-locally.js';
+import { createDashboardHandler, createHub, type Hub, memoryTransport } from '../../dist/index.js';
+import { createFakeClock, type FakeClock } from '../../dist/testing/index.js';
+import { findBrowser, launchOptions } from '../../scripts/browser/browser.js';
+import { listenLocally } from '../../scripts/listen-locally.js';
 
 /** Number of event types of the hub. */
 export const types = 5_000;

@@ -2,10 +2,10 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { fileURLToPath } from 'node:url';
+import { compare } from '../measuring/measure.js';
+import type { Row } from '../measuring/row.js';
 import { openLoad } from './http-load.js';
 import type { BareAnswer } from './http-server.js';
-import { compare } from './measure.js';
-import type { Row } from './row.js';
 
 const server = fileURLToPath(new URL('http-server.ts', import.meta.url));
 

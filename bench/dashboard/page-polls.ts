@@ -6,7 +6,7 @@ import { emitToAll, type OpenPage, readMetric, type Scene } from './loaded-page.
 const warmUps = 8;
 const polls = 40;
 const settleMs = 500;
-const samplingUs = 500;
+export const samplingUs = 500;
 
 /** Cost of one poll on the main thread, in milliseconds. */
 export interface Cost {
@@ -29,8 +29,12 @@ async function readLayout(session: CDPSession): Promise<number> {
   return (await readMetric(session, 'LayoutDuration', 'RecalcStyleDuration')) * 1_000;
 }
 
-/** Sums a profile up by what the main thread did. */
-function profiled({ nodes, samples = [], timeDeltas = [] }: Profile): Pick<Cost, 'script' | 'garbageCollection'> {
+/** Sums up a profile by what the main thread did. */
+export function profiled({
+  nodes,
+  samples = [],
+  timeDeltas = [],
+}: Profile): Pick<Cost, 'script' | 'garbageCollection'> {
   const names = new Map(nodes.map(({ id, callFrame }) => [id, callFrame.functionName]));
   const cost = { script: 0, garbageCollection: 0 };
   for (const [index, id] of samples.entries()) {

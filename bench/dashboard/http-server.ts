@@ -5,8 +5,8 @@
  * @module
  */
 import { createServer, type RequestListener } from 'node:http';
-import { createDashboardHandler, createHub } from '../dist/index.js';
-import { listenLocally } from '../scripts/listen-locally.js';
+import { createDashboardHandler, createHub } from '../../dist/index.js';
+import { listenLocally } from '../../scripts/listen-locally.js';
 
 /** Response of the bare server. */
 export interface BareAnswer {

@@ -1,10 +1,10 @@
 import Emittery from 'emittery';
 import { ServiceBroker } from 'moleculer';
-import { createHub } from '../dist/index.js';
-import { batch, countdown, inBatches } from './batches.js';
-import { type Contender, compare } from './measure.js';
-import { withVersion } from './peer-version.js';
-import type { Row } from './row.js';
+import { createHub } from '../../dist/index.js';
+import { batch, countdown, inBatches } from '../measuring/batches.js';
+import { type Contender, compare } from '../measuring/measure.js';
+import { withVersion } from '../measuring/peer-version.js';
+import type { Row } from '../measuring/row.js';
 
 interface Order {
   readonly id: number;

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { createHub } from '../dist/index.js';
-import type { Row } from './row.js';
+import { createHub } from '../../dist/index.js';
+import type { Row } from '../measuring/row.js';
 
 const total = 2_000_000;
 const types = 100;

@@ -3,12 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { type Connection, defineQueue } from 'plainjob';
-import { createHub, type Hub } from '../dist/index.js';
-import { sqliteTransport } from '../dist/transports/sqlite/index.js';
-import { batch, countdown, inBatches } from './batches.js';
-import { type Contender, compare } from './measure.js';
-import { withVersion } from './peer-version.js';
-import type { Row } from './row.js';
+import { createHub, type Hub } from '../../dist/index.js';
+import { sqliteTransport } from '../../dist/transports/sqlite/index.js';
+import { batch, countdown, inBatches } from '../measuring/batches.js';
+import { type Contender, compare } from '../measuring/measure.js';
+import { withVersion } from '../measuring/peer-version.js';
+import type { Row } from '../measuring/row.js';
+import { sqliteRestart } from './sqlite-restart.js';
+import { sqliteTurns } from './sqlite-turns.js';
 
 type Level = 'normal' | 'full';
 
@@ -44,7 +46,7 @@ export async function sqlite(): Promise<Row[]> {
       })),
     ];
     for (const { hub } of [normal, full]) await hub.stop();
-    return rows;
+    return [...rows, ...(await sqliteTurns(folder)), ...(await sqliteRestart(folder))];
   } finally {
     rmSync(folder, { recursive: true });
   }

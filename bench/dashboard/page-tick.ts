@@ -1,7 +1,7 @@
+import { median } from '../measuring/measure.js';
+import type { Row } from '../measuring/row.js';
 import { types, withLoadedPage } from './loaded-page.js';
-import { median } from './measure.js';
 import { measurePolls } from './page-polls.js';
-import type { Row } from './row.js';
 
 /** Measures a poll of the open page. `npm run bench:page` measures more. */
 export async function pageTick(): Promise<Row[]> {

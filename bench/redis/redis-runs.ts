@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { createHub, createWorkflow, type Hub, type RunCtx } from '../dist/index.js';
-import { redisTransport } from '../dist/transports/redis/index.js';
-import { startRedisServer } from '../scripts/redis-server.js';
-import { countdown, inBatches } from './batches.js';
-import { chainWorkflow, steps } from './chain-workflow.js';
-import { compare, median } from './measure.js';
-import { withVersion } from './peer-version.js';
+import { createHub, createWorkflow, type RunCtx } from '../../dist/index.js';
+import { redisTransport } from '../../dist/transports/redis/index.js';
+import { startRedisServer } from '../../scripts/redis-server.js';
+import { countdown, inBatches } from '../measuring/batches.js';
+import { compare, median } from '../measuring/measure.js';
+import { withVersion } from '../measuring/peer-version.js';
+import type { Row } from '../measuring/row.js';
+import { untilSuspended } from '../measuring/until-suspended.js';
+import { chainWorkflow, steps } from '../runs/chain-workflow.js';
 import { type ClosableContender, usedBytes } from './redis.js';
-import type { Row } from './row.js';
 
 const runsPerRound = 1_000;
 const concurrency = 64;
@@ -106,7 +106,6 @@ async function suspendedRuns(url: string): Promise<Row[]> {
   const suspend = async (from: number, to: number): Promise<void> => {
     let next = from;
     await inBatches(to - from, () => hub.startWorkflow(workflow, payloads[next++] ?? { id: '' }));
-    await untilSuspended(hub, to);
   };
   /** Returns the milliseconds from an event to the end of the run that it resumes. */
   const resume = async (from: number): Promise<number> => {
@@ -122,10 +121,12 @@ async function suspendedRuns(url: string): Promise<Row[]> {
   };
   const before = await usedBytes(admin);
   await suspend(0, fewSuspended);
+  await untilSuspended(hub, fewSuspended);
   await resume(0);
   const few = await resume(resumed);
-  await suspend(fewSuspended, manySuspended);
   const remaining = manySuspended - 2 * resumed;
+  await suspend(fewSuspended, manySuspended);
+  await untilSuspended(hub, remaining);
   const payloadBytes = JSON.stringify(payloads[0]).length;
   const bytes = ((await usedBytes(admin)) - before) / remaining - payloadBytes;
   const many = await resume(manySuspended - resumed);
@@ -146,12 +147,4 @@ async function suspendedRuns(url: string): Promise<Row[]> {
       target: { of: 'ratio', limit: 'at most', value: 3 },
     },
   ];
-}
-
-async function untilSuspended(hub: Hub, count: number): Promise<void> {
-  for (;;) {
-    const [workflow] = (await hub.introspect()).workflows;
-    if ((workflow?.metrics.received ?? 0) >= count && workflow?.metrics.pending === workflow?.metrics.suspended) return;
-    await delay(50);
-  }
 }

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { withVersion } from './peer-version.js';
-import type { Row, Target } from './row.js';
+import { withVersion } from '../measuring/peer-version.js';
+import type { Row, Target } from '../measuring/row.js';
 
 const run = promisify(execFile);
 const rounds = 7;
@@ -29,7 +29,7 @@ const imports: readonly Import[] = [
 export async function importTime(): Promise<Row[]> {
   const rows: Row[] = [];
   for (const { entry, as, peers, target } of imports) {
-    const own = new URL(`../dist/${entry}`, import.meta.url).href;
+    const own = new URL(`../../dist/${entry}`, import.meta.url).href;
     const [hubline = 0, ...figures] = await leastOf([own, ...peers]);
     for (const [index, peer] of peers.entries()) {
       rows.push({

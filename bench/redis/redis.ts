@@ -1,23 +1,31 @@
 import { randomUUID } from 'node:crypto';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { createHub, type Hub } from '../dist/index.js';
-import { redisTransport } from '../dist/transports/redis/index.js';
-import { startRedisServer } from '../scripts/redis-server.js';
-import { batch, countdown, inBatches } from './batches.js';
-import { type Contender, compare, median } from './measure.js';
-import { withVersion } from './peer-version.js';
-import type { Row } from './row.js';
+import { createHub, type Hub } from '../../dist/index.js';
+import { redisTransport } from '../../dist/transports/redis/index.js';
+import { startRedisServer } from '../../scripts/redis-server.js';
+import { batch, countdown, inBatches } from '../measuring/batches.js';
+import { type Contender, compare } from '../measuring/measure.js';
+import { withVersion } from '../measuring/peer-version.js';
+import type { Row } from '../measuring/row.js';
+import { introspected } from './introspected.js';
 
 const events = 5_000;
 const payload = { id: 1, customer: 'ada', items: [{ sku: 'tea', quantity: 2 }] };
+
+// By concurrency. One at a time, each event waits for a call of its own.
+const lowestRatios = [
+  [1, 0.7],
+  [16, 0.9],
+  [64, 0.97],
+] as const;
 
 /** Measures one process on its own Redis without persistence, next to bare BullMQ with the same payload. */
 export async function redis(): Promise<Row[]> {
   const server = await startRedisServer();
   try {
     const rows: Row[] = [];
-    for (const concurrency of [1, 16, 64]) {
+    for (const [concurrency, limit] of lowestRatios) {
       const bare = await bareHandled(server.url, concurrency);
       const hubline = await hublineHandled(server.url, concurrency);
       rows.push(
@@ -26,7 +34,7 @@ export async function redis(): Promise<Row[]> {
           unit: 'events/s',
           times: events,
           hubline: hubline.run,
-          peers: [concurrency === 64 ? { ...bare, target: { of: 'ratio', limit: 'at least', value: 0.8 } } : bare],
+          peers: [{ ...bare, target: { of: 'ratio', limit: 'at least', value: limit } }],
         })),
       );
       for (const { close } of [bare, hubline]) await close();
@@ -43,7 +51,7 @@ export async function redis(): Promise<Row[]> {
       })),
     );
     for (const { close } of [bare, hubline]) await close();
-    return [...rows, await introspected(server.url), ...(await bytesAnEvent(server.url))];
+    return [...rows, ...(await introspected(server.url)), ...(await bytesAnEvent(server.url))];
   } finally {
     await server.release();
   }
@@ -111,33 +119,6 @@ async function hublineEmitted(url: string): Promise<ClosableContender> {
     name: 'hubline, in a tick',
     run: (count) => inBatches(count, () => hub.emit('order', payload)),
     close: () => stop(hub),
-  };
-}
-
-/** Measures the dashboard's query: everything that three processes registered, with every type in use. */
-async function introspected(url: string): Promise<Row> {
-  const prefix = randomUUID();
-  const types = Array.from({ length: 1_000 }, (_, n) => `type ${n}`);
-  const hubs = Array.from({ length: 3 }, () => createHub({ transport: redisTransport({ url, prefix }) }));
-  for (const hub of hubs) {
-    for (const type of types) hub.event({ type, handler: () => {} });
-    await hub.start();
-  }
-  await Promise.all(types.map((type) => hubs[0]?.emit(type, payload)));
-  const observer = createHub({ transport: redisTransport({ url, prefix }), observer: true });
-  await observer.start();
-  const durations: number[] = [];
-  for (let time = 0; time < 50; time += 1) {
-    const startedAt = performance.now();
-    await observer.introspect();
-    durations.push(performance.now() - startedAt);
-  }
-  for (const hub of [observer, ...hubs]) await stop(hub);
-  return {
-    scenario: 'Redis: introspect 1,000 types of 3 processes',
-    unit: 'ms',
-    hubline: median(durations),
-    target: { of: 'figure', limit: 'at most', value: 20 },
   };
 }
 

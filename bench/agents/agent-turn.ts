@@ -1,18 +1,12 @@
 import { Agent, tool as openAiTool, Runner, setTracingDisabled, Usage } from '@openai/agents';
 import { tool as aiTool, generateText, type LanguageModel, stepCountIs } from 'ai';
 import { z } from 'zod';
-import { createAgent, createTool } from '../dist/agents/index.js';
-import { type Contender, compare } from './measure.js';
-import { withVersion } from './peer-version.js';
-import type { Row } from './row.js';
+import { type Contender, compare } from '../measuring/measure.js';
+import { withVersion } from '../measuring/peer-version.js';
+import type { Row } from '../measuring/row.js';
+import { add, addingAgent, callOf, description, name, toolTurns, turnsOfRun } from './adding-agent.js';
 
-const toolTurns = 5;
-const turnsOfRun = toolTurns + 1;
-
-const name = 'add';
-const description = 'Adds two numbers';
 const numbers = z.object({ a: z.number(), b: z.number() });
-const add = async ({ a, b }: { a: number; b: number }): Promise<{ sum: number }> => ({ sum: a + b });
 
 /** Measures a turn of an agent with an instant model: five turns with a tool call each, and an answer. */
 export async function agentTurn(): Promise<Row[]> {
@@ -25,11 +19,6 @@ export async function agentTurn(): Promise<Row[]> {
     hubline: hubline(),
     peers: [bareLoop(), aiSdk(), openAiAgents()],
   });
-}
-
-/** Returns the tool call of a turn, or `undefined` for the final answer. */
-function callOf(turn: number): { id: string; arguments: string } | undefined {
-  return turn < toolTurns ? { id: `call_${turn}`, arguments: `{"a":${turn},"b":2}` } : undefined;
 }
 
 /** Returns a function that runs the given number of turns in sequence. */
@@ -58,32 +47,7 @@ function bareLoop(): Contender {
 }
 
 function hubline(): Contender['run'] {
-  let turn = 0;
-  const agent = createAgent({
-    name: 'adder',
-    systemPrompt: 'You add.',
-    model: { model: 'instant' },
-    provider: {
-      async chat() {
-        const usage = { promptTokens: 10, completionTokens: 5, totalTokens: 15 };
-        const call = callOf(turn++ % turnsOfRun);
-        if (call === undefined) return { content: 'done', usage, finishReason: 'stop' };
-        return { content: '', toolCalls: [{ ...call, name }], usage, finishReason: 'tool_calls' };
-      },
-    },
-    tools: [
-      createTool({
-        name,
-        description,
-        parameters: {
-          type: 'object',
-          properties: { a: { type: 'number' }, b: { type: 'number' } },
-          required: ['a', 'b'],
-        },
-        execute: add,
-      }),
-    ],
-  });
+  const agent = addingAgent();
   return turnsOf(async () => (await agent.run('Add')).output);
 }
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const folders = ['node_modules', '../node_modules'].map((path) => fileURLToPath(new URL(path, import.meta.url)));
+const folders = ['../node_modules', '../../node_modules'].map((path) => fileURLToPath(new URL(path, import.meta.url)));
 
 /** Returns a package's name with its installed version, such as `moleculer 0.14.36`. */
 export function withVersion(name: string): string {

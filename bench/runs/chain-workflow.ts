@@ -1,4 +1,4 @@
-import { createWorkflow, type HubWorkflow, type RunCtx } from '../dist/index.js';
+import { createWorkflow, type HubWorkflow, type RunCtx } from '../../dist/index.js';
 
 /** Number of steps of {@link chainWorkflow}, and of links in the chains that it is compared with. */
 export const steps = 5;
