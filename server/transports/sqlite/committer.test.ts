@@ -229,3 +229,34 @@ it('stores the changes of one turn in transactions of a limited size', async () 
   committer.close();
   await owned.close();
 });
+
+it('stores nothing while the log has to be copied, and the rest at the end of the process', async () => {
+  const { checkpoints, ...owned } = await openOwned(newFile(), 'normal');
+  let copied = (): void => {};
+  const transactionEnded = vi.fn((): Promise<void> | undefined => undefined);
+  const waiting = { transactionEnded, copy: () => checkpoints.copy(), close: () => checkpoints.close() };
+  const clock = createFakeClock();
+  const committer = new Committer({ ...owned, checkpoints: waiting }, clock, silentLogger);
+  const applied: number[] = [];
+  const change = (number: number): Promise<unknown> => committer.change(() => applied.push(number));
+  transactionEnded.mockReturnValueOnce(
+    new Promise((resolve) => {
+      copied = resolve;
+    }),
+  );
+  await change(1);
+  const second = change(2);
+  await clock.settle();
+  expect(applied).toEqual([1]);
+  copied();
+  await second;
+  expect(applied).toEqual([1, 2]);
+
+  transactionEnded.mockReturnValueOnce(new Promise(() => {}));
+  await change(3);
+  const last = change(4);
+  committer.close();
+  await last;
+  expect(applied).toEqual([1, 2, 3, 4]);
+  await owned.close();
+});

@@ -60,6 +60,8 @@ export class Committer implements Commits {
   #isWriteFailing = false;
   readonly #failingReaders = new Set<object>();
   #isApplying = false;
+  /** The log of the file has to be copied before the next transaction. */
+  #isLogFull = false;
   #isClosed = false;
   #sqlError: unknown;
 
@@ -163,13 +165,13 @@ export class Committer implements Commits {
 
   #schedule(): void {
     // That what follows the last transaction and the next one share no turn.
-    if (this.#stored === undefined) this.#next ??= this.#clock.soon(() => this.#commitNext());
+    if (this.#stored === undefined && !this.#isLogFull) this.#next ??= this.#clock.soon(() => this.#commitNext());
   }
 
   #commitNext(): void {
     this.#next = undefined;
     this.#commit();
-    if (this.#queue.length > 0 && this.#failure === undefined) this.#schedule();
+    this.#continue();
   }
 
   #commit(): void {
@@ -194,7 +196,7 @@ export class Committer implements Commits {
       this.#fail(error);
       return;
     }
-    this.#checkpoints.transactionEnded();
+    this.#awaitLog(this.#checkpoints.transactionEnded());
     this.#state?.markWritten();
     this.#isApplying = false;
     if (this.#isWriteFailing) this.#logger.info({ file: this.#file }, 'the file can be written again');
@@ -214,6 +216,19 @@ export class Committer implements Commits {
     if (stored === undefined) return;
     this.#stored = undefined;
     for (const { done } of stored) done();
+    this.#continue();
+  }
+
+  #awaitLog(copied: Promise<void> | undefined): void {
+    if (copied === undefined) return;
+    this.#isLogFull = true;
+    void copied.then(() => {
+      this.#isLogFull = false;
+      this.#continue();
+    });
+  }
+
+  #continue(): void {
     if (this.#queue.length > 0 && this.#failure === undefined && !this.#isClosed) this.#schedule();
   }
 

@@ -1,4 +1,5 @@
-import { statSync } from 'node:fs';
+import { rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { type Database, moduleForThreads } from '../database/driver.js';
 import { numberOf } from '../database/file-checks.js';
@@ -10,12 +11,23 @@ interface Stage {
   readonly file: string;
   readonly database: Database;
   readonly checkpoints: LogCheckpoints;
-  /** Stores rows of one page each, in a transaction each, until a condition holds. */
+  /** Stores a row of one page in a transaction. Returns what the next one has to wait for. */
+  write(): Promise<void> | undefined;
+  /** Stores rows until a condition holds, and waits as a transport does. */
   writeUntil(isReached: () => boolean): Promise<void>;
+  /** Stores rows until the next transaction has to wait. */
+  writeUntilFull(): Promise<Full>;
   /** Pages in the log. */
   logged(): number;
   isCopied(): boolean;
 }
+
+interface Full {
+  readonly wait: Promise<void>;
+}
+
+// 16 times the pages of a log whose copying another one waits for.
+const maxRows = 256_000;
 
 async function open(module: string): Promise<Stage> {
   const file = newFile();
@@ -30,18 +42,31 @@ async function open(module: string): Promise<Stage> {
   const insert = database.prepare('INSERT INTO t VALUES (?)');
   const state = database.prepare('PRAGMA wal_checkpoint(NOOP)');
   const row = 'x'.repeat(3_500);
+  const write = (): Promise<void> | undefined => {
+    insert.run(row);
+    return checkpoints.transactionEnded();
+  };
   return {
     file,
     database,
     checkpoints,
+    write,
     logged: () => Number(state.get()?.['log']),
     isCopied: () => state.get()?.['log'] === state.get()?.['checkpointed'],
     async writeUntil(isReached) {
       for (let count = 0; !isReached(); count += 1) {
-        insert.run(row);
-        checkpoints.transactionEnded();
+        expect(count).toBeLessThan(maxRows);
+        await write();
         if (count % 16 === 0) await new Promise((resolve) => setImmediate(resolve));
       }
+    },
+    async writeUntilFull() {
+      for (let count = 0; count < maxRows; count += 1) {
+        const wait = write();
+        if (wait !== undefined) return { wait };
+        if (count % 16 === 0) await new Promise((resolve) => setImmediate(resolve));
+      }
+      throw new Error('no transaction had to wait');
     },
   };
 }
@@ -50,6 +75,38 @@ async function threadModule(): Promise<string> {
   const module = await moduleForThreads();
   if (module === undefined) throw new Error('no module for threads');
   return module;
+}
+
+/** SQLite whose copies of a log wait while a file is there, as for a disk that does not answer. */
+class BlockableSqlite {
+  readonly #folder = dirname(newFile());
+  readonly #gate = join(this.#folder, 'blocked');
+
+  /** Returns the module for a thread. */
+  async module(): Promise<string> {
+    const path = join(this.#folder, 'sqlite.cjs');
+    writeFileSync(
+      path,
+      `const { existsSync } = require('node:fs');
+      const { DatabaseSync } = require(${JSON.stringify(await threadModule())});
+      const cell = new Int32Array(new SharedArrayBuffer(4));
+      exports.DatabaseSync = class extends DatabaseSync {
+        prepare(sql) {
+          while (existsSync(${JSON.stringify(this.#gate)})) Atomics.wait(cell, 0, 0, 5);
+          return super.prepare(sql);
+        }
+      };`,
+    );
+    return path;
+  }
+
+  block(): void {
+    writeFileSync(this.#gate, '');
+  }
+
+  unblock(): void {
+    rmSync(this.#gate, { force: true });
+  }
 }
 
 it('another thread copies the log, which begins again, and leaves the file at the end', async () => {
@@ -67,6 +124,54 @@ it('another thread copies the log, which begins again, and leaves the file at th
   expect(statSync(`${file}-wal`).size).toBe(0);
   // Each row has a page of its own, and others have the index of the table.
   expect(numberOf(database, 'SELECT count(*) FROM t')).toBeGreaterThan(500);
+});
+
+it('transactions wait for a thread that is slower than they are, and the log begins again', async () => {
+  const sqlite = new BlockableSqlite();
+  const { write, writeUntilFull, logged, isCopied } = await open(await sqlite.module());
+  sqlite.block();
+  onTestFinished(() => sqlite.unblock());
+  for (let round = 0; round < 2; round += 1) {
+    sqlite.block();
+    const { wait } = await writeUntilFull();
+    expect(logged()).toBeGreaterThan(16_000);
+    expect(logged()).toBeLessThan(17_000);
+    expect(isCopied()).toBe(false);
+    sqlite.unblock();
+    await wait;
+    expect(isCopied()).toBe(true);
+    expect(write()).toBeUndefined();
+    expect(logged()).toBeLessThan(10);
+  }
+});
+
+it('transactions do not wait for a reader that keeps the log from being copied', async () => {
+  const { file, writeUntil, writeUntilFull, logged } = await open(await threadModule());
+  const reader = await openPatiently(file);
+  reader.exec('BEGIN');
+  reader.prepare('SELECT count(*) FROM t').get();
+  const first = await writeUntilFull();
+  const pages = logged();
+  await first.wait;
+  expect(logged()).toBe(pages);
+  // Each wait ends though the reader is still there.
+  const second = await writeUntilFull();
+  expect(logged()).toBeGreaterThan(pages + 15_000);
+  await second.wait;
+  reader.exec('COMMIT');
+  reader.close();
+  await writeUntil(() => logged() < 10_000);
+});
+
+it('transactions do not wait for a thread that was closed', async () => {
+  const sqlite = new BlockableSqlite();
+  const { checkpoints, writeUntilFull } = await open(await sqlite.module());
+  sqlite.block();
+  onTestFinished(() => sqlite.unblock());
+  const { wait } = await writeUntilFull();
+  const closed = checkpoints.close();
+  sqlite.unblock();
+  await Promise.all([wait, closed]);
 });
 
 it('the log begins again if no thread can be started', async () => {

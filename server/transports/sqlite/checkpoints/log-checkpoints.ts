@@ -4,8 +4,8 @@ import { type CheckpointSettings, CheckpointThread } from './checkpoint-thread.j
 
 /** Copies the log of a file into the file as it grows. */
 export interface Checkpoints {
-  /** Called after each transaction. */
-  transactionEnded(): void;
+  /** Called after each transaction. Returns a promise if the next one has to wait, because the log grows too fast. */
+  transactionEnded(): Promise<void> | undefined;
   /** Begins to copy what the log has. */
   copy(): void;
   /** Resolves when no other thread has the file open. */
@@ -15,7 +15,7 @@ export interface Checkpoints {
 /** Returns checkpoints of SQLite itself, which copies the log in a transaction whenever it has 1,000 pages more. */
 export function automaticCheckpoints(database: Database): Checkpoints {
   return {
-    transactionEnded() {},
+    transactionEnded: () => undefined,
     copy: () => tryCopy(database.prepare(copySql)),
     async close() {},
   };
@@ -33,15 +33,30 @@ function tryCopy(statement: Statement): void {
 
 // As SQLite itself.
 const pagesPerCheckpoint = 1_000;
-// Of 4 KiB. The thread lags, or another process reads the file for long.
+// Of 4 KiB. The thread takes longer to copy them than this one to write them.
 const maxPages = 16_000;
 // To look costs as much as a row.
 const transactionsPerLook = 8;
 const restartAfterMs = 60_000;
 
+/** Pages of the log, and those of them that are not in the file yet. */
+interface LogSize {
+  readonly log: number;
+  readonly left: number;
+}
+
+/** Transactions that wait. */
+interface Wait {
+  readonly ended: Promise<void>;
+  readonly end: () => void;
+  /** Pages that the last run left. */
+  left: number;
+}
+
 /**
  * Copies the log in another thread. What the log received meanwhile is copied here, in a turn of its own: only a log
- * that was copied as a whole begins again. Without a thread that works, all of it is copied here.
+ * that was copied as a whole begins again. If the thread is too slow for that, transactions wait for it, so that the log
+ * stays small. Without a thread that works, all of it is copied here.
  */
 export class LogCheckpoints implements Checkpoints {
   readonly #database: Database;
@@ -53,6 +68,9 @@ export class LogCheckpoints implements Checkpoints {
   #transactions = 0;
   /** Number of pages to copy from which the next attempt of this thread makes sense. */
   #minPages = 0;
+  /** Number of pages of the log from which transactions wait. */
+  #maxLog = maxPages;
+  #wait: Wait | undefined;
   #isClosed = false;
 
   constructor(database: Database, settings: CheckpointSettings) {
@@ -63,19 +81,20 @@ export class LogCheckpoints implements Checkpoints {
     this.#copy = database.prepare(copySql);
   }
 
-  transactionEnded(): void {
+  transactionEnded(): Promise<void> | undefined {
     this.#transactions += 1;
-    if (this.#transactions < transactionsPerLook) return;
+    if (this.#transactions < transactionsPerLook) return undefined;
     this.#transactions = 0;
-    const pages = this.#pagesToCopy();
-    if (pages < pagesPerCheckpoint) return;
-    if (this.#thread?.isRunning === true) {
-      if (pages > maxPages) this.#copyHere(pages);
-    } else if (!this.#startThread()) this.#copyHere(pages);
+    const { log, left } = this.#look();
+    if (log <= maxPages) this.#maxLog = maxPages;
+    if (left < pagesPerCheckpoint) return undefined;
+    if (this.#thread?.isRunning !== true && !this.#startThread()) this.#copyHere(left);
+    else if (log > this.#maxLog) return this.#waitForThread();
+    return undefined;
   }
 
   copy(): void {
-    if (this.#thread?.isRunning !== true && !this.#startThread()) this.#copyHere(this.#pagesToCopy());
+    if (this.#thread?.isRunning !== true && !this.#startThread()) this.#copyHere(this.#look().left);
   }
 
   async close(): Promise<void> {
@@ -97,27 +116,51 @@ export class LogCheckpoints implements Checkpoints {
     return true;
   }
 
+  #waitForThread(): Promise<void> {
+    if (this.#wait === undefined) {
+      let end = (): void => {};
+      const ended = new Promise<void>((resolve) => {
+        end = resolve;
+      });
+      this.#wait = { ended, end, left: Number.POSITIVE_INFINITY };
+    }
+    return this.#wait.ended;
+  }
+
   #finish(hasCopied: boolean): void {
+    const { log, left } = this.#look();
+    const wait = this.#wait;
     // Without success, the next transactions try again.
-    if (this.#isClosed || !hasCopied || this.#database.isTransaction) return;
-    const pages = this.#pagesToCopy();
-    if (pages > 0 && pages < pagesPerCheckpoint) this.#copyHere(pages);
+    if (hasCopied && !this.#isClosed && left > 0) {
+      // Nothing is written meanwhile. A reader keeps the log from being copied if a run leaves as much as the one before.
+      if (wait !== undefined && left < wait.left) {
+        wait.left = left;
+        this.#startThread();
+        return;
+      }
+      if (left < pagesPerCheckpoint && !this.#database.isTransaction) this.#copyHere(left);
+    }
+    if (wait === undefined) return;
+    this.#wait = undefined;
+    this.#maxLog = log + maxPages;
+    wait.end();
   }
 
   #copyHere(pages: number): void {
     // A reader keeps the rest of the log from being copied: to try again at once is of no use.
     if (pages < this.#minPages) return;
     tryCopy(this.#copy);
-    const left = this.#pagesToCopy();
+    const { left } = this.#look();
     this.#minPages = left === 0 ? 0 : left + pagesPerCheckpoint;
   }
 
-  #pagesToCopy(): number {
+  #look(): LogSize {
     try {
       const row = this.#size.get() ?? {};
-      return numberOf(row, 'log') - numberOf(row, 'checkpointed');
+      const log = numberOf(row, 'log');
+      return { log, left: log - numberOf(row, 'checkpointed') };
     } catch {
-      return 0;
+      return { log: 0, left: 0 };
     }
   }
 }
