@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { freePort } from '../../../scripts/listen-locally.js';
 import { scriptedProvider } from '../../testing/scripted-provider.js';
 import type { Logger } from '../../transports/logger.js';
 import { createAgent } from '../create-agent.js';
@@ -222,8 +223,8 @@ describe('secrets', () => {
     ],
     [
       'an unreachable host',
-      async () => ({ url: `http://127.0.0.1:9999/${secret}`, headers: { 'x-api-key': secret } }),
-      '"http://127.0.0.1:9999" cannot be reached (ECONNREFUSED)',
+      async () => ({ url: `http://127.0.0.1:${await freePort()}/${secret}`, headers: { 'x-api-key': secret } }),
+      ' cannot be reached (ECONNREFUSED)',
     ],
     [
       'a missing program',

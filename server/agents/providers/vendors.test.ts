@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { LLMock } from '@copilotkit/aimock';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { freePort } from '../../../scripts/listen-locally.js';
 import { handlerInfo } from '../../hub/events/agent-support/handler-info.js';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import type { AgentStreamEvent } from '../agent/agent-stream.js';
@@ -213,7 +214,7 @@ describe.each(vendors)('$name', (vendor) => {
   });
 
   test('treats an unreachable vendor as retryable', async () => {
-    await wire.close();
+    provider = vendor.create({ apiKey, baseUrl: `http://127.0.0.1:${await freePort()}${vendor.basePath}` });
     const { error } = await agentOf().run('hello');
     expect(error).toMatchObject({
       name: 'ProviderError',
