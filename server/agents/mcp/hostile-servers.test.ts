@@ -202,15 +202,23 @@ describe('a server over HTTP', () => {
   });
 });
 
-/** Returns a server whose process outlives its input and SIGTERM, and a function that waits for its id. */
-async function stubbornProcess(script?: string): Promise<{ server: McpServer; pidOf: () => Promise<number> }> {
+/**
+ * Returns a server whose process outlives its input and SIGTERM, and a function that waits for its id.
+ *
+ * @param silent method that the process never answers. Its id is known as soon as it is asked
+ */
+async function stubbornProcess(silent?: string): Promise<{ server: McpServer; pidOf: () => Promise<number> }> {
   const folder = await mkdtemp(join(tmpdir(), 'hubline-mcp-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const file = join(folder, 'pid');
   const start = `
     process.on('SIGTERM', () => {});
-    setInterval(() => {}, 1_000_000);
-    require('node:fs').writeFileSync(${JSON.stringify(file)}, String(process.pid));`;
+    setInterval(() => {}, 1_000_000);`;
+  const script = `
+    if (request.method === ${JSON.stringify(silent ?? 'initialize')}) {
+      require('node:fs').writeFileSync(${JSON.stringify(file)}, String(process.pid));
+      return ${silent !== undefined};
+    }`;
   const pidOf = () => vi.waitFor(async () => Number(await readFile(file, 'utf8')) || Promise.reject(new Error('none')));
   return { server: rawProcess(script, start), pidOf };
 }
@@ -258,22 +266,22 @@ describe('a server process', () => {
     for (let call = 0; call < 5; call += 1) expect(await callTool(tools, 'echo', fine)).toBe('fine');
   });
 
-  test.each([
-    ['initialize', 'if (request.method === "initialize") return true;'],
-    ['tools/list', 'if (request.method === "tools/list") return true;'],
-  ])('that never answers %s and ignores signals is killed before the error is thrown', async (_, script) => {
-    const { server, pidOf } = await stubbornProcess(script);
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    let isSettled = false;
-    const error = errorOf(mcpTools(server)).finally(() => {
-      isSettled = true;
-    });
-    const pid = await pidOf();
-    while (!isSettled) await vi.advanceTimersByTimeAsync(2_000);
-    expect(await error).toMatchObject({ message: expect.stringContaining('did not answer in time') });
-    vi.useRealTimers();
-    await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'));
-  });
+  test.each(['initialize', 'tools/list'])(
+    'that never answers %s and ignores signals is killed before the error is thrown',
+    async (silent) => {
+      const { server, pidOf } = await stubbornProcess(silent);
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      let isSettled = false;
+      const error = errorOf(mcpTools(server)).finally(() => {
+        isSettled = true;
+      });
+      const pid = await pidOf();
+      while (!isSettled) await vi.advanceTimersByTimeAsync(2_000);
+      expect(await error).toMatchObject({ message: expect.stringContaining('did not answer in time') });
+      vi.useRealTimers();
+      await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'));
+    },
+  );
 
   test('that ignores signals is killed by close', async () => {
     const { server, pidOf } = await stubbornProcess();
