@@ -17,7 +17,8 @@ beforeAll(async () => {
 afterAll(() => rm(built, { recursive: true, force: true }));
 
 async function evaluate(script: string): Promise<string> {
-  const options = { cwd: root, timeout: 30_000 };
+  // It ends what hangs: a busy machine takes long to start a process and to load a package.
+  const options = { cwd: root, timeout: 150_000 };
   const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], options);
   return stdout;
 }
