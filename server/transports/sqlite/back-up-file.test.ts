@@ -11,6 +11,15 @@ import { newFile, openBeside, startProcess } from './stage.fixture.js';
 
 const subscriptions = [{ type: 'a' }];
 
+/** Replaces the calls that wait until the disk has a file. @param sync waits in their place */
+async function replaceSync(file: string, sync: () => Promise<void>): Promise<void> {
+  const handle = await open(file);
+  const fileHandle: { sync(): Promise<void> } = Object.getPrototypeOf(handle);
+  await handle.close();
+  const spy = vi.spyOn(fileHandle, 'sync').mockImplementation(sync);
+  onTestFinished(() => spy.mockRestore());
+}
+
 it('copies a file while its owner continues; the copy has the state of one time and takes the place of the file', async () => {
   const file = newFile();
   const clock = createFakeClock();
@@ -85,18 +94,32 @@ it('gives the copy its name when the disk has it, and leaves nothing behind if t
   await (await startProcess({ file }, subscriptions)).transport.close({ drainMs: 0 });
   const folder = dirname(file);
   const copy = join(folder, 'copy.db');
-  const handle = await open(file);
-  const fileHandle: { sync(): Promise<void> } = Object.getPrototypeOf(handle);
-  await handle.close();
   const names = (): readonly string[] => readdirSync(folder).filter((name) => name.startsWith('copy'));
   const atSync: (readonly string[])[] = [];
-  const sync = vi.spyOn(fileHandle, 'sync').mockRejectedValueOnce(Object.assign(new Error('disk'), { code: 'EIO' }));
-  onTestFinished(() => sync.mockRestore());
+  let isBroken = true;
+  await replaceSync(file, async () => {
+    if (isBroken) throw Object.assign(new Error('disk'), { code: 'EIO' });
+    atSync.push(names());
+  });
   const { backup } = sqliteTransport({ file });
   const failure = { code: 'ERR_FILE_ACCESS', message: expect.stringContaining('EIO') };
   await expect(backup(copy)).rejects.toMatchObject(failure);
   expect(names()).toEqual([]);
-  sync.mockImplementation(async () => void atSync.push(names()));
+  isBroken = false;
   await backup(copy);
   expect(atSync).toEqual([['copy.db-partial'], ['copy.db']]);
+});
+
+it('lets the log of the file begin again while a slow disk takes the copy', async () => {
+  const file = newFile();
+  const { transport } = await startProcess({ file }, subscriptions);
+  const beside = await openBeside(file);
+  const copied: unknown[] = [];
+  await replaceSync(file, async () => {
+    await transport.kv.set('k', 'v');
+    copied.push(beside.prepare('PRAGMA wal_checkpoint(RESTART)').get()?.['busy']);
+  });
+  await sqliteTransport({ file }).backup(join(dirname(file), 'copy.db'));
+  // Once for the copy, and once for its name.
+  expect(copied).toEqual([0, 0]);
 });

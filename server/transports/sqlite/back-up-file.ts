@@ -22,6 +22,8 @@ export async function backUpFile(file: string, target: string): Promise<void> {
     database.exec('BEGIN');
     database.prepare('SELECT count(*) FROM sqlite_schema').get();
     await copy(database, partial);
+    // The log of the file cannot begin again before, and a slow disk takes long to have the copy.
+    database.exec('COMMIT');
     await syncFile(partial);
     await rename(partial, target);
     await syncFile(dirname(target));
