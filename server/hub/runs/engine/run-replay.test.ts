@@ -228,6 +228,37 @@ describe('changed code', () => {
     await test.clock.advance(1_000);
     expect((await next.hub.run('w', test.runId, { outputs: true })).steps.at(-1)).toMatchObject({ output: 'new' });
   });
+
+  it('releases a run whose process of a higher version died in the first step behind step.patched', async () => {
+    const ran: string[] = [];
+    const first =
+      (label: () => unknown): RunOf =>
+      async ({ step }) => {
+        await step.run('a', () => 1);
+        await step.run('label', label);
+      };
+    const next =
+      (book: () => unknown): RunOf =>
+      async ({ step }) => {
+        await step.run('a', () => 1);
+        if (step.patched('use-carrier')) await step.run('book', book);
+        else await step.run('label', () => ran.push('label'));
+      };
+    const test = await startVersions(first(never), 1);
+    await test.restart(next(never), 2);
+    const old = await test.restart(
+      first(() => ran.push('label')),
+      1,
+    );
+    expect((await old.hub.run('w', test.runId)).status).toBe('waiting');
+    const last = await test.restart(
+      next(() => ran.push('book')),
+      2,
+    );
+    await test.clock.advance(1_000);
+    expect((await last.hub.run('w', test.runId)).status).toBe('completed');
+    expect(ran).toEqual(['book']);
+  });
 });
 
 describe('limits', () => {

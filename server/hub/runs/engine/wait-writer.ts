@@ -1,5 +1,5 @@
 import type { WriterCallbacks } from './entry-writer.js';
-import { entryKey } from './replay/run-entry.js';
+import { entryKey, type PatchEntry } from './replay/run-entry.js';
 import { createWaits } from './steps/create-waits.js';
 import type { StepHost } from './steps/requested-step.js';
 
@@ -31,13 +31,14 @@ export class WaitWriter {
 
   /** Stores all patches, and the waits of the steps that are next. Never rejects. */
   async store(): Promise<void> {
-    const { delivery, replay } = this.#run;
+    const { delivery, replay, workflow } = this.#run;
     this.#isStoring = true;
     try {
       if (this.#patches.length > 0) {
         const id = String(replay.entries.size);
         const key = entryKey({ role: 'patches', generation: delivery.envelope.replays, id, attempt: 0 });
-        await this.#run.record(key, JSON.stringify(this.#patches.splice(0)));
+        const entry: PatchEntry = { version: workflow.version, names: this.#patches.splice(0) };
+        await this.#run.record(key, JSON.stringify(entry));
       }
       const waits = await createWaits(this.#run);
       if (waits.length > 0 && !this.#run.isOver && (await delivery.wait(waits)) === 'fenced') {

@@ -4,6 +4,7 @@ import {
   isAttemptedKind,
   parseEntryKey,
   readEntry,
+  readPatches,
   type StepEntry,
   type StepKind,
   slotOfEntry,
@@ -46,8 +47,7 @@ export class RecordedEntries {
       this.append(key, value);
       if (key.startsWith('patches')) {
         patches ??= new Set();
-        // Written by the engine, as a list of strings.
-        for (const id of JSON.parse(value) as string[]) patches.add(id);
+        for (const name of readPatches(value).names) patches.add(name);
       } else if (key.startsWith('ended')) {
         this.#readEnded(key, value);
       }
@@ -59,10 +59,11 @@ export class RecordedEntries {
     return this.#keys.length;
   }
 
-  /** Version of the workflow that last recorded a step; `undefined` before the first one. */
+  /** Version of the workflow that last recorded a step or a patch; `undefined` before the first one. */
   get lastVersion(): number | undefined {
     for (let index = this.#keys.length - 1; index >= 0; index -= 1) {
       const { role } = parseEntryKey(this.#keys[index] ?? '');
+      if (role === 'patches') return readPatches(this.#values[index] ?? '').version;
       if (isAttemptedKind(role) || role === 'attempt') return readEntry(this.#values[index] ?? '').version;
     }
     return undefined;

@@ -54,7 +54,7 @@ export interface EntryName {
 
 /**
  * Step result or failed attempt, as the engine records it. Resolutions of waits are recorded by the transport; an entry
- * of role `patches` holds a list of names, one of role `ended` the slot of the step whose failure ended the run.
+ * of role `patches` holds a {@link PatchEntry}, one of role `ended` the slot of the step whose failure ended the run.
  */
 export interface StepEntry {
   /** Version of the workflow that recorded the entry. */
@@ -72,6 +72,13 @@ export interface StepEntry {
   readonly retryAt?: number;
   /** Facts about the step of an agent. */
   readonly turn?: TurnFacts;
+}
+
+/** Names for which `step.patched` returned `true`, as the engine records them before the next step starts. */
+export interface PatchEntry {
+  /** Version of the workflow that recorded the entry: an older one does not know the branch that the run took. */
+  readonly version: number;
+  readonly names: readonly string[];
 }
 
 const outputKey = ',"output":';
@@ -123,6 +130,12 @@ export function readEntry(value: string): StepEntry {
   // The key of the output cannot occur inside a JSON string, where its quotes are escaped.
   const end = value.indexOf(outputKey);
   return JSON.parse(end === -1 ? value : `${value.slice(0, end)}}`) as StepEntry;
+}
+
+/** Reads an entry of role `patches`. */
+export function readPatches(value: string): PatchEntry {
+  // The engine is the only writer.
+  return JSON.parse(value) as PatchEntry;
 }
 
 /** Returns the output of a {@link writeEntry} as JSON; `null` for an entry without one. */
