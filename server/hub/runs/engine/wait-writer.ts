@@ -1,5 +1,5 @@
 import type { WriterCallbacks } from './entry-writer.js';
-import { entryKey, type PatchEntry } from './replay/run-entry.js';
+import { entryKey, writePatches } from './replay/run-entry.js';
 import { createWaits } from './steps/create-waits.js';
 import type { StepHost } from './steps/requested-step.js';
 
@@ -37,8 +37,7 @@ export class WaitWriter {
       if (this.#patches.length > 0) {
         const id = String(replay.entries.size);
         const key = entryKey({ role: 'patches', generation: delivery.envelope.replays, id, attempt: 0 });
-        const entry: PatchEntry = { version: workflow.version, names: this.#patches.splice(0) };
-        await this.#run.record(key, JSON.stringify(entry));
+        await this.#run.record(key, writePatches({ version: workflow.version, names: this.#patches.splice(0) }));
       }
       const waits = await createWaits(this.#run);
       if (waits.length > 0 && !this.#run.isOver && (await delivery.wait(waits)) === 'fenced') {

@@ -63,8 +63,10 @@ export class RecordedEntries {
   get lastVersion(): number | undefined {
     for (let index = this.#keys.length - 1; index >= 0; index -= 1) {
       const { role } = parseEntryKey(this.#keys[index] ?? '');
-      if (role === 'patches') return readPatches(this.#values[index] ?? '').version;
-      if (isAttemptedKind(role) || role === 'attempt') return readEntry(this.#values[index] ?? '').version;
+      const value = this.#values[index] ?? '';
+      if (isAttemptedKind(role) || role === 'attempt') return readEntry(value).version;
+      const patched = role === 'patches' ? readPatches(value).version : undefined;
+      if (patched !== undefined) return patched;
     }
     return undefined;
   }

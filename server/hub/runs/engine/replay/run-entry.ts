@@ -74,10 +74,13 @@ export interface StepEntry {
   readonly turn?: TurnFacts;
 }
 
-/** Names for which `step.patched` returned `true`, as the engine records them before the next step starts. */
+/** Names for which `step.patched` returned `true`, recorded before the next step starts. */
 export interface PatchEntry {
-  /** Version of the workflow that recorded the entry: an older one does not know the branch that the run took. */
-  readonly version: number;
+  /**
+   * Version of the workflow that recorded the entry: an older one does not know the branch that the run took.
+   * `undefined` in records of the first builds.
+   */
+  readonly version: number | undefined;
   readonly names: readonly string[];
 }
 
@@ -132,10 +135,19 @@ export function readEntry(value: string): StepEntry {
   return JSON.parse(end === -1 ? value : `${value.slice(0, end)}}`) as StepEntry;
 }
 
-/** Reads an entry of role `patches`. */
+/** Returns an entry of role `patches` as a list, which the first builds read too: they take all of it as names. */
+export function writePatches({ version, names }: PatchEntry): string {
+  return JSON.stringify([...names, version]);
+}
+
+/** Reads a {@link writePatches}. */
 export function readPatches(value: string): PatchEntry {
   // The engine is the only writer.
-  return JSON.parse(value) as PatchEntry;
+  const list = JSON.parse(value) as readonly (string | number)[];
+  return {
+    version: list.find((each) => typeof each === 'number'),
+    names: list.filter((each) => typeof each === 'string'),
+  };
 }
 
 /** Returns the output of a {@link writeEntry} as JSON; `null` for an entry without one. */
