@@ -10,8 +10,8 @@ export default defineConfig({
   workers: 2,
   reporter: 'list',
   // These end what hangs. A machine with more to do than it can is slow, not wrong.
-  timeout: 180_000,
-  expect: { timeout: 30_000 },
+  timeout: 600_000,
+  expect: { timeout: 60_000 },
   use: {
     launchOptions: launchOptions(findBrowser()),
     // Tests that are about another zone or language set it.

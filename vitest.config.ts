@@ -20,8 +20,8 @@ export default defineConfig({
     // The default leaves one processor out, which is half of a machine with two.
     maxWorkers: availableParallelism(),
     // These end what hangs. A machine with more to do than it can is slow, not wrong.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     setupFiles: ['scripts/patient-waits.ts', 'scripts/property-tests.ts'],
     expect: { poll: { timeout: 60_000 } },
     coverage: {
@@ -56,9 +56,6 @@ export default defineConfig({
           name: 'packed',
           environment: 'node',
           include: ['packed/**/*.test.ts'],
-          // They install packages, and one builds an application.
-          testTimeout: 600_000,
-          hookTimeout: 600_000,
         },
       },
       {

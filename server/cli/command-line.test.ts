@@ -206,7 +206,7 @@ describe.each(stores)('hubline on %s', (_, openStore) => {
     }
     expect(await hubline('status')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ok: \d+ event types/) });
     isPrinterUp = false;
-  }, 180_000);
+  });
 
   it('replays the dead letters of a type after a confirmation alone', async () => {
     await hub.startWorkflow('pack', null);
