@@ -19,6 +19,6 @@ it.each(everyTransport)(
     const { attacks, longestCpuMs } = await emitBesideAttackers(hub, request, 40);
     expect(attacks).toBeGreaterThan(16);
     // It took seconds to minutes. The benchmark `hostile` has the target.
-    expect(longestCpuMs).toBeLessThan(3_000);
+    expect(longestCpuMs).toBeLessThan(5_000);
   },
 );

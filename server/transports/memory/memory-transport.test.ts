@@ -227,7 +227,7 @@ it('ends tens of thousands of waiting and delayed runs from outside in linear ti
   const before = process.cpuUsage();
   for (const { id } of sent) await transport.endRun('run', id, { ...done }, new Error('cancelled'));
   // Quadratic removal takes about a minute.
-  expect(cpuMsSince(before)).toBeLessThan(5_000);
+  expect(cpuMsSince(before)).toBeLessThan(20_000);
   expect(await transport.metrics('run')).toMatchObject({ received: 40_000, completed: 40_000, pending: 0, delayed: 0 });
   await transport.close({ drainMs: 0 });
 });
