@@ -93,15 +93,18 @@ export class CandidateCaller {
     const { provider } = this.candidate;
     const onText = this.#onText;
     if (onText === undefined) return readAnswer(await provider.chat(messages, options));
+    // That of this call: `options.signal` is soon that of the next one.
+    const { signal } = options;
     if (provider.chatStream !== undefined) {
       return collectAnswer(provider.chatStream(messages, options), (text) => {
         // Ends a stream that ignores the signal.
-        options.signal?.throwIfAborted();
+        signal?.throwIfAborted();
         shown.push(text);
         onText(text);
       });
     }
     const answer = readAnswer(await provider.chat(messages, options));
+    signal?.throwIfAborted();
     if (answer.content !== '') onText(answer.content);
     return answer;
   }
