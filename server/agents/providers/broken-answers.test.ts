@@ -43,11 +43,7 @@ const openAi: readonly Row[] = [
   ...proxied,
   ['another JSON', { hello: 1 }, failed(false, 0)],
   ['an answer without choices', { id: 'x', usage }, failed(false, 18)],
-  [
-    'an answer with an empty list of choices',
-    { ...choice({}), choices: [] },
-    { status: 'failed', error: { retryable: false } },
-  ],
+  ['an answer with an empty list of choices', { ...choice({}), choices: [] }, failed(false, 18)],
   ['a call without a name', choice({ tool_calls: [{ id: 'c', function: { arguments: '{}' } }] }), failed(false, 18)],
   ['an error of the server', { error: { type: 'server_error', message: 'x' } }, failed(true, 0)],
   ['the status 502 in the body', { error: { code: 502, message: 'x' } }, failed(true, 0)],

@@ -72,7 +72,8 @@ function readFailure(thrown: unknown): Failure {
     body,
     ...(typeof fields['statusCode'] === 'number' && { statusCode: fields['statusCode'] }),
     ...(typeof requestId === 'string' && { requestId }),
-    usage: usageOfBody(envelope),
+    // The package that finds no choice in an answer has its body as `data`.
+    usage: usageOfBody(envelope) ?? usageOfBody(asRecord(fields['data'])),
   };
 }
 
