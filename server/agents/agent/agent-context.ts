@@ -74,6 +74,11 @@ export function lineageOf(ctx: HandlerCtx | undefined): Lineage | undefined {
   return partsOf(ctx)?.lineage;
 }
 
+/** Returns what receives the tokens of the agents that run with `ctx`. Present in the context of a recorded call. */
+export function spentOf(ctx: HandlerCtx | undefined): TokenUsage | undefined {
+  return partsOf(ctx)?.spent;
+}
+
 /** Returns the handler's context that the context of an agent's run comes from. Other contexts are returned unchanged. */
 export function handlerContextOf(ctx: HandlerCtx): HandlerCtx | undefined {
   let current: HandlerCtx | undefined = ctx;
@@ -100,6 +105,8 @@ export interface AgentContextParts {
   readonly place?: DurablePlace | undefined;
   /** Step that a call is part of: what the tool emits is accepted with the step's result. */
   readonly step?: Pick<HandlerCtx, 'emit' | 'startWorkflow'> | undefined;
+  /** Receives the tokens of the agents that a recorded call runs. */
+  readonly spent?: TokenUsage | undefined;
   /** Present in the context of one call. */
   readonly call?: { readonly id: string; readonly name: string };
 }
@@ -185,7 +192,7 @@ class RunContext implements AgentContext {
 }
 
 /** Place of a tool call in a durable run. */
-export type CallPlace = Pick<AgentContextParts, 'step' | 'place'>;
+export type CallPlace = Pick<AgentContextParts, 'step' | 'place' | 'spent'>;
 
 /**
  * Returns the context of one tool call.
@@ -204,10 +211,10 @@ export function contextOfCall(
   return new RunContext(place === undefined ? parts : placed(parts, place), call, signal ?? parts.signal);
 }
 
-function placed(parts: AgentContextParts, { step, place }: CallPlace): AgentContextParts {
+function placed(parts: AgentContextParts, { step, place, spent }: CallPlace): AgentContextParts {
   const { agentName, runId, lineage, payload, signal, hubCtx, logger } = parts;
   // No spread: a context per call would take longer than its tool.
-  return { agentName, runId, lineage, payload, signal, hubCtx, logger, place, step };
+  return { agentName, runId, lineage, payload, signal, hubCtx, logger, place, step, spent };
 }
 
 /** Returns the place at which an agent that runs with `ctx` records its turns, if it does. */

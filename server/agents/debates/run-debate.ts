@@ -3,7 +3,7 @@ import type { DurablePlace } from '../../hub/events/agent-support/durable-place.
 import type { HandlerCtx } from '../../hub/events/context.js';
 import { abortable, either } from '../abortable.js';
 import type { Agent } from '../agent/agent.js';
-import { createAgentContext, lineageOf, placeOf, signalOf, toHandlerCtx } from '../agent/agent-context.js';
+import { createAgentContext, lineageOf, placeOf, signalOf, spentOf, toHandlerCtx } from '../agent/agent-context.js';
 import { AgentRunError } from '../agent/agent-run-error.js';
 import type { AgentRunOptions } from '../agent/agent-run-options.js';
 import { checkDescent } from '../delegation/delegate.js';
@@ -128,9 +128,10 @@ function prepareDebate(
   for (const agent of participants) checkDescent(parent, agent.name);
   if (moderator !== undefined) checkDescent(parent, moderator.name);
   const listeners = [onTokenUsage, options.onTokenUsage].filter((listener) => listener !== undefined);
-  const ledger = new TokenLedger({}, parent?.ledger, listeners, (err) => {
+  const onListenerError = (err: unknown): void => {
     ctx.logger.error({ err }, `onTokenUsage of debate ${quote(name)} failed`);
-  });
+  };
+  const ledger = new TokenLedger({}, parent?.ledger, listeners, onListenerError, spentOf(hubCtx));
   const place = placeInDebate(hubCtx, name);
   const debateId = `${idempotencyKey ?? place?.key ?? crypto.randomUUID()}:${name}:`;
   const ctx = createAgentContext({

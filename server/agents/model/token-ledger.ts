@@ -23,20 +23,27 @@ export class TokenLedger {
   readonly #limits: SpendingLimits;
   readonly #onListenerError: (error: unknown) => void;
   readonly #parent: TokenLedger | undefined;
+  /** Tokens of the tool call that started the run, where that call is recorded. */
+  readonly #ofCall: TokenUsage | undefined;
   /** Listeners of the whole chain, each once: agents of one application often share a listener. */
   readonly #listeners: readonly UsageListener[];
   #lastInLine: Promise<void> = Promise.resolve();
 
-  /** @param onListenerError receives the errors of listeners, which change nothing else */
+  /**
+   * @param onListenerError receives the errors of listeners, which change nothing else
+   * @param ofCall tokens of the tool call that started the run, to which each call is added
+   */
   constructor(
     limits: SpendingLimits = {},
     parent?: TokenLedger,
     listeners: readonly UsageListener[] = [],
     onListenerError: (error: unknown) => void = () => {},
+    ofCall?: TokenUsage,
   ) {
     this.#limits = limits;
     this.#onListenerError = onListenerError;
     this.#parent = parent;
+    this.#ofCall = ofCall;
     this.#listeners = parent === undefined ? listeners : [...new Set([...parent.#listeners, ...listeners])];
   }
 
@@ -84,6 +91,7 @@ export class TokenLedger {
   replay(usage: TokenUsage): void {
     for (let ledger: TokenLedger | undefined = this; ledger !== undefined; ledger = ledger.#parent) {
       addUsage(ledger.usage, usage);
+      if (ledger.#ofCall !== undefined) addUsage(ledger.#ofCall, usage);
     }
   }
 

@@ -1,4 +1,5 @@
 import type { ToolCall, ToolResult } from '../model/message.js';
+import type { TokenUsage } from '../model/token-usage.js';
 import type { ExecutedCall } from '../tools/tool-executor.js';
 
 /** Recorded result of a tool call: what the model was sent. */
@@ -8,12 +9,26 @@ export interface RecordedCall {
   readonly isJson?: true;
   readonly error?: string;
   readonly durationMs: number;
+  /** Tokens of the agents that the call ran. */
+  readonly spent?: TokenUsage;
 }
 
-/** Returns what is recorded of an executed call. */
-export function toRecorded({ result: { error, durationMs }, content, isJson }: ExecutedCall): RecordedCall {
-  if (error !== undefined) return { content, error, durationMs };
-  return isJson === true ? { content, isJson, durationMs } : { content, durationMs };
+/** Returns what is recorded of an executed call. @param spent tokens of the agents that it ran */
+export function toRecorded(
+  { result: { error, durationMs }, content, isJson }: ExecutedCall,
+  spent: TokenUsage,
+): RecordedCall {
+  const recorded: { -readonly [Key in keyof RecordedCall]: RecordedCall[Key] } = { content, durationMs };
+  if (error !== undefined) recorded.error = error;
+  else if (isJson === true) recorded.isJson = isJson;
+  if (spent.totalTokens > 0) recorded.spent = spent;
+  return recorded;
+}
+
+/** Returns the executed call of a record that an earlier delivery wrote. */
+export function toReplayed(recorded: RecordedCall, call: ToolCall): ExecutedCall {
+  const executed = toExecuted(recorded, call);
+  return recorded.spent === undefined ? executed : { ...executed, spentBefore: recorded.spent };
 }
 
 /** Returns the executed call of a record. */

@@ -1,5 +1,5 @@
 import { quote } from '../../errors.js';
-import { type AgentContext, createAgentContext, type Lineage, lineageOf } from '../agent/agent-context.js';
+import { type AgentContext, createAgentContext, type Lineage, lineageOf, spentOf } from '../agent/agent-context.js';
 import type { Approver } from '../approvals/approval.js';
 import { delegateFrom } from '../delegation/delegate.js';
 import { TokenLedger } from '../model/token-ledger.js';
@@ -21,9 +21,11 @@ export function createRunScope(agent: AgentSpec, request: RunRequest, exchangeId
   const parent = lineageOf(hubCtx);
   const approver = approverOf(request);
   const listeners = [agent.onTokenUsage, request.onTokenUsage].filter((listener) => listener !== undefined);
-  const ledger = new TokenLedger({ tokens, cost, prices }, parent?.ledger, listeners, (err) => {
+  const onListenerError = (err: unknown): void => {
     ctx.logger.error({ err }, `onTokenUsage of agent ${quote(agentName)} failed`);
-  });
+  };
+  const limits = { tokens, cost, prices };
+  const ledger = new TokenLedger(limits, parent?.ledger, listeners, onListenerError, spentOf(hubCtx));
   const lineage: Lineage = {
     chain: [...(parent?.chain ?? []), agentName],
     limits: parent?.limits ?? { maxDepth, maxRuns, runs: 0 },

@@ -5,6 +5,7 @@ import { type ApprovalDecision, type Approver, readDecision, refusalOf, tooLarge
 import { isDelegateTool } from '../delegation/delegate-tool.js';
 import { StuckLoopError } from '../errors.js';
 import type { ToolCall, ToolResult } from '../model/message.js';
+import type { TokenLedger } from '../model/token-ledger.js';
 import { toErrorContent } from '../tools/tool-content.js';
 import {
   type ExecuteCall,
@@ -27,6 +28,7 @@ export interface ToolPhaseOptions {
   readonly tools: ToolRegistry;
   readonly transcript: Transcript;
   readonly ctx: AgentContext;
+  readonly ledger: TokenLedger;
   readonly waits: AbortableWaits;
   /** Present if the run is durable. */
   readonly recorder: TurnRecorder | undefined;
@@ -146,10 +148,11 @@ export class ToolPhase {
     repeats: readonly number[],
     onResult: OnResult,
   ): Promise<void> {
-    const { ctx, recorder, waits, transcript } = this.#options;
+    const { ctx, ledger, recorder, waits, transcript } = this.#options;
     const answered: (AnsweredCall | undefined)[] = [];
     const record = (index: number, call: ExecutedCall): void => {
       answered[index] = call;
+      if (call.spentBefore !== undefined) ledger.replay(call.spentBefore);
       onResult?.(call.result);
     };
     const executable: number[] = [];
@@ -216,15 +219,15 @@ export class ToolPhase {
     const { tools } = this.#options;
     const tool = tools.get(call.name);
     if (isDelegateTool(tool)) {
-      return recorder.contain(turn, index, call, ({ run, path, recordsFailures }) =>
-        execute({ step: undefined, place: { run, pathOf: () => path, recordsFailures } }),
+      return recorder.contain(turn, index, call, ({ run, path, recordsFailures }, spent) =>
+        execute({ step: undefined, place: { run, pathOf: () => path, recordsFailures }, spent }),
       );
     }
     return recorder.call(
       turn,
       index,
       call,
-      ({ emitter }) => execute({ step: emitter, place: undefined }),
+      ({ emitter }, spent) => execute({ step: emitter, place: undefined, spent }),
       tool?.retryable !== false,
     );
   }

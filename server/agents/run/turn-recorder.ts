@@ -10,7 +10,7 @@ import type { TurnFacts } from '../../hub/events/agent-support/turn-facts.js';
 import { deriveId } from '../../transports/derive-id.js';
 import type { AbortableWaits } from '../abortable.js';
 import type { ToolCall, ToolDefinition } from '../model/message.js';
-import { shownUsage, type TokenUsage, usageSince } from '../model/token-usage.js';
+import { noUsage, shownUsage, type TokenUsage, usageSince } from '../model/token-usage.js';
 import { toErrorContent } from '../tools/tool-content.js';
 import type { ExecutedCall } from '../tools/tool-executor.js';
 import {
@@ -21,7 +21,7 @@ import {
   type RecordedAnswer,
   type TurnAnswer,
 } from './recorded-answer.js';
-import { type RecordedCall, toExecuted, toRecorded } from './recorded-call.js';
+import { type RecordedCall, toExecuted, toRecorded, toReplayed } from './recorded-call.js';
 import type { RunTimer } from './run-timer.js';
 
 /** Place at which the run of an agent records its turns. */
@@ -129,12 +129,16 @@ export class TurnRecorder {
     }
   }
 
-  /** Records the result of a call of the last answer. @param execute receives the context in which the tool emits */
+  /**
+   * Records the result of a call of the last answer.
+   *
+   * @param execute receives the context in which the tool emits, and what receives the tokens of agents that it runs
+   */
   async call(
     turn: number,
     index: number,
     call: ToolCall,
-    execute: (scope: TurnScope) => ExecutedCall | Promise<ExecutedCall>,
+    execute: (scope: TurnScope, spent: TokenUsage) => ExecutedCall | Promise<ExecutedCall>,
     isRetryable: boolean,
   ): Promise<ExecutedCall> {
     const { run } = this.#place;
@@ -148,17 +152,18 @@ export class TurnRecorder {
         }
         await run.start(id);
       }
-      const executed = await execute(scope);
+      const spent = noUsage();
+      const executed = await execute(scope, spent);
       // The next attempt executes the call again.
       if (executed.isInterrupted) throw this.#waits.signal?.reason;
-      fresh = toRecorded(executed);
+      fresh = toRecorded(executed, spent);
       return fresh.error === undefined
         ? new StepResult(fresh, undefined, true)
         : new StepResult(fresh, isToolError, true, false);
     };
     const read = await this.#record('tool', id, record, false);
     // Written by `record`.
-    return toExecuted(fresh ?? (read() as RecordedCall), call);
+    return fresh === undefined ? toReplayed(read() as RecordedCall, call) : toExecuted(fresh, call);
   }
 
   /** Records the result of a call whose execution records steps of its own. */
@@ -166,19 +171,21 @@ export class TurnRecorder {
     turn: number,
     index: number,
     call: ToolCall,
-    execute: (place: RunPlace) => Promise<ExecutedCall>,
+    execute: (place: RunPlace, spent: TokenUsage) => Promise<ExecutedCall>,
   ): Promise<ExecutedCall> {
     const { run, recordsFailures } = this.#place;
     const id = this.#idOf(turn, index);
     const path = `${id} / `;
+    let fresh: RecordedCall | undefined;
     const contained = run.contain(id, path, async () => {
-      const executed = await execute({ run, path, recordsFailures });
+      const spent = noUsage();
+      const executed = await execute({ run, path, recordsFailures }, spent);
       if (executed.isInterrupted) throw this.#waits.signal?.reason;
-      const recorded = toRecorded(executed);
-      return new StepResult(recorded, recorded.error === undefined ? undefined : isToolError, true);
+      fresh = toRecorded(executed, spent);
+      return new StepResult(fresh, fresh.error === undefined ? undefined : isToolError, true);
     });
     const read = await this.#waits.wait(contained);
-    return toExecuted(read() as RecordedCall, call);
+    return fresh === undefined ? toReplayed(read() as RecordedCall, call) : toExecuted(fresh, call);
   }
 
   /** Returns `true` if the result of a call of the last answer is recorded. */
