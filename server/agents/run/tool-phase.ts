@@ -3,7 +3,7 @@ import type { AbortableWaits } from '../abortable.js';
 import type { AgentContext, CallPlace } from '../agent/agent-context.js';
 import { type ApprovalDecision, type Approver, readDecision, refusalOf, tooLargeToAsk } from '../approvals/approval.js';
 import { isDelegateTool } from '../delegation/delegate-tool.js';
-import { StuckLoopError } from '../errors.js';
+import { InvalidToolCallError, StuckLoopError } from '../errors.js';
 import type { ToolCall, ToolResult } from '../model/message.js';
 import type { TokenLedger } from '../model/token-ledger.js';
 import { toErrorContent } from '../tools/tool-content.js';
@@ -56,6 +56,8 @@ export class ToolPhase {
   readonly #options: ToolPhaseOptions;
   readonly #executor: ToolExecutor;
   readonly #repeatedCalls = new RepeatedCallDetector();
+  /** Errors of calls whose tool refused the arguments when it was to say whether they need approval. */
+  #invalid: WeakMap<ToolCall, string> | undefined;
 
   constructor(options: ToolPhaseOptions) {
     const { maxParallelToolCalls, maxToolResultChars, clock } = options.agent;
@@ -137,6 +139,11 @@ export class ToolPhase {
       // Whatever is not `false` needs approval.
       return (await tool.needsApproval(input, ctx)) !== false;
     } catch (err) {
+      if (err instanceof InvalidToolCallError) {
+        this.#invalid ??= new WeakMap();
+        this.#invalid.set(call, err.forModel);
+        return false;
+      }
       ctx.logger.error({ err }, `needsApproval of tool ${quote(tool.name)} failed, so the call needs approval`);
       return true;
     }
@@ -163,7 +170,8 @@ export class ToolPhase {
       const call = calls[index];
       if (call === undefined) continue;
       const isAsked = asks.length > 0 && asks.includes(index);
-      const error = refusalOf(call, index) ?? (asksNow.includes(index) ? changed(call) : undefined);
+      const unasked = asksNow.includes(index) ? changed(call) : this.#invalid?.get(call);
+      const error = refusalOf(call, index) ?? unasked;
       if (error !== undefined) {
         const answer = refused(call, error);
         // Recorded: with other limits, a later attempt would execute what the model was told is not executed.

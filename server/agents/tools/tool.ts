@@ -116,8 +116,9 @@ export function createTool(
   const { $schema: _dialect, ...sent } = json;
   const asksParsed = async (input: unknown, ctx: AgentContext): Promise<boolean> => {
     const result = await schema.validate(input);
-    // Not executed either: the model receives the issues.
-    return result.issues === undefined && typeof asks === 'function' && (await asks(result.value, ctx));
+    // Not executed either, even if the schema accepts the input later: nobody was asked.
+    if (result.issues !== undefined) throw invalidArguments(tool.name, result.issues);
+    return typeof asks === 'function' && (await asks(result.value, ctx));
   };
   return {
     ...tool,
