@@ -129,7 +129,10 @@ export class LostJobs {
     await requeueJobScript.run(connection, settings.prefix, [queue.key, job.id, job.token, delayMs]);
   }
 
-  /** Does not wait for the reply: Redis receives the note before the handler can end its process. */
+  /**
+   * Does not wait for the reply: Redis receives the note before the handler can end its process. It has the script,
+   * because `countCrashScript` is in the same library.
+   */
   noteStart(queue: WorkerQueue, job: Job, isAlone: boolean): void {
     this.#note(queue, job, isAlone ? 'alone' : 'shared').catch((error: unknown) => this.#warn(job, error));
   }
@@ -150,7 +153,7 @@ export class LostJobs {
 
   async #note(queue: WorkerQueue, job: Job, place: 'alone' | 'shared'): Promise<void> {
     const { settings, connection } = this.#parts;
-    await noteStartScript.loadAndRun(connection, settings.prefix, [queue.key, job.id, job.token, place]);
+    await noteStartScript.run(connection, settings.prefix, [queue.key, job.id, job.token, place]);
   }
 
   #warn(job: Job, error: unknown): void {

@@ -93,14 +93,9 @@ export class Script implements LibraryFunction {
       return await client.fcall(this.name, 1, key, ...args);
     } catch (error) {
       if (!isMissingFunction(error)) throw error;
-      return this.loadAndRun(client, key, args);
+      const [, reply] = await Promise.all([this.library.load(client), client.fcall(this.name, 1, key, ...args)]);
+      return reply;
     }
-  }
-
-  /** Sends the text at once, for a process that may die before it can learn that the server does not have it. */
-  async loadAndRun(client: Redis, key: string, args: readonly ScriptArgument[]): Promise<unknown> {
-    const [, reply] = await Promise.all([this.library.load(client), client.fcall(this.name, 1, key, ...args)]);
-    return reply;
   }
 
   #nameWith(hash: string): string {
