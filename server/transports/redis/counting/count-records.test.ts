@@ -106,8 +106,9 @@ it('counts on if something else has changed the records', async () => {
   for (const name of ['counts', 'minutes', 'trends']) {
     for (const field of await admin.hkeys(`${start}:${name}`)) await admin.hset(`${start}:${name}`, field, 'x y');
   }
-  await admin.rpush(`${start}:changes`, 'x y', '');
+  await admin.rpush(`${start}:changes`, 'x y', '', 'x 1 0 r=1', `s/x 1 0 r=${'9'.repeat(400)}`);
   await transport?.publish(many.map(({ type }) => envelope(type)));
+  expect(await admin.llen(`${start}:changes`)).toBe(0);
   const { counts, activity } = (await transport?.overview({ types, runTypes: [], runLimit: 1 })) ?? {};
   expect(counts?.map(({ total }) => total.received)).toEqual(types.map(() => 1));
   expect(activity?.map(({ recent }) => recent.last5Min.received)).toEqual(types.map(() => 1));

@@ -116,7 +116,8 @@ do
     end
     for _, line in ipairs(others or {}) do tally(tallies, line) end
     for serviceType, minutes in pairs(tallies) do
-      for minute, ofMinute in pairs(minutes) do
+      -- Something else may have written the line.
+      for minute, ofMinute in pairs(typeOf(serviceType) and minutes or {}) do
         for counts, equal in pairs(ofMinute) do addTally(sums, serviceType, minute, counts, equal) end
       end
     end

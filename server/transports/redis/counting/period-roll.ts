@@ -51,7 +51,8 @@ do
       local digit = number % 36
       text = string.sub(digits, digit + 1, digit + 1) .. text
       number = (number - digit) / 36
-    until number == 0
+    -- Data that something else has written may be infinite.
+    until not (number >= 1)
     return text
   end
 
