@@ -1,11 +1,11 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { envelope } from '../../contract/envelope.js';
-import { completed } from '../../contract/outcome.js';
+import { completed, retry } from '../../contract/outcome.js';
 import { silentLogger } from '../../logger.js';
 import type { Delivery } from '../../transport.js';
 import { redisStage } from '../redis-stage.fixture.js';
 
-const { admin, prefix, transport, until } = await redisStage({ stalledIntervalMs: 200 });
+const { admin, consume, next, prefix, transport, until } = await redisStage({ stalledIntervalMs: 200 });
 afterEach(async () => {
   await admin.config('SET', 'maxmemory', '0');
   await admin.call('ACL', 'SETUSER', 'default', '+@all');
@@ -36,4 +36,28 @@ it.each([
   expect(await admin.info('commandstats')).not.toContain('cmdstat_function|load');
   await shop.close({ drainMs: 0 });
   expect(warn.mock.calls).toEqual([]);
+});
+
+it('delivers a lost job whose numbers something else has changed', async () => {
+  const shop = await consume(['a'], { concurrency: 1 });
+  await shop.transport.publish([envelope('a', { id: 'lost' })]);
+  await next(shop);
+  const job = `{${prefix()}}:queue:shop:e-lost`;
+  await admin.hset(job, { atm: 'x', processedOn: 'x' });
+  await admin.del(`${job}:lock`);
+  expect(await (await next(shop)).commit(completed())).toBe('ok');
+});
+
+it.each([
+  ['is retried', retry(60_000)],
+  ['is released', { status: 'released', durationMs: 1, delayMs: 60_000 } as const],
+])('forgets all crashes of a job that %s', async (_, outcome) => {
+  const shop = await consume(['a']);
+  await shop.transport.publish([envelope('a', { id: 'lost' })]);
+  const delivery = await next(shop);
+  const job = `{${prefix()}}:queue:shop:e-lost`;
+  const crashes = { stc: '1', crashes: '1', started: 'alone', cause: '1' };
+  await admin.hset(job, crashes);
+  expect(await delivery.commit(outcome)).toBe('ok');
+  expect(await admin.hmget(job, ...Object.keys(crashes))).toEqual([null, null, null, null]);
 });

@@ -41,7 +41,7 @@ local function clearCrashes(queue, id)
 end
 
 local function endStart(queue, id)
-  call('HDEL', queue .. id, 'stc', 'crashes', 'started', 'leased')
+  call('HDEL', queue .. id, 'stc', 'crashes', 'started', 'cause', 'leased')
 end
 
 -- The job of an event that has ended is deleted, and so is that of a suspended run. A worker uses a token again for its

@@ -25,8 +25,9 @@ local function noteAttempt(job, attempt, startedAt, error)
   addAttempt(job, string.format('[%d,%.0f,%.0f,', attempt, startedAt, now) .. error .. ']')
 end
 
+-- Something else may have changed the fields.
 local function interruptedLine(attemptsMade, startedAt)
-  return string.format('[%d,%.0f,%.0f,', (attemptsMade or 0) + 1, startedAt or now, now) .. '${JSON.stringify(interruptedError)},1]'
+  return string.format('[%d,%.0f,%.0f,', (tonumber(attemptsMade) or 0) + 1, tonumber(startedAt) or now, now) .. '${JSON.stringify(interruptedError)},1]'
 end
 
 -- Processes of earlier versions lease jobs without "leased".
