@@ -19,7 +19,7 @@ export interface RedisTransport extends Transport {
    * ```ts
    * const { events, deadLetters } = await redisTransport({ url }).retire('old-mail', { discard: true });
    * ```
-   * @throws {ServiceRunningError | PendingEventsError | NotSubscribedError | TransportUnavailableError | InvalidOptionError}
+   * @throws {ServiceRunningError | PendingEventsError | NotSubscribedError | UnexpectedDataError | TransportUnavailableError | InvalidOptionError}
    */
   retire(service: string, options?: RetireOptions): Promise<RetireResult>;
 }

@@ -2,11 +2,9 @@ import { counters } from '../counting/counters.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';
+import { dataLayout, otherLayout } from './data-layout.js';
 import { retainedDescriptions } from './retained-descriptions.js';
 import { liveHandlers, subscribed } from './subscription-fragments.js';
-
-/** Version of the layout of all keys. It grows with each change that earlier versions of Hubline cannot read. */
-export const dataLayout = 2;
 
 // Processes with the same description share one copy of it, stored under its hash.
 const heartbeat = new LuaFragment(
@@ -35,12 +33,9 @@ export const startOrderScript: Script = new Script({
   purpose: 'Returns the place of a process in the order of starts.',
   argv: 'nothing',
   reply: 'a number that grows with each call; nothing if the data has another layout',
-  includes: [prelude],
+  includes: [prelude, otherLayout],
   lua: `
-local layout = call('GET', key('layout'))
-if layout and layout ~= '${dataLayout}' then return nil end
--- Builds before the first layout with a number wrote none.
-if not layout and call('EXISTS', key('queues'), key('services')) > 0 then return nil end
+if hasOtherLayout() then return nil end
 return call('INCR', key('sequence'))
 `,
 });

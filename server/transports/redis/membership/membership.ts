@@ -3,12 +3,12 @@ import type { Logger } from '../../logger.js';
 import type { ConsumeOptions } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { serviceTypeOf, sharedQueue } from '../names.js';
-import { UnexpectedDataError, withoutArguments } from '../redis-errors.js';
+import { withoutArguments } from '../redis-errors.js';
 import { maxTypesPerScript } from '../scripts/limits.js';
 import { readArray, readNumber, readString } from '../scripts/reply.js';
 import type { Script, ScriptArgument } from '../scripts/script.js';
+import { otherLayoutError } from './data-layout.js';
 import {
-  dataLayout,
   declareScript,
   describeScript,
   enterScript,
@@ -69,11 +69,7 @@ export class Membership {
    */
   async join(): Promise<void> {
     const startOrder = await this.#run(startOrderScript, []);
-    if (startOrder === null) {
-      throw new UnexpectedDataError(
-        `the prefix has data in another layout than ${dataLayout}: docs/upgrading.md describes the upgrade from earlier builds`,
-      );
-    }
+    if (startOrder === null) throw otherLayoutError();
     this.#startOrder = readNumber(startOrder);
     await this.#register();
     this.#timer = setInterval(() => {

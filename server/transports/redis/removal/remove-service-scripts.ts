@@ -4,6 +4,7 @@ import { deadLetters } from '../dead-letters/dead-letter-fragments.js';
 import { keyLines } from '../gate/key-lines.js';
 import { typeStates } from '../gate/type-states.js';
 import { eventLog } from '../lookup/event-log.js';
+import { otherLayout } from '../membership/data-layout.js';
 import { retainedDescriptions } from '../membership/retained-descriptions.js';
 import { liveHandlers, subscribed } from '../membership/subscription-fragments.js';
 import { runSuspension } from '../runs/suspended-runs.js';
@@ -19,9 +20,11 @@ export const unsubscribeScript: Script = new Script({
     'Ends subscriptions of a service, all or those of some service types, unless a live process handles one of them, or events or dead letters would be discarded without permission.',
   argv: 'service, 1 to discard, service type...; no service type means all',
   reply:
-    '"none" and the services that subscribe; "running" and a service type; "pending" and the numbers of events and dead letters; or "done" with queues, service types, and both numbers',
-  includes: [prelude, countRecords, deadLetters, liveHandlers, typeStates],
+    '"layout" if Redis has data in another layout; "none" and the services that subscribe; "running" and a service type; "pending" and the numbers of events and dead letters; or "done" with queues, service types, and both numbers',
+  includes: [prelude, countRecords, deadLetters, liveHandlers, otherLayout, typeStates],
   lua: `
+-- Its counts, and so the number of pending events, are unknown.
+if hasOtherLayout() then return { 'layout' } end
 local service, mayDiscard = take(), take() == '1'
 local only
 while position < #ARGV do

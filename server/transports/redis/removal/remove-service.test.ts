@@ -62,6 +62,25 @@ describe('retiring a service', () => {
     expect(queues.filter((key) => key.includes('mail'))).toEqual([]);
   });
 
+  it('rejects, and discards nothing, if the data is in the layout of another build', async () => {
+    await subscribeOnce('mail', ['a']);
+    const manager = connect('shop');
+    await manager.publish([envelope('a')]);
+    await manager.close({ drainMs: 0 });
+    const name = (kind: string): string => `{${prefix()}}:${kind}`;
+    // Another build has its counts elsewhere.
+    for (const kind of ['changes', 'counts']) await admin.del(name(kind));
+    const keys = (await admin.keys(name('*'))).filter((key) => key !== name('layout')).sort();
+    for (const change of [() => admin.del(name('layout')), () => admin.set(name('layout'), '1')]) {
+      await change();
+      await expect(transport().retire('mail')).rejects.toMatchObject({ code: 'ERR_UNEXPECTED_DATA' });
+      await expect(transport().retire('mail', { discard: true })).rejects.toMatchObject({
+        code: 'ERR_UNEXPECTED_DATA',
+      });
+      expect((await admin.keys(name('*'))).filter((key) => key !== name('layout')).sort()).toEqual(keys);
+    }
+  });
+
   it('rejects while a process of it is live, or if events or dead letters would be discarded', async () => {
     const mail = await consume(['a', 'b'], { service: 'mail' });
     const manager = connect('shop');

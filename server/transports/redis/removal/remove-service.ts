@@ -2,6 +2,7 @@ import { NotSubscribedError, PendingEventsError, ServiceRunningError } from '../
 import type { RetireOptions, RetireResult } from '../../retirement.js';
 import { workflowOf, workflowType } from '../../workflow-type.js';
 import type { CommandClient } from '../connection/command-client.js';
+import { otherLayoutError } from '../membership/data-layout.js';
 import { encodeName, serviceTypeOf, typeOf } from '../names.js';
 import { readArray, readNumber, readString, unexpected } from '../scripts/reply.js';
 import type { Script } from '../scripts/script.js';
@@ -26,7 +27,7 @@ const queueLists = ['wait', 'active'];
  * Ends subscriptions of a service and clears what they leave behind. If a call is interrupted, the next one completes
  * it.
  *
- * @throws {InvalidOptionError | NotSubscribedError | ServiceRunningError | PendingEventsError}
+ * @throws {InvalidOptionError | NotSubscribedError | ServiceRunningError | PendingEventsError | UnexpectedDataError}
  */
 export async function removeService(
   commands: CommandClient,
@@ -49,6 +50,7 @@ async function unsubscribe(
   const chosen = only.flatMap((name) => [name, workflowType(name)]).map((type) => serviceTypeOf(service, type));
   const args = [encodeName(service), discard ? '1' : '', ...chosen];
   const [result, ...details] = readArray(await commands.runScript(unsubscribeScript, args));
+  if (result === 'layout') throw otherLayoutError();
   if (result === 'none') {
     throw new NotSubscribedError(service, only, details.map(readString).map(decodeURIComponent));
   }
