@@ -132,7 +132,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
           const x = xOf(at);
           return (
             x > 12 &&
-            x < width - 60 && (
+            x < width - 76 && (
               <span key={at} style={{ left: `${x}px` }}>
                 {formatTick(at)}
               </span>
