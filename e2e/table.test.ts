@@ -1,5 +1,6 @@
 import { FatalError, type Hub } from 'hubline';
 import type { Page } from 'playwright/test';
+import { serveAnswers } from './answering-dashboard.js';
 import { expectAccessible } from './expect-accessible.js';
 import { expect, test } from './fixtures.js';
 import { eventRow, expectCounts, filterBy, filterWith } from './page-parts.js';
@@ -151,4 +152,21 @@ test('a narrow page sorts with a select box', async ({ page, serve }) => {
   await page.goto(origin);
   await page.getByRole('combobox', { name: 'Sort by' }).selectOption('Received');
   await expectTypes(page, ['order.created', 'payment.requested', 'order.failed', 'review.reminder']);
+});
+
+test('on a narrow page the status of each row ends where its numbers end', async ({ page, serve }) => {
+  const { dashboard } = await serveAnswers(serve);
+  await page.setViewportSize({ width: 320, height: 700 });
+  await page.goto(dashboard.origin);
+  await eventRow(page, 'order.created').waitFor();
+  const distances = await page.locator('.row').evaluateAll((rows) =>
+    rows.flatMap((row) => {
+      const [status, numbers] = ['.status:not(.is-medium, .is-high)', '.col-failures'].map((part) =>
+        row.querySelector(part)?.getBoundingClientRect(),
+      );
+      return status && numbers ? [Math.round(numbers.right - status.right)] : [];
+    }),
+  );
+  expect(distances.length).toBeGreaterThan(10);
+  expect(new Set(distances)).toEqual(new Set([0]));
 });
