@@ -63,6 +63,18 @@ test('several attempts are rows, with the time before each as waiting', () => {
   expect([first?.note, first?.ranMs, second?.note]).toEqual(['busy', 200, 'gone']);
 });
 
+test('the running time of an event includes its running attempt so far', () => {
+  const attempts = [
+    { attempt: 1, startedAt: 100, endedAt: 300, error: { name: 'Error', message: 'busy' } },
+    { attempt: 2, startedAt: 400 },
+  ];
+  const [row] = traceRows(
+    [eventOf('a', { status: 'active', acceptedAt: 0, waitMs: 100, runMs: 200, attempts })],
+    1_000,
+  );
+  expect(row).toMatchObject({ state: 'active', waitedMs: 100, ranMs: 800 });
+});
+
 test('an interrupted attempt is a row and a bar of its own, and so it is in a run', () => {
   const attempts = [
     { attempt: 1, startedAt: 100, endedAt: 300, isInterrupted: true },

@@ -60,7 +60,7 @@ export function traceRows(events: readonly EventDetails[], now: number): readonl
 }
 
 function eventRow(event: EventDetails, depth: number, now: number): TraceRow {
-  const { kind, type, service, status, waitMs, runMs, error, dueAt } = event;
+  const { kind, type, service, status, waitMs, error, dueAt } = event;
   return {
     key: JSON.stringify([event.id, service]),
     depth,
@@ -69,10 +69,16 @@ function eventRow(event: EventDetails, depth: number, now: number): TraceRow {
     state: status,
     bars: eventBars(event, now),
     waitedMs: waitMs ?? null,
-    ranMs: runMs ?? null,
+    ranMs: ranMs(event, now),
     note: error?.message ?? (status === 'delayed' && dueAt !== undefined ? 'waits for its time' : ''),
     event,
   };
+}
+
+/** Returns the milliseconds that an event ran, with those of a running attempt so far; `null` before it has run. */
+function ranMs({ status, attempts, runMs }: EventDetails, now: number): number | null {
+  const running = status === 'active' && attempts.find((attempt) => attemptState(attempt) === 'active');
+  return running ? (runMs ?? 0) + now - running.startedAt : (runMs ?? null);
 }
 
 function eventBars(event: EventDetails, now: number): readonly Bar[] {
