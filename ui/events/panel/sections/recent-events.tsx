@@ -67,10 +67,10 @@ function RecentEvent({ event, serverNow, query }: RecentEventProps): JSX.Element
   const { id, kind, status, attempt, acceptedAt, waitMs, runMs, error, causeId } = event;
   const [icon, label, tone] = TRACE_STATE.get(status) ?? ['dot', status, 'waiting'];
   const facts = [
+    ...(error === undefined ? [] : [error.message === '' ? error.name : error.message]),
     ...(waitMs === undefined ? [] : [`waited ${formatDuration(waitMs)}`]),
     ...(runMs === undefined ? [] : [`ran ${formatDuration(runMs)}`]),
     ...(attempt > 1 ? [`attempt ${attempt}`] : []),
-    ...(error === undefined ? [] : [error.message === '' ? error.name : error.message]),
   ];
   return (
     <li>
