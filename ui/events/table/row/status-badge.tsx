@@ -6,7 +6,7 @@ import { type EventStatus, failureLevel } from '../../../store/rows/event-status
 /** Look of each status, and the rule that decides it. */
 const LOOK: Record<EventStatus, readonly [icon: IconName, label: string, rule: string]> = {
   failing: ['triangle', 'Failing', 'An event failed in the last 5 minutes'],
-  attention: ['clock', 'Attention', 'There are open dead letters, or events wait too long'],
+  attention: ['clock', 'Attention', 'There are open dead letters, or events or approvals wait'],
   active: ['dot', 'Active', 'A handler runs, or an event was received in the last minute'],
   idle: ['ring', 'Idle', 'No event was received in the last minute'],
   never: ['dashes', 'Never seen', 'No event was received since the start'],
