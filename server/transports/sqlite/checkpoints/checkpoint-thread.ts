@@ -57,11 +57,12 @@ function awaitThreads(): void {
   for (const thread of running) thread.awaitIdle();
 }
 
-/** Thread that copies the log of a file into the file. It does not keep the process alive. */
+/** Thread that copies the log of a file into the file. It keeps the process alive during a run alone. */
 export class CheckpointThread {
   readonly #worker: Worker;
   readonly #onEnd: (hasCopied: boolean) => void;
   #isRunning = false;
+  #isClosing = false;
   #hasEnded = false;
   readonly #ended: Promise<void>;
   readonly #state: Int32Array;
@@ -77,7 +78,6 @@ export class CheckpointThread {
     this.#worker = new Worker(program, { eval: true, workerData, execArgv: ['--no-warnings'] });
     if (running.size === 0) process.on('exit', awaitThreads);
     running.add(this);
-    this.#worker.unref();
     this.#worker.on('message', (hasCopied) => this.#report(hasCopied === true));
     // The exit follows.
     this.#worker.on('error', () => {});
@@ -90,6 +90,8 @@ export class CheckpointThread {
         this.#report(false);
       });
     });
+    // A listener undoes it.
+    this.#worker.unref();
   }
 
   get isRunning(): boolean {
@@ -104,11 +106,14 @@ export class CheckpointThread {
   /** Copies what the log has now. */
   run(): void {
     this.#isRunning = true;
+    // Transactions may wait for it, and nothing else may be under way.
+    this.#worker.ref();
     this.#worker.postMessage('run');
   }
 
   /** Resolves when the thread has closed the file. */
   async close(): Promise<void> {
+    this.#isClosing = true;
     this.#worker.ref();
     this.#worker.postMessage('close');
     await this.#ended;
@@ -125,6 +130,7 @@ export class CheckpointThread {
   #report(hasCopied: boolean): void {
     if (!this.#isRunning) return;
     this.#isRunning = false;
+    if (!this.#isClosing) this.#worker.unref();
     this.#onEnd(hasCopied);
   }
 }

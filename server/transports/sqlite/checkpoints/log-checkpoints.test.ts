@@ -19,6 +19,8 @@ interface Stage {
   writeUntilFull(): Promise<Full>;
   /** Pages in the log. */
   logged(): number;
+  /** Pages of the log that the file has. */
+  copied(): number;
   isCopied(): boolean;
 }
 
@@ -52,6 +54,7 @@ async function open(module: string): Promise<Stage> {
     checkpoints,
     write,
     logged: () => Number(state.get()?.['log']),
+    copied: () => Number(state.get()?.['checkpointed']),
     isCopied: () => state.get()?.['log'] === state.get()?.['checkpointed'],
     async writeUntil(isReached) {
       for (let count = 0; !isReached(); count += 1) {
@@ -77,7 +80,7 @@ async function threadModule(): Promise<string> {
   return module;
 }
 
-/** SQLite whose copies of a log wait while a file is there, as for a disk that does not answer. */
+/** SQLite whose copies of a log end late while a file is there, as those of a disk that is slow. */
 class BlockableSqlite {
   readonly #folder = dirname(newFile());
   readonly #gate = join(this.#folder, 'blocked');
@@ -92,8 +95,9 @@ class BlockableSqlite {
       const cell = new Int32Array(new SharedArrayBuffer(4));
       exports.DatabaseSync = class extends DatabaseSync {
         prepare(sql) {
+          const row = super.prepare(sql).get();
           while (existsSync(${JSON.stringify(this.#gate)})) Atomics.wait(cell, 0, 0, 5);
-          return super.prepare(sql);
+          return { get: () => row };
         }
       };`,
     );
@@ -161,6 +165,45 @@ it('transactions do not wait for a reader that keeps the log from being copied',
   reader.exec('COMMIT');
   reader.close();
   await writeUntil(() => logged() < 10_000);
+});
+
+it('the log begins again after a reader that kept the rest of a run from being copied', async () => {
+  const sqlite = new BlockableSqlite();
+  const { file, write, writeUntil, writeUntilFull, logged, copied, isCopied } = await open(await sqlite.module());
+  onTestFinished(() => sqlite.unblock());
+  sqlite.block();
+  await writeUntil(() => logged() > 15_500);
+  const reader = await openPatiently(file);
+  reader.exec('BEGIN');
+  reader.prepare('SELECT count(*) FROM t').get();
+  const { wait } = await writeUntilFull();
+  sqlite.unblock();
+  await wait;
+  expect(isCopied()).toBe(false);
+  reader.exec('COMMIT');
+  reader.close();
+  sqlite.block();
+  const before = copied();
+  while (logged() - before < 1_100) await write();
+  await expect.poll(copied).toBeGreaterThan(before);
+  for (let count = 0; count < 100; count += 1) await write();
+  expect(isCopied()).toBe(false);
+  sqlite.unblock();
+  await expect.poll(isCopied).toBe(true);
+});
+
+it('the thread keeps the process alive while it copies, and at no other time', async () => {
+  const ports = (): number => process.getActiveResourcesInfo().filter((name) => name === 'MessagePort').length;
+  const before = ports();
+  const sqlite = new BlockableSqlite();
+  const { writeUntilFull } = await open(await sqlite.module());
+  sqlite.block();
+  onTestFinished(() => sqlite.unblock());
+  const { wait } = await writeUntilFull();
+  expect(ports()).toBe(before + 1);
+  sqlite.unblock();
+  await wait;
+  await expect.poll(ports).toBe(before);
 });
 
 it('transactions do not wait for a thread that was closed', async () => {

@@ -138,7 +138,7 @@ export class LogCheckpoints implements Checkpoints {
         this.#startThread();
         return;
       }
-      if (left < pagesPerCheckpoint && !this.#database.isTransaction) this.#copyHere(left);
+      if (left < pagesPerCheckpoint && !this.#database.isTransaction) tryCopy(this.#copy);
     }
     if (wait === undefined) return;
     this.#wait = undefined;
