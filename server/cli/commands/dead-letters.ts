@@ -64,7 +64,7 @@ export async function replay(
   if ((id === undefined) === (type === undefined)) {
     throw new ExitError(exitCodes.usage, 'Pass either the id of a dead letter or --type.');
   }
-  const { connection, terminal, json } = context;
+  const { connection, terminal, json, signal } = context;
   const isOne = id !== undefined;
   const found = isOne ? await findOne(context, id) : await findDeadLetters(context, type, query);
   if (found.length === 0) {
@@ -75,14 +75,18 @@ export async function replay(
   }
   if (!isOne) await confirmBulk(context, `Replay ${found.length} dead letters of ${type}?`, yes);
   const failures: string[] = [];
-  for (const [index, dead] of found.entries()) {
+  let tried = 0;
+  for (const dead of found) {
+    if (signal.aborted) break;
     const hub = await connection.hub(dead.service);
     await hub.replay(dead.id).catch((error: unknown) => failures.push(`${dead.id}: ${messageOf(error)}`));
-    if (!isOne) terminal.progress(index + 1, found.length);
+    tried += 1;
+    if (!isOne) terminal.progress(tried, found.length);
   }
-  const replayed = found.length - failures.length;
+  const replayed = tried - failures.length;
   if (json) terminal.json({ replayed, failures });
   else terminal.line(`Replayed ${replayed} of ${found.length}.`);
+  if (tried < found.length) failures.push(`Interrupted: ${found.length - tried} were not replayed.`);
   if (failures.length > 0) throw new ExitError(exitCodes.failed, failures.join('\n'));
 }
 

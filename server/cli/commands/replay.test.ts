@@ -1,0 +1,43 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { createHub } from '../../hub/create-hub.js';
+import { silentLogger } from '../../transports/logger.js';
+import { sqliteTransport } from '../../transports/sqlite/sqlite-transport.js';
+import { Connection } from '../connection.js';
+import { createStreams } from '../in-process.fixture.js';
+import { Terminal } from '../terminal.js';
+import { replay } from './dead-letters.js';
+
+it('stops a bulk replay at an interrupt, and reports what is left', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hubline-replay-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'hub.db');
+  const hub = createHub({ transport: sqliteTransport({ file }), logger: silentLogger });
+  hub.event({
+    type: 'order.placed',
+    handler() {
+      throw new Error('out of paper');
+    },
+  });
+  await hub.start();
+  await hub.emitMany('order.placed', [1, 2, 3]);
+  await vi.waitFor(async () => expect((await hub.metrics('order.placed')).deadLetters).toBe(3));
+  await hub.stop();
+
+  const connection = new Connection({ file, prefix: 'hub', timeout: 60 });
+  onTestFinished(() => connection.close());
+  const { streams, out } = createStreams({ isTTY: true });
+  const interrupted = new AbortController();
+  // The progress of the first one.
+  streams.stderr.once('data', () => interrupted.abort());
+  const context = { connection, terminal: new Terminal(streams), json: false, signal: interrupted.signal };
+  await expect(replay(context, undefined, { type: 'order.placed', yes: true, limit: 1_000 })).rejects.toMatchObject({
+    exitCode: 1,
+    message: 'Interrupted: 2 were not replayed.',
+  });
+  expect(out()).toBe('Replayed 1 of 3.\n');
+  const reader = await connection.hub();
+  expect(await reader.deadLetters('order.placed')).toHaveLength(2);
+});
