@@ -162,9 +162,13 @@ it('transactions do not wait for a reader that keeps the log from being copied',
   const second = await writeUntilFull();
   expect(logged()).toBeGreaterThan(pages + 15_000);
   await second.wait;
+  const size = (): number => statSync(`${file}-wal`).size;
+  expect(size()).toBeGreaterThan(100_000_000);
   reader.exec('COMMIT');
   reader.close();
   await writeUntil(() => logged() < 10_000);
+  // The disk gets the rest back.
+  expect(size()).toBeLessThan(70_000_000);
 });
 
 it('the log begins again after a reader that kept the rest of a run from being copied', async () => {

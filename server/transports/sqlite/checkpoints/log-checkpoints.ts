@@ -14,6 +14,7 @@ export interface Checkpoints {
 
 /** Returns checkpoints of SQLite itself, which copies the log in a transaction whenever it has 1,000 pages more. */
 export function automaticCheckpoints(database: Database): Checkpoints {
+  limitSize(database);
   return {
     transactionEnded: () => undefined,
     copy: () => tryCopy(database.prepare(copySql)),
@@ -22,6 +23,12 @@ export function automaticCheckpoints(database: Database): Checkpoints {
 }
 
 const copySql = 'PRAGMA wal_checkpoint(PASSIVE)';
+const maxLogBytes = 64 * 1024 * 1024;
+
+/** Makes a log that begins again return what it takes beyond the maximum to the disk. */
+function limitSize(database: Database): void {
+  database.exec(`PRAGMA journal_size_limit = ${maxLogBytes}`);
+}
 
 function tryCopy(statement: Statement): void {
   try {
@@ -77,6 +84,7 @@ export class LogCheckpoints implements Checkpoints {
     this.#database = database;
     this.#settings = settings;
     this.#database.exec('PRAGMA wal_autocheckpoint = 0');
+    limitSize(database);
     this.#size = database.prepare('PRAGMA wal_checkpoint(NOOP)');
     this.#copy = database.prepare(copySql);
   }
