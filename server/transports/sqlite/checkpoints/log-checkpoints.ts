@@ -118,7 +118,13 @@ export class LogCheckpoints implements Checkpoints {
     }
     if (this.#thread === undefined) {
       if (performance.now() < this.#restartAt) return false;
-      this.#thread = new CheckpointThread(this.#settings, (hasCopied) => this.#finish(hasCopied));
+      try {
+        this.#thread = new CheckpointThread(this.#settings, (hasCopied) => this.#finish(hasCopied));
+      } catch {
+        // The process may not start threads, or the system has no room for another one.
+        this.#restartAt = performance.now() + restartAfterMs;
+        return false;
+      }
     }
     this.#thread.run();
     return true;
