@@ -79,7 +79,7 @@ describe.each([
   });
 });
 
-test('an answer that is deeper than the stack fails its call, which is not sent again', async () => {
+test('an answer that is deeper than the stack ends no session, and its call is not sent again', async () => {
   let calls = 0;
   const { server } = await startRawServer(({ id, method }, response) => {
     if (method !== 'tools/call') return false;
@@ -91,7 +91,12 @@ test('an answer that is deeper than the stack fails its call, which is not sent 
   });
   const { logger, lines } = recordingLogger();
   const { tools } = await connected(server, logger);
-  await expect(callTool(tools, 'echo', {})).rejects.toMatchObject({ code: 'ERR_MCP_TOOL' });
+  const outcome = callTool(tools, 'echo', {}).then(
+    () => 'answered',
+    (error) => error.code,
+  );
+  // From version 26 on, Node writes JSON of any depth.
+  expect(['answered', 'ERR_MCP_TOOL']).toContain(await outcome);
   expect(calls).toBe(1);
   expect(lines.filter((line) => line.includes('MCP server lost'))).toEqual([]);
 });
