@@ -92,8 +92,8 @@ export function usageSince(sum: TokenUsage, earlier: TokenUsage): TokenUsage {
 }
 
 /**
- * Returns the usage that a provider reported, or `undefined` if the report is unusable: not an object, a negative or
- * infinite count, or zero tokens, because every call costs some.
+ * Returns the usage that a provider reported, or `undefined` if the report is unusable: not an object, a count that is
+ * negative or so large that a sum could be infinite, or zero tokens, because every call costs some.
  */
 export function reportedUsage(usage: unknown): TokenUsage | undefined {
   if (typeof usage !== 'object' || usage === null) return undefined;
@@ -111,7 +111,7 @@ export function reportedUsage(usage: unknown): TokenUsage | undefined {
 }
 
 function isCount(value: unknown): value is number {
-  return typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY;
+  return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER;
 }
 
 function isDetail(value: unknown): value is number {

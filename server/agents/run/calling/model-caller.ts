@@ -9,7 +9,7 @@ import { type ModelAnswer, textsOf } from '../../model/model-answer.js';
 import type { ModelOptions } from '../../model/model-provider.js';
 import { CutStreamError, ModelTimeoutError, ProviderError } from '../../model/provider-error.js';
 import type { TokenLedger } from '../../model/token-ledger.js';
-import { addUsage, type TokenUsage } from '../../model/token-usage.js';
+import { addUsage, reportedUsage, type TokenUsage } from '../../model/token-usage.js';
 import { observeChat } from '../../observability/gen-ai-operations.js';
 import { isReplaceable } from '../../providers/fallback-provider.js';
 import type { AgentSpec } from '../agent-spec.js';
@@ -165,7 +165,8 @@ export class ModelCaller {
     tools: ToolDefinition[],
     shown: string[],
   ): TokenUsage | undefined {
-    if (error instanceof ProviderError && error.usage !== undefined) return error.usage;
+    const reported = error instanceof ProviderError ? reportedUsage(error.usage) : undefined;
+    if (reported !== undefined) return reported;
     const hasAnswered =
       error instanceof CutStreamError ||
       error instanceof ModelTimeoutError ||
