@@ -33,7 +33,8 @@ local function countOne(serviceType, name)
 end
 
 local function countWait(serviceType, ms)
-  countOne(serviceType, 'w' .. math.ceil(math.log(math.max(ms, ${shortestMs})) / ${Math.log(durationGrowth)}))
+  -- Zero may have a sign, which would be a bucket of its own.
+  countOne(serviceType, 'w' .. math.ceil(math.log(math.max(ms, ${shortestMs})) / ${Math.log(durationGrowth)}) + 0)
 end
 
 -- In a block of its own: a script has at most 200 local names.
