@@ -36,7 +36,7 @@ import { LuaFragment } from './lua-fragment.js';
  * - `description:<hash>` description that all processes with this hash share
  * - `last-descriptions:<service>` sorted set of the hashes of the descriptions of a service's consuming processes, by the
  *   time of their last heartbeat; those of ended processes remain as `retainedDescriptions` says
- * - `service-types:<type>` set of the service types for which something of a type was counted
+ * - `service-types` hash of the service types for which something of a type was counted, by type
  * - `changes`, `counts`, `minutes` list of counted changes, and hashes of the counters of all service types and of the
  *   last minutes of all types over all services, as `countRecords` describes them; `/` is the type of all event types
  * - `trends`, `history:<type>` hash of the minutes before those, and hash of the history of a type
