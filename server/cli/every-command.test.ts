@@ -157,7 +157,7 @@ it('shows what stopped processes left on a Redis', async () => {
     runInProcess([...args, '--redis', redis.url, '--prefix', prefix, '--timeout', '60']);
   expect(await onRedis('dead-letters')).toMatchObject({ code: 0, stdout: expect.stringContaining('sold out') });
   const status = await onRedis('status');
-  expect(status).toMatchObject({ code: 4, stdout: expect.stringContaining('0 processes that handle them') });
+  expect(status).toMatchObject({ code: 4, stdout: expect.stringContaining('0 processes with handlers') });
   expect(status.stdout).toContain('- error failing order.placed, 1 of 1 failed');
   expect(status.stdout).toContain('- error no-process fulfil, no process of shop handles it, 1 pending');
   expect(status.stdout).toContain('- warning overdue-schedule nightly');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatAge, formatMs, parseSince } from './format.js';
+import { formatAge, formatCount, formatMs, parseSince } from './format.js';
 import { plain, tableLines } from './terminal.js';
 
 test.each([
@@ -44,4 +44,13 @@ test('aligns columns, numbers to the right, and removes control characters', () 
   ).toEqual(['type      failed', 'a             12', 'long [2J       3']);
   expect(tableLines(['type'], [])).toEqual([]);
   expect(plain('a\n\u0007b')).toBe('a  b');
+});
+
+test('a count has the singular of its noun for one alone', () => {
+  expect([0, 1, 2].map((count) => formatCount(count, 'event type'))).toEqual([
+    '0 event types',
+    '1 event type',
+    '2 event types',
+  ]);
+  expect([1, 2].map((count) => formatCount(count, 'process', 'processes'))).toEqual(['1 process', '2 processes']);
 });

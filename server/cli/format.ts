@@ -13,6 +13,11 @@ export function formatMs(ms: number): string {
   return `${Math.round(ms)} ms`;
 }
 
+/** Returns a number with its noun: `1 event type`, `2 processes`. @param many the plural if it is not formed by an `s` */
+export function formatCount(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
 /** Returns the time since a moment; `''` if there is none. */
 export function formatAge(at: number | undefined, now: number): string {
   return at === undefined ? '' : `${formatMs(Math.max(0, now - at))} ago`;

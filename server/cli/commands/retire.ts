@@ -1,4 +1,5 @@
 import { type CommandContext, confirmBulk } from '../command-context.js';
+import { formatCount } from '../format.js';
 
 /** Options of `hubline retire`. */
 export interface RetireFlags {
@@ -19,5 +20,8 @@ export async function retire(
   await confirmBulk(context, `Retire ${subject}${effect}?`, yes);
   const result = await connection.transport.retire(service, { discard, ...(only !== undefined && { only }) });
   if (json) terminal.json(result);
-  else terminal.line(`Retired ${subject}: discarded ${result.events} events, ${result.deadLetters} dead letters.`);
+  else
+    terminal.line(
+      `Retired ${subject}: discarded ${formatCount(result.events, 'event')}, ${formatCount(result.deadLetters, 'dead letter')}.`,
+    );
 }

@@ -2,7 +2,7 @@ import type { Problem } from '../../hub/introspection/health.js';
 import type { HubIntrospection } from '../../hub/introspection/introspection.js';
 import { type CommandContext, nothingRegistered } from '../command-context.js';
 import { ExitError, exitCodes } from '../exit.js';
-import { formatAge } from '../format.js';
+import { formatAge, formatCount } from '../format.js';
 
 /** Prints the health of all hubs of the store. @throws {ExitError} if nothing is registered, or a hub is failing */
 export async function status({ connection, terminal, json }: CommandContext): Promise<void> {
@@ -17,19 +17,25 @@ export async function status({ connection, terminal, json }: CommandContext): Pr
   }
   if (!json) {
     const { received, failed, pending, deadLetters } = totals.metrics;
-    terminal.line(`${health.status}: ${describeCount(introspection)}, ${processes} processes that handle them`);
+    const handling = formatCount(processes, 'process with handlers', 'processes with handlers');
+    terminal.line(`${health.status}: ${describeCount(introspection)}, ${handling}`);
     terminal.line(
       `received ${received}, failed ${failed}, pending ${pending}, dead letters ${deadLetters}; last 5 min: received ${totals.recent.last5Min.received}, failed ${totals.recent.last5Min.failed}`,
     );
     for (const problem of health.problems) terminal.line(`- ${describeProblem(problem, now)}`);
     const omitted = health.problemCount - health.problems.length;
-    if (omitted > 0) terminal.line(`and ${omitted} more problems`);
+    if (omitted > 0) terminal.line(`and ${formatCount(omitted, 'more problem')}`);
   }
   if (health.status === 'failing') throw new ExitError(exitCodes.unhealthy, 'The hub is failing.');
 }
 
 function describeCount({ events, workflows, agents }: HubIntrospection): string {
-  return `${events.length} event types, ${workflows.length} workflows, ${agents.length} agents`;
+  const parts = [
+    formatCount(events.length, 'event type'),
+    formatCount(workflows.length, 'workflow'),
+    formatCount(agents.length, 'agent'),
+  ];
+  return parts.join(', ');
 }
 
 function describeProblem(problem: Problem, now: number): string {

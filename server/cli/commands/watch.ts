@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CommandContext } from '../command-context.js';
-import { formatTime } from '../format.js';
+import { formatCount, formatTime } from '../format.js';
 import { tableLines } from '../terminal.js';
 import { countColumns, countRows } from './events.js';
 
@@ -26,7 +26,7 @@ export async function watch(
     } else {
       const { status, problemCount } = await hub.health();
       terminal.frame([
-        `${formatTime(now)}  ${status}, ${problemCount} problems`,
+        `${formatTime(now)}  ${status}, ${formatCount(problemCount, 'problem')}`,
         '',
         ...tableLines(countColumns, countRows(introspection)),
       ]);
