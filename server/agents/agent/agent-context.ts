@@ -7,7 +7,7 @@ import { type Logger, silentLogger } from '../../transports/logger.js';
 import type { Approver } from '../approvals/approval.js';
 import { EmitOutsideHubError } from '../errors.js';
 import type { TokenLedger } from '../model/token-ledger.js';
-import type { TokenUsage } from '../model/token-usage.js';
+import type { CallSpending, TokenUsage } from '../model/token-usage.js';
 import type { AgentRunResult } from './agent-run-result.js';
 
 /**
@@ -74,8 +74,8 @@ export function lineageOf(ctx: HandlerCtx | undefined): Lineage | undefined {
   return partsOf(ctx)?.lineage;
 }
 
-/** Returns what receives the tokens of the agents that run with `ctx`. Present in the context of a recorded call. */
-export function spentOf(ctx: HandlerCtx | undefined): TokenUsage | undefined {
+/** Returns what receives the spending of the agents that run with `ctx`. Present in the context of a recorded call. */
+export function spentOf(ctx: HandlerCtx | undefined): CallSpending | undefined {
   return partsOf(ctx)?.spent;
 }
 
@@ -105,8 +105,8 @@ export interface AgentContextParts {
   readonly place?: DurablePlace | undefined;
   /** Step that a call is part of: what the tool emits is accepted with the step's result. */
   readonly step?: Pick<HandlerCtx, 'emit' | 'startWorkflow'> | undefined;
-  /** Receives the tokens of the agents that a recorded call runs. */
-  readonly spent?: TokenUsage | undefined;
+  /** Receives the spending of the agents that a recorded call runs. */
+  readonly spent?: CallSpending | undefined;
   /** Present in the context of one call. */
   readonly call?: { readonly id: string; readonly name: string };
 }

@@ -7,6 +7,7 @@ import {
   NoRegistryError,
   UnknownAgentError,
 } from '../errors.js';
+import type { CallSpending } from '../model/token-usage.js';
 import type { AgentRegistry } from './agent-registry.js';
 
 /** Agent that delegates. */
@@ -59,4 +60,14 @@ export function checkDescent(parent: Lineage | undefined, agentName: string): vo
 export function startDescent(parent: Lineage | undefined, agentName: string): void {
   checkDescent(parent, agentName);
   if (parent?.limits !== undefined) parent.limits.runs++;
+}
+
+/** Counts what an earlier delivery spent on a call of the run of `lineage`. */
+export function replaySpending(lineage: Lineage | undefined, spent: CallSpending): void {
+  if (lineage === undefined) return;
+  const { ledger, limits } = lineage;
+  ledger.replay(spent);
+  if (spent.runs === undefined) return;
+  ledger.countRuns(spent.runs);
+  if (limits !== undefined) limits.runs += spent.runs;
 }

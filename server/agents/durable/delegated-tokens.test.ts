@@ -5,8 +5,9 @@ import type { Agent, AgentHandlerResult } from '../agent/agent.js';
 import type { AgentConfig } from '../agent-config.js';
 import { createDebate } from '../debates/create-debate.js';
 import { createAgentRegistry } from '../delegation/agent-registry.js';
+import type { AgentMemory } from '../memory/agent-memory.js';
 import { createPipeline } from '../pipelines/create-pipeline.js';
-import { agentOf, usageOf } from '../scripted-agent.fixture.js';
+import { agentOf, memoryOf, usageOf } from '../scripted-agent.fixture.js';
 import { createTool } from '../tools/tool.js';
 
 const prices = { m: { input: 1_000_000, output: 1_000_000 } };
@@ -66,13 +67,13 @@ async function handled(agent: Agent): Promise<{ results: AgentHandlerResult[]; m
   return { results, message: deadLetter?.message };
 }
 
-const ways: [string, { name: string; arguments?: unknown }[], number][] = [
-  ['the tool delegate', [delegating('helper')], 10_000],
-  ['the tool delegate of a delegate', [delegating('middle')], 15_000],
-  ['ctx.delegate in the code of a tool', [{ name: 'own' }], 10_000],
-  ['another agent in the code of a tool', [{ name: 'other' }], 10_000],
-  ['a debate in the code of a tool', [{ name: 'debate' }], 10_000],
-  ['several calls of one turn', [{ name: 'other' }, { name: 'debate' }, delegating('middle')], 35_000],
+const ways: [string, { name: string; arguments?: unknown }[], number, number][] = [
+  ['the tool delegate', [delegating('helper')], 10_000, 1],
+  ['the tool delegate of a delegate', [delegating('middle')], 15_000, 2],
+  ['ctx.delegate in the code of a tool', [{ name: 'own' }], 10_000, 1],
+  ['another agent in the code of a tool', [{ name: 'other' }], 10_000, 1],
+  ['a debate in the code of a tool', [{ name: 'debate' }], 10_000, 2],
+  ['several calls of one turn', [{ name: 'other' }, { name: 'debate' }, delegating('middle')], 35_000, 5],
 ];
 
 describe.each(ways)('the tokens of %s', (_, calls, spent) => {
@@ -91,6 +92,30 @@ describe.each(ways)('the tokens of %s', (_, calls, spent) => {
     expect(message).toContain('token_budget_exceeded');
     expect(provider.calls).toHaveLength(3);
   });
+});
+
+test.each(ways)('the runs of %s count in the maxDelegations of a later attempt', async (_, calls, _spent, runs) => {
+  const { agent, provider } = rootOf(calls, { maxDelegations: runs }, [delegating('helper')]);
+  const { results } = await handled(agent);
+  provider.assertDone();
+  expect(results).toMatchObject([{ status: 'completed' }]);
+  expect(provider.calls.at(-1)?.messages.at(-1)?.content).toContain(`maxDelegations (${runs})`);
+});
+
+test('the tokens that shorten a conversation count in a later attempt', async () => {
+  const { agent: scribe } = agentOf([{ content: 'short', usage: usageOf(5_000) }], { name: 'scribe', prices });
+  let isShort = false;
+  const memory: AgentMemory = {
+    ...memoryOf([]),
+    compact: async (_agent, _conversation, ctx) => {
+      if (!isShort) await scribe.run('x', { hubCtx: ctx });
+      isShort = true;
+    },
+  };
+  const { agent, provider } = rootOf([{ name: 'nothing' }], { memory });
+  const { results } = await handled(agent);
+  provider.assertDone();
+  expect(results).toMatchObject([{ tokenUsage: { totalTokens: 7_000, cost: 7_000 } }]);
 });
 
 test('the tokens of a delegate count in the function of a workflow and in a pipeline that start again', async () => {

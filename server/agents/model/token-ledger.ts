@@ -1,5 +1,5 @@
 import type { ModelPrice, PriceList } from './price.js';
-import { addUsage, noUsage, type TokenUsage } from './token-usage.js';
+import { addUsage, type CallSpending, noUsage, type TokenUsage } from './token-usage.js';
 
 /** Limits of what a run may spend, and the prices of its models. */
 export interface SpendingLimits {
@@ -23,22 +23,22 @@ export class TokenLedger {
   readonly #limits: SpendingLimits;
   readonly #onListenerError: (error: unknown) => void;
   readonly #parent: TokenLedger | undefined;
-  /** Tokens of the tool call that started the run, where that call is recorded. */
-  readonly #ofCall: TokenUsage | undefined;
+  /** What the tool call spends that started the run, where that call is recorded. */
+  readonly #ofCall: CallSpending | undefined;
   /** Listeners of the whole chain, each once: agents of one application often share a listener. */
   readonly #listeners: readonly UsageListener[];
   #lastInLine: Promise<void> = Promise.resolve();
 
   /**
    * @param onListenerError receives the errors of listeners, which change nothing else
-   * @param ofCall tokens of the tool call that started the run, to which each call is added
+   * @param ofCall what the tool call spends that started the run, to which each call is added
    */
   constructor(
     limits: SpendingLimits = {},
     parent?: TokenLedger,
     listeners: readonly UsageListener[] = [],
     onListenerError: (error: unknown) => void = () => {},
-    ofCall?: TokenUsage,
+    ofCall?: CallSpending,
   ) {
     this.#limits = limits;
     this.#onListenerError = onListenerError;
@@ -92,6 +92,14 @@ export class TokenLedger {
     for (let ledger: TokenLedger | undefined = this; ledger !== undefined; ledger = ledger.#parent) {
       addUsage(ledger.usage, usage);
       if (ledger.#ofCall !== undefined) addUsage(ledger.#ofCall, usage);
+    }
+  }
+
+  /** Counts runs of agents in the tool calls that started this run and its ancestors. */
+  countRuns(runs: number): void {
+    for (let ledger: TokenLedger | undefined = this; ledger !== undefined; ledger = ledger.#parent) {
+      const spent = ledger.#ofCall;
+      if (spent !== undefined) spent.runs = (spent.runs ?? 0) + runs;
     }
   }
 

@@ -17,6 +17,12 @@ export interface TokenUsage {
   estimated?: true;
 }
 
+/** What the agents spend that a tool call runs. */
+export interface CallSpending extends TokenUsage {
+  /** Number of their runs. Absent if none. */
+  runs?: number;
+}
+
 /** Returns the counts that introspection shows. */
 export function shownUsage({
   promptTokens,

@@ -70,7 +70,7 @@ export class AgentRun implements AnswerSource {
     const { memory, name: agentName } = agent;
     this.#conversation =
       memory && new RunConversation({ memory, agentName, request, exchangeId, transcript, ctx, recorder });
-    this.#toolPhase = new ToolPhase({ agent, tools: this.#tools, transcript, ctx, ledger, waits, recorder, approver });
+    this.#toolPhase = new ToolPhase({ agent, tools: this.#tools, transcript, ctx, waits, recorder, approver });
     const onText = onEvent && ((text: string) => onEvent({ type: 'text-delta', turn: transcript.turns, text }));
     this.#onResult = onEvent && ((toolResult) => onEvent({ type: 'tool-result', turn: transcript.turns, toolResult }));
     this.#model = new ModelCaller(agent, ctx, ledger, waits, onText);

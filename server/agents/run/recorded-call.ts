@@ -1,5 +1,5 @@
 import type { ToolCall, ToolResult } from '../model/message.js';
-import type { TokenUsage } from '../model/token-usage.js';
+import type { CallSpending } from '../model/token-usage.js';
 import type { ExecutedCall } from '../tools/tool-executor.js';
 
 /** Recorded result of a tool call: what the model was sent. */
@@ -9,19 +9,19 @@ export interface RecordedCall {
   readonly isJson?: true;
   readonly error?: string;
   readonly durationMs: number;
-  /** Tokens of the agents that the call ran. */
-  readonly spent?: TokenUsage;
+  /** What the agents spent that the call ran. */
+  readonly spent?: CallSpending;
 }
 
-/** Returns what is recorded of an executed call. @param spent tokens of the agents that it ran */
+/** Returns what is recorded of an executed call. @param spent what the agents spent that it ran */
 export function toRecorded(
   { result: { error, durationMs }, content, isJson }: ExecutedCall,
-  spent: TokenUsage,
+  spent: CallSpending,
 ): RecordedCall {
   const recorded: { -readonly [Key in keyof RecordedCall]: RecordedCall[Key] } = { content, durationMs };
   if (error !== undefined) recorded.error = error;
   else if (isJson === true) recorded.isJson = isJson;
-  if (spent.totalTokens > 0) recorded.spent = spent;
+  if (spent.totalTokens > 0 || spent.runs !== undefined) recorded.spent = spent;
   return recorded;
 }
 

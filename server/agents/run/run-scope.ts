@@ -26,6 +26,7 @@ export function createRunScope(agent: AgentSpec, request: RunRequest, exchangeId
   };
   const limits = { tokens, cost, prices };
   const ledger = new TokenLedger(limits, parent?.ledger, listeners, onListenerError, spentOf(hubCtx));
+  if (parent !== undefined) ledger.countRuns(1);
   const lineage: Lineage = {
     chain: [...(parent?.chain ?? []), agentName],
     limits: parent?.limits ?? { maxDepth, maxRuns, runs: 0 },

@@ -1,11 +1,11 @@
 import { messageOf, quote } from '../../errors.js';
 import type { AbortableWaits } from '../abortable.js';
-import type { AgentContext, CallPlace } from '../agent/agent-context.js';
+import { type AgentContext, type CallPlace, lineageOf } from '../agent/agent-context.js';
 import { type ApprovalDecision, type Approver, readDecision, refusalOf, tooLargeToAsk } from '../approvals/approval.js';
+import { replaySpending } from '../delegation/delegate.js';
 import { isDelegateTool } from '../delegation/delegate-tool.js';
 import { InvalidToolCallError, StuckLoopError } from '../errors.js';
 import type { ToolCall, ToolResult } from '../model/message.js';
-import type { TokenLedger } from '../model/token-ledger.js';
 import { toErrorContent } from '../tools/tool-content.js';
 import {
   type ExecuteCall,
@@ -28,7 +28,6 @@ export interface ToolPhaseOptions {
   readonly tools: ToolRegistry;
   readonly transcript: Transcript;
   readonly ctx: AgentContext;
-  readonly ledger: TokenLedger;
   readonly waits: AbortableWaits;
   /** Present if the run is durable. */
   readonly recorder: TurnRecorder | undefined;
@@ -155,11 +154,11 @@ export class ToolPhase {
     repeats: readonly number[],
     onResult: OnResult,
   ): Promise<void> {
-    const { ctx, ledger, recorder, waits, transcript } = this.#options;
+    const { ctx, recorder, waits, transcript } = this.#options;
     const answered: (AnsweredCall | undefined)[] = [];
     const record = (index: number, call: ExecutedCall): void => {
       answered[index] = call;
-      if (call.spentBefore !== undefined) ledger.replay(call.spentBefore);
+      if (call.spentBefore !== undefined) replaySpending(lineageOf(ctx), call.spentBefore);
       onResult?.(call.result);
     };
     const executable: number[] = [];

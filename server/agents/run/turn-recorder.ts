@@ -10,7 +10,7 @@ import type { TurnFacts } from '../../hub/events/agent-support/turn-facts.js';
 import { deriveId } from '../../transports/derive-id.js';
 import type { AbortableWaits } from '../abortable.js';
 import type { ToolCall, ToolDefinition } from '../model/message.js';
-import { noUsage, shownUsage, type TokenUsage, usageSince } from '../model/token-usage.js';
+import { type CallSpending, noUsage, shownUsage, type TokenUsage, usageSince } from '../model/token-usage.js';
 import { toErrorContent } from '../tools/tool-content.js';
 import type { ExecutedCall } from '../tools/tool-executor.js';
 import {
@@ -96,7 +96,8 @@ export class TurnRecorder {
     /** Present if the answer is new. */
     let fresh: RecordedAnswer | null | undefined;
     const ask = async (): Promise<StepResult | null> => {
-      const before = { ...source.usage };
+      // The memory may have spent tokens to shorten the conversation.
+      const before = turn === 1 ? noUsage() : { ...source.usage };
       const asked = await source.ask(tools);
       if (asked !== undefined) {
         const { answer, calls, asks, isOverBudget } = asked;
@@ -132,13 +133,13 @@ export class TurnRecorder {
   /**
    * Records the result of a call of the last answer.
    *
-   * @param execute receives the context in which the tool emits, and what receives the tokens of agents that it runs
+   * @param execute receives the context in which the tool emits, and what receives the spending of agents that it runs
    */
   async call(
     turn: number,
     index: number,
     call: ToolCall,
-    execute: (scope: TurnScope, spent: TokenUsage) => ExecutedCall | Promise<ExecutedCall>,
+    execute: (scope: TurnScope, spent: CallSpending) => ExecutedCall | Promise<ExecutedCall>,
     isRetryable: boolean,
   ): Promise<ExecutedCall> {
     const { run } = this.#place;
@@ -171,7 +172,7 @@ export class TurnRecorder {
     turn: number,
     index: number,
     call: ToolCall,
-    execute: (place: RunPlace, spent: TokenUsage) => Promise<ExecutedCall>,
+    execute: (place: RunPlace, spent: CallSpending) => Promise<ExecutedCall>,
   ): Promise<ExecutedCall> {
     const { run, recordsFailures } = this.#place;
     const id = this.#idOf(turn, index);

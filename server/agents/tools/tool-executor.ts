@@ -5,7 +5,7 @@ import { AbortableWaits, abortable } from '../abortable.js';
 import { type AgentContext, type CallPlace, contextOfCall } from '../agent/agent-context.js';
 import { InvalidToolCallError, invalidArguments, ToolTimeoutError } from '../errors.js';
 import type { ToolCall, ToolResult } from '../model/message.js';
-import type { TokenUsage } from '../model/token-usage.js';
+import type { CallSpending } from '../model/token-usage.js';
 import { observeTool } from '../observability/gen-ai-operations.js';
 import type { Tool } from './tool.js';
 import { cutContent, toErrorContent, toResultContent } from './tool-content.js';
@@ -30,8 +30,8 @@ export interface ExecutedCall {
   readonly isJson?: boolean;
   /** `true` if the signal aborted before the call ended, so that its effect is unknown. */
   readonly isInterrupted: boolean;
-  /** Tokens of the agents that the call ran in an earlier delivery: they are not counted yet. */
-  readonly spentBefore?: TokenUsage;
+  /** What the agents spent that the call ran in an earlier delivery: it is not counted yet. */
+  readonly spentBefore?: CallSpending;
 }
 
 /** Executes a call. @param place place of the call in a durable run */
