@@ -125,7 +125,7 @@ export class BrokerManager implements TransportManager {
   }
 
   #accept(envelopes: readonly Envelope[]): readonly Receipt[] | Promise<readonly Receipt[]> {
-    return this.#broker.journal.change(() => this.#broker.publish(envelopes, this.#group));
+    return this.#broker.journal.change(() => this.#broker.publish(envelopes, this.#group), envelopes);
   }
 
   async counts(types: readonly string[]): Promise<readonly TypeCounts[]> {

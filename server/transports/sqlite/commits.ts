@@ -10,8 +10,13 @@ export interface DamagedEvent {
 export interface Commits {
   /** The file has the state in memory. */
   readonly isStored: boolean;
-  /** Applies a change to the state in memory, and rejects if it cannot be stored now. */
-  change<T>(apply: () => T): Promise<T>;
+  /**
+   * Applies a change to the state in memory, and rejects if it cannot be stored now.
+   *
+   * @param bytes size of the payloads that the change holds until it is applied
+   * @throws {TransportUnavailableError | BackpressureError} as a rejection
+   */
+  change<T>(apply: () => T, bytes?: number): Promise<T>;
   /** Applies a change to the state in memory, as soon as it can be stored. */
   settle<T>(apply: () => T): Promise<T>;
   /**
@@ -19,8 +24,8 @@ export interface Commits {
    * if the process ends before.
    */
   settleLater(apply: () => void, stored?: () => void): void;
-  /** Applies a change to the database alone. */
-  write<T>(apply: () => T): Promise<T>;
+  /** Applies a change to the database alone. @param bytes size of the values that the change holds until then */
+  write<T>(apply: () => T, bytes?: number): Promise<T>;
   /** Calls `fn` when the changes that are applied now are stored. */
   afterStored(fn: () => void): void;
   /** Halts everything for a time that grows until {@link resume}, because a read of `reader` failed. */

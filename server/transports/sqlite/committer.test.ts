@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, openSync, readSync, renameSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { messageOf } from '../../errors.js';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import { envelope } from '../contract/envelope.js';
 import { completed, suspended } from '../contract/outcome.js';
@@ -211,6 +212,23 @@ it('bounds the changes that wait to be stored', async () => {
   const writes = Array.from({ length: 100_001 }, () => transport.kv.increment('n').catch((error) => error.code));
   expect((await Promise.all(writes)).at(-1)).toBe('ERR_BACKPRESSURE');
   expect(await transport.kv.get('n')).toBe('100000');
+});
+
+it('bounds the bytes that wait to be stored', async () => {
+  const { transport } = await startProcess({ file: newFile(), maxPendingBytes: 2 ** 40 }, [{ type: 'a' }]);
+  const publish = async (): Promise<string> => {
+    try {
+      await transport.publish([{ ...envelope('a'), body: '{}', size: () => 300 * 1024 * 1024 }]);
+      return 'accepted';
+    } catch (error) {
+      return messageOf(error);
+    }
+  };
+  const refused = expect.stringMatching(/^bytes of changes that are not stored yet reached 536870912/);
+  const values = [transport.kv.set('k', 'v'), transport.kv.append('l', ['v'])];
+  expect(await Promise.all([publish(), publish(), publish()])).toEqual(['accepted', refused, refused]);
+  await Promise.all(values);
+  expect(await Promise.all([publish(), publish()])).toEqual(['accepted', refused]);
 });
 
 it('stores the changes of one turn in transactions of a limited size', async () => {

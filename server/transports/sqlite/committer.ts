@@ -18,6 +18,7 @@ type Kind = 'change' | 'settle' | 'write';
 interface Command {
   readonly kind: Kind;
   readonly apply: () => unknown;
+  readonly bytes: number;
   readonly resolve: (value: never) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -33,6 +34,7 @@ interface Waiting {
 }
 
 const maxQueued = 100_000;
+const maxQueuedBytes = 512 * 1024 * 1024;
 const firstRetryMs = 100;
 const maxRetryMs = 5_000;
 
@@ -50,6 +52,7 @@ export class Committer implements Commits {
   readonly #logger: Logger;
   #state: CommittedState | undefined;
   #queue: Command[] = [];
+  #queuedBytes = 0;
   #waiting: Waiting[] = [];
   /** Callbacks of stored changes that are called in the next turn. */
   #stored: Waiting[] | undefined;
@@ -83,8 +86,8 @@ export class Committer implements Commits {
     return !this.#isApplying && this.#failure === undefined;
   }
 
-  change<T>(apply: () => T): Promise<T> {
-    return this.#enqueue(apply, 'change');
+  change<T>(apply: () => T, bytes?: number): Promise<T> {
+    return this.#enqueue(apply, 'change', bytes);
   }
 
   settle<T>(apply: () => T): Promise<T> {
@@ -98,8 +101,8 @@ export class Committer implements Commits {
     });
   }
 
-  write<T>(apply: () => T): Promise<T> {
-    return this.#enqueue(apply, 'write');
+  write<T>(apply: () => T, bytes?: number): Promise<T> {
+    return this.#enqueue(apply, 'write', bytes);
   }
 
   afterStored(fn: () => void): void {
@@ -148,7 +151,7 @@ export class Committer implements Commits {
     this.#queue = [];
   }
 
-  #enqueue<T>(apply: () => T, kind: Kind): Promise<T> {
+  #enqueue<T>(apply: () => T, kind: Kind, bytes = 0): Promise<T> {
     // A delivery has lost its lease by now, so that its commit changes nothing.
     if (this.#isClosed && kind === 'settle') return new Promise((resolve) => resolve(apply()));
     if ((this.#isClosed || this.#failure !== undefined) && kind !== 'settle') {
@@ -157,8 +160,13 @@ export class Committer implements Commits {
     if (this.#queue.length >= maxQueued && kind !== 'settle') {
       return Promise.reject(new BackpressureError('changes that are not stored yet', `${maxQueued}`));
     }
+    // A change alone is never too large.
+    if (this.#queuedBytes > 0 && this.#queuedBytes + bytes > maxQueuedBytes && kind !== 'settle') {
+      return Promise.reject(new BackpressureError('bytes of changes that are not stored yet', `${maxQueuedBytes}`));
+    }
     return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ kind, apply, resolve, reject });
+      this.#queue.push({ kind, apply, bytes, resolve, reject });
+      this.#queuedBytes += bytes;
       this.#schedule();
     });
   }
@@ -240,7 +248,9 @@ export class Committer implements Commits {
     while (applied < queue.length && this.#budget.hasRoom(applied, this.#state?.rows ?? 0)) {
       const command = queue[applied];
       applied += 1;
-      if (command !== undefined) this.#apply(command);
+      if (command === undefined) continue;
+      this.#queuedBytes -= command.bytes;
+      this.#apply(command);
       if (this.#sqlError !== undefined) break;
     }
     this.#queue = applied === queue.length ? [] : queue.slice(applied);
@@ -283,6 +293,8 @@ export class Committer implements Commits {
       else command.reject(unavailable(this.#file, false, error));
     }
     this.#queue = held;
+    // Changes that nobody can repeat have none.
+    this.#queuedBytes = 0;
     this.#next?.cancel();
     this.#next = this.#clock.after(this.#retryMs, () => this.#commitNext());
     this.#retryMs = Math.min(2 * this.#retryMs, maxRetryMs);

@@ -47,7 +47,7 @@ export class SqliteKeyValueStore implements KeyValueStore {
       if (known === undefined || 'first' in known) this.#drop(key);
       this.#write(key, { value }, options.ttlMs);
       return true;
-    });
+    }, value.length);
   }
 
   delete(key: string): Promise<boolean> {
@@ -75,6 +75,7 @@ export class SqliteKeyValueStore implements KeyValueStore {
     values: readonly string[],
     { keepLast = Number.POSITIVE_INFINITY, ttlMs }: { keepLast?: number; ttlMs?: number } = {},
   ): Promise<number> {
+    const size = values.reduce((sum, value) => sum + value.length, 0);
     return this.#committer.write(() => {
       const known = this.#list(key);
       const { first, next } = known ?? { first: 0, next: 0 };
@@ -87,7 +88,7 @@ export class SqliteKeyValueStore implements KeyValueStore {
       if (end - length > first) this.#trim.run(toText(key), end - length);
       this.#write(key, { first: end - length, next: end }, ttlMs);
       return length;
-    });
+    }, size);
   }
 
   async range(key: string, from: number, to: number): Promise<string[]> {

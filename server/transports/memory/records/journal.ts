@@ -1,3 +1,4 @@
+import type { Envelope } from '../../envelope.js';
 import type { ScheduleRecord } from '../../schedules.js';
 import type { Histories } from '../../statistics/stats.js';
 import type { OpenPeriod } from '../statistics/period-series.js';
@@ -19,8 +20,12 @@ export interface Journal {
   readonly spill: SpillStore | undefined;
   /** Guard of entries that outlive a crash of the process; `undefined` if none does. */
   readonly crashes: CrashGuard | undefined;
-  /** Applies a change that a caller asks for and can repeat. Resolves when it is stored. */
-  change<T>(apply: () => T): T | Promise<T>;
+  /**
+   * Applies a change that a caller asks for and can repeat. Resolves when it is stored.
+   *
+   * @param envelopes events that the change holds until it is applied
+   */
+  change<T>(apply: () => T, envelopes?: readonly Envelope[]): T | Promise<T>;
   /** Applies a change that nobody can repeat, such as an outcome. It waits for as long as the storage fails. */
   settle<T>(apply: () => T): T | Promise<T>;
   /** Applies a change that no caller waits for. It is lost if the process ends while the storage fails. */

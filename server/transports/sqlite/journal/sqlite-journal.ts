@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../../clock.js';
+import { type Envelope, sizeOf } from '../../envelope.js';
 import type { CrashGuard } from '../../memory/records/crash-guard.js';
 import type { RememberedId } from '../../memory/records/dedupe-window.js';
 import type { EndedRun, Entry, EntryRecord, LostEvent, StoredWait } from '../../memory/records/entry.js';
@@ -95,8 +96,10 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
     return this.#committer.isStored;
   }
 
-  change<T>(apply: () => T): Promise<T> {
-    return this.#committer.change(apply);
+  change<T>(apply: () => T, envelopes: readonly Envelope[] = []): Promise<T> {
+    let bytes = 0;
+    for (const envelope of envelopes) bytes += sizeOf(envelope);
+    return this.#committer.change(apply, bytes);
   }
 
   settle<T>(apply: () => T): Promise<T> {
