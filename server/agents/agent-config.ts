@@ -92,7 +92,7 @@ export interface AgentConfig<TData = unknown> {
   maxDelegationDepth?: number;
   /** Maximum number of delegated runs that one run starts, directly or through its delegates. @default 100 */
   maxDelegations?: number;
-  /** Maximum number of tool calls of one turn that run at the same time, beside those that were approved. @default 16 */
+  /** Maximum number of tool calls of one turn that run at the same time. @default 16 */
   maxParallelToolCalls?: number;
   /** Maximum number of tool calls per run. Further calls are refused, and the model is informed. @default 1_000 */
   maxToolCalls?: number;

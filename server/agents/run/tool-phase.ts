@@ -261,7 +261,7 @@ export class ToolPhase {
       const wait = { requested, payload: request, decided, key: request.approvalId, timeoutMs };
       const payload = await recorder.decision(turn, index, wait);
       const decision = payload === null ? null : readDecision(payload);
-      return this.#inStep(recorder, turn, index, call, (place) => apply(decision, place));
+      return this.#executor.inTurn(() => this.#inStep(recorder, turn, index, call, (place) => apply(decision, place)));
     }
     const decide = async (): Promise<ApprovalDecision> => {
       try {
@@ -272,8 +272,14 @@ export class ToolPhase {
         return { approved: false, reason: `the approval failed: ${messageOf(err)}` };
       }
     };
-    if (recorder === undefined) return apply(await decide());
-    return this.#inStep(recorder, turn, index, call, async (place) => apply(await decide(), place));
+    if (recorder === undefined) {
+      const decision = await decide();
+      return this.#executor.inTurn(() => apply(decision));
+    }
+    return this.#inStep(recorder, turn, index, call, async (place) => {
+      const decision = await decide();
+      return this.#executor.inTurn(() => apply(decision, place));
+    });
   }
 }
 

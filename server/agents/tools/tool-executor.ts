@@ -56,6 +56,8 @@ export class ToolExecutor {
   readonly #maxParallel: number;
   readonly #maxResultChars: number;
   readonly #clock: Clock;
+  #running = 0;
+  readonly #waiting: (() => void)[] = [];
 
   constructor(
     registry: ToolRegistry,
@@ -90,17 +92,19 @@ export class ToolExecutor {
       results[index] = executed.result;
       progress?.onExecuted(executed, index);
     };
-    if (toolCalls.length <= this.#maxParallel) {
-      await Promise.all(toolCalls.map(run));
-      return results;
-    }
-    const waiting = toolCalls.entries();
-    const work = async (): Promise<void> => {
-      // All workers share one iterator.
-      for (const [index, call] of waiting) await run(call, index);
-    };
-    await Promise.all(Array.from({ length: this.#maxParallel }, work));
+    await Promise.all(toolCalls.map((call, index) => this.inTurn(() => run(call, index))));
     return results;
+  }
+
+  /** Executes a call as soon as fewer than the maximum run. If one rejects, the run ends, and none takes its place. */
+  async inTurn<T>(execute: () => Promise<T>): Promise<T> {
+    if (this.#running < this.#maxParallel) this.#running += 1;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    const result = await execute();
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#running -= 1;
+    else next();
+    return result;
   }
 
   /**
