@@ -14,11 +14,12 @@ import { ModelCaller, type PaidAnswer } from './calling/model-caller.js';
 import type { ResumedExchange } from './exchange/stored-exchange.js';
 import { Transcript } from './exchange/transcript.js';
 import type { TurnAnswer } from './recorded-answer.js';
+import { refusalReason } from './refused-calls.js';
 import { RunConversation } from './run-conversation.js';
 import type { RunRequest } from './run-request.js';
 import { createRunScope } from './run-scope.js';
 import { RunTimer } from './run-timer.js';
-import { refusalReason, ToolPhase } from './tool-phase.js';
+import { ToolPhase } from './tool-phase.js';
 import { type AnswerSource, type AskedTurn, TurnRecorder } from './turn-recorder.js';
 
 type End = Pick<ExchangeMark, 'status' | 'truncated'>;

@@ -6,7 +6,6 @@ import { replaySpending } from '../delegation/delegate.js';
 import { isDelegateTool } from '../delegation/delegate-tool.js';
 import { InvalidToolCallError, StuckLoopError } from '../errors.js';
 import type { ToolCall, ToolResult } from '../model/message.js';
-import { toErrorContent } from '../tools/tool-content.js';
 import {
   type ExecuteCall,
   type ExecutedCall,
@@ -17,6 +16,7 @@ import {
 import type { ToolRegistry } from '../tools/tool-registry.js';
 import type { AgentSpec } from './agent-spec.js';
 import type { CallContent, Transcript } from './exchange/transcript.js';
+import { changed, refused } from './refused-calls.js';
 import { RepeatedCallDetector } from './repeated-call-detector.js';
 import type { TurnRecorder } from './turn-recorder.js';
 
@@ -283,25 +283,6 @@ export class ToolPhase {
   }
 }
 
-/** Returns the error of an interrupted call that needs approval now, and needed none when the model made it. */
-function changed({ name }: ToolCall): string {
-  return `interrupted: ${unknownEffect}, and ${name} needs approval now; call it again if that is still necessary`;
-}
-
-function refused({ id, name }: ToolCall, error: string): ExecutedCall {
-  const result = { toolCallId: id, name, result: null, error, durationMs: 0 };
-  return { result, content: toErrorContent(error), isInterrupted: false };
-}
-
 function repeatNote(turns: number): string {
   return `\n\n[This call was made with the same arguments in ${turns} turns. The result will not change: use another tool or other arguments, or answer.]`;
-}
-
-/** Returns why the calls of an answer must not be executed; `undefined` if they may be. */
-export function refusalReason(isTruncated: boolean, isOverBudget: boolean): string | undefined {
-  if (isOverBudget) return 'not executed: the token budget is used up';
-  if (isTruncated) {
-    return 'not executed: the answer reached its token limit, so its calls may be incomplete; request fewer calls at once';
-  }
-  return undefined;
 }
