@@ -29,6 +29,8 @@ export class ScriptLibrary {
   /** Text of the library. */
   readonly lua: string;
   readonly #family: string;
+  /** Loads under way. The text is long, and all calls that miss the library would send it. */
+  readonly #loading = new WeakMap<Redis, Promise<void>>();
 
   /** @param family start of the names of all versions of the library */
   constructor(family: string, functions: readonly LibraryFunction[]) {
@@ -38,13 +40,24 @@ export class ScriptLibrary {
     this.lua = `#!lua name=${this.name}\n${libraryText(functions, this.hash)}\n`;
   }
 
-  /** Loads the library if the server does not have it. */
-  async load(client: Redis): Promise<void> {
+  /** Loads the library if the server does not have it. Commands that are sent later can call its functions. */
+  load(client: Redis): Promise<void> {
+    const known = this.#loading.get(client);
+    if (known !== undefined) return known;
+    const loading = this.#load(client);
+    this.#loading.set(client, loading);
+    return loading;
+  }
+
+  async #load(client: Redis): Promise<void> {
     try {
       await client.function('LOAD', this.lua);
     } catch (error) {
       if (error instanceof Error && /Library .* already exists/.test(error.message)) return;
       throw error;
+    } finally {
+      // A server that loses the library from now on needs it again.
+      this.#loading.delete(client);
     }
     await this.#removeOtherVersions(client);
   }

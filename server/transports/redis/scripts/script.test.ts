@@ -62,12 +62,16 @@ describe('Script', () => {
     expect([await load(script), await load(script)]).toEqual([2, 2]);
   });
 
-  it('is loaded by each of many calls at once that do not find it, also after its functions were flushed', async () => {
+  it('is loaded once for many calls at once that do not find it, also after its functions were flushed', async () => {
     const script = scriptOf(`return ARGV[1] or '${randomUUID()}'`);
+    const loads = async (): Promise<number> =>
+      Number(/cmdstat_function\|load:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0);
     for (let time = 0; time < 2; time += 1) {
       await client.function('FLUSH');
+      const before = await loads();
       const calls = Array.from({ length: 20 }, (_, index) => script.run(client, 'k', [index]));
       expect(await Promise.all(calls)).toEqual(calls.map((_, index) => String(index)));
+      expect((await loads()) - before).toBe(1);
     }
   });
 
