@@ -7,7 +7,7 @@ export function changed({ name }: ToolCall): string {
   return `interrupted: ${unknownEffect}, and ${name} needs approval now; call it again if that is still necessary`;
 }
 
-/** Returns a call that is not executed. @param error what the model is told */
+/** Returns a call that is not executed. @param error error that the model receives */
 export function refused({ id, name }: ToolCall, error: string): ExecutedCall {
   const result = { toolCallId: id, name, result: null, error, durationMs: 0 };
   return { result, content: toErrorContent(error), isInterrupted: false };

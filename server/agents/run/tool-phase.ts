@@ -177,7 +177,11 @@ export class ToolPhase {
         if (recorder === undefined) record(index, answer);
         else others.push(recorder.call(turn, index, call, () => answer, true).then((own) => record(index, own)));
       } else if (isAsked) others.push(this.#decide(turn, index, call).then((own) => record(index, own)));
-      else executable.push(index);
+      else if (calls.length > 1 && recorder?.isAnswered(turn, index) === true) {
+        // Its record may precede those of calls that have their turn now: another limit applied then.
+        const execute: ExecuteCall = (place) => this.#executor.execute(call, ctx, waits, turn, place);
+        others.push(this.#inStep(recorder, turn, index, call, execute).then((own) => record(index, own)));
+      } else executable.push(index);
     }
     const [first] = executable;
     const only = calls.length === 1 && first !== undefined ? calls[first] : undefined;
@@ -261,7 +265,9 @@ export class ToolPhase {
       const wait = { requested, payload: request, decided, key: request.approvalId, timeoutMs };
       const payload = await recorder.decision(turn, index, wait);
       const decision = payload === null ? null : readDecision(payload);
-      return this.#executor.inTurn(() => this.#inStep(recorder, turn, index, call, (place) => apply(decision, place)));
+      const inStep = (): Promise<ExecutedCall> =>
+        this.#inStep(recorder, turn, index, call, (place) => apply(decision, place));
+      return recorder.isAnswered(turn, index) ? inStep() : this.#executor.inTurn(inStep);
     }
     const decide = async (): Promise<ApprovalDecision> => {
       try {
