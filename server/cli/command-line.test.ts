@@ -187,7 +187,7 @@ describe.each(stores)('hubline on %s', (_, openStore) => {
     expect(letters.map(({ type }) => type).sort()).toEqual(['invoice.due', 'pack']);
     expect(failing).toMatchObject({
       code: 4,
-      stdout: expect.stringMatching(/^- error failing invoice\.due, 1 of 1 failed in 5 min, 1 dead letters, /m),
+      stdout: expect.stringMatching(/^- error failing invoice\.due, 1 of 1 failed in 5 min, 1 dead letter, /m),
     });
     for (const { stdout } of [tree, json, event, run, turns, dead, failing]) expect(stdout).not.toContain(secret);
     const withPayloads = await Promise.all([

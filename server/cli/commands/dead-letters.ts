@@ -3,7 +3,7 @@ import type { DeadLetter } from '../../hub/introspection/dead-letters.js';
 import { workflowType } from '../../transports/workflow-type.js';
 import { type CommandContext, confirmBulk, nothingRegistered } from '../command-context.js';
 import { ExitError, exitCodes } from '../exit.js';
-import { formatAge } from '../format.js';
+import { formatAge, formatCount } from '../format.js';
 
 /** Restriction of dead letters on the command line. */
 export interface DeadLetterQuery {
@@ -73,7 +73,7 @@ export async function replay(
       isOne ? `There is no dead letter ${id}.` : 'There are no such dead letters.',
     );
   }
-  if (!isOne) await confirmBulk(context, `Replay ${found.length} dead letters of ${type}?`, yes);
+  if (!isOne) await confirmBulk(context, `Replay ${formatCount(found.length, 'dead letter')} of ${type}?`, yes);
   const failures: string[] = [];
   let tried = 0;
   for (const dead of found) {
@@ -86,7 +86,7 @@ export async function replay(
   const replayed = tried - failures.length;
   if (json) terminal.json({ replayed, failures });
   else terminal.line(`Replayed ${replayed} of ${found.length}.`);
-  if (tried < found.length) failures.push(`Interrupted: ${found.length - tried} were not replayed.`);
+  if (tried < found.length) failures.push(`Interrupted: ${found.length - tried} of ${found.length} not replayed.`);
   if (failures.length > 0) throw new ExitError(exitCodes.failed, failures.join('\n'));
 }
 

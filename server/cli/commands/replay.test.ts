@@ -35,7 +35,7 @@ it('stops a bulk replay at an interrupt, and reports what is left', async () => 
   const context = { connection, terminal: new Terminal(streams), json: false, signal: interrupted.signal };
   await expect(replay(context, undefined, { type: 'order.placed', yes: true, limit: 1_000 })).rejects.toMatchObject({
     exitCode: 1,
-    message: 'Interrupted: 2 were not replayed.',
+    message: 'Interrupted: 2 of 3 not replayed.',
   });
   expect(out()).toBe('Replayed 1 of 3.\n');
   const reader = await connection.hub();

@@ -45,7 +45,7 @@ function describeProblem(problem: Problem, now: number): string {
     kind === 'no-process' && service !== undefined ? `no process of ${service} handles it` : undefined,
     failed !== undefined && ended !== undefined ? `${failed} of ${ended} failed in 5 min` : undefined,
     pending === undefined ? undefined : `${pending} pending`,
-    count === undefined ? undefined : `${count} ${kind === 'approval-waiting' ? 'approvals' : 'dead letters'}`,
+    count === undefined ? undefined : formatCount(count, kind === 'approval-waiting' ? 'approval' : 'dead letter'),
     lastError === undefined ? undefined : `${lastError.name}: ${lastError.message}`,
     since === undefined ? undefined : `since ${formatAge(since, now)}`,
     lastAt === undefined ? undefined : `last ${formatAge(lastAt, now)}`,
