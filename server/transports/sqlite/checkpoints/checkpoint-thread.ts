@@ -57,7 +57,7 @@ function awaitThreads(): void {
   for (const thread of running) thread.awaitIdle();
 }
 
-/** Thread that copies the log of a file into the file. It keeps the process alive during a run alone. */
+/** Thread that copies the log of a file into the file. It keeps the process alive only during a run. */
 export class CheckpointThread {
   readonly #worker: Worker;
   readonly #onEnd: (hasCopied: boolean) => void;
