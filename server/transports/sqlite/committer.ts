@@ -1,6 +1,5 @@
 import { HubError } from '../../errors.js';
 import type { Clock, Timer } from '../clock.js';
-import { BackpressureError } from '../errors.js';
 import type { Logger } from '../logger.js';
 import type { Checkpoints } from './checkpoints/log-checkpoints.js';
 import type { Commits, CommittedState, DamagedEvent } from './commits.js';
@@ -8,6 +7,7 @@ import type { Database } from './database/driver.js';
 import type { OwnedDatabase } from './database/open-database.js';
 import { reasonOf, unavailable, unreadable } from './sqlite-errors.js';
 import { TransactionBudget } from './transaction-budget.js';
+import { WaitingChanges } from './waiting-changes.js';
 
 /**
  * Kind of a command: `change` and `settle` change the state in memory, `write` changes the database alone. A caller can
@@ -33,8 +33,6 @@ interface Waiting {
   readonly kind?: Kind;
 }
 
-const maxQueued = 100_000;
-const maxQueuedBytes = 512 * 1024 * 1024;
 const firstRetryMs = 100;
 const maxRetryMs = 5_000;
 
@@ -52,7 +50,7 @@ export class Committer implements Commits {
   readonly #logger: Logger;
   #state: CommittedState | undefined;
   #queue: Command[] = [];
-  #queuedBytes = 0;
+  readonly #waitingChanges = new WaitingChanges();
   #waiting: Waiting[] = [];
   /** Callbacks of stored changes that are called in the next turn. */
   #stored: Waiting[] | undefined;
@@ -157,16 +155,11 @@ export class Committer implements Commits {
     if ((this.#isClosed || this.#failure !== undefined) && kind !== 'settle') {
       return Promise.reject(unavailable(this.#file, false, this.#failure));
     }
-    if (this.#queue.length >= maxQueued && kind !== 'settle') {
-      return Promise.reject(new BackpressureError('changes that are not stored yet', `${maxQueued}`));
-    }
-    // A change alone is never too large.
-    if (this.#queuedBytes > 0 && this.#queuedBytes + bytes > maxQueuedBytes && kind !== 'settle') {
-      return Promise.reject(new BackpressureError('bytes of changes that are not stored yet', `${maxQueuedBytes}`));
-    }
+    const refusal = kind === 'settle' ? undefined : this.#waitingChanges.refusal(this.#queue.length, bytes);
+    if (refusal !== undefined) return Promise.reject(refusal);
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ kind, apply, bytes, resolve, reject });
-      this.#queuedBytes += bytes;
+      this.#waitingChanges.add(bytes);
       this.#schedule();
     });
   }
@@ -249,7 +242,7 @@ export class Committer implements Commits {
       const command = queue[applied];
       applied += 1;
       if (command === undefined) continue;
-      this.#queuedBytes -= command.bytes;
+      this.#waitingChanges.remove(command.bytes);
       this.#apply(command);
       if (this.#sqlError !== undefined) break;
     }
@@ -294,7 +287,7 @@ export class Committer implements Commits {
     }
     this.#queue = held;
     // Changes that nobody can repeat have none.
-    this.#queuedBytes = 0;
+    this.#waitingChanges.clear();
     this.#next?.cancel();
     this.#next = this.#clock.after(this.#retryMs, () => this.#commitNext());
     this.#retryMs = Math.min(2 * this.#retryMs, maxRetryMs);
