@@ -23,7 +23,7 @@ export class TokenLedger {
   readonly #limits: SpendingLimits;
   readonly #onListenerError: (error: unknown) => void;
   readonly #parent: TokenLedger | undefined;
-  /** What the tool call spends that started the run, where that call is recorded. */
+  /** Spending of the tool call that started the run, where that call is recorded. */
   readonly #ofCall: CallSpending | undefined;
   /** Listeners of the whole chain, each once: agents of one application often share a listener. */
   readonly #listeners: readonly UsageListener[];
@@ -31,7 +31,7 @@ export class TokenLedger {
 
   /**
    * @param onListenerError receives the errors of listeners, which change nothing else
-   * @param ofCall what the tool call spends that started the run, to which each call is added
+   * @param ofCall spending of the tool call that started the run, to which each call is added
    */
   constructor(
     limits: SpendingLimits = {},

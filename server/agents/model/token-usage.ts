@@ -17,7 +17,7 @@ export interface TokenUsage {
   estimated?: true;
 }
 
-/** What the agents spend that a tool call runs. */
+/** Spending of the agents that a tool call runs. */
 export interface CallSpending extends TokenUsage {
   /** Number of their runs. Absent if none. */
   runs?: number;

@@ -26,7 +26,7 @@ const events = (...data: readonly unknown[]): string =>
 
 const page = '<html>Bad gateway</html>';
 
-/** What a proxy answers in place of any vendor. */
+/** Answers of a proxy in place of any vendor. */
 const proxied: readonly Row[] = [
   ['a page', page, failed(false, 0)],
   ['nothing', '', failed(false, 0)],

@@ -9,11 +9,11 @@ export interface RecordedCall {
   readonly isJson?: true;
   readonly error?: string;
   readonly durationMs: number;
-  /** What the agents spent that the call ran. */
+  /** Spending of the agents that the call ran. */
   readonly spent?: CallSpending;
 }
 
-/** Returns what is recorded of an executed call. @param spent what the agents spent that it ran */
+/** Returns what is recorded of an executed call. @param spent spending of the agents that it ran */
 export function toRecorded(
   { result: { error, durationMs }, content, isJson }: ExecutedCall,
   spent: CallSpending,

@@ -30,7 +30,7 @@ export interface ExecutedCall {
   readonly isJson?: boolean;
   /** `true` if the signal aborted before the call ended, so that its effect is unknown. */
   readonly isInterrupted: boolean;
-  /** What the agents spent that the call ran in an earlier delivery: it is not counted yet. */
+  /** Spending of the agents that the call ran in an earlier delivery: it is not counted yet. */
   readonly spentBefore?: CallSpending;
 }
 
