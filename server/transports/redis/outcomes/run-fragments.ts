@@ -8,12 +8,17 @@ import { prelude } from '../scripts/prelude.js';
 // these processes has read it, in case that its reply is lost.
 const awaitedMs = 10 * 60_000;
 const repeatableMs = 60_000;
+// The end of a run stays readable for so long after the run was accepted: it can end before the process that started it
+// has the chance to ask for its result.
+const startedMs = 10_000;
 // A lowered limit leaves many to evict: each end evicts some, because nothing else runs meanwhile.
 const maxEvictedRuns = 100;
 
 /**
  * Retention of runs: `retainRun(serviceType, id, status)` retains a run that has ended as long as its type says, and
- * evicts others. One that a process waits for stays until it has read it. `addWaiter(...)` and `removeWaiter(...)` register these processes, `wakeWaiters(serviceType, id)` notifies them.
+ * evicts others. The end of one that a process waits for stays readable until it has read it, and the end of one that was
+ * accepted just now for those who are about to wait. `addWaiter(...)` and `removeWaiter(...)` register these processes,
+ * `wakeWaiters(serviceType, id)` notifies them.
  */
 export const runRetention: LuaFragment = new LuaFragment(
   `
@@ -26,11 +31,22 @@ local function expireRun(serviceType, id, ms)
   for _, name in ipairs(runKeys(serviceType, id)) do call('PEXPIRE', name, ms) end
 end
 
+-- Those who wait for the run, or are about to, can read its end for so long.
+local function awaitableMs(serviceType, id, acceptedAt)
+  if call('EXISTS', key('run', serviceType, id, 'waiters')) == 1 then return ${awaitedMs} end
+  return math.max((tonumber(acceptedAt) or 0) + ${startedMs} - now, 0)
+end
+
 local function evictRun(serviceType, id)
-  local data = not hasDeadLetter(serviceType, id) and call('HGET', key('run', serviceType, id), 'shown')
-  if data then unindexEvent(serviceType, id, requestIdIn(data)) end
-  if call('EXISTS', key('run', serviceType, id, 'waiters')) == 1 then
-    expireRun(serviceType, id, ${awaitedMs})
+  local run = key('run', serviceType, id)
+  local shown, acceptedAt = unpack(call('HMGET', run, 'shown', 'acceptedAt'))
+  if shown and not hasDeadLetter(serviceType, id) then unindexEvent(serviceType, id, requestIdIn(shown)) end
+  local ms = shown and awaitableMs(serviceType, id, acceptedAt) or 0
+  if ms > 0 then
+    call('HSET', run, 'until', now)
+    call('HDEL', run, 'data')
+    call('DEL', run .. ':outputs')
+    expireRun(serviceType, id, ms)
   else
     call('DEL', unpack(runKeys(serviceType, id)))
   end
@@ -40,10 +56,10 @@ end
 -- Redis deletes a run at the end of its age. Its id stays until the next run of its type ends.
 local function limitAge(serviceType, id, keepMs)
   local untilMs = now + keepMs
+  local shown, acceptedAt = unpack(call('HMGET', key('run', serviceType, id), 'shown', 'acceptedAt'))
   call('HSET', key('run', serviceType, id), 'until', untilMs)
-  endIndexingAt(serviceType, id, requestIdIn(call('HGET', key('run', serviceType, id), 'shown')), untilMs)
-  local isAwaited = call('EXISTS', key('run', serviceType, id, 'waiters')) == 1
-  expireRun(serviceType, id, isAwaited and math.max(keepMs, ${awaitedMs}) or keepMs)
+  endIndexingAt(serviceType, id, requestIdIn(shown), untilMs)
+  expireRun(serviceType, id, math.max(keepMs, awaitableMs(serviceType, id, acceptedAt)))
 end
 
 local function isExpired(serviceType, id)

@@ -48,7 +48,9 @@ it(`take less than ${maxBytesPerRun} bytes and no key each while they wait`, asy
 
   await hub.emitMany(confirmed, payloads);
   await vi.waitFor(async () => expect(await counts()).toMatchObject({ completed: runs, pending: 0 }), 50_000);
-  for (const kind of ['suspended', 'waiting', 'timers', 'run', 'runs']) {
+  for (const kind of ['suspended', 'waiting', 'timers', 'runs']) {
     expect(await admin.keys(`{${prefix}}:${kind}:*`)).toEqual([]);
   }
+  const records = await admin.keys(`{${prefix}}:run:*`);
+  for (const key of records) expect(await admin.pttl(key)).not.toBe(-1);
 });

@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest';
+import { envelope } from '../../contract/envelope.js';
+import { completed, failed } from '../../contract/outcome.js';
+import type { RunRetention } from '../../subscription.js';
+import type { Outcome, Subscription } from '../../transport.js';
+import { redisStage } from '../redis-stage.fixture.js';
+import { redisKey } from '../scripts/keys.js';
+
+const { admin, prefix, consume, next, until } = await redisStage();
+const { signal } = new AbortController();
+
+function retaining(retain: RunRetention): Subscription {
+  return { type: 'run', keepsRuns: true, retain };
+}
+
+const ends: readonly (readonly [string, Outcome, object])[] = [
+  ['completed', { ...completed(), result: '7' }, { status: 'completed', result: '7' }],
+  ['failed', failed('no'), { status: 'failed', error: { message: 'no' } }],
+];
+
+it.each(
+  ends.flatMap(([status, outcome, end]) => [
+    [status, 'no run', { completed: 0, failed: 0 }, outcome, end] as const,
+    [status, 'runs for a millisecond', { completed: 9, failed: 9, ageMs: 1 }, outcome, end] as const,
+  ]),
+)(
+  'a run that %s before its starter can wait for it, of a type that retains %s, ends for the starter',
+  async (_, _retained, retain, outcome, end) => {
+    const shop = await consume([retaining(retain)]);
+    const starter = await consume([], { concurrency: 1 });
+    const sent = envelope('run');
+    await starter.transport.publish([sent]);
+    expect(await (await next(shop)).commit(outcome)).toBe('ok');
+    await until(async () => (await shop.transport.run('run', sent.id)) === undefined);
+    expect(await starter.transport.runEnded('run', sent.id, signal)).toMatchObject(end);
+    // A caller whose connection was lost asks again.
+    expect(await starter.transport.runEnded('run', sent.id, signal)).toMatchObject(end);
+  },
+);
+
+it('the end of a run that is not retained leaves Redis seconds after the run was accepted', async () => {
+  const shop = await consume([retaining({ completed: 0, failed: 0 })]);
+  const sent = envelope('run', { body: JSON.stringify('secret') });
+  await shop.transport.publish([sent]);
+  const delivery = await next(shop);
+  await delivery.checkpoint('ask', '{"output":1}');
+  await delivery.commit({ ...completed(), result: '7' });
+  const keys = await admin.keys(`${redisKey(`{${prefix()}}`, 'run', '')}*`);
+  expect(keys).toHaveLength(3);
+  const leftMs = await Promise.all(keys.map((key) => admin.pttl(key)));
+  expect(Math.min(...leftMs)).toBeGreaterThan(0);
+  expect(Math.max(...leftMs)).toBeLessThanOrEqual(10_000);
+  const hashes = keys.filter((key) => !key.endsWith(':order'));
+  expect(JSON.stringify(await Promise.all(hashes.map((key) => admin.hgetall(key))))).not.toContain('secret');
+});
