@@ -6,8 +6,9 @@ import { nodeCrypto } from '../../node-crypto.js';
 import { type Logger, silentLogger } from '../../transports/logger.js';
 import type { Approver } from '../approvals/approval.js';
 import { EmitOutsideHubError } from '../errors.js';
+import type { SpendingMeter } from '../model/spending-meter.js';
 import type { TokenLedger } from '../model/token-ledger.js';
-import type { CallSpending, TokenUsage } from '../model/token-usage.js';
+import type { TokenUsage } from '../model/token-usage.js';
 import type { AgentRunResult } from './agent-run-result.js';
 
 /**
@@ -74,9 +75,9 @@ export function lineageOf(ctx: HandlerCtx | undefined): Lineage | undefined {
   return partsOf(ctx)?.lineage;
 }
 
-/** Returns what receives the spending of the agents that run with `ctx`. Present in the context of a recorded call. */
-export function spentOf(ctx: HandlerCtx | undefined): CallSpending | undefined {
-  return partsOf(ctx)?.spent;
+/** Returns what counts the spending of the agents that run with `ctx`. Present in a durable run. */
+export function meterOf(ctx: HandlerCtx | undefined): SpendingMeter | undefined {
+  return partsOf(ctx)?.meter;
 }
 
 /** Returns the handler's context that the context of an agent's run comes from. Other contexts are returned unchanged. */
@@ -105,8 +106,8 @@ export interface AgentContextParts {
   readonly place?: DurablePlace | undefined;
   /** Step that a call is part of: what the tool emits is accepted with the step's result. */
   readonly step?: Pick<HandlerCtx, 'emit' | 'startWorkflow'> | undefined;
-  /** Receives the spending of the agents that a recorded call runs. */
-  readonly spent?: CallSpending | undefined;
+  /** Counts the spending of the agents that run with the context. */
+  readonly meter?: SpendingMeter | undefined;
   /** Present in the context of one call. */
   readonly call?: { readonly id: string; readonly name: string };
 }
@@ -192,7 +193,7 @@ class RunContext implements AgentContext {
 }
 
 /** Place of a tool call in a durable run. */
-export type CallPlace = Pick<AgentContextParts, 'step' | 'place' | 'spent'>;
+export type CallPlace = Pick<AgentContextParts, 'step' | 'place' | 'meter'>;
 
 /**
  * Returns the context of one tool call.
@@ -211,10 +212,16 @@ export function contextOfCall(
   return new RunContext(place === undefined ? parts : placed(parts, place), call, signal ?? parts.signal);
 }
 
-function placed(parts: AgentContextParts, { step, place, spent }: CallPlace): AgentContextParts {
+/** Returns the context with a meter for the agents that run with it. */
+export function contextWithMeter(ctx: AgentContext, meter: SpendingMeter): AgentContext {
+  const parts = partsOf(ctx);
+  return parts === undefined ? ctx : new RunContext({ ...parts, meter }, undefined, parts.signal);
+}
+
+function placed(parts: AgentContextParts, { step, place, meter }: CallPlace): AgentContextParts {
   const { agentName, runId, lineage, payload, signal, hubCtx, logger } = parts;
   // No spread: a context per call would take longer than its tool.
-  return { agentName, runId, lineage, payload, signal, hubCtx, logger, place, step, spent };
+  return { agentName, runId, lineage, payload, signal, hubCtx, logger, place, step, meter };
 }
 
 /** Returns the place at which an agent that runs with `ctx` records its turns, if it does. */

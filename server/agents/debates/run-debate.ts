@@ -3,7 +3,7 @@ import type { DurablePlace } from '../../hub/events/agent-support/durable-place.
 import type { HandlerCtx } from '../../hub/events/context.js';
 import { abortable, either } from '../abortable.js';
 import type { Agent } from '../agent/agent.js';
-import { createAgentContext, lineageOf, placeOf, signalOf, spentOf, toHandlerCtx } from '../agent/agent-context.js';
+import { createAgentContext, lineageOf, meterOf, placeOf, signalOf, toHandlerCtx } from '../agent/agent-context.js';
 import { AgentRunError } from '../agent/agent-run-error.js';
 import type { AgentRunOptions } from '../agent/agent-run-options.js';
 import { checkDescent } from '../delegation/delegate.js';
@@ -131,7 +131,7 @@ function prepareDebate(
   const onListenerError = (err: unknown): void => {
     ctx.logger.error({ err }, `onTokenUsage of debate ${quote(name)} failed`);
   };
-  const ledger = new TokenLedger({}, parent?.ledger, listeners, onListenerError, spentOf(hubCtx));
+  const ledger = new TokenLedger({}, parent?.ledger, listeners, onListenerError, meterOf(hubCtx));
   const place = placeInDebate(hubCtx, name);
   const debateId = `${idempotencyKey ?? place?.key ?? crypto.randomUUID()}:${name}:`;
   const ctx = createAgentContext({

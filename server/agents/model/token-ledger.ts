@@ -1,5 +1,6 @@
 import type { ModelPrice, PriceList } from './price.js';
-import { addUsage, type CallSpending, noUsage, type TokenUsage } from './token-usage.js';
+import type { SpendingMeter } from './spending-meter.js';
+import { addUsage, noUsage, type TokenUsage } from './token-usage.js';
 
 /** Limits of what a run may spend, and the prices of its models. */
 export interface SpendingLimits {
@@ -23,27 +24,27 @@ export class TokenLedger {
   readonly #limits: SpendingLimits;
   readonly #onListenerError: (error: unknown) => void;
   readonly #parent: TokenLedger | undefined;
-  /** Spending of the tool call that started the run, where that call is recorded. */
-  readonly #ofCall: CallSpending | undefined;
+  /** Counts for the part of a durable run that started this run. */
+  readonly #meter: SpendingMeter | undefined;
   /** Listeners of the whole chain, each once: agents of one application often share a listener. */
   readonly #listeners: readonly UsageListener[];
   #lastInLine: Promise<void> = Promise.resolve();
 
   /**
    * @param onListenerError receives the errors of listeners, which change nothing else
-   * @param ofCall spending of the tool call that started the run, to which each call is added
+   * @param meter receives each call as well: that of the part of a durable run that started this run
    */
   constructor(
     limits: SpendingLimits = {},
     parent?: TokenLedger,
     listeners: readonly UsageListener[] = [],
     onListenerError: (error: unknown) => void = () => {},
-    ofCall?: CallSpending,
+    meter?: SpendingMeter,
   ) {
     this.#limits = limits;
     this.#onListenerError = onListenerError;
     this.#parent = parent;
-    this.#ofCall = ofCall;
+    this.#meter = meter;
     this.#listeners = parent === undefined ? listeners : [...new Set([...parent.#listeners, ...listeners])];
   }
 
@@ -91,15 +92,14 @@ export class TokenLedger {
   replay(usage: TokenUsage): void {
     for (let ledger: TokenLedger | undefined = this; ledger !== undefined; ledger = ledger.#parent) {
       addUsage(ledger.usage, usage);
-      if (ledger.#ofCall !== undefined) addUsage(ledger.#ofCall, usage);
+      ledger.#meter?.add(usage);
     }
   }
 
-  /** Counts runs of agents in the tool calls that started this run and its ancestors. */
+  /** Counts runs of agents in the parts of a durable run that started this run and its ancestors. */
   countRuns(runs: number): void {
     for (let ledger: TokenLedger | undefined = this; ledger !== undefined; ledger = ledger.#parent) {
-      const spent = ledger.#ofCall;
-      if (spent !== undefined) spent.runs = (spent.runs ?? 0) + runs;
+      ledger.#meter?.add({ ...noUsage(), runs });
     }
   }
 

@@ -59,6 +59,12 @@ export function addUsage(sum: TokenUsage, usage: TokenUsage): void {
   if (usage.estimated) sum.estimated = true;
 }
 
+/** Adds `spending` to `sum` in place. */
+export function addSpending(sum: CallSpending, spending: CallSpending): void {
+  addUsage(sum, spending);
+  if (spending.runs !== undefined) sum.runs = (sum.runs ?? 0) + spending.runs;
+}
+
 /** Adds the cost. A sum with a part of unknown cost has none. */
 function addCost(sum: TokenUsage, { cost, totalTokens }: TokenUsage): void {
   if (cost === undefined) {

@@ -1,12 +1,13 @@
 import { messageOf, quote } from '../../errors.js';
 import { AbortableWaits, abortable } from '../abortable.js';
-import type { AgentContext } from '../agent/agent-context.js';
+import { type AgentContext, contextWithMeter, lineageOf } from '../agent/agent-context.js';
 import { type AgentRunResult, type AgentRunStatus, withHiddenMessages } from '../agent/agent-run-result.js';
+import { replaySpending } from '../delegation/delegate.js';
 import { EmptyAnswerError } from '../errors.js';
 import type { ExchangeMark, Message, ToolDefinition, ToolResult } from '../model/message.js';
 import { unreadableCallNote } from '../model/model-answer.js';
 import type { TokenLedger } from '../model/token-ledger.js';
-import type { TokenUsage } from '../model/token-usage.js';
+import type { CallSpending, TokenUsage } from '../model/token-usage.js';
 import { TypedOutput } from '../output/typed-output.js';
 import type { ToolRegistry } from '../tools/tool-registry.js';
 import { type AgentSpec, countRun } from './agent-spec.js';
@@ -51,7 +52,8 @@ export class AgentRun implements AnswerSource {
     const { place, idempotencyKey, signal, onEvent } = request;
     const timer = new RunTimer(agent.clock);
     const waits = new AbortableWaits(signal);
-    const recorder = place && new TurnRecorder(place, agent.name, timer, waits);
+    const count = (spent: CallSpending): void => replaySpending(lineageOf(this.#ctx), spent);
+    const recorder = place && new TurnRecorder(place, agent.name, timer, waits, count);
     const canResume = agent.memory !== undefined && idempotencyKey !== undefined;
     // Without a memory another attempt cannot know this one's calls, so its calls must have other keys.
     const ownKey = recorder !== undefined || canResume ? idempotencyKey : undefined;
@@ -69,12 +71,23 @@ export class AgentRun implements AnswerSource {
     const transcript = new Transcript(recorder !== undefined || canResume, () => ledger.usageOfAttempts, signal);
     this.#transcript = transcript;
     const { memory, name: agentName } = agent;
-    this.#conversation =
-      memory && new RunConversation({ memory, agentName, request, exchangeId, transcript, ctx, recorder });
+    if (memory !== undefined) {
+      const own = recorder === undefined ? ctx : contextWithMeter(ctx, recorder.meterOfMemory());
+      this.#conversation = new RunConversation({
+        memory,
+        agentName,
+        request,
+        exchangeId,
+        transcript,
+        ctx: own,
+        recorder,
+      });
+    }
     this.#toolPhase = new ToolPhase({ agent, tools: this.#tools, transcript, ctx, waits, recorder, approver });
     const onText = onEvent && ((text: string) => onEvent({ type: 'text-delta', turn: transcript.turns, text }));
     this.#onResult = onEvent && ((toolResult) => onEvent({ type: 'tool-result', turn: transcript.turns, toolResult }));
-    this.#model = new ModelCaller(agent, ctx, ledger, waits, onText);
+    const onFailure = recorder && ((usage: TokenUsage) => recorder.failed(transcript.turns, usage));
+    this.#model = new ModelCaller(agent, ctx, ledger, waits, onText, onFailure);
     recorder?.run.onLeave(() => this.#stop());
   }
 

@@ -1,5 +1,5 @@
 import { quote } from '../../errors.js';
-import { type AgentContext, createAgentContext, type Lineage, lineageOf, spentOf } from '../agent/agent-context.js';
+import { type AgentContext, createAgentContext, type Lineage, lineageOf, meterOf } from '../agent/agent-context.js';
 import type { Approver } from '../approvals/approval.js';
 import { delegateFrom } from '../delegation/delegate.js';
 import { TokenLedger } from '../model/token-ledger.js';
@@ -25,7 +25,7 @@ export function createRunScope(agent: AgentSpec, request: RunRequest, exchangeId
     ctx.logger.error({ err }, `onTokenUsage of agent ${quote(agentName)} failed`);
   };
   const limits = { tokens, cost, prices };
-  const ledger = new TokenLedger(limits, parent?.ledger, listeners, onListenerError, spentOf(hubCtx));
+  const ledger = new TokenLedger(limits, parent?.ledger, listeners, onListenerError, meterOf(hubCtx));
   if (parent !== undefined) ledger.countRuns(1);
   const lineage: Lineage = {
     chain: [...(parent?.chain ?? []), agentName],

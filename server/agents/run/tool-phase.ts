@@ -230,15 +230,15 @@ export class ToolPhase {
     const { tools } = this.#options;
     const tool = tools.get(call.name);
     if (isDelegateTool(tool)) {
-      return recorder.contain(turn, index, call, ({ run, path, recordsFailures }, spent) =>
-        execute({ step: undefined, place: { run, pathOf: () => path, recordsFailures }, spent }),
+      return recorder.contain(turn, index, call, ({ run, path, recordsFailures }, meter) =>
+        execute({ step: undefined, place: { run, pathOf: () => path, recordsFailures }, meter }),
       );
     }
     return recorder.call(
       turn,
       index,
       call,
-      ({ emitter }, spent) => execute({ step: emitter, place: undefined, spent }),
+      ({ emitter }, meter) => execute({ step: emitter, place: undefined, meter }),
       tool?.retryable !== false,
     );
   }

@@ -10,8 +10,8 @@ import type { TurnFacts } from '../../hub/events/agent-support/turn-facts.js';
 import { deriveId } from '../../transports/derive-id.js';
 import type { AbortableWaits } from '../abortable.js';
 import type { ToolCall, ToolDefinition } from '../model/message.js';
-import { type CallSpending, noUsage, shownUsage, type TokenUsage, usageSince } from '../model/token-usage.js';
-import { toErrorContent } from '../tools/tool-content.js';
+import { SpendingMeter } from '../model/spending-meter.js';
+import { type CallSpending, shownUsage, type TokenUsage, usageSince } from '../model/token-usage.js';
 import type { ExecutedCall } from '../tools/tool-executor.js';
 import {
   type CompactAnswer,
@@ -22,7 +22,9 @@ import {
   type TurnAnswer,
 } from './recorded-answer.js';
 import { type RecordedCall, toExecuted, toRecorded, toReplayed } from './recorded-call.js';
+import { refused } from './refused-calls.js';
 import type { RunTimer } from './run-timer.js';
+import { SpendingNotes } from './spending-notes.js';
 
 /** Place at which the run of an agent records its turns. */
 export interface RunPlace {
@@ -62,16 +64,27 @@ export class TurnRecorder {
   readonly #facts: { readonly agent: string };
   readonly #timer: RunTimer;
   readonly #waits: AbortableWaits;
+  readonly #notes: SpendingNotes;
   /** Spans of the steps are children of the agent's span, not of the engine's. */
   readonly #resource = new AsyncResource('hubline.turn');
   #steps: readonly string[] = [];
 
-  /** @param agent name of the agent */
-  constructor(place: RunPlace, agent: string, timer: RunTimer, waits: AbortableWaits) {
+  /**
+   * @param agent name of the agent
+   * @param count counts what earlier deliveries spent on a step without a recorded result
+   */
+  constructor(
+    place: RunPlace,
+    agent: string,
+    timer: RunTimer,
+    waits: AbortableWaits,
+    count: (spent: CallSpending) => void,
+  ) {
     this.#place = place;
     this.#facts = { agent };
     this.#timer = timer;
     this.#waits = waits;
+    this.#notes = new SpendingNotes(place.run, count);
   }
 
   get run(): DurableRun {
@@ -92,12 +105,15 @@ export class TurnRecorder {
    * `undefined` if the call does not fit into the budget.
    */
   async answer(turn: number, tools: ToolDefinition[], source: AnswerSource): Promise<AskedTurn | undefined> {
-    const { path, recordsFailures } = this.#place;
+    const { recordsFailures } = this.#place;
+    const id = this.#answerId(turn);
     /** Present if the answer is new. */
     let fresh: RecordedAnswer | null | undefined;
+    let isAsked = false;
     const ask = async (): Promise<StepResult | null> => {
-      // The memory may have spent tokens to shorten the conversation.
-      const before = turn === 1 ? noUsage() : { ...source.usage };
+      isAsked = true;
+      const before = { ...source.usage };
+      this.#notes.take(id);
       const asked = await source.ask(tools);
       if (asked !== undefined) {
         const { answer, calls, asks, isOverBudget } = asked;
@@ -105,7 +121,9 @@ export class TurnRecorder {
         const startedAt = turn === 1 ? this.#timer.startedAt : undefined;
         const steps = stepNames(calls, source);
         fresh = { answer, calls, asks, isOverBudget, spent, steps, startedAt };
-        const facts = { ...this.#facts, model: source.model, usage: shownUsage(spent) };
+        // The first turn shows what the memory spent to shorten the conversation.
+        const shown = shownUsage(turn === 1 ? source.usage : spent);
+        const facts = { ...this.#facts, model: source.model, usage: shown };
         return new StepResult(compact(fresh), facts, isJson(answer));
       }
       // A larger budget lets the next attempt go on.
@@ -114,11 +132,14 @@ export class TurnRecorder {
       return null;
     };
     try {
-      const read = await this.#record('model', `${path}turn ${turn}`, ask, recordsFailures, this.#facts);
+      const read = await this.#record('model', id, ask, recordsFailures, this.#facts);
       // Written by `ask`.
       const found = fresh as RecordedAnswer | null | undefined;
       const recorded = found === undefined ? readAnswer(read) : found;
-      if (recorded === null) return undefined;
+      if (recorded === null) {
+        if (!isAsked) this.#notes.take(id);
+        return undefined;
+      }
       this.#steps = recorded.steps;
       if (found !== undefined) return recorded;
       if (recorded.startedAt !== undefined) this.#timer.resume(recorded.startedAt);
@@ -126,38 +147,49 @@ export class TurnRecorder {
       return { ...recorded, isReplayed: true, isOld: !recordsFailures };
     } catch (error) {
       if (error === outOfBudget) return undefined;
+      if (!isAsked) this.#notes.take(id);
       throw error;
     }
+  }
+
+  /** Records the tokens of a model call that failed: no answer may follow in this delivery. */
+  failed(turn: number, usage: TokenUsage): void {
+    this.#notes.add(this.#answerId(turn), usage);
+  }
+
+  /** Returns the meter of the agents that shorten the conversation. What they spend is part of no step's result. */
+  meterOfMemory(): SpendingMeter {
+    return this.#notes.meter(this.#conversationId);
   }
 
   /**
    * Records the result of a call of the last answer.
    *
-   * @param execute receives the context in which the tool emits, and what receives the spending of agents that it runs
+   * @param execute receives the context in which the tool emits, and the meter of the agents that it runs
    */
   async call(
     turn: number,
     index: number,
     call: ToolCall,
-    execute: (scope: TurnScope, spent: CallSpending) => ExecutedCall | Promise<ExecutedCall>,
+    execute: (scope: TurnScope, meter: SpendingMeter) => ExecutedCall | Promise<ExecutedCall>,
     isRetryable: boolean,
   ): Promise<ExecutedCall> {
     const { run } = this.#place;
     const id = this.#idOf(turn, index);
     let fresh: RecordedCall | undefined;
     const record = async (scope: TurnScope): Promise<StepResult> => {
+      const meter = this.#notes.meter(id);
       if (!isRetryable) {
         if (run.isStarted(id)) {
-          fresh = interrupted;
-          return new StepResult(interrupted, undefined, true);
+          fresh = toRecorded(refused(call, interrupted), meter.spent);
+          return new StepResult(fresh, undefined, true);
         }
         await run.start(id);
       }
-      const spent = noUsage();
-      const executed = await execute(scope, spent);
+      const executed = await execute(scope, meter);
       // The next attempt executes the call again.
       if (executed.isInterrupted) throw this.#waits.signal?.reason;
-      fresh = toRecorded(executed, spent);
+      fresh = toRecorded(executed, meter.spent);
       return fresh.error === undefined
         ? new StepResult(fresh, undefined, true)
         : new StepResult(fresh, isToolError, true, false);
@@ -172,17 +204,17 @@ export class TurnRecorder {
     turn: number,
     index: number,
     call: ToolCall,
-    execute: (place: RunPlace, spent: CallSpending) => Promise<ExecutedCall>,
+    execute: (place: RunPlace, meter: SpendingMeter) => Promise<ExecutedCall>,
   ): Promise<ExecutedCall> {
     const { run, recordsFailures } = this.#place;
     const id = this.#idOf(turn, index);
     const path = `${id} / `;
     let fresh: RecordedCall | undefined;
     const contained = run.contain(id, path, async () => {
-      const spent = noUsage();
-      const executed = await execute({ run, path, recordsFailures }, spent);
+      const meter = new SpendingMeter(this.#notes.take(id));
+      const executed = await execute({ run, path, recordsFailures }, meter);
       if (executed.isInterrupted) throw this.#waits.signal?.reason;
-      fresh = toRecorded(executed, spent);
+      fresh = toRecorded(executed, meter.spent);
       return new StepResult(fresh, fresh.error === undefined ? undefined : isToolError, true);
     });
     const read = await this.#waits.wait(contained);
@@ -236,20 +268,19 @@ export class TurnRecorder {
     return this.run.record({ kind, id, call: inAgent, recordsFailure, turn, waits: this.#waits });
   }
 
+  #answerId(turn: number): string {
+    return `${this.#place.path}turn ${turn}`;
+  }
+
   #idOf(turn: number, index: number): string {
-    return `${this.#place.path}turn ${turn} / ${this.#steps[index] ?? index}`;
+    return `${this.#answerId(turn)} / ${this.#steps[index] ?? index}`;
   }
 }
 
 const unknownTool = 'unknown tool';
 const noSteps: readonly string[] = [];
 
-const interruptedError = 'interrupted: the call may or may not have been executed, and must not be repeated';
-const interrupted: RecordedCall = {
-  content: toErrorContent(interruptedError),
-  error: interruptedError,
-  durationMs: 0,
-};
+const interrupted = 'interrupted: the call may or may not have been executed, and must not be repeated';
 
 function readAnswer(read: () => unknown): RecordedAnswer | null {
   // Written by `answer`.

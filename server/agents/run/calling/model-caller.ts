@@ -33,6 +33,8 @@ export class ModelCaller {
   readonly #signal: AbortSignal | undefined;
   /** Receives streamed text. Absent if the run is not streamed. */
   readonly #onText: ((text: string) => void) | undefined;
+  /** Receives the tokens of failed calls. Absent if the run is not durable. */
+  readonly #onFailure: ((usage: TokenUsage) => void) | undefined;
   /** Index of the provider that the run uses: the first, until it fails. */
   #candidateIndex = 0;
   #caller: CandidateCaller;
@@ -47,6 +49,7 @@ export class ModelCaller {
     ledger: TokenLedger,
     waits: AbortableWaits,
     onText: ((text: string) => void) | undefined,
+    onFailure?: (usage: TokenUsage) => void,
   ) {
     this.#agent = agent;
     this.#ctx = ctx;
@@ -55,6 +58,7 @@ export class ModelCaller {
     this.#waits = waits;
     this.#signal = waits.signal;
     this.#onText = onText;
+    this.#onFailure = onFailure;
     this.#isForced = agent.candidates.some((candidate) => isForcing(candidate.model));
     this.#caller = new CandidateCaller(agent.candidates[0], agent.clock, waits, onText);
   }
@@ -86,7 +90,7 @@ export class ModelCaller {
           // A retry may wait for long, and starts the timer again.
           this.#caller.close();
           const usage = this.#usageOfFailure(error, messages, tools, shown);
-          if (usage !== undefined) this.#charge(this.#budget.priced(usage, this.#caller.model), messages);
+          if (usage !== undefined) this.#payFailure(this.#budget.priced(usage, this.#caller.model), messages);
         }
         if (answer !== undefined) return this.#pay(answer, messages, tools);
       } finally {
@@ -156,6 +160,11 @@ export class ModelCaller {
     const usage = this.#budget.priced(known, this.#caller.model);
     this.#charge(usage, messages);
     return isPaid(answer, usage) ? answer : { ...answer, usage };
+  }
+
+  #payFailure(usage: TokenUsage, messages: Message[]): void {
+    this.#charge(usage, messages);
+    this.#onFailure?.(usage);
   }
 
   /** Returns the reported or estimated usage of a failed call, or `undefined` if it cost nothing. */

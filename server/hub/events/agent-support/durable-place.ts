@@ -88,6 +88,10 @@ export interface DurableRun {
   isStarted(id: string): boolean;
   /** Records that a step starts which must not run again. */
   start(id: string): Promise<void>;
+  /** Records a note, which is JSON, on a step that may never have a result. */
+  note(id: string, note: object): void;
+  /** Returns the notes on a step that earlier deliveries recorded. */
+  notesOn(id: string): readonly unknown[];
   /**
    * Returns `true` if a request to decide has a payload that can be emitted, or was emitted. The answer for a step that
    * is recorded is the one that led to its record.

@@ -2,7 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import type { ApprovalWait, DurableRun, DurableStep, TurnScope } from '../../events/agent-support/durable-place.js';
 import { takeSnapshot } from '../../events/payloads/payload.js';
 import { StepFailedError } from '../errors.js';
-import { entryKey, entryOutput, readEntry, slotOf, type TurnKind } from './replay/run-entry.js';
+import { entryKey, entryOutput, noteId, readEntry, slotOf, type TurnKind } from './replay/run-entry.js';
 import type { StepHost, WaitForStep } from './steps/requested-step.js';
 
 /** Records the steps of agents: their ids come from the agent, and they may contain one another. */
@@ -70,6 +70,16 @@ export class RunRecorder implements DurableRun {
     await this.#host.record(entryKey({ role: 'started', generation, id, attempt: 0 }), '{}');
     // Not recorded: another process has the run, and this one must not act.
     if (this.#host.isOver) await never;
+  }
+
+  note(id: string, note: object): void {
+    const generation = this.#host.delivery.envelope.replays;
+    const name = noteId(id, crypto.randomUUID());
+    void this.#host.record(entryKey({ role: 'started', generation, id: name, attempt: 0 }), JSON.stringify(note));
+  }
+
+  notesOn(id: string): readonly unknown[] {
+    return this.#host.replay.entries.notesOn(id);
   }
 
   canRequest(id: string, payload: unknown): boolean {

@@ -2,6 +2,7 @@ import {
   type EntryName,
   entryKey,
   isAttemptedKind,
+  notedStep,
   parseEntryKey,
   readEntry,
   readPatches,
@@ -21,6 +22,8 @@ export interface FailedAttempt {
   isDue: boolean;
 }
 
+const none: readonly unknown[] = [];
+
 /** Recorded entries of a run, in the order of recording. */
 export class RecordedEntries {
   readonly keys: readonly string[];
@@ -36,6 +39,8 @@ export class RecordedEntries {
   #keySet: Set<string> | undefined;
   /** Slots whose failure ended an earlier generation of the run, each with that generation. */
   #forgotten: Map<string, number> | undefined;
+  /** Notes of earlier deliveries by the id of their step; `undefined` if there are none. */
+  #notes: Map<string, unknown[]> | undefined;
 
   /** @param generation number of times that the run was replayed from a dead letter */
   constructor(entries: ReadonlyMap<string, string>, generation: number) {
@@ -50,6 +55,8 @@ export class RecordedEntries {
         for (const name of readPatches(value).names) patches.add(name);
       } else if (key.startsWith('ended')) {
         this.#readEnded(key, value);
+      } else {
+        this.#readNote(key, value);
       }
     }
     this.patches = patches;
@@ -102,6 +109,11 @@ export class RecordedEntries {
     return false;
   }
 
+  /** Returns the notes on a step that earlier deliveries recorded. */
+  notesOn(id: string): readonly unknown[] {
+    return this.#notes?.get(id) ?? none;
+  }
+
   /** Returns the entry at a position. */
   entryAt(index: number): StepEntry {
     return this.#parsed[index] ?? readEntry(this.#values[index] ?? '');
@@ -135,6 +147,16 @@ export class RecordedEntries {
   #recordedKeys(): ReadonlySet<string> {
     if (this.#keySet === undefined) this.#keySet = new Set(this.#keys);
     return this.#keySet;
+  }
+
+  #readNote(key: string, value: string): void {
+    const id = notedStep(key);
+    if (id === undefined) return;
+    this.#notes ??= new Map();
+    const notes = this.#notes.get(id);
+    const note: unknown = JSON.parse(value);
+    if (notes === undefined) this.#notes.set(id, [note]);
+    else notes.push(note);
   }
 
   #readEnded(key: string, value: string): void {

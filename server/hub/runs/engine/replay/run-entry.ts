@@ -25,7 +25,7 @@ export type AttemptedKind = 'run' | 'emit' | TurnKind;
 
 /**
  * Role of an entry: the result of a step, or bookkeeping that the user's function never sees. `started` is recorded
- * before a step that must not run again.
+ * before a step that must not run again, and for each note on a step that has no result yet.
  */
 export type EntryRole = StepKind | 'attempt' | 'retry' | 'patches' | 'ended' | 'started';
 
@@ -104,6 +104,21 @@ export function parseEntryKey(key: string): EntryName {
   if (role !== 'attempt' && role !== 'retry') return { role, generation, id: rest, attempt: 0 };
   const second = rest.indexOf(':');
   return { role, generation, id: rest.slice(second + 1), attempt: Number(rest.slice(0, second)) };
+}
+
+const noteSeparator = `${pathSeparator}note `;
+
+/** Returns the id under which a note on a step is recorded. @param note id of the note */
+export function noteId(id: string, note: string): string {
+  return `${id}${noteSeparator}${note}`;
+}
+
+/** Returns the id of the step that a note is on; `undefined` if the key is that of another entry. */
+export function notedStep(key: string): string | undefined {
+  if (!key.startsWith('started')) return undefined;
+  const { id } = parseEntryKey(key);
+  const end = id.lastIndexOf(noteSeparator);
+  return end === -1 ? undefined : id.slice(0, end);
 }
 
 /** Returns the name of a step within its run, the same in every generation. */
