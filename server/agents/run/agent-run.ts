@@ -94,7 +94,7 @@ export class AgentRun implements AnswerSource {
   async execute(): Promise<AgentRunResult> {
     let result: AgentRunResult;
     try {
-      const status = await this.#loop();
+      const status = await this.#loop().finally(() => this.#recorder?.end());
       if (this.#conversation !== undefined) await this.#conversation.store();
       result = this.#end(status);
     } catch (thrown) {

@@ -176,6 +176,8 @@ export class TurnRecorder {
   ): Promise<ExecutedCall> {
     const { run } = this.#place;
     const id = this.#idOf(turn, index);
+    // The tool may have been one whose execution recorded steps.
+    run.leave(`${id} / `);
     let fresh: RecordedCall | undefined;
     const record = async (scope: TurnScope): Promise<StepResult> => {
       const meter = this.#notes.meter(id);
@@ -221,9 +223,19 @@ export class TurnRecorder {
     return fresh === undefined ? toReplayed(read() as RecordedCall, call) : toExecuted(fresh, call);
   }
 
+  /** The run of the agent has ended, perhaps before the turn that an earlier delivery reached with other limits. */
+  end(): void {
+    this.run.leave(this.#place.path);
+  }
+
   /** Returns `true` if the result of a call of the last answer is recorded. */
   isAnswered(turn: number, index: number): boolean {
     return this.run.isRecorded('tool', this.#idOf(turn, index));
+  }
+
+  /** Returns `true` if the result of a call of the last answer is recorded, or a request to decide on it. */
+  isBegun(turn: number, index: number): boolean {
+    return this.isAnswered(turn, index) || this.run.isRecorded('request', this.#idOf(turn, index));
   }
 
   /** Returns the id of a request to decide on a call. */

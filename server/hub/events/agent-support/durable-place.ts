@@ -76,7 +76,7 @@ export interface DurableRun {
   /** The run has left this process: it is suspended, has ended, or lost its lease. */
   readonly isOver: boolean;
   /** Returns `true` if the result of a step is recorded. */
-  isRecorded(kind: 'tool' | 'memory', id: string): boolean;
+  isRecorded(kind: 'tool' | 'request' | 'memory', id: string): boolean;
   /**
    * Records the result of a step, and resolves with a function that parses the recorded value: a step that has just run
    * knows it.
@@ -84,6 +84,8 @@ export interface DurableRun {
   record(step: DurableStep): Promise<() => unknown>;
   /** Records what `call` returns like {@link record}. `call` may contain steps whose ids start with `prefix`. */
   contain(id: string, prefix: string, call: () => Promise<unknown>): Promise<() => unknown>;
+  /** Passes over the steps whose ids start with `prefix`, and which earlier deliveries recorded: nothing asks for them. */
+  leave(prefix: string): void;
   /** Returns `true` if {@link start} was called for the step, in any attempt. */
   isStarted(id: string): boolean;
   /** Records that a step starts which must not run again. */

@@ -43,8 +43,12 @@ export class RunRecorder implements DurableRun {
     return this.#host.isOver;
   }
 
-  isRecorded(kind: 'tool' | 'memory', id: string): boolean {
+  isRecorded(kind: 'tool' | 'request' | 'memory', id: string): boolean {
     return this.#host.replay.entries.hasResult(kind, id);
+  }
+
+  leave(prefix: string): void {
+    this.#host.replay.leave(prefix);
   }
 
   record(step: DurableStep): Promise<() => unknown> {
@@ -58,6 +62,7 @@ export class RunRecorder implements DurableRun {
       return this.record({ kind: 'tool', id, call: unreachable, recordsFailure: false });
     }
     const value = await call();
+    this.leave(prefix);
     return this.record({ kind: 'tool', id, call: () => value, recordsFailure: false });
   }
 

@@ -49,6 +49,8 @@ export class Replay<TRequest extends StepRequest> {
   #open: Set<string> | undefined;
   /** Starts of the ids of steps whose entries are skipped, because the step that contains them is recorded. */
   #skipped: string[] | undefined;
+  /** Starts of the ids of steps that nothing asks for any more, because the agent around them has ended. */
+  #left: string[] | undefined;
   readonly #generation: number;
   readonly #recordedAtStart: number;
   #held: TRequest[] = [];
@@ -87,6 +89,18 @@ export class Replay<TRequest extends StepRequest> {
   skip(prefix: string): void {
     this.#skipped ??= [];
     this.#skipped.push(prefix);
+  }
+
+  /**
+   * Passes over the remaining entries inside a part of the run that has ended: an earlier delivery, with other agents or
+   * limits, recorded more steps of it. They count as unreached.
+   *
+   * @param prefix start of their ids
+   */
+  leave(prefix: string): void {
+    if (this.isAtEnd) return;
+    this.#left ??= [];
+    this.#left.push(prefix);
   }
 
   /** Removes a step that failed without a record. */
@@ -141,7 +155,11 @@ export class Replay<TRequest extends StepRequest> {
     }
     const slot = slotOf(stepKind(name.role), name.id);
     const request = this.#requests.get(slot);
-    if (request === undefined) return 'unrequested';
+    if (request === undefined) {
+      if (!this.#isLeft(name)) return 'unrequested';
+      this.#cursor += 1;
+      return 'skipped';
+    }
     const position = this.#cursor;
     this.#cursor += 1;
     if (name.role === 'attempt' || name.role === 'retry') {
@@ -204,6 +222,10 @@ export class Replay<TRequest extends StepRequest> {
     }
     // A step is held once: by its request during a replay, and again when its attempt fails or its retry is due.
     if (!this.#held.includes(request, this.#nextHeld)) this.#held.push(request);
+  }
+
+  #isLeft({ role, id }: EntryName): boolean {
+    return this.#left !== undefined && role !== 'run' && this.#left.some((prefix) => id.startsWith(prefix));
   }
 
   /** Entries that belong to no step that the function waits for. */

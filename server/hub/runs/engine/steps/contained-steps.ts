@@ -89,6 +89,7 @@ export async function runContaining(
     operation?.end();
   }
   replay.close(id);
+  replay.leave(prefix);
   const due = failed && { ...failed, delivery: delivery.attempt, isDue: true };
   return attempt({ call: end, contained, failed: due });
 }
