@@ -35,20 +35,20 @@ const changes: [string, Code, unknown][] = [
   ['the delegate has no tools any more', { helper: { tools: [] } }, 'helped'],
 ];
 
-type Start = (hub: Hub, agent: Agent, approvals: ApprovalEvents) => { type: string; go(): Promise<unknown> };
+type Start = (hub: Hub, agent: Agent, approvals?: ApprovalEvents) => { type: string; go(): Promise<unknown> };
 
 const places: [string, Start][] = [
   [
     'the handler of an event',
     (hub, agent, approvals) => {
-      hub.event({ type: 'asked', handler: agent.asHandler({ approvals }) });
+      hub.event({ type: 'asked', handler: agent.asHandler(approvals && { approvals }) });
       return { type: 'asked', go: () => hub.emit('asked', 'go') };
     },
   ],
   [
     'a pipeline',
     (hub, agent, approvals) => {
-      const pipeline = hub.workflow(createPipeline({ name: 'p', steps: [{ agent }], approvals }));
+      const pipeline = hub.workflow(createPipeline({ name: 'p', steps: [{ agent }], ...(approvals && { approvals }) }));
       return { type: 'p', go: () => hub.startWorkflow(pipeline, 'go') };
     },
   ],
@@ -59,7 +59,7 @@ const places: [string, Start][] = [
         createWorkflow({
           name: 'w',
           run: async (ctx) => {
-            const { output, status, error } = await agent.run('go', { hubCtx: ctx, approvals });
+            const { output, status, error } = await agent.run('go', { hubCtx: ctx, ...(approvals && { approvals }) });
             if (status !== 'completed') throw error ?? new Error(status);
             return output;
           },
@@ -128,16 +128,17 @@ test.each(cases)('a delegation that waits resumes if %s, in %s', async (_what, _
   await after.hub.stop();
 });
 
-const limits: [string, Partial<AgentConfig>, string | undefined][] = [
-  ['maxToolCalls', { maxToolCalls: 1 }, undefined],
-  ['maxRepeats', { maxRepeats: 2 }, 'raise maxRepeats'],
-  ['maxIterations', { maxIterations: 1 }, 'max_iterations'],
+const codes: [string, Partial<AgentConfig> & { asks?: boolean }, string | undefined][] = [
+  ['there are no approvals any more', { asks: false }, undefined],
+  ['maxToolCalls is lower', { maxToolCalls: 1 }, undefined],
+  ['maxRepeats is lower', { maxRepeats: 2 }, 'raise maxRepeats'],
+  ['maxIterations is lower', { maxIterations: 1 }, 'max_iterations'],
 ];
 const lowered = places.flatMap(([place, start]) =>
-  limits.map(([what, limit, error]) => [what, place, start, limit, error] as const),
+  codes.map(([what, limit, error]) => [what, place, start, limit, error] as const),
 );
 
-test.each(lowered)('a run that waits for an approval resumes if %s is lower, in %s', async (...given) => {
+test.each(lowered)('a run that waits for an approval resumes if %s, in %s', async (...given) => {
   const [_what, _place, start, limit, error] = given;
   const clock = createFakeClock();
   const transport = memoryTransport({ clock });
@@ -147,14 +148,14 @@ test.each(lowered)('a run that waits for an approval resumes if %s is lower, in 
   const look = { name: 'look', arguments: {} };
   const send = { name: 'send', arguments: {} };
   const provider = scriptedProvider([{ toolCalls: [look] }, { toolCalls: [look, send] }, 'done']);
-  const deploy = async (config: Partial<AgentConfig>) => {
+  const deploy = async ({ asks = true, ...config }: Partial<AgentConfig> & { asks?: boolean }) => {
     const hub = createHub({ transport });
     const requested = hub.event<ApprovalRequest>({
       type: 'requested',
       handler: ({ payload }) => void requests.push(payload),
     });
     const decided = hub.event<ApprovalDecided>({ type: 'decided', key: ({ approvalId }) => approvalId });
-    const tools = [toolOf('look', false), toolOf('send', true)];
+    const tools = [toolOf('look', false), toolOf('send', asks)];
     const memory = new ConversationMemory({ transport: hub.transport });
     const agent = createAgent({
       name: 'root',
@@ -165,7 +166,7 @@ test.each(lowered)('a run that waits for an approval resumes if %s is lower, in 
       memory,
       ...config,
     });
-    const { type, go } = start(hub, agent, { requested, decided });
+    const { type, go } = start(hub, agent, asks ? { requested, decided } : undefined);
     await hub.start();
     return { hub, type, go, decided };
   };
@@ -179,7 +180,11 @@ test.each(lowered)('a run that waits for an approval resumes if %s is lower, in 
   await after.hub.emit(after.decided, { approvalId: requests[0]?.approvalId ?? '', approved: true });
   await clock.advance(5_000);
   const [deadLetter] = await after.hub.deadLetters(after.type);
-  if (error === undefined) provider.assertDone();
+  if (error === undefined) {
+    provider.assertDone();
+    const answer = limit.asks === false ? expect.stringContaining('nobody can approve it any more') : 'send';
+    expect(provider.calls.at(-1)?.messages.at(-1)).toMatchObject({ role: 'tool', content: answer });
+  }
   expect(deadLetter?.message).toEqual(error === undefined ? undefined : expect.stringContaining(error));
   await after.hub.stop();
 });

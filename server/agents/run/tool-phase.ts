@@ -22,6 +22,12 @@ import type { TurnRecorder } from './turn-recorder.js';
 
 const repeatsBeforeNote = 3;
 
+/** Decision on a call that waited until the code had no approvals any more. */
+const nobodyDecides: ApprovalDecision = {
+  approved: false,
+  reason: 'nobody can approve it any more; call it again if that is still necessary',
+};
+
 /** Run whose calls a {@link ToolPhase} executes. */
 export interface ToolPhaseOptions {
   readonly agent: AgentSpec;
@@ -271,9 +277,11 @@ export class ToolPhase {
         this.#inStep(recorder, turn, index, call, (place) => apply(decision, place));
       return recorder.isAnswered(turn, index) ? inStep() : this.#executor.inTurn(inStep);
     }
+    recorder?.leaveDecision(turn, index);
     const decide = async (): Promise<ApprovalDecision> => {
+      if (approver?.onApproval === undefined) return nobodyDecides;
       try {
-        return readDecision(await waits.wait(Promise.resolve(approver?.onApproval?.(request))));
+        return readDecision(await waits.wait(Promise.resolve(approver.onApproval(request))));
       } catch (err) {
         if (waits.signal?.aborted) throw err;
         ctx.logger.error({ err }, `onApproval failed for a call of tool ${quote(call.name)}, so the call is refused`);

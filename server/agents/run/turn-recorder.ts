@@ -248,6 +248,11 @@ export class TurnRecorder {
     return this.run.canRequest(this.#idOf(turn, index), payload);
   }
 
+  /** Passes over a request to decide on a call that an earlier delivery emitted: the run has no events for decisions. */
+  leaveDecision(turn: number, index: number): void {
+    this.run.leaveDecision(this.#idOf(turn, index));
+  }
+
   /** Waits for the decision on a call. */
   decision(turn: number, index: number, wait: ApprovalWait): PromiseLike<unknown> {
     return this.#waits.wait(this.run.decision(this.#idOf(turn, index), wait));

@@ -99,6 +99,12 @@ export class RunRecorder implements DurableRun {
     }
   }
 
+  leaveDecision(id: string): void {
+    const { replay } = this.#host;
+    replay.leaveStep(slotOf('request', id));
+    replay.leaveStep(slotOf('approval', id));
+  }
+
   async decision(id: string, { requested, payload, decided, key, timeoutMs: delayMs }: ApprovalWait): Promise<unknown> {
     const { host } = this.#host;
     const type = host.eventType(decided);

@@ -51,6 +51,8 @@ export class Replay<TRequest extends StepRequest> {
   #skipped: string[] | undefined;
   /** Starts of the ids of steps that nothing asks for any more, because the agent around them has ended. */
   #left: string[] | undefined;
+  /** Slots of single steps of that kind. */
+  #leftSlots: Set<string> | undefined;
   readonly #generation: number;
   readonly #recordedAtStart: number;
   #held: TRequest[] = [];
@@ -101,6 +103,12 @@ export class Replay<TRequest extends StepRequest> {
     if (this.isAtEnd) return;
     this.#left ??= [];
     this.#left.push(prefix);
+  }
+
+  /** Passes over the entry of one step that nothing asks for any more, whenever it is recorded. */
+  leaveStep(slot: string): void {
+    this.#leftSlots ??= new Set();
+    this.#leftSlots.add(slot);
   }
 
   /** Removes a step that failed without a record. */
@@ -156,7 +164,7 @@ export class Replay<TRequest extends StepRequest> {
     const slot = slotOf(stepKind(name.role), name.id);
     const request = this.#requests.get(slot);
     if (request === undefined) {
-      if (!this.#isLeft(name)) return 'unrequested';
+      if (!this.#isLeft(name) && this.#leftSlots?.has(slot) !== true) return 'unrequested';
       this.#cursor += 1;
       return 'skipped';
     }
