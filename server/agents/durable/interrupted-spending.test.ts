@@ -1,10 +1,12 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { createHub } from '../../hub/create-hub.js';
+import { deferred } from '../../hub/hub.fixture.js';
 import type { Hub } from '../../hub/hub.js';
 import { createWorkflow } from '../../hub/runs/definition/workflow.js';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
 import type { Agent, AgentHandlerResult } from '../agent/agent.js';
+import { createAgentContext } from '../agent/agent-context.js';
 import type { AgentConfig } from '../agent-config.js';
 import { createAgent } from '../create-agent.js';
 import { createDebate } from '../debates/create-debate.js';
@@ -12,7 +14,9 @@ import { createAgentRegistry } from '../delegation/agent-registry.js';
 import type { AgentMemory } from '../memory/agent-memory.js';
 import type { ModelProvider } from '../model/model-provider.js';
 import { ProviderError } from '../model/provider-error.js';
-import { memoryOf, usageOf } from '../scripted-agent.fixture.js';
+import { SpendingMeter } from '../model/spending-meter.js';
+import { TokenLedger } from '../model/token-ledger.js';
+import { agentOf, memoryOf, usageOf } from '../scripted-agent.fixture.js';
 import { createTool } from '../tools/tool.js';
 import { DyingProcess } from './dying-process.fixture.js';
 
@@ -56,9 +60,9 @@ async function tell({ call, deaths, fails = false, isLong = false, config }: Sto
       return { content: 'x', toolCalls, usage: usageOf(1_000), finishReason: isFirst ? 'tool_calls' : 'stop' };
     },
   });
-  const agentOf = (name: string, more: Partial<AgentConfig> = {}): Agent =>
+  const agentNamed = (name: string, more: Partial<AgentConfig> = {}): Agent =>
     createAgent({ name, systemPrompt: '', provider: providerOf(name), model: { model: 'm' }, clock, ...more });
-  const helper = agentOf('helper');
+  const helper = agentNamed('helper');
   const toolOf = (name: string, execute: Parameters<typeof createTool>[0]['execute'], retryable = true) =>
     createTool({
       name,
@@ -72,12 +76,12 @@ async function tell({ call, deaths, fails = false, isLong = false, config }: Sto
         return 'done';
       },
     });
-  const debate = createDebate({ name: 'd', participants: [agentOf('one'), agentOf('two')], maxRounds: 1 });
+  const debate = createDebate({ name: 'd', participants: [agentNamed('one'), agentNamed('two')], maxRounds: 1 });
   const other = toolOf('other', (_, ctx) => helper.run('x', { hubCtx: ctx }));
   const registry = createAgentRegistry();
   registry.register(helper);
   registry.register(
-    agentOf('middle', { provider: providerOf('middle', { name: 'other', arguments: '{}' }), tools: [other] }),
+    agentNamed('middle', { provider: providerOf('middle', { name: 'other', arguments: '{}' }), tools: [other] }),
   );
   const tools = [
     other,
@@ -86,7 +90,7 @@ async function tell({ call, deaths, fails = false, isLong = false, config }: Sto
     toolOf('debate', (_, ctx) => debate.run('x', { hubCtx: ctx })),
   ];
   let isShort = !isLong;
-  const scribe = agentOf('scribe');
+  const scribe = agentNamed('scribe');
   const memory: AgentMemory = {
     ...memoryOf([]),
     compact: async (_agent, _conversation, ctx) => {
@@ -98,7 +102,7 @@ async function tell({ call, deaths, fails = false, isLong = false, config }: Sto
   };
   async function start(): Promise<Hub> {
     const hub = createHub({ transport });
-    const agent = agentOf('root', { provider: providerOf('root', call), tools, registry, memory, ...config });
+    const agent = agentNamed('root', { provider: providerOf('root', call), tools, registry, memory, ...config });
     const retry = { maxAttempts: 50, initialDelayMs: 1_000, maxDelayMs: 1_000 };
     hub.event({ type: 'asked', handler: agent.asHandler(), retry, onSuccess: 'answered' });
     hub.event<AgentHandlerResult>({ type: 'answered', handler: ({ payload }) => void results.push(payload) });
@@ -178,4 +182,21 @@ test('the tokens of a run that failed in the function of a workflow count when i
   await clock.advance(20);
   expect(await run.result()).toBe(1_000);
   await hub.stop();
+});
+
+test('an agent acts on an answer after its tokens are recorded', async () => {
+  const recorded = deferred();
+  const lineage = { chain: [], limits: undefined, ledger: new TokenLedger(), exchangeId: 'e', delegate: vi.fn() };
+  const parts = { agentName: 'root', runId: 'r', payload: undefined, signal: undefined, hubCtx: undefined };
+  const meter = new SpendingMeter(usageOf(1), ({ runs }) => (runs === undefined ? recorded.promise : undefined));
+  const ctx = createAgentContext({ ...parts, lineage, meter });
+  const execute = vi.fn(async () => 1);
+  const tool = createTool({ name: 'act', description: '', parameters, execute });
+  const { agent } = agentOf([{ toolCalls: [{ name: 'act', arguments: {} }] }, 'done'], { tools: [tool] });
+  const run = agent.run('x', { hubCtx: ctx });
+  await new Promise(setImmediate);
+  expect(execute).not.toHaveBeenCalled();
+  recorded.resolve();
+  expect(await run).toMatchObject({ status: 'completed' });
+  expect(execute).toHaveBeenCalledOnce();
 });

@@ -90,23 +90,33 @@ export class TokenLedger {
 
   /** Counts recorded calls in this ledger and in all its ancestors. Listeners were called when they were made. */
   replay(usage: TokenUsage): void {
+    void this.#add(usage);
+  }
+
+  #add(usage: TokenUsage): Promise<void> | undefined {
+    let recorded: Promise<void> | undefined;
     for (let ledger: TokenLedger | undefined = this; ledger !== undefined; ledger = ledger.#parent) {
       addUsage(ledger.usage, usage);
-      ledger.#meter?.add(usage);
+      recorded = ledger.#meter?.add(usage) ?? recorded;
     }
+    return recorded;
   }
 
   /** Counts runs of agents in the parts of a durable run that started this run and its ancestors. */
   countRuns(runs: number): void {
     for (let ledger: TokenLedger | undefined = this; ledger !== undefined; ledger = ledger.#parent) {
-      ledger.#meter?.add({ ...noUsage(), runs });
+      void ledger.#meter?.add({ ...noUsage(), runs });
     }
   }
 
-  /** Counts a call in this ledger and in all its ancestors, and calls each listener of the chain once. */
-  charge(usage: TokenUsage): void {
-    this.replay(usage);
+  /**
+   * Counts a call in this ledger and in all its ancestors, and calls each listener of the chain once. Returns a promise
+   * that resolves when a durable run has recorded the tokens, if there is one that has to.
+   */
+  charge(usage: TokenUsage): Promise<void> | undefined {
+    const recorded = this.#add(usage);
     for (const listener of this.#listeners) this.#notify(listener, usage);
+    return recorded;
   }
 
   #notify(listener: UsageListener, usage: TokenUsage): void {

@@ -24,9 +24,9 @@ export class SpendingNotes {
     return spent;
   }
 
-  /** Records spending on a step. */
-  add(id: string, spending: CallSpending): void {
-    this.#run.note(id, spending);
+  /** Records spending on a step. Never rejects. */
+  add(id: string, spending: CallSpending): Promise<void> | undefined {
+    return this.#run.note(id, spending);
   }
 
   /** Returns a meter that records each addition, and starts with what earlier deliveries spent on the step. */

@@ -154,7 +154,7 @@ export class TurnRecorder {
 
   /** Records the tokens of a model call that failed: no answer may follow in this delivery. */
   failed(turn: number, usage: TokenUsage): void {
-    this.#notes.add(this.#answerId(turn), usage);
+    void this.#notes.add(this.#answerId(turn), usage);
   }
 
   /** Returns the meter of the agents that shorten the conversation. What they spend is part of no step's result. */

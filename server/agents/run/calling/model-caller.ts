@@ -40,6 +40,8 @@ export class ModelCaller {
   #caller: CandidateCaller;
   /** Last reported prompt: more precise than an estimate for the messages that it covers. */
   #measured = { messages: 0, tokens: 0 };
+  /** Resolves when the tokens of the last call are recorded, if the record of its answer does not contain them. */
+  #recorded: Promise<void> | undefined;
   /** `false` once a tool was called: a model that must always call one never answers. */
   #isForced: boolean;
 
@@ -92,7 +94,12 @@ export class ModelCaller {
           const usage = this.#usageOfFailure(error, messages, tools, shown);
           if (usage !== undefined) this.#payFailure(this.#budget.priced(usage, this.#caller.model), messages);
         }
-        if (answer !== undefined) return this.#pay(answer, messages, tools);
+        if (answer !== undefined) {
+          const paid = this.#pay(answer, messages, tools);
+          // What follows may take its process with it.
+          if (this.#recorded !== undefined) await this.#waits.wait(this.#recorded);
+          return paid;
+        }
       } finally {
         endTurn?.();
       }
@@ -229,7 +236,7 @@ export class ModelCaller {
   #charge(usage: TokenUsage, messages: Message[]): void {
     this.#measured = { messages: messages.length, tokens: usage.promptTokens };
     addUsage(this.#agent.totals.tokenUsage, usage);
-    this.#ledger.charge(usage);
+    this.#recorded = this.#ledger.charge(usage);
   }
 }
 

@@ -90,8 +90,8 @@ export interface DurableRun {
   isStarted(id: string): boolean;
   /** Records that a step starts which must not run again. */
   start(id: string): Promise<void>;
-  /** Records a note, which is JSON, on a step that may never have a result. */
-  note(id: string, note: object): void;
+  /** Records a note, which is JSON, on a step that may never have a result. Never rejects. */
+  note(id: string, note: object): Promise<void> | undefined;
   /** Returns the notes on a step that earlier deliveries recorded. */
   notesOn(id: string): readonly unknown[];
   /**

@@ -77,10 +77,10 @@ export class RunRecorder implements DurableRun {
     if (this.#host.isOver) await never;
   }
 
-  note(id: string, note: object): void {
+  note(id: string, note: object): Promise<void> | undefined {
     const generation = this.#host.delivery.envelope.replays;
     const name = noteId(id, crypto.randomUUID());
-    void this.#host.record(entryKey({ role: 'started', generation, id: name, attempt: 0 }), JSON.stringify(note));
+    return this.#host.record(entryKey({ role: 'started', generation, id: name, attempt: 0 }), JSON.stringify(note));
   }
 
   notesOn(id: string): readonly unknown[] {
