@@ -176,9 +176,9 @@ export class ToolPhase {
       if (call === undefined) continue;
       const isAsked = asks.length > 0 && asks.includes(index);
       const unasked = asksNow.includes(index) ? changed(call) : this.#invalid?.get(call);
+      let error = refusalOf(call, index) ?? unasked;
       // With other limits, an earlier delivery executed it, or asked for an approval.
-      const isBegun = recorder?.isBegun(turn, index) === true;
-      const error = isBegun ? undefined : (refusalOf(call, index) ?? unasked);
+      if (error !== undefined && recorder?.isBegun(turn, index) === true) error = undefined;
       if (error !== undefined) {
         const answer = refused(call, error);
         // Recorded: with other limits, a later attempt would execute what the model was told is not executed.
