@@ -74,10 +74,11 @@ export class Consumption {
     };
     // Listens before it joins, so that it does not miss a settlement in between.
     await this.#settlements.start(settings.prefix, service, serveLater);
+    // And before it takes a run, so that it misses no message about it.
+    if (subscriptions.some(({ keepsRuns }) => keepsRuns === true)) await this.listening();
     membership.onHeartbeat(serveLater);
     await this.#join(membership);
     await serve.run();
-    if (subscriptions.some(({ keepsRuns }) => keepsRuns === true)) await this.listening();
   }
 
   /** Connects for messages about runs, with the first call. */
@@ -103,9 +104,9 @@ export class Consumption {
     const { recorder, epoch } = this.#parts;
     this.#settlements?.close();
     this.#settlements = undefined;
-    const consumer = this.#consumer;
+    // Its runs receive messages until they have ended.
+    const result = (await this.#consumer?.close(drainMs)) ?? { released: 0, overdue: 0 };
     this.#consumer = undefined;
-    const result = (await consumer?.close(drainMs)) ?? { released: 0, overdue: 0 };
     recorder.use(undefined);
     await epoch.close();
     await this.#membership?.leave();
@@ -129,7 +130,7 @@ export class Consumption {
     const runEnds = new RunEnds(await connectConsumer(settings, logger), parts);
     try {
       await runEnds.start({
-        onEnd: (serviceType, jobId, reason) => this.#consumer?.find(serviceType, jobId)?.revoke(reason),
+        onEnd: (serviceType, jobId, reason) => this.#consumer?.endRun(serviceType, jobId, reason),
         onRecorded: (serviceType, jobId) => this.#consumer?.readNewEntries(serviceType, jobId),
         onReconnected: () => this.#consumer?.readAllNewEntries(),
       });

@@ -126,7 +126,7 @@ export class JobConsumer {
   }
 
   /** Returns the delivery of a job that runs in this process. */
-  find(serviceType: string, jobId: string): RedisDelivery | undefined {
+  #find(serviceType: string, jobId: string): RedisDelivery | undefined {
     for (const { deliveries } of this.#all()) {
       const delivery = deliveries.get(jobId);
       if (delivery?.lease.serviceType === serviceType) return delivery;
@@ -136,7 +136,12 @@ export class JobConsumer {
 
   /** Lets the delivery of a run read what was recorded for it. */
   readNewEntries(serviceType: string, jobId: string): void {
-    if (!this.#runs.note(serviceType, jobId)) this.find(serviceType, jobId)?.readNewEntries();
+    if (!this.#runs.noteEntry(serviceType, jobId)) this.#find(serviceType, jobId)?.readNewEntries();
+  }
+
+  /** Revokes the delivery of a run that another process has ended. */
+  endRun(serviceType: string, jobId: string, reason: Error): void {
+    if (!this.#runs.noteEnd(serviceType, jobId)) this.#find(serviceType, jobId)?.revoke(reason);
   }
 
   /** Lets all deliveries of runs read it, after messages may have been lost. */

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { Lease } from '../outcomes/lease.js';
+import { type Lease, leaseArguments } from '../outcomes/lease.js';
 import { readCheckpoints } from '../runs/checkpoint-codec.js';
 import { loadRunScript } from '../runs/read-entries-scripts.js';
 import { readArray, readHash, readNumber, readOptional } from '../scripts/reply.js';
@@ -11,47 +11,60 @@ export interface ReadRun extends Pick<DeliveryDetails, 'checkpoints' | 'dueInMs'
   readonly isStale: boolean;
 }
 
-/** Reads the records of runs before their deliveries, and notes the entries that are recorded meanwhile. */
+/** Messages about a run that arrived while it was read. */
+interface Noted {
+  isStale: boolean;
+  isEnded: boolean;
+}
+
+/** Reads the records of runs before their deliveries, and notes the messages about them that arrive meanwhile. */
 export class RunReader {
   readonly #connection: Redis;
   readonly #prefix: string;
-  /** Runs that are being read; `true` if an entry was recorded meanwhile. */
-  readonly #reading = new Map<string, boolean>();
+  readonly #reading = new Map<string, Noted>();
 
   constructor(connection: Redis, prefix: string) {
     this.#connection = connection;
     this.#prefix = prefix;
   }
 
-  /** Reads a run. Returns `undefined` if its lease was lost meanwhile. */
+  /** Reads a run. Returns `undefined` if its lease was lost, or another process has ended it. */
   async read(lease: Lease, isHeld: () => Promise<boolean>): Promise<ReadRun | undefined> {
     const runKey = keyOf(lease.serviceType, lease.jobId);
-    this.#reading.set(runKey, false);
+    const noted: Noted = { isStale: false, isEnded: false };
+    this.#reading.set(runKey, noted);
     try {
       const record = await this.#load(lease);
-      if (!(await isHeld())) return undefined;
-      return { ...record, isStale: this.#reading.get(runKey) === true };
+      if (record === undefined || !(await isHeld()) || noted.isEnded) return undefined;
+      return { ...record, isStale: noted.isStale };
     } finally {
       this.#reading.delete(runKey);
     }
   }
 
   /** Notes that an entry of a run was recorded. Returns `false` if the run is not being read. */
-  note(serviceType: string, jobId: string): boolean {
-    const runKey = keyOf(serviceType, jobId);
-    if (!this.#reading.has(runKey)) return false;
-    this.#reading.set(runKey, true);
-    return true;
+  noteEntry(serviceType: string, jobId: string): boolean {
+    const noted = this.#reading.get(keyOf(serviceType, jobId));
+    if (noted !== undefined) noted.isStale = true;
+    return noted !== undefined;
+  }
+
+  /** Notes that another process has ended a run. Returns `false` if the run is not being read. */
+  noteEnd(serviceType: string, jobId: string): boolean {
+    const noted = this.#reading.get(keyOf(serviceType, jobId));
+    if (noted !== undefined) noted.isEnded = true;
+    return noted !== undefined;
   }
 
   /** Notes that entries of all runs may have been recorded. */
   noteAll(): void {
-    for (const runKey of this.#reading.keys()) this.#reading.set(runKey, true);
+    for (const noted of this.#reading.values()) noted.isStale = true;
   }
 
-  async #load({ queue, serviceType, jobId }: Lease): Promise<Omit<ReadRun, 'isStale'>> {
-    const reply = readArray(await loadRunScript.run(this.#connection, this.#prefix, [queue, serviceType, jobId]));
-    const [checkpoints, outputs, dueInMs] = reply;
+  async #load(lease: Lease): Promise<Omit<ReadRun, 'isStale'> | undefined> {
+    const reply = await loadRunScript.run(this.#connection, this.#prefix, leaseArguments(lease));
+    if (reply === null) return undefined;
+    const [checkpoints, outputs, dueInMs] = readArray(reply);
     return {
       checkpoints: readCheckpoints(readHash(checkpoints), readHash(outputs)),
       dueInMs: readOptional(dueInMs, readNumber),

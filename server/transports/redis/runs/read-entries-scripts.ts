@@ -1,5 +1,6 @@
 import { counters } from '../counting/counters.js';
 import { gates } from '../gate/gates.js';
+import { leases } from '../jobs/queue-moves.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
 import { Script } from '../scripts/script.js';
@@ -34,11 +35,14 @@ export const loadRunScript: Script = new Script({
   access: 'works',
   purpose:
     'Reads all entries of a run for a delivery. An event that was accepted before its type kept runs becomes a run.',
-  argv: 'queue, service type, job id',
-  reply: 'checkpoints, outputs, milliseconds until the next wait resolves by time or nothing',
-  includes: [prelude, lateRuns, ownTimers],
+  argv: 'lease',
+  reply:
+    'checkpoints, outputs, milliseconds until the next wait resolves by time or nothing; nothing at all if the lease is lost',
+  includes: [prelude, lateRuns, leases, ownTimers],
   lua: `
-local queue, serviceType, id = take(), take(), take()
+local queue, id, token, starts, serviceType = take(), take(), take(), take(), take()
+-- The message of the process that ended the run may have arrived before the job.
+if leaseOf(queue, id, token, starts) ~= 'ok' then return nil end
 ensureRun(queue, id, serviceType)
 local dueInMs = resolveOwnTimers(serviceType, id)
 local run = key('run', serviceType, id)

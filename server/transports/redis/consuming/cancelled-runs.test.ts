@@ -1,0 +1,75 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import { deferred } from '../../../hub/hub.fixture.js';
+import { envelope } from '../../contract/envelope.js';
+import { failed } from '../../contract/outcome.js';
+import type { Subscription } from '../../transport.js';
+import { RunEnds } from '../outcomes/run-ends.js';
+import { redisStage } from '../redis-stage.fixture.js';
+import { loadRunScript } from '../runs/read-entries-scripts.js';
+
+const { admin, prefix, consume, next, until } = await redisStage();
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const runs: Subscription = { type: 'run', keepsRuns: true };
+
+it.each(['before', 'after'])(
+  'a run that is cancelled %s its record is read for the process that has leased it is not delivered',
+  async (place) => {
+    const shop = await consume([runs]);
+    const other = await consume([], { concurrency: 1 });
+    const [reading, goOn] = [deferred(), deferred()];
+    const read = loadRunScript.run.bind(loadRunScript);
+    const hold = async (): Promise<void> => {
+      reading.resolve();
+      await goOn.promise;
+    };
+    vi.spyOn(loadRunScript, 'run').mockImplementationOnce(async (...args) => {
+      if (place === 'before') await hold();
+      const reply = await read(...args);
+      if (place === 'after') await hold();
+      return reply;
+    });
+    const sent = envelope('run');
+    await shop.transport.publish([sent]);
+    await reading.promise;
+    // Resolves with the message that ends the lease: it has arrived by then.
+    const ended = shop.transport.runEnded('run', sent.id, new AbortController().signal);
+    await until(async () => (await admin.exists(`{${prefix()}}:run:shop/run:e-${sent.id}:waiters`)) === 1);
+    const cancelled = { ...failed('cancelled'), cancelled: true } as const;
+    expect(await other.transport.endRun('run', sent.id, cancelled, new Error('cancelled'))).toBe('ok');
+    expect(await ended).toMatchObject({ status: 'failed' });
+    goOn.resolve();
+    const following = envelope('run');
+    await shop.transport.publish([following]);
+    expect((await next(shop)).envelope.id).toBe(following.id);
+    expect(shop.waiting).toEqual([]);
+  },
+);
+
+it('a run that another process cancels while its process drains is aborted', async () => {
+  const shop = await consume([runs]);
+  const other = await consume([], { concurrency: 1 });
+  const sent = envelope('run');
+  await shop.transport.publish([sent]);
+  const delivery = await next(shop);
+  const reasons: Error[] = [];
+  delivery.onRevoked = (reason) => reasons.push(reason);
+  const closing = shop.transport.close({ drainMs: 60_000 });
+  const cancelled = { ...failed('cancelled'), cancelled: true } as const;
+  expect(await other.transport.endRun('run', sent.id, cancelled, new Error('cancelled'))).toBe('ok');
+  expect(await closing).toEqual({ released: 0, overdue: 0 });
+  expect(reasons).toMatchObject([{ message: 'cancelled' }]);
+});
+
+it('a process receives the messages about its runs before it takes the first one', async () => {
+  const { start } = RunEnds.prototype;
+  const members: number[] = [];
+  vi.spyOn(RunEnds.prototype, 'start').mockImplementation(async function (this: RunEnds, listener) {
+    members.push(await admin.zcard(`{${prefix()}}:members:shop`));
+    await start.call(this, listener);
+  });
+  await consume([runs]);
+  expect(members).toEqual([0]);
+});
