@@ -266,9 +266,9 @@ export class JobConsumer {
   async #interrupt(queue: WorkerQueue): Promise<number> {
     const running = [...queue.deliveries.values()];
     const jobs = running.flatMap(({ lease }) => [lease.jobId, lease.token]);
-    const released = await this.#release(queue, jobs, true);
+    // Before another process can take the event.
     for (const delivery of running) delivery.revoke(new ShutdownError());
-    return released;
+    return this.#release(queue, jobs, true);
   }
 
   async #release(queue: WorkerQueue, jobsAndTokens: readonly string[], wereStarted = false): Promise<number> {
