@@ -184,12 +184,13 @@ export class RedisManager implements TransportManager {
 
   async watchRun(type: string, id: string, onChange: () => void): Promise<() => void> {
     const runEnds = await this.#consumption.listening();
-    return runEnds.changes.watch(serviceTypeOf(this.service, type), jobIdOf(id), onChange);
+    return runEnds?.changes.watch(serviceTypeOf(this.service, type), jobIdOf(id), onChange) ?? (() => {});
   }
 
   async runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined> {
     const runEnds = await this.#consumption.listening();
-    return runEnds.ended(serviceTypeOf(this.service, type), jobIdOf(id), signal);
+    // The caller waits until it gives up, as those do that waited before the connection was closed.
+    return runEnds?.ended(serviceTypeOf(this.service, type), jobIdOf(id), signal) ?? aborted(signal);
   }
 
   async endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult> {
@@ -238,4 +239,12 @@ export class RedisManager implements TransportManager {
     await this.#commands.close();
     return result;
   }
+}
+
+/** Rejects with the reason of a signal when it aborts. */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
 }

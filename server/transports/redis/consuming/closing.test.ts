@@ -2,13 +2,16 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { deferred } from '../../../hub/hub.fixture.js';
 import { envelope } from '../../contract/envelope.js';
 import { completed } from '../../contract/outcome.js';
+import type { Subscription } from '../../transport.js';
 import { redisStage } from '../redis-stage.fixture.js';
 import { releaseJobsScript } from './release-jobs-script.js';
 
-const { consume, next } = await redisStage();
+const { admin, consume, next } = await redisStage();
 afterEach(() => {
   vi.restoreAllMocks();
 });
+
+const runs: Subscription = { type: 'run', keepsRuns: true };
 
 it('aborts a handler before another process receives its event', async () => {
   const shop = await consume(['a']);
@@ -30,4 +33,22 @@ it('aborts a handler before another process receives its event', async () => {
   replying.resolve();
   expect(await closing).toEqual({ released: 1, overdue: 0 });
   expect(await again.commit(completed())).toBe('ok');
+});
+
+it('leaves no connection to calls that wait for a run when the connection is closed', async () => {
+  const shop = await consume([runs]);
+  const other = await consume([], { concurrency: 1 });
+  const sent = envelope('run');
+  await shop.transport.publish([sent]);
+  await shop.transport.close({ drainMs: 0 });
+  await other.transport.close({ drainMs: 0 });
+  const stopped = new AbortController();
+  const ended = shop.transport.runEnded('run', sent.id, stopped.signal);
+  const endWatch = await shop.transport.watchRun('run', sent.id, () => {});
+  stopped.abort(new Error('the hub has stopped'));
+  await expect(ended).rejects.toThrow('the hub has stopped');
+  endWatch();
+  const late = other.transport.runEnded('run', sent.id, stopped.signal);
+  await expect(late).rejects.toThrow('the hub has stopped');
+  expect(await admin.client('LIST', 'TYPE', 'PUBSUB')).toBe('');
 });

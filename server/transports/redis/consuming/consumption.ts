@@ -38,6 +38,7 @@ export class Consumption {
   #consumer: JobConsumer | undefined;
   #settlements: SettlementListener | undefined;
   #runEnds: Promise<RunEnds> | undefined;
+  #isClosed = false;
 
   constructor(parts: ConsumptionParts) {
     this.#parts = parts;
@@ -52,6 +53,7 @@ export class Consumption {
     const { subscriptions } = options;
     const { service, settings, logger, commands, recorder } = this.#parts;
     const parts = { service, processId: this.#processId, settings, logger, commands };
+    this.#isClosed = false;
     await commands.run((client) => checkServer(client, logger), { isRepeatable: true });
     await commands.run(loadScripts, { isRepeatable: true });
     const membership = new Membership({ ...parts, active: () => this.#consumer?.active ?? 0 }, options);
@@ -81,8 +83,9 @@ export class Consumption {
     await serve.run();
   }
 
-  /** Connects for messages about runs, with the first call. */
-  listening(): Promise<RunEnds> {
+  /** Connects for messages about runs, with the first call. Returns `undefined` after `close`. */
+  listening(): Promise<RunEnds> | undefined {
+    if (this.#isClosed) return undefined;
     this.#runEnds ??= this.#listen().catch((error: unknown) => {
       this.#runEnds = undefined;
       throw error;
@@ -111,6 +114,7 @@ export class Consumption {
     await epoch.close();
     await this.#membership?.leave();
     this.#membership = undefined;
+    this.#isClosed = true;
     await this.#runEnds?.then(
       (runEnds) => runEnds.close(),
       () => {},
