@@ -53,3 +53,21 @@ it('the end of a run that is not retained leaves Redis seconds after the run was
   const hashes = keys.filter((key) => !key.endsWith(':order'));
   expect(JSON.stringify(await Promise.all(hashes.map((key) => admin.hgetall(key))))).not.toContain('secret');
 });
+
+it('a process that has lost the reply reads the end of a run again, also if the run was evicted meanwhile', async () => {
+  const shop = await consume([retaining({ completed: 1, failed: 1 })]);
+  const starter = await consume([], { concurrency: 1 });
+  const [sent, later] = [envelope('run'), envelope('run')];
+  await shop.transport.publish([sent, later]);
+  const run = redisKey(`{${prefix()}}`, 'run', 'shop/run', `e-${sent.id}`);
+  // Accepted long ago.
+  await admin.hincrby(run, 'acceptedAt', -3_600_000);
+  const ended = starter.transport.runEnded('run', sent.id, signal);
+  await until(async () => (await admin.exists(`${run}:waiters`)) === 1);
+  const [first, second] = [await next(shop), await next(shop)];
+  await first.commit({ ...completed(), result: '7' });
+  expect(await ended).toMatchObject({ result: '7' });
+  await second.commit(completed());
+  await until(async () => (await shop.transport.run('run', sent.id)) === undefined);
+  expect(await starter.transport.runEnded('run', sent.id, signal)).toMatchObject({ result: '7' });
+});

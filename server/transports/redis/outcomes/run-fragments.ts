@@ -8,17 +8,17 @@ import { prelude } from '../scripts/prelude.js';
 // these processes has read it, in case that its reply is lost.
 const awaitedMs = 10 * 60_000;
 const repeatableMs = 60_000;
-// The end of a run stays readable for so long after the run was accepted: it can end before the process that started it
-// has the chance to ask for its result.
-const startedMs = 10_000;
+// The end of a run stays readable for so long after the run was accepted, because it can end before the process that
+// started it has the chance to ask for its result, and after a process that waited for it has read it.
+const recentMs = 10_000;
 // A lowered limit leaves many to evict: each end evicts some, because nothing else runs meanwhile.
 const maxEvictedRuns = 100;
 
 /**
  * Retention of runs: `retainRun(serviceType, id, status)` retains a run that has ended as long as its type says, and
  * evicts others. The end of one that a process waits for stays readable until it has read it, and the end of one that was
- * accepted just now for those who are about to wait. `addWaiter(...)` and `removeWaiter(...)` register these processes,
- * `wakeWaiters(serviceType, id)` notifies them.
+ * accepted or read just now for those who are about to wait, or to read it again. `addWaiter(...)` and
+ * `removeWaiter(...)` register these processes, `wakeWaiters(serviceType, id)` notifies them.
  */
 export const runRetention: LuaFragment = new LuaFragment(
   `
@@ -31,17 +31,17 @@ local function expireRun(serviceType, id, ms)
   for _, name in ipairs(runKeys(serviceType, id)) do call('PEXPIRE', name, ms) end
 end
 
--- Those who wait for the run, or are about to, can read its end for so long.
-local function awaitableMs(serviceType, id, acceptedAt)
+-- Those who wait for the run, are about to, or have read it just now, can read its end for so long.
+local function awaitableMs(serviceType, id, acceptedAt, readAt)
   if call('EXISTS', key('run', serviceType, id, 'waiters')) == 1 then return ${awaitedMs} end
-  return math.max((tonumber(acceptedAt) or 0) + ${startedMs} - now, 0)
+  return math.max(math.max(tonumber(acceptedAt) or 0, tonumber(readAt) or 0) + ${recentMs} - now, 0)
 end
 
 local function evictRun(serviceType, id)
   local run = key('run', serviceType, id)
-  local shown, acceptedAt = unpack(call('HMGET', run, 'shown', 'acceptedAt'))
+  local shown, acceptedAt, readAt = unpack(call('HMGET', run, 'shown', 'acceptedAt', 'readAt'))
   if shown and not hasDeadLetter(serviceType, id) then unindexEvent(serviceType, id, requestIdIn(shown)) end
-  local ms = shown and awaitableMs(serviceType, id, acceptedAt) or 0
+  local ms = shown and awaitableMs(serviceType, id, acceptedAt, readAt) or 0
   if ms > 0 then
     call('HSET', run, 'until', now)
     call('HDEL', run, 'data')
@@ -93,7 +93,10 @@ local function removeWaiter(serviceType, id, process)
   local waiters = key('run', serviceType, id, 'waiters')
   if call('SREM', waiters, process) == 0 or call('EXISTS', waiters) == 1 then return end
   local run = key('run', serviceType, id)
-  if call('PTTL', run) <= 0 then return end
+  local leftMs = call('PTTL', run)
+  if leftMs == -2 then return end
+  call('HSET', run, 'readAt', now)
+  if leftMs == -1 then return end
   local untilMs = tonumber(call('HGET', run, 'until') or now)
   expireRun(serviceType, id, math.max(untilMs - now, ${repeatableMs}))
 end
