@@ -54,12 +54,13 @@ export async function* watchRun(
   options: WatchOptions,
 ): AsyncGenerator<RunEvent, void, void> {
   const { transport, redactor, stopped } = host;
-  const { type, listed } = await findSource(id, host);
   const stop = new AbortController();
   const signals = [stopped, stop.signal, options.signal].filter((signal) => signal !== undefined);
+  const signal = AbortSignal.any(signals);
+  const { type, listed } = await findSource(id, host, signal);
   const changes = new Changes();
   // Registered first: a run that ends meanwhile may be evicted at once.
-  const end = transport.runEnded(type, id, AbortSignal.any(signals)).then(
+  const end = transport.runEnded(type, id, signal).then(
     (record) => changes.end({ record }),
     (error: unknown) => changes.end({ error }),
   );
@@ -90,11 +91,15 @@ export async function* watchRun(
 }
 
 /** Returns the type of a run. Its id does not tell. @throws {UnknownRunError} */
-async function findSource(id: string, { transport, sources }: WatchHost): Promise<RunSource> {
-  const found = await Promise.all(
-    sources.map(async (source) => ((await transport.runSince(source.type, id, noEntries)) ? source : undefined)),
-  );
-  const source = found.find((candidate) => candidate !== undefined);
+async function findSource(id: string, { transport, sources }: WatchHost, signal: AbortSignal): Promise<RunSource> {
+  const find = async (read: (type: string) => Promise<RunRecord | undefined>): Promise<RunSource | undefined> => {
+    const found = await Promise.all(sources.map(async (source) => ((await read(source.type)) ? source : undefined)));
+    return found.find((candidate) => candidate !== undefined);
+  };
+  const source =
+    (await find((type) => transport.runSince(type, id, noEntries))) ??
+    // The transport may hold the end of a run that it does not retain, for those who have just started the run.
+    (await find((type) => transport.runEnded(type, id, signal)));
   if (source === undefined) throw new UnknownRunError(undefined, id);
   return source;
 }

@@ -1,12 +1,16 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
+import { createHub } from '../../../hub/create-hub.js';
+import { createWorkflow } from '../../../hub/runs/definition/workflow.js';
 import { envelope } from '../../contract/envelope.js';
 import { completed, failed } from '../../contract/outcome.js';
 import type { RunRetention } from '../../subscription.js';
 import type { Outcome, Subscription } from '../../transport.js';
+import { workflowType } from '../../workflow-type.js';
+import { serviceTypeOf } from '../names.js';
 import { redisStage } from '../redis-stage.fixture.js';
 import { redisKey } from '../scripts/keys.js';
 
-const { admin, prefix, consume, next, until } = await redisStage();
+const { admin, prefix, transport, consume, next, until } = await redisStage();
 const { signal } = new AbortController();
 
 function retaining(retain: RunRetention): Subscription {
@@ -70,4 +74,27 @@ it('a process that has lost the reply reads the end of a run again, also if the 
   await second.commit(completed());
   await until(async () => (await shop.transport.run('run', sent.id)) === undefined);
   expect(await starter.transport.runEnded('run', sent.id, signal)).toMatchObject({ result: '7' });
+});
+
+it('a run that ends before its starter can watch it, of a type that retains no run, is watched to its end', async () => {
+  const workflow = createWorkflow({
+    name: 'quick',
+    retain: { completed: 0 },
+    run: async ({ step }) => void (await step.run('pick', () => 1)),
+  });
+  const [web, worker] = ['web', 'worker'].map(() => createHub({ service: 'shop', transport: transport() }));
+  if (web === undefined || worker === undefined) throw new Error('no hubs');
+  for (const hub of [web, worker]) {
+    hub.workflow(workflow);
+    await hub.start();
+    onTestFinished(async () => void (await hub.stop({ drainMs: 0 })));
+  }
+  const { runId } = await web.startWorkflow(workflow, null);
+  await until(
+    async () =>
+      (await admin.zcard(redisKey(`{${prefix()}}`, 'runs', serviceTypeOf('shop', workflowType('quick'))))) === 0,
+  );
+  const seen: string[] = [];
+  for await (const event of web.watch(runId)) seen.push(event.type === 'step' ? event.step.name : event.run.status);
+  expect(seen).toEqual(['pick', 'completed']);
 });
