@@ -22,7 +22,7 @@ end
 
 local function deleteDeadLetter(serviceType, id)
   -- A record of the event keeps it in the index.
-  if not isLogged(serviceType, id) and call('EXISTS', key('run', serviceType, id)) == 0 then
+  if not isLogged(serviceType, id) and not hasRetainedRun(serviceType, id) then
     unindexEvent(serviceType, id, requestIdIn(call('HGET', deadLetterKey(serviceType, id), 'data')))
   end
   call('DEL', unpack(deadLetterKeys(serviceType, id)))

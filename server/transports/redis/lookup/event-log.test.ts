@@ -38,3 +38,42 @@ it('retains a bounded number of records and members of the index, dead letters t
   for (const status of ['completed', 'failed'])
     expect(await admin.llen(key(`recent:shop/a:${status}`))).toBeLessThanOrEqual(keptRecent + 10);
 });
+
+it('has no member for a dead letter that is evicted while those who wait can still read the end of its run', async () => {
+  const prefix = randomUUID();
+  const transport = redisTransport({ url: server.url, prefix, maxDeadLetters: 1 });
+  const shop = transport.connect({ service: 'shop', logger: silentLogger });
+  onTestFinished(async () => void (await shop.close({ drainMs: 0 })));
+  await shop.start({
+    concurrency: 1,
+    subscriptions: [{ type: 'run', keepsRuns: true, retain: { completed: 0, failed: 0 } }],
+    onDelivery: (delivery) => void delivery.commit(failed('no')),
+  });
+  await shop.publish(Array.from({ length: 5 }, () => envelope('run', { requestId: randomUUID() })));
+  await vi.waitFor(async () => expect((await shop.counts(['run']))[0]?.total.failed).toBe(5), 20_000);
+  expect(await admin.zcard(`{${prefix}}:requests`)).toBe(1);
+});
+
+it('has no member for a run whose age has ended while those who wait can still read its end', async () => {
+  const prefix = randomUUID();
+  const shop = redisTransport({ url: server.url, prefix }).connect({ service: 'shop', logger: silentLogger });
+  onTestFinished(async () => void (await shop.close({ drainMs: 0 })));
+  await shop.start({
+    concurrency: 1,
+    subscriptions: [{ type: 'run', keepsRuns: true, retain: { completed: 9, failed: 9, ageMs: 1 } }],
+    onDelivery: (delivery) => void delivery.commit(delivery.envelope.body === '1' ? failed('no') : completed()),
+  });
+  const end = async (body: string): Promise<string> => {
+    const sent = envelope('run', { requestId: randomUUID(), body });
+    await shop.publish([sent]);
+    await vi.waitFor(async () => expect(await shop.run('run', sent.id)).toBeUndefined(), 20_000);
+    return sent.id;
+  };
+  const id = await end('0');
+  await end('1');
+  // Redis does so when nobody can wait for it any more.
+  await admin.del(...(await admin.keys(`{${prefix}}:run:shop/run:e-${id}*`)));
+  await end('0');
+  const members = await admin.zrange(`{${prefix}}:requests`, '0', '-1');
+  expect(members.filter((member) => member.endsWith(` e-${id}`))).toEqual([]);
+});

@@ -97,14 +97,21 @@ local function hasDeadLetter(serviceType, id)
   return call('EXISTS', key('dead-letter', serviceOf(serviceType), id)) == 1
 end
 
+-- The end of a run stays readable after its eviction for those who wait for it.
+local function hasRetainedRun(serviceType, id)
+  local run = key('run', serviceType, id)
+  if call('EXISTS', run) == 0 then return false end
+  local untilMs = tonumber(call('HGET', run, 'until'))
+  return not untilMs or untilMs > now
+end
+
 -- Removes what Redis has deleted by its age from the index.
 local function endIndexing(serviceType)
   local ends = key('index-ends', serviceType)
   for _, member in ipairs(call('ZRANGEBYSCORE', ends, '-inf', now, 'LIMIT', 0, ${endedAtOnce})) do
     local id = string.match(member, ' (%S+)$')
     call('ZREM', ends, member)
-    local isRetained = isLogged(serviceType, id) or hasDeadLetter(serviceType, id)
-      or call('EXISTS', key('run', serviceType, id)) == 1
+    local isRetained = isLogged(serviceType, id) or hasDeadLetter(serviceType, id) or hasRetainedRun(serviceType, id)
     if not isRetained then unindexed[#unindexed + 1] = member end
   end
 end
