@@ -10,6 +10,8 @@ import { Deadline } from './deadline.js';
 import { connectRedis } from './optional-dependencies.js';
 import { isTransient, repeatDelayMs, translateReply, wasNotExecuted } from './rejections.js';
 
+const lateRepetition = new Error('the connection was lost before the reply, too long ago to repeat the command');
+
 /**
  * Runs commands that a caller waits for: each resolves or rejects within `emitTimeoutMs`. Connects at the first
  * command. After `close` it connects for a command and disconnects when no command runs.
@@ -45,13 +47,23 @@ export class CommandClient {
     return this.run((client) => script.run(client, this.#settings.prefix, args), { isRepeatable: true });
   }
 
+  /** Runs a script that may run again if its connection was lost, while it remembers its reply. */
+  runRemembered(script: Script, args: readonly ScriptArgument[]): Promise<unknown> {
+    const repeatableMs = this.#settings.emitTimeoutMs;
+    return this.run((client) => script.run(client, this.#settings.prefix, args), { isRepeatable: true, repeatableMs });
+  }
+
   /**
-   * @param command called again if it `isRepeatable` and its connection was lost
+   * @param command called again if it `isRepeatable` and its connection was lost, at most `repeatableMs` after the first
+   * call: a process that is paused does not notice that its time is over
    * @throws {TransportUnavailableError | BackpressureError | RedisCommandError | RedisPermissionError}
    */
   async run<T>(
     command: (client: Redis) => Promise<T>,
-    { isRepeatable = false }: { isRepeatable?: boolean } = {},
+    {
+      isRepeatable = false,
+      repeatableMs = Number.POSITIVE_INFINITY,
+    }: { isRepeatable?: boolean; repeatableMs?: number } = {},
   ): Promise<T> {
     const deadline = new Deadline(this.#settings.emitTimeoutMs);
     this.#running += 1;
@@ -59,9 +71,12 @@ export class CommandClient {
       const client = await this.#connected();
       const { stream } = client;
       const bytesRead = stream?.bytesRead;
+      let sentAt: number | undefined;
       for (let attempt = 1; ; attempt += 1) {
         try {
           await this.#ready(client, deadline);
+          sentAt ??= performance.now();
+          if (performance.now() - sentAt > repeatableMs) throw this.#unavailable(lateRepetition);
           return await deadline.race(command(client));
         } catch (error) {
           // A connection that no longer replies is replaced.

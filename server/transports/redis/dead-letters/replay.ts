@@ -64,7 +64,7 @@ return 1
 export async function replay(commands: CommandClient, service: string, id: string): Promise<boolean> {
   // The token makes a repetition harmless if the reply is lost with the connection.
   const args = [randomUUID(), commands.repeatWithinMs, encodeName(service), jobIdOf(id)];
-  const reply = await commands.runScript(replayScript, args);
+  const reply = await commands.runRemembered(replayScript, args);
   if (typeof reply === 'string') {
     const type = typeOf(reply);
     throw new NotSubscribedError(service, [workflowOf(type) ?? type], []);

@@ -29,7 +29,7 @@ export class PublishBatch {
       const head = [randomUUID(), commands.repeatWithinMs];
       const args = [count, ...calls.flatMap((call) => call.args)];
       const reply = await epoch.whileKnown(timeoutMs, (epochId) =>
-        commands.runScript(publishScript, [...head, epochId, ...args]),
+        commands.runRemembered(publishScript, [...head, epochId, ...args]),
       );
       const earlierIds = readArray(reply).map(readString).values();
       return calls.map(({ ids }) => ids.map((id) => receipt(id, earlierIds.next().value ?? '')));
