@@ -90,6 +90,8 @@ export const enterScript: Script = new Script({
   includes: [prelude],
   lua: `
 local service, process, order = take(), take(), take()
+-- After a loss of data the numbers begin anew, and processes that start from now on come after this one.
+if tonumber(order) > tonumber(call('GET', key('sequence')) or 0) then call('SET', key('sequence'), order) end
 call('ZADD', key('members', service), order, process)
 return call('HINCRBY', key('settlement', service), 'changes', 1)
 `,

@@ -45,6 +45,17 @@ it('keeps the limits of the process that started last when an earlier one regist
   }
 });
 
+it('puts the limits of a process into effect that starts after Redis has lost its data', async () => {
+  await admin.set(`{${prefix()}}:sequence`, 1_000);
+  const before = await consume(['a']);
+  await admin.del(...(await admin.keys(`{${prefix()}}:*`)));
+  vi.advanceTimersByTime(5_000);
+  await until(async () => (await processes()).length === 1);
+  const after = await consume([{ type: 'a', concurrency: 1 }]);
+  expect(await admin.hget(`{${prefix()}}:dispatch:shop/a`, 'concurrency')).toBe('1');
+  await Promise.all([before, after].map(({ transport }) => transport.close({ drainMs: 0 })));
+});
+
 it('starts a workflow by the trigger of the process that started last only', async () => {
   const triggeredBy = (type: string): Subscription => ({
     type: 'flow',
