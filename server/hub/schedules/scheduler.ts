@@ -40,6 +40,8 @@ export class Scheduler {
   #slots: readonly Slot[] = [];
   #timer: Timer | undefined;
   #isStopped = false;
+  /** Milliseconds by which the clock of this process is ahead of the transport's, as far as claims have shown. */
+  #aheadMs = 0;
 
   constructor(schedules: readonly RegisteredSchedule[], host: ScheduleHost) {
     this.#schedules = schedules;
@@ -119,16 +121,22 @@ export class Scheduler {
   async #claimDue(slot: Slot): Promise<number> {
     const { clock } = this.#host.transport;
     const { schedule } = slot;
-    slot.position = catchUpPosition(schedule, slot.position, clock.now(), graceMs);
+    // A due time that has yet to come by the clock of the transport is not missed.
+    slot.position = catchUpPosition(schedule, slot.position, clock.now() - this.#aheadMs, graceMs);
     while (!this.#isStopped) {
       const dueAt = schedule.dueTimes.next(slot.position);
       if (dueAt === undefined) return Number.POSITIVE_INFINITY;
       if (dueAt > clock.now()) return dueAt;
       const result = await this.#claim(schedule, dueAt);
-      if (result.status === 'claimed') slot.position = dueAt;
-      else if (result.status === 'already') slot.position = Math.max(dueAt, result.position);
-      else if (result.status === 'early') return clock.now() + result.earlyMs;
-      else return clock.now() + replacedRetryMs;
+      if (result.status === 'claimed') {
+        slot.position = dueAt;
+        this.#aheadMs = Math.min(this.#aheadMs, clock.now() - dueAt);
+      } else if (result.status === 'already') {
+        slot.position = Math.max(dueAt, result.position);
+      } else if (result.status === 'early') {
+        this.#aheadMs = clock.now() - dueAt + result.earlyMs;
+        return clock.now() + result.earlyMs;
+      } else return clock.now() + replacedRetryMs;
     }
     return Number.POSITIVE_INFINITY;
   }
