@@ -141,7 +141,7 @@ export const forgetScript: Script = new Script({
     'Deletes what is left of retired service types, and their queues if those are empty. The queue that the types of a service share is deleted with the last of them.',
   argv: 'service, service type...',
   reply: 'nothing',
-  includes: [prelude, retainedDescriptions, subscribed, typeStates],
+  includes: [prelude, liveHandlers, retainedDescriptions, subscribed, typeStates],
   lua: `
 local service = take()
 local function forgetQueue(name)
@@ -154,7 +154,8 @@ end
 
 while position < #ARGV do
   local serviceType = take()
-  if not isSubscribed(serviceType) then
+  -- A process that has registered since is about to subscribe.
+  if not isSubscribed(serviceType) and not hasLiveHandler(serviceType) then
     local queue = stateOf(serviceType).queue
     if queue == service then call('HINCRBY', key('settlement', service), 'shared', -1) end
     call('ZREM', key('turns', queue), serviceType)

@@ -1,12 +1,14 @@
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { InvalidOptionError } from '../../../errors.js';
+import { deferred } from '../../../hub/hub.fixture.js';
 import { envelope } from '../../contract/envelope.js';
 import { completed, failed } from '../../contract/outcome.js';
 import { NotSubscribedError, PendingEventsError, ServiceRunningError } from '../../errors.js';
 import type { Subscription } from '../../transport.js';
 import { workflowType } from '../../workflow-type.js';
+import { settleScript } from '../membership/settlement.js';
 import { redisStage } from '../redis-stage.fixture.js';
-import { clearGateScript } from './remove-service-scripts.js';
+import { clearGateScript, forgetScript } from './remove-service-scripts.js';
 
 const { admin, transport, prefix, connect, consume, next, until, counts } = await redisStage();
 afterEach(() => {
@@ -42,6 +44,29 @@ async function unsubscribe(service: string, type: string): Promise<void> {
 }
 
 describe('retiring a service', () => {
+  it('leaves a type to a process that starts meanwhile', async () => {
+    await subscribeOnce('shop', ['a', 'b']);
+    const [registered, forgotten] = [deferred(), deferred()];
+    const [settle, forget] = [settleScript.run.bind(settleScript), forgetScript.run.bind(forgetScript)];
+    vi.spyOn(settleScript, 'run').mockImplementationOnce(async (...args) => {
+      registered.resolve();
+      await forgotten.promise;
+      return settle(...args);
+    });
+    let starting: ReturnType<typeof consume> | undefined;
+    vi.spyOn(forgetScript, 'run').mockImplementationOnce(async (...args) => {
+      starting = consume(['a', 'b']);
+      await registered.promise;
+      const reply = await forget(...args);
+      forgotten.resolve();
+      return reply;
+    });
+    await transport().retire('shop', { only: ['a'] });
+    const shop = await starting;
+    const sent = envelope('a');
+    expect(await shop?.transport.publish([sent])).toEqual([{ id: sent.id, deduplicated: false }]);
+  });
+
   it('ends its subscriptions, and keeps its counts and other services', async () => {
     const shop = await consume(['a']);
     await subscribeOnce('mail', ['a', { type: 'b', concurrency: 1 }, flow]);
