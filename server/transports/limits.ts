@@ -34,6 +34,9 @@ export const latestRuns = 50;
 /** Default of `maxDeadLetters`: dead letters retained per service and type. */
 export const defaultMaxDeadLetters = 1_000;
 
+/** Least `maxCrashes`: an event runs alone after a crash, and only the next one then proves that it is the cause. */
+export const leastCrashes = 2;
+
 /** Maximum number of values per `append`: on Redis other commands wait while a script adds them. */
 export const maxAppendValues = 10_000;
 

@@ -1,7 +1,7 @@
 import type { RedisOptions } from 'ioredis';
 import { OptionChecker } from '../../options.js';
 import { type Codec, resolveCodec } from '../codec/codec.js';
-import { defaultMaxDeadLetters } from '../limits.js';
+import { defaultMaxDeadLetters, leastCrashes } from '../limits.js';
 
 /** Options of ioredis, except the representation of replies, on which the transport depends. */
 export type ClientOptions = Omit<RedisOptions, 'replyMapping'>;
@@ -30,8 +30,8 @@ export interface RedisTransportOptions {
   /** Time limit for `emit` and reads, in milliseconds, after which they reject. @default 2_000 */
   emitTimeoutMs?: number;
   /**
-   * Number of process crashes in a row after which an event fails with `CrashLoopError`: at least 2, because only a
-   * crash in which the event ran alone proves that it is the cause. Lower values act as 2.
+   * Number of process crashes in a row after which an event fails with `CrashLoopError`: 2 or more, because only a crash
+   * in which the event ran alone proves that it is the cause.
    *
    * @default 3
    */
@@ -108,7 +108,7 @@ export function resolveRedisOptions(options: RedisTransportOptions): RedisSettin
   for (const [name, ms] of Object.entries(times)) {
     check.count(name, ms, { min: 10, max: maxTimerMs });
   }
-  check.count('maxCrashes', maxCrashes);
+  check.count('maxCrashes', maxCrashes, { min: leastCrashes });
   check.count('maxDeadLetters', maxDeadLetters, { min: 0 });
   check.durationMs('maxDeadLetterAgeMs', options.maxDeadLetterAgeMs, { min: 1 });
   const { maxDeadLetterAgeMs = 0 } = options;

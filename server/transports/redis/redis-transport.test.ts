@@ -55,6 +55,7 @@ it.each([
   [{ prefix: 'a{b' }, 'prefix'],
   [{ lockDurationMs: 0 }, 'lockDurationMs'],
   [{ maxCrashes: 1.5 }, 'maxCrashes'],
+  [{ maxCrashes: 1 }, 'maxCrashes'],
   [{ maxDeadLetters: -1 }, 'maxDeadLetters'],
   [{ maxDeadLetterAgeMs: 0 }, 'maxDeadLetterAgeMs'],
   [{ maxDeadLetterAgeMs: Number.MAX_VALUE }, 'maxDeadLetterAgeMs'],

@@ -16,8 +16,11 @@ interface Suspect {
   readonly run: number;
 }
 
-// The first crash names nobody, and in the last one the event is alone: one between them tells which events ran.
-const leastCrashes = 3;
+/** State of the process that owns the file. */
+const processStates = { ended: 0, running: 1, runningWithNotes: 2 } as const;
+
+// A crash without notes names nobody, and in the last one the event is alone: one between them tells which events ran.
+const leastWithoutNotes = 3;
 // An event that has to run alone waits for another such event, and for those that have their turn.
 const loneDelayMs = 200;
 
@@ -26,16 +29,19 @@ const loneDelayMs = 200;
  *
  * To store each start would cost each event a write. After a crash the file shows which events were pending: these are
  * suspects, and from then on their starts are stored, so that a second crash tells which of them ran. On its last chance
- * an event runs alone: only a crash then proves that it is the cause.
+ * an event runs alone: only a crash then proves that it is the cause. If two crashes have to suffice, all events are
+ * suspects from the start.
  */
 export class CrashCounts implements CrashGuard {
   readonly #journal: SqliteJournal;
   readonly #maxCrashes: number;
   /** Suspects that have started since a crash, by position. */
   readonly #suspects = new Map<number, Suspect>();
-  /** Pending events up to this position are suspects. */
+  /** All events are suspects. */
+  readonly #notesAll: boolean;
+  /** Events up to this position were pending in a crash without notes. */
   readonly #until: number;
-  /** A pending event is a suspect. */
+  /** A pending event is a suspect, or the next one will be. */
   readonly hasSuspects: boolean;
   readonly #statements: {
     readonly suspect: Statement;
@@ -50,7 +56,8 @@ export class CrashCounts implements CrashGuard {
   constructor(database: Database, journal: SqliteJournal, clock: Clock, maxCrashes: number) {
     this.#journal = journal;
     this.#clock = clock;
-    this.#maxCrashes = Math.max(leastCrashes, maxCrashes);
+    this.#maxCrashes = maxCrashes;
+    this.#notesAll = maxCrashes < leastWithoutNotes;
     this.#statements = {
       suspect: database.prepare('INSERT OR REPLACE INTO crash_suspects VALUES (?, ?, ?)'),
       clear: database.prepare('DELETE FROM crash_suspects WHERE position = ?'),
@@ -58,7 +65,8 @@ export class CrashCounts implements CrashGuard {
       until: database.prepare('UPDATE crash_state SET suspects_until = ?'),
     };
     const state = database.prepare('SELECT is_running, suspects_until FROM crash_state').get() ?? {};
-    const hasCrashed = numberOf(state, 'is_running') === 1;
+    const last = numberOf(state, 'is_running');
+    const hasCrashed = last !== processStates.ended;
     for (const row of database.prepare('SELECT * FROM crash_suspects').all()) {
       const position = numberOf(row, 'position');
       const suspect = { crashes: numberOf(row, 'crashes'), run: numberOf(row, 'is_started') };
@@ -66,32 +74,35 @@ export class CrashCounts implements CrashGuard {
       if (ended === suspect) this.#suspects.set(position, suspect);
       else this.#store(position, ended);
     }
-    this.#until = hasCrashed ? journal.lastPosition : numberOf(state, 'suspects_until');
-    this.hasSuspects = isAnyPending(database, this.#until);
+    this.#until = last === processStates.running ? journal.lastPosition : numberOf(state, 'suspects_until');
+    this.hasSuspects = this.#notesAll || this.#suspects.size > 0 || isAnyPending(database, this.#until);
     if (!hasCrashed) return;
     journal.store([this.#statements.until, this.#until]);
-    journal.store([this.#statements.running, 0]);
+    journal.store([this.#statements.running, processStates.ended]);
   }
 
   /** Reports that handlers may run: if the process ends without {@link ended}, it has crashed. */
   began(): void {
-    this.#journal.store([this.#statements.running, 1]);
+    const { running, runningWithNotes } = processStates;
+    this.#journal.store([this.#statements.running, this.#notesAll ? runningWithNotes : running]);
   }
 
   /** Reports that no handler runs, and none will. */
   ended(): void {
     this.#lone?.end();
-    this.#journal.store([this.#statements.running, 0]);
+    this.#journal.store([this.#statements.running, processStates.ended]);
   }
 
   isSuspect({ record }: Entry): boolean {
-    return record !== undefined && record.position <= this.#until;
+    if (record === undefined) return false;
+    return this.#notesAll || record.position <= this.#until || this.#suspects.has(record.position);
   }
 
   deliver(delivery: GuardedDelivery, handle: () => void): void {
     const { entry } = delivery;
-    // The first crash counts for all suspects.
-    const { crashes, run } = this.#suspects.get(positionOf(entry)) ?? { crashes: 1, run: runStates.idle };
+    // A crash without notes counts for all events that were pending, unless each of them would have to run alone now.
+    const assumed = this.#notesAll ? 0 : 1;
+    const { crashes, run } = this.#suspects.get(positionOf(entry)) ?? { crashes: assumed, run: runStates.idle };
     if (run === runStates.isCause && crashes >= this.#maxCrashes) {
       delivery.refusal = new CrashLoopError(entry.envelope.type, crashes);
       handle();

@@ -13,8 +13,6 @@ import type { LeaseRenewal } from './lease-renewal.js';
 import { requeueJobScript } from './requeue-job-script.js';
 import type { Job, WorkerQueue } from './worker-queue.js';
 
-// The first loss counts for all jobs of the process, so that it proves nothing.
-const leastCrashes = 2;
 // A job that has to run alone waits for another such job, and for those that have their turn.
 const loneDelayMs = 200;
 const repeatDelayMs = 1_000;
@@ -46,7 +44,7 @@ export class LostJobs {
 
   constructor(parts: LostJobsParts) {
     this.#parts = parts;
-    this.#maxCrashes = Math.max(leastCrashes, parts.settings.maxCrashes);
+    this.#maxCrashes = parts.settings.maxCrashes;
   }
 
   /** Delivers the job that waits for others to end, because the consumer releases it now. */
