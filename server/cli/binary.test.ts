@@ -104,10 +104,10 @@ const failures = (): [string, string[], code: number, stderr: RegExp][] => [
   ['an unknown command', ['statsu', ...onFile('hub.db')], 2, /^error: unknown command 'statsu'.*\n.*status/],
   ['an unknown option', ['status', '--jsn', ...onFile('hub.db')], 2, /^error: unknown option '--jsn'.*\n.*--json/],
   ['no id', ['show', ...onFile('hub.db')], 2, /^error: missing required argument 'id'/],
-  ['an empty id', ['show', '', ...onFile('hub.db')], 2, /^InvalidOptionError: id /],
+  ['an empty id', ['show', '', ...onFile('hub.db')], 2, /^error: argument 'id' is empty/],
   ['an endless id', ['cancel', 'e'.repeat(10_000), ...onFile('hub.db')], 2, /^InvalidOptionError: id /],
   ['an unknown id', ['replay', 'e-1', ...onFile('hub.db')], 3, /^There is no dead letter e-1\.\n$/],
-  ['an unknown type', ['events', 'invoice.deu', ...onFile('hub.db')], 1, /^UnknownEventError: .*"invoice\.due"/],
+  ['an unknown type', ['events', 'invoice.deu', ...onFile('hub.db')], 3, /^UnknownEventError: .*"invoice\.due"/],
   ['no terminal to ask on', ['retire', 'mail', ...onFile('hub.db')], 2, /^Retire all types of mail\? Pass --yes /],
   ['a port that is in use', ['dashboard', '--port', `${silentPort}`, ...onFile('unused.db')], 1, /EADDRINUSE/],
 ];

@@ -37,7 +37,8 @@ export function readSeconds(text: string): number {
 /** Reads a port. @throws {InvalidArgumentError} */
 export function readPort(text: string): number {
   const port = Number(text);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new InvalidArgumentError('It must be a port.');
+  if (!/^\d+$/.test(text) || port > 65_535)
+    throw new InvalidArgumentError('It must be a whole number from 0 to 65535.');
   return port;
 }
 

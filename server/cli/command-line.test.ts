@@ -273,7 +273,7 @@ describe.each(stores)('hubline on %s', (_, openStore) => {
     expect((await hubline('events', 'tick')).stdout).toMatch(new RegExp(`^${id} +tick +completed `, 'm'));
     const one: unknown = JSON.parse((await hubline('events', 'tick', '--json')).stdout);
     expect(one).toMatchObject({ newest: expect.arrayContaining([expect.objectContaining({ id })]), failed: [] });
-    expect(await hubline('events', 'tock')).toMatchObject({ code: 1, stderr: expect.stringContaining('"tick"') });
+    expect(await hubline('events', 'tock')).toMatchObject({ code: 3, stderr: expect.stringContaining('"tick"') });
     const frames = await hubline('watch', '--frames', '2', '--interval', '1');
     expect(frames.stdout.match(/^\d{4}-.* problems$/gm)).toHaveLength(2);
     const frame: unknown = JSON.parse((await hubline('watch', '--frames', '1', '--json')).stdout);
@@ -302,7 +302,7 @@ describe.each(stores)('hubline on %s', (_, openStore) => {
     const retired = JSON.parse((await hubline('retire', 'mail', '--yes', '--json')).stdout) as unknown;
     expect(retired).toEqual({ events: 0, deadLetters: 0 });
     expect(await hubline('retire', 'mail', '--yes')).toMatchObject({
-      code: 1,
+      code: 3,
       stderr: expect.stringContaining('NotSubscribedError'),
     });
   });

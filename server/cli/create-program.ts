@@ -11,7 +11,7 @@ import { status } from './commands/status.js';
 import { watch } from './commands/watch.js';
 import type { StoreOptions } from './connection.js';
 
-/** Options before or after every command. */
+/** Options of every command. */
 export type GlobalOptions = StoreOptions & { readonly json?: boolean };
 
 /** Runs a command with the context that its options describe. */
@@ -33,10 +33,13 @@ export function createProgram(run: RunCommand): Command {
         'hubline status --file hub.db',
         'hubline request 4be0643f-1d98-473b-97cd-ca98a6534710',
         'hubline replay --type payment.requested --since 2h',
-        '',
-        'Exit codes: 0 success, 1 failure, 2 wrong arguments, 3 nothing found, 4 a failing hub (status)',
       ),
-    );
+    )
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 success, 1 failure, 2 wrong arguments, 3 nothing found, 4 a failing hub (status)',
+    )
+    .hook('preAction', (_, command) => refuseEmptyTexts(command));
 
   const add = (usage: string, description: string, ...shown: string[]): Command =>
     program
@@ -136,6 +139,15 @@ function withQuery(command: Command): Command {
     .option('--limit <number>', 'maximum number, newest first', readCount, 1_000);
 }
 
+/** Refuses what a shell passes for a variable without a value: as a host, an empty text means every address. */
+function refuseEmptyTexts(command: Command): void {
+  const isEmpty = (value: unknown): boolean => [value].flat().includes('');
+  const option = command.options.find((one) => isEmpty(command.getOptionValue(one.attributeName())));
+  if (option !== undefined) command.error(`error: option '${option.flags}' is empty`);
+  const index = command.processedArgs.findIndex(isEmpty);
+  if (index >= 0) command.error(`error: argument '${command.registeredArguments[index]?.name()}' is empty`);
+}
+
 function examples(...lines: readonly string[]): string {
-  return `\nExamples:\n${lines.map((line) => (line === '' ? '' : `  ${line}`)).join('\n')}`;
+  return `\nExamples:\n${lines.map((line) => `  ${line}`).join('\n')}`;
 }

@@ -19,7 +19,7 @@ import { unprivileged } from './unprivileged.fixture.js';
 const commands: readonly (readonly [args: readonly string[], code: number, stderr: string])[] = [
   [['status'], 3, 'No process has registered a type here. Start one, or check '],
   [['events'], 0, ''],
-  [['events', 'order.placed'], 1, 'UnknownEventError: '],
+  [['events', 'order.placed'], 3, 'UnknownEventError: '],
   [['show', 'e-1'], 3, 'No event or run with the id e-1'],
   [['request', 'checkout-17'], 3, 'checkout-17'],
   [['dead-letters'], 0, 'No process has registered a type here. Pass the type'],
@@ -29,7 +29,7 @@ const commands: readonly (readonly [args: readonly string[], code: number, stder
   [['cancel', 'e-1'], 3, 'e-1 is unknown'],
   [['approve', 'e-1'], 3, 'e-1 waits for no approval'],
   [['refuse', 'e-1', '--reason', 'too much'], 3, 'e-1 waits for no approval'],
-  [['retire', 'mail', '--yes'], 1, 'NotSubscribedError: '],
+  [['retire', 'mail', '--yes'], 3, 'NotSubscribedError: '],
   [['watch', '--frames', '1'], 0, ''],
 ];
 
@@ -114,10 +114,27 @@ it('explains its commands, and refuses wrong arguments', async () => {
     ['status', '--timeout', '1e99'],
     ['watch', '--interval', '2147484'],
     ['replay', '--type', 'a', '--since', 'soon'],
+    ['dashboard', '--port', ''],
+    ['dashboard', '--port', '0x50'],
   ];
   for (const result of await Promise.all(refused.map(runInProcess))) {
     expect(result).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('error:') });
   }
+});
+
+it('refuses an empty text as any argument and any option', async () => {
+  const empty = createProgram(async () => {}).commands.flatMap((command) => {
+    const args = command.registeredArguments.map(() => 'a');
+    const withEmpty = args.map((_, index) => [command.name(), ...args.with(index, '')]);
+    const options = command.options.filter(({ required }) => required);
+    return [...withEmpty, ...options.map(({ long }) => [command.name(), ...args, `${long}=`])];
+  });
+  const results = await Promise.all(empty.map(async (args) => ({ args, ...(await runInProcess(args)) })));
+  const stderr = expect.stringMatching(
+    /^error: (option '--.*' (is empty|argument '' is invalid)|argument '.*' is empty)/,
+  );
+  expect(results).toEqual(empty.map((args) => ({ args, code: 2, stdout: '', stderr })));
+  expect(results.length).toBeGreaterThan(40);
 });
 
 describe.each<[string, () => Promise<string[]>]>([

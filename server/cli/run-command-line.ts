@@ -1,5 +1,7 @@
 import { CommanderError } from 'commander';
 import { HubError, InvalidOptionError } from '../errors.js';
+import { UnknownEventError } from '../hub/errors.js';
+import { NotSubscribedError } from '../transports/errors.js';
 import { Connection } from './connection.js';
 import { createProgram } from './create-program.js';
 import { ExitError, exitCodes } from './exit.js';
@@ -53,5 +55,7 @@ function codeOf(error: unknown, terminal: Terminal): number {
     return error.exitCode;
   }
   terminal.note(HubError.is(error) ? `${error.name}: ${error.publicMessage}` : String(error));
-  return error instanceof InvalidOptionError ? exitCodes.usage : exitCodes.failed;
+  if (error instanceof InvalidOptionError) return exitCodes.usage;
+  const isUnknown = error instanceof UnknownEventError || error instanceof NotSubscribedError;
+  return isUnknown ? exitCodes.notFound : exitCodes.failed;
 }
