@@ -98,8 +98,8 @@ export function resolveRedisOptions(options: RedisTransportOptions): RedisSettin
   const { lockDurationMs = 10_000, stalledIntervalMs = 5_000, emitTimeoutMs = 2_000 } = options;
   const { maxCrashes = 3, maxDeadLetters = defaultMaxDeadLetters } = options;
   // The error names the type only: the value may contain a password.
-  const isUrl = url === undefined || (typeof url === 'string' && /^rediss?:\/\//.test(url) && URL.canParse(url));
-  check.that(isUrl, 'url', 'an address such as redis://127.0.0.1:6379', typeof url);
+  const address = 'an address such as redis://127.0.0.1:6379, with a percent-encoded user and password (%25 for %)';
+  check.that(url === undefined || isAddress(url), 'url', address, typeof url);
   check.that(typeof client === 'object' && client !== null, 'client', 'options of ioredis', client);
   check.that(client.keyPrefix === undefined, 'client.keyPrefix', 'left out: use prefix', client.keyPrefix);
   const isPrefix = typeof prefix === 'string' && /^[^{}:\p{Cc}]{1,64}$/u.test(prefix);
@@ -114,4 +114,15 @@ export function resolveRedisOptions(options: RedisTransportOptions): RedisSettin
   const { maxDeadLetterAgeMs = 0 } = options;
   const codec = resolveCodec(options.codec, check);
   return { url, client, prefix: `{${prefix}}`, ...times, maxCrashes, maxDeadLetters, maxDeadLetterAgeMs, codec };
+}
+
+function isAddress(url: unknown): boolean {
+  if (typeof url !== 'string' || !/^rediss?:\/\//.test(url) || !URL.canParse(url)) return false;
+  const { username, password } = new URL(url);
+  try {
+    // ioredis decodes them too, and would throw an error that names no option.
+    return decodeURIComponent(username + password) !== undefined;
+  } catch {
+    return false;
+  }
 }

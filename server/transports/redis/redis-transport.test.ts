@@ -52,6 +52,8 @@ it('accepts options of the client instead of a URL', async () => {
 
 it.each([
   [{ url: 'localhost:6379' }, 'url'],
+  [{ url: 'redis://:100%@127.0.0.1' }, 'url'],
+  [{ url: 'redis://%zz@127.0.0.1' }, 'url'],
   [{ prefix: 'a{b' }, 'prefix'],
   [{ lockDurationMs: 0 }, 'lockDurationMs'],
   [{ maxCrashes: 1.5 }, 'maxCrashes'],
