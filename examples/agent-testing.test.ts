@@ -25,7 +25,7 @@ test('the agent reports a model that stays unavailable, after its retries', asyn
   provider.assertDone();
 });
 
-test('an event whose agent fails is tried again after its delay', async () => {
+test('an event whose agent fails is retried after its delay', async () => {
   const clock = createFakeClock();
   const provider = scriptedProvider([new Error('no route to the vendor'), 'Take one.']);
   const agent = createAgent({ name: 'porter', systemPrompt: 'Be short.', provider, model: { model: 'm' }, clock });
