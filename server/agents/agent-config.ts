@@ -74,7 +74,10 @@ export interface AgentConfig<TData = unknown> {
   costBudget?: number;
   /** Retry policy for failed model calls that {@link ProviderError.retryable} allows to retry. @default one attempt */
   retry?: RetryConfig;
-  /** Maximum delay that a vendor's `Retry-After` can cause. @default 60_000 in `run`; 3_600_000 for a retried event */
+  /**
+   * Maximum delay that a vendor's `Retry-After` can cause, in milliseconds. @default 60_000 in `run`; 3_600_000 for a
+   * retried event
+   */
   maxRetryAfterMs?: number;
   /**
    * Maximum number of tokens per model call, estimated as one per four bytes of text. What does not fit is not sent:
@@ -94,7 +97,7 @@ export interface AgentConfig<TData = unknown> {
   maxDelegations?: number;
   /** Maximum number of tool calls of one turn that run at the same time. @default 16 */
   maxParallelToolCalls?: number;
-  /** Maximum number of tool calls per run. Further calls are refused, and the model is informed. @default 1_000 */
+  /** Maximum number of tool calls per run. Further calls are refused, and the model receives an error. @default 1_000 */
   maxToolCalls?: number;
   /** Maximum number of characters of a tool result that the model receives. @default 20_000 */
   maxToolResultChars?: number;

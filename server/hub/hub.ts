@@ -73,8 +73,11 @@ export interface HubOptions {
 
 /** Event hub: accepts events, runs their handlers, retries failures and counts outcomes. */
 export interface Hub {
+  /** Service (consumer group) of the hub. */
   readonly service: string;
+  /** Logger of the options, or one that writes nothing. */
   readonly logger: Logger;
+  /** Connection to the transport. `transport.kv` is its key-value store; the other members are for the hub itself. */
   readonly transport: TransportManager;
   /**
    * Registers an event type, here one that `createEvent` defined. Call it before `start`.
@@ -110,9 +113,11 @@ export interface Hub {
    */
   schedule<TPayload>(config: ScheduleConfig<TPayload>): void;
   /**
-   * Checks follow-ups, triggers and schedules, then starts to consume events.
+   * Checks follow-ups, triggers and schedules, then starts to consume events. Rejects with the error of the transport
+   * if it cannot be used.
    *
-   * @throws {UnknownEventError | EventCycleError | HubStartedError | HubStoppedError}
+   * @throws {UnknownEventError | UnknownWorkflowError | EventCycleError | InvalidOptionError | NoApproverError}
+   * @throws {HubStartedError | HubStoppedError}
    */
   start(): Promise<void>;
   emit: Emit;
@@ -136,7 +141,7 @@ export interface Hub {
     input: NoInfer<TInput>,
     options?: EmitOptions,
   ): Promise<WorkflowHandle<TResult>>;
-  /** Starts a run of the workflow of this name. */
+  /** Starts a run of the workflow of this name. Throws the same errors. */
   startWorkflow(workflow: string, input: unknown, options?: EmitOptions): Promise<WorkflowHandle>;
   /**
    * Returns the state of a run of this hub's service: the attempts, times and errors of its steps, and what it waits
@@ -205,7 +210,12 @@ export interface Hub {
    * @throws {InvalidOptionError}
    */
   request(requestId: string): Promise<RequestDetails>;
-  /** Returns the newest and the newest failed events of an event type or a workflow, without payloads. */
+  /**
+   * Returns the newest 50 and the newest 50 failed events of an event type or a workflow, without payloads. A name
+   * matches the event type and the workflow of that name.
+   *
+   * @throws {UnknownEventError | InvalidOptionError}
+   */
   recent(source: DeadLetterSource): Promise<RecentEventSummaries>;
   /**
    * Removes the payloads of one request from everything that has ended, in all services: its dead letters, which can no
@@ -267,9 +277,9 @@ export interface Hub {
    */
   revision(type?: string): Promise<string>;
   /**
-   * Shuts down gracefully. Starts no further handlers and waits up to `drainMs` milliseconds for running ones. Then
-   * aborts those that still run and releases their events, without spending an attempt.
-   * A second call returns the same result.
+   * Shuts down gracefully. Starts no further handlers and waits up to `drainMs` milliseconds for running ones: 10,000 by
+   * default, without a limit for `Infinity`. Then aborts those that still run and releases their events, without
+   * spending an attempt. A second call returns the same result.
    *
    * @throws {InvalidOptionError}
    */

@@ -86,11 +86,11 @@ export class NotSubscribedError extends HubError {
    */
   constructor(service: string, names: readonly string[], services: readonly string[]) {
     const subject = names.length === 0 ? 'any event type or workflow' : names.map(quote).join(' or ');
-    const known = services.length === 0 ? '' : `; services with subscriptions: ${services.map(quote).join(', ')}`;
-    super(
-      'ERR_NOT_SUBSCRIBED',
-      `service ${quote(service)} does not subscribe to ${subject}${known}; start a hub of the service that handles it`,
-    );
+    const remedy =
+      services.length === 0
+        ? 'start a hub of the service that handles it'
+        : `services with subscriptions: ${services.map(quote).join(', ')}`;
+    super('ERR_NOT_SUBSCRIBED', `service ${quote(service)} does not subscribe to ${subject}; ${remedy}`);
   }
 }
 

@@ -56,7 +56,7 @@ export function typesOf<TPayload>(source: DeadLetterSource<TPayload>): string[] 
     if ('type' in source) return [source.type];
     if ('steps' in source) return [workflowType(source.name)];
   }
-  throw new InvalidOptionError('deadLetters', 'a name or the result of hub.event or createWorkflow', source);
+  throw new InvalidOptionError('event type or workflow', 'a name or the result of hub.event or createWorkflow', source);
 }
 
 function toDeadLetter<TPayload>({ envelope, at, attempt, error, step }: DeadLetterRecord): DeadLetter<TPayload> {

@@ -25,7 +25,9 @@ export interface WorkflowHandle<TResult = unknown> {
    * Fails the run, and the child runs that it waits for, with a `WorkflowCancelledError`: aborts running steps and emits
    * `onFailure` and `onComplete`. Resolves with `false` if the run has already ended.
    *
-   * @param reason part of the error's message
+   * @param reason part of the error's message, 1 to 512 characters
+   * @throws {InvalidOptionError} if the reason is not valid
+   * @throws {UnknownRunError} if the record of the run was evicted
    */
   cancel(reason?: string): Promise<boolean>;
 }

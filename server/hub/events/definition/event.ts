@@ -15,7 +15,8 @@ export interface EventRate extends RateLimit {
 }
 
 /**
- * Options of `hub.event`. All except `type`, `description`, `schema`, `key` and `dedupeWindowMs` require a `handler`.
+ * Options of `hub.event`. All except `type`, `description`, `schema`, `key`, `subscribers` and `dedupeWindowMs` require
+ * a `handler`.
  */
 export interface EventConfig<TPayload = unknown, TResult = unknown>
   extends FollowUps<NoInfer<Recorded<Awaited<TResult>>>, TPayload> {

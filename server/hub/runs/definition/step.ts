@@ -135,7 +135,7 @@ export interface Step {
   /** Emits an event of the type of this name. */
   emit(name: string, type: string, payload: unknown, options?: EmitOptions): Promise<{ readonly id: string }>;
   /**
-   * Tells new runs from those that started under older code. Returns `false` while the run replays what older code
+   * Distinguishes new runs from those that started under older code. Returns `false` while the run replays what older code
    * recorded, and `true` afterwards. The answer is recorded with the next step.
    *
    * @example

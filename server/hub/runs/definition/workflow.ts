@@ -64,7 +64,7 @@ export interface WorkflowConfig<TInput = never, TResult = never, TStart = TInput
    * with that version resumes it. @default 1
    */
   version?: number;
-  /** Ended runs to retain. */
+  /** Ended runs to retain. @default the newest 50 completed and 200 failed runs, of any age */
   retain?: RetainOptions;
 }
 
