@@ -1,6 +1,7 @@
 import { describe } from 'vitest';
 import { type ContractHarness, type ContractStage, contractStage } from './contract-stage.js';
 import { describeCancel } from './events/cancel.js';
+import { describeDebounce } from './events/debounce.js';
 import { describeDelays } from './events/delays.js';
 import { describeEvents } from './events/events.js';
 import { describeFairness } from './events/fairness.js';
@@ -13,6 +14,7 @@ import { describeDeploys } from './processes/deploys.js';
 import { describeFleets } from './processes/fleets.js';
 import { describeStoppedServices } from './processes/stopped-services.js';
 import { describeDeadLetters } from './records/dead-letters.js';
+import { describeErasure } from './records/erasure.js';
 import { describeFailureContext } from './records/failure-context.js';
 import { describeKeyValues } from './records/key-values.js';
 import { describeLookups } from './records/lookups.js';
@@ -61,6 +63,8 @@ function describePending(stage: ContractStage): void {
   describeOverdueHandlers(stage);
   describeSubscribers(stage);
   describeKeys(stage);
+  describeDebounce(stage);
   describeCancel(stage);
   describeLookups(stage);
+  describeErasure(stage);
 }

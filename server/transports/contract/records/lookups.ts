@@ -7,7 +7,7 @@ import { envelope } from '../envelope.js';
 import { completed, failed, retry, suspended } from '../outcome.js';
 import { maxDeadLetters } from './dead-letters.js';
 
-/** Tests look-ups by id, request and type, and erasure. */
+/** Tests look-ups by id, request and type. */
 export function describeLookups({ consume, counts, next, now, until }: ContractStage): void {
   const runs: Subscription = { type: 'run', keepsRuns: true, retain: { completed: 2, failed: 2 } };
 
@@ -348,47 +348,6 @@ export function describeLookups({ consume, counts, next, now, until }: ContractS
       expect(await idsOf('a', 9, { since: all[1]?.at })).toEqual([third, second]);
       expect(await idsOf('a', 9, { since: all[1]?.at, requestId: 'r-1' })).toEqual([third]);
       expect(await idsOf('b', 9, { requestId: 'r-1' })).toEqual([]);
-    });
-  });
-
-  describe('an erasure', () => {
-    it('removes the payloads of ended events of one request, and keeps their counts', async () => {
-      const shop = await consume(['a', runs]);
-      const mail = await consume(['a'], { service: 'mail' });
-      const { transport } = shop;
-      const [event, run, other] = [
-        envelope('a', { requestId: 'r-1', body: '"private"' }),
-        envelope('run', { requestId: 'r-1', body: '"private"' }),
-        envelope('run', { requestId: 'r-2', body: '"kept"' }),
-      ];
-      await transport.publish([event]);
-      await end(shop, failed('no'));
-      await end(mail, failed('no'));
-      await transport.publish([run]);
-      const running = await next(shop);
-      await running.checkpoint('pick', '{"output":"private"}');
-      expect(await transport.erase('r-1')).toEqual({ deadLetters: 2, runs: 0, pending: 1 });
-      await running.commit({ ...completed(), result: '"private"' });
-      await transport.publish([other]);
-      await end(shop, { ...completed(), result: '"kept"' });
-      const counts = await transport.counts(['a', 'run']);
-      expect(await transport.erase('r-1')).toEqual({ deadLetters: 0, runs: 1, pending: 0 });
-      expect(await transport.counts(['a', 'run'])).toEqual(counts);
-      expect(await transport.replay(event.id)).toBe(false);
-      const { events } = await transport.request('r-1');
-      expect(events.map(({ status, isDeadLetter }) => [status, isDeadLetter])).toEqual(
-        expect.arrayContaining([
-          ['failed', false],
-          ['completed', false],
-        ]),
-      );
-      const everything = [
-        ...(await transport.find(event.id, { bodies: true })),
-        ...(await transport.find(run.id, { bodies: true })),
-      ];
-      expect(JSON.stringify([everything, events, await transport.run('run', run.id)])).not.toContain('private');
-      expect(await transport.run('run', run.id)).toMatchObject({ status: 'completed', result: undefined });
-      expect(await transport.run('run', other.id)).toMatchObject({ result: '"kept"', envelope: { body: '"kept"' } });
     });
   });
 }
