@@ -17,6 +17,7 @@ export type GlobalOptions = StoreOptions & { readonly json?: boolean };
 /** Runs a command with the context that its options describe. */
 export type RunCommand = (options: GlobalOptions, action: (context: CommandContext) => Promise<void>) => Promise<void>;
 
+const exampleId = '4be0643f-1d98-473b-97cd-ca98a6534710';
 const defaultPort = 4_000;
 const defaultTimeout = 5;
 
@@ -31,7 +32,7 @@ export function createProgram(run: RunCommand): Command {
       examples(
         'hubline status --redis redis://127.0.0.1:6379',
         'hubline status --file hub.db',
-        'hubline request 4be0643f-1d98-473b-97cd-ca98a6534710',
+        `hubline request ${exampleId}`,
         'hubline replay --type payment.requested --since 2h',
       ),
     )
@@ -73,7 +74,7 @@ export function createProgram(run: RunCommand): Command {
     'hubline events order.placed',
   ).action((type: string | undefined, options) => run(options, (context) => events(context, type)));
 
-  add('show <id>', 'Show one event or run: attempts, steps, times and errors.', 'hubline show 4be0643f')
+  add('show <id>', 'Show one event or run: attempts, steps, times and errors.', `hubline show ${exampleId}`)
     .option('--payload', 'show the payload, if it is still stored, and the results of steps')
     .action((id: string, options) => run(options, (context) => show(context, id, options)));
 
@@ -89,7 +90,7 @@ export function createProgram(run: RunCommand): Command {
     add(
       'replay [id]',
       'Replay one dead letter, or those of a type.',
-      'hubline replay 4be0643f',
+      `hubline replay ${exampleId}`,
       'hubline replay --type payment.requested --since 2h --yes',
     ),
   )
@@ -97,18 +98,18 @@ export function createProgram(run: RunCommand): Command {
     .option('--yes', 'do not ask')
     .action((id: string | undefined, options) => run(options, (context) => replay(context, id, options)));
 
-  add('cancel <id>', 'Cancel an event that waits, or a run.', 'hubline cancel 4be0643f').action((id: string, options) =>
-    run(options, (context) => cancel(context, id)),
+  add('cancel <id>', 'Cancel an event that waits, or a run.', `hubline cancel ${exampleId}`).action(
+    (id: string, options) => run(options, (context) => cancel(context, id)),
   );
 
-  add('approve <id>', 'Approve the call of a tool that a run waits for.', 'hubline approve 4be0643f')
+  add('approve <id>', 'Approve the call of a tool that a run waits for.', `hubline approve ${exampleId}`)
     .option('--step <step>', 'step that waits, if the run waits for several approvals')
     .action((id: string, options) => run(options, (context) => decide(context, id, true, options)));
 
   add(
     'refuse <id>',
     'Refuse the call of a tool that a run waits for.',
-    `hubline refuse 4be0643f --reason 'above the limit'`,
+    `hubline refuse ${exampleId} --reason 'above the limit'`,
   )
     .option('--step <step>', 'step that waits, if the run waits for several approvals')
     .option('--reason <text>', 'reason, which the model receives')
