@@ -41,7 +41,9 @@ export interface DashboardOptions extends CommonDashboardOptions {
   authorize?: (req: IncomingMessage) => boolean | Promise<boolean>;
   /**
    * Called in place of the 401 if `authorize` did not return `true`. It may respond, such as with a redirect to a login;
-   * if it has not responded when it returns or resolves, 401 follows.
+   * if it has not responded when it returns or resolves, 401 follows. Requires `authorize`.
+   *
+   * @default 401
    */
   onUnauthorized?: (req: IncomingMessage, res: ServerResponse) => void | Promise<void>;
 }
@@ -57,7 +59,9 @@ export interface DashboardFetchOptions extends CommonDashboardOptions {
   authorize?: (request: Request) => boolean | Promise<boolean>;
   /**
    * Called in place of the 401 if `authorize` did not return `true`. It may return a response, such as a redirect to a
-   * login; `undefined` leads to 401.
+   * login; `undefined` leads to 401. Requires `authorize`.
+   *
+   * @default 401
    */
   onUnauthorized?: (request: Request) => Response | undefined | Promise<Response | undefined>;
 }

@@ -11,7 +11,7 @@ export type AgentRunStatus = 'completed' | 'failed' | 'max_iterations' | 'token_
 /** Fields of every result of a run. */
 export interface AgentRunReport {
   agentName: string;
-  /** `requestId` of the run options, or a random UUID. */
+  /** `requestId` of the run options, else the id of the event, else a random UUID. */
   runId: string;
   /** The final answer. If the run did not complete, the last text of the model. */
   output: string;

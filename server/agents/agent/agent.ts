@@ -13,12 +13,17 @@ export interface Agent<TData = unknown> {
    * Runs the agent on `input` until the model gives a final answer.
    *
    * Resolves with the result, whatever model, tools, memory or delegates do: see its `status`. Rejects with
-   * {@link InvalidOptionError} if `input` is not a string or an option is wrong, with {@link DelegationCycleError} or
-   * {@link DelegationDepthError} if the run of `hubCtx` must not delegate to this agent, and with the signal's reason
-   * if the run is aborted.
+   * {@link InvalidOptionError} if `input` is not a string or an option is wrong, with {@link DelegationCycleError},
+   * {@link DelegationDepthError} or {@link DelegationLimitError} if the run of `hubCtx` must not delegate to this agent,
+   * with {@link NoApproverError} if a tool needs approval and nothing decides, and with the signal's reason if the run
+   * is aborted.
    */
   run(input: string, options?: AgentRunOptions): Promise<AgentRunResult<TData>>;
-  /** Runs the agent, and streams the run's events. */
+  /**
+   * Runs the agent, and streams the run's events. The loop and `result` reject as `run` does.
+   *
+   * @throws {InvalidOptionError} if `input` is not a string or an option is wrong
+   */
   stream(input: string, options?: AgentRunOptions): AgentStream<TData>;
   /**
    * Returns the agent as an event handler. Each answer of the model and each result of a tool is recorded: after a
