@@ -13,15 +13,15 @@ test('an accepted event survives kill -9', async () => {
   const env = { HUB_FILE: join(folder, 'hub.db') };
   const first = startExample('sqlite.ts', { env });
   await first.printed('accepted');
-  const { stdout } = await first.stop('SIGKILL');
-  expect(stdout).toBe('accepted\n');
+  const killed = await first.stop('SIGKILL');
 
   const second = startExample('sqlite.ts', { env });
   await second.printed('accepted');
   const end = await second.stop();
   expect([end.exitCode, end.stderr]).toEqual([0, '']);
-  // Its own event, and the one of the process that was killed.
-  expect(end.stdout.match(/Hello, Ada!/g)).toHaveLength(2);
+  // Its own event, and the one of the process that was killed: on a machine that stalls, that one may have begun before.
+  const handled = `${killed.stdout}${end.stdout}`.match(/Hello, Ada!/g) ?? [];
+  expect(handled.length).toBeGreaterThanOrEqual(2);
 });
 
 test('the dashboard of another process shows the file while a process owns it, and afterwards', async () => {
