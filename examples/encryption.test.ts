@@ -71,7 +71,7 @@ const stores: Readonly<Record<string, () => Store>> = {
   redis() {
     const prefix = randomUUID();
     return {
-      connect: (...keys) => redisTransport({ url: server.url, prefix, codec: codecOf(keys) }),
+      connect: (...keys) => redisTransport({ url: server.url, prefix, codec: codecOf(keys), emitTimeoutMs: 60_000 }),
       read: () => stored(prefix),
     };
   },
@@ -138,9 +138,12 @@ test.each(Object.entries(stores))(
   async (_, open) => {
     seen.length = 0;
     const store = open();
-    const first = await use(store.connect(newKey), { now: false });
-    const { id } = await first.emit('paid', payload, { delayMs: 300 });
-    await first.stop({ drainMs: 0 });
+    const web = createHub({ service: 'web', transport: store.connect(newKey) });
+    web.event({ type: 'paid', subscribers: ['shop'] });
+    await web.start();
+    // It waits until the service starts.
+    const { id } = await web.emit('paid', payload);
+    await web.stop();
     const blind = await use(store.connect(oldKey), { now: false });
     await vi.waitFor(
       async () => expect(await blind.failures('paid')).toMatchObject([{ id, name: 'CodecError' }]),
