@@ -287,6 +287,8 @@ it('tells a process of the runs alone that it waits for', async () => {
   for (const { transport } of others) await transport.runEnded('run', 'unknown', signal);
   await shop.transport.publish([sent]);
   const ended = shop.transport.runEnded('run', sent.id, signal);
+  // The run may be in another process, whose outcome would otherwise come first.
+  await until(async () => (await admin.exists(`{${prefix()}}:run:shop/run:e-${sent.id}:waiters`)) === 1);
   await until(() => [shop, ...others].some(({ waiting }) => waiting.length > 0));
   const [holder] = [shop, ...others].filter(({ waiting }) => waiting.length > 0);
   const statistics = await commandsUsed(async () => {
