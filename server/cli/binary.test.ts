@@ -70,7 +70,9 @@ async function createFiles(): Promise<void> {
   await empty.stop();
 }
 
-const onFile = (name: string): string[] => ['--file', pathOf(name)];
+const patiently = ['--timeout', '60'];
+// On a busy machine the process that owns a file takes longer to answer than a user would wait.
+const onFile = (name: string): string[] => ['--file', pathOf(name), ...patiently];
 const onRedis = (user: string, host = `127.0.0.1:${redis.port}`): string[] => {
   return ['--redis', `redis://${user}@${host}`];
 };
@@ -89,12 +91,7 @@ const failures = (): [string, string[], code: number, stderr: RegExp][] => [
   ],
   ['a wrong URL', ['status', '--redis', 'http://:secret@127.0.0.1'], 2, /^InvalidOptionError: url /],
   ['a wrong password', ['cancel', 'e-1', ...onRedis('guest:secret'), ...inTime], 1, /^TransportUnavailableError: /],
-  [
-    'no permission',
-    ['events', ...onRedis('guest:guest-password'), '--timeout', '60'],
-    1,
-    /^RedisPermissionError: .*NOPERM/,
-  ],
+  ['no permission', ['events', ...onRedis('guest:guest-password'), ...patiently], 1, /^RedisPermissionError: .*NOPERM/],
   ['no file', ['watch', ...onFile('missing.db')], 3, /^There is no file /],
   ['a file of another program', ['status', ...onFile('foreign.db')], 1, /^CorruptFileError: /],
   ['an empty file', ['retire', 'shop', '--yes', ...onFile('empty.db')], 1, /^CorruptFileError: .*empty/],
@@ -185,10 +182,10 @@ describe('an output that nobody reads to its end', () => {
 });
 
 it.each<[string, () => string[]]>([
-  ['a Redis', () => ['--redis', redis.url, '--prefix', randomUUID()]],
+  ['a Redis', () => ['--redis', redis.url, '--prefix', randomUUID(), ...patiently]],
   ['a file', () => onFile('unused.db')],
 ])('serves the dashboard of %s on which nothing was registered', async (_, storeArgs) => {
-  const { child, ended } = commandLine.start(['dashboard', '--port', '0', '--json', ...storeArgs(), '--timeout', '60']);
+  const { child, ended } = commandLine.start(['dashboard', '--port', '0', '--json', ...storeArgs()]);
   const [line] = (await once(child.stdout ?? child, 'data')) as [Buffer];
   const { url } = JSON.parse(line.toString()) as { url: string };
   const page = await fetch(url);
