@@ -23,7 +23,7 @@ test('on Redis the page shows the history that an older process has written, and
   const admin = new Redis(server.url);
   try {
     const { origin, hub } = await serve({
-      hubOptions: { transport: redisTransport({ url: server.url, prefix }) },
+      hubOptions: { transport: redisTransport({ url: server.url, prefix, emitTimeoutMs: 60_000 }) },
       register: (shop) => shop.event({ type: 'order.created', handler: () => {} }),
     });
     const [seconds] = await admin.time();

@@ -103,7 +103,7 @@ test.describe('in a shop on Redis', () => {
   }, async ({ page, serve }) => {
     let isRepaired = false;
     const { origin, hub } = await serve({
-      hubOptions: { transport: redisTransport({ url: redis.url }) },
+      hubOptions: { transport: redisTransport({ url: redis.url, emitTimeoutMs: 60_000 }) },
       register: (shop: Hub) => {
         shop.event<Order>({
           type: 'order.created',

@@ -89,7 +89,9 @@ it.each(['memory', 'redis'])('no secret leaves the process when handlers fail in
   const telemetry = recordTelemetry();
   const { logger, text } = recordingLogger();
   const transport: Transport =
-    name === 'memory' ? memoryTransport() : redisTransport({ url: server.url, prefix: randomUUID() });
+    name === 'memory'
+      ? memoryTransport()
+      : redisTransport({ url: server.url, prefix: randomUUID(), emitTimeoutMs: 60_000 });
   const hub = createHub({ logger, transport });
   onTestFinished(async () => {
     await hub.stop({ drainMs: 0 });

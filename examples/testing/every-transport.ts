@@ -22,5 +22,5 @@ afterAll(async () => {
 export const everyTransport: readonly (readonly [name: string, options: () => HubOptions])[] = [
   ['memory', () => ({ transport: memoryTransport() })],
   ['sqlite', () => ({ transport: sqliteTransport({ file: join(folder, `${randomUUID()}.db`) }) })],
-  ['redis', () => ({ transport: redisTransport({ url: redis.url, prefix: randomUUID() }) })],
+  ['redis', () => ({ transport: redisTransport({ url: redis.url, prefix: randomUUID(), emitTimeoutMs: 60_000 }) })],
 ];

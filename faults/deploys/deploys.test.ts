@@ -49,7 +49,7 @@ it(
     });
     const options = workers('deploy');
     const { url, prefix } = options;
-    const hub = createHub({ service: 'shop', transport: redisTransport({ url, prefix }) });
+    const hub = createHub({ service: 'shop', transport: redisTransport({ url, prefix, emitTimeoutMs: 60_000 }) });
     hub.event(keyedDeployed);
     for (const type of deployedTypes) if (type !== keyedDeployed.type) hub.event({ type });
     const stable = await startFleet(2, { ...options, variant: 'stable' });

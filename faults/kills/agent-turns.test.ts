@@ -27,7 +27,11 @@ const places: Record<string, (folder: string) => Promise<Place>> = {
   async Redis() {
     const server = await startRedisServer();
     onTestFinished(() => server.release());
-    return { url: server.url, processes: 2, open: () => redisTransport({ url: server.url, prefix: 'turns' }) };
+    return {
+      url: server.url,
+      processes: 2,
+      open: () => redisTransport({ url: server.url, prefix: 'turns', emitTimeoutMs: 60_000 }),
+    };
   },
   async SQLite(folder) {
     const file = join(folder, 'hub.db');

@@ -40,7 +40,7 @@ const stores: [string, () => Store][] = [
     () => {
       const prefix = randomUUID();
       const args = ['--redis', redis.url, '--prefix', prefix];
-      return { transport: redisTransport({ url: redis.url, prefix }), args };
+      return { transport: redisTransport({ url: redis.url, prefix, emitTimeoutMs: 60_000 }), args };
     },
   ],
   [

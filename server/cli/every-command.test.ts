@@ -159,7 +159,10 @@ describe.each<[string, () => Promise<string[]>]>([
 
 it('shows what stopped processes left on a Redis', async () => {
   const prefix = randomUUID();
-  const hub = createHub({ service: 'shop', transport: redisTransport({ url: redis.url, prefix }) });
+  const hub = createHub({
+    service: 'shop',
+    transport: redisTransport({ url: redis.url, prefix, emitTimeoutMs: 60_000 }),
+  });
   hub.event({ type: 'order.placed', handler: () => Promise.reject(new Error('sold out')) });
   hub.event({ type: 'report.due' });
   hub.schedule({ name: 'nightly', cron: '0 2 * * *', emit: 'report.due', payload: null });

@@ -40,7 +40,11 @@ interface World {
 
 /** Starts a process whose URL names one node. */
 async function startProcess(url: string, prefix: string, world: World): Promise<Hub> {
-  const hub = createHub({ service: 'shop', logger: silentLogger, transport: redisTransport({ url, prefix }) });
+  const hub = createHub({
+    service: 'shop',
+    logger: silentLogger,
+    transport: redisTransport({ url, prefix, emitTimeoutMs: 60_000 }),
+  });
   hub.event<{ customer: string }>({
     type: 'order.placed',
     key: ({ customer }) => customer,

@@ -103,7 +103,10 @@ it('keeps the names that it selected first, up to maxNames', async () => {
 it('never decreases a counter or a bucket on Redis while processes come and go, and is read from an observer', async () => {
   const prefix = randomUUID();
   const open = async (options: HubOptions): Promise<Hub> => {
-    const hub = createHub({ ...options, transport: redisTransport({ url: redisUrl(), prefix }) });
+    const hub = createHub({
+      ...options,
+      transport: redisTransport({ url: redisUrl(), prefix, emitTimeoutMs: 60_000 }),
+    });
     onTestFinished(async () => void (await hub.stop({ drainMs: 0 })));
     if (options.observer !== true) {
       hub.event<boolean>({
@@ -167,7 +170,7 @@ describe.each<[string, () => () => Transport & { retire?: Retire }]>([
     'Redis',
     () => {
       const prefix = randomUUID();
-      return () => redisTransport({ url: redisUrl(), prefix });
+      return () => redisTransport({ url: redisUrl(), prefix, emitTimeoutMs: 60_000 });
     },
   ],
 ])('on %s', (name, createStore) => {

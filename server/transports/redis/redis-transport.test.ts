@@ -45,7 +45,7 @@ describeDeadLetterAge('redis', (maxDeadLetterAgeMs) => startHarness({ maxDeadLet
 
 it('accepts options of the client instead of a URL', async () => {
   const client = { host: '127.0.0.1', port: server.port, connectionName: 'by options' };
-  const manager = redisTransport({ client }).connect({ service: 'shop', logger: silentLogger });
+  const manager = redisTransport({ client, emitTimeoutMs: 60_000 }).connect({ service: 'shop', logger: silentLogger });
   expect(await manager.kv.set('k', 'v')).toBe(true);
   await manager.close({ drainMs: 0 });
 });

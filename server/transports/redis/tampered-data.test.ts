@@ -15,7 +15,7 @@ function setUp() {
   const prefix = randomUUID();
   const ran: unknown[] = [];
   const create = (): Hub => {
-    const transport = redisTransport({ url: server.url, prefix, stalledIntervalMs: 200 });
+    const transport = redisTransport({ url: server.url, prefix, stalledIntervalMs: 200, emitTimeoutMs: 60_000 });
     // A changed job that took a slot for ever would end the process's work.
     const hub = createHub({ service: 'shop', transport, concurrency: 1 });
     hub.event({ type: 'ordered', handler: ({ payload }) => ran.push(payload), onFailure: 'refused' });
@@ -30,7 +30,10 @@ function setUp() {
   };
   /** Emits an event and starts a workflow of the service, in a process that handles nothing. */
   const produce = async (): Promise<void> => {
-    const manager = redisTransport({ url: server.url, prefix }).connect({ service: 'shop', logger: silentLogger });
+    const manager = redisTransport({ url: server.url, prefix, emitTimeoutMs: 60_000 }).connect({
+      service: 'shop',
+      logger: silentLogger,
+    });
     await manager.publish(['ordered', workflowType('ship')].map((type) => envelope(type, { body: '{"total":1}' })));
     await manager.close({ drainMs: 0 });
   };

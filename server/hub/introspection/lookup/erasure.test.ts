@@ -47,7 +47,11 @@ async function storedAt(url: string): Promise<string> {
 const file = newStoreFile();
 it.each<[string, () => Transport, () => Promise<string>]>([
   ['a file', () => sqliteTransport({ file }), () => storedIn(file)],
-  ['Redis', () => redisTransport({ url: redisUrl(), prefix: randomUUID() }), () => storedAt(redisUrl())],
+  [
+    'Redis',
+    () => redisTransport({ url: redisUrl(), prefix: randomUUID(), emitTimeoutMs: 60_000 }),
+    () => storedAt(redisUrl()),
+  ],
 ])('an erasure leaves nothing of a request in %s, and all of another one', async (_where, createTransport, stored) => {
   const transport = createTransport();
   const hubs = ['shop', 'mail'].map((service) => createHub({ service, transport }));

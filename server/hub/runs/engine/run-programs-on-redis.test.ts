@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, it } from 'vitest';
 import { runs } from '../../../../scripts/property-tests.js';
 import { type RedisServer, startRedisServer } from '../../../../scripts/redis-server.js';
+import { TransportUnavailableError } from '../../../transports/errors.js';
 import { startSwitchingProxy } from '../../../transports/redis/connection/switching-proxy.fixture.js';
 import { redisTransport } from '../../../transports/redis/redis-transport.js';
 import type { Hub } from '../../hub.js';
@@ -28,7 +29,14 @@ async function startProcess(prefix: string, journal: Journal): Promise<{ readonl
   const url = `redis://127.0.0.1:${proxy.port}`;
   const leases = { lockDurationMs: 400, stalledIntervalMs, maxCrashes: 1_000, emitTimeoutMs: 1_000 };
   const hub = createProgramHub(redisTransport({ url, prefix, ...leases }), journal);
-  await hub.start();
+  try {
+    await hub.start();
+  } catch (error) {
+    // A longer time limit would also be how long a lost process takes to stop.
+    if (!(error instanceof TransportUnavailableError)) throw error;
+    proxy.close();
+    return startProcess(prefix, journal);
+  }
   return {
     hub,
     async crash() {
@@ -59,7 +67,7 @@ it('ends every random program on Redis as its model says while processes are los
     fc.asyncProperty(programs, disturbances, async (inputs, events) => {
       const prefix = randomUUID();
       const journal = new Journal();
-      const transport = redisTransport({ url: redis.url, prefix, stalledIntervalMs });
+      const transport = redisTransport({ url: redis.url, prefix, stalledIntervalMs, emitTimeoutMs: 60_000 });
       const steady = createProgramHub(transport, journal, { concurrency: 1 });
       await steady.start();
       const crashed: Promise<void>[] = [];

@@ -9,7 +9,9 @@ import { createWorkflow } from '../definition/workflow.js';
 it('repeating the record of a step spends none of its attempts, and does not run it again', async () => {
   const server = await startRedisServer();
   const admin = new Redis(server.url);
-  const hub = createHub({ transport: redisTransport({ url: server.url, prefix: randomUUID() }) });
+  const hub = createHub({
+    transport: redisTransport({ url: server.url, prefix: randomUUID(), emitTimeoutMs: 60_000 }),
+  });
   onTestFinished(async () => {
     await hub.stop({ drainMs: 0 });
     admin.disconnect();

@@ -67,7 +67,7 @@ it.each([
   ['the keys', 'resetkeys', [{ type: 'a' }]],
 ])('start rejects, and the connection closes, if the user lacks %s', async (_, change, subscriptions) => {
   const url = await createUser(change);
-  const manager = redisTransport({ url }).connect({ service: 'shop', logger: silentLogger });
+  const manager = redisTransport({ url, emitTimeoutMs: 60_000 }).connect({ service: 'shop', logger: silentLogger });
   const starting = manager.start({ subscriptions, concurrency: 1, onDelivery: () => {} });
   await expect(starting).rejects.toMatchObject({ code: 'ERR_REDIS_PERMISSION' });
   await manager.close({ drainMs: 0 });
@@ -75,7 +75,7 @@ it.each([
 
 it('a user that may not load functions starts after one that may', async () => {
   const start = async (url: string): Promise<void> => {
-    const manager = redisTransport({ url }).connect({ service: 'shop', logger: silentLogger });
+    const manager = redisTransport({ url, emitTimeoutMs: 60_000 }).connect({ service: 'shop', logger: silentLogger });
     try {
       await manager.start({ subscriptions: [{ type: 'a' }], concurrency: 1, onDelivery: () => {} });
     } finally {

@@ -23,7 +23,10 @@ it('a connection that others can read is named in one warning at start, without 
   const warnings = async (host: string): Promise<unknown[]> => {
     const warn = vi.fn();
     const url = `redis://default:choose-a-password@${host}:${server.port}`;
-    const manager = redisTransport({ url }).connect({ service: 'shop', logger: { ...silentLogger, warn } });
+    const manager = redisTransport({ url, emitTimeoutMs: 60_000 }).connect({
+      service: 'shop',
+      logger: { ...silentLogger, warn },
+    });
     await manager.start({ subscriptions: [{ type: 'a' }], concurrency: 1, onDelivery: () => {} });
     await manager.close({ drainMs: 0 });
     return warn.mock.calls.filter(([, message]) => /encrypted/.test(String(message)));

@@ -17,7 +17,7 @@ const { server, admin } = await startTestRedis();
 async function connectTwo(): Promise<{ readonly prefix: string; readonly processes: readonly TransportManager[] }> {
   const prefix = randomUUID();
   const processes = ['s', 't'].map((service) =>
-    redisTransport({ url: server.url, prefix }).connect({ service, logger: silentLogger }),
+    redisTransport({ url: server.url, prefix, emitTimeoutMs: 60_000 }).connect({ service, logger: silentLogger }),
   );
   for (const each of processes) await each.start({ subscriptions: [], concurrency: 1, onDelivery: () => {} });
   return { prefix, processes };

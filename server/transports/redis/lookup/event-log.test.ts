@@ -11,7 +11,7 @@ const { server, admin } = await startTestRedis();
 
 it('retains a bounded number of records and members of the index, dead letters that Redis deletes included', async () => {
   const prefix = randomUUID();
-  const transport = redisTransport({ url: server.url, prefix, maxDeadLetterAgeMs: 200 });
+  const transport = redisTransport({ url: server.url, prefix, maxDeadLetterAgeMs: 200, emitTimeoutMs: 60_000 });
   const shop = transport.connect({ service: 'shop', logger: silentLogger });
   onTestFinished(async () => void (await shop.close({ drainMs: 0 })));
   await shop.start({

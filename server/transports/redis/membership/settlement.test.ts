@@ -132,7 +132,10 @@ it('starts and stops with 20,000 types', async () => {
 it('stops without the permission to listen to channels', async () => {
   await admin.acl('SETUSER', 'deaf', 'on', '>secret', '~*', '+@all', 'resetchannels');
   const url = server.url.replace('redis://', 'redis://deaf:secret@');
-  const manager = redisTransport({ url, prefix: prefix() }).connect({ service: 'shop', logger: silentLogger });
+  const manager = redisTransport({ url, prefix: prefix(), emitTimeoutMs: 60_000 }).connect({
+    service: 'shop',
+    logger: silentLogger,
+  });
   const deliveries: string[] = [];
   await manager.start({
     subscriptions: [{ type: 'a' }],

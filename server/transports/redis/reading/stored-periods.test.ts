@@ -18,7 +18,10 @@ function sum(numbers: readonly number[]): number {
 /** Connects to data in which a process counted `received` events of type `a` in each of the minutes `ago`. */
 async function connectTo(ago: readonly number[], received: number): Promise<TransportManager> {
   const prefix = randomUUID();
-  const transport = redisTransport({ url: server.url, prefix }).connect({ service: 's', logger: silentLogger });
+  const transport = redisTransport({ url: server.url, prefix, emitTimeoutMs: 60_000 }).connect({
+    service: 's',
+    logger: silentLogger,
+  });
   await transport.start({ subscriptions: [], concurrency: 1, onDelivery: () => {} });
   const minute = Math.floor((await serverTime(admin)) / minuteMs);
   const [found] = await admin.keys(`*${prefix}*`);
@@ -77,7 +80,10 @@ it('keeps a week of a busy type with spread durations in at most 20 kB', async (
 async function measureWeek(): Promise<boolean> {
   const prefix = randomUUID();
   const type = 'payment.requested';
-  const transport = redisTransport({ url: server.url, prefix }).connect({ service: 's', logger: silentLogger });
+  const transport = redisTransport({ url: server.url, prefix, emitTimeoutMs: 60_000 }).connect({
+    service: 's',
+    logger: silentLogger,
+  });
   await transport.start({ subscriptions: [], concurrency: 1, onDelivery: () => {} });
   const current = Math.floor((await serverTime(admin)) / minuteMs);
   const [found] = await admin.keys(`*${prefix}*`);
