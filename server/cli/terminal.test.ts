@@ -53,8 +53,9 @@ describe('Terminal', () => {
   });
 
   it('treats the end of the input, and a signal, as no', async () => {
-    for (const end of ['stdin', 'interrupted'] as const) {
+    for (const end of ['stdin', 'interrupted', 'interrupted before'] as const) {
       const context = open();
+      if (end === 'interrupted before') context.interrupted.abort();
       const confirmed = confirmBulk(context, 'Replay 2 dead letters?', false);
       if (end === 'stdin') context.stdin.end();
       else context.interrupted.abort();

@@ -65,6 +65,8 @@ export class Terminal {
   async confirm(question: string, signal: AbortSignal): Promise<boolean | undefined> {
     const { stdin, stderr } = this.#streams;
     if (stdin.isTTY !== true) return undefined;
+    // The store answered after the interrupt.
+    if (signal.aborted) return false;
     const prompt = createInterface({ input: stdin, output: stderr });
     // The end of the input and an interrupt close the prompt, and leave its question without an answer.
     const closed = once(prompt, 'close').then(() => '');
