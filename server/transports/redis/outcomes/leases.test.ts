@@ -188,12 +188,17 @@ describe('a lease', () => {
     await until(() => fcall.mock.calls.length > 0);
     endEarlier();
     renewal.hold(current, () => lost.push('current'));
+    // A renewal begins after the answer to the one before. Its own answer may tell that this machine was too slow.
+    const lostBefore: (readonly string[])[] = [];
+    fcall.mockImplementationOnce(async () => {
+      lostBefore.push([...lost]);
+      return [];
+    });
     await admin.client('UNPAUSE');
-    // A renewal begins after the answer to the one before.
-    await until(() => fcall.mock.calls.length > 2);
+    await until(() => lostBefore.length > 0 || lost.length > 0);
     renewal.stop();
     connection.disconnect();
-    expect(lost).toEqual([]);
+    expect(lostBefore[0] ?? lost).toEqual([]);
   });
 
   it('writes a checkpoint when Redis has memory again', async () => {
