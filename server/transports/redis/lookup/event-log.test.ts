@@ -41,7 +41,7 @@ it('retains a bounded number of records and members of the index, dead letters t
 
 it('has no member for a dead letter that is evicted while those who wait can still read the end of its run', async () => {
   const prefix = randomUUID();
-  const transport = redisTransport({ url: server.url, prefix, maxDeadLetters: 1 });
+  const transport = redisTransport({ url: server.url, prefix, maxDeadLetters: 1, emitTimeoutMs: 60_000 });
   const shop = transport.connect({ service: 'shop', logger: silentLogger });
   onTestFinished(async () => void (await shop.close({ drainMs: 0 })));
   await shop.start({
@@ -56,7 +56,10 @@ it('has no member for a dead letter that is evicted while those who wait can sti
 
 it('has no member for a run whose age has ended while those who wait can still read its end', async () => {
   const prefix = randomUUID();
-  const shop = redisTransport({ url: server.url, prefix }).connect({ service: 'shop', logger: silentLogger });
+  const shop = redisTransport({ url: server.url, prefix, emitTimeoutMs: 60_000 }).connect({
+    service: 'shop',
+    logger: silentLogger,
+  });
   onTestFinished(async () => void (await shop.close({ drainMs: 0 })));
   await shop.start({
     concurrency: 1,
