@@ -96,6 +96,7 @@ export function createProgram(run: RunCommand): Command {
   )
     .option('--type <type>', 'event type or workflow')
     .option('--yes', 'do not ask')
+    .hook('preAction', refuseQueryOfOne)
     .action((id: string | undefined, options) => run(options, (context) => replay(context, id, options)));
 
   add('cancel <id>', 'Cancel an event that waits, or a run.', `hubline cancel ${exampleId}`).action(
@@ -147,6 +148,17 @@ function refuseEmptyTexts(command: Command): void {
   if (option !== undefined) command.error(`error: option '${option.flags}' is empty`);
   const index = command.processedArgs.findIndex(isEmpty);
   if (index >= 0) command.error(`error: argument '${command.registeredArguments[index]?.name()}' is empty`);
+}
+
+/** An id names one dead letter: whoever restricts it further means others. */
+function refuseQueryOfOne(command: Command): void {
+  if (command.processedArgs[0] === undefined) return;
+  const option = command.options.find(
+    (one) =>
+      ['request', 'since', 'limit'].includes(one.attributeName()) &&
+      command.getOptionValueSource(one.attributeName()) === 'cli',
+  );
+  if (option !== undefined) command.error(`error: option '${option.flags}' needs --type in place of an id`);
 }
 
 function examples(...lines: readonly string[]): string {

@@ -114,6 +114,9 @@ it('explains its commands, and refuses wrong arguments', async () => {
     ['status', '--timeout', '1e99'],
     ['watch', '--interval', '2147484'],
     ['replay', '--type', 'a', '--since', 'soon'],
+    ['replay', 'e-1', '--since', '2h'],
+    ['replay', 'e-1', '--limit', '5'],
+    ['replay', 'e-1', '--request', 'r-1'],
     ['dashboard', '--port', ''],
     ['dashboard', '--port', '0x50'],
   ];
