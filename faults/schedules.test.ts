@@ -3,7 +3,7 @@ import { startFleet } from './workers/fleet.js';
 import { tickNames } from './workers/scenarios.js';
 import { isLong, setScene, until } from './workers/scene.js';
 
-const durationMs = isLong ? 600_000 : 20_000;
+const durationMs = isLong ? 600_000 : 10_000;
 
 it('each due time has one event while three processes with schedules are killed at random', async () => {
   const { hub, workers, ledger } = await setScene(tickNames);

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { expect, it, onTestFinished } from 'vitest';
 import { programOf } from '../workers/program.js';
-import { setScene, until } from '../workers/scene.js';
+import { isLong, setScene, until } from '../workers/scene.js';
 import { busyTypes, patient, startEveryFeature } from './every-feature.js';
 
-const generations = 2;
+const generations = isLong ? 5 : 1;
 const eventsPerType = 30;
 
 it('killed processes with every feature leave nothing in Redis that names them, and nothing waits for them', async () => {
