@@ -3,6 +3,9 @@ import type { Entry } from '../records/entry.js';
 import type { Skips, SpillStore } from '../records/spill-store.js';
 import type { StoredQueue } from '../records/stored-queue.js';
 
+// A copy of few entries costs more than the entries.
+const minRemoved = 64;
+
 /** Reactions of a consumer group to entries that leave memory or are read again. */
 export interface SpillListener {
   left(entry: Entry): void;
@@ -17,9 +20,11 @@ export class ResidentEntries {
   readonly #store: SpillStore;
   readonly #accepted: AcceptanceOrder;
   readonly #listener: SpillListener;
-  readonly #fromStorage = new Set<Entry>();
+  #fromStorage = new Set<Entry>();
   /** Entries of which the storage has an outdated state, by position. */
-  readonly #newer = new Map<number, Entry>();
+  #newer = new Map<number, Entry>();
+  /** Number of entries removed from the two since they were copied. */
+  #removed = 0;
   /** Ignores entries in the storage of which memory has a newer state. */
   readonly skips: Skips = (position) => this.#newer.has(position);
 
@@ -58,7 +63,8 @@ export class ResidentEntries {
   /** Removes an entry that is no longer pending. */
   forget(entry: Entry): void {
     if (mayLeave(entry)) this.#store.release();
-    if (!this.#fromStorage.delete(entry)) this.#accepted.remove(entry);
+    if (this.#fromStorage.delete(entry)) this.#countRemoved();
+    else this.#accepted.remove(entry);
   }
 
   /** Keeps an entry that becomes a run in memory, and has it stored so. */
@@ -93,7 +99,20 @@ export class ResidentEntries {
 
   /** Follows the entry of a position whose state was stored, or which was deleted from the storage. */
   stored(position: number): void {
-    this.#newer.delete(position);
+    if (this.#newer.delete(position)) this.#countRemoved();
+  }
+
+  /**
+   * Copies the collections when as many entries left as they have. A map refers from each table that it outgrew to the
+   * next one, so that once a table is in the old generation, all later ones and the entries that pass through them get
+   * there too, and stay until a full collection.
+   */
+  #countRemoved(): void {
+    this.#removed += 1;
+    if (this.#removed < minRemoved || this.#removed < this.#fromStorage.size + this.#newer.size) return;
+    this.#removed = 0;
+    this.#fromStorage = new Set(this.#fromStorage);
+    this.#newer = new Map(this.#newer);
   }
 }
 

@@ -35,8 +35,10 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
   readonly #committer: Commits;
   readonly #entryRows: EntryRows;
   readonly #periodRows: PeriodRows;
-  readonly #entries = new Map<Entry, StoredQueue>();
-  readonly #queues = new Set<StoredQueue>();
+  // Replaced rather than cleared: the table of a cleared map refers to the next one, so that once a table is in the old
+  // generation, all later ones and their entries get there too, and stay until a full collection.
+  #entries = new Map<Entry, StoredQueue>();
+  #queues = new Set<StoredQueue>();
   /** Size of the values to write. */
   #length = 0;
   /** Queues with new recent events, and those of them whose recent events the next transactions store. */
@@ -46,7 +48,7 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
   #isClosing = false;
   #logTimer: Timer | undefined;
   readonly #clock: Clock;
-  readonly #periods = new Map<OpenPeriod, PeriodPlace>();
+  #periods = new Map<OpenPeriod, PeriodPlace>();
   /** Rows of which the memory has no state to write later. */
   #writes: Write[] = [];
   readonly #statements: {
@@ -273,9 +275,9 @@ export class SqliteJournal implements Journal, CommittedState, SpillJournal {
     for (const queue of this.#queues) this.queues.markWritten(queue);
     if (this.#writtenLogs.length > 0) this.#markLogsWritten();
     this.#length = 0;
-    this.#entries.clear();
-    this.#queues.clear();
-    this.#periods.clear();
+    this.#entries = new Map();
+    this.#queues = new Set();
+    this.#periods = new Map();
   }
 
   #ended(queue: StoredQueue, entry: Entry, isNew: boolean): EntryRecord | undefined {
