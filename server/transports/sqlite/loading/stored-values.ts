@@ -45,25 +45,44 @@ export function objectOf(row: Row, name: string): Row {
 
 /** Returns the envelope of an event. */
 export function envelopeOf(row: Row, type: string): Envelope {
-  const rest = objectOf(row, 'envelope');
-  const { dedupe, parent, trace } = rest;
-  return {
-    id: textOf(row, 'id'),
-    type,
-    body: textOf(row, 'body'),
-    priority: numberOf(row, 'priority'),
-    requestId: textOf(rest, 'requestId'),
-    depth: numberOf(rest, 'depth'),
-    delayMs: numberOf(rest, 'delayMs'),
-    replays: numberOf(rest, 'replays'),
-    dedupe: isRow(dedupe) ? { id: textOf(dedupe, 'id'), windowMs: numberOf(dedupe, 'windowMs') } : undefined,
-    ...(isRow(trace) && { trace: textsOf(trace) }),
-    key: optionalText(rest, 'key'),
-    causeId: optionalText(rest, 'causeId'),
-    ...(isRow(parent) && {
-      parent: { type: textOf(parent, 'type'), id: textOf(parent, 'id'), wait: textOf(parent, 'wait') },
-    }),
-  };
+  return new StoredEnvelope(row, type);
+}
+
+// A class for the reason that `StoredEntry` is one.
+class StoredEnvelope implements Envelope {
+  readonly id: string;
+  readonly type: string;
+  readonly body: string;
+  readonly priority: number;
+  readonly requestId: string;
+  readonly depth: number;
+  readonly delayMs: number;
+  readonly replays: number;
+  readonly dedupe: Envelope['dedupe'];
+  readonly trace: Envelope['trace'];
+  readonly key: string | undefined;
+  readonly causeId: string | undefined;
+  readonly parent: Envelope['parent'];
+
+  constructor(row: Row, type: string) {
+    const rest = objectOf(row, 'envelope');
+    const { dedupe, parent, trace } = rest;
+    this.id = textOf(row, 'id');
+    this.type = type;
+    this.body = textOf(row, 'body');
+    this.priority = numberOf(row, 'priority');
+    this.requestId = textOf(rest, 'requestId');
+    this.depth = numberOf(rest, 'depth');
+    this.delayMs = numberOf(rest, 'delayMs');
+    this.replays = numberOf(rest, 'replays');
+    this.dedupe = isRow(dedupe) ? { id: textOf(dedupe, 'id'), windowMs: numberOf(dedupe, 'windowMs') } : undefined;
+    this.trace = isRow(trace) ? textsOf(trace) : undefined;
+    this.key = optionalText(rest, 'key');
+    this.causeId = optionalText(rest, 'causeId');
+    this.parent = isRow(parent)
+      ? { type: textOf(parent, 'type'), id: textOf(parent, 'id'), wait: textOf(parent, 'wait') }
+      : undefined;
+  }
 }
 
 /** Returns the start of the last attempt and the attempts before it. */
