@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createHub } from '../../hub/create-hub.js';
 import type { Hub } from '../../hub/hub.js';
 import { createWorkflow } from '../../hub/runs/definition/workflow.js';
-import { createFakeClock } from '../../testing/fake-clock.js';
+import { createFakeClock, type FakeClock } from '../../testing/fake-clock.js';
 import { scriptedProvider } from '../../testing/scripted-provider.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
 import type { Agent } from '../agent/agent.js';
@@ -70,6 +70,28 @@ const places: [string, Start][] = [
   ],
 ];
 
+/** Registers the events of approvals, and collects the requests. */
+function approvalEvents(hub: Hub, requests: ApprovalRequest[]) {
+  const requested = hub.event<ApprovalRequest>({
+    type: 'requested',
+    handler: ({ payload }) => void requests.push(payload),
+  });
+  const decided = hub.event<ApprovalDecided>({ type: 'decided', key: ({ approvalId }) => approvalId });
+  return { requested, decided };
+}
+
+/** Starts a run, and stops its hub when the run waits for an approval. */
+async function waitForApproval(
+  { hub, go }: { hub: Hub; go(): Promise<unknown> },
+  clock: FakeClock,
+  requests: readonly ApprovalRequest[],
+): Promise<void> {
+  await go();
+  await clock.settle();
+  expect(requests).toHaveLength(1);
+  await hub.stop();
+}
+
 const cases = places.flatMap(([place, start]) =>
   changes.map(([what, code, result]) => [what, place, start, code, result] as const),
 );
@@ -91,11 +113,7 @@ test.each(cases)('a delegation that waits resumes if %s, in %s', async (_what, _
   ]);
   const deploy = async ({ root, helper, isHelperGone = false, isRegistryGone = false }: Code) => {
     const hub = createHub({ transport });
-    const requested = hub.event<ApprovalRequest>({
-      type: 'requested',
-      handler: ({ payload }) => void requests.push(payload),
-    });
-    const decided = hub.event<ApprovalDecided>({ type: 'decided', key: ({ approvalId }) => approvalId });
+    const { requested, decided } = approvalEvents(hub, requests);
     const model = { systemPrompt: '', model: { model: 'm' }, clock };
     const registry = createAgentRegistry();
     registry.register(createAgent({ name: 'other', provider: scriptedProvider([]), ...model }));
@@ -113,12 +131,7 @@ test.each(cases)('a delegation that waits resumes if %s, in %s', async (_what, _
     await hub.start();
     return { hub, type, go, decided };
   };
-  const before = await deploy({});
-  await before.go();
-  await clock.settle();
-  expect(requests).toHaveLength(1);
-  await before.hub.stop();
-
+  await waitForApproval(await deploy({}), clock, requests);
   const after = await deploy(code);
   await after.hub.emit(after.decided, { approvalId: requests[0]?.approvalId ?? '', approved: true });
   await clock.advance(5_000);
@@ -150,11 +163,7 @@ test.each(lowered)('a run that waits for an approval resumes if %s, in %s', asyn
   const provider = scriptedProvider([{ toolCalls: [look] }, { toolCalls: [look, send] }, 'done']);
   const deploy = async ({ asks = true, ...config }: Partial<AgentConfig> & { asks?: boolean }) => {
     const hub = createHub({ transport });
-    const requested = hub.event<ApprovalRequest>({
-      type: 'requested',
-      handler: ({ payload }) => void requests.push(payload),
-    });
-    const decided = hub.event<ApprovalDecided>({ type: 'decided', key: ({ approvalId }) => approvalId });
+    const { requested, decided } = approvalEvents(hub, requests);
     const tools = [toolOf('look', false), toolOf('send', asks)];
     const memory = new ConversationMemory({ transport: hub.transport });
     const agent = createAgent({
@@ -170,12 +179,7 @@ test.each(lowered)('a run that waits for an approval resumes if %s, in %s', asyn
     await hub.start();
     return { hub, type, go, decided };
   };
-  const before = await deploy({});
-  await before.go();
-  await clock.settle();
-  expect(requests).toHaveLength(1);
-  await before.hub.stop();
-
+  await waitForApproval(await deploy({}), clock, requests);
   const after = await deploy(limit);
   await after.hub.emit(after.decided, { approvalId: requests[0]?.approvalId ?? '', approved: true });
   await clock.advance(5_000);

@@ -41,7 +41,8 @@ async function lossyProxy(): Promise<{ port: number; onReply: ((client: Socket) 
   return proxy;
 }
 
-it('an event whose reply was lost is not accepted twice by a process that was paused meanwhile', async () => {
+/** Connects a process through a proxy, and lets it publish once. */
+async function connectThroughProxy() {
   const shop = await consume(['a'], { concurrency: 1 });
   const proxy = await lossyProxy();
   const url = `redis://127.0.0.1:${proxy.port}`;
@@ -51,6 +52,11 @@ it('an event whose reply was lost is not accepted twice by a process that was pa
   });
   onTestFinished(async () => void (await web.close({ drainMs: 0 })));
   await web.publish([envelope('a')]);
+  return { shop, web, proxy };
+}
+
+it('an event whose reply was lost is not accepted twice by a process that was paused meanwhile', async () => {
+  const { shop, web, proxy } = await connectThroughProxy();
   vi.useFakeTimers({ toFake: ['performance'] });
   proxy.onReply = async (client) => {
     // Redis forgets the reply while the process is paused, and the connection is lost.
@@ -63,15 +69,7 @@ it('an event whose reply was lost is not accepted twice by a process that was pa
 });
 
 it('an event whose reply was lost is accepted once, and its emit resolves', async () => {
-  const shop = await consume(['a'], { concurrency: 1 });
-  const proxy = await lossyProxy();
-  const url = `redis://127.0.0.1:${proxy.port}`;
-  const web = redisTransport({ url, prefix: prefix(), emitTimeoutMs }).connect({
-    service: 'shop',
-    logger: silentLogger,
-  });
-  onTestFinished(async () => void (await web.close({ drainMs: 0 })));
-  await web.publish([envelope('a')]);
+  const { shop, web, proxy } = await connectThroughProxy();
   proxy.onReply = async (client) => void client.destroy();
   expect(await web.publish([envelope('a')])).toMatchObject([{ deduplicated: false }]);
   expect(await counts(shop.transport, 'a')).toMatchObject({ received: 2, pending: 2 });
