@@ -11,6 +11,7 @@ import type { CallSpending, TokenUsage } from '../model/token-usage.js';
 import { TypedOutput } from '../output/typed-output.js';
 import type { ToolRegistry } from '../tools/tool-registry.js';
 import { type AgentSpec, countRun } from './agent-spec.js';
+import type { AnswerSource, AskedTurn } from './answer-source.js';
 import { ModelCaller, type PaidAnswer } from './calling/model-caller.js';
 import type { ResumedExchange } from './exchange/stored-exchange.js';
 import { Transcript } from './exchange/transcript.js';
@@ -21,7 +22,7 @@ import type { RunRequest } from './run-request.js';
 import { createRunScope } from './run-scope.js';
 import { RunTimer } from './run-timer.js';
 import { ToolPhase } from './tool-phase.js';
-import { type AnswerSource, type AskedTurn, TurnRecorder } from './turn-recorder.js';
+import { TurnRecorder } from './turn-recorder.js';
 
 type End = Pick<ExchangeMark, 'status' | 'truncated'>;
 

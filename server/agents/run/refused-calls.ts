@@ -1,6 +1,13 @@
+import type { ApprovalDecision } from '../approvals/approval.js';
 import type { ToolCall } from '../model/message.js';
 import { toErrorContent } from '../tools/tool-content.js';
 import { type ExecutedCall, unknownEffect } from '../tools/tool-executor.js';
+
+/** Decision on a call that waited until the code had no approvals any more. */
+export const nobodyDecides: ApprovalDecision = {
+  approved: false,
+  reason: 'nobody can approve it any more; call it again if that is still necessary',
+};
 
 /** Returns the error of an interrupted call that needs approval now, and needed none when the model made it. */
 export function changed({ name }: ToolCall): string {

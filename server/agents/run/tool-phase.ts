@@ -16,17 +16,11 @@ import {
 import type { ToolRegistry } from '../tools/tool-registry.js';
 import type { AgentSpec } from './agent-spec.js';
 import type { CallContent, Transcript } from './exchange/transcript.js';
-import { changed, refused } from './refused-calls.js';
+import { changed, nobodyDecides, refused } from './refused-calls.js';
 import { RepeatedCallDetector } from './repeated-call-detector.js';
 import type { TurnRecorder } from './turn-recorder.js';
 
 const repeatsBeforeNote = 3;
-
-/** Decision on a call that waited until the code had no approvals any more. */
-const nobodyDecides: ApprovalDecision = {
-  approved: false,
-  reason: 'nobody can approve it any more; call it again if that is still necessary',
-};
 
 /** Run whose calls a {@link ToolPhase} executes. */
 export interface ToolPhaseOptions {

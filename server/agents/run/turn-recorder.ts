@@ -13,14 +13,8 @@ import type { ToolCall, ToolDefinition } from '../model/message.js';
 import { SpendingMeter } from '../model/spending-meter.js';
 import { type CallSpending, shownUsage, type TokenUsage, usageSince } from '../model/token-usage.js';
 import type { ExecutedCall } from '../tools/tool-executor.js';
-import {
-  type CompactAnswer,
-  compact,
-  expand,
-  isJson,
-  type RecordedAnswer,
-  type TurnAnswer,
-} from './recorded-answer.js';
+import { type AnswerSource, type AskedTurn, stepNames } from './answer-source.js';
+import { type CompactAnswer, compact, expand, isJson, type RecordedAnswer } from './recorded-answer.js';
 import { type RecordedCall, toExecuted, toRecorded, toReplayed } from './recorded-call.js';
 import { refused } from './refused-calls.js';
 import type { RunTimer } from './run-timer.js';
@@ -32,26 +26,6 @@ export interface RunPlace {
   /** Start of the ids of its steps. */
   readonly path: string;
   readonly recordsFailures: boolean;
-}
-
-/**
- * `isReplayed`: an earlier delivery recorded the answer, perhaps with other tools. `isOld`: in addition, it records no
- * failure after the answer.
- */
-export type AskedTurn = TurnAnswer & { readonly isReplayed?: boolean; readonly isOld?: boolean };
-
-/** Run whose answers are recorded. */
-export interface AnswerSource {
-  /** Tokens of the run so far. */
-  readonly usage: TokenUsage;
-  /** Name of the model that answered last. */
-  readonly model: string;
-  /** Makes a model call. Resolves with `undefined` if it does not fit into the budget. */
-  ask(tools: ToolDefinition[]): Promise<TurnAnswer | undefined>;
-  /** Takes a recorded answer into account. @param spent tokens of its turn */
-  replay(recorded: TurnAnswer, spent: TokenUsage): void;
-  /** Returns `true` if a tool exists. */
-  isTool(name: string): boolean;
 }
 
 // Compared by identity only: an error per answer cost more than its record.
@@ -294,29 +268,12 @@ export class TurnRecorder {
   }
 }
 
-const unknownTool = 'unknown tool';
-const noSteps: readonly string[] = [];
-
 const interrupted = 'interrupted: the call may or may not have been executed, and must not be repeated';
 
 function readAnswer(read: () => unknown): RecordedAnswer | null {
   // Written by `answer`.
   const found = read() as CompactAnswer | null;
   return found && expand(found);
-}
-
-/** Returns a name per call: that of its tool, with an ordinal if the turn calls the tool more than once. */
-function stepNames(calls: readonly ToolCall[], source: AnswerSource): readonly string[] {
-  const [first] = calls;
-  if (first === undefined) return noSteps;
-  if (calls.length === 1) return [source.isTool(first.name) ? first.name : unknownTool];
-  const uses = new Map<string, number>();
-  return calls.map(({ name }) => {
-    const known = source.isTool(name) ? name : unknownTool;
-    const use = (uses.get(known) ?? 0) + 1;
-    uses.set(known, use);
-    return use === 1 ? known : `${known} #${use}`;
-  });
 }
 
 const isToolError: TurnFacts = { isToolError: true };
