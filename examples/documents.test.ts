@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { brokenLinks, documents, read, root } from './testing/documents.js';
 
@@ -28,11 +28,10 @@ test.each(blocksIn('ts', 'tsx'))('the code at $at is in an example', ({ code }) 
   expect(examples.some((example) => example.code.includes(`\n${withoutIndent(code)}\n`))).toBe(true);
 });
 
-test.each(examples.filter(({ file }) => !/\.test\.ts$|^(?!guides\/).*\//.test(file)))(
+test.each(examples.filter(({ file }) => !/\.test\.ts$|^(shop|next)\//.test(file)))(
   'a test runs the example $file',
   ({ file }) => {
-    const stem = file.replace('.ts', '').replace('guides/', '');
-    const names = [`'${file}'`, `'./${stem}.js'`, `'${stem}'`];
+    const names = [`'${file}'`, `'./${basename(file, '.ts')}.js'`];
     const users = examples.filter((example) => names.some((name) => example.code.includes(name)));
     expect(users).not.toEqual([]);
   },
@@ -76,7 +75,9 @@ test.each(blocksIn('json'))('the JSON at $at is valid', ({ code }) => {
 });
 
 test.each(blocksIn('yaml'))('the YAML at $at is a file of the examples', ({ code }) => {
-  const files = readdirSync(join(root, 'examples')).filter((file) => file.endsWith('.yml'));
+  const files = readdirSync(join(root, 'examples'), { recursive: true, encoding: 'utf8' }).filter((file) =>
+    /^(?!.*node_modules).*\.yml$/.test(file),
+  );
   expect(files.map((file) => read(join('examples', file)).trimEnd())).toContain(code);
 });
 

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { expect, it, onTestFinished } from 'vitest';
-import { recordTelemetry } from '../server/telemetry/record-telemetry.fixture.js';
+import { recordTelemetry } from '../server/testing/record-telemetry.fixture.js';
 import { type TracedSpan, toTracedSpan } from './traced-worker.js';
 import { programOf } from './workers/program.js';
 import { setScene, until } from './workers/scene.js';

@@ -35,7 +35,9 @@ async function walk(operation: () => Promise<unknown>): Promise<Walk> {
     if (!script.url.startsWith('file:')) continue;
     const path = relative(root, fileURLToPath(script.url.replace(/\?.*/, '')));
     if (!path.startsWith('server/') || path.startsWith('server/testing/')) continue;
-    const called = script.functions.filter((one) => one.functionName !== '' && one.ranges.some(({ count }) => count > 0));
+    const called = script.functions.filter(
+      (one) => one.functionName !== '' && one.ranges.some(({ count }) => count > 0),
+    );
     if (called.length === 0) continue;
     files.push(path);
     functions += called.length;
@@ -94,8 +96,12 @@ const walks: Record<string, Walk> = {
 };
 await hub.stop();
 
-console.log(`files ${paths.length}, mean lines ${Math.round(total / paths.length)}, folders ${new Set(paths.map(dirname)).size}`);
-console.log(`files under 30 lines ${lines.filter((count) => count < 30).length}, over 600 ${lines.filter((count) => count > 600).length}`);
+console.log(
+  `files ${paths.length}, mean lines ${Math.round(total / paths.length)}, folders ${new Set(paths.map(dirname)).size}`,
+);
+console.log(
+  `files under 30 lines ${lines.filter((count) => count < 30).length}, over 600 ${lines.filter((count) => count > 600).length}`,
+);
 for (const [name, { files, functions }] of Object.entries(walks)) {
   console.log(`${name}: ${files.length} files, ${functions} functions`);
   if (listsFiles) for (const file of files) console.log(`  ${file}`);

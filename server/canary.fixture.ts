@@ -3,7 +3,7 @@ import fastify from 'fastify';
 import { createDashboardHandler } from './dashboard/index.js';
 import { serve } from './dashboard/test-server.fixture.js';
 import type { Hub } from './hub/hub.js';
-import type { Logger } from './transports/logger.js';
+import type { Logger } from './transports/transport.js';
 
 /** Stands wherever a secret can stand. It must not leave the process. */
 export const canary = 'canary-7f3a@example.com';

@@ -4,8 +4,6 @@
  *
  * @module
  */
-import { maxDurationMs } from './max-duration.js';
-
 // Two copies of the package in one process have different classes but share these symbols.
 const brands = new Map<unknown, symbol>();
 
@@ -191,3 +189,6 @@ export function errorInfo(thrown: unknown): ErrorInfo {
 function cut(text: string): string {
   return text.length > maxMessageLength ? `${text.slice(0, maxMessageLength - 1)}…` : text;
 }
+
+/** Longest duration that every transport can store, in milliseconds: about 31 years. */
+export const maxDurationMs = 1_000_000_000_000;

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isFuzzing, runs } from '../scripts/property-tests.js';
-import { cpuMsSince } from './cpu-time.fixture.js';
 import { createDashboardHandler } from './dashboard/index.js';
 import { serve, type TestServer } from './dashboard/test-server.fixture.js';
 import { HubError } from './errors.js';
 import { createHub } from './hub/create-hub.js';
 import type { Hub } from './hub/hub.js';
-import { parseDescription } from './hub/introspection/descriptions/hub-description.js';
-import { compileJsonSchema } from './json-schema/json-schema.js';
+import { parseDescription } from './hub/introspection/hub-description.js';
+import { compileJsonSchema } from './json-schema.js';
+import { cpuMsSince } from './testing/cpu-time.fixture.js';
 
 const fuzzingMs = 60_000;
 

@@ -1,4 +1,4 @@
-import { cpuMsSince } from './cpu-time.fixture.js';
+import { cpuMsSince } from './testing/cpu-time.fixture.js';
 
 /** Parts of a hub and its dashboard that clients reach. */
 export interface AttackedHub {

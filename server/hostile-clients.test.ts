@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { createDashboardFetch } from './dashboard/index.js';
-import { everyTransport } from './every-transport.fixture.js';
 import { emitBesideAttackers, registerTargets } from './hostile-clients.fixture.js';
 import { createHub } from './hub/create-hub.js';
+import { everyTransport } from './testing/every-transport.fixture.js';
 
 it.each(everyTransport)(
   '20 clients beside 2 hostile ones on %s: no call fails, and none waits long',

@@ -178,7 +178,9 @@ export {
   PartialEmitError,
   PayloadNotJsonError,
   PayloadTooLargeError,
+  RunLimitError,
   SchemaValidationError,
+  StepFailedError,
   StoredPayloadError,
   UnknownDeadLetterError,
   UnknownEventError,
@@ -188,27 +190,48 @@ export {
   WorkflowFailedError,
   WorkflowVersionError,
 } from './hub/errors.js';
-export type { AgentIntrospection, AgentSummary } from './hub/events/agent-support/agent-introspection.js';
-export type { TurnFacts, TurnUsage } from './hub/events/agent-support/turn-facts.js';
 export type { CtxStartWorkflow, HandlerCtx, HandlerFunction, HubCtx } from './hub/events/context.js';
-export type { EventDefinition, EventDefinitionConfig, EventSettings } from './hub/events/definition/create-event.js';
-export { createEvent } from './hub/events/definition/create-event.js';
-export type { EventConfig, EventRate } from './hub/events/definition/event.js';
+export type {
+  CtxEmit,
+  Emit,
+  EmitCause,
+  EmitMany,
+  EmitManyOptions,
+  EmitOptions,
+  EventRef,
+  WorkflowRef,
+} from './hub/events/emit.js';
+export type {
+  EventConfig,
+  EventDefinition,
+  EventDefinitionConfig,
+  EventRate,
+  EventSettings,
+} from './hub/events/event.js';
+export { createEvent } from './hub/events/event.js';
 export type {
   CompletionPayload,
   FailurePayload,
   FollowUpNames,
   FollowUps,
-} from './hub/events/definition/follow-ups.js';
-export type { ResolvedRetry, RetryConfig } from './hub/events/definition/retry-policy.js';
-export type { CtxEmit, Emit, EmitCause, EmitMany, EmitManyOptions, EmitOptions } from './hub/events/emit.js';
-export type { Recorded } from './hub/events/payloads/recorded-type.js';
-export type { PayloadSchema, SchemaResult } from './hub/events/payloads/schema.js';
+} from './hub/events/follow-ups.js';
+export type { Recorded } from './hub/events/payload.js';
+export type { PayloadSchema, SchemaResult } from './hub/events/payload-schema.js';
+export type { AgentIntrospection, AgentSummary, TurnFacts, TurnUsage } from './hub/events/reported-agents.js';
+export type { ResolvedRetry, RetryConfig } from './hub/events/retry-policy.js';
 export type { Hub, HubOptions, StopResult } from './hub/hub.js';
-export type { AgentRunIntrospection } from './hub/introspection/agent-runs.js';
 export type { DeadLetter, DeadLetterOptions, DeadLetterSource } from './hub/introspection/dead-letters.js';
-export type { EventDescription } from './hub/introspection/descriptions/hub-description.js';
+export type {
+  AttemptIntrospection,
+  EventDetails,
+  EventSummary,
+  FindOptions,
+  PublicError,
+  RecentEventSummaries,
+  RequestDetails,
+} from './hub/introspection/event-search.js';
 export type { Health, Problem, ProblemKind } from './hub/introspection/health.js';
+export type { EventDescription } from './hub/introspection/hub-description.js';
 export type {
   EventIntrospection,
   EventKind,
@@ -218,17 +241,20 @@ export type {
   WorkflowIntrospection,
 } from './hub/introspection/introspection.js';
 export type {
-  AttemptIntrospection,
-  EventDetails,
-  EventSummary,
-  PublicError,
-  RequestDetails,
-} from './hub/introspection/lookup/event-details.js';
-export type { FindOptions, RecentEventSummaries } from './hub/introspection/lookup/event-search.js';
-export type { ProcessIntrospection, ProcessState } from './hub/introspection/process-introspection.js';
-export type { WaitIntrospection, WaitsIntrospection } from './hub/introspection/wait-introspection.js';
-export type { EventRef } from './hub/references/event-ref.js';
-export type { WorkflowRef } from './hub/references/workflow-ref.js';
+  AgentRunIntrospection,
+  ProcessIntrospection,
+  ProcessState,
+  WaitIntrospection,
+  WaitsIntrospection,
+} from './hub/introspection/live-state.js';
+export type { StepKind } from './hub/runs/run-entry.js';
+export type {
+  RunIntrospection,
+  RunQuery,
+  StepIntrospection,
+  StepStatus,
+  StepWait,
+} from './hub/runs/run-introspection.js';
 export type {
   MapOptions,
   RunCtx,
@@ -238,35 +264,26 @@ export type {
   StepRunCtx,
   WaitOptions,
   WorkflowProgress,
-} from './hub/runs/definition/step.js';
-export type { ResolvedStep } from './hub/runs/definition/step-list.js';
+} from './hub/runs/step.js';
+export type { RunEvent, WatchOptions } from './hub/runs/watch-run.js';
 export type {
   AnyWorkflow,
   HubWorkflow,
+  ResolvedStep,
   RetainOptions,
   UntypedWorkflowConfig,
   WorkflowConfig,
   WorkflowStep,
-} from './hub/runs/definition/workflow.js';
-export { createWorkflow } from './hub/runs/definition/workflow.js';
-export type { StepKind } from './hub/runs/engine/replay/run-entry.js';
-export { RunLimitError, StepFailedError } from './hub/runs/errors.js';
-export type {
-  RunIntrospection,
-  RunQuery,
-  StepIntrospection,
-  StepStatus,
-  StepWait,
-} from './hub/runs/run-introspection.js';
-export type { RunEvent, WatchOptions } from './hub/runs/watch-run.js';
+} from './hub/runs/workflow.js';
+export { createWorkflow } from './hub/runs/workflow.js';
 export type { WorkflowHandle } from './hub/runs/workflow-handle.js';
 export type { CatchUp, ScheduleConfig, ScheduleTarget, ScheduleTimes } from './hub/schedules/schedule.js';
 export type { ScheduleDescription, ScheduleIntrospection } from './hub/schedules/schedule-introspection.js';
-export type { JsonSchema } from './json-schema/json-schema.js';
-export { type PrometheusMetrics, type PrometheusOptions, prometheus } from './metrics/prometheus.js';
-export type { Redact } from './redaction/redactor.js';
+export type { JsonSchema } from './json-schema.js';
+export { type PrometheusMetrics, type PrometheusOptions, prometheus } from './prometheus.js';
+export type { Redact } from './redaction.js';
 export type { Clock, Timer } from './transports/clock.js';
-export { type Codec, CodecError } from './transports/codec/codec.js';
+export { type Codec, CodecError } from './transports/codec.js';
 export {
   BackpressureError,
   CrashLoopError,
@@ -281,8 +298,7 @@ export {
   TransportUnavailableError,
 } from './transports/errors.js';
 export type { ErasedPayloads, EventStatus } from './transports/event-record.js';
-export type { KeyValueStore } from './transports/key-values/key-value-store.js';
-export type { Logger } from './transports/logger.js';
+export type { KeyValueStore } from './transports/key-values.js';
 export type { MemoryTransportOptions } from './transports/memory/memory-transport.js';
 export { memoryTransport } from './transports/memory/memory-transport.js';
 export type {
@@ -300,6 +316,7 @@ export type {
   TypeActivity,
 } from './transports/statistics/stats.js';
 export type {
+  Logger,
   RateLimit,
   Receipt,
   RunRetention,

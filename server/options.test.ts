@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { InvalidOptionError } from './errors.js';
-import { checkName, OptionChecker } from './options.js';
+import { checkName, isLoopbackHost, OptionChecker } from './options.js';
 
 const check = new OptionChecker({ a: 1 }, ['a'], 'f');
 
@@ -59,4 +59,21 @@ describe('OptionChecker', () => {
 
 it.each(['', 'x'.repeat(513), 'a\nb', '\ud800', 7, undefined])('checkName rejects %j', (name) => {
   expect(() => checkName(name, 'service')).toThrow(InvalidOptionError);
+});
+
+it.each([
+  ['localhost', true],
+  ['LOCALHOST', true],
+  ['models.localhost', true],
+  ['127.0.0.1', true],
+  ['127.4.5.6', true],
+  ['::1', true],
+  ['[::1]', true],
+  ['127.example.com', false],
+  ['localhost.example.com', false],
+  ['mylocalhost', false],
+  ['::2', false],
+  ['10.0.0.1', false],
+])('isLoopbackHost(%j) is %j', (host, expected) => {
+  expect(isLoopbackHost(host)).toBe(expected);
 });

@@ -1,5 +1,4 @@
-import { InvalidOptionError } from './errors.js';
-import { maxDurationMs } from './max-duration.js';
+import { InvalidOptionError, maxDurationMs } from './errors.js';
 
 /** Bounds of an accepted range, both inclusive. */
 export interface Range {
@@ -108,4 +107,10 @@ export class OptionChecker {
       methods.every((method) => typeof Reflect.get(value, method) === 'function');
     this.that(value === undefined || isValid, option, `an object with the methods ${methods.join(', ')}`, value);
   }
+}
+
+/** Returns `true` if a host name or address stays on this machine. @param host with or without brackets */
+export function isLoopbackHost(host: string): boolean {
+  const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  return name === '::1' || /^127(\.\d{1,3}){3}$/.test(name) || /^(.+\.)?localhost$/.test(name);
 }

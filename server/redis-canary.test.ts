@@ -8,8 +8,8 @@ import { agentOf } from './agents/scripted-agent.fixture.js';
 import { canary, recordingLogger, shownBy } from './canary.fixture.js';
 import { createHub } from './hub/create-hub.js';
 import { deferred } from './hub/hub.fixture.js';
-import { createWorkflow } from './hub/runs/definition/workflow.js';
-import { recordTelemetry } from './telemetry/record-telemetry.fixture.js';
+import { createWorkflow } from './hub/runs/workflow.js';
+import { recordTelemetry } from './testing/record-telemetry.fixture.js';
 import { redisTransport } from './transports/redis/redis-transport.js';
 
 const createUser = (admin: Redis): Promise<unknown> =>

@@ -1,13 +1,11 @@
 import { computed } from '@preact/signals';
 import { render } from 'preact';
-import { createApi } from './api/api.js';
-import { baseUrl } from './api/base-url.js';
+import { baseUrl, createApi } from './api/api.js';
 import { App } from './app/app.js';
-import { ErrorBoundary } from './app/error-boundary.js';
+import { ErrorBoundary, whenReady } from './app/first-render.js';
 import { createPreferences } from './app/preferences.js';
-import { whenReady } from './app/when-ready.js';
-import { createMonitor } from './polling/monitor.js';
-import { createNavigation } from './routing/navigation.js';
+import { createMonitor } from './state/monitor.js';
+import { createNavigation } from './state/navigation.js';
 import './styles/index.css';
 
 /** Time without a response after which the page shows its placeholders. A faster response is the first paint. */

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { DuplicateNameError, HubError, InvalidOptionError, InvalidSchemaError } from '../errors.js';
 import { scriptedProvider } from '../testing/scripted-provider.js';
-import type { AgentConfig } from './agent-config.js';
-import { createAgent } from './create-agent.js';
-import { createAgentRegistry } from './delegation/agent-registry.js';
+import { type AgentConfig, createAgent } from './create-agent.js';
 import { DuplicateAgentError, DuplicateToolError } from './errors.js';
+import { createAgentRegistry } from './multi-agent/delegation.js';
 
 const tool = { name: 't', description: '', parameters: {}, execute: async () => null };
 const config: AgentConfig = { name: 'a', systemPrompt: '', provider: scriptedProvider([]), model: { model: 'm' } };

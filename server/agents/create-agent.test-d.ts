@@ -1,17 +1,17 @@
 import { expectTypeOf } from 'vitest';
 import { z } from 'zod';
 import { createHub } from '../hub/create-hub.js';
-import { createEvent } from '../hub/events/definition/create-event.js';
+import { createEvent } from '../hub/events/event.js';
 import type { Agent } from './agent/agent.js';
-import type { AgentRunResult, CompletedAgentRun } from './agent/agent-run-result.js';
 import type { AgentStreamEvent } from './agent/agent-stream.js';
+import type { AgentRunResult, CompletedAgentRun } from './agent/run-result.js';
 import { createAgent } from './create-agent.js';
-import { createDebate } from './debates/create-debate.js';
-import type { DebateResult } from './debates/debate-result.js';
-import { type Compact, summarizeWith } from './memory/summarize-with.js';
+import { type Compact, summarizeWith } from './memory/conversation-summary.js';
 import type { ModelProvider } from './model/model-provider.js';
 import type { TokenUsage } from './model/token-usage.js';
-import { createPipeline } from './pipelines/create-pipeline.js';
+import { createDebate } from './multi-agent/create-debate.js';
+import { createPipeline } from './multi-agent/create-pipeline.js';
+import type { DebateResult } from './multi-agent/run-debate.js';
 import { fallbackProvider } from './providers/fallback-provider.js';
 import { createTool } from './tools/tool.js';
 

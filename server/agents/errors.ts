@@ -1,10 +1,10 @@
+import { HubError, quote, type SchemaIssue } from '../errors.js';
+
 /**
  * Errors of agents that carry no result of a run or debate. Errors of model calls are in `model/provider-error.ts`.
  *
  * @module
  */
-import { HubError, quote, type SchemaIssue } from '../errors.js';
-
 /** The model requested the same call with the same arguments `maxRepeats` times, in consecutive turns or in a cycle. */
 export class StuckLoopError extends HubError {
   readonly toolName: string;
@@ -220,5 +220,17 @@ export class MemoryEntryError extends HubError {
       `a conversation of agent ${quote(agentId)} contains an entry that is not a message; clear the conversation of conversationId, and make sure that nothing else writes to its key`,
     );
     Object.defineProperty(this, 'conversationId', { value: conversationId });
+  }
+}
+
+/** An agent has a tool that needs approval, and nobody can decide on its calls. */
+export class NoApproverError extends HubError {
+  readonly fatal = true;
+
+  constructor(agentName: string, remedy: string) {
+    super(
+      'ERR_NO_APPROVER',
+      `agent ${quote(agentName)} has tools that need approval, and nobody can decide: ${remedy}`,
+    );
   }
 }

@@ -3,16 +3,15 @@ import { expect, test, vi } from 'vitest';
 import { createHub } from '../hub/create-hub.js';
 import type { HandlerFunction } from '../hub/events/context.js';
 import { type ScriptEntry, scriptedProvider } from '../testing/scripted-provider.js';
-import type { Logger } from '../transports/logger.js';
+import type { Logger } from '../transports/transport.js';
 import type { Agent } from './agent/agent.js';
-import { AgentRunError } from './agent/agent-run-error.js';
-import type { AgentConfig } from './agent-config.js';
-import { createAgent } from './create-agent.js';
-import { createDebate } from './debates/create-debate.js';
-import { createAgentRegistry } from './delegation/agent-registry.js';
+import { AgentRunError } from './agent/run-result.js';
+import { type AgentConfig, createAgent } from './create-agent.js';
 import { ConversationMemory } from './memory/conversation-memory.js';
 import type { ModelProvider } from './model/model-provider.js';
 import { ProviderError } from './model/provider-error.js';
+import { createDebate } from './multi-agent/create-debate.js';
+import { createAgentRegistry } from './multi-agent/delegation.js';
 import { createTool } from './tools/tool.js';
 
 /** Writes lines as pino does: an error with its own enumerable fields, its stack, and the stacks of its causes. */

@@ -1,9 +1,8 @@
 import { vi } from 'vitest';
 import { type ScriptEntry, type ScriptedProvider, scriptedProvider } from '../testing/scripted-provider.js';
 import type { Agent } from './agent/agent.js';
-import type { AgentConfig } from './agent-config.js';
-import { createAgent } from './create-agent.js';
-import type { AgentMemory } from './memory/agent-memory.js';
+import { type AgentConfig, createAgent } from './create-agent.js';
+import type { AgentMemory } from './memory/conversation-memory.js';
 import type { TokenUsage } from './model/token-usage.js';
 import { createTool } from './tools/tool.js';
 

@@ -1,8 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import type { Connection } from './connection.js';
-import { ExitError, exitCodes } from './exit.js';
-import { parseSince } from './format.js';
-import type { Terminal } from './terminal.js';
+import { ExitError, exitCodes, parseSince, type Terminal } from './terminal.js';
 
 /** Start of a message. */
 export const nothingRegistered = 'No process has registered a type here.';

@@ -4,7 +4,7 @@ import type { Hub } from '../hub/hub.js';
 import { redisTransport } from '../transports/redis/redis-transport.js';
 import { type SqliteTransport, sqliteObserver } from '../transports/sqlite/index.js';
 import type { Transport } from '../transports/transport.js';
-import { ExitError, exitCodes } from './exit.js';
+import { ExitError, exitCodes } from './terminal.js';
 
 /** Options that name the store: a Redis, or a file. */
 export interface StoreOptions {

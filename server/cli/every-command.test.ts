@@ -6,13 +6,12 @@ import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../scripts/redis-server.js';
 import { createHub } from '../hub/create-hub.js';
-import { createWorkflow } from '../hub/runs/definition/workflow.js';
+import { createWorkflow } from '../hub/runs/workflow.js';
 import { redisTransport } from '../transports/redis/redis-transport.js';
 import { sqliteTransport } from '../transports/sqlite/sqlite-transport.js';
 import type { CommandResult } from './command-line.fixture.js';
-import { createProgram } from './create-program.js';
+import { createProgram, runCommandLine } from './command-line.js';
 import { createStreams, runInProcess } from './in-process.fixture.js';
-import { runCommandLine } from './run-command-line.js';
 import { unprivileged } from './unprivileged.fixture.js';
 
 /** Arguments of each command, and its end on a store without hubs: code, and text on the standard error. */

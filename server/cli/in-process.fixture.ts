@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import type { CommandResult } from './command-line.fixture.js';
-import { runCommandLine } from './run-command-line.js';
+import { runCommandLine } from './command-line.js';
 import type { Streams } from './terminal.js';
 
 /** Streams of a command that runs in this process. */

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { runCommandLine } from './run-command-line.js';
+import { runCommandLine } from './command-line.js';
 
 // Some versions of Node call their SQLite experimental each time.
 process.removeAllListeners('warning');

@@ -6,7 +6,7 @@ import { createAgent } from '../agents/create-agent.js';
 import { createTool } from '../agents/tools/tool.js';
 import { createHub } from '../hub/create-hub.js';
 import type { Hub } from '../hub/hub.js';
-import { createWorkflow } from '../hub/runs/definition/workflow.js';
+import { createWorkflow } from '../hub/runs/workflow.js';
 import { scriptedProvider } from '../testing/scripted-provider.js';
 import { sqliteTransport } from '../transports/sqlite/sqlite-transport.js';
 import { buildCommandLine, type CommandLine, type CommandResult } from './command-line.fixture.js';

@@ -1,14 +1,7 @@
+import { InvalidOptionError } from '../errors.js';
 import type { Clock } from '../transports/clock.js';
-import type { Logger } from '../transports/logger.js';
-import type { HostCheck } from './http/allowed-hosts.js';
-import { createRefusalLog } from './http/refusal-log.js';
-import {
-  authorizeTimeout,
-  type DashboardResponse,
-  forbiddenHost,
-  internalError,
-  unauthorized,
-} from './http/response.js';
+import type { Logger } from '../transports/transport.js';
+import { authorizeTimeout, type DashboardResponse, forbiddenHost, internalError, unauthorized } from './response.js';
 
 /** Time within which `authorize` must settle. */
 const authorizeTimeoutMs = 10_000;
@@ -74,4 +67,59 @@ async function settled(allows: () => boolean | Promise<boolean>, clock: Clock): 
   } finally {
     stop();
   }
+}
+
+/** Returns `true` for a `Host` header that the dashboard answers. */
+export type HostCheck = (host: string | undefined) => boolean;
+
+// A name, an IPv4 address, or an IPv6 address in brackets, with an optional port.
+const hostPattern = /^(?<name>[a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::(?<port>\d{1,5}))?$/i;
+
+/**
+ * Creates the check of the `Host` header. A host without a port allows every port.
+ *
+ * @throws {InvalidOptionError}
+ */
+export function createHostCheck(allowedHosts: unknown): HostCheck {
+  if (allowedHosts === undefined) return () => true;
+  const valid = Array.isArray(allowedHosts) && allowedHosts.length > 0 && allowedHosts.every(isHost);
+  if (!valid) {
+    const got = Array.isArray(allowedHosts) ? JSON.stringify(allowedHosts) : allowedHosts;
+    throw new InvalidOptionError(
+      'allowedHosts',
+      'hosts such as ["localhost", "127.0.0.1", "ops.example.com:8443"]',
+      got,
+    );
+  }
+  const allowed = new Set(allowedHosts.map((host: string) => host.toLowerCase()));
+  return (host) => {
+    if (host === undefined) return false;
+    const name = hostPattern.exec(host)?.groups?.['name'];
+    return name !== undefined && (allowed.has(name.toLowerCase()) || allowed.has(host.toLowerCase()));
+  };
+}
+
+function isHost(value: unknown): value is string {
+  return typeof value === 'string' && hostPattern.test(value);
+}
+
+const intervalMs = 60_000;
+
+/**
+ * Creates a function that logs refused requests, at most one line per reason and minute: requests of a stranger must not
+ * fill the log. Each line has the number of refusals since the previous one.
+ *
+ * @param now current time in milliseconds from an arbitrary point
+ */
+function createRefusalLog(logger: Logger, now: () => number): (reason: string) => void {
+  const reasons = new Map<string, { loggedAt: number; unlogged: number }>();
+  return (reason) => {
+    const entry = reasons.get(reason) ?? { loggedAt: Number.NEGATIVE_INFINITY, unlogged: 0 };
+    reasons.set(reason, entry);
+    entry.unlogged += 1;
+    if (now() - entry.loggedAt < intervalMs) return;
+    logger.warn({ refused: entry.unlogged }, `dashboard: requests refused: ${reason}`);
+    entry.loggedAt = now();
+    entry.unlogged = 0;
+  };
 }

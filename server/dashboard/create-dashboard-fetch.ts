@@ -1,7 +1,7 @@
 import type { Hub } from '../hub/hub.js';
 import { createDashboardCore } from './dashboard-core.js';
 import { type DashboardFetchOptions, resolveDashboardOptions } from './dashboard-options.js';
-import type { DashboardResponse } from './http/response.js';
+import type { DashboardResponse } from './response.js';
 
 /** Request handler for servers of the Fetch API, such as Next's App Router, Hono, Bun and Deno. */
 export type DashboardFetch = (request: Request) => Promise<Response>;

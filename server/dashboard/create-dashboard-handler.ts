@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Hub } from '../hub/hub.js';
 import { createDashboardCore } from './dashboard-core.js';
 import { type DashboardOptions, resolveDashboardOptions } from './dashboard-options.js';
-import type { DashboardRequest, DashboardResponse } from './http/response.js';
+import type { DashboardRequest, DashboardResponse } from './response.js';
 
 /** Request handler for a `node:http` server, or for a framework that passes the raw request and response. */
 export type DashboardHandler = (req: IncomingMessage, res: ServerResponse) => void;

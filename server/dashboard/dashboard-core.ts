@@ -1,8 +1,13 @@
 import { InvalidOptionError } from '../errors.js';
 import type { Hub } from '../hub/hub.js';
 import { type AccessRules, createAccessGuard } from './access-guard.js';
-import { commonHeaders } from './common-headers.js';
-import { type DashboardRequest, type DashboardResponse, type Header, internalError } from './http/response.js';
+import {
+  commonHeaders,
+  type DashboardRequest,
+  type DashboardResponse,
+  type Header,
+  internalError,
+} from './response.js';
 import { createRouter } from './routes/router.js';
 
 /** The part of a dashboard that does not depend on how requests arrive. */

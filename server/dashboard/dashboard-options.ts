@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { OptionChecker } from '../options.js';
-import { checkFrameAncestors } from './common-headers.js';
-import { createHostCheck, type HostCheck } from './http/allowed-hosts.js';
-import { normalizeBasePath } from './http/paths.js';
+import { createHostCheck, type HostCheck } from './access-guard.js';
+import { normalizeBasePath } from './request.js';
+import { checkFrameAncestors } from './response.js';
 
 /** Options of every dashboard. */
 export interface CommonDashboardOptions {

@@ -4,9 +4,15 @@
  * @module hubline/dashboard
  */
 
-export type { AgentIntrospection, AgentSummary } from '../hub/events/agent-support/agent-introspection.js';
+export type { AgentIntrospection, AgentSummary } from '../hub/events/reported-agents.js';
 export type { Hub } from '../hub/hub.js';
-export type { AgentRunIntrospection } from '../hub/introspection/agent-runs.js';
+export type {
+  AttemptIntrospection,
+  EventDetails,
+  EventSummary,
+  PublicError,
+  RequestDetails,
+} from '../hub/introspection/event-search.js';
 export type { Health } from '../hub/introspection/health.js';
 export type {
   EventKind,
@@ -15,14 +21,11 @@ export type {
   WorkflowIntrospection,
 } from '../hub/introspection/introspection.js';
 export type {
-  AttemptIntrospection,
-  EventDetails,
-  EventSummary,
-  PublicError,
-  RequestDetails,
-} from '../hub/introspection/lookup/event-details.js';
-export type { ProcessState } from '../hub/introspection/process-introspection.js';
-export type { WaitIntrospection, WaitsIntrospection } from '../hub/introspection/wait-introspection.js';
+  AgentRunIntrospection,
+  ProcessState,
+  WaitIntrospection,
+  WaitsIntrospection,
+} from '../hub/introspection/live-state.js';
 export type { EventStatus } from '../transports/event-record.js';
 export type {
   Counts,
@@ -33,7 +36,6 @@ export type {
   RecentActivity,
   TotalActivity,
 } from '../transports/statistics/stats.js';
-export { dashboardCspHashes } from './common-headers.js';
 export { createDashboardFetch, type DashboardFetch } from './create-dashboard-fetch.js';
 export { createDashboardHandler, type DashboardHandler } from './create-dashboard-handler.js';
 export type { CommonDashboardOptions, DashboardFetchOptions, DashboardOptions } from './dashboard-options.js';
@@ -56,4 +58,5 @@ export type {
   WaitsBody,
   WorkflowOverview,
 } from './protocol.js';
+export { dashboardCspHashes } from './response.js';
 export { getDashboardHtml } from './routes/page.js';

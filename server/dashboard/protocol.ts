@@ -4,8 +4,8 @@
  * @module
  */
 
-import type { AgentIntrospection, AgentSummary } from '../hub/events/agent-support/agent-introspection.js';
-import type { AgentRunIntrospection } from '../hub/introspection/agent-runs.js';
+import type { AgentIntrospection, AgentSummary } from '../hub/events/reported-agents.js';
+import type { EventDetails, EventSummary, RequestDetails } from '../hub/introspection/event-search.js';
 import type { Health, Problem } from '../hub/introspection/health.js';
 import type {
   EventKind,
@@ -13,9 +13,7 @@ import type {
   SettingsIntrospection,
   WorkflowIntrospection,
 } from '../hub/introspection/introspection.js';
-import type { EventDetails, EventSummary, RequestDetails } from '../hub/introspection/lookup/event-details.js';
-import type { ProcessState } from '../hub/introspection/process-introspection.js';
-import type { WaitsIntrospection } from '../hub/introspection/wait-introspection.js';
+import type { AgentRunIntrospection, ProcessState, WaitsIntrospection } from '../hub/introspection/live-state.js';
 import type {
   Counts,
   Durations,
@@ -29,9 +27,9 @@ import type {
   TotalActivity,
 } from '../transports/statistics/stats.js';
 
-export type { TurnFacts, TurnUsage } from '../hub/events/agent-support/turn-facts.js';
-export type { AttemptIntrospection, PublicError } from '../hub/introspection/lookup/event-details.js';
-export type { WaitIntrospection } from '../hub/introspection/wait-introspection.js';
+export type { TurnFacts, TurnUsage } from '../hub/events/reported-agents.js';
+export type { AttemptIntrospection, PublicError } from '../hub/introspection/event-search.js';
+export type { WaitIntrospection } from '../hub/introspection/live-state.js';
 export type { RunIntrospection, StepIntrospection, StepStatus } from '../hub/runs/run-introspection.js';
 export type {
   AgentRunIntrospection,

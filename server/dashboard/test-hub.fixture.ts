@@ -1,10 +1,10 @@
 import { onTestFinished } from 'vitest';
 import { createHub } from '../hub/create-hub.js';
 import type { Hub, HubOptions } from '../hub/hub.js';
-import { createWorkflow } from '../hub/runs/definition/workflow.js';
+import { createWorkflow } from '../hub/runs/workflow.js';
 import { createFakeClock, type FakeClock } from '../testing/fake-clock.js';
-import type { Logger } from '../transports/logger.js';
 import { memoryTransport } from '../transports/memory/memory-transport.js';
+import type { Logger } from '../transports/transport.js';
 
 /** Names that break code that builds paths, markup or objects from them. */
 export const hostileTypes: readonly string[] = [

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { cpuMsSince } from '../cpu-time.fixture.js';
+import { cpuMsSince } from '../testing/cpu-time.fixture.js';
 import { createHub } from './create-hub.js';
 import { deferred, testHub } from './hub.fixture.js';
 import type { Hub } from './hub.js';
-import { createWorkflow } from './runs/definition/workflow.js';
+import { createWorkflow } from './runs/workflow.js';
 
 it('ends a delayed event and emits onFailure and onComplete', async () => {
   const { hub, clock, log } = testHub();

@@ -1,11 +1,10 @@
+import { workflowOf } from '../transports/delivery.js';
 import type { Envelope, FailedOutcome } from '../transports/transport.js';
-import { workflowOf } from '../transports/workflow-type.js';
 import { CancelledError, WorkflowCancelledError } from './errors.js';
-import type { HandlerHost } from './events/attempts/outcome-recorder.js';
-import type { FollowUpNames } from './events/definition/follow-ups.js';
-import { createFollowUps } from './events/follow-ups/create-follow-ups.js';
-import { type HubDescription, parseDescription } from './introspection/descriptions/hub-description.js';
-import type { Registry } from './registration/registry.js';
+import { createFollowUps, type FollowUpNames } from './events/follow-ups.js';
+import type { HandlerHost } from './events/outcome-recorder.js';
+import { type HubDescription, parseDescription } from './introspection/hub-description.js';
+import type { Registry } from './registry.js';
 
 /**
  * Ends an event of the service that waits, or a run. The follow-ups are those of the hub that handles its type.

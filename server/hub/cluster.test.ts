@@ -3,11 +3,11 @@ import { setImmediate } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { type RedisServer, startRedisServer } from '../../scripts/redis-server.js';
-import { silentLogger } from '../transports/logger.js';
 import { redisTransport } from '../transports/redis/redis-transport.js';
+import { silentLogger } from '../transports/transport.js';
 import { createHub } from './create-hub.js';
 import type { Hub } from './hub.js';
-import { createWorkflow } from './runs/definition/workflow.js';
+import { createWorkflow } from './runs/workflow.js';
 
 let nodes: RedisServer[];
 

@@ -1,33 +1,46 @@
 import { setMaxListeners } from 'node:events';
 import { InvalidOptionError, quote } from '../errors.js';
 import { checkName, OptionChecker } from '../options.js';
-import { loadOpenTelemetry } from '../telemetry/open-telemetry.js';
+import type { Redactor } from '../redaction.js';
+import { loadOpenTelemetry } from '../telemetry.js';
 import type { ErasedPayloads } from '../transports/event-record.js';
-import type { Logger } from '../transports/logger.js';
-import type { TransportManager } from '../transports/transport.js';
+import type { Envelope, Logger, TransportManager } from '../transports/transport.js';
 import { cancelEvent } from './cancel-event.js';
 import { HubStoppedError, UnknownDeadLetterError } from './errors.js';
-import { checkSettings, definitionConfig } from './events/definition/create-event.js';
-import { type EventConfig, resolveEvent } from './events/definition/event.js';
-import type { Emit, EmitMany, EmitManyOptions, EmitOptions } from './events/emit.js';
+import type {
+  Cause,
+  Draft,
+  Emit,
+  EmitMany,
+  EmitManyOptions,
+  EmitOptions,
+  EventRef,
+  WorkflowRef,
+} from './events/emit.js';
+import {
+  checkSettings,
+  definitionConfig,
+  type EventConfig,
+  type RegisteredEvent,
+  resolveEvent,
+} from './events/event.js';
+import type { AgentReporter } from './events/reported-agents.js';
 import type { Hub, HubOptions, StopResult } from './hub.js';
-import { HubHost } from './hub-host.js';
 import { type HubSettings, resolveHubOptions } from './hub-options.js';
 import { HubReader } from './hub-reader.js';
-import { warnOfDifferingSettings } from './introspection/descriptions/differing-settings.js';
-import { processDescriber } from './introspection/process-introspection.js';
+import { warnOfDifferingSettings } from './introspection/differing-settings.js';
+import { processDescriber } from './introspection/live-state.js';
 import { Lifecycle, resolveDrainMs } from './lifecycle.js';
-import { observeCounts } from './observability/observe-counts.js';
-import { Publisher } from './publisher.js';
-import type { EventRef } from './references/event-ref.js';
-import type { WorkflowRef } from './references/workflow-ref.js';
-import { Registry } from './registration/registry.js';
-import { createSubscriptions } from './registration/subscriptions.js';
-import { type AnyWorkflow, isWorkflow } from './runs/definition/workflow.js';
+import { observeCounts } from './observability.js';
+import { type FollowUpHost, Publisher, prepareFollowUps } from './publisher.js';
+import { Registry } from './registry.js';
+import type { RunHost } from './runs/requested-step.js';
 import { checkWatchOptions, type RunEvent, type RunSource, type WatchOptions, watchRun } from './runs/watch-run.js';
+import { type AnyWorkflow, isWorkflow } from './runs/workflow.js';
 import { createWorkflowHandle, type WorkflowHandle } from './runs/workflow-handle.js';
-import { resolveSchedule, type ScheduleConfig } from './schedules/schedule.js';
-import { Scheduler } from './schedules/scheduler.js';
+import { type RegisteredSchedule, resolveSchedule, type ScheduleConfig } from './schedules/schedule.js';
+import { type ScheduleHost, Scheduler } from './schedules/scheduler.js';
+import { createSubscriptions } from './subscriptions.js';
 
 /**
  * Creates a hub. Register events on it, then call `start`, then `emit`.
@@ -259,5 +272,72 @@ class HubRuntime implements Hub {
       this.#lifecycle.state = 'stopped';
       this.#stopped.abort(new HubStoppedError('result() of a workflow run was pending'));
     }
+  }
+}
+
+/** The part of a hub that its handlers, runs and schedules use. */
+class HubHost implements RunHost, ScheduleHost, FollowUpHost {
+  readonly transport: TransportManager;
+  readonly logger: Logger;
+  readonly maxPayloadBytes: number;
+  readonly redactor: Redactor;
+  readonly reportedAgents: AgentReporter;
+  readonly #registry: Registry;
+  readonly #publisher: Publisher;
+
+  constructor(
+    transport: TransportManager,
+    { logger, maxPayloadBytes, redactor }: Pick<HubSettings, 'logger' | 'maxPayloadBytes' | 'redactor'>,
+    registry: Registry,
+    publisher: Publisher,
+  ) {
+    this.transport = transport;
+    this.logger = logger;
+    this.maxPayloadBytes = maxPayloadBytes;
+    this.redactor = redactor;
+    this.reportedAgents = registry.reportedAgents;
+    this.#registry = registry;
+    this.#publisher = publisher;
+  }
+
+  eventType(event: EventRef<never, unknown> | string): string {
+    return this.#registry.event(event).type;
+  }
+
+  findEvent(type: string): RegisteredEvent | undefined {
+    return this.#registry.findEvent(type);
+  }
+
+  findWorkflow(workflow: WorkflowRef<never> | string): AnyWorkflow {
+    return this.#registry.workflow(workflow);
+  }
+
+  draftEvent(
+    cause: Cause,
+    target: EventRef<never, unknown> | string,
+    payload: unknown,
+    options?: EmitOptions,
+  ): Draft | Promise<Draft> {
+    return this.#publisher.draft(this.#registry.event(target), payload, options, cause);
+  }
+
+  draftRun(
+    cause: Cause,
+    target: WorkflowRef<never> | string,
+    input: unknown,
+    options?: EmitOptions,
+  ): Draft | Promise<Draft> {
+    return this.#publisher.draftRun(this.#registry.workflow(target), input, options, cause);
+  }
+
+  prepareFollowUps(envelopes: readonly Envelope[]): readonly Envelope[] | Promise<readonly Envelope[]> {
+    return prepareFollowUps(envelopes, this);
+  }
+
+  prepareScheduled(schedule: RegisteredSchedule, dueAt: number): Promise<Envelope> {
+    const { name, payload } = schedule;
+    const target = this.#registry.targetOf(schedule);
+    const value: unknown = typeof payload === 'function' ? payload(new Date(dueAt)) : payload;
+    return this.#publisher.prepareScheduled(name, dueAt, target, value);
   }
 }

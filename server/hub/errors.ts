@@ -1,12 +1,11 @@
+import { type ErrorInfo, HubError, messageOf, quote, type SchemaIssue } from '../errors.js';
+import { publicErrorInfo, publicPath } from '../redaction.js';
+
 /**
  * Errors of events, schemas, workflows, and of operations in the wrong state of the hub.
  *
  * @module
  */
-import { type ErrorInfo, HubError, messageOf, quote, type SchemaIssue } from '../errors.js';
-import { publicPath } from '../redaction/format-path.js';
-import { publicErrorInfo } from '../redaction/public-error.js';
-
 /** The event type is not registered on the hub. */
 export class UnknownEventError extends HubError {
   /** Registered types with similar names, nearest first. */
@@ -268,5 +267,38 @@ export class UnknownDeadLetterError extends HubError {
       'ERR_UNKNOWN_DEAD_LETTER',
       `service ${quote(service)} has no dead letter with the id ${quote(id)}: it was already replayed, was evicted (maxDeadLetters), or failed in another service; hub.deadLetters(type) lists the retained ones`,
     );
+  }
+}
+
+/**
+ * Errors of workflow runs and their steps.
+ *
+ * @module
+ */
+/**
+ * A step failed and is not retried. `step.run` and the other functions of `step` reject with it, with the same fields
+ * on every replay of the run. A run that does not catch it fails with `failure`.
+ */
+export class StepFailedError extends HubError {
+  /** Id of the step. */
+  readonly step: string;
+  /** Number of attempts, 1 or more. */
+  readonly attempts: number;
+  /** Error of the last attempt. */
+  readonly failure: ErrorInfo;
+
+  constructor(step: string, attempts: number, failure: ErrorInfo) {
+    const count = attempts === 1 ? '1 attempt' : `${attempts} attempts`;
+    super('ERR_STEP_FAILED', `step ${quote(step)} failed after ${count}: ${failure.name}: ${failure.message}`);
+    this.step = step;
+    this.attempts = attempts;
+    this.failure = failure;
+  }
+}
+
+/** A workflow run exceeds a limit that bounds its memory. */
+export class RunLimitError extends HubError {
+  constructor(workflow: string, exceeded: string, limit: string) {
+    super('ERR_RUN_LIMIT', `a run of workflow ${quote(workflow)} has ${exceeded}, more than the limit of ${limit}`);
   }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { everyTransport } from '../every-transport.fixture.js';
+import { everyTransport } from '../testing/every-transport.fixture.js';
 import { createHub } from './create-hub.js';
 import {
   HandlerTimeoutError,
@@ -12,8 +12,8 @@ import {
 import type { HandlerCtx } from './events/context.js';
 import { deferred } from './hub.fixture.js';
 import type { Hub, HubOptions } from './hub.js';
-import type { RunCtx } from './runs/definition/step.js';
-import { createWorkflow } from './runs/definition/workflow.js';
+import type { RunCtx } from './runs/step.js';
+import { createWorkflow } from './runs/workflow.js';
 
 const settings = { depth: 0, delayMs: 0, priority: 0, replays: 0, dedupe: undefined };
 interface Change {

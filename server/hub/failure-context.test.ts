@@ -3,7 +3,7 @@ import { InvalidOptionError } from '../errors.js';
 import { createHub } from './create-hub.js';
 import { UnknownEventError } from './errors.js';
 import { testHub } from './hub.fixture.js';
-import { createWorkflow } from './runs/definition/workflow.js';
+import { createWorkflow } from './runs/workflow.js';
 
 const workflow = createWorkflow({ name: 'fulfil', steps: [{ name: 'pick', handler: () => null }] });
 

@@ -1,5 +1,5 @@
-import { createRedactor, type Redactor } from '../redaction/redactor.js';
-import type { Logger } from '../transports/logger.js';
+import { createRedactor, type Redactor } from '../redaction.js';
+import type { Logger } from '../transports/transport.js';
 
 /**
  * Wraps a logger. Errors among the fields are redacted. If the logger throws, the error becomes a process warning and no

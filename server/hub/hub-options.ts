@@ -1,7 +1,7 @@
 import { OptionChecker } from '../options.js';
-import { createRedactor, type Redactor } from '../redaction/redactor.js';
-import { silentLogger } from '../transports/logger.js';
+import { createRedactor, type Redactor } from '../redaction.js';
 import { memoryTransport } from '../transports/memory/memory-transport.js';
+import { silentLogger } from '../transports/transport.js';
 import { guardLogger } from './guard-logger.js';
 import type { HubOptions } from './hub.js';
 

@@ -1,32 +1,38 @@
 import { randomUUID } from 'node:crypto';
 import { InvalidOptionError } from '../errors.js';
 import { checkName, OptionChecker } from '../options.js';
-import type { Redactor } from '../redaction/redactor.js';
+import type { Redactor } from '../redaction.js';
 import type { ErasedPayloads } from '../transports/event-record.js';
 import type { EventMetrics, FailureRecord } from '../transports/statistics/stats.js';
 import type { TransportManager } from '../transports/transport.js';
 import { UnknownEventError, UnknownRunError } from './errors.js';
-import type { AgentRunIntrospection } from './introspection/agent-runs.js';
+import type { EventRef, WorkflowRef } from './events/emit.js';
 import {
   type DeadLetter,
   type DeadLetterOptions,
   type DeadLetterSource,
   readDeadLetters,
 } from './introspection/dead-letters.js';
-import type { EventDescription } from './introspection/descriptions/hub-description.js';
+import {
+  type EventDetails,
+  EventSearch,
+  type FindOptions,
+  type RecentEventSummaries,
+  type RequestDetails,
+} from './introspection/event-search.js';
 import { computeHealth, type Health } from './introspection/health.js';
+import type { EventDescription } from './introspection/hub-description.js';
 import type { HubIntrospection, RangeIntrospection } from './introspection/introspection.js';
-import { Introspector } from './introspection/introspector.js';
-import { LiveState } from './introspection/live-state.js';
-import type { EventDetails, RequestDetails } from './introspection/lookup/event-details.js';
-import { EventSearch, type FindOptions, type RecentEventSummaries } from './introspection/lookup/event-search.js';
-import type { ProcessIntrospection } from './introspection/process-introspection.js';
-import type { WaitsIntrospection } from './introspection/wait-introspection.js';
+import { Introspector, type RegisteredNames } from './introspection/introspector.js';
+import {
+  type AgentRunIntrospection,
+  LiveState,
+  type ProcessIntrospection,
+  type WaitsIntrospection,
+} from './introspection/live-state.js';
 import type { Lifecycle } from './lifecycle.js';
-import type { EventRef } from './references/event-ref.js';
-import type { WorkflowRef } from './references/workflow-ref.js';
-import { checkEventName } from './registration/check-event-name.js';
-import type { Registry } from './registration/registry.js';
+import { nearestNames } from './nearest-names.js';
+import type { Registry } from './registry.js';
 import { introspectRun, type RunIntrospection, type RunQuery } from './runs/run-introspection.js';
 
 /** Reads counts, events, runs and health, most of them of all hubs of the transport. */
@@ -170,4 +176,22 @@ export class HubReader {
     if (this.#registry.hasWorkflow(name) || (await this.#introspector.names()).workflows.has(name)) return;
     await this.#checkEvent(name);
   }
+}
+
+/**
+ * Checks that a running hub registered an event type. The error names near types of all hubs, because a read-only hub
+ * has none itself.
+ *
+ * @param running names that running hubs registered
+ * @throws {UnknownEventError | InvalidOptionError}
+ */
+function checkEventName(type: string, registry: Registry, running: RegisteredNames): void {
+  if (running.events.has(type)) return;
+  if (registry.hasWorkflow(type) || running.workflows.has(type)) {
+    const hint = 'it is the name of a workflow: hub.introspect() returns the counts and runs of workflows';
+    throw new UnknownEventError(type, [], undefined, hint);
+  }
+  if (running.events.size === 0 || typeof type !== 'string') registry.eventOfType(type);
+  const known = new Set([...[...registry.events].map((event) => event.type), ...running.events]);
+  throw new UnknownEventError(type, nearestNames(type, known));
 }

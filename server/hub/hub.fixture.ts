@@ -1,8 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { createFakeClock, type FakeClock } from '../testing/fake-clock.js';
-import type { Logger } from '../transports/logger.js';
 import { memoryTransport } from '../transports/memory/memory-transport.js';
-import type { Transport } from '../transports/transport.js';
+import type { Logger, Transport } from '../transports/transport.js';
 import { createHub } from './create-hub.js';
 import type { Hub, HubOptions } from './hub.js';
 

@@ -1,24 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { InvalidOptionError } from '../errors.js';
-import type { OperationDetails } from '../telemetry/operation.js';
-import { deriveId } from '../transports/derive-id.js';
-import { sizeOf } from '../transports/envelope.js';
-import type { Logger } from '../transports/logger.js';
-import type { Envelope, Receipt, TransportManager } from '../transports/transport.js';
-import { workflowType } from '../transports/workflow-type.js';
-import { PartialEmitError } from './errors.js';
-import { defaultDedupeWindowMs, type RegisteredEvent } from './events/definition/event.js';
-import { type KeySource, keyOf } from './events/definition/event-key.js';
-import { type Cause, Draft } from './events/draft.js';
-import { checkEmitManyOptions, checkEmitOptions, type EmitManyOptions, type EmitOptions } from './events/emit.js';
-import { takeSnapshot } from './events/payloads/payload.js';
-import type { PayloadSchema } from './events/payloads/schema.js';
-import { Snapshot } from './events/payloads/snapshot.js';
-import { toStoredBody } from './events/payloads/stored-payload.js';
+import type { OperationDetails } from '../telemetry.js';
+import { deriveId, sizeOf, workflowType } from '../transports/delivery.js';
+import type { Envelope, Logger, Receipt, TransportManager } from '../transports/transport.js';
+import { InvalidKeyError, PartialEmitError } from './errors.js';
+import {
+  type Cause,
+  checkEmitManyOptions,
+  checkEmitOptions,
+  Draft,
+  type EmitManyOptions,
+  type EmitOptions,
+} from './events/emit.js';
+import { defaultDedupeWindowMs, type KeySource, keyOf, type RegisteredEvent } from './events/event.js';
+import { Snapshot, takeSnapshot } from './events/payload.js';
+import { type PayloadSchema, toStoredBody } from './events/payload-schema.js';
 import type { HubSettings } from './hub-options.js';
-import { observeSends } from './observability/observe-sends.js';
-import type { Registry } from './registration/registry.js';
-import type { AnyWorkflow } from './runs/definition/workflow.js';
+import { observeSends } from './observability.js';
+import type { Registry } from './registry.js';
+import type { AnyWorkflow } from './runs/workflow.js';
 
 /** Bounds of one round trip of `emitMany`. */
 const maxBatchEvents = 1_000;
@@ -205,4 +205,62 @@ function* cutBatches(envelopes: readonly Envelope[]): Iterable<readonly Envelope
     bytes += size;
   }
   if (batch.length > 0) yield batch;
+}
+
+/** The part of the hub that preparing follow-ups needs. */
+export interface FollowUpHost {
+  readonly logger: Logger;
+  readonly maxPayloadBytes: number;
+  /** Returns the registered event of a type. */
+  findEvent(type: string): RegisteredEvent | undefined;
+}
+
+/**
+ * Passes follow-ups through the schemas of their types and adds their keys, as `emit` does. A payload that its schema
+ * rejects stays as it is: its event fails when it is delivered, with a record of why. Synchronous unless a schema is
+ * asynchronous.
+ */
+export function prepareFollowUps(
+  envelopes: readonly Envelope[],
+  host: FollowUpHost,
+): readonly Envelope[] | Promise<readonly Envelope[]> {
+  if (envelopes.length === 0) return envelopes;
+  const prepared: Envelope[] = [];
+  const pending: Promise<void>[] = [];
+  for (const [index, envelope] of envelopes.entries()) {
+    const result = prepare(envelope, host);
+    prepared[index] = result instanceof Promise ? envelope : result;
+    if (result instanceof Promise) {
+      const insert = (ready: Envelope): void => {
+        prepared[index] = ready;
+      };
+      pending.push(result.then(insert));
+    }
+  }
+  return pending.length === 0 ? prepared : Promise.all(pending).then(() => prepared);
+}
+
+function prepare(envelope: Envelope, host: FollowUpHost): Envelope | Promise<Envelope> {
+  const event = host.findEvent(envelope.type);
+  if (event === undefined || (event.schema === undefined && event.key === undefined)) return envelope;
+  const { type, body } = envelope;
+  const finish = (stored: string): Envelope => {
+    const key = keyOf(event, JSON.parse(stored));
+    return key === undefined ? { ...envelope, body: stored } : { ...envelope, body: stored, key };
+  };
+  const keep = (err: unknown): Envelope => {
+    if (InvalidKeyError.is(err)) {
+      const { id, requestId } = envelope;
+      host.logger.warn({ err, eventId: id, eventType: type, requestId }, 'follow-up event has no valid key');
+    }
+    return envelope;
+  };
+  try {
+    if (event.schema === undefined) return finish(body);
+    const emitted = { type, payload: JSON.parse(body) as unknown, body };
+    const stored = toStoredBody(emitted, event.schema, host.maxPayloadBytes);
+    return typeof stored === 'string' ? finish(stored) : stored.then(finish).catch(keep);
+  } catch (error) {
+    return keep(error);
+  }
 }

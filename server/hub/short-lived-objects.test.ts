@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { bytesLeft } from './bytes-left.fixture.js';
 import { createHub } from './create-hub.js';
-import { createWorkflow } from './runs/definition/workflow.js';
+import { createWorkflow } from './runs/workflow.js';
 
 it('an event that has ended leaves its record alone', async () => {
   const hub = createHub();

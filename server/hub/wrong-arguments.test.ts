@@ -1,9 +1,9 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { HubError } from '../errors.js';
-import { everyTransport } from '../every-transport.fixture.js';
+import { everyTransport } from '../testing/every-transport.fixture.js';
 import { createHub } from './create-hub.js';
 import type { Hub } from './hub.js';
-import { createWorkflow } from './runs/definition/workflow.js';
+import { createWorkflow } from './runs/workflow.js';
 
 const circular: Record<string, unknown> = {};
 circular['self'] = circular;

@@ -1,5 +1,52 @@
 import type { ErrorInfo } from '../errors.js';
-import type { Envelope } from './envelope.js';
+
+/**
+ * Payload of an envelope. Accessor and methods of a class, which TypeScript omits from the type of `{ ...envelope }` as
+ * JavaScript omits them from its value: a copy that forgets its `body` does not compile.
+ */
+export declare abstract class EnvelopePayload {
+  /** The payload as JSON. May be made when it is first read. */
+  abstract get body(): string;
+  /** Returns the size of `body` in bytes of UTF-8, if it is known before `body` is made. */
+  size?(): number;
+  /** Reduces the payload to its `body`. Called by transports that keep the envelope itself. */
+  pack?(): void;
+}
+
+/** An event as transports store and deliver it. */
+export interface Envelope extends EnvelopePayload {
+  readonly id: string;
+  readonly type: string;
+  readonly requestId: string;
+  /** Number of events in the causal chain before this one; 0 for an event from outside. */
+  readonly depth: number;
+  /** Minimum time from acceptance to the first attempt, in milliseconds. */
+  readonly delayMs: number;
+  /** Events with a higher priority start first within their type. */
+  readonly priority: number;
+  /** Number of replays as a dead letter. */
+  readonly replays: number;
+  /** Deduplication id: for `windowMs` the transport does not accept another event of the type with the same id. */
+  readonly dedupe: { readonly id: string; readonly windowMs: number } | undefined;
+  /** Trace context, as the application's propagator wrote it. */
+  readonly trace?: Readonly<Record<string, string>> | undefined;
+  /** Value of the type's `key` function, computed at emit. Waits and limits per key match on it. */
+  readonly key?: string | undefined;
+  /** Id of the event or run whose handler, step or outcome emitted this event. */
+  readonly causeId?: string | undefined;
+  /** Wait of another run of the same service that the end of this run resolves. */
+  readonly parent?: { readonly type: string; readonly id: string; readonly wait: string } | undefined;
+}
+
+/** Returns the size of an envelope's payload as JSON, in bytes of UTF-8. */
+export function sizeOf(envelope: Envelope): number {
+  return envelope.size?.() ?? Buffer.byteLength(envelope.body);
+}
+
+/** Returns the envelope as plain data, for a record that others compare or store. */
+export function toRecorded(envelope: Envelope): Envelope {
+  return { ...envelope, body: envelope.body };
+}
 
 /**
  * Condition that a run waits for. Whichever of `delayMs`, `event` and `run` comes first resolves it;
@@ -131,4 +178,99 @@ export function listen(
 ): void {
   delivery.onRevoked = onRevoked;
   delivery.onRecorded = onRecorded;
+}
+
+/** Rate limit: at most `max` starts per `perMs` milliseconds. */
+export interface RateLimit {
+  readonly max: number;
+  readonly perMs: number;
+}
+
+/**
+ * Subscription of a connection to one type. A type with `concurrency` or `rate` has its own worker queue; all others
+ * share the connection's `concurrency`.
+ */
+export interface Subscription {
+  readonly type: string;
+  /** Maximum number of running handlers, over all connections of the service. */
+  readonly concurrency?: number;
+  /** Limit on starts, over all connections of the service. */
+  readonly rate?: RateLimit;
+  /**
+   * Keys take turns, and these limits hold for each key, over all connections of the service. An event takes a slot of
+   * its key from its first start until it ends, retries and suspensions included. Absent if the type has no `key`.
+   */
+  readonly perKey?: { readonly concurrency?: number; readonly rate?: RateLimit };
+  /**
+   * Delay an event until no other event of its key arrived for `ms`, at most `maxMs`. Until then another event replaces
+   * its payload and counts as deduplicated.
+   */
+  readonly debounce?: { readonly ms: number; readonly maxMs?: number };
+  /** Retain a {@link RunRecord} of each pending event, and of ended ones as `retain` says. */
+  readonly keepsRuns?: boolean;
+  /** Ended runs to keep. @default 50 completed and 200 failed, of any age */
+  readonly retain?: RunRetention;
+  /**
+   * Type of which each event is accepted as an event of this type too: with the id of `triggeredId`, the same key and
+   * payload, the event as its cause, and one more level of depth.
+   */
+  readonly trigger?: string;
+}
+
+/** Number of ended runs that a service keeps of a workflow, and the time it keeps them. */
+export interface RunRetention {
+  readonly completed: number;
+  readonly failed: number;
+  /** Milliseconds since the end of a run; `undefined` keeps runs regardless of their age. */
+  readonly ageMs?: number | undefined;
+}
+
+/** Event type that is kept for services even if no process of them has started yet. */
+export interface DeclaredEvent {
+  readonly type: string;
+  /** Names of services. Each receives the events that were accepted before its first start. */
+  readonly subscribers: readonly string[];
+}
+
+/**
+ * Derives the id of an event from its cause: the first 32 hexadecimal digits of SHA-1 of `<service>/<causeId>/<place>`,
+ * grouped as in a UUID. All derived ids have one length, and the same cause and place always yield the same id.
+ *
+ * @param service - service that handles the cause: several may handle the same event
+ * @param place - `success`, `emit:3`, `trigger:fulfil`: unique among the events of the cause in this service
+ */
+export function deriveId(service: string, causeId: string, place: string): string {
+  const hex = nodeCrypto().createHash('sha1').update(`${service}/${causeId}/${place}`).digest('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;
+}
+
+/**
+ * Derives the id of a run that an event triggers. Transports that compute it elsewhere must return the same id.
+ *
+ * @param runType - type of the run
+ */
+export function triggeredId(service: string, causeId: string, runType: string): string {
+  return deriveId(service, causeId, `trigger:${runType}`);
+}
+
+const typePrefix = 'workflow\u001f';
+
+/** Returns the event type of a workflow's runs. It contains a control character, which no user's type can. */
+export function workflowType(name: string): string {
+  return `${typePrefix}${name}`;
+}
+
+/** Returns the workflow's name for a type from {@link workflowType}, and `undefined` for any other type. */
+export function workflowOf(type: string): string | undefined {
+  return type.startsWith(typePrefix) ? type.slice(typePrefix.length) : undefined;
+}
+
+type NodeCrypto = typeof import('node:crypto');
+
+let loaded: NodeCrypto | undefined;
+
+/** Returns Node's module `crypto`. Loaded on first use, because it took a fifth of the import of `hubline/agents`. */
+export function nodeCrypto(): NodeCrypto {
+  loaded ??= process.getBuiltinModule('node:crypto');
+  return loaded;
 }

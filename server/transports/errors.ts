@@ -4,7 +4,7 @@
  * @module
  */
 import { type ErrorInfo, HubError, messageOf, quote } from '../errors.js';
-import { publicErrorInfo } from '../redaction/public-error.js';
+import { publicErrorInfo } from '../redaction.js';
 
 /** A limit of the transport is reached. */
 export class BackpressureError extends HubError {

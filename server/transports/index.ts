@@ -5,13 +5,12 @@
  */
 
 export type { ErrorInfo } from '../errors.js';
-export type { AttemptRecord } from './attempt-record.js';
-export { keepAttempt } from './attempt-record.js';
 export type { Clock, Timer } from './clock.js';
 export { systemClock } from './clock.js';
-export { triggeredId } from './derive-id.js';
-export type { EnvelopePayload } from './envelope.js';
+export type { EnvelopePayload } from './delivery.js';
+export { triggeredId } from './delivery.js';
 export type {
+  AttemptRecord,
   DeadLetterFilter,
   ErasedPayloads,
   EventRecord,
@@ -19,9 +18,9 @@ export type {
   RecentEvents,
   RequestRecords,
 } from './event-record.js';
-export { eventOfRun, toRecentEvents, toRequestRecords } from './event-record.js';
-export { CheckedKeyValueStore } from './key-values/checked-key-value-store.js';
-export type { KeyValueStore } from './key-values/key-value-store.js';
+export { approvalsFirst, eventOfRun, keepAttempt, toRecentEvents, toRequestRecords } from './event-record.js';
+export type { KeyValueStore } from './key-values.js';
+export { CheckedKeyValueStore } from './key-values.js';
 export {
   defaultMaxDeadLetters,
   keptAttempts,
@@ -33,11 +32,7 @@ export {
   maxRequestEvents,
   minuteMs,
 } from './limits.js';
-export type { Logger } from './logger.js';
-export { approvalsFirst } from './run-record.js';
-export type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord, ScheduleStore } from './schedules.js';
-export { DurationSketch, durationBucket } from './statistics/duration-sketch.js';
-export { DurationTotals, durationBoundsMs } from './statistics/duration-totals.js';
+export { DurationSketch, DurationTotals, durationBoundsMs, durationBucket } from './statistics/durations.js';
 export type {
   Counts,
   DurationCounts,
@@ -50,13 +45,14 @@ export type {
   PeriodDurations,
   RangeCounts,
   RecentActivity,
+  ServiceTypeCounts,
   TotalActivity,
   TypeActivity,
   TypeDurations,
 } from './statistics/stats.js';
-export type { ServiceTypeCounts } from './statistics/sum-counts.js';
-export { sumCounts } from './statistics/sum-counts.js';
+export { sumCounts } from './statistics/stats.js';
 export type {
+  ClaimResult,
   CloseResult,
   CommitResult,
   ConnectedProcess,
@@ -67,6 +63,7 @@ export type {
   DeliveryHandler,
   Envelope,
   FailedOutcome,
+  Logger,
   OpenWait,
   Outcome,
   Overview,
@@ -77,6 +74,10 @@ export type {
   RunRetention,
   RunStatus,
   RunWait,
+  ScheduleClaim,
+  ScheduleOpening,
+  ScheduleRecord,
+  ScheduleStore,
   Subscription,
   Transport,
   TransportManager,

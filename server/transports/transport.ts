@@ -1,12 +1,23 @@
 import type { ErrorInfo } from '../errors.js';
 import type { Clock } from './clock.js';
-import type { CommitResult, Delivery, FailedOutcome, Outcome } from './delivery.js';
-import type { Envelope } from './envelope.js';
-import type { DeadLetterFilter, ErasedPayloads, EventRecord, RecentEvents, RequestRecords } from './event-record.js';
-import type { KeyValueStore } from './key-values/key-value-store.js';
-import type { Logger } from './logger.js';
-import type { RunRecord } from './run-record.js';
-import type { ScheduleRecord, ScheduleStore } from './schedules.js';
+import type {
+  CommitResult,
+  DeclaredEvent,
+  Delivery,
+  Envelope,
+  FailedOutcome,
+  Outcome,
+  Subscription,
+} from './delivery.js';
+import type {
+  DeadLetterFilter,
+  ErasedPayloads,
+  EventRecord,
+  RecentEvents,
+  RequestRecords,
+  RunRecord,
+} from './event-record.js';
+import type { KeyValueStore } from './key-values.js';
 import type {
   Counts,
   EventMetrics,
@@ -16,20 +27,22 @@ import type {
   TypeActivity,
   TypeDurations,
 } from './statistics/stats.js';
-import type { DeclaredEvent, Subscription } from './subscription.js';
 
 export type {
   CommitResult,
+  DeclaredEvent,
   Delivery,
+  Envelope,
   FailedOutcome,
   Outcome,
+  RateLimit,
+  RunRetention,
   RunWait,
+  Subscription,
   WaitResolution,
   WaitTimes,
 } from './delivery.js';
-export type { Envelope } from './envelope.js';
-export type { OpenWait, RunRecord, RunStatus } from './run-record.js';
-export type { DeclaredEvent, RateLimit, RunRetention, Subscription } from './subscription.js';
+export type { OpenWait, RunRecord, RunStatus } from './event-record.js';
 
 /** Result of publishing an envelope. */
 export interface Receipt {
@@ -255,3 +268,88 @@ export interface Transport {
   /** Creates the connection of a service, which is idle until its `start`. */
   connect(options: { service: string; logger: Logger }): TransportManager;
 }
+
+/** State of a schedule of one service. */
+export interface ScheduleRecord {
+  readonly service: string;
+  readonly name: string;
+  /** Digest of the definition that holds: the one that was opened last. */
+  readonly definition: string;
+  /** Times of that definition, as text. */
+  readonly times: string;
+  /** Epoch milliseconds after which due times are to be claimed: the last claimed due time, or the start of the schedule. */
+  readonly position: number;
+  /** Last claimed due time in epoch milliseconds; `undefined` if none was claimed. */
+  readonly lastDue: number | undefined;
+  /** An open connection has the schedule. */
+  readonly isOpen: boolean;
+  /** A connection with other schedules was opened since the last one with this schedule. */
+  readonly isRemoved: boolean;
+  /** Changes whenever the record does. */
+  readonly revision: number;
+}
+
+/** A schedule that a connection opens. */
+export interface ScheduleOpening extends Pick<ScheduleRecord, 'name' | 'definition' | 'times' | 'position'> {
+  /** Revision of the record that the opening was computed from; `undefined` if there was no record. */
+  readonly revision: number | undefined;
+}
+
+/** A due time that a connection claims. */
+export interface ScheduleClaim extends Pick<ScheduleRecord, 'name' | 'definition' | 'times'> {
+  /** Epoch milliseconds. */
+  readonly dueAt: number;
+  /** Events of the due time, accepted with the claim. */
+  readonly events: readonly Envelope[];
+}
+
+/** Result of a {@link ScheduleClaim}. Only `claimed` changes state. */
+export type ClaimResult =
+  | { readonly status: 'claimed' }
+  /** The due time is not after `position`. */
+  | { readonly status: 'already'; readonly position: number }
+  /** Another definition holds, and an open connection has it. */
+  | { readonly status: 'replaced' }
+  /** The due time is so many milliseconds ahead of the transport's clock. */
+  | { readonly status: 'early'; readonly earlyMs: number };
+
+/** Schedules of the service of a connection. */
+export interface ScheduleStore {
+  /** Returns the schedules of all services. */
+  schedules(): Promise<readonly ScheduleRecord[]>;
+  /**
+   * Adds this connection to all schedules in one step, sets their definitions and positions, and marks the other
+   * schedules of the service as removed; without openings it does nothing. Changes nothing and returns `false` if a
+   * record has another revision than its opening. The schedules stay open until the connection closes or dies.
+   */
+  openSchedules(openings: readonly ScheduleOpening[]): Promise<boolean>;
+  /**
+   * Records a due time as the position of the schedule and accepts its events in one step. A definition without an open
+   * connection gives way to the one of the claim. A schedule without a record gets one.
+   *
+   * @throws {BackpressureError} if the events exceed a limit of the transport; nothing changes
+   */
+  claim(claim: ScheduleClaim): Promise<ClaimResult>;
+}
+
+/**
+ * Subset of pino's interface that Hubline uses; any logger with these methods works. `fields` identify the subject of
+ * the message, such as `eventType`, `eventId`, `attempt` and, for a failure, `err`.
+ */
+export interface Logger {
+  /** Logs details for diagnosis. */
+  debug(fields: object, message: string): void;
+  /** Logs rare, expected changes, such as a start or a reconnection. */
+  info(fields: object, message: string): void;
+  /** Logs possible problems, such as a failed attempt that is retried or an unsafe setting. */
+  warn(fields: object, message: string): void;
+  /** Logs terminal failures, and errors that no caller receives. */
+  error(fields: object, message: string): void;
+  /** Returns a logger that adds `fields` to every line. If absent, Hubline uses the logger itself. */
+  child?(fields: object): Logger;
+}
+
+const nothing = (): void => {};
+
+/** Logger without output. */
+export const silentLogger: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };

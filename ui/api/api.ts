@@ -1,10 +1,10 @@
-import type { EventBody } from '../../server/dashboard/protocol.js';
-import { wellFormed } from '../format/well-formed.js';
-import type { Introspection } from './decoding/decode-introspection.js';
-import type { RequestTrace } from './decoding/decode-request.js';
-import { type AgentRuns, agentRuns, type Processes, processes, type Waits, waits } from './decoding/decode-views.js';
-import { fetchJson } from './fetch-json.js';
-import { parseEvent, parseIntrospection, parseRange, parseRequest, parseView, type RangeCounts } from './parse-body.js';
+import type { EventBody, IntrospectionBody, RangeBody } from '../../server/dashboard/protocol.js';
+import { eventBody, type RequestTrace, requestTrace } from './decode-event.js';
+import { type Introspection, introspection } from './decode-introspection.js';
+import { periodCounts } from './decode-statistics.js';
+import { type AgentRuns, agentRuns, type Processes, processes, type Waits, waits } from './decode-views.js';
+import { array, type Decoder, decodeBody, number, object, record, string } from './decoder.js';
+import { fetchJson, RequestError } from './fetch-json.js';
 
 /** Parsed response of the introspection route. */
 export interface IntrospectionResponse {
@@ -69,4 +69,88 @@ export function createApi(base: string): Api {
       return parseView(agentRuns, body);
     },
   };
+}
+
+/** Protocol version that this page reads. */
+const PROTOCOL: IntrospectionBody['protocol'] = 2;
+
+/** Counts of a range, by event type. */
+export type RangeCounts = Omit<RangeBody, 'protocol'>;
+
+export const rangeCounts: Decoder<RangeCounts> = object<RangeCounts>({
+  from: number,
+  to: number,
+  stepMs: number,
+  events: array(object<RangeCounts['events'][number]>({ type: string, counts: periodCounts })),
+});
+
+/**
+ * Parses the body of `GET /api/introspection?events=columns`.
+ *
+ * @throws {RequestError} if the protocol or the shape is not the expected one
+ */
+export function parseIntrospection(body: unknown): Introspection {
+  checkProtocol(body);
+  return decodeBody(introspection, body);
+}
+
+/**
+ * Parses the body of `GET /api/introspection?from=&to=`.
+ *
+ * @throws {RequestError} if the protocol or the shape is not the expected one
+ */
+export function parseRange(body: unknown): RangeCounts {
+  checkProtocol(body);
+  return decodeBody(rangeCounts, body);
+}
+
+/**
+ * Parses the body of `GET /api/introspection?request=`.
+ *
+ * @throws {RequestError} if the protocol or the shape is not the expected one
+ */
+function parseRequest(body: unknown): RequestTrace {
+  checkProtocol(body);
+  return decodeBody(requestTrace, body);
+}
+
+/**
+ * Parses the body of a view, such as `GET /api/introspection?view=waits`.
+ *
+ * @throws {RequestError} if the protocol or the shape is not the expected one
+ */
+function parseView<T>(decode: Decoder<T>, body: unknown): T {
+  checkProtocol(body);
+  return decodeBody(decode, body);
+}
+
+/**
+ * Parses the body of `GET /api/events/:type`.
+ *
+ * @throws {RequestError} if the shape is not the expected one
+ */
+export function parseEvent(body: unknown): EventBody {
+  return decodeBody(eventBody, body);
+}
+
+function checkProtocol(body: unknown): void {
+  const { protocol } = decodeBody(record, body);
+  if (protocol === PROTOCOL) return;
+  const served = typeof protocol === 'number' ? `protocol ${protocol}` : 'an unknown protocol';
+  throw new RequestError(
+    `This page reads protocol ${PROTOCOL}, but the server sends ${served}. Reload the page to get a matching version.`,
+  );
+}
+
+/**
+ * Returns the URL at which the dashboard is mounted, with a trailing slash. The JSON routes are relative to it at any
+ * mount path and behind a proxy that strips a prefix.
+ */
+export function baseUrl(location: Pick<Location, 'origin' | 'pathname'>): string {
+  return location.origin + location.pathname.replace(/\/*$/, '/');
+}
+
+/** Replaces lone surrogates, for which `encodeURIComponent` throws. */
+export function wellFormed(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, '\uFFFD');
 }

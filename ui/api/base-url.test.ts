@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { baseUrl } from './base-url.js';
+import { baseUrl } from './api.js';
 
 test.each([
   ['/', 'http://host/'],

@@ -1,6 +1,3 @@
-import { takeFirstResponse } from './first-request.js';
-import { RequestError, statusError } from './request-error.js';
-
 /** Time after which a request without a complete response is aborted. */
 export const REQUEST_TIMEOUT_MS = 10_000;
 
@@ -57,5 +54,60 @@ function errorMessage(text: string): string | undefined {
     return typeof message === 'string' && message !== '' ? message : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** Request that the head of the page sent before this script had loaded. */
+export interface FirstRequest {
+  readonly url: string;
+  readonly response: Promise<Response>;
+  readonly abort: AbortController;
+}
+
+declare global {
+  var firstRequest: FirstRequest | undefined;
+}
+
+/** Returns the response to the first request of the page once, if it is for this URL. */
+function takeFirstResponse(url: string, signal: AbortSignal): Promise<Response> | undefined {
+  const request = globalThis.firstRequest;
+  globalThis.firstRequest = undefined;
+  if (request?.url !== url) return undefined;
+  signal.addEventListener('abort', () => request.abort.abort(), { once: true });
+  return request.response;
+}
+
+/** Error of a request without a usable response. The page shows its message to the user. */
+export class RequestError extends Error {
+  /** Message of a dashboard that does not know the requested event, run or request. */
+  readonly notFound: string | undefined;
+
+  constructor(message: string, options: ErrorOptions & { readonly notFound?: string | undefined } = {}) {
+    super(message, options);
+    this.notFound = options.notFound;
+  }
+}
+
+/**
+ * Creates the error for a response whose status is not 200.
+ *
+ * @param detail message from the body, if it has one
+ */
+export function statusError(status: number, url: string, detail: string | undefined): RequestError {
+  const serverMessage = detail === undefined ? '' : ` Message: ${detail}`;
+  switch (status) {
+    case 401:
+      return new RequestError('You are not signed in (401). Sign in and retry.');
+    case 403:
+      return new RequestError('You have no access to this dashboard (403).');
+    case 404:
+      return new RequestError(
+        `Nothing is served at ${url} (404).${serverMessage || ' Check the mount path of the dashboard and its basePath.'}`,
+        { notFound: detail },
+      );
+    case 503:
+      return new RequestError(`The server is not ready (503).${serverMessage}`);
+    default:
+      return new RequestError(`The server responded with an error (${status}).${serverMessage}`);
   }
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { eventColumns } from '../../server/dashboard/routes/event-columns.js';
 import { createAnswers } from '../testing/answers.js';
 import { countsOf, detailOf, eventOf, introspectionOf, SERVER_NOW } from '../testing/test-data.js';
-import { parseEvent, parseIntrospection, parseRange } from './parse-body.js';
+import { parseEvent, parseIntrospection, parseRange } from './api.js';
 
 const whole = {
   protocol: 2,

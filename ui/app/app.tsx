@@ -1,27 +1,24 @@
+import { type ReadonlySignal, signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import { Agents } from '../agents/agents.js';
-import { NeedsAttention } from '../attention/needs-attention.js';
+import type { RowFocus } from '../events/event-focus.js';
 import { Events } from '../events/events.js';
+import { NeedsAttention } from '../events/needs-attention.js';
+import { Overview } from '../events/overview.js';
 import { EventPanel } from '../events/panel/event-panel.js';
-import type { RowFocus } from '../events/table/use-row-focus.js';
-import { Overview } from '../overview/overview.js';
-import type { Monitor } from '../polling/monitor.js';
-import { Processes } from '../processes/processes.js';
-import { RequestView } from '../requests/request-view.js';
-import type { Navigation } from '../routing/navigation.js';
-import { Schedules } from '../schedules/schedules.js';
-import { SnapshotDialog } from '../snapshots/snapshot-dialog.js';
-import { useSnapshots } from '../snapshots/use-snapshots.js';
-import { Waits } from '../waits/waits.js';
+import type { Monitor } from '../state/monitor.js';
+import type { Navigation } from '../state/navigation.js';
+import { Agents } from '../views/agents.js';
+import { Processes } from '../views/processes.js';
+import { RequestView } from '../views/requests.js';
+import { Schedules } from '../views/schedules.js';
+import { Waits } from '../views/waits.js';
 import { Workflows } from '../workflows/workflows.js';
 import { Banner } from './banner.js';
-import { BRAND_COLOR, FAILING_COLOR, favicon } from './favicon.js';
-import { Header } from './header/header.js';
-import { mediaQuery } from './media-query.js';
+import { Header } from './header.js';
 import type { Preferences } from './preferences.js';
-import { listenForShortcuts } from './shortcuts.js';
-import { ShortcutsDialog } from './shortcuts-dialog.js';
+import { listenForShortcuts, ShortcutsDialog } from './shortcuts.js';
+import { SnapshotDialog, useSnapshots } from './snapshots.js';
 
 export interface AppProps {
   readonly monitor: Monitor;
@@ -118,4 +115,24 @@ function PageTitle({ monitor: { store } }: { monitor: Monitor }): null {
     document.querySelector('link[rel="icon"]')?.setAttribute('href', favicon(isFailing ? FAILING_COLOR : BRAND_COLOR));
   }, [isFailing]);
   return null;
+}
+
+/** Returns a signal that is true while a media query matches. It is never disposed. */
+function mediaQuery(window: Window, query: string): ReadonlySignal<boolean> {
+  const list = window.matchMedia(query);
+  const matches = signal(list.matches);
+  list.addEventListener('change', () => {
+    matches.value = list.matches;
+  });
+  return matches;
+}
+
+const BRAND_COLOR = '#0b5cad';
+const FAILING_COLOR = '#b3360b';
+
+/** Returns the icon of the tab in a colour, as a data URL. */
+function favicon(color: string): string {
+  const path = "<path d='M4.5 3.5v9M11.5 3.5v9M4.5 8h7' stroke='#fff' stroke-width='2'/>";
+  const svg = `<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><rect width='16' height='16' rx='4' fill='${color}'/>${path}</svg>`;
+  return `data:image/svg+xml,${encodeURIComponent(svg)}`;
 }

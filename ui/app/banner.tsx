@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
-import { Icon } from '../controls/icon.js';
 import { formatDateTime, formatTime } from '../format/clock-time.js';
 import { formatAge } from '../format/duration.js';
-import type { ConnectionState } from '../polling/connection-state.js';
-import type { Monitor } from '../polling/monitor.js';
+import { Icon } from '../shared/icon.js';
+import type { ConnectionState } from '../state/connection-state.js';
+import type { Monitor } from '../state/monitor.js';
 
 export interface BannerProps {
   readonly monitor: Monitor;

@@ -1,6 +1,6 @@
 import { screen, within } from '@testing-library/preact';
 import { expect, test } from 'vitest';
-import { RequestError, statusError } from '../api/request-error.js';
+import { RequestError, statusError } from '../api/fetch-json.js';
 import { openPage } from '../testing/open-page.js';
 import { shop, shownTypes } from '../testing/shop.js';
 

@@ -1,7 +1,7 @@
 import { render } from '@testing-library/preact';
 import type { JSX } from 'preact';
 import { expect, test } from 'vitest';
-import { ErrorBoundary } from './error-boundary.js';
+import { ErrorBoundary } from './first-render.js';
 
 function Broken(): JSX.Element {
   throw new Error('Invalid time value');

@@ -1,7 +1,7 @@
 import { render } from 'preact';
 import { expect, onTestFinished, test } from 'vitest';
-import { createMonitor } from '../polling/monitor.js';
-import { createNavigation } from '../routing/navigation.js';
+import { createMonitor } from '../state/monitor.js';
+import { createNavigation } from '../state/navigation.js';
 import { createFakeApi } from '../testing/fake-api.js';
 import { App } from './app.js';
 import { createPreferences } from './preferences.js';

@@ -1,5 +1,4 @@
 import { MIN_PART, type Point, perSecond } from './history-points.js';
-import { niceCeiling } from './nice-ceiling.js';
 
 /** Heights of the failure lane and of the gap above it in pixels. */
 export const LANE_GAP = 10;
@@ -110,4 +109,48 @@ function failureBar(x: number, slot: number, plotHeight: number, height: number)
 
 function round(value: number): number {
   return Math.round(value * 10) / 10;
+}
+
+const FACTORS = [1, 1.5, 2, 3, 4, 5, 6, 8];
+
+/** Returns the top of a chart's scale: the smallest round number that is not less than `max`; 1 if `max` is 0. */
+export function niceCeiling(max: number): number {
+  if (max <= 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(max));
+  return (FACTORS.find((factor) => factor * power >= max) ?? 10) * power;
+}
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Distances between ticks that read well. */
+const STEPS = [
+  MINUTE,
+  2 * MINUTE,
+  5 * MINUTE,
+  10 * MINUTE,
+  15 * MINUTE,
+  30 * MINUTE,
+  HOUR,
+  2 * HOUR,
+  3 * HOUR,
+  6 * HOUR,
+  12 * HOUR,
+  DAY,
+  2 * DAY,
+  7 * DAY,
+];
+
+/**
+ * Returns at most `max` round clock times between two times, in epoch milliseconds.
+ *
+ * @param zoneOffsetMs offset of the viewer's time zone: local time less UTC
+ */
+export function timeTicks(from: number, to: number, max: number, zoneOffsetMs: number): readonly number[] {
+  const step = STEPS.find((each) => (to - from) / each <= max) ?? 7 * DAY;
+  const first = Math.ceil((from + zoneOffsetMs) / step) * step - zoneOffsetMs;
+  const ticks: number[] = [];
+  for (let at = first; at <= to; at += step) ticks.push(at);
+  return ticks;
 }

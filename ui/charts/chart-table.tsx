@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { formatPeriod } from '../format/clock-time.js';
-import { TallyTable } from '../shared/tally-table.js';
-import type { Point } from './history-points.js';
+import { TallyTable } from '../shared/counts.js';
+import { RANGES, type Range } from '../state/navigation.js';
+import { type Point, RANGE_LABEL } from './history-points.js';
 
 export interface ChartTableProps {
   readonly caption: string;
@@ -32,5 +33,25 @@ export function ChartTable({ caption, points, now }: ChartTableProps): JSX.Eleme
         />
       )}
     </details>
+  );
+}
+
+export interface RangePickerProps {
+  /** Shown range; `null` if the chart shows another period. */
+  readonly value: Range | null;
+  readonly onChange: (range: Range) => void;
+}
+
+/** Buttons that choose the range of the charts. */
+export function RangePicker({ value, onChange }: RangePickerProps): JSX.Element {
+  return (
+    <fieldset class="segments">
+      <legend class="visually-hidden">Range of the chart</legend>
+      {RANGES.map((range) => (
+        <button key={range} type="button" aria-pressed={range === value} onClick={() => onChange(range)}>
+          {RANGE_LABEL[range]}
+        </button>
+      ))}
+    </fieldset>
   );
 }

@@ -1,5 +1,5 @@
 import type { Histories, History } from '../../server/dashboard/protocol.js';
-import type { Range, Selection } from '../routing/route.js';
+import type { Range, Selection } from '../state/navigation.js';
 
 /** Counts of one period of a history. */
 export interface Point {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { niceCeiling } from './nice-ceiling.js';
+import { niceCeiling } from './chart-shape.js';
 
 test.each([
   [0, 1],

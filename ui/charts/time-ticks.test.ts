@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { timeTicks } from './time-ticks.js';
+import { timeTicks } from './chart-shape.js';
 
 const HOUR = 3_600_000;
 const NOON = Date.UTC(2026, 0, 5, 12, 0, 0);

@@ -1,20 +1,18 @@
 import type { JSX, RefObject } from 'preact';
-import { Icon } from '../controls/icon.js';
 import { formatPeriod } from '../format/clock-time.js';
-import { formatCount } from '../format/count.js';
-import type { Monitor } from '../polling/monitor.js';
-import type { Navigation } from '../routing/navigation.js';
-import type { Filter } from '../routing/route.js';
-import { EmptyState } from '../shared/views/empty-state.js';
-import { TableSkeleton } from '../shared/views/table-skeleton.js';
-import { listRows } from '../store/rows/event-list.js';
-import { FilterChips } from './filter-chips.js';
-import { NothingRegistered } from './nothing-registered.js';
-import { SearchBox } from './search-box.js';
-import { EventTable } from './table/event-table.js';
-import { GroupButtons } from './table/group-buttons.js';
-import { SortSelect } from './table/sort-select.js';
-import type { RowFocus } from './table/use-row-focus.js';
+import { formatCount } from '../format/number.js';
+import { Select } from '../shared/choices.js';
+import { Snippet } from '../shared/copy-button.js';
+import { Icon } from '../shared/icon.js';
+import { EmptyState, TableSkeleton } from '../shared/view-section.js';
+import { listRows } from '../state/event-list.js';
+import type { EventRow } from '../state/event-row.js';
+import type { Monitor } from '../state/monitor.js';
+import { FILTERS, type Filter, firstDirection, type Navigation, SORT_KEYS } from '../state/navigation.js';
+import { COLUMNS } from './event-columns.js';
+import type { RowFocus } from './event-focus.js';
+import { prefixOf } from './event-groups.js';
+import { EventTable } from './event-table.js';
 
 export interface EventsProps {
   readonly monitor: Monitor;
@@ -123,3 +121,155 @@ const GOOD_NEWS = new Map<Filter, string>([
   ['failing', 'Nothing is failing.'],
   ['problems', 'Nothing needs attention.'],
 ]);
+
+export interface SearchBoxProps {
+  readonly value: string;
+  readonly inputRef: RefObject<HTMLInputElement | null>;
+  readonly onChange: (value: string) => void;
+  /** Called with the text if the user presses Enter. */
+  readonly onEnter: (value: string) => void;
+}
+
+function SearchBox({ value, inputRef, onChange, onEnter }: SearchBoxProps): JSX.Element {
+  return (
+    <div class="search">
+      <label class="visually-hidden" for="search">
+        Search event types
+      </label>
+      <Icon name="search" />
+      <input
+        id="search"
+        ref={inputRef}
+        type="search"
+        aria-keyshortcuts="/"
+        placeholder="Search event types"
+        autocomplete="off"
+        spellcheck={false}
+        value={value}
+        onKeyDown={({ key, currentTarget }) => {
+          if (key === 'Enter') onEnter(currentTarget.value);
+        }}
+        onInput={(event) => onChange(event.currentTarget.value)}
+      />
+      <kbd>/</kbd>
+    </div>
+  );
+}
+
+const LABEL: Record<Filter, string> = {
+  all: 'All',
+  problems: 'Needs attention',
+  failing: 'Failing',
+  active: 'Active',
+  idle: 'Idle',
+  never: 'Never seen',
+};
+
+export interface FilterChipsProps {
+  readonly value: Filter;
+  /** Number of types per filter; `null` before the first response. */
+  readonly counts: Readonly<Record<Filter, number>> | null;
+  readonly onChange: (value: Filter) => void;
+}
+
+/** Filters of the table by status, with the number of types in each. In little width they are a select box. */
+function FilterChips({ value, counts, onChange }: FilterChipsProps): JSX.Element {
+  return (
+    <>
+      <fieldset class="chips">
+        <legend class="visually-hidden">Show event types</legend>
+        {FILTERS.map((filter) => (
+          <button
+            key={filter}
+            type="button"
+            class={`chip is-${filter}`}
+            aria-pressed={filter === value}
+            data-any={counts !== null && counts[filter] > 0}
+            onClick={() => onChange(filter)}
+          >
+            {LABEL[filter]} {counts && <span class="chip-count">{formatCount(counts[filter])}</span>}
+          </button>
+        ))}
+      </fieldset>
+      <div class="filter-select">
+        <Select
+          label="Show event types"
+          options={FILTERS}
+          nameOf={(filter) => `${LABEL[filter]}${counts === null ? '' : ` (${formatCount(counts[filter])})`}`}
+          value={value}
+          onChange={onChange}
+        />
+      </div>
+    </>
+  );
+}
+
+/** Sort order of the table as a select box, for widths at which the table has no column headers. */
+function SortSelect({ navigation }: { navigation: Navigation }): JSX.Element {
+  return (
+    <div class="sort-select">
+      <Select
+        label="Sort by"
+        options={SORT_KEYS}
+        nameOf={(key) => COLUMNS.find((column) => column.key === key)?.label ?? key}
+        value={navigation.route.value.sort}
+        onChange={(sort) => navigation.go({ sort, dir: firstDirection(sort) })}
+      />
+    </div>
+  );
+}
+
+export interface GroupButtonsProps {
+  readonly rows: ReadonlyMap<string, EventRow>;
+  readonly navigation: Navigation;
+}
+
+/** Buttons that group the table by prefix, and that collapse or expand all groups. */
+function GroupButtons({ rows, navigation }: GroupButtonsProps): JSX.Element {
+  const { group, closed } = navigation.route.value;
+  const isGrouped = group === 'prefix';
+  return (
+    <span class="group-buttons">
+      {isGrouped && (
+        <button
+          type="button"
+          class="chip"
+          onClick={() => navigation.go({ closed: closed.length > 0 ? [] : prefixesOf(rows) }, { replace: true })}
+        >
+          {closed.length > 0 ? 'Expand all' : 'Collapse all'}
+        </button>
+      )}
+      <button
+        type="button"
+        class="chip"
+        aria-pressed={isGrouped}
+        title="The prefix is the part of a name before its first . : or /"
+        onClick={() => navigation.go({ group: isGrouped ? 'none' : 'prefix', closed: [] })}
+      >
+        Group by prefix
+      </button>
+    </span>
+  );
+}
+
+function prefixesOf(rows: ReadonlyMap<string, EventRow>): readonly string[] {
+  return [...new Set([...rows.keys()].map(prefixOf))];
+}
+
+const SNIPPET = `hub.event({
+  type: 'order.created',
+  handler: ({ payload, logger }) => logger.info(payload, 'order received'),
+});
+
+await hub.emit('order.created', { id: 1 });`;
+
+/** Placeholder for a hub without event types, with example code. */
+function NothingRegistered(): JSX.Element {
+  return (
+    <EmptyState title="No event types yet">
+      <p>Register an event type and emit an event, and both appear here:</p>
+      <Snippet code={SNIPPET} />
+      <p>Hubs on another Redis, prefix or file do not appear here.</p>
+    </EmptyState>
+  );
+}

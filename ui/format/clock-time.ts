@@ -1,5 +1,3 @@
-import { lazy } from './lazy.js';
-
 const minutes = lazy(
   () => new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }),
 );
@@ -57,4 +55,13 @@ export function formatTick(epochMs: number): string {
 export function formatPeriod(from: number, to: number, now: number): string {
   const isToday = new Date(from).toDateString() === new Date(now).toDateString();
   return `${isToday ? '' : `${formatDay(from)}, `}${minutes().format(from)}–${minutes().format(to)}`;
+}
+
+/** Returns a function that creates a value at its first call. The formatters of `Intl` take milliseconds to create. */
+export function lazy<T>(create: () => T): () => T {
+  let value: { readonly created: T } | undefined;
+  return () => {
+    value ??= { created: create() };
+    return value.created;
+  };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatCost } from './cost.js';
+import { formatCost } from './number.js';
 
 test.each([
   [0, '0.00'],

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { exactCount, formatCount } from './count.js';
+import { exactCount, formatCount } from './number.js';
 
 test.each<[number, string, string | undefined]>([
   [0, '0', undefined],

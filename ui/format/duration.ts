@@ -1,4 +1,4 @@
-import { UNKNOWN } from './count.js';
+import { UNKNOWN } from './number.js';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

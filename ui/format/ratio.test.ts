@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatPercent, formatRate } from './ratio.js';
+import { formatPercent, formatRate } from './number.js';
 
 test.each<[number | null, string]>([
   [null, '—'],

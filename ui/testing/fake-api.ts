@@ -1,9 +1,8 @@
 import type { EventBody, EventOverview } from '../../server/dashboard/protocol.js';
-import type { Api } from '../api/api.js';
-import type { Introspection } from '../api/decoding/decode-introspection.js';
-import type { RequestTrace } from '../api/decoding/decode-request.js';
-import type { RangeCounts } from '../api/parse-body.js';
-import { statusError } from '../api/request-error.js';
+import type { Api, RangeCounts } from '../api/api.js';
+import type { RequestTrace } from '../api/decode-event.js';
+import type { Introspection } from '../api/decode-introspection.js';
+import { statusError } from '../api/fetch-json.js';
 import { detailOf, introspectionOf, SERVER_NOW } from './test-data.js';
 
 /** API client with in-memory responses. Tests change its fields between polls. */

@@ -2,8 +2,8 @@ import { cleanup, fireEvent, render } from '@testing-library/preact';
 import { onTestFinished, vi } from 'vitest';
 import { App } from '../app/app.js';
 import { createPreferences } from '../app/preferences.js';
-import { createMonitor } from '../polling/monitor.js';
-import { createNavigation } from '../routing/navigation.js';
+import { createMonitor } from '../state/monitor.js';
+import { createNavigation } from '../state/navigation.js';
 import type { FakeApi } from './fake-api.js';
 import { SERVER_NOW } from './test-data.js';
 

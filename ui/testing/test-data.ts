@@ -12,8 +12,8 @@ import type {
   WorkflowOverview,
 } from '../../server/dashboard/protocol.js';
 import { eventColumns } from '../../server/dashboard/routes/event-columns.js';
-import type { Introspection } from '../api/decoding/decode-introspection.js';
-import type { Moment } from '../store/moment.js';
+import type { Introspection } from '../api/decode-introspection.js';
+import type { Moment } from '../state/event-row.js';
 
 /** Time of the server's clock at the start of a test. */
 export const SERVER_NOW = Date.UTC(2026, 0, 5, 12, 0, 0);

@@ -2,10 +2,9 @@ import type { JSX } from 'preact';
 import type { RunIntrospection } from '../../server/dashboard/protocol.js';
 import { formatDateTime, formatMoment } from '../format/clock-time.js';
 import { formatAge, formatAgo, formatDuration } from '../format/duration.js';
-import { IdLink } from '../shared/links/id-link.js';
-import { runSegments } from './run-segments.js';
-import { RunState, STATE_LABEL } from './run-state.js';
-import { stepState } from './step-state.js';
+import { Icon, type IconName } from '../shared/icon.js';
+import { IdLink } from '../shared/links.js';
+import { type State, stepState } from './workflow-summary.js';
 
 export interface RunListProps {
   readonly runs: readonly RunIntrospection[];
@@ -90,4 +89,67 @@ function waitText({ steps }: RunIntrospection, serverNow: number): string | unde
     `for ${formatAge(serverNow - since)}`,
     ...(dueAt === undefined ? [] : [`until ${formatMoment(dueAt, Date.now())}`]),
   ].join(' · ');
+}
+
+/** Part of a run that one step took. */
+export interface RunSegment {
+  /** Identity of the step in its run. */
+  readonly key: string;
+  readonly name: string;
+  readonly status: State;
+  /** Duration; of an unfinished step the time since the last finished one. */
+  readonly durationMs: number;
+}
+
+/**
+ * Returns the steps that a run has reached, with their durations. The step in which the run is or failed has the time that
+ * the others leave.
+ *
+ * @param now current time in epoch milliseconds on the server's clock
+ */
+export function runSegments({ steps, acceptedAt, endedAt }: RunIntrospection, now: number): readonly RunSegment[] {
+  const totalMs = Math.max(0, (endedAt ?? now) - acceptedAt);
+  const knownMs = steps.reduce((sum, { durationMs = 0 }) => sum + durationMs, 0);
+  return steps.flatMap((step) => {
+    const { kind, name, durationMs } = step;
+    const status = stepState(step);
+    if (status === 'waiting' && durationMs === undefined) return [];
+    return { key: `${kind} ${name}`, name, status, durationMs: durationMs ?? Math.max(0, totalMs - knownMs) };
+  });
+}
+
+/** Sorts runs: failed ones first, then as they are. */
+export function failedFirst(runs: readonly RunIntrospection[]): readonly RunIntrospection[] {
+  const isFailed = ({ status }: RunIntrospection): boolean => status === 'failed';
+  return [...runs.filter(isFailed), ...runs.filter((run) => !isFailed(run))];
+}
+
+export const STATE_LABEL: Record<State, string> = {
+  waiting: 'Waiting',
+  active: 'Running',
+  retrying: 'Retrying',
+  suspended: 'Suspended',
+  completed: 'Completed',
+  failed: 'Failed',
+  cancelled: 'Cancelled',
+};
+
+export const STATE_ICON: Record<State, IconName> = {
+  waiting: 'dashes',
+  active: 'running',
+  retrying: 'refresh',
+  suspended: 'pause',
+  completed: 'check',
+  failed: 'triangle',
+  cancelled: 'close',
+};
+
+/** Status of a run or of a step, with its icon. */
+function RunState({ status }: { status: State }): JSX.Element {
+  return (
+    <span class={`state is-${status}`}>
+      <Icon name={STATE_ICON[status]} />
+      {STATE_LABEL[status]}
+    </span>
+  );
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { runOf, SERVER_NOW } from '../testing/test-data.js';
-import { failedFirst, runSegments } from './run-segments.js';
+import { failedFirst, runSegments } from './run-list.js';
 
 test('the step in which a run is has the time that the finished steps leave', () => {
   const run = runOf('a', 'active', [

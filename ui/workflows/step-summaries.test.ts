@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { StepStatus } from '../../server/dashboard/protocol.js';
 import { runOf, workflowOf } from '../testing/test-data.js';
-import { stagesOf, summarizeSteps } from './step-summaries.js';
+import { stagesOf, summarizeSteps } from './workflow-summary.js';
 
 /** Returns the summary of a step with these statuses in its runs. */
 function summaryOf(...newestFirst: readonly StepStatus[]) {

@@ -1,15 +1,14 @@
 import { AttemptEndedError } from '../../hub/errors.js';
-import { type DurablePlace, durablePlaceOf } from '../../hub/events/agent-support/durable-place.js';
 import type { HandlerCtx } from '../../hub/events/context.js';
-import type { RunCtx } from '../../hub/runs/definition/step.js';
-import { nodeCrypto } from '../../node-crypto.js';
-import { type Logger, silentLogger } from '../../transports/logger.js';
-import type { Approver } from '../approvals/approval.js';
+import { type DurablePlace, durablePlaceOf } from '../../hub/events/durable-place.js';
+import type { RunCtx } from '../../hub/runs/step.js';
+import { nodeCrypto } from '../../transports/delivery.js';
+import { type Logger, silentLogger } from '../../transports/transport.js';
 import { EmitOutsideHubError } from '../errors.js';
-import type { SpendingMeter } from '../model/spending-meter.js';
-import type { TokenLedger } from '../model/token-ledger.js';
+import type { SpendingMeter, TokenLedger } from '../model/token-ledger.js';
 import type { TokenUsage } from '../model/token-usage.js';
-import type { AgentRunResult } from './agent-run-result.js';
+import type { Approver } from './approval.js';
+import type { AgentRunResult } from './run-result.js';
 
 /**
  * Context that a tool receives: the context of the event that started the run, with the fields of the run. Pass it as

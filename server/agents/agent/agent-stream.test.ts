@@ -1,7 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { type ScriptEntry, scriptedProvider } from '../../testing/scripted-provider.js';
-import type { AgentConfig } from '../agent-config.js';
-import { createAgent } from '../create-agent.js';
+import { type AgentConfig, createAgent } from '../create-agent.js';
 import { StreamClosedError } from '../errors.js';
 import type { ModelProvider } from '../model/model-provider.js';
 import { CutStreamError } from '../model/provider-error.js';

@@ -2,7 +2,7 @@ import { StreamClosedError } from '../errors.js';
 import type { ToolCall, ToolResult } from '../model/message.js';
 import type { FinishReason } from '../model/model-provider.js';
 import type { TokenUsage } from '../model/token-usage.js';
-import type { AgentRunResult } from './agent-run-result.js';
+import type { AgentRunResult } from './run-result.js';
 
 /** Event of a run. Turns start at 1. */
 export type AgentStreamEvent<TData = unknown> =

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Logger } from '../../transports/logger.js';
+import type { Logger } from '../../transports/transport.js';
 import { createAgent } from '../create-agent.js';
 import { rawProcess, startRawServer } from './hostile-server.fixture.js';
 import { callingProvider, callTool } from './mcp-server.fixture.js';

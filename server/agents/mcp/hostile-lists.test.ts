@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { Logger } from '../../transports/logger.js';
+import type { Logger } from '../../transports/transport.js';
 import { createAgent } from '../create-agent.js';
 import { startRawServer } from './hostile-server.fixture.js';
 import { callingProvider, callTool, startMcpServer } from './mcp-server.fixture.js';

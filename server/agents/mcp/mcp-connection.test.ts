@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { silentLogger } from '../../transports/logger.js';
+import { silentLogger } from '../../transports/transport.js';
 import { McpConnection } from './mcp-connection.js';
 import type { McpSdk, McpSession } from './mcp-sdk.js';
 

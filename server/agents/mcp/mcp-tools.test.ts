@@ -3,14 +3,13 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { freePort } from '../../../scripts/listen-locally.js';
 import { scriptedProvider } from '../../testing/scripted-provider.js';
-import type { Logger } from '../../transports/logger.js';
+import type { Logger } from '../../transports/transport.js';
 import { createAgent } from '../create-agent.js';
 import { createTool, type Tool } from '../tools/tool.js';
-import type { McpConnectionError } from './mcp-errors.js';
+import type { McpConnectionError } from './mcp-connection.js';
 import { callingProvider, callTool, type ServedTool, startMcpServer, text } from './mcp-server.fixture.js';
 import type { McpServer } from './mcp-server.js';
-import { mcpToolName } from './mcp-tool-name.js';
-import { type McpTools, type McpToolsOptions, mcpTools } from './mcp-tools.js';
+import { type McpTools, type McpToolsOptions, mcpToolName, mcpTools } from './mcp-tools.js';
 
 async function connected(server: McpServer, options?: McpToolsOptions): Promise<McpTools> {
   const tools = await mcpTools(server, options);

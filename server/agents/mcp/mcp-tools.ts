@@ -1,11 +1,15 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { InvalidOptionError } from '../../errors.js';
 import { guardLogger } from '../../hub/guard-logger.js';
 import { OptionChecker } from '../../options.js';
-import { type Logger, silentLogger } from '../../transports/logger.js';
+import { nodeCrypto } from '../../transports/delivery.js';
+import { type Logger, silentLogger } from '../../transports/transport.js';
 import type { Tool } from '../tools/tool.js';
-import { loadMcpSdk } from './mcp-sdk.js';
-import { checkMcpServer, type McpServer } from './mcp-server.js';
-import { ServerTools } from './server-tools.js';
+import { memberOf, type ToolGroup, ToolRegistry } from '../tools/tool-registry.js';
+import { McpConnection } from './mcp-connection.js';
+import { readTools, type ServerTool } from './mcp-content.js';
+import { loadMcpSdk, type McpSdk } from './mcp-sdk.js';
+import { checkMcpServer, labelOf, type McpServer } from './mcp-server.js';
 
 /** Options of {@link mcpTools}. */
 export interface McpToolsOptions {
@@ -76,3 +80,135 @@ export async function mcpTools(server: McpServer, options: McpToolsOptions = {})
 
 /** Longest delay of a timer. */
 const maxTimeoutMs = 2 ** 31 - 1;
+
+/** Checked options of `mcpTools`. */
+export interface ServerToolsOptions {
+  readonly allow: ReadonlySet<string> | undefined;
+  readonly prefix: string;
+  readonly timeoutMs: number;
+  readonly logger: Logger;
+}
+
+/** Maximum number of tools of one server. */
+const maxTools = 1_000;
+/** Maximum number of characters of their names, descriptions and schemas. */
+const maxChars = 1_000_000;
+/** Maximum number of them per tool: a schema of this size takes about a second to compile. */
+const maxToolChars = 100_000;
+/** Time that compiling schemas may take of a turn of the event loop. */
+const maxTurnMs = 10;
+
+/** Tools of one server, as the server last listed them. */
+class ServerTools implements ToolGroup {
+  readonly #label: string;
+  readonly #options: ServerToolsOptions;
+  readonly #connection: McpConnection;
+  #current: Tool[] = [];
+  /** The current tools with their descriptions, by name on the server. */
+  #known: ReadonlyMap<string, { readonly json: string; readonly tool: Tool }> = new Map();
+  #leftOut = 0;
+  #revision = 0;
+
+  constructor(sdk: McpSdk, server: McpServer, options: ServerToolsOptions) {
+    this.#label = labelOf(server);
+    this.#options = options;
+    this.#connection = new McpConnection(sdk, server, {
+      logger: options.logger,
+      onTools: (tools) => this.#update(tools),
+    });
+  }
+
+  /** Returns `true` if the tools include the one with this name on the server. */
+  offers(serverName: string): boolean {
+    return this.#known.has(serverName);
+  }
+
+  get tools(): Tool[] {
+    this.#connection.wake();
+    return this.#current;
+  }
+
+  /** Connects for the first time. @throws {McpConnectionError} */
+  async start(): Promise<void> {
+    await this.#connection.start();
+  }
+
+  async close(): Promise<void> {
+    await this.#connection.close();
+  }
+
+  async #update(listed: readonly unknown[]): Promise<void> {
+    this.#revision += 1;
+    const revision = this.#revision;
+    const { tools: described, omitted } = readTools(listed, {
+      allow: this.#options.allow,
+      maxTools,
+      maxChars,
+      maxToolChars,
+    });
+    const registry = new ToolRegistry();
+    const next = new Map<string, { readonly json: string; readonly tool: Tool }>();
+    let turnStartedAt = performance.now();
+    for (const each of described) {
+      if (performance.now() - turnStartedAt > maxTurnMs) {
+        await nextTurn();
+        turnStartedAt = performance.now();
+      }
+      const known = this.#known.get(each.name);
+      // The same object, so that its schema is not compiled again.
+      const tool = known?.json === each.json ? known.tool : this.#toTool(each);
+      try {
+        registry.register(tool);
+      } catch {
+        // A tool that no agent can register must not take the others with it.
+        continue;
+      }
+      next.set(each.name, { json: each.json, tool: memberOf(this, tool) });
+    }
+    // A later list overtook this one.
+    if (revision !== this.#revision) return;
+    const tools = [...next.values()].map(({ tool }) => tool);
+    const leftOut = omitted + described.length - tools.length;
+    const isSame = tools.length === this.#current.length && tools.every((tool, index) => tool === this.#current[index]);
+    if (leftOut > 0 && !(isSame && leftOut === this.#leftOut)) {
+      const fields = { server: this.#label, leftOut };
+      this.#options.logger.warn(
+        fields,
+        'tools of an MCP server left out: not valid, of the same name, or beyond a limit',
+      );
+    }
+    this.#leftOut = leftOut;
+    this.#known = next;
+    if (!isSame) this.#current = tools;
+  }
+
+  #toTool({ name: serverName, description, inputSchema, isRepeatable }: ServerTool): Tool {
+    const name = mcpToolName(serverName, this.#options.prefix);
+    return {
+      name,
+      description,
+      parameters: inputSchema,
+      timeoutMs: this.#options.timeoutMs,
+      retryable: isRepeatable,
+      execute: (input, { callKey, signal }) =>
+        this.#connection.call({ name: serverName, toolName: name, input, callKey, signal, isRepeatable }),
+    };
+  }
+}
+
+const maxLength = 64;
+const hashLength = 8;
+
+/**
+ * Returns the name under which models see a tool of an MCP server. Every vendor accepts it: at most 64 letters, digits,
+ * `_` and `-`, the first one no digit or `-`, and no name that every object has. A name that has to be changed ends in a
+ * hash of the server's name, so that two tools never share a name, and the name of a tool does not depend on the others.
+ */
+export function mcpToolName(serverName: string, prefix: string): string {
+  const full = `${prefix}${serverName}`;
+  // Packages of vendors look names up in plain objects, which have a `constructor`.
+  if (full.length <= maxLength && /^[A-Za-z_][\w-]*$/.test(full) && !(full in {})) return full;
+  const readable = full.replaceAll(/[^\w-]/g, '_').replace(/^(?=[\d-])/, '_');
+  const hash = nodeCrypto().createHash('sha256').update(serverName).digest('hex').slice(0, hashLength);
+  return `${readable.slice(0, maxLength - hashLength - 1)}_${hash}`;
+}

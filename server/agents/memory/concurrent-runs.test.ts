@@ -1,15 +1,13 @@
 import { describe, expect, test, vi } from 'vitest';
 import { createFakeClock, type FakeClock } from '../../testing/fake-clock.js';
 import { type ScriptEntry, scriptedProvider } from '../../testing/scripted-provider.js';
-import { silentLogger } from '../../transports/logger.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
-import type { TransportManager } from '../../transports/transport.js';
+import { silentLogger, type TransportManager } from '../../transports/transport.js';
 import { createAgent } from '../create-agent.js';
 import type { Message } from '../model/message.js';
 import { noUsage } from '../model/token-usage.js';
 import { createTool } from '../tools/tool.js';
-import type { AgentMemory } from './agent-memory.js';
-import { ConversationMemory } from './conversation-memory.js';
+import { type AgentMemory, ConversationMemory } from './conversation-memory.js';
 import { expectWellPaired } from './well-paired.fixture.js';
 
 function transportOf(clock: FakeClock): TransportManager {

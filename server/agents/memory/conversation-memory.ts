@@ -1,15 +1,14 @@
-import { maxDurationMs } from '../../max-duration.js';
+import { maxDurationMs } from '../../errors.js';
 import { OptionChecker } from '../../options.js';
-import type { KeyValueStore } from '../../transports/key-values/key-value-store.js';
+import type { KeyValueStore } from '../../transports/key-values.js';
 import type { TransportManager } from '../../transports/transport.js';
 import type { AgentContext } from '../agent/agent-context.js';
 import { MemoryEntryError } from '../errors.js';
-import { estimateMessageTokens } from '../model/estimate-tokens.js';
-import type { Message } from '../model/message.js';
-import type { AgentMemory } from './agent-memory.js';
-import { acquireLease } from './conversation-lease.js';
-import { ConversationList } from './conversation-list.js';
+import { type ExchangeMark, estimateMessageTokens, type Message, type ToolCall } from '../model/message.js';
+import type { TokenUsage } from '../model/token-usage.js';
+import { acquireLease, RunQueue } from './conversation-lock.js';
 import {
+  type Compact,
   type ConversationSummary,
   exchangeKey,
   exchangesToSummarize,
@@ -18,11 +17,15 @@ import {
   toSummaryMessage,
   withoutCovered,
 } from './conversation-summary.js';
-import { type Exchange, groupExchanges, isHeadless, repairPairs } from './exchanges.js';
-import { RunQueue } from './run-queue.js';
-import { parseMessage } from './stored-message.js';
-import type { Compact } from './summarize-with.js';
-import { type ConversationLimits, newestThatFit, trimExchanges } from './trim-exchanges.js';
+import {
+  type ConversationLimits,
+  type Exchange,
+  groupExchanges,
+  isHeadless,
+  newestThatFit,
+  repairPairs,
+  trimExchanges,
+} from './exchanges.js';
 
 /** Options of a {@link ConversationMemory}. */
 export interface ConversationMemoryOptions {
@@ -251,4 +254,128 @@ function keyOf(agentId: string, runId: string): string {
 
 function summaryKeyOf(agentId: string, runId: string): string {
   return `agent-summary:${JSON.stringify([agentId, runId])}`;
+}
+
+/** Store of conversations. A conversation is identified by an agent's name and a conversation's id. */
+export interface AgentMemory {
+  /** Appends a message with all its fields: `exchange` and `providerMetadata` are required later. */
+  addMessage(agentId: string, runId: string, message: Message): Promise<void>;
+  /** Appends the results of one turn, all or none. Without this method they are appended one by one. */
+  addMessages?(agentId: string, runId: string, messages: readonly Message[]): Promise<void>;
+  /**
+   * Returns the conversation, oldest message first, each call followed by its result.
+   *
+   * @param exchangeId exchange that a run resumes: return it whole, whatever else is trimmed
+   */
+  getMessages(agentId: string, runId: string, exchangeId?: string): Promise<Message[]>;
+  /**
+   * Shortens the conversation, before a run that has locked it reads it. If it rejects, the error is logged and the run
+   * continues.
+   *
+   * @param ctx context of the run: an agent that runs with it as `hubCtx` shares its budget and signal
+   * @param exchangeId exchange that the run resumes: leave it out
+   */
+  compact?(agentId: string, runId: string, ctx: AgentContext, exchangeId?: string): Promise<void>;
+  /** Deletes the conversation. */
+  clear(agentId: string, runId: string): Promise<void>;
+  /**
+   * Waits until no other run uses the conversation, and returns a function that releases it. Without this method, runs
+   * of one process wait for each other, and runs of different processes do not.
+   */
+  lock?(agentId: string, runId: string, signal?: AbortSignal): Promise<() => Promise<void>>;
+}
+
+const maxListed = 10_000;
+const readAtOnce = 100;
+
+/** Ids of the conversations of each agent, in the transport's key-value store. */
+class ConversationList {
+  readonly #transport: TransportManager;
+  readonly #ttlMs: number;
+  /** Monotonic time of this process's last entry per agent. */
+  readonly #addedAt = new Map<string, number>();
+
+  constructor(transport: TransportManager, ttlMs: number) {
+    this.#transport = transport;
+    this.#ttlMs = ttlMs;
+  }
+
+  /** Lists a new conversation. Repeats the entry of an active one now and then, so that the list does not expire. */
+  async add(agentId: string, runId: string, isNew: boolean): Promise<void> {
+    const now = this.#transport.clock.monotonic();
+    const addedAt = this.#addedAt.get(agentId);
+    if (!isNew && addedAt !== undefined && now - addedAt < this.#ttlMs / 2) return;
+    this.#addedAt.set(agentId, now);
+    await this.#transport.kv.append(listKey(agentId), [runId], { keepLast: maxListed, ttlMs: 2 * this.#ttlMs });
+  }
+
+  /** Returns the listed conversations that still exist. */
+  async read(agentId: string, keyOf: (runId: string) => string): Promise<string[]> {
+    const { kv } = this.#transport;
+    const listed = [...new Set(await kv.range(listKey(agentId), 0, -1))];
+    const existing: string[] = [];
+    for (let from = 0; from < listed.length; from += readAtOnce) {
+      const ids = listed.slice(from, from + readAtOnce);
+      const firsts = await Promise.all(ids.map((id) => kv.range(keyOf(id), 0, 0)));
+      existing.push(...ids.filter((_, index) => firsts[index]?.length));
+    }
+    return existing;
+  }
+}
+
+function listKey(agentId: string): string {
+  return `agent-memory-list:${JSON.stringify(agentId)}`;
+}
+
+const roles: readonly unknown[] = ['system', 'user', 'assistant', 'tool'];
+const statuses: readonly unknown[] = [undefined, 'completed', 'max_iterations', 'token_budget_exceeded'];
+
+/** Parses a stored message. Returns `undefined` if the text is not a message. */
+function parseMessage(text: string): Message | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isMessage(value) ? value : undefined;
+  } catch {
+    // The error of JSON.parse quotes the text, which must not reach a log.
+    return undefined;
+  }
+}
+
+function isMessage(value: unknown): value is Message {
+  if (typeof value !== 'object' || value === null) return false;
+  const fields: { [Key in keyof Message]?: unknown } = value;
+  const { role, content, toolCallId, toolCalls, exchange, providerMetadata, isSummary } = fields;
+  return (
+    roles.includes(role) &&
+    typeof content === 'string' &&
+    (toolCallId === undefined || typeof toolCallId === 'string') &&
+    (exchange === undefined || isExchangeMark(exchange)) &&
+    (toolCalls === undefined || (Array.isArray(toolCalls) && toolCalls.every(isToolCall))) &&
+    (isSummary === undefined || isSummary === true) &&
+    (providerMetadata === undefined || (typeof providerMetadata === 'object' && providerMetadata !== null))
+  );
+}
+
+function isToolCall(value: unknown): value is ToolCall {
+  if (typeof value !== 'object' || value === null) return false;
+  const { id, name, arguments: text }: { [Key in keyof ToolCall]?: unknown } = value;
+  return typeof id === 'string' && typeof name === 'string' && typeof text === 'string';
+}
+
+function isExchangeMark(value: unknown): value is ExchangeMark {
+  if (typeof value !== 'object' || value === null) return false;
+  const { id, index, turns, toolCalls, usage, status }: { [Key in keyof ExchangeMark]?: unknown } = value;
+  return (
+    typeof id === 'string' && [index, turns, toolCalls].every(isCount) && isUsage(usage) && statuses.includes(status)
+  );
+}
+
+function isUsage(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { promptTokens, completionTokens, totalTokens, cost = 0 }: { [Key in keyof TokenUsage]?: unknown } = value;
+  return [promptTokens, completionTokens, totalTokens, cost].every((count) => typeof count === 'number' && count >= 0);
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
 }

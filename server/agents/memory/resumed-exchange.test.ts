@@ -1,11 +1,10 @@
 import { describe, expect, test, vi } from 'vitest';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import { type ScriptEntry, scriptedProvider } from '../../testing/scripted-provider.js';
-import { silentLogger } from '../../transports/logger.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
+import { silentLogger } from '../../transports/transport.js';
 import type { AgentContext } from '../agent/agent-context.js';
-import type { AgentConfig } from '../agent-config.js';
-import { createAgent } from '../create-agent.js';
+import { type AgentConfig, createAgent } from '../create-agent.js';
 import { StuckLoopError } from '../errors.js';
 import type { Message } from '../model/message.js';
 import { ProviderError } from '../model/provider-error.js';

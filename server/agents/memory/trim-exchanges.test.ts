@@ -1,10 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { estimateMessageTokens } from '../model/estimate-tokens.js';
-import type { ExchangeMark, Message } from '../model/message.js';
+import { type ExchangeMark, estimateMessageTokens, type Message } from '../model/message.js';
 import { noUsage } from '../model/token-usage.js';
-import { groupExchanges, repairPairs } from './exchanges.js';
-import { trimExchanges } from './trim-exchanges.js';
+import { groupExchanges, repairPairs, trimExchanges } from './exchanges.js';
 import { expectWellPaired } from './well-paired.fixture.js';
 
 const user = (content: string): Message => ({ role: 'user', content });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { silentLogger } from '../../transports/logger.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
+import { silentLogger } from '../../transports/transport.js';
 import { createAgent } from '../create-agent.js';
 import { InvalidAnswerError } from '../errors.js';
 import { ConversationMemory } from '../memory/conversation-memory.js';

@@ -1,6 +1,5 @@
 import type { ModelPrice, PriceList } from './price.js';
-import type { SpendingMeter } from './spending-meter.js';
-import { addUsage, noUsage, type TokenUsage } from './token-usage.js';
+import { addSpending, addUsage, type CallSpending, noUsage, type TokenUsage } from './token-usage.js';
 
 /** Limits of what a run may spend, and the prices of its models. */
 export interface SpendingLimits {
@@ -155,4 +154,25 @@ export class TokenLedger {
 /** Returns `Infinity` for calls of unknown cost, so that no budget covers them. */
 function knownCost({ cost, totalTokens }: TokenUsage): number {
   return cost ?? (totalTokens === 0 ? 0 : Number.POSITIVE_INFINITY);
+}
+
+/** Counts the spending of the agents that one part of a durable run starts. */
+export class SpendingMeter {
+  readonly spent: CallSpending;
+  readonly #note: ((spending: CallSpending) => Promise<void> | undefined) | undefined;
+
+  /**
+   * @param spent spending of earlier deliveries
+   * @param note records an addition. Absent if these agents record their own turns
+   */
+  constructor(spent: CallSpending, note?: (spending: CallSpending) => Promise<void> | undefined) {
+    this.spent = spent;
+    this.#note = note;
+  }
+
+  /** Returns a promise that resolves when the addition is recorded, unless nothing is to wait for. */
+  add(spending: CallSpending): Promise<void> | undefined {
+    addSpending(this.spent, spending);
+    return this.#note?.(spending);
+  }
 }

@@ -1,4 +1,4 @@
-import type { TurnUsage } from '../../hub/events/agent-support/turn-facts.js';
+import type { TurnUsage } from '../../hub/events/reported-agents.js';
 
 /** Number of tokens of one or more model calls. */
 export interface TokenUsage {

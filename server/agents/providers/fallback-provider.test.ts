@@ -3,14 +3,12 @@ import { describe, expect, test, vi } from 'vitest';
 import { InvalidOptionError } from '../../errors.js';
 import { type ScriptEntry, scriptedProvider } from '../../testing/scripted-provider.js';
 import type { Agent } from '../agent/agent.js';
-import type { AgentConfig } from '../agent-config.js';
-import { createAgent } from '../create-agent.js';
+import { type AgentConfig, createAgent } from '../create-agent.js';
 import type { ModelProvider } from '../model/model-provider.js';
 import { ProviderError } from '../model/provider-error.js';
 import { add, callAdd } from '../scripted-agent.fixture.js';
-import { AnthropicProvider } from './anthropic-provider.js';
 import { fallbackProvider } from './fallback-provider.js';
-import { OpenAIProvider } from './openai-provider.js';
+import { AnthropicProvider, OpenAIProvider } from './vendor-providers.js';
 import { serve } from './wire.fixture.js';
 
 const busy = new ProviderError('busy', { provider: 'p', statusCode: 503, retryable: true });

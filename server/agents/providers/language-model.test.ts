@@ -3,10 +3,9 @@ import { describe, expect, expectTypeOf, test, vi } from 'vitest';
 import { OrphanToolMessageError } from '../errors.js';
 import type { Message } from '../model/message.js';
 import { ProviderError } from '../model/provider-error.js';
-import { toPrompt } from './adapter/language-model-call.js';
-import { retryAfterMsOf } from './adapter/retry-after.js';
-import { toProviderError } from './adapter/to-provider-error.js';
 import { fromLanguageModel, type LanguageModel } from './language-model.js';
+import { toPrompt } from './language-model-call.js';
+import { retryAfterMsOf, toProviderError } from './to-provider-error.js';
 
 const user = (content: string): Message => ({ role: 'user', content });
 const calls = (...ids: string[]): Message => ({

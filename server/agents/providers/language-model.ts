@@ -1,16 +1,19 @@
 import type { LanguageModelV3, LanguageModelV3StreamPart, SharedV3Warning } from '@ai-sdk/provider';
 import { InvalidOptionError } from '../../errors.js';
 import { OptionChecker } from '../../options.js';
-import { checkModelOptionNames } from '../model/check-model-options.js';
 import type { Message } from '../model/message.js';
-import type { ModelOptions, ModelProvider, ModelResponse, ModelStreamChunk } from '../model/model-provider.js';
+import {
+  checkModelOptionNames,
+  type ModelOptions,
+  type ModelProvider,
+  type ModelResponse,
+  type ModelStreamChunk,
+} from '../model/model-provider.js';
 import { CutStreamError } from '../model/provider-error.js';
 import { noUsage } from '../model/token-usage.js';
-import { AnswerBuilder } from './adapter/answer-builder.js';
-import { toCall } from './adapter/language-model-call.js';
-import { StreamAssembler } from './adapter/stream-assembler.js';
-import { toProviderError } from './adapter/to-provider-error.js';
-import { telemetryProviderName } from './telemetry-provider-name.js';
+import { AnswerBuilder, StreamAssembler } from './answer-builder.js';
+import { toCall } from './language-model-call.js';
+import { toProviderError } from './to-provider-error.js';
 
 /** AI SDK language model of specification v3 or v4, as created by the AI SDK's vendor packages. */
 export interface LanguageModel {
@@ -158,4 +161,22 @@ function isUnknownEvent(error: unknown, provider: string): boolean {
   }
   const value = 'value' in error ? error.value : undefined;
   return typeof value === 'object' && value !== null && 'type' in value && !anthropicEvents.has(value.type);
+}
+
+// AI SDK names that differ from the semantic conventions. A longer name comes before its prefix.
+const conventionNames = new Map([
+  ['google.vertex', 'gcp.vertex_ai'],
+  ['google', 'gcp.gemini'],
+  ['amazon-bedrock', 'aws.bedrock'],
+  ['azure', 'azure.ai.openai'],
+  ['mistral', 'mistral_ai'],
+  ['xai', 'x_ai'],
+]);
+
+/** Returns the name of an AI SDK provider in traces and metrics: `openai` for `openai.chat`. */
+export function telemetryProviderName(provider: string): string {
+  for (const [prefix, name] of conventionNames) {
+    if (provider === prefix || provider.startsWith(`${prefix}.`)) return name;
+  }
+  return provider.split('.', 1)[0] ?? provider;
 }

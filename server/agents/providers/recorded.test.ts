@@ -1,9 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { createAgent } from '../create-agent.js';
 import type { ModelOptions, ModelProvider, ModelStreamChunk } from '../model/model-provider.js';
-import { AnthropicProvider } from './anthropic-provider.js';
-import { GeminiProvider } from './gemini-provider.js';
-import { OpenAIProvider } from './openai-provider.js';
+import { AnthropicProvider, GeminiProvider, OpenAIProvider } from './vendor-providers.js';
 import { double } from './vendors.fixture.js';
 import { serve, type WireServer } from './wire.fixture.js';
 

@@ -1,8 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Message } from '../model/message.js';
-import { AnthropicProvider } from './anthropic-provider.js';
-import { GeminiProvider } from './gemini-provider.js';
-import { OpenAIProvider } from './openai-provider.js';
+import { AnthropicProvider, GeminiProvider, OpenAIProvider } from './vendor-providers.js';
 import { serve, type WireServer } from './wire.fixture.js';
 
 const messages: Message[] = [{ role: 'user', content: 'the prompt' }];

@@ -1,8 +1,6 @@
 import { expect, it } from 'vitest';
-import { AnthropicProvider } from './anthropic-provider.js';
-import { GeminiProvider } from './gemini-provider.js';
-import { OpenAIProvider } from './openai-provider.js';
-import { telemetryProviderName } from './telemetry-provider-name.js';
+import { telemetryProviderName } from './language-model.js';
+import { AnthropicProvider, GeminiProvider, OpenAIProvider } from './vendor-providers.js';
 
 it.each([
   ['openai.chat', 'openai'],

@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { describe, expect, test, vi } from 'vitest';
 import { createHub } from '../../hub/create-hub.js';
-import type { Logger } from '../../transports/logger.js';
-import { AgentRunError } from '../agent/agent-run-error.js';
+import type { Logger } from '../../transports/transport.js';
+import { AgentRunError } from '../agent/run-result.js';
 import { createAgent } from '../create-agent.js';
 import { vendors } from './vendors.fixture.js';
 import { serve } from './wire.fixture.js';

@@ -1,9 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { InvalidOptionError } from '../../errors.js';
 import { InvalidApiKeyError } from '../model/provider-error.js';
-import { AnthropicProvider } from './anthropic-provider.js';
-import { GeminiProvider } from './gemini-provider.js';
-import { OpenAIProvider } from './openai-provider.js';
+import { AnthropicProvider, GeminiProvider, OpenAIProvider } from './vendor-providers.js';
 
 describe.each([
   ['OpenAIProvider', OpenAIProvider],

@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
 import * as agents from '../index.js';
-import { AnthropicProvider } from './anthropic-provider.js';
-import { GeminiProvider } from './gemini-provider.js';
-import { OpenAIProvider } from './openai-provider.js';
+import { AnthropicProvider, GeminiProvider, OpenAIProvider } from './vendor-providers.js';
 
 // The AI SDK's spelling: if it were ignored, prompts for this server would reach the vendor.
 const misspelt = { apiKey: 'k', baseURL: 'http://127.0.0.1:1/v1' };

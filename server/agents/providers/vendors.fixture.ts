@@ -1,8 +1,5 @@
 import type { ModelProvider } from '../model/model-provider.js';
-import { AnthropicProvider } from './anthropic-provider.js';
-import { GeminiProvider } from './gemini-provider.js';
-import { OpenAIProvider } from './openai-provider.js';
-import type { VendorProviderOptions } from './vendor-options.js';
+import { AnthropicProvider, GeminiProvider, OpenAIProvider, type VendorProviderOptions } from './vendor-providers.js';
 
 /** Properties of a vendor that its tests need. */
 export interface Vendor {

@@ -2,15 +2,14 @@ import { describe, expect, test, vi } from 'vitest';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import { type ScriptEntry, scriptedProvider } from '../../testing/scripted-provider.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
-import type { AgentConfig } from '../agent-config.js';
-import { createAgent } from '../create-agent.js';
+import { type AgentConfig, createAgent } from '../create-agent.js';
 import { StuckLoopError } from '../errors.js';
 import { ConversationMemory } from '../memory/conversation-memory.js';
 import { expectWellPaired } from '../memory/well-paired.fixture.js';
-import { estimateMessageTokens } from '../model/estimate-tokens.js';
+import { estimateMessageTokens } from '../model/message.js';
 import { ModelTimeoutError, ProviderError } from '../model/provider-error.js';
 import { createTool } from '../tools/tool.js';
-import { fitContext } from './calling/fit-context.js';
+import { fitContext } from './model-caller.js';
 
 const toolOf = (execute: () => Promise<unknown>) =>
   createTool({ name: 'work', description: '', parameters: {}, execute });

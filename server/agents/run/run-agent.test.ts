@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import type { AgentRunOptions } from '../agent/agent-run-options.js';
+import type { AgentRunOptions } from '../agent/agent.js';
 import { add, agentOf, callAdd, memoryOf, usageOf } from '../scripted-agent.fixture.js';
 
 describe('messages', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import type { AgentConfig } from '../agent-config.js';
+import type { AgentConfig } from '../create-agent.js';
 import { EmptyAnswerError, StuckLoopError } from '../errors.js';
 import { add, agentOf, callAdd, memoryOf, usageOf } from '../scripted-agent.fixture.js';
 

@@ -1,11 +1,13 @@
 import { InvalidOptionError, quote } from '../../errors.js';
 import type { HandlerCtx } from '../../hub/events/context.js';
-import { lineageOf } from '../agent/agent-context.js';
+import { type AgentContext, createAgentContext, type Lineage, lineageOf, meterOf } from '../agent/agent-context.js';
 import type { AgentStreamEvent } from '../agent/agent-stream.js';
-import type { ApprovalEvents, Approver, OnApproval } from '../approvals/approval.js';
-import { NoApproverError } from '../approvals/approval-errors.js';
+import type { ApprovalEvents, Approver, OnApproval } from '../agent/approval.js';
+import type { AgentSpec } from '../agent-spec.js';
+import { NoApproverError } from '../errors.js';
+import { TokenLedger } from '../model/token-ledger.js';
 import type { TokenUsage } from '../model/token-usage.js';
-import type { AgentSpec } from './agent-spec.js';
+import { delegateFrom } from '../multi-agent/delegation.js';
 import type { RunPlace } from './turn-recorder.js';
 
 /** Input and validated options of one run. */
@@ -28,7 +30,7 @@ export interface RunRequest {
 }
 
 /** Returns who decides on the calls of a run: as its options say, else as the delegating run's do. */
-export function approverOf({ onApproval, approvals: events, hubCtx }: RunRequest): Approver | undefined {
+function approverOf({ onApproval, approvals: events, hubCtx }: RunRequest): Approver | undefined {
   if (onApproval !== undefined) return { onApproval };
   return events === undefined ? lineageOf(hubCtx)?.approver : { events };
 }
@@ -47,4 +49,37 @@ export function checkApprover(agent: AgentSpec, request: RunRequest): void {
   if (approver === undefined) throw new NoApproverError(agent.name, 'set onApproval of run, or approvals of asHandler');
   if (approver.events === undefined || request.place !== undefined) return;
   throw new NoApproverError(agent.name, 'an agent that the code of a tool or a plain step runs cannot wait');
+}
+
+/** Everything of a run that its delegates share. */
+export interface RunScope {
+  readonly ledger: TokenLedger;
+  readonly ctx: AgentContext;
+  readonly approver: Approver | undefined;
+}
+
+/** Creates the budget and the context of a run, below those of the run that delegates to it. */
+export function createRunScope(agent: AgentSpec, request: RunRequest, exchangeId: string): RunScope {
+  const { name: agentName, logger, maxDelegationDepth: maxDepth, maxDelegations: maxRuns } = agent;
+  const { tokenBudget: tokens, costBudget: cost, prices } = agent;
+  const { runId, payload, hubCtx, signal } = request;
+  const parent = lineageOf(hubCtx);
+  const approver = approverOf(request);
+  const listeners = [agent.onTokenUsage, request.onTokenUsage].filter((listener) => listener !== undefined);
+  const onListenerError = (err: unknown): void => {
+    ctx.logger.error({ err }, `onTokenUsage of agent ${quote(agentName)} failed`);
+  };
+  const limits = { tokens, cost, prices };
+  const ledger = new TokenLedger(limits, parent?.ledger, listeners, onListenerError, meterOf(hubCtx));
+  if (parent !== undefined) ledger.countRuns(1);
+  const lineage: Lineage = {
+    chain: [...(parent?.chain ?? []), agentName],
+    limits: parent?.limits ?? { maxDepth, maxRuns, runs: 0 },
+    ledger,
+    delegate: delegateFrom.bind(undefined, agent),
+    exchangeId,
+    approver,
+  };
+  const ctx = createAgentContext({ agentName, runId, lineage, payload, signal, hubCtx, logger });
+  return { ledger, ctx, approver };
 }

@@ -5,20 +5,36 @@ import {
   type DurableStep,
   StepResult,
   type TurnScope,
-} from '../../hub/events/agent-support/durable-place.js';
-import type { TurnFacts } from '../../hub/events/agent-support/turn-facts.js';
-import { deriveId } from '../../transports/derive-id.js';
+} from '../../hub/events/durable-place.js';
+import type { TurnFacts } from '../../hub/events/reported-agents.js';
+import type { Clock } from '../../transports/clock.js';
+import { deriveId } from '../../transports/delivery.js';
 import type { AbortableWaits } from '../abortable.js';
 import type { ToolCall, ToolDefinition } from '../model/message.js';
-import { SpendingMeter } from '../model/spending-meter.js';
-import { type CallSpending, shownUsage, type TokenUsage, usageSince } from '../model/token-usage.js';
-import type { ExecutedCall } from '../tools/tool-executor.js';
-import { type AnswerSource, type AskedTurn, stepNames } from './answer-source.js';
-import { type CompactAnswer, compact, expand, isJson, type RecordedAnswer } from './recorded-answer.js';
-import { type RecordedCall, toExecuted, toRecorded, toReplayed } from './recorded-call.js';
-import { refused } from './refused-calls.js';
-import type { RunTimer } from './run-timer.js';
-import { SpendingNotes } from './spending-notes.js';
+import { SpendingMeter } from '../model/token-ledger.js';
+import {
+  addSpending,
+  type CallSpending,
+  noUsage,
+  shownUsage,
+  type TokenUsage,
+  usageSince,
+} from '../model/token-usage.js';
+import { type ExecutedCall, refused } from '../tools/tool-executor.js';
+import {
+  type AnswerSource,
+  type AskedTurn,
+  type CompactAnswer,
+  compact,
+  expand,
+  isJson,
+  type RecordedAnswer,
+  type RecordedCall,
+  stepNames,
+  toExecuted,
+  toRecorded,
+  toReplayed,
+} from './recorded-turn.js';
 
 /** Place at which the run of an agent records its turns. */
 export interface RunPlace {
@@ -277,3 +293,67 @@ function readAnswer(read: () => unknown): RecordedAnswer | null {
 }
 
 const isToolError: TurnFacts = { isToolError: true };
+
+/** Spending on steps that have no recorded result, of which an earlier delivery recorded notes. */
+class SpendingNotes {
+  readonly #run: DurableRun;
+  readonly #count: (spent: CallSpending) => void;
+
+  /** @param count counts what earlier deliveries spent */
+  constructor(run: DurableRun, count: (spent: CallSpending) => void) {
+    this.#run = run;
+    this.#count = count;
+  }
+
+  /** Counts what earlier deliveries spent on a step, and returns it. */
+  take(id: string): CallSpending {
+    const spent: CallSpending = noUsage();
+    const notes = this.#run.notesOn(id);
+    if (notes.length === 0) return spent;
+    // Written by `add`.
+    for (const note of notes) addSpending(spent, note as CallSpending);
+    this.#count(spent);
+    return spent;
+  }
+
+  /** Records spending on a step. Never rejects. */
+  add(id: string, spending: CallSpending): Promise<void> | undefined {
+    return this.#run.note(id, spending);
+  }
+
+  /** Returns a meter that records each addition, and starts with what earlier deliveries spent on the step. */
+  meter(id: string): SpendingMeter {
+    return new SpendingMeter(this.take(id), (spending) => this.add(id, spending));
+  }
+}
+
+/** Measures the duration of a run, which may have started in another process. */
+export class RunTimer {
+  readonly #clock: Clock;
+  readonly #startedMonotonic: number;
+  #startedAt: number;
+  #isResumed = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#startedMonotonic = clock.monotonic();
+    this.#startedAt = clock.now();
+  }
+
+  /** Epoch milliseconds at which the run started. */
+  get startedAt(): number {
+    return this.#startedAt;
+  }
+
+  /** Continues the run that an earlier delivery started. */
+  resume(startedAt: number): void {
+    this.#startedAt = startedAt;
+    this.#isResumed = true;
+  }
+
+  /** Milliseconds since the start. The wall clocks of two hosts may differ: never negative. */
+  get elapsedMs(): number {
+    if (this.#isResumed) return Math.max(0, this.#clock.now() - this.#startedAt);
+    return this.#clock.monotonic() - this.#startedMonotonic;
+  }
+}

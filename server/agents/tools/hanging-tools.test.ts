@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { testHub } from '../../hub/hub.fixture.js';
 import type { Hub } from '../../hub/hub.js';
-import { createWorkflow } from '../../hub/runs/definition/workflow.js';
-import type { AgentConfig } from '../agent-config.js';
-import { createAgentRegistry } from '../delegation/agent-registry.js';
-import { createPipeline } from '../pipelines/create-pipeline.js';
+import { createWorkflow } from '../../hub/runs/workflow.js';
+import type { AgentConfig } from '../create-agent.js';
+import { createPipeline } from '../multi-agent/create-pipeline.js';
+import { createAgentRegistry } from '../multi-agent/delegation.js';
 import { agentOf } from '../scripted-agent.fixture.js';
 import { createTool } from './tool.js';
 

@@ -1,14 +1,14 @@
 import { messageOf, quote } from '../../errors.js';
-import { parseWithoutPrototypes } from '../../prototype-keys.js';
+import { parseWithoutPrototypes } from '../../hub/events/payload.js';
 import { type Clock, systemClock } from '../../transports/clock.js';
 import { AbortableWaits, abortable } from '../abortable.js';
 import { type AgentContext, type CallPlace, contextOfCall } from '../agent/agent-context.js';
-import { InvalidToolCallError, invalidArguments, ToolTimeoutError } from '../errors.js';
+import type { ApprovalDecision } from '../agent/approval.js';
+import { InvalidToolCallError, invalidArguments, ToolResultNotJsonError, ToolTimeoutError } from '../errors.js';
+import { observeTool } from '../gen-ai-operations.js';
 import type { ToolCall, ToolResult } from '../model/message.js';
 import type { CallSpending } from '../model/token-usage.js';
-import { observeTool } from '../observability/gen-ai-operations.js';
 import type { Tool } from './tool.js';
-import { cutContent, toErrorContent, toResultContent } from './tool-content.js';
 import type { ToolRegistry } from './tool-registry.js';
 
 /** Options of a {@link ToolExecutor}. */
@@ -220,4 +220,75 @@ export function parseArguments({ name, arguments: text }: ToolCall): unknown {
     const message = `the arguments of ${name} are not JSON`;
     throw new InvalidToolCallError(message, `${message}: ${messageOf(cause)}`);
   }
+}
+
+/**
+ * Converts a tool's result into the content of its tool message: a string unchanged, any other value as JSON.
+ * `undefined` becomes `null`, and a bigint becomes a string.
+ *
+ * @throws {ToolResultNotJsonError} if the value has no JSON form, such as a circular object
+ */
+function toResultContent(value: unknown, toolName: string): string {
+  if (typeof value === 'string') return value;
+  try {
+    // JSON.stringify returns undefined for functions and symbols as well.
+    return JSON.stringify(value) ?? 'null';
+  } catch {
+    // A replacer is slow, and few results contain a bigint.
+    return toTolerantJson(value, toolName);
+  }
+}
+
+function toTolerantJson(value: unknown, toolName: string): string {
+  try {
+    return JSON.stringify(value, bigintAsString) ?? 'null';
+  } catch (cause) {
+    throw new ToolResultNotJsonError(toolName, messageOf(cause), cause);
+  }
+}
+
+/**
+ * Cuts the content of a tool message to `maxChars`, and adds a note about the missing part for the model. Never splits a
+ * surrogate pair.
+ */
+export function cutContent(content: string, maxChars: number): string {
+  if (content.length <= maxChars) return content;
+  const isPair = /[\uD800-\uDBFF]/.test(content[maxChars - 1] ?? '');
+  const kept = content.slice(0, isPair ? maxChars - 1 : maxChars);
+  return `${kept}\n\n[The result is cut: ${content.length - kept.length} of ${content.length} characters are missing.]`;
+}
+
+/** Converts the error of a failed call into the content of its tool message. */
+export function toErrorContent(error: string): string {
+  return `Error: ${error}`;
+}
+
+function bigintAsString(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? value.toString() : value;
+}
+
+/** Decision on a call that waited until the code had no approvals any more. */
+export const nobodyDecides: ApprovalDecision = {
+  approved: false,
+  reason: 'nobody can approve it any more; call it again if that is still necessary',
+};
+
+/** Returns the error of an interrupted call that needs approval now, and needed none when the model made it. */
+export function changed({ name }: ToolCall): string {
+  return `interrupted: ${unknownEffect}, and ${name} needs approval now; call it again if that is still necessary`;
+}
+
+/** Returns a call that is not executed. @param error error that the model receives */
+export function refused({ id, name }: ToolCall, error: string): ExecutedCall {
+  const result = { toolCallId: id, name, result: null, error, durationMs: 0 };
+  return { result, content: toErrorContent(error), isInterrupted: false };
+}
+
+/** Returns why the calls of an answer must not be executed; `undefined` if they may be. */
+export function refusalReason(isTruncated: boolean, isOverBudget: boolean): string | undefined {
+  if (isOverBudget) return 'not executed: the token budget is used up';
+  if (isTruncated) {
+    return 'not executed: the answer reached its token limit, so its calls may be incomplete; request fewer calls at once';
+  }
+  return undefined;
 }

@@ -1,11 +1,11 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { expectTypeOf } from 'vitest';
 import { z } from 'zod';
-import { createEvent } from '../../hub/events/definition/create-event.js';
-import { createWorkflow } from '../../hub/runs/definition/workflow.js';
+import { createEvent } from '../../hub/events/event.js';
+import { createWorkflow } from '../../hub/runs/workflow.js';
 import type { Agent } from '../agent/agent.js';
 import type { AgentContext } from '../agent/agent-context.js';
-import type { ApprovalDecided, ApprovalRequest } from '../approvals/approval.js';
+import type { ApprovalDecided, ApprovalRequest } from '../agent/approval.js';
 import { createTool, type Tool } from './tool.js';
 
 const parameters = { type: 'object' };

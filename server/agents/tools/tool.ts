@@ -1,6 +1,6 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import { describe, InvalidOptionError } from '../../errors.js';
-import { isStandardSchema, resolveSchema } from '../../hub/events/payloads/schema.js';
+import { isStandardSchema, resolveSchema } from '../../hub/events/payload-schema.js';
 import type { AgentContext } from '../agent/agent-context.js';
 import { invalidArguments } from '../errors.js';
 import type { ToolDefinition } from '../model/message.js';

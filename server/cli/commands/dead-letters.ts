@@ -1,9 +1,8 @@
 import type { Hub } from '../../hub/hub.js';
 import type { DeadLetter } from '../../hub/introspection/dead-letters.js';
-import { workflowType } from '../../transports/workflow-type.js';
+import { workflowType } from '../../transports/delivery.js';
 import { type CommandContext, confirmBulk, nothingRegistered } from '../command-context.js';
-import { ExitError, exitCodes } from '../exit.js';
-import { formatAge, formatCount } from '../format.js';
+import { ExitError, exitCodes, formatAge, formatCount } from '../terminal.js';
 
 /** Restriction of dead letters on the command line. */
 export interface DeadLetterQuery {

@@ -1,8 +1,8 @@
 import { createHub } from '../../hub/create-hub.js';
-import type { EventDetails } from '../../hub/introspection/lookup/event-details.js';
+import type { EventDetails } from '../../hub/introspection/event-search.js';
 import type { StepIntrospection } from '../../hub/runs/run-introspection.js';
 import type { CommandContext } from '../command-context.js';
-import { ExitError, exitCodes } from '../exit.js';
+import { ExitError, exitCodes } from '../terminal.js';
 
 /** Options of `hubline approve` and `hubline refuse`. */
 export interface DecideFlags {

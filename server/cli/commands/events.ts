@@ -1,7 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { EventSummary } from '../../hub/introspection/event-search.js';
 import type { HubIntrospection } from '../../hub/introspection/introspection.js';
-import type { EventSummary } from '../../hub/introspection/lookup/event-details.js';
 import type { CommandContext } from '../command-context.js';
-import { formatAge, formatMs } from '../format.js';
+import { formatAge, formatCount, formatMs, formatTime, tableLines } from '../terminal.js';
 
 /** Prints the counts of all event types and workflows, or the newest events of one. */
 export async function events({ connection, terminal, json }: CommandContext, type?: string): Promise<void> {
@@ -17,7 +18,7 @@ export async function events({ connection, terminal, json }: CommandContext, typ
   else terminal.table(countColumns, countRows(introspection));
 }
 
-export const countColumns: readonly string[] = [
+const countColumns: readonly string[] = [
   'type',
   'received',
   'failed',
@@ -29,7 +30,7 @@ export const countColumns: readonly string[] = [
 ];
 
 /** Returns the counts of all event types and workflows as rows of a table. */
-export function countRows({ events: types, workflows, hub: { now } }: HubIntrospection): string[][] {
+function countRows({ events: types, workflows, hub: { now } }: HubIntrospection): string[][] {
   const named = [
     ...types.map((event) => ({ name: event.type, ...event })),
     ...workflows.map((workflow) => ({ ...workflow, name: `${workflow.name} (workflow)` })),
@@ -61,4 +62,35 @@ function printEvents(terminal: CommandContext['terminal'], found: readonly Event
     ]),
   );
   if (found.length === 0) terminal.note('No events are retained.');
+}
+
+/** Options of `hubline watch`. */
+export interface WatchFlags {
+  /** Seconds between two frames. */
+  readonly interval: number;
+  /** Number of frames; no end if absent. */
+  readonly frames?: number;
+}
+
+/** Shows the counts of all types as a table that is renewed until the signal aborts. */
+export async function watch(
+  { connection, terminal, json, signal }: CommandContext,
+  { interval, frames = Number.POSITIVE_INFINITY }: WatchFlags,
+): Promise<void> {
+  const hub = await connection.hub();
+  for (let frame = 1; frame <= frames && !signal.aborted; frame += 1) {
+    const introspection = await hub.introspect();
+    const { now } = introspection.hub;
+    if (json) {
+      terminal.json({ now, events: introspection.events, workflows: introspection.workflows });
+    } else {
+      const { status, problemCount } = await hub.health();
+      terminal.frame([
+        `${formatTime(now)}  ${status}, ${formatCount(problemCount, 'problem')}`,
+        '',
+        ...tableLines(countColumns, countRows(introspection)),
+      ]);
+    }
+    if (frame < frames) await delay(interval * 1_000, undefined, { signal }).catch(() => {});
+  }
 }

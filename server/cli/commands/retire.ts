@@ -1,5 +1,5 @@
 import { type CommandContext, confirmBulk } from '../command-context.js';
-import { formatCount } from '../format.js';
+import { formatCount } from '../terminal.js';
 
 /** Options of `hubline retire`. */
 export interface RetireFlags {

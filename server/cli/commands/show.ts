@@ -1,9 +1,7 @@
-import type { EventDetails } from '../../hub/introspection/lookup/event-details.js';
+import type { EventDetails } from '../../hub/introspection/event-search.js';
 import type { StepIntrospection } from '../../hub/runs/run-introspection.js';
 import type { CommandContext } from '../command-context.js';
-import { ExitError, exitCodes } from '../exit.js';
-import { formatMs, formatTime } from '../format.js';
-import type { Terminal } from '../terminal.js';
+import { ExitError, exitCodes, formatMs, formatTime, type Terminal } from '../terminal.js';
 
 /** Prints one event or run. @throws {ExitError} if it is not retained */
 export async function show(

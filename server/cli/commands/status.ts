@@ -1,8 +1,7 @@
 import type { Problem } from '../../hub/introspection/health.js';
 import type { HubIntrospection } from '../../hub/introspection/introspection.js';
 import { type CommandContext, nothingRegistered } from '../command-context.js';
-import { ExitError, exitCodes } from '../exit.js';
-import { formatAge, formatCount } from '../format.js';
+import { ExitError, exitCodes, formatAge, formatCount } from '../terminal.js';
 
 /** Prints the health of all hubs of the store. @throws {ExitError} if nothing is registered, or a hub is failing */
 export async function status({ connection, terminal, json }: CommandContext): Promise<void> {

@@ -1,7 +1,6 @@
 import { brotli, digest, gzip, html } from '../html.generated.js';
-import { acceptsEncoding } from '../http/accept-encoding.js';
-import { matchesEtag } from '../http/etag.js';
-import type { DashboardRequest, DashboardResponse, Header } from '../http/response.js';
+import { acceptsEncoding, matchesEtag } from '../request.js';
+import type { DashboardRequest, DashboardResponse, Header } from '../response.js';
 
 /** Returns the dashboard page: one constant HTML document that finds the JSON routes relative to its own URL. */
 export function getDashboardHtml(): string {

@@ -6,7 +6,7 @@ import { createHub } from '../../hub/create-hub.js';
 import type { Hub } from '../../hub/hub.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
 import type { Transport } from '../../transports/transport.js';
-import type { DashboardRequest } from '../http/response.js';
+import type { DashboardRequest } from '../response.js';
 import { hostileTypes, startTestHub } from '../test-hub.fixture.js';
 import { createRouter } from './router.js';
 

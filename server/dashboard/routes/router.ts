@@ -1,6 +1,7 @@
 import { HubError } from '../../errors.js';
 import type { Hub } from '../../hub/hub.js';
-import { decodeName, pathBelow } from '../http/paths.js';
+import type { RangeBody } from '../protocol.js';
+import { decodeName, pathBelow } from '../request.js';
 import {
   type DashboardRequest,
   type DashboardResponse,
@@ -8,15 +9,19 @@ import {
   methodNotAllowed,
   notFound,
   readFailureResponse,
-} from '../http/response.js';
-import type { RangeBody } from '../protocol.js';
-import type { JsonSource } from './json-body-cache.js';
-import { createJsonResponder } from './json-responder.js';
+} from '../response.js';
+import { createJsonResponder, type JsonSource } from './json-responder.js';
 import { pageResponse } from './page.js';
-import { readEventBody } from './read-event-body.js';
-import { readColumnsBody, readIntrospectionBody } from './read-introspection-body.js';
-import { readEventDetailsBody, readRequestBody } from './read-lookup-body.js';
-import { readAgentRunsBody, readProcessesBody, readWaitsBody } from './read-view-body.js';
+import {
+  readAgentRunsBody,
+  readColumnsBody,
+  readEventBody,
+  readEventDetailsBody,
+  readIntrospectionBody,
+  readProcessesBody,
+  readRequestBody,
+  readWaitsBody,
+} from './read-bodies.js';
 
 /** Responds to a request. It never throws and never rejects. */
 export type Router = (request: DashboardRequest) => DashboardResponse | Promise<DashboardResponse>;

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { createHub } from '../../hub/create-hub.js';
 import type { Hub } from '../../hub/hub.js';
-import { createWorkflow } from '../../hub/runs/definition/workflow.js';
+import { createWorkflow } from '../../hub/runs/workflow.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
 import type { AgentRunsBody, ProcessesBody, WaitsBody } from '../protocol.js';
 import { createRouter } from './router.js';

@@ -1,6 +1,5 @@
-import type { Logger } from '../../transports/logger.js';
-import type { WorkflowRef } from '../references/workflow-ref.js';
-import type { CtxEmit, EmitOptions } from './emit.js';
+import type { Logger } from '../../transports/transport.js';
+import type { CtxEmit, EmitOptions, WorkflowRef } from './emit.js';
 
 /**
  * Context of one attempt to handle an event. `signal` and `logger` are created on first access and are not own

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
 import { runs } from '../../../scripts/property-tests.js';
 import { testHub } from '../hub.fixture.js';
-import { Draft } from './draft.js';
-import { payloads } from './payloads/payload.fixture.js';
-import { takeSnapshot } from './payloads/payload.js';
+import { Draft } from './emit.js';
+import { payloads } from './payload.fixture.js';
+import { takeSnapshot } from './payload.js';
 
 interface Cart {
   items: string[];

@@ -2,8 +2,7 @@ import { expectTypeOf } from 'vitest';
 import { z } from 'zod';
 import type { Receipt } from '../../transports/transport.js';
 import type { Hub } from '../hub.js';
-import type { EventRef } from '../references/event-ref.js';
-import type { EmitCause, EmitOptions } from './emit.js';
+import type { EmitCause, EmitOptions, EventRef } from './emit.js';
 
 declare const hub: Hub;
 declare const order: EventRef<{ id: string; email?: string }>;

@@ -1,6 +1,7 @@
 import { isName, OptionChecker } from '../../options.js';
-import type { Receipt } from '../../transports/transport.js';
-import type { EventRef } from '../references/event-ref.js';
+import { toRecorded } from '../../transports/delivery.js';
+import type { Envelope, Receipt } from '../../transports/transport.js';
+import type { Snapshot } from './payload.js';
 
 /** Options of `emit`. */
 export interface EmitOptions {
@@ -111,4 +112,111 @@ export function checkEmitOptions(options: EmitOptions): void {
   check.that(cause === undefined || isCause(cause), 'cause', 'the context of a handler or step', cause);
   check.durationMs('delayMs', options.delayMs);
   check.count('priority', options.priority, { min: -100, max: 100 });
+}
+
+declare const emittedType: unique symbol;
+declare const storedType: unique symbol;
+
+/**
+ * Reference to a registered event type. Carries the payload type that `emit` accepts, and the one that its schema
+ * returns, which is what handlers, triggered workflows and `step.waitForEvent` receive.
+ */
+export interface EventRef<in TPayload = unknown, out TStored = TPayload> {
+  readonly type: string;
+  /** Type of an emitted payload, for the compiler. Never present at run time. */
+  readonly [emittedType]?: (payload: TPayload) => void;
+  /** Type of a stored payload, for the compiler. Never present at run time. */
+  readonly [storedType]?: () => TStored;
+}
+
+declare const inputType: unique symbol;
+declare const resultType: unique symbol;
+
+/** Reference to a workflow. Carries the types of the input that starts a run, and of the result. */
+export interface WorkflowRef<in TInput = unknown, out TResult = unknown> {
+  readonly name: string;
+  /** Type of the input, for the compiler. Never present at run time. */
+  readonly [inputType]?: (input: TInput) => void;
+  /** Type of the result, for the compiler. Never present at run time. */
+  readonly [resultType]?: () => TResult;
+}
+
+/** Event, run or step that causes events. */
+export type Cause = Pick<Envelope, 'id' | 'requestId' | 'depth' | 'trace'>;
+
+/**
+ * Event or run before it has an id. Whoever publishes it fills in the id, the `requestId` if it is empty, and the key:
+ * setting them costs less than a copy.
+ */
+export class Draft implements Envelope {
+  id = '';
+  readonly type: string;
+  requestId: string;
+  readonly depth: number;
+  readonly delayMs: number;
+  readonly priority: number;
+  readonly replays = 0;
+  readonly dedupe: Envelope['dedupe'];
+  readonly trace: Envelope['trace'];
+  key: string | undefined;
+  readonly causeId: string | undefined;
+  readonly #payload: Snapshot;
+
+  /**
+   * @param options options of `emit`
+   * @param dedupeWindowMs deduplication window of the type, in milliseconds
+   * @param causedBy causing event; overrides `options.cause`
+   */
+  constructor(
+    type: string,
+    payload: Snapshot,
+    options: EmitOptions,
+    dedupeWindowMs: number,
+    causedBy: Cause | undefined,
+  ) {
+    const { delayMs = 0, priority = 0, dedupeId, requestId } = options;
+    const cause = causedBy ?? causeOf(options);
+    this.type = type;
+    this.requestId = requestId ?? cause?.requestId ?? '';
+    this.depth = cause === undefined ? 0 : cause.depth + 1;
+    this.delayMs = delayMs;
+    this.priority = priority;
+    this.dedupe = dedupeId === undefined ? undefined : { id: dedupeId, windowMs: dedupeWindowMs };
+    this.trace = cause?.trace;
+    this.causeId = cause?.id;
+    this.#payload = payload;
+  }
+
+  /** Returns the payload of an event, which the caller may change. @throws {SyntaxError} if the body is not JSON */
+  static takePayload(envelope: Envelope): unknown {
+    return #payload in envelope ? envelope.#payload.take() : JSON.parse(envelope.body);
+  }
+
+  get body(): string {
+    return this.#payload.json;
+  }
+
+  size(): number {
+    return this.#payload.size;
+  }
+
+  pack(): void {
+    this.#payload.pack();
+  }
+
+  /** Returns the envelope for `JSON.stringify`, which ignores the accessor of the body. */
+  toJSON(): Envelope {
+    return toRecorded(this);
+  }
+
+  /** Sets the id. An event from outside belongs to the request that has its own id. */
+  identify(id: string): Envelope {
+    this.id = id;
+    if (this.requestId === '') this.requestId = id;
+    return this;
+  }
+}
+
+function causeOf({ cause }: EmitOptions): Cause | undefined {
+  return cause && { id: cause.eventId, requestId: cause.requestId, depth: cause.depth };
 }

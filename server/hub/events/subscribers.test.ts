@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { InvalidOptionError } from '../../errors.js';
 import { testHub } from '../hub.fixture.js';
-import { createEvent } from './definition/create-event.js';
+import { createEvent } from './event.js';
 
 it('an event is kept for a subscriber that has not started yet', async () => {
   const web = testHub({ service: 'web' });

@@ -4,8 +4,8 @@ import { BackpressureError } from '../../transports/errors.js';
 import { HubNotStartedError, HubStoppedError, UnknownDeadLetterError, UnknownEventError } from '../errors.js';
 import type { HandlerCtx } from '../events/context.js';
 import { deferred, type TestHub, testHub } from '../hub.fixture.js';
-import type { StepCtx } from '../runs/definition/step.js';
-import { createWorkflow, type HubWorkflow } from '../runs/definition/workflow.js';
+import type { StepCtx } from '../runs/step.js';
+import { createWorkflow, type HubWorkflow } from '../runs/workflow.js';
 
 /** Starts a hub with a type whose handler fails until `heal` is called. Records the handler's contexts. */
 async function failing(options: Parameters<typeof testHub>[0] = {}) {

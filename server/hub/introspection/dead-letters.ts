@@ -1,11 +1,11 @@
 import { InvalidOptionError } from '../../errors.js';
 import { OptionChecker } from '../../options.js';
-import type { Redactor } from '../../redaction/redactor.js';
+import type { Redactor } from '../../redaction.js';
+import { workflowType } from '../../transports/delivery.js';
 import type { FailureRecord } from '../../transports/statistics/stats.js';
 import type { DeadLetterRecord, TransportManager } from '../../transports/transport.js';
-import { workflowType } from '../../transports/workflow-type.js';
-import type { EventRef } from '../references/event-ref.js';
-import type { AnyWorkflow } from '../runs/definition/workflow.js';
+import type { EventRef } from '../events/emit.js';
+import type { AnyWorkflow } from '../runs/workflow.js';
 
 /** Dead letter: an event or a workflow run that failed terminally. `hub.replay` takes its `id`. */
 export interface DeadLetter<TPayload = unknown> extends FailureRecord {

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { noCounts } from '../../transports/statistics/periods.js';
-import type { Counts, PeriodCounts } from '../../transports/statistics/stats.js';
-import { sumCounts } from '../../transports/statistics/sum-counts.js';
+import { type Counts, type PeriodCounts, sumCounts } from '../../transports/statistics/stats.js';
 import { computeHealth, type HealthSource } from './health.js';
 
 const now = 1_000_000_000;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { readColumnsBody, readIntrospectionBody } from '../../dashboard/routes/read-introspection-body.js';
+import { readColumnsBody, readIntrospectionBody } from '../../dashboard/routes/read-bodies.js';
 import { UnknownEventError } from '../errors.js';
-import { withHandlerInfo } from '../events/agent-support/handler-info.js';
+import { withHandlerInfo } from '../events/reported-agents.js';
 import { testHub } from '../hub.fixture.js';
-import { createWorkflow } from '../runs/definition/workflow.js';
+import { createWorkflow } from '../runs/workflow.js';
 
 describe('introspection', () => {
   it('returns registrations with their counts, without handlers and payloads', async () => {

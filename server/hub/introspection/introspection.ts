@@ -6,9 +6,9 @@ import type {
   RecentActivity,
   TotalActivity,
 } from '../../transports/statistics/stats.js';
-import type { AgentIntrospection, AgentSummary } from '../events/agent-support/agent-introspection.js';
-import type { EventRate } from '../events/definition/event.js';
-import type { ResolvedRetry } from '../events/definition/retry-policy.js';
+import type { EventRate } from '../events/event.js';
+import type { AgentIntrospection, AgentSummary } from '../events/reported-agents.js';
+import type { ResolvedRetry } from '../events/retry-policy.js';
 import type { RunIntrospection } from '../runs/run-introspection.js';
 import type { ScheduleIntrospection } from '../schedules/schedule-introspection.js';
 

@@ -1,30 +1,34 @@
-import type { Redactor } from '../../redaction/redactor.js';
-import type { ScheduleRecord } from '../../transports/schedules.js';
-import { DurationSketch } from '../../transports/statistics/duration-sketch.js';
-import { sumCounts } from '../../transports/statistics/sum-counts.js';
-import type { Overview, RunRecord, TransportManager } from '../../transports/transport.js';
-import { workflowType } from '../../transports/workflow-type.js';
+import type { Redactor } from '../../redaction.js';
+import { workflowType } from '../../transports/delivery.js';
+import { DurationSketch } from '../../transports/statistics/durations.js';
+import { sumCounts, type TypeActivity } from '../../transports/statistics/stats.js';
+import type { Overview, RunRecord, ScheduleRecord, TransportManager, TypeCounts } from '../../transports/transport.js';
 import { version } from '../../version.js';
-import type { AgentDescription, AgentIntrospection } from '../events/agent-support/agent-introspection.js';
+import type { AgentDescription, AgentIntrospection } from '../events/reported-agents.js';
+import { pathSeparator } from '../runs/run-entry.js';
 import { introspectRun } from '../runs/run-introspection.js';
 import {
   introspectSchedule,
   type ScheduleDescription,
   type ScheduleIntrospection,
+  UpcomingDueTimes,
 } from '../schedules/schedule-introspection.js';
-import { UpcomingDueTimes } from '../schedules/upcoming-due-times.js';
 import {
+  type Cluster,
+  DescriptionMerger,
   type EventDescription,
   type HubDescription,
   isRunning,
   parseDescription,
+  type Served,
   type WorkflowDescription,
-} from './descriptions/hub-description.js';
-import { type Cluster, DescriptionMerger, type Served } from './descriptions/merge-descriptions.js';
-import { type CountedType, EventIntrospections, listServices } from './event-introspections.js';
-import type { HubIntrospection, RangeIntrospection, WorkflowIntrospection } from './introspection.js';
-import { type PendingAgentRuns, pendingAgentRuns } from './pending-agent-runs.js';
-import { readWaitingApprovals } from './waiting-approvals.js';
+} from './hub-description.js';
+import type {
+  EventIntrospection,
+  HubIntrospection,
+  RangeIntrospection,
+  WorkflowIntrospection,
+} from './introspection.js';
 
 const runsShown = 10;
 
@@ -235,4 +239,173 @@ function introspectSchedules(
     const processes = having(running.filter(isRunning)).length;
     return [introspectSchedule(description, service, processes, record, now, upcoming)];
   });
+}
+
+/** Counts and activity of an event type or a workflow. */
+interface CountedType {
+  readonly typeCounts: TypeCounts;
+  readonly typeActivity: TypeActivity;
+}
+
+interface Known extends CountedType {
+  readonly served: Served<EventDescription>;
+  readonly event: EventIntrospection;
+}
+
+/**
+ * Introspects event types. The introspection of a type is the same object until its registrations, counts or activity
+ * are other objects: transports return the same ones for a type that is idle.
+ */
+class EventIntrospections {
+  readonly #redactor: Redactor;
+  #known: readonly Known[] = [];
+
+  constructor(redactor: Redactor) {
+    this.#redactor = redactor;
+  }
+
+  /** @param countedOf returns the counts of a type; `undefined` omits the type */
+  read(
+    all: readonly Served<EventDescription>[],
+    countedOf: (type: string, index: number) => CountedType | undefined,
+  ): readonly EventIntrospection[] {
+    const known: Known[] = [];
+    const events: EventIntrospection[] = [];
+    for (const [index, served] of all.entries()) {
+      const counted = countedOf(served.description.type, index);
+      if (counted === undefined) continue;
+      const last = this.#known[known.length];
+      const found =
+        last !== undefined &&
+        last.served === served &&
+        last.typeCounts === counted.typeCounts &&
+        last.typeActivity === counted.typeActivity
+          ? last
+          : { served, ...counted, event: introspectEvent(served, counted, this.#redactor) };
+      known.push(found);
+      events.push(found.event);
+    }
+    this.#known = known;
+    return events;
+  }
+}
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+function introspectEvent(
+  { description, processes, processCount }: Served<EventDescription>,
+  { typeCounts: { total, services }, typeActivity: { recent, lastFailure } }: CountedType,
+  redactor: Redactor,
+): EventIntrospection {
+  const { type, kind } = description;
+  // V8 adds properties to a copy of a description many times slower than it copies the description into an object.
+  const event: Writable<EventIntrospection> = Object.assign(
+    { type, kind, processes: processCount, metrics: total, recent },
+    description,
+  );
+  // The description may be of another version, with any properties.
+  event.processes = processCount;
+  event.metrics = total;
+  event.recent = recent;
+  if (lastFailure !== undefined) event.lastFailure = redactor.recorded(lastFailure);
+  const listed = listServices(services, processes);
+  if (listed !== undefined) event.services = listed;
+  return event;
+}
+
+/** Returns counts and processes per service; `undefined` if there is but one service, and a process for what waits. */
+function listServices(
+  services: TypeCounts['services'],
+  processes: ReadonlyMap<string, number>,
+): EventIntrospection['services'] {
+  // The name of a service without a process tells the operator which service the events wait for.
+  const isListed =
+    services.length > 1 ||
+    services.some(({ service, counts: { pending } }) => pending > 0 && (processes.get(service) ?? 0) === 0);
+  if (!isListed) return undefined;
+  return services.map(({ service, counts }) => ({ service, processes: processes.get(service) ?? 0, metrics: counts }));
+}
+
+/** Runs of an agent that have not ended. */
+interface PendingAgentRuns {
+  readonly active: number;
+  readonly suspended: number;
+}
+
+/**
+ * Returns the runs that have not ended per agent: of the events that it handles, and of workflows whose steps are this
+ * agent alone. The counts of other workflows do not tell which of their steps runs.
+ */
+function pendingAgentRuns(
+  events: readonly Pick<EventIntrospection, 'metrics' | 'agent'>[],
+  workflows: readonly Pick<WorkflowIntrospection, 'metrics' | 'steps'>[],
+): ReadonlyMap<string, PendingAgentRuns> {
+  const runs = new Map<string, PendingAgentRuns>();
+  const add = (agent: string, { active, suspended }: PendingAgentRuns): void => {
+    const known = runs.get(agent) ?? { active: 0, suspended: 0 };
+    runs.set(agent, { active: known.active + active, suspended: known.suspended + suspended });
+  };
+  for (const { agent, metrics } of events) if (agent !== undefined) add(agent.name, metrics);
+  for (const { steps, metrics } of workflows) {
+    const agents = new Set(steps.map(({ kind, agent }) => (kind === 'agent' ? agent : undefined)));
+    const [only] = agents;
+    if (agents.size === 1 && only !== undefined) add(only, metrics);
+  }
+  return runs;
+}
+
+/** Maximum number of runs per workflow that are read to find the agents that wait in them. */
+const maxReadRuns = 1_000;
+
+type CountedEvent = Pick<EventIntrospection, 'metrics' | 'agent'>;
+type CountedWorkflow = Pick<WorkflowIntrospection, 'name' | 'metrics' | 'steps'>;
+
+/**
+ * Returns the number of open approvals per agent: of the events that it handles, and of its steps in workflows. Reads
+ * the waiting runs of a workflow only if several agents may wait in them.
+ */
+async function readWaitingApprovals(
+  transport: Pick<TransportManager, 'waiting'>,
+  events: readonly CountedEvent[],
+  workflows: readonly CountedWorkflow[],
+  redactor: Redactor,
+): Promise<ReadonlyMap<string, number>> {
+  const counts = new Map<string, number>();
+  const add = (agent: string, count: number): void => {
+    counts.set(agent, (counts.get(agent) ?? 0) + count);
+  };
+  for (const { agent, metrics } of events) if (agent !== undefined) add(agent.name, metrics.approvals ?? 0);
+  const shared: CountedWorkflow[] = [];
+  for (const workflow of workflows.filter(({ metrics: { approvals = 0 } }) => approvals > 0)) {
+    const agents = new Set(workflow.steps.flatMap(({ agent }) => agent ?? []));
+    const [only] = agents;
+    const isListed = workflow.steps.length > 0 && workflow.steps.every(({ kind }) => kind === 'agent');
+    if (isListed && agents.size === 1 && only !== undefined) add(only, workflow.metrics.approvals ?? 0);
+    else shared.push(workflow);
+  }
+  if (shared.length === 0) return counts;
+  const limit = Math.min(maxReadRuns, Math.max(...shared.map(({ metrics }) => metrics.approvals ?? 0)));
+  const runs = await transport.waiting(
+    shared.map(({ name }) => workflowType(name)),
+    limit,
+  );
+  for (const [index, { steps }] of shared.entries()) {
+    const agentOf = new Map(steps.flatMap(({ name, agent }) => (agent === undefined ? [] : [[name, agent]])));
+    for (const path of (runs[index] ?? []).flatMap((run) => openApprovals(run, redactor))) {
+      const [first = ''] = path.split(pathSeparator);
+      add(agentOf.get(first) ?? agentOfPath(first), 1);
+    }
+  }
+  return counts;
+}
+
+/** Returns the agent whose steps have a path: in the function of a workflow, its escaped name with an ordinal. */
+function agentOfPath(first: string): string {
+  return first.replace(/#\d+$/, '').replaceAll('%2F', '/');
+}
+
+/** Returns the names of the steps of a run that wait for an approval. */
+function openApprovals(run: RunRecord, redactor: Redactor): string[] {
+  const { steps } = introspectRun([], run, redactor);
+  return steps.filter(({ kind, waitsFor }) => kind === 'approval' && waitsFor !== undefined).map(({ name }) => name);
 }

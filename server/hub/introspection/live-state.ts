@@ -1,11 +1,19 @@
-import type { Redactor } from '../../redaction/redactor.js';
-import type { TransportManager } from '../../transports/transport.js';
-import { workflowType } from '../../transports/workflow-type.js';
-import { type AgentRunIntrospection, introspectAgentRuns } from './agent-runs.js';
-import { parseDescription } from './descriptions/hub-description.js';
-import type { Cluster } from './descriptions/merge-descriptions.js';
-import { introspectProcesses, type ProcessIntrospection } from './process-introspection.js';
-import { introspectWaits, maxWaitingRuns, type WaitsIntrospection } from './wait-introspection.js';
+import { hostname } from 'node:os';
+import { isName } from '../../options.js';
+import type { Redactor } from '../../redaction.js';
+import { workflowOf, workflowType } from '../../transports/delivery.js';
+import { approvalsFirst } from '../../transports/event-record.js';
+import type { ConnectedProcess, RunRecord, RunStatus, TransportManager } from '../../transports/transport.js';
+import { version } from '../../version.js';
+import { sumUsage, type TurnUsage } from '../events/reported-agents.js';
+import { pathSeparator } from '../runs/run-entry.js';
+import {
+  introspectRun,
+  type ListedStep,
+  type RunIntrospection,
+  type StepIntrospection,
+} from '../runs/run-introspection.js';
+import { type Cluster, type HubDescription, parseDescription } from './hub-description.js';
 
 /** Runs per type that are searched for those of an agent. */
 const searchedRuns = 20;
@@ -81,4 +89,268 @@ function delegatorsOf(agent: string, agents: Cluster['agents']): ReadonlySet<str
     for (const other of agents) if (other.delegates.includes(name)) names.add(other.name);
   }
   return names;
+}
+
+/** Open wait of a run. */
+export interface WaitIntrospection {
+  /** Id of the run: of the event, if an agent handles it. */
+  readonly id: string;
+  readonly kind: 'event' | 'workflow';
+  /** Event type, or name of the workflow. */
+  readonly type: string;
+  readonly service: string;
+  readonly requestId: string;
+  /** Step that waits, with its `waitsFor`. */
+  readonly step: StepIntrospection;
+}
+
+/** Open waits of runs. Result of `hub.waits()`. */
+export interface WaitsIntrospection {
+  /** Approvals first, the oldest first; then the others, the oldest first. At most 200. */
+  readonly waits: readonly WaitIntrospection[];
+  /** Number of all approvals that runs wait for. */
+  readonly approvals: number;
+  /** Number of all suspended runs. */
+  readonly suspended: number;
+  /** There are more waits than are listed. */
+  readonly isTruncated: boolean;
+}
+
+/** Maximum number of runs per type that are read. */
+const maxWaitingRuns = 100;
+const maxWaits = 200;
+
+/** Lists the waits of runs. @param runs per type, at most {@link maxWaitingRuns} each */
+function introspectWaits(
+  types: readonly string[],
+  runs: readonly (readonly RunRecord[])[],
+  totals: Pick<WaitsIntrospection, 'approvals' | 'suspended'>,
+  redactor: Redactor,
+): WaitsIntrospection {
+  const waits = runs.flatMap((ofType, index) =>
+    approvalsFirst(ofType).flatMap((run) => waitsOf(types[index] ?? '', run, redactor)),
+  );
+  waits.sort((a, b) => rank(a) - rank(b) || sinceOf(a) - sinceOf(b));
+  const isTruncated = waits.length > maxWaits || runs.some((ofType) => ofType.length >= maxWaitingRuns);
+  return { waits: waits.slice(0, maxWaits), ...totals, isTruncated };
+}
+
+function waitsOf(type: string, run: RunRecord, redactor: Redactor): WaitIntrospection[] {
+  const { id, service, envelope } = run;
+  const workflow = workflowOf(type);
+  const kind = workflow === undefined ? 'event' : 'workflow';
+  return introspectRun([], run, redactor)
+    .steps.filter(({ waitsFor }) => waitsFor !== undefined)
+    .map((step) => ({ id, kind, type: workflow ?? type, service, requestId: envelope.requestId, step }));
+}
+
+function rank({ step }: WaitIntrospection): number {
+  return step.kind === 'approval' ? 0 : 1;
+}
+
+function sinceOf({ step }: WaitIntrospection): number {
+  return step.waitsFor?.since ?? 0;
+}
+
+/** State of the process of a hub, as it travels over the transport. */
+export interface ProcessState {
+  /** Id of the hub. */
+  readonly id: string;
+  readonly host: string;
+  readonly pid: number;
+  /** Version of this package. */
+  readonly version: string;
+  /** Epoch milliseconds at which the hub connected. */
+  readonly startedAt: number;
+  /** Handlers that run. Those of types with their own `concurrency` or `rate` take no shared slot. */
+  readonly active: number;
+  /** `concurrency` of the hub: number of its shared slots. */
+  readonly slots: number;
+}
+
+/** Running hub: one per process, unless a process has several. */
+export interface ProcessIntrospection extends ProcessState {
+  readonly service: string;
+  /** Event types that it handles. Empty if it only reads or emits. */
+  readonly events: readonly string[];
+  /** Workflows that it runs. */
+  readonly workflows: readonly string[];
+}
+
+/** Creates a function that describes the process of a hub with a number of running handlers. */
+export function processDescriber(id: string, slots: number, now: () => number): (active: number) => string {
+  const host = hostname();
+  const { pid } = process;
+  let startedAt: number | undefined;
+  return (active) => {
+    startedAt ??= now();
+    const state: ProcessState = { id, host, pid, version, startedAt, active, slots };
+    return JSON.stringify(state);
+  };
+}
+
+/**
+ * Lists the processes by service and start. One whose state is not understood, of another version, is omitted.
+ *
+ * @param parse returns the description of a hub from its text
+ */
+function introspectProcesses(
+  connected: readonly ConnectedProcess[],
+  parse: (description: string) => HubDescription,
+): readonly ProcessIntrospection[] {
+  const processes = connected.flatMap(({ description, state }) => {
+    const known = parseState(state);
+    if (known === undefined) return [];
+    const { service, events, workflows } = parse(description);
+    return [
+      {
+        ...known,
+        service,
+        events: events.filter(({ kind }) => kind !== 'declared').map(({ type }) => type),
+        workflows: workflows.map(({ name }) => name),
+      },
+    ];
+  });
+  return processes.sort((a, b) => compare(a.service, b.service) || a.startedAt - b.startedAt || compare(a.id, b.id));
+}
+
+function parseState(json: string): ProcessState | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+  const { id, host, pid, version: release, startedAt, active, slots } = Object(value) as Record<string, unknown>;
+  if (!isName(id) || typeof host !== 'string' || typeof release !== 'string') return undefined;
+  if (!isNumber(pid) || !isNumber(startedAt) || !isNumber(active) || !isNumber(slots)) return undefined;
+  return { id, host, pid, version: release, startedAt, active, slots };
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Recorded run of an agent: the whole run of an event that the agent handles, or a part of a workflow's run. */
+export interface AgentRunIntrospection {
+  /** Id of the event or of the workflow's run. */
+  readonly id: string;
+  readonly kind: 'event' | 'workflow';
+  /** Event type, or name of the workflow. */
+  readonly type: string;
+  readonly service: string;
+  readonly requestId: string;
+  /** Step in which the agent runs; empty if it is the whole run. */
+  readonly step: string;
+  readonly status: RunStatus;
+  /** Epoch milliseconds of the first model call. */
+  readonly startedAt: number;
+  /** Epoch milliseconds of the end of the last step so far. */
+  readonly lastAt: number;
+  readonly turns: number;
+  readonly toolCalls: number;
+  /** Tokens of the agent's own model calls, and their cost if it has prices. */
+  readonly usage: TurnUsage;
+  readonly error?: { readonly name: string; readonly message: string };
+  /** Model calls, tool calls and approvals, at most 100, the latest ones. Their names begin with their turn. */
+  readonly steps: readonly StepIntrospection[];
+}
+
+const maxAgentRuns = 20;
+const maxSteps = 100;
+const agentKinds: readonly StepIntrospection['kind'][] = ['model', 'tool', 'approval'];
+
+/** Run whose record may contain runs of an agent. */
+export interface AgentRunSource {
+  readonly type: string;
+  readonly listed: readonly ListedStep[];
+  /** The agent handles the events of the type, so that each of them is a run of it. */
+  readonly isHandler: boolean;
+  readonly runs: readonly RunRecord[];
+}
+
+/** Returns the latest runs of an agent, newest first. */
+function introspectAgentRuns(
+  agent: string,
+  sources: readonly AgentRunSource[],
+  redactor: Redactor,
+): readonly AgentRunIntrospection[] {
+  return sources
+    .flatMap((source) =>
+      source.runs.flatMap((run) => runsIn(agent, source, introspectRun(source.listed, run, redactor))),
+    )
+    .sort((a, b) => b.startedAt - a.startedAt)
+    .slice(0, maxAgentRuns);
+}
+
+function runsIn(
+  agent: string,
+  { type, isHandler }: AgentRunSource,
+  run: RunIntrospection,
+): readonly AgentRunIntrospection[] {
+  const calls = run.steps.filter(({ turn }) => turn?.agent === agent);
+  const paths = new Set([...(isHandler ? [''] : []), ...calls.map(({ name }) => pathOf(name))]);
+  return [...paths].map((path) => runAt(path, type, run));
+}
+
+/** Returns the part of a model call's name before its turn. */
+function pathOf(name: string): string {
+  return name.slice(0, name.lastIndexOf('turn '));
+}
+
+function runAt(path: string, type: string, run: RunIntrospection): AgentRunIntrospection {
+  const { id, service, requestId, acceptedAt, endedAt } = run;
+  const steps = run.steps.filter((step) => agentKinds.includes(step.kind) && isDirectlyIn(path, step.name));
+  const calls = steps.filter(({ kind }) => kind === 'model');
+  const workflow = workflowOf(type);
+  const times = steps.flatMap((step) => [step.startedAt, step.endedAt].filter((at) => at !== undefined));
+  const container = path.slice(0, -pathSeparator.length);
+  const startedAt = times.length === 0 ? acceptedAt : Math.min(...times);
+  const { status, error } = path === '' ? run : endOf(run, path, container, calls.at(-1));
+  return {
+    id,
+    kind: workflow === undefined ? 'event' : 'workflow',
+    type: workflow ?? type,
+    service,
+    requestId,
+    step: container,
+    status,
+    startedAt,
+    lastAt: Math.max(startedAt, ...times, ...(path === '' && endedAt !== undefined ? [endedAt] : [])),
+    turns: calls.filter((call) => call.status === 'completed').length,
+    toolCalls: steps.filter(({ kind }) => kind === 'tool').length,
+    usage: sumUsage(calls.flatMap(({ turn }) => turn?.usage ?? [])),
+    ...(status === 'failed' && error !== undefined && { error: { name: error.name, message: error.message } }),
+    steps: steps.slice(-maxSteps).map((step) => ({ ...step, name: step.name.slice(path.length) })),
+  };
+}
+
+/** Returns true for a turn of the run at a path and for a call of one of its tools, not for steps inside the call. */
+function isDirectlyIn(path: string, name: string): boolean {
+  return name.startsWith(`${path}turn `) && name.slice(path.length).split(pathSeparator).length <= 2;
+}
+
+/** Returns how an agent's run inside the run of a workflow, or inside the call of a tool, ended if it has. */
+function endOf(
+  { steps, status, error }: RunIntrospection,
+  path: string,
+  container: string,
+  lastCall: StepIntrospection | undefined,
+): Pick<StepIntrospection, 'error'> & { readonly status: RunStatus } {
+  const end = steps.find(({ name }) => name === container);
+  if (end?.status === 'completed' || end?.status === 'failed') return { status: end.status, ...errorOf(end.error) };
+  if (lastCall?.status === 'failed') return { status: 'failed', ...errorOf(lastCall.error) };
+  const last = steps.findLast(({ endedAt }) => endedAt !== undefined);
+  const isLater = last !== undefined && !last.name.startsWith(path);
+  // In the function of a workflow an agent has no step of its own.
+  if (end === undefined && (isLater || status === 'completed')) return { status: 'completed' };
+  return { status, ...errorOf(error) };
+}
+
+function errorOf(error: StepIntrospection['error']): Pick<StepIntrospection, 'error'> {
+  return error === undefined ? {} : { error };
 }

@@ -1,7 +1,7 @@
 import type { ErrorInfo } from '../../errors.js';
-import type { Redactor } from '../../redaction/redactor.js';
+import type { Redactor } from '../../redaction.js';
 import type { OpenWait, RunRecord, RunStatus, WaitResolution } from '../../transports/transport.js';
-import type { TurnFacts } from '../events/agent-support/turn-facts.js';
+import type { TurnFacts } from '../events/reported-agents.js';
 import {
   entryOutput,
   isAttemptedKind,
@@ -11,7 +11,7 @@ import {
   type StepEntry,
   type StepKind,
   slotOf,
-} from './engine/replay/run-entry.js';
+} from './run-entry.js';
 
 /**
  * Status of a step of a run. `retrying`: an attempt failed and the step is retried. `cancelled`: it waited when its run

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { startRedisServer } from '../../../scripts/redis-server.js';
 import { redisTransport } from '../../transports/redis/redis-transport.js';
 import { createHub } from '../create-hub.js';
-import { createWorkflow } from './definition/workflow.js';
+import { createWorkflow } from './workflow.js';
 
 it('reading a run transfers payload, outputs and result only if outputs are asked for', async () => {
   const server = await startRedisServer();

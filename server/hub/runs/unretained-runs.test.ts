@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { everyTransport } from '../../every-transport.fixture.js';
+import { everyTransport } from '../../testing/every-transport.fixture.js';
 import { createHub } from '../create-hub.js';
-import type { RunCtx } from './definition/step.js';
-import { createWorkflow } from './definition/workflow.js';
+import type { RunCtx } from './step.js';
+import { createWorkflow } from './workflow.js';
 
 it.each(everyTransport)(
   'the results of runs that end at once and are not retained reach those who start them, on %s',

@@ -1,11 +1,11 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { everyTransport } from '../../every-transport.fixture.js';
+import { everyTransport } from '../../testing/every-transport.fixture.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
 import { createHub } from '../create-hub.js';
 import { deferred } from '../hub.fixture.js';
 import type { Hub } from '../hub.js';
-import { type AnyWorkflow, createWorkflow } from './definition/workflow.js';
 import type { RunEvent } from './watch-run.js';
+import { type AnyWorkflow, createWorkflow } from './workflow.js';
 
 const codec = {
   encode: (text: string) => Buffer.from(text).toString('base64'),

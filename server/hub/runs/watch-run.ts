@@ -1,5 +1,5 @@
 import { OptionChecker } from '../../options.js';
-import type { Redactor } from '../../redaction/redactor.js';
+import type { Redactor } from '../../redaction.js';
 import type { OpenWait, RunRecord, TransportManager } from '../../transports/transport.js';
 import { UnknownRunError } from '../errors.js';
 import {

@@ -8,8 +8,8 @@ import {
   UnknownWorkflowError,
 } from '../errors.js';
 import { testHub } from '../hub.fixture.js';
-import type { StepCtx } from './definition/step.js';
-import { createWorkflow, type WorkflowStep } from './definition/workflow.js';
+import type { StepCtx } from './step.js';
+import { createWorkflow, type WorkflowStep } from './workflow.js';
 
 const pass = ({ payload }: StepCtx): unknown => payload;
 

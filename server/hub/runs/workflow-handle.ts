@@ -1,12 +1,12 @@
 import { checkName } from '../../options.js';
+import { workflowType } from '../../transports/delivery.js';
 import type { RunRecord } from '../../transports/transport.js';
-import { workflowType } from '../../transports/workflow-type.js';
 import { UnknownRunError, WorkflowCancelledError, WorkflowFailedError } from '../errors.js';
-import type { HandlerHost } from '../events/attempts/outcome-recorder.js';
-import { createFollowUps } from '../events/follow-ups/create-follow-ups.js';
-import { countOutcome } from '../observability/count-outcome.js';
-import type { AnyWorkflow } from './definition/workflow.js';
+import { createFollowUps } from '../events/follow-ups.js';
+import type { HandlerHost } from '../events/outcome-recorder.js';
+import { countOutcome } from '../observability.js';
 import { introspectRun, type RunIntrospection } from './run-introspection.js';
+import type { AnyWorkflow } from './workflow.js';
 
 /** Handle of a workflow run. */
 export interface WorkflowHandle<TResult = unknown> {

@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { runs } from '../../../scripts/property-tests.js';
 import { createFakeClock, type FakeClock } from '../../testing/fake-clock.js';
-import { deriveId } from '../../transports/derive-id.js';
+import { deriveId } from '../../transports/delivery.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
 import type { Transport } from '../../transports/transport.js';
 import { createHub } from '../create-hub.js';
 import type { HandlerCtx } from '../events/context.js';
 import type { Hub } from '../hub.js';
-import type { StepCtx } from './definition/step.js';
-import { createWorkflow } from './definition/workflow.js';
+import type { StepCtx } from './step.js';
+import { createWorkflow } from './workflow.js';
 
 /** Behaviour of one attempt at a step. An `effect` must not happen under two idempotency keys. */
 type Behaviour = 'succeed' | 'fail' | 'effect and fail' | 'hang' | 'effect and hang' | 'effect and take 30 ms';

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
-import { catchUpPosition } from './catch-up.js';
 import { everyDueTimes } from './due-times.js';
-import type { CatchUp } from './schedule.js';
+import { type CatchUp, catchUpPosition } from './schedule.js';
 
 const minute = 60_000;
 const dueTimes = everyDueTimes(minute);

@@ -1,8 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { createFakeClock } from '../../testing/fake-clock.js';
-import { silentLogger } from '../../transports/logger.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
-import type { Transport } from '../../transports/transport.js';
+import { silentLogger, type Transport } from '../../transports/transport.js';
 import { createHub } from '../create-hub.js';
 import type { CatchUp } from './schedule.js';
 

@@ -1,6 +1,6 @@
 import { expectTypeOf } from 'vitest';
 import { z } from 'zod';
-import { createEvent } from '../events/definition/create-event.js';
+import { createEvent } from '../events/event.js';
 import type { Hub } from '../hub.js';
 
 declare const hub: Hub;

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import { InvalidOptionError, messageOf, quote } from '../../errors.js';
 import { checkName, OptionChecker } from '../../options.js';
-import { encodePayload } from '../events/payloads/payload.js';
-import type { EventRef } from '../references/event-ref.js';
-import type { WorkflowRef } from '../references/workflow-ref.js';
-import { isWorkflow } from '../runs/definition/workflow.js';
-import { cronDueTimes, type DueTimes, everyDueTimes } from './due-times.js';
+import type { EventRef, WorkflowRef } from '../events/emit.js';
+import { encodePayload } from '../events/payload.js';
+import { isWorkflow } from '../runs/workflow.js';
+import { cronDueTimes, type DueTimes, everyDueTimes, lastDueTimes } from './due-times.js';
 
 /** Treatment of due times that passed while no process of the service ran. */
 export type CatchUp = 'last' | 'all' | 'none';
@@ -149,4 +148,27 @@ function isTimeZone(name: unknown): boolean {
   } catch {
     return false;
   }
+}
+
+/** Maximum number of due times that one schedule makes up for. */
+const maxCaughtUp = 1_000;
+
+/**
+ * Returns the instant after which a schedule claims every due time, one after the other. Due times between `position` and
+ * that instant are skipped.
+ *
+ * @param position due time up to which the schedule has been served
+ * @param graceMs milliseconds for which a due time that passed does not count as missed
+ */
+export function catchUpPosition(
+  { dueTimes, catchUp }: { readonly dueTimes: DueTimes; readonly catchUp: CatchUp },
+  position: number,
+  now: number,
+  graceMs: number,
+): number {
+  if (catchUp === 'none') return Math.max(position, now - graceMs);
+  const [first] = lastDueTimes(dueTimes, position, now, catchUp === 'all' ? maxCaughtUp : 1);
+  if (first === undefined) return position;
+  const beforeFirst = Math.max(position, first - 1);
+  return catchUp === 'all' ? beforeFirst : Math.max(position, Math.min(beforeFirst, now - graceMs));
 }

@@ -1,11 +1,14 @@
 import { quote } from '../../errors.js';
 import type { Timer } from '../../transports/clock.js';
-import type { Logger } from '../../transports/logger.js';
-import type { ScheduleOpening, ScheduleRecord } from '../../transports/schedules.js';
-import type { Envelope, TransportManager } from '../../transports/transport.js';
-import { observeSends } from '../observability/observe-sends.js';
-import { catchUpPosition } from './catch-up.js';
-import type { RegisteredSchedule } from './schedule.js';
+import type {
+  Envelope,
+  Logger,
+  ScheduleOpening,
+  ScheduleRecord,
+  TransportManager,
+} from '../../transports/transport.js';
+import { observeSends } from '../observability.js';
+import { catchUpPosition, type RegisteredSchedule } from './schedule.js';
 
 /** The part of the hub that a scheduler needs. */
 export interface ScheduleHost {

@@ -1,12 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createFakeClock } from '../../testing/fake-clock.js';
-import { silentLogger } from '../../transports/logger.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
-import type { Transport } from '../../transports/transport.js';
+import { silentLogger, type Transport } from '../../transports/transport.js';
 import { createHub } from '../create-hub.js';
 import { testHub } from '../hub.fixture.js';
 import type { Hub } from '../hub.js';
-import { createWorkflow } from '../runs/definition/workflow.js';
+import { createWorkflow } from '../runs/workflow.js';
 import type { CatchUp, ScheduleConfig } from './schedule.js';
 
 const minute = 60_000;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { runs } from '../../../scripts/property-tests.js';
 import { cronDueTimes } from './due-times.js';
-import { UpcomingDueTimes } from './upcoming-due-times.js';
+import { UpcomingDueTimes } from './schedule-introspection.js';
 
 const start = Date.UTC(2026, 0, 1);
 const dayMs = 86_400_000;

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { expect, it } from 'vitest';
-import { cpuMsSince } from '../../cpu-time.fixture.js';
 import { InvalidOptionError } from '../../errors.js';
+import { cpuMsSince } from '../../testing/cpu-time.fixture.js';
 import { createFakeClock, type FakeClock } from '../../testing/fake-clock.js';
 import type { ContractHarness } from '../contract/contract-stage.js';
 import { describeTransport } from '../contract/describe-transport.js';
@@ -10,8 +10,7 @@ import { failed } from '../contract/outcome.js';
 import { describeDeadLetterAge } from '../contract/records/dead-letter-age.js';
 import { maxDeadLetters } from '../contract/records/dead-letters.js';
 import { BackpressureError } from '../errors.js';
-import { silentLogger } from '../logger.js';
-import type { Delivery, TransportManager } from '../transport.js';
+import { type Delivery, silentLogger, type TransportManager } from '../transport.js';
 import { type MemoryTransportOptions, memoryTransport } from './memory-transport.js';
 import { started } from './started-transport.fixture.js';
 

@@ -1,35 +1,14 @@
+import { quote } from '../../errors.js';
 import { OptionChecker } from '../../options.js';
+import { Broker } from '../broker/broker.js';
+import { BrokerManager } from '../broker/broker-manager.js';
+import { TurnBudget } from '../broker/dispatcher.js';
 import { type Clock, systemClock } from '../clock.js';
-import { type Codec, resolveCodec } from '../codec/codec.js';
-import { CodedTransport } from '../codec/coded-transport.js';
-import type { DeadLetterFilter, ErasedPayloads, EventRecord, RecentEvents, RequestRecords } from '../event-record.js';
-import { CheckedKeyValueStore } from '../key-values/checked-key-value-store.js';
-import type { KeyValueStore } from '../key-values/key-value-store.js';
-import { defaultMaxDeadLetters } from '../limits.js';
-import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
-import type { EventMetrics, FailureRecord, RangeCounts, TypeDurations } from '../statistics/stats.js';
-import type {
-  CloseResult,
-  CommitResult,
-  ConnectedProcess,
-  ConsumeOptions,
-  DeadLetterRecord,
-  Envelope,
-  FailedOutcome,
-  Outcome,
-  Overview,
-  OverviewQuery,
-  Receipt,
-  RunRecord,
-  Transport,
-  TransportManager,
-  TypeCounts,
-} from '../transport.js';
-import { Broker } from './broker.js';
-import type { ConsumerGroup } from './group/consumer-group.js';
-import type { GroupConsumer } from './group/group-consumer.js';
-import { MemoryKeyValueStore } from './memory-key-value-store.js';
-import type { RunLog } from './records/run-log.js';
+import { type Codec, CodedTransport, resolveCodec } from '../codec.js';
+import { BackpressureError, KeyTypeError } from '../errors.js';
+import { CheckedKeyValueStore, type KeyValueStore } from '../key-values.js';
+import { defaultMaxDeadLetters, maxListLength } from '../limits.js';
+import type { Transport } from '../transport.js';
 
 /** Options of {@link memoryTransport}. */
 export interface MemoryTransportOptions {
@@ -81,188 +60,110 @@ export function memoryTransport(options: MemoryTransportOptions = {}): Transport
   };
 }
 
-/** Connection of one service to a broker. */
-export class BrokerManager implements TransportManager {
-  readonly name: string;
-  readonly service: string;
-  readonly clock: Clock;
-  readonly kv: KeyValueStore;
-  readonly #broker: Broker;
-  readonly #group: ConsumerGroup;
-  #consumer: GroupConsumer | undefined;
+interface Entry {
+  readonly value: string | string[];
+  readonly expiresAt: number;
+}
 
-  constructor(name: string, broker: Broker, kv: KeyValueStore, group: ConsumerGroup) {
-    this.name = name;
-    this.service = group.service;
-    this.clock = broker.clock;
-    this.kv = kv;
-    this.#broker = broker;
-    this.#group = group;
+const maxKeys = 1_000_000;
+
+/** In-process store of at most 1,000,000 keys. Writes evict expired keys. */
+class MemoryKeyValueStore implements KeyValueStore {
+  readonly #entries = new Map<string, Entry>();
+  readonly #clock: Clock;
+  readonly #turns: TurnBudget;
+  #sweep: MapIterator<[string, Entry]> = this.#entries.entries();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#turns = new TurnBudget(clock);
   }
 
-  async start(options: ConsumeOptions): Promise<void> {
-    await this.#broker.journal.change(() => {
-      const { describe, describeProcess } = options;
-      if (describe !== undefined) {
-        this.#broker.join(this, {
-          service: this.service,
-          isConsumer: options.subscriptions.length > 0,
-          describe: () => ({
-            description: describe(),
-            state: describeProcess?.(this.#consumer?.active ?? 0) ?? '',
-          }),
-        });
-      }
-      this.#consumer = this.#group.members.open(options);
-      this.#broker.subscribe(this.#group, options.subscriptions, options.declared ?? []);
-    });
+  async get(key: string): Promise<string | undefined> {
+    return this.#spend(this.#string(key));
   }
 
-  publish(envelopes: readonly Envelope[]): readonly Receipt[] | Promise<readonly Receipt[]> {
-    // Before the acceptance, so that the caller has the receipt before others can see what follows from it.
-    const nextTurn = this.#broker.turns.spend(envelopes);
-    return nextTurn === undefined ? this.#accept(envelopes) : nextTurn.then(() => this.#accept(envelopes));
+  async set(key: string, value: string, options: { ttlMs?: number; ifAbsent?: boolean } = {}): Promise<boolean> {
+    if (options.ifAbsent === true && this.#live(key) !== undefined) return this.#spend(false);
+    this.#write(key, value, options.ttlMs);
+    return this.#spend(true);
   }
 
-  #accept(envelopes: readonly Envelope[]): readonly Receipt[] | Promise<readonly Receipt[]> {
-    return this.#broker.journal.change(() => this.#broker.publish(envelopes, this.#group), envelopes);
+  async delete(key: string): Promise<boolean> {
+    const existed = this.#live(key) !== undefined;
+    this.#entries.delete(key);
+    return this.#spend(existed);
   }
 
-  async counts(types: readonly string[]): Promise<readonly TypeCounts[]> {
-    return types.map((type) => this.#broker.statistics.counts(type));
+  async increment(key: string, by = 1, ttlMs?: number): Promise<number> {
+    const current = this.#string(key) ?? '0';
+    const number = Number(current);
+    if (!Number.isSafeInteger(number) || String(number) !== current) throw new KeyTypeError(key, 'a whole number');
+    this.#write(key, String(number + by), ttlMs);
+    return this.#spend(number + by);
   }
 
-  async metrics(type: string): Promise<EventMetrics> {
-    return this.#broker.statistics.metrics(type);
+  async append(
+    key: string,
+    values: readonly string[],
+    options: { keepLast?: number; ttlMs?: number } = {},
+  ): Promise<number> {
+    const { keepLast = Number.POSITIVE_INFINITY, ttlMs } = options;
+    const list = this.#list(key) ?? [];
+    const length = Math.min(list.length + values.length, keepLast);
+    if (length === 0) return 0;
+    if (length > maxListLength) throw new BackpressureError(`list ${quote(key)}`, `${maxListLength} entries`);
+    this.#write(key, list, ttlMs);
+    for (const value of values) list.push(value);
+    list.splice(0, list.length - length);
+    return this.#spend(length);
   }
 
-  async range(types: readonly string[], from: number, to: number): Promise<RangeCounts> {
-    return this.#broker.statistics.range(types, from, to);
-  }
-
-  async durations(types: readonly string[]): Promise<readonly TypeDurations[]> {
-    return types.map((type) => this.#broker.statistics.durations(type));
-  }
-
-  async failures(type: string): Promise<readonly FailureRecord[]> {
-    return this.#broker.statistics.failures(type);
-  }
-
-  async recent(type: string): Promise<RecentEvents> {
-    return this.#broker.lookup.recent(type);
-  }
-
-  async find(id: string, { bodies = false }: { readonly bodies?: boolean } = {}): Promise<readonly EventRecord[]> {
-    return this.#broker.lookup.find(id, bodies);
-  }
-
-  async request(requestId: string): Promise<RequestRecords> {
-    return this.#broker.lookup.request(requestId);
-  }
-
-  async erase(requestId: string): Promise<ErasedPayloads> {
-    return this.#broker.journal.change(() => this.#broker.lookup.erase(requestId));
-  }
-
-  async deadLetters(type: string, limit: number, filter?: DeadLetterFilter): Promise<readonly DeadLetterRecord[]> {
-    return this.#group.queues.find(type)?.deadLetters.latest(limit, filter) ?? [];
-  }
-
-  async replay(id: string): Promise<boolean> {
-    return this.#spend(await this.#broker.journal.change(() => this.#broker.replay(id, this.#group)));
-  }
-
-  async overview({ types, runTypes, runLimit }: OverviewQuery): Promise<Overview> {
-    return {
-      registered: await this.registered(),
-      counts: types.map((type) => this.#broker.statistics.counts(type)),
-      activity: this.#broker.statistics.activity(types),
-      total: this.#broker.statistics.total(),
-      keepsDeadLetters: this.#broker.deadLetterLimits.maxDeadLetters > 0,
-      runs: runTypes.map((type) => this.#broker.statistics.runs(type, runLimit)),
-      schedules: this.#broker.schedules.records(),
-    };
-  }
-
-  async waiting(types: readonly string[], limit: number): Promise<readonly (readonly RunRecord[])[]> {
-    return types.map((type) => this.#broker.statistics.waiting(type, limit));
-  }
-
-  async run(type: string, id: string): Promise<RunRecord | undefined> {
-    const log = this.#runLog(type);
-    log?.evict(this.clock.now());
-    return log?.record(id, this.service);
-  }
-
-  async runSince(type: string, id: string, from: number): Promise<RunRecord | undefined> {
-    const log = this.#runLog(type);
-    log?.evict(this.clock.now());
-    return log?.recordSince(id, this.service, from);
-  }
-
-  async watchRun(type: string, id: string, onChange: () => void): Promise<() => void> {
-    return this.#runLog(type)?.watch(id, onChange) ?? (() => {});
-  }
-
-  async runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined> {
-    return this.#runLog(type)?.ended(id, this.service, signal);
-  }
-
-  async endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult> {
-    const result = await this.#broker.journal.change((): CommitResult => {
-      const entry = this.#runLog(type)?.entry(id);
-      if (entry === undefined) return 'fenced';
-      if (entry.ended) return 'already';
-      this.#group.endRun(type, entry, outcome, reason);
-      return 'ok';
-    });
-    return this.#spend(result);
-  }
-
-  async cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome): Promise<boolean> {
-    return this.#spend(await this.#broker.journal.change(() => this.#group.cancel(id, conclude)));
-  }
-
-  async schedules(): Promise<readonly ScheduleRecord[]> {
-    return this.#broker.schedules.records();
-  }
-
-  async openSchedules(openings: readonly ScheduleOpening[]): Promise<boolean> {
-    return this.#broker.journal.change(() => this.#broker.schedules.open(this.service, this, openings));
-  }
-
-  async claim(claim: ScheduleClaim): Promise<ClaimResult> {
-    return this.#broker.journal.change(() =>
-      this.#broker.schedules.claim(this.service, this, claim, () => this.#broker.publish(claim.events, this.#group)),
-    );
-  }
-
-  async registered(): Promise<readonly string[]> {
-    return this.#broker.descriptions();
-  }
-
-  async processes(): Promise<readonly ConnectedProcess[]> {
-    return this.#broker.processes;
-  }
-
-  async revision(type?: string): Promise<string> {
-    return this.#broker.statistics.revisionOf(type);
+  async range(key: string, from: number, to: number): Promise<string[]> {
+    const list = this.#list(key) ?? [];
+    return this.#spend(list.slice(from, Math.max(0, (to < 0 ? list.length + to : to) + 1)));
   }
 
   #spend<T>(result: T): T | Promise<T> {
-    return this.#broker.turns.spendCall()?.then(() => result) ?? result;
+    return this.#turns.spendCall()?.then(() => result) ?? result;
   }
 
-  #runLog(type: string): RunLog | undefined {
-    return this.#group.queues.find(type)?.runs;
+  #live(key: string): Entry | undefined {
+    const entry = this.#entries.get(key);
+    return entry !== undefined && entry.expiresAt > this.#clock.now() ? entry : undefined;
   }
 
-  async close({ drainMs }: { drainMs: number }): Promise<CloseResult> {
-    const consumer = this.#consumer;
-    if (consumer === undefined) return { released: 0, overdue: 0 };
-    this.#consumer = undefined;
-    const result = await this.#group.members.close(consumer, drainMs);
-    this.#broker.leave(this);
-    return result;
+  #string(key: string): string | undefined {
+    const value = this.#live(key)?.value;
+    if (Array.isArray(value)) throw new KeyTypeError(key, 'a string');
+    return value;
+  }
+
+  #list(key: string): string[] | undefined {
+    const value = this.#live(key)?.value;
+    if (typeof value === 'string') throw new KeyTypeError(key, 'a list');
+    return value;
+  }
+
+  #write(key: string, value: string | string[], ttlMs: number | undefined): void {
+    this.#sweepTwo();
+    if (this.#entries.size >= maxKeys && !this.#entries.has(key)) {
+      throw new BackpressureError('the key-value store', `${maxKeys} keys`);
+    }
+    const expiresAt = ttlMs === undefined ? Number.POSITIVE_INFINITY : this.#clock.now() + ttlMs;
+    this.#entries.set(key, { value, expiresAt });
+  }
+
+  // Two keys per write keep pace with the one that it may add, without a timer or a long pause.
+  #sweepTwo(): void {
+    for (let i = 0; i < 2; i += 1) {
+      const next = this.#sweep.next();
+      if (next.done === true) {
+        this.#sweep = this.#entries.entries();
+        return;
+      }
+      const [key, { expiresAt }] = next.value;
+      if (expiresAt <= this.#clock.now()) this.#entries.delete(key);
+    }
   }
 }

@@ -3,8 +3,7 @@ import { InvalidOptionError } from '../../errors.js';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import { envelope } from '../contract/envelope.js';
 import { BackpressureError } from '../errors.js';
-import { silentLogger } from '../logger.js';
-import type { TransportManager } from '../transport.js';
+import { silentLogger, type TransportManager } from '../transport.js';
 import { memoryTransport } from './memory-transport.js';
 import { started } from './started-transport.fixture.js';
 

@@ -1,6 +1,5 @@
 import { createFakeClock, type FakeClock } from '../../testing/fake-clock.js';
-import { silentLogger } from '../logger.js';
-import type { Delivery, TransportManager } from '../transport.js';
+import { type Delivery, silentLogger, type TransportManager } from '../transport.js';
 import { type MemoryTransportOptions, memoryTransport } from './memory-transport.js';
 
 /** Connection that handles event types, with its deliveries. */

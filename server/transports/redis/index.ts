@@ -4,8 +4,8 @@
  * @module hubline/redis
  */
 
-export type { Codec } from '../codec/codec.js';
-export type { RetireOptions, RetireResult } from '../retirement.js';
+export type { Codec } from '../codec.js';
+export type { RetireOptions, RetireResult } from '../services.js';
 export type { Transport } from '../transport.js';
 export { UnexpectedDataError, UnsupportedVersionError } from './redis-errors.js';
 export type { ClientOptions, RedisTransportOptions } from './redis-options.js';

@@ -1,5 +1,5 @@
 import { HubError, messageOf, quote } from '../../errors.js';
-import { publicErrorInfo } from '../../redaction/public-error.js';
+import { publicErrorInfo } from '../../redaction.js';
 
 /** Redis returned data that this version does not write: another version, or something else, uses the same prefix. */
 export class UnexpectedDataError extends HubError {

@@ -8,12 +8,10 @@ import {
   toRecentEvents,
   toRequestRecords,
 } from '../event-record.js';
-import { CheckedKeyValueStore } from '../key-values/checked-key-value-store.js';
-import type { KeyValueStore } from '../key-values/key-value-store.js';
-import type { Logger } from '../logger.js';
-import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord } from '../schedules.js';
+import { CheckedKeyValueStore, type KeyValueStore } from '../key-values.js';
 import type { EventMetrics, FailureRecord, RangeCounts, TypeDurations } from '../statistics/stats.js';
 import type {
+  ClaimResult,
   CloseResult,
   CommitResult,
   ConnectedProcess,
@@ -21,11 +19,15 @@ import type {
   DeadLetterRecord,
   Envelope,
   FailedOutcome,
+  Logger,
   Outcome,
   Overview,
   OverviewQuery,
   Receipt,
   RunRecord,
+  ScheduleClaim,
+  ScheduleOpening,
+  ScheduleRecord,
   TransportManager,
   TypeCounts,
 } from '../transport.js';

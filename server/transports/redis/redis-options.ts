@@ -1,6 +1,6 @@
 import type { RedisOptions } from 'ioredis';
 import { OptionChecker } from '../../options.js';
-import { type Codec, resolveCodec } from '../codec/codec.js';
+import { type Codec, resolveCodec } from '../codec.js';
 import { defaultMaxDeadLetters, leastCrashes } from '../limits.js';
 
 /** Options of ioredis, except the representation of replies, on which the transport depends. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ContractStage, contractStage } from '../contract/contract-stage.js';
-import { silentLogger } from '../logger.js';
+import { silentLogger } from '../transport.js';
 import type { RedisTransportOptions } from './redis-options.js';
 import { type RedisTransport, redisTransport } from './redis-transport.js';
 import { serverTime } from './server-time.fixture.js';

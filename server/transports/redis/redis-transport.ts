@@ -1,7 +1,6 @@
-import { CodedTransport } from '../codec/coded-transport.js';
-import { silentLogger } from '../logger.js';
-import { checkRetireArguments, type RetireOptions, type RetireResult } from '../retirement.js';
-import type { Transport } from '../transport.js';
+import { CodedTransport } from '../codec.js';
+import { checkRetireArguments, type RetireOptions, type RetireResult } from '../services.js';
+import { silentLogger, type Transport } from '../transport.js';
 import { CommandClient } from './connection/command-client.js';
 import { RedisManager } from './redis-manager.js';
 import { type RedisTransportOptions, resolveRedisOptions } from './redis-options.js';

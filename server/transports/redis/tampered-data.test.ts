@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { createHub } from '../../hub/create-hub.js';
 import type { Hub } from '../../hub/hub.js';
-import { createWorkflow } from '../../hub/runs/definition/workflow.js';
+import { createWorkflow } from '../../hub/runs/workflow.js';
 import { envelope } from '../contract/envelope.js';
-import { silentLogger } from '../logger.js';
-import { workflowType } from '../workflow-type.js';
+import { workflowType } from '../delivery.js';
+import { silentLogger } from '../transport.js';
 import { redisTransport } from './redis-transport.js';
 import { startTestRedis } from './test-redis.fixture.js';
 

@@ -5,7 +5,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import { envelope } from '../contract/envelope.js';
 import { completed } from '../contract/outcome.js';
-import { sqliteObserver } from './observing/sqlite-observer.js';
+import { sqliteObserver } from './sqlite-observer.js';
 import { sqliteTransport } from './sqlite-transport.js';
 import { newFile, openBeside, startProcess } from './stage.fixture.js';
 

@@ -6,8 +6,7 @@ import { HubError } from '../../errors.js';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import { envelope } from '../contract/envelope.js';
 import { failed } from '../contract/outcome.js';
-import { silentLogger } from '../logger.js';
-import type { TransportManager } from '../transport.js';
+import { silentLogger, type TransportManager } from '../transport.js';
 import { sqliteTransport } from './sqlite-transport.js';
 import { newFile, startProcess } from './stage.fixture.js';
 

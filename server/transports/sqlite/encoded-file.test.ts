@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import type { Codec } from '../codec/codec.js';
+import type { Codec } from '../codec.js';
 import { envelope } from '../contract/envelope.js';
 import { completed, failed, suspended } from '../contract/outcome.js';
-import { silentLogger } from '../logger.js';
-import { sqliteObserver } from './observing/sqlite-observer.js';
+import { silentLogger } from '../transport.js';
+import { sqliteObserver } from './sqlite-observer.js';
 import { newFile, startProcess } from './stage.fixture.js';
 
 const secret = 'private-4711';

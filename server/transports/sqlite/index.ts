@@ -5,10 +5,9 @@
  */
 
 export type { Clock, Timer } from '../clock.js';
-export type { Codec } from '../codec/codec.js';
-export type { RetireOptions, RetireResult } from '../retirement.js';
+export type { Codec } from '../codec.js';
+export type { RetireOptions, RetireResult } from '../services.js';
 export type { Transport } from '../transport.js';
-export { type SqliteObserverOptions, sqliteObserver } from './observing/sqlite-observer.js';
 export {
   AnswerTooLargeError,
   CorruptFileError,
@@ -19,5 +18,6 @@ export {
   OlderFileError,
   UnsupportedSqliteError,
 } from './sqlite-errors.js';
+export { type SqliteObserverOptions, sqliteObserver } from './sqlite-observer.js';
 export type { SqliteTransportOptions } from './sqlite-options.js';
 export { type SqliteTransport, sqliteTransport } from './sqlite-transport.js';

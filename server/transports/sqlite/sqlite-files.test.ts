@@ -2,8 +2,7 @@ import { chmodSync, mkdirSync, readFileSync, symlinkSync, truncateSync, writeFil
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { InvalidOptionError } from '../../errors.js';
-import { silentLogger } from '../logger.js';
-import type { TransportManager } from '../transport.js';
+import { silentLogger, type TransportManager } from '../transport.js';
 import { isSafeSqlite, packageFor } from './database/driver.js';
 import { migrations } from './database/schema.js';
 import { openPatiently } from './open-patiently.fixture.js';

@@ -1,11 +1,11 @@
 import { HubError, quote } from '../../errors.js';
 import type { Clock } from '../clock.js';
 import { BackpressureError, KeyTypeError } from '../errors.js';
-import type { KeyValueStore } from '../key-values/key-value-store.js';
+import type { KeyValueStore } from '../key-values.js';
 import { maxListLength } from '../limits.js';
-import type { Commits } from './commits.js';
+import type { Commits } from './database/committer.js';
 import type { Database, Statement } from './database/driver.js';
-import { numberOf, optionalNumber, optionalText, textOf } from './loading/stored-values.js';
+import { numberOf, optionalNumber, optionalText, textOf } from './stored-values.js';
 
 /** Value of a key, or the numbers of the first entry of its list and of the one after its last. */
 type Stored = { readonly value: string } | { readonly first: number; readonly next: number };

@@ -1,6 +1,6 @@
 import { OptionChecker } from '../../options.js';
 import { type Clock, systemClock } from '../clock.js';
-import { type Codec, resolveCodec } from '../codec/codec.js';
+import { type Codec, resolveCodec } from '../codec.js';
 import { defaultMaxDeadLetters, leastCrashes } from '../limits.js';
 
 /** Options of {@link sqliteTransport}. */

@@ -1,25 +1,23 @@
+import { randomUUID } from 'node:crypto';
 import { HubError } from '../../errors.js';
+import { Broker } from '../broker/broker.js';
+import { BrokerManager } from '../broker/broker-manager.js';
 import type { Clock } from '../clock.js';
-import { CheckedKeyValueStore } from '../key-values/checked-key-value-store.js';
-import type { KeyValueStore } from '../key-values/key-value-store.js';
-import type { Logger } from '../logger.js';
-import { Broker } from '../memory/broker.js';
-import { BrokerManager } from '../memory/memory-transport.js';
-import type { CallTarget } from './calls/call-methods.js';
-import { CallServer } from './calls/call-server.js';
-import { FileShrinker } from './checkpoints/file-shrinker.js';
-import type { Commits } from './commits.js';
-import { Committer } from './committer.js';
-import { CrashCounts } from './crash-counts.js';
+import { CheckedKeyValueStore, type KeyValueStore } from '../key-values.js';
+import { describedService, stoppedDescription } from '../services.js';
+import type { Logger } from '../transport.js';
+import { CallServer, type CallTarget } from './calls.js';
+import { type Commits, Committer } from './database/committer.js';
 import type { Database } from './database/driver.js';
-import { HubRows } from './database/hub-rows.js';
+import { FileShrinker } from './database/file-shrinker.js';
 import { openOwned } from './database/open-database.js';
+import { CrashCounts } from './journal/crash-counts.js';
+import { loadState } from './journal/load-state.js';
 import { SqliteJournal } from './journal/sqlite-journal.js';
-import { loadState } from './loading/load-state.js';
-
 import { CorruptFileError, reasonOf, StoredValueError } from './sqlite-errors.js';
 import { SqliteKeyValueStore } from './sqlite-key-value-store.js';
 import type { SqliteSettings } from './sqlite-options.js';
+import { textOf } from './stored-values.js';
 
 /** Limits of the state of a file. */
 export type StoreLimits = Pick<
@@ -145,4 +143,115 @@ function lastNumbers(database: Database): { position: number; number: number; en
       read(`SELECT max(json_extract(run, '$.endOrder')) AS last FROM events`),
     ),
   };
+}
+
+/** Open file of a transport, which all its connections share. The first user opens it, and the last one closes it. */
+export class SharedStore {
+  readonly #settings: SqliteSettings;
+  #opened: Promise<OpenStore> | undefined;
+  #store: OpenStore | undefined;
+  #users = 0;
+  #closing: Promise<void> = Promise.resolve();
+
+  constructor(settings: SqliteSettings) {
+    this.#settings = settings;
+  }
+
+  /** Returns the open file; each user calls `release` at the end. */
+  async acquire(logger: Logger): Promise<OpenStore> {
+    this.#users += 1;
+    this.#opened ??= this.#closing.then(() => openStore(this.#settings, logger));
+    const opened = this.#opened;
+    try {
+      const store = await opened;
+      this.#store = store;
+      return store;
+    } catch (error) {
+      // The next user tries to open it again.
+      if (this.#opened === opened) this.#opened = undefined;
+      this.#users -= 1;
+      throw error;
+    }
+  }
+
+  /** Resolves when the file is closed if this was the last user. */
+  async release(): Promise<void> {
+    this.#users -= 1;
+    if (this.#users > 0) return;
+    const store = this.#store;
+    this.#opened = undefined;
+    this.#store = undefined;
+    if (store === undefined) return;
+    const closing = store.close();
+    this.#closing = closing.catch(() => {});
+    await closing;
+  }
+}
+
+// Ends the owner of a hub without subscriptions.
+const idleMark = ' without subscriptions';
+
+interface HubRow {
+  readonly id: number;
+  readonly owner: string;
+  readonly isConsumer: boolean;
+  readonly description: string;
+  readonly service: string | undefined;
+}
+
+/** Stored descriptions of the hubs that used a file last: per service those of its last process. */
+export class HubRows {
+  readonly #database: Database;
+  readonly #broker: Pick<Broker, 'isSubscribed'>;
+  readonly #owner: string = randomUUID();
+
+  constructor(database: Database, broker: Pick<Broker, 'isSubscribed'>) {
+    this.#database = database;
+    this.#broker = broker;
+  }
+
+  /** Stores the description of a hub of this process in place of those that it makes obsolete. */
+  store(description: string, isConsumer: boolean): void {
+    const owner = isConsumer ? this.#owner : this.#owner + idleMark;
+    const service = describedService(description);
+    const isObsolete = (row: HubRow): boolean =>
+      row.owner.startsWith(this.#owner)
+        ? row.owner === owner && row.description === description
+        : !row.isConsumer || (row.service === service ? isConsumer : !this.#isSubscribed(row));
+    const remove = this.#database.prepare('DELETE FROM hubs WHERE id = ?');
+    for (const row of this.#rows().filter(isObsolete)) remove.run(row.id);
+    this.#database.prepare('INSERT INTO hubs (owner, description) VALUES (?, ?)').run(owner, description);
+  }
+
+  /** Passes those with subscriptions to the broker. */
+  restore(broker: Pick<Broker, 'restoreConnection'>): void {
+    for (const { service, description, isConsumer } of this.#rows()) {
+      if (isConsumer && service !== undefined) broker.restoreConnection(service, description);
+    }
+  }
+
+  /** Returns the descriptions of all but those of retired services, each with the property `isStopped`. */
+  stopped(): readonly string[] {
+    return this.#rows()
+      .filter((row) => !row.isConsumer || this.#isSubscribed(row))
+      .map(({ description }) => stoppedDescription(description));
+  }
+
+  #isSubscribed({ service }: HubRow): boolean {
+    return service !== undefined && this.#broker.isSubscribed(service);
+  }
+
+  #rows(): readonly HubRow[] {
+    const rows = this.#database.prepare('SELECT id, owner, description FROM hubs ORDER BY id').all();
+    return rows.map((row) => {
+      const [owner, description] = [textOf(row, 'owner'), textOf(row, 'description')];
+      return {
+        id: Number(row['id']),
+        owner,
+        isConsumer: !owner.endsWith(idleMark),
+        description,
+        service: describedService(description),
+      };
+    });
+  }
 }

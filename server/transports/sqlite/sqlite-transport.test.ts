@@ -8,8 +8,7 @@ import { describePendingEvents, describeTransport } from '../contract/describe-t
 import { describeDeadLetterAge } from '../contract/records/dead-letter-age.js';
 import { maxDeadLetters } from '../contract/records/dead-letters.js';
 import { keptRecent } from '../limits.js';
-import { silentLogger } from '../logger.js';
-import type { Transport, TransportManager } from '../transport.js';
+import { silentLogger, type Transport, type TransportManager } from '../transport.js';
 import { openPatiently } from './open-patiently.fixture.js';
 import type { SqliteTransportOptions } from './sqlite-options.js';
 import { sqliteTransport } from './sqlite-transport.js';

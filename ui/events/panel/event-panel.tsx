@@ -1,26 +1,22 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
-import { CopyButton } from '../../controls/copy-button.js';
-import { Icon } from '../../controls/icon.js';
-import { IconButton } from '../../controls/icon-button.js';
-import type { Detail } from '../../polling/event-detail.js';
-import type { Monitor } from '../../polling/monitor.js';
-import type { Navigation } from '../../routing/navigation.js';
-import { CountStats } from '../../shared/count-stats.js';
-import type { EventRow } from '../../store/rows/event-row.js';
-import { StatusBadge } from '../table/row/status-badge.js';
-import { KindTag } from './kind-tag.js';
-import { DeadLetters } from './sections/dead-letters.js';
-import { EventSettings } from './sections/event-settings.js';
-import { FailureList } from './sections/failure-list.js';
-import { PanelSection } from './sections/panel-section.js';
-import { Percentiles } from './sections/percentiles.js';
-import { RecentEvents } from './sections/recent-events.js';
-import { ServiceTable } from './sections/service-table.js';
-import { Triggers } from './sections/triggers.js';
-import { TypeChart } from './sections/type-chart.js';
-import { statusSentence } from './status-sentence.js';
-import { usePanelFocus } from './use-panel-focus.js';
+import type { EventOverview } from '../../../server/dashboard/protocol.js';
+import { formatAge, formatAgo } from '../../format/duration.js';
+import { formatCount, formatPercent } from '../../format/number.js';
+import { CopyButton } from '../../shared/copy-button.js';
+import { CountStats } from '../../shared/counts.js';
+import { Icon, IconButton } from '../../shared/icon.js';
+import { PanelSection } from '../../shared/view-section.js';
+import type { EventRow } from '../../state/event-row.js';
+import type { Detail } from '../../state/loader.js';
+import type { Monitor } from '../../state/monitor.js';
+import type { Navigation } from '../../state/navigation.js';
+import { StatusBadge } from '../event-columns.js';
+import { usePanelFocus } from '../event-focus.js';
+import { EventSettings, KindTag, Triggers } from './event-settings.js';
+import { Percentiles, ServiceTable, TypeChart } from './event-statistics.js';
+import { DeadLetters, FailureList } from './failures.js';
+import { RecentEvents } from './recent-events.js';
 
 export interface EventPanelProps {
   readonly type: string;
@@ -142,4 +138,27 @@ function PanelNotice({ detail: { error, body } }: { detail: Detail }): JSX.Eleme
 
 function asJson(row: EventRow, detail: Detail | null): string {
   return JSON.stringify({ ...row.event.value, ...detail?.body }, null, 2);
+}
+
+/** Returns the state of an event type as a sentence, from the last 5 minutes. */
+export function statusSentence({ metrics, recent, lastFailure }: EventOverview, serverNow: number): string {
+  const { completed, failed, cancelled, received } = recent.last5Min;
+  const failures = failed - cancelled;
+  const ended = completed + failures;
+  if (failures > 0) {
+    const at = metrics.lastFailedAt ?? lastFailure?.at;
+    const last = at === undefined ? '' : `, last ${formatAgo(serverNow - at)}`;
+    return `${formatCount(failures)} of ${formatCount(ended)} failed in 5 min (${formatPercent(failures / ended)})${last}`;
+  }
+  if (metrics.received === 0) return 'No event was received since the start';
+  const pending =
+    metrics.pending === 0 || metrics.oldestPendingAt === undefined
+      ? ''
+      : `, ${formatCount(metrics.pending)} pending, the oldest for ${formatAge(serverNow - metrics.oldestPendingAt)}`;
+  // Suspended ones are pending, and have no age.
+  const open = metrics.suspended > 0 ? `${pending}, ${formatCount(metrics.suspended)} suspended` : pending;
+  if (received + completed > 0) return `Nothing failed in 5 min, ${formatCount(completed)} completed${open}`;
+  const last =
+    metrics.lastReceivedAt === undefined ? '' : `, the last one ${formatAgo(serverNow - metrics.lastReceivedAt)}`;
+  return `No event in 5 min${last}${open}`;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { EventOverview } from '../../../server/dashboard/protocol.js';
 import { countsOf, eventOf, failingOf, periodOf, recentOf, SERVER_NOW } from '../../testing/test-data.js';
-import { statusSentence } from './status-sentence.js';
+import { statusSentence } from './event-panel.js';
 
 test.each<[string, EventOverview]>([
   ['38 of 760 failed in 5 min (5.0%), last 2 s ago', failingOf('a', 722, 38, { lastFailedAt: SERVER_NOW - 2_000 })],

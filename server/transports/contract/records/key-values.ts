@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { InvalidOptionError } from '../../../errors.js';
 import { BackpressureError, KeyTypeError } from '../../errors.js';
-import type { KeyValueStore } from '../../key-values/key-value-store.js';
+import type { KeyValueStore } from '../../key-values.js';
 import type { ContractStage } from '../contract-stage.js';
 
 /** Tests the key-value store. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { durationBoundsMs } from '../../statistics/duration-totals.js';
+import { workflowType } from '../../delivery.js';
+import { durationBoundsMs } from '../../statistics/durations.js';
 import type { TransportManager } from '../../transport.js';
-import { workflowType } from '../../workflow-type.js';
 import type { ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 import { completed, failed, retry } from '../outcome.js';

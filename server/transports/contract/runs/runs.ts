@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { triggeredId } from '../../derive-id.js';
+import { triggeredId } from '../../delivery.js';
 import type { Overview, Subscription } from '../../transport.js';
 import type { ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';

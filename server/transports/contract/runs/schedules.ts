@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ScheduleOpening, ScheduleRecord } from '../../schedules.js';
-import type { TransportManager } from '../../transport.js';
+import type { ScheduleOpening, ScheduleRecord, TransportManager } from '../../transport.js';
 import type { ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 

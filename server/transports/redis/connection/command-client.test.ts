@@ -5,7 +5,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { freePort } from '../../../../scripts/listen-locally.js';
 import { type RedisServer, startRedisServer } from '../../../../scripts/redis-server.js';
 import { TransportUnavailableError } from '../../errors.js';
-import { silentLogger } from '../../logger.js';
+import { silentLogger } from '../../transport.js';
 import { resolveRedisOptions } from '../redis-options.js';
 import { CommandClient } from './command-client.js';
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { TransportUnavailableError } from '../../errors.js';
-import type { Logger } from '../../logger.js';
+import type { Logger } from '../../transport.js';
 import { withoutArguments } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
 import type { Script, ScriptArgument } from '../scripts/script.js';

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { Logger } from '../../logger.js';
+import type { Logger } from '../../transport.js';
 import type { RedisSettings } from '../redis-options.js';
 import { adaptScript } from './bullmq-scripts.js';
 import { logConnection } from './connection-log.js';

@@ -6,7 +6,7 @@ import { startRedisServer } from '../../../../scripts/redis-server.js';
 import { Consumption } from '../../contract/contract-stage.js';
 import { envelope } from '../../contract/envelope.js';
 import { completed } from '../../contract/outcome.js';
-import { silentLogger } from '../../logger.js';
+import { silentLogger } from '../../transport.js';
 import type { RedisTransportOptions } from '../redis-options.js';
 import { redisTransport } from '../redis-transport.js';
 import { followPrimary, movedTo } from './follow-primary.js';

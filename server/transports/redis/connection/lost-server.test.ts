@@ -3,8 +3,8 @@ import { setImmediate as endOfTurn } from 'node:timers/promises';
 import { afterEach, expect, it, vi } from 'vitest';
 import { startRedisServer } from '../../../../scripts/redis-server.js';
 import { createHub } from '../../../hub/create-hub.js';
-import { createWorkflow } from '../../../hub/runs/definition/workflow.js';
-import { silentLogger } from '../../logger.js';
+import { createWorkflow } from '../../../hub/runs/workflow.js';
+import { silentLogger } from '../../transport.js';
 import { redisTransport } from '../redis-transport.js';
 
 afterEach(() => vi.restoreAllMocks());

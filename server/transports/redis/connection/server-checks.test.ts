@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { startRedisServer } from '../../../../scripts/redis-server.js';
-import { silentLogger } from '../../logger.js';
+import { silentLogger } from '../../transport.js';
 import { redisTransport } from '../redis-transport.js';
 import { isPrivate } from './server-checks.js';
 

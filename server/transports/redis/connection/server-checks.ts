@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import { isLoopbackHost } from '../../../loopback-host.js';
-import type { Logger } from '../../logger.js';
+import { isLoopbackHost } from '../../../options.js';
+import type { Logger } from '../../transport.js';
 
 /** Warns if Redis evicts keys when memory is used up, because it would evict events, and if the connection is open to others. */
 export async function checkServer(client: Redis, logger: Logger): Promise<void> {

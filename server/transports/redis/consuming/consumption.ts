@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
-import type { Logger } from '../../logger.js';
-import type { CloseResult, ConsumeOptions } from '../../transport.js';
+import type { CloseResult, ConsumeOptions, Logger } from '../../transport.js';
 import { CoalescedTask } from '../coalesced-task.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { connectConsumer } from '../connection/consumer-connection.js';

@@ -1,7 +1,6 @@
 import type { Redis } from 'ioredis';
 import { LeaseLostError, ShutdownError } from '../../errors.js';
-import type { Logger } from '../../logger.js';
-import type { CloseResult, ConsumeOptions, Subscription } from '../../transport.js';
+import type { CloseResult, ConsumeOptions, Logger, Subscription } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { loadBullmq } from '../connection/optional-dependencies.js';
 import type { ServedQueue } from '../membership/served-queue.js';

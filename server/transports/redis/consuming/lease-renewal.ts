@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { Logger } from '../../logger.js';
+import type { Logger } from '../../transport.js';
 import { type Lease, leaseArguments } from '../outcomes/lease.js';
 import { withoutArguments } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';

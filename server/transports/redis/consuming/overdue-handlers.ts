@@ -1,4 +1,4 @@
-import type { Logger } from '../../logger.js';
+import type { Logger } from '../../transport.js';
 import { withoutArguments } from '../redis-errors.js';
 import type { RedisDelivery } from './redis-delivery.js';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { startRedisServer } from '../../../../scripts/redis-server.js';
-import { silentLogger } from '../../logger.js';
+import { silentLogger } from '../../transport.js';
 import { CommandClient } from '../connection/command-client.js';
 import { connectConsumer } from '../connection/consumer-connection.js';
 import { loadBullmq } from '../connection/optional-dependencies.js';

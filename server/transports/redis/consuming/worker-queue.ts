@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { type EventStarter, loneEvents } from '../../processes/lone-events.js';
+import { type EventStarter, loneEvents } from '../../lone-events.js';
 import type { loadBullmq } from '../connection/optional-dependencies.js';
 import type { FetchedJob } from '../gate/fetched-job.js';
 import type { LeaseRecorder } from '../outcomes/lease-recorder.js';

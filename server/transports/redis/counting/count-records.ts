@@ -1,5 +1,5 @@
+import { workflowType } from '../../delivery.js';
 import { minuteMs } from '../../limits.js';
-import { workflowType } from '../../workflow-type.js';
 import { encodeName } from '../names.js';
 import { fieldBatch } from '../scripts/limits.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';

@@ -1,4 +1,4 @@
-import { durationGrowth, shortestMs } from '../../statistics/duration-sketch.js';
+import { durationGrowth, shortestMs } from '../../statistics/durations.js';
 import { eventLog } from '../lookup/event-log.js';
 import { fieldBatch, maxChanges, maxTypesPerChange } from '../scripts/limits.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';

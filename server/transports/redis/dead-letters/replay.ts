@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { workflowOf } from '../../delivery.js';
 import { NotSubscribedError } from '../../errors.js';
-import { workflowOf } from '../../workflow-type.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { counters } from '../counting/counters.js';
 import { eventLog } from '../lookup/event-log.js';

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { quote } from '../../../errors.js';
 import { BackpressureError, KeyTypeError } from '../../errors.js';
-import type { KeyValueStore } from '../../key-values/key-value-store.js';
+import type { KeyValueStore } from '../../key-values.js';
 import { maxListLength } from '../../limits.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { redisKey } from '../scripts/keys.js';

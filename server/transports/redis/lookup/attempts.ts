@@ -1,4 +1,4 @@
-import { interruptedError } from '../../attempt-record.js';
+import { interruptedError } from '../../event-record.js';
 import { keptAttempts } from '../../limits.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';

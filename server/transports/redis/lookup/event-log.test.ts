@@ -3,7 +3,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { envelope } from '../../contract/envelope.js';
 import { completed, failed } from '../../contract/outcome.js';
 import { keptRecent } from '../../limits.js';
-import { silentLogger } from '../../logger.js';
+import { silentLogger } from '../../transport.js';
 import { redisTransport } from '../redis-transport.js';
 import { startTestRedis } from '../test-redis.fixture.js';
 

@@ -1,4 +1,4 @@
-import type { AttemptRecord } from '../../attempt-record.js';
+import type { AttemptRecord } from '../../event-record.js';
 import { decodeError } from '../outcomes/outcome-codec.js';
 import { readArray, readNumber } from '../scripts/reply.js';
 

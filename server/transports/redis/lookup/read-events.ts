@@ -1,5 +1,10 @@
-import { keepAttempt } from '../../attempt-record.js';
-import { type ErasedPayloads, type EventRecord, type EventStatus, eventOfRun } from '../../event-record.js';
+import {
+  type ErasedPayloads,
+  type EventRecord,
+  type EventStatus,
+  eventOfRun,
+  keepAttempt,
+} from '../../event-record.js';
 import { eventIdOf, jobIdOf, serviceOf, typeOf } from '../names.js';
 import { decodeError } from '../outcomes/outcome-codec.js';
 import { decodeAnyEnvelope } from '../publishing/envelope-codec.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { TransportUnavailableError } from '../../errors.js';
-import type { Logger } from '../../logger.js';
+import type { Logger } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { repeatDelayMs } from '../connection/rejections.js';
 import { withoutArguments } from '../redis-errors.js';

@@ -1,4 +1,4 @@
-import { stoppedDescription } from '../../processes/stopped-description.js';
+import { stoppedDescription } from '../../services.js';
 import type { ConnectedProcess } from '../../transport.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Logger } from '../../logger.js';
-import type { ConsumeOptions } from '../../transport.js';
+import type { ConsumeOptions, Logger } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { serviceTypeOf, sharedQueue } from '../names.js';
 import { withoutArguments } from '../redis-errors.js';

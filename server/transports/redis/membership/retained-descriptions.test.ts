@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { silentLogger } from '../../logger.js';
-import type { TransportManager } from '../../transport.js';
+import { silentLogger, type TransportManager } from '../../transport.js';
 import { redisStage } from '../redis-stage.fixture.js';
 
 const { admin, prefix, transport, consume, connect, until } = await redisStage();

@@ -1,4 +1,4 @@
-import { formerConnectionMs } from '../../processes/stopped-description.js';
+import { formerConnectionMs } from '../../services.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';
 import { prelude } from '../scripts/prelude.js';
 

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { Logger } from '../../logger.js';
+import type { Logger } from '../../transport.js';
 import { withoutArguments } from '../redis-errors.js';
 import { redisKey } from '../scripts/keys.js';
 

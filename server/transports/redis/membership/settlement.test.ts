@@ -2,8 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { envelope } from '../../contract/envelope.js';
 import { completed } from '../../contract/outcome.js';
-import { silentLogger } from '../../logger.js';
-import type { Subscription } from '../../transport.js';
+import { type Subscription, silentLogger } from '../../transport.js';
 import { redisStage } from '../redis-stage.fixture.js';
 import { redisTransport } from '../redis-transport.js';
 

@@ -1,5 +1,5 @@
 import type { ErrorInfo } from '../../../errors.js';
-import { durationBucket } from '../../statistics/duration-sketch.js';
+import { durationBucket } from '../../statistics/durations.js';
 import type { Envelope, Outcome } from '../../transport.js';
 import { emitArguments } from '../publishing/envelope-codec.js';
 import { checkedMs } from '../scripts/checked-ms.js';

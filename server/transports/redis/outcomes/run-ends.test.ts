@@ -1,11 +1,10 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { createHub } from '../../../hub/create-hub.js';
-import { createWorkflow } from '../../../hub/runs/definition/workflow.js';
+import { createWorkflow } from '../../../hub/runs/workflow.js';
 import { envelope } from '../../contract/envelope.js';
 import { completed, failed } from '../../contract/outcome.js';
-import type { RunRetention } from '../../subscription.js';
+import { type RunRetention, workflowType } from '../../delivery.js';
 import type { Outcome, Subscription } from '../../transport.js';
-import { workflowType } from '../../workflow-type.js';
 import { serviceTypeOf } from '../names.js';
 import { redisStage } from '../redis-stage.fixture.js';
 import { redisKey } from '../scripts/keys.js';

@@ -1,8 +1,7 @@
 import type { Redis } from 'ioredis';
 import { HubError } from '../../../errors.js';
 import { errorOf } from '../../errors.js';
-import type { Logger } from '../../logger.js';
-import type { RunRecord } from '../../transport.js';
+import type { Logger, RunRecord } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { translateReply } from '../connection/rejections.js';
 import { TickBatch } from '../connection/tick-batch.js';

@@ -2,7 +2,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import { listenLocally } from '../../../../scripts/listen-locally.js';
 import { envelope } from '../../contract/envelope.js';
-import { silentLogger } from '../../logger.js';
+import { silentLogger } from '../../transport.js';
 import { redisStage } from '../redis-stage.fixture.js';
 import { redisTransport } from '../redis-transport.js';
 

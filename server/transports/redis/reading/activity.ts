@@ -1,5 +1,4 @@
-import type { RangePeriods } from '../../statistics/periods.js';
-import { periodKinds, periodOf, rangePeriods, rangeTimes } from '../../statistics/periods.js';
+import { periodKinds, periodOf, type RangePeriods, rangePeriods, rangeTimes } from '../../statistics/periods.js';
 import type { RangeCounts, TotalActivity, TypeActivity } from '../../statistics/stats.js';
 import { countRecords } from '../counting/count-records.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';

@@ -1,4 +1,4 @@
-import { type ServiceTypeCounts, sumCounts } from '../../statistics/sum-counts.js';
+import { type ServiceTypeCounts, sumCounts } from '../../statistics/stats.js';
 import type { TypeCounts } from '../../transport.js';
 import { countRecords } from '../counting/count-records.js';
 import { serviceTypes } from '../counting/service-types.js';

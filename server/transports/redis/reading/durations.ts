@@ -1,4 +1,4 @@
-import { DurationTotals } from '../../statistics/duration-totals.js';
+import { DurationTotals } from '../../statistics/durations.js';
 import type { TypeDurations } from '../../statistics/stats.js';
 import { countRecords } from '../counting/count-records.js';
 import { prelude } from '../scripts/prelude.js';

@@ -1,4 +1,4 @@
-import { noActivity } from '../../statistics/recent-minutes.js';
+import { noActivity } from '../../statistics/periods.js';
 import type { RecentActivity } from '../../statistics/stats.js';
 import { type ReadTrend, RecentReader } from './recent-reader.js';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { DurationSketch } from '../../statistics/duration-sketch.js';
+import { DurationSketch } from '../../statistics/durations.js';
 import { recentMinutes, trendMinutes } from '../../statistics/periods.js';
 import { RecentActivities } from './recent-activities.js';
 import { RecentReader } from './recent-reader.js';

@@ -1,5 +1,4 @@
-import { trendMinutes } from '../../statistics/periods.js';
-import { type ClosedMinutes, RecentMinutes } from '../../statistics/recent-minutes.js';
+import { type ClosedMinutes, RecentMinutes, trendMinutes } from '../../statistics/periods.js';
 import type { RecentActivity } from '../../statistics/stats.js';
 import {
   type CountSink,

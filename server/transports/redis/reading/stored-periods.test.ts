@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { envelope } from '../../contract/envelope.js';
-import { silentLogger } from '../../logger.js';
-import type { TransportManager } from '../../transport.js';
+import { silentLogger, type TransportManager } from '../../transport.js';
 import { redisTransport } from '../redis-transport.js';
 import { maxTypesPerChange } from '../scripts/limits.js';
 import { serverTime } from '../server-time.fixture.js';

@@ -1,4 +1,4 @@
-import { DurationSketch } from '../../statistics/duration-sketch.js';
+import { DurationSketch } from '../../statistics/durations.js';
 import {
   buildHistory,
   lastPeriods,

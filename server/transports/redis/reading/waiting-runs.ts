@@ -1,4 +1,4 @@
-import { approvalsFirst } from '../../run-record.js';
+import { approvalsFirst } from '../../event-record.js';
 import type { RunRecord } from '../../transport.js';
 import { serviceTypes } from '../counting/service-types.js';
 import { prelude } from '../scripts/prelude.js';

@@ -1,6 +1,6 @@
+import { workflowOf, workflowType } from '../../delivery.js';
 import { NotSubscribedError, PendingEventsError, ServiceRunningError } from '../../errors.js';
-import type { RetireOptions, RetireResult } from '../../retirement.js';
-import { workflowOf, workflowType } from '../../workflow-type.js';
+import type { RetireOptions, RetireResult } from '../../services.js';
 import type { CommandClient } from '../connection/command-client.js';
 import { otherLayoutError } from '../membership/data-layout.js';
 import { encodeName, serviceTypeOf, typeOf } from '../names.js';

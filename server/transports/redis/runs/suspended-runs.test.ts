@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { createHub } from '../../../hub/create-hub.js';
-import type { RunCtx } from '../../../hub/runs/definition/step.js';
-import { createWorkflow } from '../../../hub/runs/definition/workflow.js';
+import type { RunCtx } from '../../../hub/runs/step.js';
+import { createWorkflow } from '../../../hub/runs/workflow.js';
 import { redisTransport } from '../redis-transport.js';
 import { startTestRedis } from '../test-redis.fixture.js';
 

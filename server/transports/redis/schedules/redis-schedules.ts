@@ -1,4 +1,4 @@
-import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord, ScheduleStore } from '../../schedules.js';
+import type { ClaimResult, ScheduleClaim, ScheduleOpening, ScheduleRecord, ScheduleStore } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
 import type { DataEpoch } from '../membership/data-epoch.js';
 import { encodeName, serviceTypeOf } from '../names.js';

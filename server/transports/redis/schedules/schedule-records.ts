@@ -1,4 +1,4 @@
-import type { ScheduleRecord } from '../../schedules.js';
+import type { ScheduleRecord } from '../../transport.js';
 import { liveHandlers } from '../membership/subscription-fragments.js';
 import { serviceOf, typeOf } from '../names.js';
 import { LuaFragment } from '../scripts/lua-fragment.js';

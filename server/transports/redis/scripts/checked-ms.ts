@@ -1,5 +1,4 @@
-import { InvalidOptionError } from '../../../errors.js';
-import { maxDurationMs } from '../../../max-duration.js';
+import { InvalidOptionError, maxDurationMs } from '../../../errors.js';
 
 /**
  * Returns a duration that scripts can compute with. A script must not meet a wrong one after its first write, because

@@ -1,10 +1,10 @@
-import { closeSync, fstatSync, openSync, realpathSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { automaticCheckpoints, type Checkpoints, LogCheckpoints } from '../checkpoints/log-checkpoints.js';
+import { HubError } from '../../../errors.js';
+import { CorruptFileError, FileAccessError, NewerFileError, OlderFileError, reasonOf } from '../sqlite-errors.js';
 import { type Database, loadDriver, moduleForThreads, type OpenDatabase } from './driver.js';
-import { checkLength, guarded, numberOf, versionOf } from './file-checks.js';
-import { awaitLock } from './file-lock.js';
-import { FilePresence } from './file-presence.js';
+import { awaitLock, isLocked } from './file-lock.js';
+import { automaticCheckpoints, type Checkpoints, LogCheckpoints } from './log-checkpoints.js';
 import { applicationId, migrations } from './schema.js';
 
 /** Database that this transport owns. */
@@ -107,4 +107,150 @@ function emptyLog(database: Database): void {
 function resolvePath(file: string): string {
   const isThere = statSync(file, { throwIfNoEntry: false }) !== undefined;
   return isThere ? realpathSync(file) : join(realpathSync(dirname(file)), basename(file));
+}
+
+/** Database that another transport may own. */
+export interface ObservedDatabase {
+  readonly database: Database;
+  /** A transport owns the file now. */
+  isOwned(): boolean;
+  /** The path leads to the open file. */
+  isPresent(): boolean;
+  close(): void;
+}
+
+/**
+ * Opens an existing file that another transport may own.
+ *
+ * @param options `readOnly`: the connection only reads; `allowsOlder`: the file may have an earlier schema version
+ * @throws {FileAccessError | CorruptFileError | NewerFileError | OlderFileError | UnsupportedSqliteError}
+ * @throws {MissingPackageError}
+ */
+export async function openObserved(
+  file: string,
+  { readOnly, allowsOlder = false }: { readonly readOnly: boolean; readonly allowsOlder?: boolean },
+): Promise<ObservedDatabase> {
+  const open = await loadDriver();
+  return guarded(file, () => {
+    const path = realpathSync(file);
+    const { ino, size } = statSync(path);
+    if (size === 0 && statSync(`${path}-wal`, { throwIfNoEntry: false }) === undefined) {
+      throw new CorruptFileError(file, 'it is empty');
+    }
+    const database = open(path, { readOnly });
+    try {
+      // The owner writes for a moment only.
+      database.exec('PRAGMA busy_timeout = 1000');
+      const version = versionOf(file, database);
+      if (version < migrations.length && !allowsOlder) throw new OlderFileError(file, version, migrations.length);
+      // A call need not survive a power loss, but the log that the last connection copies into the file must. The owner
+      // copies it otherwise. A caller that has to wait tries again: SQLite would block its event loop.
+      const settings = 'PRAGMA busy_timeout = 100; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0';
+      if (!readOnly) database.exec(settings);
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+    return {
+      database,
+      isOwned: () => isLocked(path, open),
+      isPresent: () => statSync(path, { throwIfNoEntry: false })?.ino === ino,
+      close: () => database.close(),
+    };
+  });
+}
+
+/**
+ * Checks of files before they are used.
+ *
+ * @module
+ */
+
+/**
+ * Throws if the file is shorter than its header says. The log may contain the rest after a crash.
+ *
+ * @param descriptor descriptor of the file
+ */
+function checkLength(path: string, descriptor: number): void {
+  const logSize = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  const { size } = fstatSync(descriptor);
+  if (logSize > 0 || size === 0) return;
+  const header = Buffer.alloc(100);
+  readSync(descriptor, header, 0, header.length, 0);
+  if (size < (databaseSize(header) ?? 0)) throw new CorruptFileError(path, 'its end is missing');
+}
+
+/** Returns the size in bytes that the header of a database states; `undefined` if it is none. */
+function databaseSize(header: Buffer): number | undefined {
+  if (!header.toString('latin1').startsWith('SQLite format 3')) return undefined;
+  const pageSize = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16);
+  return pageSize * header.readUInt32BE(28);
+}
+
+/** Returns the schema version of a file, 0 if it is empty. */
+function versionOf(file: string, database: Database): number {
+  const version = numberOf(database, 'PRAGMA user_version');
+  if (numberOf(database, 'PRAGMA application_id') !== applicationId) {
+    const isEmpty = version === 0 && numberOf(database, 'SELECT count(*) FROM sqlite_schema') === 0;
+    if (!isEmpty) throw new CorruptFileError(file, 'it is a database of another application');
+  }
+  if (version > migrations.length) throw new NewerFileError(file, version, migrations.length);
+  return version;
+}
+
+/** Returns the number that a statement reads. */
+export function numberOf(database: Database, sql: string): number {
+  return Number(Object.values(database.prepare(sql).get() ?? {})[0]);
+}
+
+/** Opens something, and replaces an error of SQLite or of the operating system. */
+function guarded<T>(file: string, open: () => T): T {
+  try {
+    return open();
+  } catch (error) {
+    if (HubError.is(error)) throw error;
+    const isDamaged = /not a database|malformed|corrupt/i.test(`${reasonOf(error)} ${String(error)}`);
+    if (isDamaged) throw new CorruptFileError(file, `it is not a readable SQLite database`, { cause: error });
+    throw new FileAccessError(file, error);
+  }
+}
+
+/** Detects that another program moved, deleted or shortened an open file or its log. */
+class FilePresence {
+  readonly #files: readonly { readonly path: string; readonly ino: number }[];
+  readonly #path: string;
+  readonly #descriptor: number;
+  #size: number;
+
+  /** @param descriptor descriptor of the file, which stays open as long as the database */
+  constructor(path: string, descriptor: number) {
+    this.#path = path;
+    this.#descriptor = descriptor;
+    this.#files = [path, `${path}-wal`].map((each) => ({ path: each, ino: statSync(each).ino }));
+    this.#size = statSync(path).size;
+  }
+
+  /** @throws {FileGoneError} if what is written would be lost at the next start */
+  check(): void {
+    for (const { path, ino } of this.#files) {
+      if (statSync(path, { throwIfNoEntry: false })?.ino !== ino) throw new FileGoneError('deleted or replaced');
+    }
+    const { size } = statSync(this.#path);
+    // SQLite itself shortens the file after it has written the new size into the header.
+    if (size < this.#size && size < this.#sizeInHeader()) throw new FileGoneError('truncated');
+    this.#size = size;
+  }
+
+  #sizeInHeader(): number {
+    const header = Buffer.alloc(100);
+    readSync(this.#descriptor, header, 0, header.length, 0);
+    return databaseSize(header) ?? Number.POSITIVE_INFINITY;
+  }
+}
+
+class FileGoneError extends Error {
+  constructor(change: string) {
+    super(`the file was ${change}`);
+    this.name = 'FileGoneError';
+  }
 }

@@ -1,19 +1,16 @@
+import type { RememberedId } from '../../broker/dedupe-window.js';
+import type { EndedRun, Entry, EntryRecord, LostEvent, StoredWait } from '../../broker/entry.js';
+import type { CrashGuard, Journal, StoredQueue } from '../../broker/journal.js';
 import type { Clock, Timer } from '../../clock.js';
-import { type Envelope, sizeOf } from '../../envelope.js';
-import type { CrashGuard } from '../../memory/records/crash-guard.js';
-import type { RememberedId } from '../../memory/records/dedupe-window.js';
-import type { EndedRun, Entry, EntryRecord, LostEvent, StoredWait } from '../../memory/records/entry.js';
-import type { Journal } from '../../memory/records/journal.js';
-import type { StoredQueue } from '../../memory/records/stored-queue.js';
-import type { OpenPeriod } from '../../memory/statistics/period-series.js';
-import type { ScheduleRecord } from '../../schedules.js';
-import type { Histories } from '../../statistics/stats.js';
-import type { Commits, CommittedState } from '../commits.js';
+import { type Envelope, sizeOf } from '../../delivery.js';
+import type { OpenPeriod } from '../../statistics/period-history.js';
+import { periodKinds } from '../../statistics/periods.js';
+import type { FailureRecord, Histories } from '../../statistics/stats.js';
+import type { ScheduleRecord, Subscription } from '../../transport.js';
+import type { Commits, CommittedState } from '../database/committer.js';
 import type { Database, Statement } from '../database/driver.js';
-import { SpilledEvents, type SpillJournal } from '../spill/spilled-events.js';
 import { EntryRows, tableOf } from './entry-rows.js';
-import { type PeriodPlace, PeriodRows } from './period-rows.js';
-import { QueueRows } from './queue-rows.js';
+import { SpilledEvents, type SpillJournal } from './spilled-events.js';
 
 type StoredSchedule = Omit<ScheduleRecord, 'isOpen' | 'revision'>;
 /** Statement to run with the next transaction, and its values. */
@@ -297,4 +294,111 @@ function markEntry(entry: Entry, queue: StoredQueue): void {
   record.table = tableOf(entry, record);
   record.isErased = false;
   if (former === 'spilled_events' || record.table === 'spilled_events') queue.stored(entry);
+}
+
+/** Parts of a queue that change rarely, as they were written. */
+interface Written {
+  readonly subscription: Subscription | undefined;
+  readonly failure: FailureRecord | undefined;
+}
+
+/** Counters of a queue that outlive the process. */
+export const storedCounters = [
+  'received',
+  'completed',
+  'failed',
+  'cancelled',
+  'retried',
+  'deduplicated',
+  'lastReceivedAt',
+  'lastFailedAt',
+] as const;
+
+/** Writes counters, failures and settings of queues to the file. */
+class QueueRows {
+  readonly #insert: Statement;
+  readonly #count: Statement;
+  readonly #log: Statement;
+  readonly #ids = new Map<StoredQueue, number>();
+  readonly #written = new Map<StoredQueue, Written>();
+  #lastId = 0;
+
+  constructor(database: Database) {
+    this.#insert = database.prepare('INSERT OR REPLACE INTO queues VALUES (?, ?, ?, ?, ?, ?)');
+    this.#log = database.prepare('INSERT OR REPLACE INTO recent_events VALUES (?, ?)');
+    this.#count = database.prepare('UPDATE queues SET counters = ? WHERE id = ?');
+  }
+
+  /** Registers a queue that the file has. */
+  restore(queue: StoredQueue, id: number): void {
+    this.#ids.set(queue, id);
+    this.#lastId = Math.max(this.#lastId, id);
+  }
+
+  idOf(queue: StoredQueue): number {
+    let id = this.#ids.get(queue);
+    if (id === undefined) {
+      this.#lastId += 1;
+      id = this.#lastId;
+      this.#ids.set(queue, id);
+    }
+    return id;
+  }
+
+  write(queue: StoredQueue): void {
+    const { service, type, stats, subscription, runs } = queue;
+    const id = this.idOf(queue);
+    const counters = JSON.stringify(Object.fromEntries(storedCounters.map((name) => [name, stats[name]])));
+    const written = this.#written.get(queue);
+    if (written !== undefined && written.subscription === subscription && written.failure === stats.failures[0]) {
+      this.#count.run(counters, id);
+      return;
+    }
+    // A type that ceases to keep runs retains those that it has.
+    const kept = runs && subscription?.keepsRuns !== true && { keepsRuns: true, retain: runs.retention };
+    const settings = subscription === undefined ? null : JSON.stringify({ ...subscription, ...kept });
+    this.#insert.run(id, service, type, counters, JSON.stringify(stats.failures), settings);
+  }
+
+  /** Writes the recently ended events of a queue. */
+  writeLog(queue: StoredQueue): void {
+    this.#log.run(this.idOf(queue), JSON.stringify(queue.log.retained));
+  }
+
+  markWritten(queue: StoredQueue): void {
+    const { subscription, stats } = queue;
+    this.#written.set(queue, { subscription, failure: stats.failures[0] });
+  }
+}
+
+/** Name of the history of all types: no type has it. */
+export const totalHistoryName = '';
+
+/** History that a period belongs to. */
+interface PeriodPlace {
+  /** `undefined` for the history of all types. */
+  readonly type: string | undefined;
+  readonly kind: keyof Histories;
+}
+
+/** Writes the periods of histories to the file, and deletes those that are too old to be shown. */
+class PeriodRows {
+  readonly #insert: Statement;
+  readonly #evict: Statement;
+
+  constructor(database: Database) {
+    this.#insert = database.prepare('INSERT OR REPLACE INTO periods VALUES (?, ?, ?, ?)');
+    this.#evict = database.prepare('DELETE FROM periods WHERE type = ? AND kind = ? AND period <= ?');
+  }
+
+  write({ type, kind }: PeriodPlace, { period, counts, wait, duration }: OpenPeriod): void {
+    const name = type ?? totalHistoryName;
+    this.#insert.run(name, kind, period, JSON.stringify({ counts, wait, duration }));
+    if (kind !== 'hours') return;
+    // An hour is written when one of its minutes is over.
+    const at = period * periodKinds.hours.stepMs;
+    for (const [each, { stepMs, length }] of Object.entries(periodKinds)) {
+      this.#evict.run(name, each, Math.floor(at / stepMs) - length);
+    }
+  }
 }

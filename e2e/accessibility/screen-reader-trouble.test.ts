@@ -1,0 +1,91 @@
+import { REQUEST_ID } from '../../ui/testing/answer-request.js';
+import { serveAnswers } from '../testing/answering-dashboard.js';
+import { expect, test } from '../testing/fixtures.js';
+
+test.describe('what a screen reader reads of a hub in trouble', { tag: '@any-width' }, () => {
+  test('problems first, key figures with their periods, a chart, and groups of rows', async ({ page, serve }) => {
+    const { dashboard } = await serveAnswers(serve);
+    await page.goto(`${dashboard.origin}/#/?group=prefix`);
+    await expect(page.locator('main')).toMatchAriaSnapshot(`
+      - main:
+        - region "Needs attention":
+          - heading "Needs attention" [level=2]
+          - list:
+            - listitem:
+              - text: "Error:"
+              - link "refund.requested"
+              - text: /\\d+ of \\d+ failed in 5 min \\(100%\\) gateway timeout after 3000 ms · \\d+ s ago/
+            - listitem:
+              - link "search.indexed"
+            - listitem:
+              - link "payment.requested"
+              - button /\\+\\d more/
+        - region "Overview":
+          - term: Rate · 1 min
+          - definition: /\\d+\\/s/
+          - term: Failed · 5 min
+          - term: Failure rate · 5 min
+          - term: Pending · oldest 9 min
+          - term: Waiting p95 · 5 min
+          - term: Running p95 · 5 min
+          - term: Received · since start
+          - region "Events per second":
+            - heading "Events per second" [level=2]
+            - group "Range of the chart":
+              - button "1 h" [pressed]
+            - slider "Events per second, last 1 h"
+            - group: View data
+        - region "Events":
+          - heading "Events" [level=2]
+          - table "Event types with their counts. The column headers sort.":
+            - rowgroup:
+              - row /refund/:
+                - rowheader "refund 1 1 failing":
+                  - button "refund 1" [expanded]
+              - row /Failing refund.requested/:
+                - cell "Failing"
+                - rowheader "refund.requested"
+                - cell "100%"
+    `);
+    const chart = page.getByRole('slider', { name: 'Events per second, last 1 h' });
+    await expect(chart).toHaveAttribute('aria-valuetext', / so far: [\d,]+ received, [\d,]+ completed, [\d,]+ failed$/);
+    await page.getByText('View data').click();
+    const data = page.getByRole('table', { name: 'Events, last 1 h' });
+    await expect(data.getByRole('rowheader').first()).toHaveText(/ so far$/);
+    await expect(data.getByRole('rowheader').nth(1)).not.toHaveText(/so far/);
+  });
+
+  test('a request: its facts, and a table with the level, status and times of each part', async ({ page, serve }) => {
+    const { dashboard } = await serveAnswers(serve);
+    await page.goto(`${dashboard.origin}/#/requests/${REQUEST_ID}`);
+    await expect(page.locator('main')).toMatchAriaSnapshot(`
+      - main:
+        - region /Request 4be0643f-.*/:
+          - heading /Request 4be0643f-.*/ [level=2]
+          - paragraph: 4 events and runs · 1 failed · 1 pending · 1 min 35 s in total
+          - region /Event 4be0643f-.*/:
+            - term: Event type
+            - definition:
+              - link "order.created"
+            - term: Id
+            - definition:
+              - link "4be0643f"
+              - button "Copy the event id 4be0643f"
+          - table "Events, runs, attempts and steps of the request, as a tree. Each row has its waiting and running time.":
+            - rowgroup:
+              - row "Name Status Waited Ran 0 to 1 min 35 s"
+            - rowgroup:
+              - 'row "Level 1: order.created Completed 400 ms 2.5 s"'
+              - 'row "Level 2: payment.requested card declined: order 1048 of 9920 Failed 500 ms 9.1 s"'
+              - 'row "Level 3: Attempt 1 no response within 3000 ms Failed — 3 s"'
+              - 'row "Level 3: Attempt 2 no response within 3000 ms Failed — 3 s"'
+              - 'row "Level 3: Attempt 3 card declined: order 1048 of 9920 Failed — 3.1 s"'
+              - 'row "Level 3: order.failed Completed 100 ms 900 ms"'
+              - 'row "Level 2: fulfil workflow Suspended 100 ms 22 s"'
+              - 'row "Level 3: pick Completed — 12 s"'
+              - 'row "Level 3: cool down sleep Completed 30 s —"'
+              - 'row "Level 3: pack Completed 7 s 10 s"'
+              - 'row "Level 3: parcel scanned waits for parcel.scanned Suspended 33 s —"'
+    `);
+  });
+});

@@ -1,0 +1,59 @@
+import type { Hub } from 'hubline';
+import { expect, test } from '../testing/fixtures.js';
+import { eventPanel, eventRow, expectCounts, expectNoOverflow } from '../testing/page-parts.js';
+
+const names = [
+  '<img src=x onerror=alert(1)>',
+  '"><script>alert(1)</script>',
+  'a/b',
+  '../../api/introspection',
+  '50%',
+  '%2F',
+  'a?b#c&d=e',
+  '__proto__',
+  'constructor',
+  '日本',
+  'x'.repeat(300),
+];
+
+function registerAll(hub: Hub): void {
+  for (const type of names) hub.event({ type, handler: () => {} });
+}
+
+test('any name is shown unchanged and opens its panel', async ({ page, serve }) => {
+  const { origin, hub } = await serve({ register: registerAll });
+  for (const type of names) await hub.emit(type, {});
+  await page.goto(`${origin}/#/?every=1`);
+  for (const type of names) {
+    const row = eventRow(page, type);
+    await expectCounts(row, 1, 0);
+    await row.getByRole('link').click();
+    const panel = eventPanel(page, type);
+    await expect(panel.getByRole('heading', { name: type, exact: true })).toBeVisible();
+    await expect(panel.locator('dt', { hasText: 'Received' }).locator('+ dd')).toHaveText('1');
+    await page.keyboard.press('Escape');
+    await expect(panel).toBeHidden();
+  }
+  await expectNoOverflow(page);
+});
+
+test('any name has its own link', { tag: '@any-width' }, async ({ page, serve }) => {
+  const { origin } = await serve({ register: registerAll });
+  for (const type of names) {
+    await page.goto('about:blank');
+    await page.goto(`${origin}/#/events/${encodeURIComponent(type)}`);
+    const panel = eventPanel(page, type);
+    await expect(panel.getByRole('heading', { name: type, exact: true })).toBeVisible();
+    await expect(panel.getByText('one attempt')).toBeVisible();
+  }
+});
+
+test.describe('an unknown event type', () => {
+  test.use({ expectsOutages: true });
+
+  test('is reported in the panel', async ({ page, serve }) => {
+    const { origin } = await serve();
+    await page.goto(`${origin}/#/events/order.lost`);
+    await expect(eventPanel(page, 'order.lost')).toContainText('No event type with this name is registered.');
+  });
+});

@@ -1,0 +1,116 @@
+import { createWorkflow, type Hub, memoryTransport } from 'hubline';
+import { createFakeClock } from 'hubline/testing';
+import type { Page } from 'playwright/test';
+import { expectAccessible } from '../testing/expect-accessible.js';
+import { expect, test } from '../testing/fixtures.js';
+import { sendTimeOf } from '../testing/page-clock.js';
+import { eventPanel, expectNoOverflow, openView } from '../testing/page-parts.js';
+import type { DashboardSetup, RunningDashboard } from '../testing/start-dashboard.js';
+
+test.use({ timezoneId: 'Europe/Berlin' });
+
+function registerShop(hub: Hub): void {
+  hub.event({ type: 'report.due', handler: () => {} });
+  hub.workflow(createWorkflow({ name: 'nightly', trigger: 'night.came', steps: [{ name: 'count', handler() {} }] }));
+  hub.event({ type: 'night.came' });
+  hub.schedule({
+    name: 'weekly report',
+    description: 'Sends the report of the week.',
+    cron: '0 8 * * 1',
+    timeZone: 'Europe/Berlin',
+    emit: 'report.due',
+    payload: {},
+  });
+  hub.schedule({ name: 'leap day', cron: '0 9 29 2 *', timeZone: 'Asia/Tokyo', emit: 'report.due', payload: {} });
+  hub.schedule({ name: 'count the stock', everyMs: 3_600_000, start: 'nightly', payload: {} });
+}
+
+/** Starts a hub with schedules on a Wednesday, on a clock that stands still: nothing becomes due during the test. */
+async function serveShop(
+  page: Page,
+  serve: (setup: DashboardSetup) => Promise<RunningDashboard>,
+): Promise<RunningDashboard> {
+  const clock = createFakeClock(Date.UTC(2026, 0, 7, 10, 20, 30));
+  const dashboard = await serve({ register: registerShop, hubOptions: { transport: memoryTransport({ clock }) } });
+  dashboard.intercept = sendTimeOf(clock);
+  // The year of the page's own clock decides which times have a year.
+  await page.clock.install({ time: clock.now() });
+  return dashboard;
+}
+
+test('schedules show what they start, when, and their last and next time', async ({ page, serve }) => {
+  const { origin } = await serveShop(page, serve);
+  await page.goto(origin);
+  await openView(page, 'Schedules');
+  await expect(page).toHaveURL(/#\/schedules$/);
+  await expect(page.getByText('times in Europe/Berlin')).toBeVisible();
+  const report = page.getByRole('row', { name: /weekly report/ });
+  for (const text of [
+    'Sends the report of the week.',
+    'on Mondays at 08:00, Europe/Berlin',
+    '0 8 * * 1',
+    'Mon, Jan 12, 08:00',
+    'never',
+    'in 4 d',
+  ]) {
+    await expect(report).toContainText(text);
+  }
+  const leapDay = page.getByRole('row', { name: /leap day/ });
+  await expect(leapDay.locator('[data-label="Due"]')).toHaveText('0 9 29 2 *, Asia/Tokyo');
+  const times = leapDay.locator('[data-label="Next"] time');
+  await expect(times).toHaveText([/Feb 29, 2028, 01:00$/, /Feb 29, 2032, 01:00$/, /Feb 29, 2036, 01:00$/]);
+  const stock = page.getByRole('row', { name: /count the stock/ });
+  await expect(stock).toContainText('every hour');
+  await expect(stock.locator('[data-label="Processes"]')).toHaveText('1');
+  await expectAccessible(page);
+  await expectNoOverflow(page);
+  await stock.getByRole('link', { name: 'nightly' }).click();
+  await expect(page.getByRole('article', { name: 'nightly' })).toBeVisible();
+  await page.goBack();
+  await report.getByRole('link', { name: 'report.due' }).click();
+  await expect(eventPanel(page, 'report.due')).toBeVisible();
+});
+
+test('a screen reader reads schedules as a table with row headers', { tag: '@any-width' }, async ({ page, serve }) => {
+  const { origin } = await serveShop(page, serve);
+  await page.goto(`${origin}/#/schedules`);
+  await expect(page.locator('main')).toMatchAriaSnapshot(`
+    - region "Schedules":
+      - heading "Schedules" [level=2]
+      - table "Schedules, with their last and next due times":
+        - rowgroup:
+          - row "Schedule Starts Due Last Next Processes"
+        - rowgroup:
+          - row:
+            - rowheader "count the stock shop"
+            - cell "workflow nightly":
+              - link "nightly"
+            - cell "every hour"
+            - cell "never"
+            - cell /in 39 min/
+            - cell "1"
+          - row:
+            - rowheader "leap day shop"
+            - cell "report.due":
+              - link "report.due"
+            - cell "0 9 29 2 *, Asia/Tokyo"
+            - cell "never"
+            - cell /Feb 29, 2028, 01:00 in 2 y .*Feb 29, 2032, 01:00 .*Feb 29, 2036, 01:00/
+            - cell "1"
+          - row:
+            - rowheader "weekly report Sends the report of the week. shop"
+            - cell "report.due":
+              - link "report.due"
+            - cell "on Mondays at 08:00, Europe/Berlin 0 8 * * 1"
+            - cell "never"
+            - cell /Mon, Jan 12, 08:00 in 4 d/
+            - cell "1"
+  `);
+});
+
+test('a hub without schedules shows the next step', { tag: '@any-width' }, async ({ page, serve }) => {
+  const { origin } = await serve();
+  await page.goto(`${origin}/#/schedules`);
+  await expect(page.getByRole('heading', { name: 'No schedules yet' })).toBeVisible();
+  await expectAccessible(page);
+});

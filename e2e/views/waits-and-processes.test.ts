@@ -1,0 +1,236 @@
+import {
+  type ApprovalDecided,
+  type ApprovalRequest,
+  createAgent,
+  createEvent,
+  createTool,
+  createWorkflow,
+  type Hub,
+} from 'hubline';
+import { scriptedProvider } from 'hubline/testing';
+import { expectAccessible } from '../testing/expect-accessible.js';
+import { expect, test } from '../testing/fixtures.js';
+import { expectNoOverflow, openView } from '../testing/page-parts.js';
+
+const requested = createEvent<ApprovalRequest>({ type: 'approval.requested' });
+const decided = createEvent<ApprovalDecided>({ type: 'approval.decided', key: ({ approvalId }) => approvalId });
+const parameters = { type: 'object' };
+const usage = { promptTokens: 1_640, completionTokens: 212, totalTokens: 1_852, cachedTokens: 40 };
+
+/** Registers an agent that looks an order up, fails to mail and asks for an approval, and a workflow that waits. */
+function registerSupport(hub: Hub): void {
+  const agent = createAgent({
+    name: 'support',
+    systemPrompt: 'Help.',
+    model: { model: 'small-1' },
+    prices: { 'small-1': { input: 1, output: 2 } },
+    provider: scriptedProvider([
+      { toolCalls: [{ name: 'find_order', arguments: {} }], usage },
+      { toolCalls: [{ name: 'mail', arguments: {} }], usage },
+      { toolCalls: [{ name: 'refund', arguments: { cents: 9_900 } }], usage },
+      { content: 'done', usage },
+    ]),
+    tools: [
+      createTool({ name: 'find_order', description: '', parameters, execute: async () => 'found' }),
+      createTool({
+        name: 'mail',
+        description: '',
+        parameters,
+        execute: async () => {
+          throw new Error('no address');
+        },
+      }),
+      createTool({ name: 'refund', description: '', parameters, execute: async () => 'paid', needsApproval: true }),
+    ],
+  });
+  hub.event(requested, { handler: () => {} });
+  hub.event(decided);
+  hub.event({
+    type: 'ticket.opened',
+    handler: agent.asHandler({ approvals: { requested, decided, timeoutMs: 7_200_000 } }),
+  });
+  hub.event({ type: 'parcel.scanned' });
+  hub.workflow(
+    createWorkflow({
+      name: 'ship',
+      run: async ({ step }) => {
+        await step.run('pick', () => null);
+        await step.waitForEvent('scanned', 'parcel.scanned', { key: 'parcel 7', timeoutMs: 86_400_000 });
+      },
+    }),
+  );
+}
+
+test('waits show run, tool, start, time limit and the code that approves', async ({ page, serve }) => {
+  const { origin, hub } = await serve({ register: registerSupport });
+  await page.goto(`${origin}/#/waits?every=1`);
+  await expect(page.getByRole('heading', { name: 'Nothing waits' })).toBeVisible();
+  await expectAccessible(page);
+  const { id } = await hub.emit('ticket.opened', 'private question');
+  await hub.startWorkflow('ship', {});
+  await expect.poll(async () => (await hub.waits()).suspended).toBe(2);
+
+  const approval = page.getByRole('row', { name: /ticket\.opened/ });
+  await expect(approval).toContainText('refund');
+  await expect(approval.locator('[data-label="Timeout"]')).toContainText('in 1 h');
+  // Either run may be the first that waits.
+  const wait = (await hub.waits()).waits.find(({ type }) => type === 'ticket.opened');
+  const approvalId = wait?.step.waitsFor?.event?.key ?? '';
+  await expect(approval.locator('pre')).toHaveText(
+    `await hub.emit('approval.decided', { approvalId: '${approvalId}', approved: true });`,
+  );
+  await expect(page.getByRole('row', { name: 'ship scanned 1' })).toBeVisible();
+  const parcel = page.getByRole('row', { name: /parcel\.scanned/ });
+  await expect(parcel.locator('[data-label="Waits for"]')).toContainText('event parcel.scanned with the key parcel 7');
+  await expect(parcel.locator('[data-label="Until"]')).toContainText('in 23 h');
+  await expectAccessible(page);
+  await expectNoOverflow(page);
+  await expect(page.locator('main')).not.toContainText('private');
+
+  await approval.getByRole('link', { name: id.slice(0, 8) }).click();
+  await expect(page.getByRole('heading', { name: /^Request/ })).toBeVisible();
+  await expect(page.getByRole('row', { name: /turn 3/ })).toContainText('1,640 + 212 tokens · 40 cached · cost 0.0021');
+  await page.goBack();
+  await hub.emit(decided, { approvalId, approved: true });
+  await expect(page.getByRole('heading', { name: 'Approvals' })).toBeHidden();
+});
+
+test('of many waits the oldest of each step are shown, and all on demand', async ({ page, serve }) => {
+  const { origin, hub } = await serve({ register: registerSupport });
+  await Promise.all(Array.from({ length: 30 }, () => hub.startWorkflow('ship', {})));
+  await expect.poll(async () => (await hub.waits()).suspended).toBe(30);
+  await page.goto(`${origin}/#/waits?every=off`);
+  const waits = page.getByRole('row', { name: /parcel\.scanned/ });
+  await expect(page.getByRole('row', { name: 'ship scanned 30' })).toBeVisible();
+  await expect(waits).toHaveCount(3);
+  await expect.poll(() => page.evaluate<number>('document.documentElement.scrollHeight')).toBeLessThan(1_000);
+  await page.getByRole('button', { name: 'Show all 30 runs' }).click();
+  await expect(waits).toHaveCount(30);
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Show the first 3', expanded: true }).click();
+  await expect(waits).toHaveCount(3);
+});
+
+test('an agent shows its recent runs with their turns, tokens, cost and tool calls', async ({ page, serve }) => {
+  const { origin, hub } = await serve({ register: registerSupport });
+  await hub.emit('ticket.opened', 'private question');
+  await expect.poll(async () => (await hub.waits()).approvals).toBe(1);
+  await page.goto(`${origin}/#/agents/support?every=1`);
+  const runs = page.getByRole('table', { name: /^Recent runs of support/ });
+  const run = runs.getByRole('row', { name: /ticket\.opened/ });
+  await expect(run.locator('[data-label="Status"]')).toHaveText('Suspended');
+  await expect(run.locator('[data-label="Tool calls"]')).toHaveText('2');
+  await expect(run.locator('[data-label="Tokens"]')).toHaveText('5,556');
+  await expect(run.locator('[data-label="Cost"]')).toHaveText('0.0062');
+  const agent = page.getByRole('table', { name: /^Agents/ }).getByRole('row', { name: /support/ });
+  await expect(agent.locator('[data-label="Cost"]')).toHaveText('0.0062');
+
+  await run.getByRole('button', { name: '3 turns, show them' }).click();
+  await expect(runs.getByRole('list', { name: 'Turns and tool calls' }).getByRole('listitem')).toHaveText([
+    /^turn 1Completed.*small-1 · 1,640 \+ 212 tokens · 40 cached · cost 0\.0021$/,
+    /^find_orderCompleted/,
+    /^turn 2Completed/,
+    /^mailFailed.*the model received an error$/,
+    /^turn 3Completed/,
+    /^refundSuspended.*approval$/,
+  ]);
+  await expectAccessible(page);
+  await expectNoOverflow(page);
+  await expect(page.locator('main')).not.toContainText('private');
+  await run.getByRole('button', { name: '3 turns, hide them' }).click();
+  await expect(runs.getByRole('list', { name: 'Turns and tool calls' })).toBeHidden();
+});
+
+test('processes show who runs, since when, how busy, and what each handles', async ({ page, serve }) => {
+  let release = (): void => {};
+  const { origin, hub } = await serve({
+    register: (shop) => {
+      registerSupport(shop);
+      const handler = (): Promise<void> => new Promise((resolve) => (release = resolve));
+      shop.event({ type: 'slow', handler });
+    },
+  });
+  await hub.emit('slow', {});
+  await page.goto(origin);
+  await openView(page, 'Processes');
+  const table = page.getByRole('table', { name: 'Running processes, by service' });
+  const row = table.getByRole('row', { name: /pid/ });
+  await expect(row).toHaveCount(1);
+  await expect(row.getByRole('rowheader')).toContainText(`pid ${process.pid}`);
+  await expect(row.locator('[data-label="Running"]')).toHaveText('1');
+  await expect(row.locator('[data-label="Slots"]')).toContainText('100');
+  await row.getByText('3 event types, 1 workflow').click();
+  await expectAccessible(page);
+  await expectNoOverflow(page);
+  release();
+  await row.getByRole('link', { name: 'ship' }).click();
+  await expect(page.getByRole('article', { name: 'ship' })).toBeVisible();
+});
+
+test('new views: headings, tables with captions, and a text for each state', async ({ page, serve }) => {
+  await page.setViewportSize({ width: 1_280, height: 800 });
+  const { origin, hub } = await serve({ register: registerSupport });
+  const { id } = await hub.emit('ticket.opened', 'question');
+  await hub.startWorkflow('ship', {});
+  await expect.poll(async () => (await hub.waits()).suspended).toBe(2);
+  const short = id.slice(0, 8);
+  await page.goto(`${origin}/#/waits?every=off`);
+  await expect(page.locator('main')).toMatchAriaSnapshot(`
+    - region "Waits":
+      - heading "Waits" [level=2]
+      - heading "Approvals 1" [level=3]
+      - table "Calls of tools that wait for an approval":
+        - rowgroup:
+          - row "Run Tool Since Timeout Approve"
+        - rowgroup:
+          - row:
+            - rowheader:
+              - link "ticket.opened"
+              - link "${short}"
+              - button "Copy the event id ${short}"
+            - cell "refund turn 3 / refund"
+            - cell /now|ago/
+            - cell /in 1 h/
+            - cell /approval.decided/:
+              - button "Copy code"
+      - heading "Other waits" [level=3]
+      - table "Steps that wait":
+        - rowgroup:
+          - row "Run Waits for Since Until"
+        - rowgroup:
+          - row:
+            - rowheader "ship scanned 1":
+              - link "ship"
+          - row:
+            - rowheader /shop/
+            - cell "event parcel.scanned with the key parcel 7"
+  `);
+  await page.goto(`${origin}/#/agents/support?every=off`);
+  await page.getByRole('button', { name: '3 turns, show them' }).click();
+  await expect(page.getByRole('region', { name: /^Recent runs of support/ })).toMatchAriaSnapshot(`
+    - heading "Recent runs of support the latest 20" [level=3]
+    - table "Recent runs of support, newest first":
+      - rowgroup:
+        - row "Run Status Turns Tool calls Tokens Cost Took Started"
+      - rowgroup:
+        - row:
+          - rowheader
+          - cell "Suspended"
+          - cell "3 turns, hide them":
+            - button "3 turns, hide them" [expanded]
+  `);
+  await page.goto(`${origin}/#/processes?every=off`);
+  await expect(page.locator('main')).toMatchAriaSnapshot(`
+    - region "Processes":
+      - heading "Processes" [level=2]
+      - table "Running processes, by service":
+        - rowgroup:
+          - row "Process Service Running Slots Started Handles"
+        - rowgroup:
+          - row:
+            - rowheader /pid/
+            - cell "shop"
+            - cell "0"
+            - cell /100/
+  `);
+});

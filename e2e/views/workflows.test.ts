@@ -1,0 +1,172 @@
+import { createWorkflow, FatalError, type Hub } from 'hubline';
+import type { Locator, Page } from 'playwright/test';
+import { expectAccessible } from '../testing/expect-accessible.js';
+import { expect, test } from '../testing/fixtures.js';
+import { eventPanel, expectNoOverflow, openView } from '../testing/page-parts.js';
+
+/** Gate that a step of a run waits for. */
+interface Gate {
+  readonly entered: Promise<void>;
+  open(): void;
+}
+
+interface FulfilHub {
+  readonly register: (hub: Hub) => void;
+  readonly pick: Gate;
+  readonly ship: Gate;
+}
+
+function createGate(): Gate & { pass(): Promise<void> } {
+  let enter = (): void => {};
+  let open = (): void => {};
+  const entered = new Promise<void>((resolve) => {
+    enter = resolve;
+  });
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return {
+    entered,
+    open: () => open(),
+    pass: () => {
+      enter();
+      return opened;
+    },
+  };
+}
+
+/** Returns the setup of a workflow whose steps wait for a gate. A payload of `false` fails in the last step. */
+function fulfilHub(): FulfilHub {
+  const pick = createGate();
+  const ship = createGate();
+  const register = (hub: Hub): void => {
+    hub.event({ type: 'order.paid' });
+    hub.event({ type: 'order.shipped', handler: () => {} });
+    hub.event({ type: 'order.stuck', handler: () => {} });
+    hub.workflow(
+      createWorkflow({
+        name: 'fulfil',
+        description: 'From the payment to the parcel.',
+        trigger: 'order.paid',
+        onSuccess: 'order.shipped',
+        onFailure: 'order.stuck',
+        steps: [
+          { name: 'pick', handler: async ({ payload }) => pick.pass().then(() => payload) },
+          {
+            name: 'ship',
+            async handler({ payload }) {
+              await ship.pass();
+              if (payload === false) throw new FatalError('no such address');
+              return null;
+            },
+          },
+        ],
+      }),
+    );
+  };
+  return { register, pick, ship };
+}
+
+/** Returns the node of the graph whose text starts with `name`. */
+function graphStep(page: Page, name: string): Locator {
+  const graph = page.getByRole('list', { name: 'fulfil, from start to end' });
+  return graph.getByRole('listitem').filter({ hasText: new RegExp(`^${name}`) });
+}
+
+async function expectRun(page: Page, ...steps: readonly (string | RegExp)[]): Promise<void> {
+  const run = page.getByRole('list', { name: 'Recent runs' }).getByRole('listitem').first();
+  await expect(run.getByRole('list', { name: 'Steps' }).getByRole('listitem')).toHaveText([...steps]);
+}
+
+test('steps show the progress of a run', async ({ page, serve }) => {
+  const { register, pick, ship } = fulfilHub();
+  const { origin, hub } = await serve({ register });
+  await page.goto(`${origin}/#/workflows?every=1`);
+  await expect(graphStep(page, 'pick')).toHaveText('pick—');
+  await expect(page.getByText('None yet.')).toBeVisible();
+
+  await hub.emit('order.paid', true);
+  await pick.entered;
+  await expect(graphStep(page, 'pick')).toContainText('Running: 1');
+  await expectRun(page, /^pick: running/);
+
+  pick.open();
+  await ship.entered;
+  await expect(graphStep(page, 'pick')).toHaveText(/^pick[<\d].*s$/);
+  await expect(graphStep(page, 'ship')).toContainText('Running');
+  await expectRun(page, /^pick: completed, .* m?s/, /^ship: running/);
+
+  ship.open();
+  await expect(graphStep(page, 'ship')).toHaveText(/^ship[<\d].*s$/);
+  await expect(graphStep(page, 'On success')).toContainText('1');
+  await expectRun(page, /^pick: completed/, /^ship: completed/);
+});
+
+test('a failed run shows its step and its error', async ({ page, serve }) => {
+  const { register, pick, ship } = fulfilHub();
+  const { origin, hub } = await serve({ register });
+  pick.open();
+  ship.open();
+  await hub.emit('order.paid', false);
+  await page.goto(`${origin}/#/workflows/fulfil?every=1`);
+  await expect(graphStep(page, 'ship')).toContainText('Failure rate: 100%');
+  await expectRun(page, /^pick: completed/, /^ship: failed/);
+  await expect(page.getByText('FatalError no such address')).toBeVisible();
+  await expect(graphStep(page, 'On failure')).toContainText('1');
+});
+
+test('a workflow links to its events and back', async ({ page, serve }) => {
+  const { origin } = await serve({ register: fulfilHub().register });
+  await page.goto(origin);
+  await openView(page, 'Workflows');
+  await expect(page).toHaveURL(/#\/workflows$/);
+  await page.getByRole('link', { name: 'fulfil' }).click();
+  await expect(page).toHaveURL(/#\/workflows\/fulfil$/);
+  await page.getByRole('link', { name: 'order.paid' }).click();
+  await eventPanel(page, 'order.paid').getByRole('link', { name: 'fulfil' }).click();
+  await expect(page.getByRole('article', { name: 'fulfil' })).toBeVisible();
+  await page.getByRole('link', { name: 'All workflows' }).click();
+  await expect(page).toHaveURL(/#\/workflows$/);
+  await openView(page, 'Events');
+  await expect(page.getByRole('table', { name: /^Event types/ })).toBeVisible();
+});
+
+test('a hub without workflows shows the next step', async ({ page, serve }) => {
+  const { origin } = await serve();
+  await page.goto(origin);
+  await openView(page, 'Workflows');
+  await expect(page.getByRole('heading', { name: 'No workflows yet' })).toBeVisible();
+  await expectAccessible(page);
+});
+
+test('long and hostile names do not overflow the view', async ({ page, serve }) => {
+  const names = ['<img src=x onerror=alert(1)>', 'a/b?c#d', '__proto__', 'x'.repeat(300)];
+  const { origin } = await serve({
+    register: (hub) => {
+      for (const name of names) {
+        hub.event({ type: name });
+        hub.workflow(
+          createWorkflow({ name, trigger: name, steps: names.map((step) => ({ name: step, handler() {} })) }),
+        );
+      }
+    },
+  });
+  for (const name of names) {
+    await page.goto(`${origin}/#/workflows/${encodeURIComponent(name)}`);
+    await expect(page.getByRole('heading', { level: 3, name, exact: true })).toBeVisible();
+    await expectNoOverflow(page);
+  }
+});
+
+test('is accessible with active and completed runs', async ({ page, serve }) => {
+  const { register, pick } = fulfilHub();
+  const { origin, hub } = await serve({ register });
+  pick.open();
+  await hub.emit('order.paid', true);
+  await page.goto(`${origin}/#/workflows?every=1`);
+  await expect(graphStep(page, 'ship')).toContainText('Running');
+  await expectAccessible(page);
+  await page.goto(`${origin}/#/workflows/fulfil`);
+  await expect(page.getByRole('link', { name: 'All workflows' })).toBeVisible();
+  await expectAccessible(page);
+});

@@ -1,0 +1,141 @@
+import type { AgentDescription, AgentSource } from '../hub/events/reported-agents.js';
+import type { ResolvedRetry } from '../hub/events/retry-policy.js';
+import type { Clock } from '../transports/clock.js';
+import { DurationSketch, durationBucket } from '../transports/statistics/durations.js';
+import type { Logger } from '../transports/transport.js';
+import type { Agent } from './agent/agent.js';
+import type { AgentRunStatus } from './agent/run-result.js';
+import type { AgentMemory } from './memory/conversation-memory.js';
+import type { ModelOptions, ModelProvider } from './model/model-provider.js';
+import type { OutputSchema } from './model/output-schema.js';
+import type { PriceList } from './model/price.js';
+import { noUsage, shownUsage, type TokenUsage } from './model/token-usage.js';
+import type { AgentRegistry } from './multi-agent/delegation.js';
+import type { ModelCandidate } from './run/candidate-caller.js';
+import type { ToolRegistry } from './tools/tool-registry.js';
+
+/** Validated {@link AgentConfig} with every default filled in. */
+export interface AgentSpec {
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly systemPrompt: string;
+  readonly provider: ModelProvider;
+  readonly model: ModelOptions;
+  /** Provider and model, and those that replace them after a failure. */
+  readonly candidates: readonly [ModelCandidate, ...ModelCandidate[]];
+  /** Schema of the answers, and the number of corrections per run. */
+  readonly output: { readonly schema: OutputSchema; readonly retries: number } | undefined;
+  /** Returns the agent's tools, with `delegate` if there is another agent to delegate to. */
+  readonly tools: () => ToolRegistry;
+  readonly memory: AgentMemory | undefined;
+  readonly maxIterations: number;
+  readonly finalAnswerTurn: boolean;
+  readonly tokenBudget: number | undefined;
+  readonly costBudget: number | undefined;
+  readonly prices: PriceList | undefined;
+  readonly retry: ResolvedRetry | undefined;
+  readonly onTokenUsage: ((usage: TokenUsage) => void) | undefined;
+  readonly registry: AgentRegistry | undefined;
+  readonly maxDelegationDepth: number;
+  readonly maxDelegations: number;
+  readonly maxParallelToolCalls: number;
+  readonly maxToolCalls: number;
+  readonly maxToolResultChars: number;
+  readonly contextTokens: number | undefined;
+  /** Longest delay that a vendor can request: in `agent.run`, and before the next attempt at an event. */
+  readonly maxRetryAfterMs: { readonly inProcess: number; readonly ofEvent: number };
+  readonly logger: Logger | undefined;
+  readonly maxRepeats: number;
+  readonly clock: Clock;
+  readonly totals: AgentTotals;
+}
+
+/** Counters of an agent in this process since its creation. */
+export interface AgentTotals {
+  /** Runs by status. `aborted` counts runs that rejected with their signal's reason. */
+  readonly runs: Record<AgentRunStatus | 'aborted', number>;
+  /** Tokens of the agent's own model calls, without those of delegates. */
+  readonly tokenUsage: TokenUsage;
+  /** Durations of the runs that ended, aborted ones excluded. */
+  readonly durations: DurationSketch;
+}
+
+/** Counts a run that has ended. */
+export function countRun(totals: AgentTotals, status: AgentRunStatus, durationMs: number): void {
+  totals.runs[status]++;
+  totals.durations.addBucket(durationBucket(durationMs), 1);
+}
+
+/** Returns counters that are all zero. */
+export function createTotals(): AgentTotals {
+  return {
+    runs: { completed: 0, failed: 0, max_iterations: 0, token_budget_exceeded: 0, aborted: 0 },
+    tokenUsage: noUsage(),
+    durations: new DurationSketch(),
+  };
+}
+
+const specs = new WeakMap<Agent, AgentSpec>();
+
+/** Registers the spec of an agent for {@link introspectAgents}. Returns the agent. */
+export function introspectable<TAgent extends Agent>(agent: TAgent, spec: AgentSpec): TAgent {
+  specs.set(agent, spec);
+  return agent;
+}
+
+/** Returns the spec of an agent from `createAgent`. */
+export function specOf(agent: Agent): AgentSpec | undefined {
+  return specs.get(agent);
+}
+
+const sources = new WeakMap<AgentSpec, AgentSource>();
+
+/** Returns the function that describes an agent and its delegates, the same one at each call. */
+export function sourceOf(agent: AgentSpec): AgentSource {
+  let source = sources.get(agent);
+  if (source === undefined) {
+    source = () => introspectSpecs([agent]);
+    sources.set(agent, source);
+  }
+  return source;
+}
+
+/** Describes agents and all agents they can delegate to, each after its delegator, without keys and prompts. */
+export function introspectAgents(agents: readonly Agent[]): AgentDescription[] {
+  return introspectSpecs(agents.map(specOf));
+}
+
+function introspectSpecs(agents: readonly (AgentSpec | undefined)[]): AgentDescription[] {
+  return reachable(agents).map(introspectAgent);
+}
+
+/** Returns the specs of agents and of all agents they can delegate to. */
+export function reachableSpecs(agents: readonly Agent[]): AgentSpec[] {
+  return reachable(agents.map(specOf));
+}
+
+function reachable(agents: readonly (AgentSpec | undefined)[]): AgentSpec[] {
+  const found = new Set<AgentSpec>();
+  const visit = (spec: AgentSpec | undefined): void => {
+    if (spec === undefined || found.has(spec)) return;
+    found.add(spec);
+    for (const other of spec.registry?.list() ?? []) visit(specOf(other));
+  };
+  for (const agent of agents) visit(agent);
+  return [...found];
+}
+
+function introspectAgent({ name, description, model, tools, registry, totals }: AgentSpec): AgentDescription {
+  return {
+    name,
+    ...(description !== undefined && { description }),
+    model: model.model,
+    tools: tools()
+      .getDefinitions()
+      .map((tool) => tool.name),
+    delegates: (registry?.list() ?? []).map((other) => other.name).filter((other) => other !== name),
+    runs: { ...totals.runs },
+    tokenUsage: shownUsage(totals.tokenUsage),
+    ...(!totals.durations.isEmpty && { durations: totals.durations.toJSON() }),
+  };
+}

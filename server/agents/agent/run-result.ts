@@ -1,0 +1,106 @@
+import { HubError, isFatal, messageOf, quote } from '../../errors.js';
+import { publicErrorInfo } from '../../redaction.js';
+import { StuckLoopError } from '../errors.js';
+import type { Message, ToolResult } from '../model/message.js';
+import { ProviderError } from '../model/provider-error.js';
+import type { TokenUsage } from '../model/token-usage.js';
+
+/**
+ * Status of a run that ended. `completed`: the model gave a final answer. `max_iterations`: all turns were used.
+ * `token_budget_exceeded`: the run spent more than `tokenBudget` or `costBudget`, or the next call did not fit. `failed`: see `error`
+ * of the result.
+ */
+export type AgentRunStatus = 'completed' | 'failed' | 'max_iterations' | 'token_budget_exceeded';
+
+/** Fields of every result of a run. */
+export interface AgentRunReport {
+  agentName: string;
+  /** `requestId` of the run options, else the id of the event, else a random UUID. */
+  runId: string;
+  /** The final answer. If the run did not complete, the last text of the model. */
+  output: string;
+  /** The transcript: system prompt, messages from memory, input, answers and tool results. */
+  messages: Message[];
+  /** One result per tool call, by turn and in the order of the calls. */
+  toolCalls: ToolResult[];
+  /** Tokens of all model calls, delegates included. */
+  tokenUsage: TokenUsage;
+  /** Cost of all model calls, delegates included, in the currency of `prices`. Absent if a price is unknown. */
+  cost?: number;
+  /** `true` if the final answer reached the token limit, so that its end is missing. */
+  truncated?: true;
+}
+
+/** Result of a run that completed. */
+export interface CompletedAgentRun<TData = unknown> extends AgentRunReport {
+  status: 'completed';
+  /** The answer as `outputSchema` returned it. Absent for an agent without a schema. */
+  data: TData;
+  error?: never;
+}
+
+/** Result of a run that failed. */
+export interface FailedAgentRun<TData = unknown> extends AgentRunReport {
+  status: 'failed';
+  /** Reason of the failure. */
+  error: Error;
+  /** The last answer as `outputSchema` returned it, if it was valid. */
+  data?: TData;
+}
+
+/** Result of a run that reached a limit. */
+export interface LimitedAgentRun<TData = unknown> extends AgentRunReport {
+  status: 'max_iterations' | 'token_budget_exceeded';
+  /** The last answer as `outputSchema` returned it, if it was valid. */
+  data?: TData;
+  error?: never;
+}
+
+/**
+ * Result of a run. `TData` is the output type of the agent's `outputSchema`. With a schema, `status === 'completed'`
+ * narrows the type of `data`; `status === 'failed'` narrows that of `error`.
+ */
+export type AgentRunResult<TData = unknown> = CompletedAgentRun<TData> | FailedAgentRun<TData> | LimitedAgentRun<TData>;
+
+/** Returns the result without enumerable messages: who forwards events to a client must not send the system prompt. */
+export function withHiddenMessages({ messages, ...result }: AgentRunResult): AgentRunResult {
+  return Object.defineProperty({ ...result, messages }, 'messages', { value: messages, enumerable: false });
+}
+
+/** The run of an event or of a `delegate` call ended without completing. */
+export class AgentRunError extends HubError {
+  /** Result of the run, with its messages and tokens. Not enumerable, so that no logger writes the messages. */
+  declare readonly result: AgentRunResult;
+  /** `true` if a retry of the event is pointless, because the same input fails again. */
+  readonly fatal: boolean;
+  /** Delay that the vendor requests before the next attempt, in milliseconds. */
+  declare readonly retryAfterMs?: number;
+
+  constructor(result: AgentRunResult) {
+    const { agentName, status, error } = result;
+    const messageWith = (why: string): string =>
+      `agent ${quote(agentName)} ended with status ${status}${why}${remedies[status]}`;
+    super(
+      'ERR_AGENT_RUN',
+      messageWith(error === undefined ? '' : `: ${messageOf(error)}`),
+      error && { cause: error, publicMessage: messageWith(`: ${publicErrorInfo(error).message}`) },
+    );
+    Object.defineProperty(this, 'result', { value: result });
+    this.fatal = status === 'max_iterations' || status === 'token_budget_exceeded' || isFinal(error);
+    if (!this.fatal && error instanceof ProviderError && error.retryAfterMs !== undefined) {
+      this.retryAfterMs = error.retryAfterMs;
+    }
+  }
+}
+
+const remedies: Record<AgentRunStatus, string> = {
+  completed: '',
+  failed: '',
+  max_iterations: '; raise maxIterations, or set finalAnswerTurn',
+  token_budget_exceeded: '; raise tokenBudget, or shorten the task',
+};
+
+function isFinal(error: unknown): boolean {
+  if (error instanceof ProviderError) return !error.retryable;
+  return error instanceof StuckLoopError || isFatal(error);
+}

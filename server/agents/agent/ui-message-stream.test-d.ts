@@ -1,0 +1,9 @@
+import { createUIMessageStreamResponse, readUIMessageStream } from 'ai';
+import type { Agent } from './agent.js';
+import { toUIMessageStream } from './ui-message-stream.js';
+
+declare const agent: Agent;
+
+// The chunks are those of the AI SDK.
+createUIMessageStreamResponse({ stream: toUIMessageStream(agent.stream('x')) });
+readUIMessageStream({ stream: toUIMessageStream(agent.stream('x')) });

@@ -1,0 +1,184 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { InvalidOptionError } from '../../errors.js';
+import { parseWithoutPrototypes } from '../../hub/events/payload.js';
+import { resolveSchema, type SchemaResult } from '../../hub/events/payload-schema.js';
+import type { JsonSchema } from '../../json-schema.js';
+import { OutputSchemaError, TruncatedOutputError } from '../errors.js';
+import type { FinishReason, ResponseFormat } from './model-provider.js';
+
+/** Schema of an agent's answers, prepared for the model and for validation. */
+export interface OutputSchema {
+  readonly responseFormat: ResponseFormat;
+  /** Parses and validates an answer. */
+  read(text: string): SchemaResult | Promise<SchemaResult>;
+}
+
+/**
+ * Prepares the `outputSchema` of an agent.
+ *
+ * @param outputJsonSchema its JSON Schema, if its library cannot convert it
+ * @throws {InvalidOptionError | InvalidSchemaError}
+ */
+export function resolveOutputSchema(
+  outputSchema: StandardSchemaV1 | JsonSchema,
+  outputJsonSchema: JsonSchema | undefined,
+  owner: string,
+): OutputSchema {
+  const schema = resolveSchema(outputSchema, owner, 'answer');
+  const json = outputJsonSchema ?? schema.jsonSchema;
+  if (json === undefined) {
+    const expected = 'the JSON Schema of outputSchema, which cannot be converted';
+    throw new InvalidOptionError(`outputJsonSchema of ${owner}`, expected, json);
+  }
+  const { sent, isWrapped } = toSendableSchema(json);
+  return {
+    responseFormat: { type: 'json', schema: sent },
+    read(text) {
+      const parsed = parseAnswer(text);
+      if (parsed.issues !== undefined) return parsed;
+      if (!isWrapped) return schema.validate(parsed.value);
+      const { value } = parsed;
+      // A model without a JSON mode may omit the wrapper, which only vendors need.
+      const isObject = typeof value === 'object' && value !== null && Object.hasOwn(value, 'value');
+      return schema.validate(isObject ? Reflect.get(value, 'value') : value);
+    },
+  };
+}
+
+const maxListedIssues = 10;
+
+/** Problem of an answer: a note that asks the model to correct it, or the error that ends the run. */
+export type AnswerProblem = { readonly note: string } | { readonly error: Error };
+
+/** Typed answer of one run. Counts the corrections. */
+export class TypedOutput {
+  readonly #schema: OutputSchema;
+  readonly #agentName: string;
+  #retriesLeft: number;
+  #data: unknown;
+
+  constructor(schema: OutputSchema, agentName: string, retries: number) {
+    this.#schema = schema;
+    this.#agentName = agentName;
+    this.#retriesLeft = retries;
+  }
+
+  /** Validated value of the last answer; `undefined` if that was not valid. */
+  get data(): unknown {
+    return this.#data;
+  }
+
+  /** Reads an answer that an earlier attempt stored. @throws {OutputSchemaError} if another schema accepted it */
+  async readAgain(text: string): Promise<void> {
+    this.#retriesLeft = 0;
+    const problem = await this.read(text, 'stop');
+    if (problem !== undefined && 'error' in problem) throw problem.error;
+  }
+
+  /** Reads the answer of a turn. Returns its problem, or `undefined` if it is valid. */
+  async read(text: string, finishReason: FinishReason): Promise<AnswerProblem | undefined> {
+    this.#data = undefined;
+    if (finishReason === 'length') return { error: new TruncatedOutputError(this.#agentName) };
+    const { issues, ...valid } = await this.#schema.read(text);
+    if (issues === undefined) {
+      this.#data = 'value' in valid ? valid.value : undefined;
+      return undefined;
+    }
+    if (this.#retriesLeft === 0) return { error: new OutputSchemaError(this.#agentName, issues) };
+    this.#retriesLeft--;
+    const listed = issues.slice(0, maxListedIssues).map(({ path, message }) => `${path}: ${message}`);
+    return {
+      note: `Your answer does not match the required JSON Schema: ${listed.join('; ')}. Answer again, with the complete JSON only.`,
+    };
+  }
+}
+
+/**
+ * Parses the JSON of an answer. Models without a JSON mode write it into a Markdown block, or text around it: then the
+ * block, or the text from the first bracket to the last, is the JSON.
+ */
+export function parseAnswer(text: string): SchemaResult {
+  const whole = tryParse(text);
+  if (whole !== undefined) return whole;
+  const block = /```(?:json)?\s*\n([\s\S]*?)```/.exec(text)?.[1];
+  const start = text.search(/[[{]/);
+  const end = Math.max(text.lastIndexOf(']'), text.lastIndexOf('}'));
+  const part = start === -1 || end < start ? undefined : text.slice(start, end + 1);
+  return (
+    (block === undefined ? undefined : tryParse(block)) ??
+    (part === undefined ? undefined : tryParse(part)) ?? { issues: [{ path: 'answer', message: 'is not JSON' }] }
+  );
+}
+
+function tryParse(text: string): SchemaResult | undefined {
+  try {
+    return { value: parseWithoutPrototypes(text) };
+  } catch {
+    // The message of the error quotes the answer.
+    return undefined;
+  }
+}
+
+/** JSON Schema in the form that vendors accept. */
+export interface SendableSchema {
+  readonly sent: JsonSchema;
+  /** `true` if the answer is an object whose `value` matches the schema. */
+  readonly isWrapped: boolean;
+}
+
+/**
+ * Returns a schema in the form that vendors accept: its root is an object, and objects name all their properties, which
+ * the models then keep to.
+ */
+export function toSendableSchema({ $schema: _dialect, ...schema }: JsonSchema): SendableSchema {
+  const closed = close(schema);
+  if (schema['type'] === 'object') return { sent: closed, isWrapped: false };
+  const { $defs, ...value } = redirectRoot(closed);
+  const sent = {
+    type: 'object',
+    properties: { value: { $ref: '#/$defs/value' } },
+    required: ['value'],
+    additionalProperties: false,
+    $defs: { ...asSchema($defs), value },
+  };
+  return { sent, isWrapped: true };
+}
+
+/** Lists of schemas, and objects of schemas by name. */
+const lists: readonly string[] = ['anyOf', 'oneOf', 'prefixItems'];
+const maps: readonly string[] = ['properties', '$defs', 'definitions', 'patternProperties'];
+
+/** Adds `additionalProperties: false` to objects that do not say which further properties they take. */
+function close(schema: JsonSchema): JsonSchema {
+  const closed = mapSchemas(schema, close);
+  const isOpen = 'properties' in schema && !('additionalProperties' in schema) && !('allOf' in schema);
+  return isOpen ? { ...closed, additionalProperties: false } : closed;
+}
+
+/** Redirects references to the root, which moves below the wrapper. */
+function redirectRoot(schema: JsonSchema): JsonSchema {
+  const redirected = mapSchemas(schema, redirectRoot);
+  return schema['$ref'] === '#' ? { ...redirected, $ref: '#/$defs/value' } : redirected;
+}
+
+/** Applies a function to the schemas inside a schema. Not to those of `allOf`, which describe the same object. */
+function mapSchemas(schema: JsonSchema, map: (inner: JsonSchema) => JsonSchema): JsonSchema {
+  const mapped: Record<string, unknown> = {};
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (Array.isArray(value)) mapped[keyword] = lists.includes(keyword) ? value.map((each) => apply(each, map)) : value;
+    else if (maps.includes(keyword)) {
+      const entries = Object.entries(asSchema(value)).map(([name, each]) => [name, apply(each, map)]);
+      mapped[keyword] = Object.fromEntries(entries);
+    } else mapped[keyword] = keyword === 'items' || keyword === 'additionalProperties' ? apply(value, map) : value;
+  }
+  return mapped;
+}
+
+function apply(value: unknown, map: (inner: JsonSchema) => JsonSchema): unknown {
+  return typeof value === 'object' && value !== null ? map(asSchema(value)) : value;
+}
+
+function asSchema(value: unknown): JsonSchema {
+  // Every property of any object may be read as unknown.
+  return typeof value === 'object' && value !== null ? (value as JsonSchema) : {};
+}

@@ -1,0 +1,198 @@
+import { InvalidOptionError, messageOf } from '../../errors.js';
+import { type Agent, isAgent } from '../agent/agent.js';
+import type { AgentContext, Lineage } from '../agent/agent-context.js';
+import type { AgentRunResult } from '../agent/run-result.js';
+import {
+  DelegationCycleError,
+  DelegationDepthError,
+  DelegationLimitError,
+  DuplicateAgentError,
+  DuplicateToolError,
+  NoRegistryError,
+  UnknownAgentError,
+} from '../errors.js';
+import type { CallSpending } from '../model/token-usage.js';
+import type { Tool } from '../tools/tool.js';
+import { ToolList, ToolRegistry } from '../tools/tool-registry.js';
+
+/**
+ * Agents that can delegate to each other. Agents can be registered at any time; each run offers its model the agents
+ * that are registered when the run starts.
+ *
+ * @example
+ * const registry = createAgentRegistry();
+ * registry.register(createAgent({ name: 'researcher', description: 'Finds facts', ... }));
+ * const editor = createAgent({ name: 'editor', registry, ... });
+ */
+export class AgentRegistry {
+  readonly #agents = new Map<string, Agent>();
+
+  /** Registers an agent. @throws {InvalidOptionError | DuplicateAgentError} */
+  register(agent: Agent): void {
+    if (!isAgent(agent)) throw new InvalidOptionError('agent', 'an agent from createAgent', agent);
+    if (this.#agents.has(agent.name)) throw new DuplicateAgentError(agent.name);
+    this.#agents.set(agent.name, agent);
+  }
+
+  /** Returns the agent of this name, or `undefined`. */
+  get(name: string): Agent | undefined {
+    return this.#agents.get(name);
+  }
+
+  /** Returns `true` if an agent of this name is registered. */
+  has(name: string): boolean {
+    return this.#agents.has(name);
+  }
+
+  /** Returns all agents in order of registration. */
+  list(): Agent[] {
+    return [...this.#agents.values()];
+  }
+}
+
+/** Creates an empty registry. */
+export function createAgentRegistry(): AgentRegistry {
+  return new AgentRegistry();
+}
+
+/** Agent that delegates. */
+interface Delegator {
+  readonly name: string;
+  readonly registry: AgentRegistry | undefined;
+}
+
+/**
+ * Runs another agent on `input` as part of the run of `ctx`: it shares budget, signal and `requestId`, and has its own
+ * run id.
+ */
+export async function delegateFrom(
+  { name: from, registry }: Delegator,
+  ctx: AgentContext,
+  agentName: string,
+  input: string,
+): Promise<AgentRunResult> {
+  if (registry === undefined) throw new NoRegistryError(from);
+  const delegate = registry.get(agentName);
+  if (delegate === undefined) {
+    const others = registry.list().map(({ name }) => name);
+    throw new UnknownAgentError(
+      agentName,
+      others.filter((name) => name !== from),
+    );
+  }
+  return delegate.run(input, { hubCtx: ctx });
+}
+
+/**
+ * Checks that an agent may run as part of another agent's run, started by `delegate` or with the `hubCtx` of a tool.
+ *
+ * @throws {DelegationCycleError | DelegationDepthError | DelegationLimitError}
+ */
+export function checkDescent(parent: Lineage | undefined, agentName: string): void {
+  if (parent === undefined) return;
+  const { chain, limits } = parent;
+  if (chain.includes(agentName)) throw new DelegationCycleError([...chain, agentName]);
+  if (limits === undefined) return;
+  if (chain.length > limits.maxDepth) throw new DelegationDepthError(agentName, limits.maxDepth);
+  if (limits.runs >= limits.maxRuns) throw new DelegationLimitError(agentName, limits.maxRuns);
+}
+
+/**
+ * Checks that an agent may run as part of another agent's run, and counts its run.
+ *
+ * @throws {DelegationCycleError | DelegationDepthError | DelegationLimitError}
+ */
+export function startDescent(parent: Lineage | undefined, agentName: string): void {
+  checkDescent(parent, agentName);
+  if (parent?.limits !== undefined) parent.limits.runs++;
+}
+
+/** Counts what an earlier delivery spent on a call of the run of `lineage`. */
+export function replaySpending(lineage: Lineage | undefined, spent: CallSpending): void {
+  if (lineage === undefined) return;
+  const { ledger, limits } = lineage;
+  ledger.replay(spent);
+  if (spent.runs === undefined) return;
+  ledger.countRuns(spent.runs);
+  if (limits !== undefined) limits.runs += spent.runs;
+}
+
+const toolName = 'delegate';
+
+/**
+ * Returns a function that lists an agent's tools when a run starts. With a registry they include `delegate`. The list is
+ * rebuilt only if other agents were registered, or a group of tools changed, since the last run.
+ *
+ * @throws {InvalidOptionError | InvalidSchemaError | DuplicateToolError}
+ */
+export function createToolSource(
+  agentName: string,
+  tools: readonly Tool[],
+  registry: AgentRegistry | undefined,
+): () => ToolRegistry {
+  let current = toRegistry(tools);
+  if (registry !== undefined && current.get(toolName) !== undefined) throw new DuplicateToolError(toolName);
+  const list = new ToolList(tools);
+  let own = list.current;
+  let offered = 0;
+  return () => {
+    const others = registry?.list().filter(({ name }) => name !== agentName) ?? [];
+    // Agents are never removed, so the count tells whether there are new ones.
+    if (others.length !== offered || list.current !== own) {
+      offered = others.length;
+      own = list.current;
+      const rest = offered === 0 ? own : own.filter(({ name }) => name !== toolName);
+      current = toRegistry(offered === 0 ? rest : [...rest, delegateTool(others)]);
+    }
+    return current;
+  };
+}
+
+function toRegistry(tools: readonly Tool[]): ToolRegistry {
+  const registry = new ToolRegistry();
+  for (const tool of tools) registry.register(tool);
+  return registry;
+}
+
+interface DelegateInput {
+  readonly agentName: string;
+  readonly input: string;
+}
+
+function delegateTool(others: readonly Agent[]): Tool {
+  const who = others.map(({ name, description }) => `- ${name}${description === undefined ? '' : `: ${description}`}`);
+  const tool: Tool<DelegateInput, unknown> = {
+    name: toolName,
+    description: 'Delegates a task to another agent and returns its answer. The other agent sees only the input.',
+    parameters: {
+      type: 'object',
+      properties: {
+        agentName: {
+          type: 'string',
+          enum: others.map(({ name }) => name),
+          description: `Agent that performs the task:\n${who.join('\n')}`,
+        },
+        input: { type: 'string', description: 'The complete task, with all information that it requires' },
+      },
+      required: ['agentName', 'input'],
+      additionalProperties: false,
+    },
+    execute: delegate,
+  };
+  delegateTools.add(tool);
+  return tool;
+}
+
+const delegateTools = new WeakSet<Tool>();
+
+/** Returns `true` for the tool `delegate`, whose execution is the run of another agent. */
+export function isDelegateTool(tool: Tool | undefined): boolean {
+  return tool !== undefined && delegateTools.has(tool);
+}
+
+/** Returns the answer, or the status, the error and the text so far of an agent that did not complete. */
+async function delegate({ agentName, input }: DelegateInput, ctx: AgentContext): Promise<unknown> {
+  const { status, output, error } = await ctx.delegate(agentName, input);
+  if (status === 'completed') return output;
+  return { agentName, status, ...(error && { error: messageOf(error) }), partialOutput: output };
+}

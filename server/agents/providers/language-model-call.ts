@@ -1,0 +1,156 @@
+import type {
+  LanguageModelV3,
+  LanguageModelV3CallOptions,
+  LanguageModelV3FunctionTool,
+  LanguageModelV3Message,
+  LanguageModelV3Prompt,
+  LanguageModelV3ToolResultPart,
+} from '@ai-sdk/provider';
+import { OrphanToolMessageError } from '../errors.js';
+import type { Message, ToolDefinition } from '../model/message.js';
+import type { ModelOptions } from '../model/model-provider.js';
+import { readReplay } from './answer-builder.js';
+import { addInstruction, markCacheable, toJsonMode, toVendorSettings } from './vendor-settings.js';
+
+type AssistantPart = Extract<LanguageModelV3Message, { role: 'assistant' }>['content'][number];
+
+/**
+ * Returns the options of a call of a language model.
+ *
+ * @throws {OrphanToolMessageError}
+ * @throws {InvalidOptionError} if the vendor does not offer a setting
+ */
+export function toCall(
+  messages: readonly Message[],
+  options: ModelOptions,
+  { provider, modelId }: Pick<LanguageModelV3, 'provider' | 'modelId'>,
+): LanguageModelV3CallOptions {
+  const { temperature, topP, stop, seed, tools, signal } = options;
+  const prompt = toPrompt(messages, provider);
+  const json = toJsonMode(options, provider, modelId);
+  if (json?.instruction !== undefined) addInstruction(prompt, json.instruction);
+  const { maxTokens, providerOptions } = toVendorSettings(options, provider, modelId, json?.settings);
+  if (options.cache) markCacheable(prompt, provider);
+  return {
+    prompt,
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { topP }),
+    ...(maxTokens !== undefined && { maxOutputTokens: maxTokens }),
+    ...(stop !== undefined && { stopSequences: [...stop] }),
+    ...(seed !== undefined && { seed }),
+    ...(signal && { abortSignal: signal }),
+    ...(json?.responseFormat && { responseFormat: json.responseFormat }),
+    ...(providerOptions && { providerOptions }),
+    ...(tools !== undefined && tools.length > 0
+      ? { tools: tools.map(toFunctionTool), ...toToolChoice(options) }
+      : pastTools(messages, provider)),
+  };
+}
+
+function toToolChoice({ toolChoice }: ModelOptions): Pick<LanguageModelV3CallOptions, 'toolChoice'> {
+  if (toolChoice === undefined) return {};
+  return {
+    toolChoice: typeof toolChoice === 'string' ? { type: toolChoice } : { type: 'tool', toolName: toolChoice.tool },
+  };
+}
+
+function toFunctionTool({ name, description, parameters }: ToolDefinition): LanguageModelV3FunctionTool {
+  return { type: 'function', name, description, inputSchema: parameters };
+}
+
+/**
+ * Returns definitions of the tools that the conversation calls, and forbids the model to call them. Anthropic rejects
+ * a conversation with tool calls if no tools are defined.
+ */
+function pastTools(
+  messages: readonly Message[],
+  provider: string,
+): Pick<LanguageModelV3CallOptions, 'tools' | 'toolChoice'> {
+  if (!provider.includes('anthropic')) return {};
+  const called = messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ name }) => toSendableName(name)));
+  if (called.length === 0) return {};
+  const tools = [...new Set(called)].map((name) => {
+    return toFunctionTool({ name, description: 'Not available in this turn', parameters: { type: 'object' } });
+  });
+  return { tools, toolChoice: { type: 'none' } };
+}
+
+/**
+ * Converts messages to the AI SDK's prompt. Adjacent messages of one role are merged: vendors require that user and
+ * assistant alternate, and that all results of a turn are in one message. An assistant message without content is
+ * omitted, because vendors reject it.
+ */
+export function toPrompt(messages: readonly Message[], provider: string): LanguageModelV3Prompt {
+  const prompt: LanguageModelV3Prompt = [];
+  const toolNames = new Map<string, string>();
+  for (const message of messages) {
+    const last = prompt.at(-1);
+    if (message.role === 'system') {
+      if (message.content !== '') prompt.push({ role: 'system', content: message.content });
+    } else if (message.role === 'user') {
+      const text = last?.role === 'user' ? last.content[0] : undefined;
+      // A single text part, because some servers accept only a string.
+      if (text?.type === 'text') text.text += `\n\n${message.content}`;
+      else prompt.push({ role: 'user', content: [{ type: 'text', text: message.content }] });
+    } else if (message.role === 'assistant') {
+      for (const { id, name } of message.toolCalls ?? []) toolNames.set(id, toSendableName(name));
+      const parts = toAssistantParts(message, provider);
+      if (parts.length === 0) continue;
+      if (last?.role === 'assistant') last.content.push(...parts);
+      else prompt.push({ role: 'assistant', content: parts });
+    } else {
+      const part = toToolResult(message, toolNames);
+      if (last?.role === 'tool') last.content.push(part);
+      else prompt.push({ role: 'tool', content: [part] });
+    }
+  }
+  return prompt;
+}
+
+function toAssistantParts(message: Message, provider: string): AssistantPart[] {
+  const calls = (message.toolCalls ?? []).map(({ id, name, arguments: text }): AssistantPart => {
+    return { type: 'tool-call', toolCallId: id, toolName: toSendableName(name), input: parseArguments(text) };
+  });
+  const replay = readReplay(message, provider);
+  if (replay === undefined) {
+    return isBlank(message.content) ? calls : [{ type: 'text', text: message.content }, ...calls];
+  }
+  return replay.flatMap((part): AssistantPart[] => {
+    if (part.type === 'text' && isBlank(part.text) && part.metadata === undefined) return [];
+    const own = part.type === 'call' ? calls[part.index] : { type: part.type, text: part.text };
+    return own === undefined ? [] : [{ ...own, ...(part.metadata && { providerOptions: part.metadata }) }];
+  });
+}
+
+function isBlank(text: string): boolean {
+  return text.trim() === '';
+}
+
+/**
+ * Replaces characters that vendors reject. A model may invent a name such as `functions.search`, and its vendor then
+ * rejects every further call of the conversation.
+ */
+function toSendableName(name: string): string {
+  const sendable = name.replaceAll(/[^\w-]/g, '_').slice(0, 64) || '_';
+  // A package that looks the name up in a plain object finds a function, and omits the call.
+  return sendable in {} ? `_${sendable}` : sendable;
+}
+
+/** Returns the arguments as an object, as vendors require. Other arguments were answered with an error. */
+function parseArguments(text: string): object {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function toToolResult(
+  { toolCallId = '', content }: Message,
+  toolNames: ReadonlyMap<string, string>,
+): LanguageModelV3ToolResultPart {
+  const toolName = toolNames.get(toolCallId);
+  if (toolName === undefined) throw new OrphanToolMessageError(toolCallId);
+  return { type: 'tool-result', toolCallId, toolName, output: { type: 'text', value: content } };
+}

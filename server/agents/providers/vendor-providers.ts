@@ -1,0 +1,223 @@
+import { InvalidOptionError } from '../../errors.js';
+import { isLoopbackHost, OptionChecker } from '../../options.js';
+import type { Message } from '../model/message.js';
+import type { ModelOptions, ModelProvider, ModelResponse, ModelStreamChunk } from '../model/model-provider.js';
+import { InvalidApiKeyError, ProviderError } from '../model/provider-error.js';
+import { type LanguageModel, languageModelProvider } from './language-model.js';
+
+/** Loads the vendor package and creates the model with this id. */
+type LoadModel = (
+  modelId: string,
+  settings: { apiKey: string; baseURL: string; fetch: typeof fetch },
+) => Promise<LanguageModel>;
+
+/** Base of the vendors' providers: checks and hides the key, and loads the vendor package at the first call. */
+class VendorProvider implements ModelProvider {
+  readonly name: string;
+  readonly jsonMode = true as const;
+  // Private at run time too, so that no inspection or serialisation finds the key.
+  readonly #provider: Required<ModelProvider>;
+
+  /** @throws {InvalidApiKeyError | InvalidOptionError} */
+  constructor(name: string, { apiKey, baseUrl }: Required<VendorProviderOptions>, load: LoadModel) {
+    this.name = name;
+    const settings = {
+      apiKey: checkApiKey(apiKey, new.target.name),
+      baseURL: checkBaseUrl(baseUrl, new.target.name),
+      fetch: sameOriginFetch(name),
+    };
+    this.#provider = languageModelProvider(name, (modelId) => load(modelId, settings), [apiKey]);
+  }
+
+  /** Rejects with {@link ProviderError}, and with the signal's reason if the call is aborted. */
+  chat(messages: Message[], options: ModelOptions): Promise<ModelResponse> {
+    return this.#provider.chat(messages, options);
+  }
+
+  /** Throws the errors that `chat` rejects with. */
+  chatStream(messages: Message[], options: ModelOptions): AsyncIterable<ModelStreamChunk> {
+    return this.#provider.chatStream(messages, options);
+  }
+}
+
+/** Options of an {@link OpenAIProvider}. */
+export interface OpenAIProviderOptions extends VendorProviderOptions {
+  /** API key. Never shown in an error, a log or on the dashboard. For a server without keys, any text. */
+  apiKey: string;
+  /** Base URL of the API. @default 'https://api.openai.com/v1' */
+  baseUrl?: string;
+  /**
+   * Dialect of Chat Completions. `openai`: OpenAI's models with their own parameters, such as
+   * `max_completion_tokens`. `compatible`: any other server (Ollama, vLLM, Mistral, Groq ...), whose answers are
+   * validated less strictly. Set `openai` for a proxy of OpenAI.
+   * @default derived from the host of `baseUrl`
+   */
+  dialect?: 'openai' | 'compatible';
+}
+
+const defaultBaseUrl = 'https://api.openai.com/v1';
+
+/**
+ * Provider for OpenAI Chat Completions, and for every server with a compatible API.
+ *
+ * @example
+ * const vendor = new OpenAIProvider({ apiKey });
+ * const local = new OpenAIProvider({ apiKey: 'none', baseUrl: 'http://localhost:11434/v1' });
+ */
+export class OpenAIProvider extends VendorProvider {
+  /** @throws {InvalidApiKeyError | InvalidOptionError} */
+  constructor(options: OpenAIProviderOptions) {
+    const check = new OptionChecker(options, [...vendorOptionNames, 'dialect'], 'OpenAIProvider');
+    const { apiKey, baseUrl = defaultBaseUrl, dialect } = options;
+    const isDialect = dialect === undefined || dialect === 'openai' || dialect === 'compatible';
+    check.that(isDialect, 'dialect', '"openai" or "compatible"', dialect);
+    const resolved = dialect ?? (isVendor(baseUrl) ? 'openai' : 'compatible');
+    super('openai', { apiKey, baseUrl }, resolved === 'openai' ? loadOpenAI : loadCompatible);
+  }
+}
+
+function isVendor(baseUrl: string): boolean {
+  return URL.canParse(baseUrl) && new URL(baseUrl).host === new URL(defaultBaseUrl).host;
+}
+
+const loadOpenAI: LoadModel = async (modelId, settings) => {
+  const { createOpenAI } = await import('@ai-sdk/openai');
+  return createOpenAI(settings).chat(modelId);
+};
+
+const loadCompatible: LoadModel = async (modelId, settings) => {
+  const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
+  return createOpenAICompatible({ ...settings, name: 'openai-compatible', includeUsage: true }).chatModel(modelId);
+};
+
+/** Options of an {@link AnthropicProvider}. */
+export interface AnthropicProviderOptions extends VendorProviderOptions {
+  /** Base URL of the API. @default 'https://api.anthropic.com/v1' */
+  baseUrl?: string;
+}
+
+/**
+ * Provider for Anthropic Messages.
+ *
+ * @example
+ * const provider = new AnthropicProvider({ apiKey });
+ */
+export class AnthropicProvider extends VendorProvider {
+  /** @throws {InvalidApiKeyError | InvalidOptionError} */
+  constructor(options: AnthropicProviderOptions) {
+    new OptionChecker(options, vendorOptionNames, 'AnthropicProvider');
+    const { apiKey, baseUrl = 'https://api.anthropic.com/v1' } = options;
+    super('anthropic', { apiKey, baseUrl }, loadAnthropic);
+  }
+}
+
+const loadAnthropic: LoadModel = async (modelId, settings) => {
+  const { createAnthropic } = await import('@ai-sdk/anthropic');
+  return createAnthropic(settings).messages(modelId);
+};
+
+/** Options of a {@link GeminiProvider}. */
+export interface GeminiProviderOptions extends VendorProviderOptions {
+  /** Base URL of the API. @default 'https://generativelanguage.googleapis.com/v1beta' */
+  baseUrl?: string;
+}
+
+/**
+ * Provider for Gemini generateContent.
+ *
+ * @example
+ * const provider = new GeminiProvider({ apiKey });
+ */
+export class GeminiProvider extends VendorProvider {
+  /** @throws {InvalidApiKeyError | InvalidOptionError} */
+  constructor(options: GeminiProviderOptions) {
+    new OptionChecker(options, vendorOptionNames, 'GeminiProvider');
+    const { apiKey, baseUrl = 'https://generativelanguage.googleapis.com/v1beta' } = options;
+    super('gcp.gemini', { apiKey, baseUrl }, loadGemini);
+  }
+}
+
+const loadGemini: LoadModel = async (modelId, settings) => {
+  const { createGoogleGenerativeAI } = await import('@ai-sdk/google');
+  return createGoogleGenerativeAI(settings).chat(modelId);
+};
+
+/** Options that every vendor's provider has. */
+export interface VendorProviderOptions {
+  /** API key. Never shown in an error, a log or on the dashboard. */
+  apiKey: string;
+  /** Base URL of the vendor's API. @default the vendor's public address */
+  baseUrl?: string;
+}
+
+/** Names of the {@link VendorProviderOptions}. */
+const vendorOptionNames: readonly string[] = ['apiKey', 'baseUrl'];
+
+/**
+ * Checks an API key before the vendor package receives it, because the package would show a malformed key in its error.
+ *
+ * @throws {InvalidApiKeyError}
+ */
+function checkApiKey(apiKey: unknown, provider: string): string {
+  if (typeof apiKey !== 'string') throw new InvalidApiKeyError(provider, apiKey === null ? 'null' : typeof apiKey);
+  if (apiKey === '') throw new InvalidApiKeyError(provider, 'an empty string');
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw new InvalidApiKeyError(provider, `${apiKey.length} characters with a space, a line break or the like`);
+  }
+  return apiKey;
+}
+
+const warned = new Set<string>();
+
+/**
+ * Checks the base URL of a vendor's API. Warns of an address on a network without encryption, once per address.
+ *
+ * @throws {InvalidOptionError}
+ */
+function checkBaseUrl(baseUrl: unknown, provider: string): string {
+  const url = typeof baseUrl === 'string' && URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  if (typeof baseUrl !== 'string' || url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new InvalidOptionError(`baseUrl of ${provider}`, 'an http or https URL', baseUrl);
+  }
+  if (url.username !== '' || url.password !== '' || url.search !== '') {
+    // Only the origin: the refused part may be a secret.
+    throw new InvalidOptionError(`baseUrl of ${provider}`, 'a URL without user, password and query', url.origin);
+  }
+  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname) && !warned.has(url.origin)) {
+    warned.add(url.origin);
+    process.emitWarning(
+      `the connection of ${provider} to ${url.origin} is not encrypted: the API key, prompts and answers are readable on the network; use https://`,
+    );
+  }
+  return baseUrl;
+}
+
+const maxRedirects = 5;
+
+/**
+ * Creates a `fetch` that follows redirects only within the origin of the request: a redirect to another one would pass
+ * the API key and the prompt to a server that nobody chose.
+ *
+ * @param provider name in the error
+ */
+function sameOriginFetch(provider: string): typeof fetch {
+  return async (input, init) => {
+    let url = input instanceof Request ? input.url : String(input);
+    for (let redirects = 0; ; redirects += 1) {
+      const response = await fetch(input instanceof Request ? input : url, { ...init, redirect: 'manual' });
+      const location = response.headers.get('location');
+      if (response.status < 300 || response.status >= 400 || location === null) return response;
+      await response.body?.cancel();
+      const target = new URL(location, url);
+      // 301 to 303 turn the call into a GET without its body, which no vendor answers.
+      const isRepeatable = (response.status === 307 || response.status === 308) && !(input instanceof Request);
+      if (target.origin !== new URL(url).origin || !isRepeatable || redirects === maxRedirects) {
+        throw new ProviderError(
+          `${provider} redirects (${response.status}) to ${target.origin}; set baseUrl to the final address`,
+          { provider, statusCode: response.status, retryable: false },
+        );
+      }
+      url = target.href;
+    }
+  };
+}

@@ -1,0 +1,268 @@
+import type { Clock, Timer } from '../../transports/clock.js';
+import type { AbortableWaits } from '../abortable.js';
+import type { Message, ToolDefinition } from '../model/message.js';
+import { collectAnswer, type ModelAnswer, readAnswer } from '../model/model-answer.js';
+import type { ModelOptions, ModelProvider } from '../model/model-provider.js';
+import { ModelTimeoutError, ProviderError } from '../model/provider-error.js';
+
+const defaultTimeoutMs = 600_000;
+
+/** Calls the provider of one candidate with the options of a run, each call within its time limit. */
+export class CandidateCaller {
+  readonly candidate: ModelCandidate;
+  readonly #deadline: CallDeadline;
+  /** Receives streamed text. Absent if the run is not streamed. */
+  readonly #onText: ((text: string) => void) | undefined;
+  /** Options of the last call, reused while the tools are the same. A budget overrides `maxTokens` per call. */
+  #last: { readonly tools: ToolDefinition[]; readonly isForced: boolean; readonly options: ModelOptions } | undefined;
+
+  constructor(
+    candidate: ModelCandidate,
+    clock: Clock,
+    waits: AbortableWaits,
+    onText: ((text: string) => void) | undefined,
+  ) {
+    const { provider, model } = candidate;
+    const { timeoutMs = defaultTimeoutMs } = model;
+    const timeout = (): Error => new ModelTimeoutError(provider.name ?? 'the model provider', timeoutMs);
+    this.candidate = candidate;
+    this.#deadline = new CallDeadline(clock, timeoutMs, waits, timeout);
+    this.#onText = onText;
+  }
+
+  /** Options of the agent for this candidate. */
+  get model(): ModelOptions {
+    return this.candidate.model;
+  }
+
+  /** Returns the options of a call. @param isForced the model may be forced to call a tool */
+  options(tools: ToolDefinition[], isForced: boolean): ModelOptions {
+    if (this.#last?.tools !== tools || this.#last.isForced !== isForced) {
+      const { model } = this.candidate;
+      const { timeoutMs: _enforcedHere, toolChoice, ...settings } = model;
+      const choice = (isForced && isForcing(model)) || toolChoice === 'none' ? toolChoice : undefined;
+      const options: ModelOptions = {
+        ...settings,
+        ...(tools.length > 0 && { tools, ...(choice !== undefined && { toolChoice: choice }) }),
+      };
+      this.#last = { tools, isForced, options: withSignalOf(this.#deadline, options) };
+    }
+    return this.#last.options;
+  }
+
+  /** Returns the options of a call whose answer may have `left` tokens. */
+  limited(options: ModelOptions, left: number): ModelOptions {
+    if (left === Number.POSITIVE_INFINITY) return options;
+    const { model, maxTokensLimit } = this.candidate;
+    const maxTokens = model.maxTokens === undefined ? maxTokensLimit.within(left) : Math.min(model.maxTokens, left);
+    return maxTokens === undefined ? options : { ...options, maxTokens };
+  }
+
+  /**
+   * Calls the provider, and once more if the vendor rejects the `maxTokens` of the budget.
+   *
+   * @param shown receives the texts that were streamed
+   */
+  call(messages: Message[], options: ModelOptions, shown: string[]): PromiseLike<ModelAnswer> {
+    return this.#deadline.run(() => this.#callWithin(messages, options, shown));
+  }
+
+  /** Releases the timer of the calls. */
+  close(): void {
+    this.#deadline.close();
+  }
+
+  #callWithin(messages: Message[], options: ModelOptions, shown: string[]): Promise<ModelAnswer> {
+    const { model, maxTokensLimit } = this.candidate;
+    const { maxTokens } = options;
+    const called = this.#callProvider(messages, options, shown);
+    if (maxTokens === undefined || model.maxTokens !== undefined) return called;
+    return called.catch(async (error: unknown) => {
+      if (!isRejection(error)) throw error;
+      const { maxTokens: _rejected, ...others } = options;
+      const answer = await this.#callProvider(messages, others, shown);
+      // Only a successful second call proves that `maxTokens` was the reason.
+      maxTokensLimit.rejected(maxTokens);
+      return answer;
+    });
+  }
+
+  async #callProvider(messages: Message[], options: ModelOptions, shown: string[]): Promise<ModelAnswer> {
+    const { provider } = this.candidate;
+    const onText = this.#onText;
+    if (onText === undefined) return readAnswer(await provider.chat(messages, options));
+    // That of this call: `options.signal` is soon that of the next one.
+    const { signal } = options;
+    if (provider.chatStream !== undefined) {
+      return collectAnswer(provider.chatStream(messages, options), (text) => {
+        // Ends a stream that ignores the signal.
+        signal?.throwIfAborted();
+        shown.push(text);
+        onText(text);
+      });
+    }
+    const answer = readAnswer(await provider.chat(messages, options));
+    signal?.throwIfAborted();
+    if (answer.content !== '') onText(answer.content);
+    return answer;
+  }
+}
+
+const deadlineKey: unique symbol = Symbol('hubline.deadline');
+
+/** Adds the `signal` of the current call, which is created on first access. A copy of the options has it as a value. */
+function withSignalOf(deadline: CallDeadline, options: ModelOptions): ModelOptions {
+  Object.defineProperty(options, deadlineKey, { value: deadline });
+  return Object.defineProperty(options, 'signal', signalProperty);
+}
+
+// One getter for all: V8 creates that of an object literal in its old generation, and with it the run outlives its end.
+const signalProperty = {
+  enumerable: true,
+  configurable: true,
+  get(this: { readonly [deadlineKey]: CallDeadline }): AbortSignal {
+    return this[deadlineKey].signal;
+  },
+};
+
+/** Returns `true` for options that force the model to call a tool. */
+export function isForcing({ toolChoice }: ModelOptions): boolean {
+  return toolChoice === 'required' || typeof toolChoice === 'object';
+}
+
+function isRejection(error: unknown): boolean {
+  return error instanceof ProviderError && (error.statusCode === 400 || error.statusCode === 422);
+}
+
+/**
+ * Time limit of the model calls of one run, which are made one after another. All calls share one timer, because a
+ * timer per call took longer than the loop's own work.
+ */
+class CallDeadline {
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+  /** Waits of the run. */
+  readonly #waits: AbortableWaits;
+  readonly #timeout: () => Error;
+  #controller: AbortController | undefined;
+  /** Aborts and rejects the current call. */
+  #reject: ((error: unknown) => void) | undefined;
+  /** Monotonic time at which the current call is too late. */
+  #dueAt = 0;
+  #timer: Timer | undefined;
+
+  /** @param timeout returns the error of a call that takes longer than `timeoutMs` */
+  constructor(clock: Clock, timeoutMs: number, waits: AbortableWaits, timeout: () => Error) {
+    this.#clock = clock;
+    this.#timeoutMs = timeoutMs;
+    this.#waits = waits;
+    this.#timeout = timeout;
+  }
+
+  /**
+   * Signal of the current call. Created on first use, because an AbortController costs more than a turn. Not combined
+   * with that of the run by `AbortSignal.any`, whose objects take five times as much memory and outlive the run.
+   */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#waits.signal?.aborted) this.#controller.abort(this.#waits.signal.reason);
+    }
+    return this.#controller.signal;
+  }
+
+  /**
+   * Runs a call until it settles, the time is up, or the run's signal aborts. Rejects with the signal's reason as soon
+   * as the signal aborts, and with the error of `timeout` when the time is up.
+   */
+  run<T>(call: () => PromiseLike<T>): Promise<T> {
+    return new Promise<T>((resolve, rejectCall) => {
+      const reject = (error: unknown): void => {
+        if (this.#reject === reject) this.#controller?.abort(error);
+        rejectCall(error);
+      };
+      this.#start(reject);
+      call().then(
+        (value) => {
+          this.#end(reject);
+          resolve(value);
+        },
+        (error: unknown) => {
+          this.#end(reject);
+          rejectCall(error);
+        },
+      );
+    });
+  }
+
+  /** Releases the timer. The last call has ended, or nobody waits for it. */
+  close(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  #start(reject: (error: unknown) => void): void {
+    this.#reject = reject;
+    this.#dueAt = this.#clock.monotonic() + this.#timeoutMs;
+    if (this.#timer === undefined) this.#timer = this.#clock.after(this.#timeoutMs, this.#onTimer);
+    else this.#timer.ref?.();
+    this.#waits.add(reject);
+  }
+
+  /** Ends a call, unless it was too late: the next one may have started. */
+  #end(reject: (error: unknown) => void): void {
+    if (this.#reject === reject) this.#clear();
+  }
+
+  readonly #onTimer = (): void => {
+    this.#timer = undefined;
+    const reject = this.#reject;
+    if (reject === undefined) return;
+    const left = this.#dueAt - this.#clock.monotonic();
+    if (left > 0) {
+      this.#timer = this.#clock.after(left, this.#onTimer);
+      return;
+    }
+    reject(this.#timeout());
+    this.#end(reject);
+  };
+
+  #clear(): void {
+    // Tools may run now: a process that has nothing else to wait for ends.
+    this.#timer?.unref?.();
+    if (this.#reject !== undefined) this.#waits.delete(this.#reject);
+    this.#reject = undefined;
+    // The next call has its own signal. Not at its start: options with a budget copy the signal before.
+    this.#controller = undefined;
+  }
+}
+
+/** Provider and model of an agent: the first, or one that replaces those before it. */
+export interface ModelCandidate {
+  /** Name of the agent, for traces. */
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly provider: ModelProvider;
+  readonly model: ModelOptions;
+  readonly maxTokensLimit: MaxTokensLimit;
+}
+
+/**
+ * Highest `maxTokens` that a vendor accepts, learned from rejected calls. Vendors reject a `maxTokens` above the
+ * output limit of their model, and offer no way to ask for that limit. A call can then go without `maxTokens`,
+ * because the model cannot write that much anyway.
+ */
+export class MaxTokensLimit {
+  #limit = Number.POSITIVE_INFINITY;
+
+  /** Returns `maxTokens` for a call that may spend `left` tokens, or `undefined` if the call must not set it. */
+  within(left: number): number | undefined {
+    return left <= this.#limit ? left : undefined;
+  }
+
+  /** Records that the vendor rejected this `maxTokens`. */
+  rejected(maxTokens: number): void {
+    // Halved: the budget shrinks with every call, and otherwise each call would be rejected once.
+    this.#limit = Math.min(this.#limit, maxTokens / 2);
+  }
+}

@@ -1,0 +1,374 @@
+import { quote } from '../../errors.js';
+import { nextDelayMs, type ResolvedRetry } from '../../hub/events/retry-policy.js';
+import { type AbortableWaits, abortable, delay } from '../abortable.js';
+import type { AgentContext } from '../agent/agent-context.js';
+import type { AgentSpec } from '../agent-spec.js';
+import { InvalidAnswerError, UnknownPriceError } from '../errors.js';
+import { observeChat } from '../gen-ai-operations.js';
+import { newestThatFit, splitTurns } from '../memory/exchanges.js';
+import {
+  estimateMessageTokens,
+  estimateTokens,
+  estimateUsage,
+  type Message,
+  type ToolDefinition,
+} from '../model/message.js';
+import { type ModelAnswer, textsOf } from '../model/model-answer.js';
+import type { ModelOptions } from '../model/model-provider.js';
+import { affordableTokens, costOf } from '../model/price.js';
+import { CutStreamError, ModelTimeoutError, ProviderError } from '../model/provider-error.js';
+import type { TokenLedger } from '../model/token-ledger.js';
+import { addUsage, reportedUsage, type TokenUsage } from '../model/token-usage.js';
+import { isReplaceable } from '../providers/fallback-provider.js';
+import { cutContent } from '../tools/tool-executor.js';
+import { CandidateCaller, isForcing } from './candidate-caller.js';
+
+/** Settings that were reported as ignored, once per agent. */
+const reportedSettings = new WeakMap<AgentSpec, Set<string>>();
+
+/** Answer with its usage, reported or estimated. */
+export type PaidAnswer = ModelAnswer & { readonly usage: TokenUsage };
+
+/** Makes the model calls of one run: enforces the budget, retries, and counts tokens. */
+export class ModelCaller {
+  readonly #agent: AgentSpec;
+  readonly #ctx: Pick<AgentContext, 'runId' | 'logger'>;
+  readonly #ledger: TokenLedger;
+  readonly #budget: CallBudget;
+  readonly #waits: AbortableWaits;
+  readonly #signal: AbortSignal | undefined;
+  /** Receives streamed text. Absent if the run is not streamed. */
+  readonly #onText: ((text: string) => void) | undefined;
+  /** Receives the tokens of failed calls. Absent if the run is not durable. */
+  readonly #onFailure: ((usage: TokenUsage) => void) | undefined;
+  /** Index of the provider that the run uses: the first, until it fails. */
+  #candidateIndex = 0;
+  #caller: CandidateCaller;
+  /** Last reported prompt: more precise than an estimate for the messages that it covers. */
+  #measured = { messages: 0, tokens: 0 };
+  /** Resolves when the tokens of the last call are recorded, if the record of its answer does not contain them. */
+  #recorded: Promise<void> | undefined;
+  /** `false` once a tool was called: a model that must always call one never answers. */
+  #isForced: boolean;
+
+  constructor(
+    agent: AgentSpec,
+    ctx: Pick<AgentContext, 'runId' | 'logger'>,
+    ledger: TokenLedger,
+    waits: AbortableWaits,
+    onText: ((text: string) => void) | undefined,
+    onFailure?: (usage: TokenUsage) => void,
+  ) {
+    this.#agent = agent;
+    this.#ctx = ctx;
+    this.#ledger = ledger;
+    this.#budget = new CallBudget(ledger);
+    this.#waits = waits;
+    this.#signal = waits.signal;
+    this.#onText = onText;
+    this.#onFailure = onFailure;
+    this.#isForced = agent.candidates.some((candidate) => isForcing(candidate.model));
+    this.#caller = new CandidateCaller(agent.candidates[0], agent.clock, waits, onText);
+  }
+
+  /**
+   * Resolves with the answer, or with `undefined` if the call does not fit into the budget.
+   *
+   * Rejects with the error of the last attempt, or with the signal's reason.
+   *
+   * @param inputIndex index of the run's input in the messages
+   */
+  async call(transcript: Message[], inputIndex: number, tools: ToolDefinition[]): Promise<PaidAnswer | undefined> {
+    const messages = this.#fit(transcript, inputIndex, tools);
+    this.#isForced &&= !transcript.some(({ toolCalls }, index) => index > inputIndex && toolCalls !== undefined);
+    // One function for all attempts: each further layer of promises costs as much as the budget's check.
+    for (let attempt = 1; ; attempt++) {
+      const turn = this.#ledger.takeTurn();
+      const endTurn = turn && (await this.#awaitTurn(turn));
+      const shown: string[] = [];
+      let failure: unknown;
+      try {
+        const options = this.#optionsWithin(messages, tools);
+        if (options === undefined) return undefined;
+        let answer: ModelAnswer | undefined;
+        try {
+          answer = await this.#attempt(attempt, messages, options, shown);
+        } catch (error) {
+          failure = error;
+          // A retry may wait for long, and starts the timer again.
+          this.#caller.close();
+          const usage = this.#usageOfFailure(error, messages, tools, shown);
+          if (usage !== undefined) this.#payFailure(this.#budget.priced(usage, this.#caller.model), messages);
+        }
+        if (answer !== undefined) {
+          const paid = this.#pay(answer, messages, tools);
+          // What follows may take its process with it.
+          if (this.#recorded !== undefined) await this.#waits.wait(this.#recorded);
+          return paid;
+        }
+      } finally {
+        endTurn?.();
+      }
+      // Streamed text cannot be withdrawn, and a retry would stream it again.
+      if (shown.length > 0) throw failure;
+      const { retry, clock, maxRetryAfterMs } = this.#agent;
+      const delayMs = await retryDelayMs(retry, attempt, failure, maxRetryAfterMs.inProcess);
+      if (this.#signal?.aborted) throw failure;
+      if (delayMs !== undefined) await delay(clock, delayMs, this.#signal);
+      else if (this.#replaceProvider(failure)) attempt = 0;
+      else throw failure;
+    }
+  }
+
+  /** Name of the model that the run uses. */
+  get name(): string {
+    return this.#caller.model.model;
+  }
+
+  /** Releases what the calls hold. The run has ended, or has left the process. */
+  close(): void {
+    this.#caller.close();
+  }
+
+  /** Continues the run with the next provider. Returns `false` if there is none, or the failure would be the same. */
+  #replaceProvider(error: unknown): boolean {
+    const { name, candidates, clock } = this.#agent;
+    const next = candidates[this.#candidateIndex + 1];
+    if (next === undefined || !isReplaceable(error)) return false;
+    const { model } = this.#caller.model;
+    this.#ctx.logger.warn(
+      { err: error, model, nextModel: next.model.model },
+      `agent ${quote(name)} changes its provider`,
+    );
+    this.#candidateIndex++;
+    this.#caller.close();
+    this.#caller = new CandidateCaller(next, clock, this.#waits, this.#onText);
+    return true;
+  }
+
+  /** Takes the report of a recorded answer into account. */
+  replay({ usage }: PaidAnswer, messages: readonly Message[]): void {
+    this.#measured = { messages: messages.length, tokens: usage.promptTokens };
+  }
+
+  #fit(messages: Message[], inputIndex: number, tools: ToolDefinition[]): Message[] {
+    const { contextTokens } = this.#agent;
+    if (contextTokens === undefined) return messages;
+    const toolTokens = tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools));
+    const fitting = fitContext(messages, inputIndex, contextTokens - toolTokens);
+    // The report of the last call does not cover the same messages.
+    if (fitting !== messages) this.#measured = { messages: 0, tokens: 0 };
+    return fitting;
+  }
+
+  #attempt(attempt: number, messages: Message[], options: ModelOptions, shown: string[]): PromiseLike<ModelAnswer> {
+    const { candidate } = this.#caller;
+    return observeChat(candidate, this.#ctx.runId, attempt, options, () => this.#caller.call(messages, options, shown));
+  }
+
+  /** Returns the answer with its cost, and counts it. */
+  #pay(answer: ModelAnswer, messages: Message[], tools: ToolDefinition[]): PaidAnswer {
+    if (answer.ignoredSettings !== undefined) this.#reportIgnored(answer.ignoredSettings);
+    const known = answer.usage ?? estimateUsage(this.#estimatePrompt(messages, tools), textsOf(answer));
+    const usage = this.#budget.priced(known, this.#caller.model);
+    this.#charge(usage, messages);
+    return isPaid(answer, usage) ? answer : { ...answer, usage };
+  }
+
+  #payFailure(usage: TokenUsage, messages: Message[]): void {
+    this.#charge(usage, messages);
+    this.#onFailure?.(usage);
+  }
+
+  /** Returns the reported or estimated usage of a failed call, or `undefined` if it cost nothing. */
+  #usageOfFailure(
+    error: unknown,
+    messages: Message[],
+    tools: ToolDefinition[],
+    shown: string[],
+  ): TokenUsage | undefined {
+    const reported = error instanceof ProviderError ? reportedUsage(error.usage) : undefined;
+    if (reported !== undefined) return reported;
+    const hasAnswered =
+      error instanceof CutStreamError ||
+      error instanceof ModelTimeoutError ||
+      error instanceof InvalidAnswerError ||
+      shown.length > 0;
+    // An aborted call was sent, and its answer is not awaited.
+    return hasAnswered || this.#signal?.aborted
+      ? estimateUsage(this.#estimatePrompt(messages, tools), shown)
+      : undefined;
+  }
+
+  async #awaitTurn(turn: Promise<() => void>): Promise<() => void> {
+    try {
+      return await abortable(turn, this.#signal);
+    } catch (error) {
+      // The turn still arrives, and must be ended for the calls behind it.
+      void turn.then((endTurn) => endTurn());
+      throw error;
+    }
+  }
+
+  /** Returns the options of a call, or `undefined` if it does not fit into the budget. @throws {UnknownPriceError} */
+  #optionsWithin(messages: Message[], tools: ToolDefinition[]): ModelOptions | undefined {
+    const options = this.#caller.options(tools, this.#isForced);
+    // No function that estimates: its scope would keep the messages of each call alive.
+    if (!this.#budget.isLimited) return options;
+    const left = this.#budget.answerTokens(this.#caller.model, this.#estimatePrompt(messages, tools));
+    return left === undefined ? undefined : this.#caller.limited(options, left);
+  }
+
+  #estimatePrompt(messages: Message[], tools: ToolDefinition[]): number {
+    const { messages: known, tokens } = this.#measured;
+    if (tokens > 0) return tokens + estimateMessageTokens(messages, known);
+    return estimateMessageTokens(messages) + (tools.length === 0 ? 0 : estimateTokens(JSON.stringify(tools)));
+  }
+
+  #reportIgnored(settings: readonly string[]): void {
+    const reported = reportedSettings.get(this.#agent) ?? new Set();
+    reportedSettings.set(this.#agent, reported);
+    const { name, model } = this.#agent;
+    for (const setting of settings) {
+      if (reported.has(setting)) continue;
+      reported.add(setting);
+      this.#ctx.logger.warn(
+        { model: model.model },
+        `the model of agent ${quote(name)} does not support a setting: ${setting}`,
+      );
+    }
+  }
+
+  #charge(usage: TokenUsage, messages: Message[]): void {
+    this.#measured = { messages: messages.length, tokens: usage.promptTokens };
+    addUsage(this.#agent.totals.tokenUsage, usage);
+    this.#recorded = this.#ledger.charge(usage);
+  }
+}
+
+/** Returns `true` if the answer reported this usage. */
+function isPaid(answer: ModelAnswer, usage: TokenUsage): answer is PaidAnswer {
+  return answer.usage === usage;
+}
+
+async function retryDelayMs(
+  retry: ResolvedRetry | undefined,
+  attempt: number,
+  error: unknown,
+  maxRetryAfterMs: number,
+): Promise<number | undefined> {
+  if (!(error instanceof ProviderError)) return nextDelayMs(retry, attempt, error);
+  const delayMs = error.retryable ? await nextDelayMs(retry, attempt, error) : undefined;
+  return delayMs === undefined ? undefined : Math.min(error.retryAfterMs ?? delayMs, maxRetryAfterMs);
+}
+
+/** Tokens and money that the budgets of a run leave for its next model call. */
+class CallBudget {
+  readonly #ledger: TokenLedger;
+  /** Maximum number of tokens of the current call's answer. */
+  #ceiling = Number.POSITIVE_INFINITY;
+
+  constructor(ledger: TokenLedger) {
+    this.#ledger = ledger;
+  }
+
+  /** `true` if a budget applies. */
+  get isLimited(): boolean {
+    const { left, costLeft } = this.#ledger;
+    return left !== Number.POSITIVE_INFINITY || costLeft !== Number.POSITIVE_INFINITY;
+  }
+
+  /**
+   * Returns the tokens that the budgets leave for an answer, or `undefined` if they do not cover its prompt.
+   *
+   * @param prompt tokens of the prompt
+   * @throws {UnknownPriceError} if a cost is limited, and the model has no price
+   */
+  answerTokens({ model, maxTokens }: ModelOptions, prompt: number): number | undefined {
+    const tokens = this.#tokensFor(model, prompt);
+    this.#ceiling = Math.min(tokens ?? 0, maxTokens ?? Number.POSITIVE_INFINITY);
+    return tokens;
+  }
+
+  #tokensFor(model: string, prompt: number): number | undefined {
+    const { left, costLeft } = this.#ledger;
+    if (left <= prompt) return undefined;
+    if (costLeft === Number.POSITIVE_INFINITY) return left;
+    const price = this.#ledger.priceOf(model);
+    if (price === undefined) throw new UnknownPriceError(model);
+    const affordable = affordableTokens(prompt, costLeft, price);
+    return affordable && Math.min(left, affordable);
+  }
+
+  /** Adds the cost to the usage of the current call. If usage is not reported and money is limited, at most. */
+  priced(usage: TokenUsage, { model }: ModelOptions): TokenUsage {
+    const price = this.#ledger.priceOf(model);
+    if (price === undefined) return usage;
+    const isGuess = usage.estimated && this.#ledger.costLeft !== Number.POSITIVE_INFINITY;
+    const completionTokens = Math.max(usage.completionTokens, isGuess && price.output > 0 ? this.#ceiling : 0);
+    return { ...usage, cost: costOf({ ...usage, completionTokens }, price) };
+  }
+}
+
+const charsPerToken = 4;
+
+/**
+ * Returns the messages of a run that fit into `maxTokens`. The system prompt, a summary, the input and the newest turn remain;
+ * earlier exchanges are dropped first, oldest first, then the oldest turns of the run. If the newest turn is too long
+ * by itself, its results are cut. Tokens are estimated.
+ *
+ * @param inputIndex index of the run's input in the messages
+ */
+export function fitContext(messages: Message[], inputIndex: number, maxTokens: number): Message[] {
+  if (estimateMessageTokens(messages) <= maxTokens) return messages;
+  let first = messages[0]?.role === 'system' ? 1 : 0;
+  // The summary stands for everything that is dropped.
+  if (messages[first]?.isSummary && first < inputIndex) first++;
+  const fixed = [...messages.slice(0, first), ...messages.slice(inputIndex, inputIndex + 1)];
+  const turns = splitTurns(messages.slice(inputIndex + 1));
+  const newest = turns.pop() ?? [];
+  let left = maxTokens - estimateMessageTokens(fixed);
+  const own = cutResults(newest, left);
+  left -= estimateMessageTokens(own);
+  const keptTurns = newestThatFit(turns, { maxMessages: Number.POSITIVE_INFINITY, maxTokens: left });
+  left -= estimateMessageTokens(keptTurns.flat());
+  const earlier = splitExchanges(messages.slice(first, inputIndex));
+  const keptEarlier =
+    keptTurns.length < turns.length
+      ? []
+      : newestThatFit(earlier, { maxMessages: Number.POSITIVE_INFINITY, maxTokens: left });
+  return [
+    ...messages.slice(0, first),
+    ...keptEarlier.flat(),
+    ...messages.slice(inputIndex, inputIndex + 1),
+    ...keptTurns.flat(),
+    ...own,
+  ];
+}
+
+/** Cuts the results of a turn to equal shares of the tokens that its other messages leave. */
+function cutResults(turn: Message[], maxTokens: number): Message[] {
+  if (estimateMessageTokens(turn) <= maxTokens) return turn;
+  const results = turn.filter(({ role }) => role === 'tool');
+  if (results.length === 0) return turn;
+  const others = estimateMessageTokens(
+    turn.map((message) => (message.role === 'tool' ? { ...message, content: '' } : message)),
+  );
+  const share = Math.max(0, Math.floor(((maxTokens - others) * charsPerToken) / results.length) - noteChars);
+  return turn.map((message) =>
+    message.role === 'tool' ? { ...message, content: cutContent(message.content, share) } : message,
+  );
+}
+
+/** Room for the note of `cutContent`. */
+const noteChars = 100;
+
+function splitExchanges(messages: readonly Message[]): Message[][] {
+  const exchanges: Message[][] = [];
+  for (const message of messages) {
+    const last = exchanges.at(-1);
+    if (last === undefined || message.role === 'user') exchanges.push([message]);
+    else last.push(message);
+  }
+  return exchanges;
+}

@@ -1,0 +1,139 @@
+import type { ToolCall, ToolDefinition, ToolResult } from '../model/message.js';
+import { type CallSpending, isSameUsage, type TokenUsage } from '../model/token-usage.js';
+import type { ExecutedCall } from '../tools/tool-executor.js';
+import type { PaidAnswer } from './model-caller.js';
+
+/** Answer of the model with everything that the rest of its turn depends on. */
+export interface TurnAnswer {
+  readonly answer: PaidAnswer;
+  /** Calls to execute, with ids that are unique in the transcript. */
+  readonly calls: ToolCall[];
+  /** Positions of the calls that need approval. */
+  readonly asks: readonly number[];
+  /** The run has spent more than its budget. */
+  readonly isOverBudget: boolean;
+}
+
+/** Recorded {@link TurnAnswer}. */
+export interface RecordedAnswer extends TurnAnswer {
+  /** Tokens of the turn, those of failed calls included. */
+  readonly spent: TokenUsage;
+  /** Name of each call's step: a model may call a tool that does not exist. */
+  readonly steps: readonly string[];
+  /** Epoch milliseconds at which the run started. Present in the first turn. */
+  readonly startedAt?: number | undefined;
+}
+
+/** A {@link RecordedAnswer} as it is recorded: without what follows from its answer. */
+export type CompactAnswer = Pick<RecordedAnswer, 'answer'> & {
+  readonly [Key in keyof RecordedAnswer]?: RecordedAnswer[Key] | undefined;
+};
+
+/** Returns the answer without what is usually the same. Fields that are `undefined` are not recorded. */
+export function compact({ answer, calls, asks, isOverBudget, spent, steps, startedAt }: RecordedAnswer): CompactAnswer {
+  const hasOwnIds = calls.length === answer.toolCalls.length && calls.every((call, i) => call === answer.toolCalls[i]);
+  return {
+    answer,
+    calls: hasOwnIds ? undefined : calls,
+    asks: asks.length === 0 ? undefined : asks,
+    isOverBudget: isOverBudget ? true : undefined,
+    spent: isSameUsage(spent, answer.usage) ? undefined : spent,
+    steps: steps.every((step, i) => step === calls[i]?.name) ? undefined : steps,
+    startedAt,
+  };
+}
+
+/** Returns the answer that {@link compact} was called with. */
+export function expand({ answer, startedAt, ...parts }: CompactAnswer): RecordedAnswer {
+  const { calls = [...answer.toolCalls], asks = [], isOverBudget = false, spent = answer.usage } = parts;
+  return { answer, calls, asks, isOverBudget, spent, steps: parts.steps ?? calls.map(({ name }) => name), startedAt };
+}
+
+/** Returns `true` unless a custom provider put something into the answer that may not be JSON. */
+export function isJson({ finishReason, providerMetadata, usage }: PaidAnswer): boolean {
+  const { estimated } = usage;
+  return (
+    providerMetadata === undefined &&
+    typeof finishReason === 'string' &&
+    (estimated === undefined || typeof estimated === 'boolean')
+  );
+}
+
+/**
+ * `isReplayed`: an earlier delivery recorded the answer, perhaps with other tools. `isOld`: in addition, it records no
+ * failure after the answer.
+ */
+export type AskedTurn = TurnAnswer & { readonly isReplayed?: boolean; readonly isOld?: boolean };
+
+/** Run whose answers are recorded. */
+export interface AnswerSource {
+  /** Tokens of the run so far. */
+  readonly usage: TokenUsage;
+  /** Name of the model that answered last. */
+  readonly model: string;
+  /** Makes a model call. Resolves with `undefined` if it does not fit into the budget. */
+  ask(tools: ToolDefinition[]): Promise<TurnAnswer | undefined>;
+  /** Takes a recorded answer into account. @param spent tokens of its turn */
+  replay(recorded: TurnAnswer, spent: TokenUsage): void;
+  /** Returns `true` if a tool exists. */
+  isTool(name: string): boolean;
+}
+
+const unknownTool = 'unknown tool';
+const noSteps: readonly string[] = [];
+
+/** Returns a name per call of an answer: that of its tool, with an ordinal if the turn calls the tool more than once. */
+export function stepNames(calls: readonly ToolCall[], source: AnswerSource): readonly string[] {
+  const [first] = calls;
+  if (first === undefined) return noSteps;
+  if (calls.length === 1) return [source.isTool(first.name) ? first.name : unknownTool];
+  const uses = new Map<string, number>();
+  return calls.map(({ name }) => {
+    const known = source.isTool(name) ? name : unknownTool;
+    const use = (uses.get(known) ?? 0) + 1;
+    uses.set(known, use);
+    return use === 1 ? known : `${known} #${use}`;
+  });
+}
+
+/** Recorded result of a tool call: what the model was sent. */
+export interface RecordedCall {
+  readonly content: string;
+  /** The content is the whole result as JSON. */
+  readonly isJson?: true;
+  readonly error?: string;
+  readonly durationMs: number;
+  /** Spending of the agents that the call ran. */
+  readonly spent?: CallSpending;
+}
+
+/** Returns what is recorded of an executed call. @param spent spending of the agents that it ran */
+export function toRecorded(
+  { result: { error, durationMs }, content, isJson }: ExecutedCall,
+  spent: CallSpending,
+): RecordedCall {
+  const recorded: { -readonly [Key in keyof RecordedCall]: RecordedCall[Key] } = { content, durationMs };
+  if (error !== undefined) recorded.error = error;
+  else if (isJson === true) recorded.isJson = isJson;
+  if (spent.totalTokens > 0 || spent.runs !== undefined) recorded.spent = spent;
+  return recorded;
+}
+
+/** Returns the executed call of a record that an earlier delivery wrote. */
+export function toReplayed(recorded: RecordedCall, call: ToolCall): ExecutedCall {
+  const executed = toExecuted(recorded, call);
+  return recorded.spent === undefined ? executed : { ...executed, spentBefore: recorded.spent };
+}
+
+/** Returns the executed call of a record. */
+export function toExecuted(
+  { content, isJson: isValue, error, durationMs }: RecordedCall,
+  { id, name }: ToolCall,
+): ExecutedCall {
+  const value: unknown = error !== undefined ? null : isValue === true ? JSON.parse(content) : content;
+  const result: ToolResult =
+    error === undefined
+      ? { toolCallId: id, name, result: value, durationMs }
+      : { toolCallId: id, name, result: value, error, durationMs };
+  return { result, content, isInterrupted: false };
+}

@@ -1,0 +1,280 @@
+import { quote } from '../../errors.js';
+import { abortable } from '../abortable.js';
+import { type AgentContext, lineageOf } from '../agent/agent-context.js';
+import type { AgentMemory } from '../memory/conversation-memory.js';
+import {
+  newCallId,
+  openInRun,
+  type ResumedExchange,
+  StoredExchange,
+  type StoredStep,
+} from '../memory/stored-exchange.js';
+import type { ExchangeMark, Message, ToolCall } from '../model/message.js';
+import type { TokenUsage } from '../model/token-usage.js';
+import { toErrorContent } from '../tools/tool-executor.js';
+import type { RunRequest } from './run-request.js';
+import type { TurnRecorder } from './turn-recorder.js';
+
+/** Content of a tool message. */
+export interface CallContent {
+  readonly content: string;
+  /** Note for the model in this run only, not stored. */
+  readonly note?: string;
+  /** `true` if the call was interrupted, so that a resumed run executes it again. */
+  readonly isInterrupted?: boolean;
+}
+
+/**
+ * Messages of one run. At the end of the run every call has exactly one tool message. With a memory each message is
+ * stored before the run continues, so that a crash loses no executed call; an abort does not wait for the memory.
+ */
+export class Transcript {
+  /** Messages that the model receives. */
+  readonly messages: Message[] = [];
+  /** Index of the run's input in the messages. */
+  inputIndex = 0;
+  /** Last text of the model, `''` before the first. */
+  lastText = '';
+  /** Model turns, those of earlier attempts included. */
+  turns = 0;
+  /** Requested tool calls, those of earlier attempts included. */
+  toolCalls = 0;
+  readonly #isResumable: boolean;
+  readonly #usage: () => TokenUsage;
+  readonly #signal: AbortSignal | undefined;
+  #store: StoredExchange | undefined;
+  /** Messages to store at the end of the run. Absent if each is stored at once. */
+  #deferred: StoredStep[] | undefined;
+  #openCalls: readonly ToolCall[] = [];
+  #recorded: ReadonlyMap<string, Message> | undefined;
+  #callIds: Set<string> | undefined;
+
+  /**
+   * @param isResumable whether another attempt can resume the exchange
+   * @param usage returns the tokens of all attempts so far
+   */
+  constructor(isResumable: boolean, usage: () => TokenUsage, signal: AbortSignal | undefined) {
+    this.#isResumable = isResumable;
+    this.#usage = usage;
+    this.#signal = signal;
+  }
+
+  /**
+   * Collects the first messages for the model: the system prompt, which is not stored, the conversation, and the input.
+   * Returns the exchange of an earlier attempt, if there is one.
+   *
+   * @param isDurable the run's record replays its messages, and the memory receives them at the end
+   */
+  async begin(
+    systemPrompt: string,
+    input: string,
+    store: StoredExchange | undefined,
+    isDurable = false,
+  ): Promise<ResumedExchange | undefined> {
+    if (systemPrompt !== '') this.messages.push({ role: 'system', content: systemPrompt });
+    this.#store = store;
+    if (isDurable && store !== undefined) this.#deferred = [];
+    this.messages.push(...(store?.earlier ?? []));
+    this.inputIndex = this.messages.length;
+    const resumed = isDurable ? undefined : store?.resumed;
+    if (resumed === undefined) {
+      const stored = this.add({ role: 'user', content: input });
+      if (stored !== undefined) await stored;
+      return undefined;
+    }
+    this.messages.push(...resumed.messages);
+    this.lastText =
+      resumed.messages.findLast(({ role, content }) => role === 'assistant' && content !== '')?.content ?? '';
+    this.turns = resumed.mark.turns;
+    this.toolCalls = resumed.mark.toolCalls;
+    if (resumed.openCalls.length > 0) {
+      this.#openCalls = resumed.messages.at(-1)?.toolCalls ?? [];
+      this.#recorded = resumed.recorded;
+    } else if (resumed.mark.status === undefined && resumed.messages.at(-1)?.role === 'assistant') {
+      this.addNote('Your last answer was interrupted. Continue with it.');
+    }
+    return resumed;
+  }
+
+  // Not async, like `answerCalls`: without a memory there is nothing to wait for, and a turn takes microseconds.
+  add(message: Message, end?: Pick<ExchangeMark, 'status' | 'truncated'>): PromiseLike<void> | undefined {
+    this.messages.push(message);
+    if (message.role === 'assistant') {
+      this.#openCalls = message.toolCalls ?? [];
+      this.toolCalls += this.#openCalls.length;
+      if (message.content !== '') this.lastText = message.content;
+    }
+    return this.#write([message], end);
+  }
+
+  /** Adds a note for the model that is not part of the conversation. */
+  addNote(content: string): void {
+    this.messages.push({ role: 'user', content });
+  }
+
+  /**
+   * Adds a tool message per open call.
+   *
+   * @param calls calls that were answered, in the order of the open calls
+   * @param contents content per answered call, at the same position
+   */
+  answerCalls(
+    calls: readonly ToolCall[],
+    contents: readonly (CallContent | undefined)[],
+  ): PromiseLike<void> | undefined {
+    const answers = this.#answer(calls, contents, toErrorContent('no result'));
+    return answers.length === 0 ? undefined : this.#write(answers);
+  }
+
+  /** Answers the calls that are open after a failure, so that none stays without a result. Waits for the memory. */
+  async close(reason: string): Promise<void> {
+    const answers = this.#answer([], [], toErrorContent(reason));
+    if (this.#deferred !== undefined) return;
+    await (answers.length > 0 ? this.#store?.write(answers, this.#state()) : this.#store?.written);
+  }
+
+  /** Stores the messages of a durable run that the memory does not have yet. */
+  async flush(): Promise<void> {
+    await this.#store?.writeMissing(this.#deferred ?? []);
+  }
+
+  /** Lets other runs of the conversation start. */
+  async release(): Promise<void> {
+    await this.#store?.release();
+  }
+
+  /** Adds the tool messages, and returns those to store. */
+  #answer(calls: readonly ToolCall[], contents: readonly (CallContent | undefined)[], missing: string): Message[] {
+    const answers: Message[] = [];
+    let next = 0;
+    for (const { id } of this.#openCalls) {
+      const isAnswered = calls[next]?.id === id;
+      const answer = isAnswered ? contents[next] : undefined;
+      if (isAnswered) next++;
+      const recorded = this.#recorded?.get(id);
+      if (recorded !== undefined) {
+        this.messages.push({ role: 'tool', toolCallId: id, content: recorded.content });
+        continue;
+      }
+      const { content, note = '', isInterrupted = false } = answer ?? { content: missing, isInterrupted: true };
+      this.messages.push({ role: 'tool', toolCallId: id, content: content + note });
+      if (this.#store !== undefined && !(isInterrupted && this.#isResumable))
+        answers.push({ role: 'tool', toolCallId: id, content });
+    }
+    this.#openCalls = [];
+    this.#recorded = undefined;
+    return answers;
+  }
+
+  #write(
+    messages: readonly Message[],
+    end?: Pick<ExchangeMark, 'status' | 'truncated'>,
+  ): PromiseLike<void> | undefined {
+    if (this.#deferred !== undefined) {
+      const state = { ...this.#state(), ...end };
+      for (const message of messages) this.#deferred.push({ message, state });
+      return undefined;
+    }
+    return this.#store && abortable(this.#store.write(messages, { ...this.#state(), ...end }), this.#signal);
+  }
+
+  #state(): { turns: number; toolCalls: number; usage: TokenUsage } {
+    return { turns: this.turns, toolCalls: this.toolCalls, usage: this.#usage() };
+  }
+
+  /** Marks the ids of recorded calls as used. */
+  reserve(calls: readonly ToolCall[]): void {
+    for (const { id } of calls) this.#callIds?.add(id);
+  }
+
+  /**
+   * Returns the calls to execute. A call that the model repeats within one answer is executed once. An id that is
+   * used already is replaced, because vendors match calls and results by id.
+   */
+  distinct(calls: readonly ToolCall[]): ToolCall[] {
+    if (calls.length === 0) return [];
+    this.#callIds ??= new Set(this.messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id)));
+    const [only] = calls;
+    if (calls.length === 1 && only !== undefined && only.id !== '' && !this.#callIds.has(only.id)) {
+      this.#callIds.add(only.id);
+      return [only];
+    }
+    const inThisAnswer = new Map<string, ToolCall>();
+    const distinct: ToolCall[] = [];
+    for (const call of calls) {
+      const twin = inThisAnswer.get(call.id);
+      if (twin !== undefined && twin.name === call.name && twin.arguments === call.arguments) continue;
+      if (call.id !== '' && twin === undefined) inThisAnswer.set(call.id, call);
+      const isFree = call.id !== '' && !this.#callIds.has(call.id);
+      const id = isFree ? call.id : newCallId();
+      this.#callIds.add(id);
+      distinct.push(isFree ? call : { ...call, id });
+    }
+    return distinct;
+  }
+}
+
+/** Parts of a run that its conversation needs. */
+export interface RunConversationParts {
+  readonly memory: AgentMemory;
+  readonly agentName: string;
+  readonly request: RunRequest;
+  readonly exchangeId: string;
+  readonly transcript: Transcript;
+  readonly ctx: AgentContext;
+  /** Present if the run is durable. */
+  readonly recorder: TurnRecorder | undefined;
+}
+
+/** Conversation of a run whose agent has a memory. */
+export class RunConversation {
+  readonly #parts: RunConversationParts;
+
+  constructor(parts: RunConversationParts) {
+    this.#parts = parts;
+  }
+
+  /** Opens the conversation, unless a durable run has stored its part of it already. */
+  async open(): Promise<StoredExchange | undefined> {
+    const { memory, agentName, request, exchangeId, ctx, recorder } = this.#parts;
+    const { conversationId, hubCtx, signal } = request;
+    const options = {
+      memory,
+      agentName,
+      conversationId: conversationId ?? crypto.randomUUID(),
+      isShared: conversationId !== undefined,
+      exchangeId,
+      omit: lineageOf(hubCtx)?.debateId,
+      signal,
+      ctx,
+    };
+    if (recorder === undefined) return StoredExchange.open(options);
+    if (recorder.isConversationStored) return undefined;
+    const store = await openInRun(recorder.run, options);
+    recorder.run.onLeave(() => void this.release());
+    return store;
+  }
+
+  /** Passes the messages of a durable run to the memory. Other runs have stored each of them. */
+  async store(): Promise<void> {
+    const { recorder, transcript } = this.#parts;
+    await recorder?.storeConversation(() => transcript.flush());
+  }
+
+  /** Passes the messages of a durable run that failed to the memory. */
+  async storeFailed(): Promise<void> {
+    const { recorder, transcript } = this.#parts;
+    // The next attempt replays the run, and adds what follows. The function of a workflow goes on, and may not repeat it.
+    if (recorder?.recordsFailures === false) await recorder.run.hold(() => transcript.flush());
+    else await this.store();
+  }
+
+  async release(): Promise<void> {
+    const { agentName, transcript, ctx } = this.#parts;
+    try {
+      await transcript.release();
+    } catch (err) {
+      ctx.logger.warn({ err }, `agent ${quote(agentName)} could not release its conversation at once`);
+    }
+  }
+}

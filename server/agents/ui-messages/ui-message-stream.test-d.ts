@@ -1,9 +1,0 @@
-import { createUIMessageStreamResponse, readUIMessageStream } from 'ai';
-import type { Agent } from '../agent/agent.js';
-import { toUIMessageStream } from './ui-message-stream.js';
-
-declare const agent: Agent;
-
-// The chunks are those of the AI SDK.
-createUIMessageStreamResponse({ stream: toUIMessageStream(agent.stream('x')) });
-readUIMessageStream({ stream: toUIMessageStream(agent.stream('x')) });

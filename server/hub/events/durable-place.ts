@@ -1,0 +1,135 @@
+import type { HandlerCtx } from './context.js';
+import type { EventRef } from './emit.js';
+import type { TurnFacts } from './reported-agents.js';
+
+/** Wait of a run for a decision. */
+export interface ApprovalWait {
+  /** Event that asks for the decision. */
+  readonly requested: EventRef<never, unknown> | string;
+  readonly payload: unknown;
+  /** Event that brings the decision. */
+  readonly decided: EventRef<never, unknown> | string;
+  /** Key of that event. */
+  readonly key: string;
+  readonly timeoutMs: number | undefined;
+}
+
+/** Result of a step with what is recorded beside it. */
+export class StepResult {
+  readonly value: unknown;
+  /** Facts for introspection. */
+  readonly turn: TurnFacts | undefined;
+  /** The value is what parsing its JSON returns, so that it needs no check. */
+  readonly isJson: boolean;
+  /** The events that the step emitted are accepted. */
+  readonly emits: boolean;
+
+  constructor(value: unknown, turn: TurnFacts | undefined, isJson: boolean, emits: boolean = true) {
+    this.value = value;
+    this.turn = turn;
+    this.isJson = isJson;
+    this.emits = emits;
+  }
+}
+
+/** Step of an agent. */
+export interface DurableStep {
+  readonly kind: 'model' | 'tool' | 'memory';
+  readonly id: string;
+  /** Returns a {@link StepResult} or its value. What it emits is accepted together with the record. */
+  readonly call: (scope: TurnScope) => unknown;
+  /** Records a failure as well: the promise then rejects with a {@link StepFailedError}. */
+  readonly recordsFailure: boolean;
+  /** Facts that a failure has too. */
+  readonly turn?: TurnFacts | undefined;
+  /** Rejects the promise of the step at an abort, wherever the step is. */
+  readonly waits?: StepWaits | undefined;
+}
+
+/** Promises that an abort rejects. */
+export interface StepWaits {
+  add(reject: (reason: unknown) => void): void;
+  delete(reject: (reason: unknown) => void): void;
+}
+
+/** Part of an attempt that the function of an agent's step can use. */
+export interface TurnScope {
+  /** Emits events that are accepted together with the step's result. */
+  readonly emitter: Pick<HandlerCtx, 'emit' | 'startWorkflow'>;
+}
+
+/**
+ * Run in which an agent records its turns. A recorded step returns its result without running. Promises never settle
+ * after the run has left the process.
+ */
+export interface DurableRun {
+  /** Key that identifies the run among the runs of all services. The same for all attempts, replays included. */
+  readonly key: string;
+  /** Key by which the events of the type, or the runs of the workflow, take turns; `undefined` without one. */
+  readonly turnKey: string | undefined;
+  /** Name of the workflow, or type of the event. */
+  readonly name: string;
+  /** Attempt of the delivery, from 1. */
+  readonly attempt: number;
+  /** Number of events in the causal chain before the run. */
+  readonly depth: number;
+  /** The run has left this process: it is suspended, has ended, or lost its lease. */
+  readonly isOver: boolean;
+  /** Returns `true` if the result of a step is recorded. */
+  isRecorded(kind: 'tool' | 'request' | 'memory', id: string): boolean;
+  /**
+   * Records the result of a step, and resolves with a function that parses the recorded value: a step that has just run
+   * knows it.
+   */
+  record(step: DurableStep): Promise<() => unknown>;
+  /** Records what `call` returns like {@link record}. `call` may contain steps whose ids start with `prefix`. */
+  contain(id: string, prefix: string, call: () => Promise<unknown>): Promise<() => unknown>;
+  /** Passes over the steps whose ids start with `prefix`, and which earlier deliveries recorded: nothing asks for them. */
+  leave(prefix: string): void;
+  /** Returns `true` if {@link start} was called for the step, in any attempt. */
+  isStarted(id: string): boolean;
+  /** Records that a step starts which must not run again. */
+  start(id: string): Promise<void>;
+  /** Records a note, which is JSON, on a step that may never have a result. Never rejects. */
+  note(id: string, note: object): Promise<void> | undefined;
+  /** Returns the notes on a step that earlier deliveries recorded. */
+  notesOn(id: string): readonly unknown[];
+  /**
+   * Returns `true` if a request to decide has a payload that can be emitted, or was emitted. The answer for a step that
+   * is recorded is the one that led to its record.
+   */
+  canRequest(id: string, payload: unknown): boolean;
+  /** Suspends the run until a decision comes. Resolves with the event's payload, or with `null` after the time-out. */
+  decision(id: string, wait: ApprovalWait): Promise<unknown>;
+  /** Passes over a request to decide, and its decision: nobody can decide any more. */
+  leaveDecision(id: string): void;
+  /** Keeps the run in this process while `work`, which is no step, is going on. */
+  hold<T>(work: () => PromiseLike<T>): Promise<T>;
+  /** Calls `leave` when the run leaves this process. */
+  onLeave(leave: () => void): void;
+}
+
+/** Place in a run at which agents record their turns. */
+export interface DurablePlace {
+  readonly run: DurableRun;
+  /** Returns the start of the ids of an agent's steps. */
+  pathOf(agentName: string): string;
+  /**
+   * Failed model calls are recorded, because the function goes on after them. Otherwise they fail the attempt, and the
+   * next attempt repeats them.
+   */
+  readonly recordsFailures: boolean;
+}
+
+const durableKey: unique symbol = Symbol('hubline.durable-place');
+
+/** Adds the place to a context. The property is own and enumerable, so that it survives `{ ...ctx }`. */
+export function attachPlace(ctx: object, place: DurablePlace): void {
+  (ctx as { [durableKey]?: DurablePlace })[durableKey] = place;
+}
+
+/** Returns the place of a context, or `undefined` if what runs with it is no part of a durable run. */
+export function durablePlaceOf(ctx: object | undefined): DurablePlace | undefined {
+  // Only `attachPlace` sets this key.
+  return (ctx as { readonly [durableKey]?: DurablePlace } | undefined)?.[durableKey];
+}

@@ -1,0 +1,206 @@
+import { type ErrorInfo, HubError } from '../../errors.js';
+import type { Redactor } from '../../redaction.js';
+import type { Delivery, Envelope, Logger, Outcome, TransportManager } from '../../transports/transport.js';
+import { DepthLimitError } from '../errors.js';
+import { createFollowUps, type FollowUpNames, type TerminalOutcome } from './follow-ups.js';
+import type { DraftSource } from './handler-call.js';
+import type { AgentReporter } from './reported-agents.js';
+import { nextDelayMs, type ResolvedRetry } from './retry-policy.js';
+
+/** The part of the hub that handling a delivery needs. */
+export interface HandlerHost extends DraftSource {
+  readonly transport: TransportManager;
+  readonly logger: Logger;
+  readonly maxPayloadBytes: number;
+  readonly redactor: Redactor;
+  /** Receives the agents that handlers run themselves. */
+  readonly reportedAgents: AgentReporter;
+  /** Adds the keys of their types to follow-up events. */
+  prepareFollowUps(envelopes: readonly Envelope[]): readonly Envelope[] | Promise<readonly Envelope[]>;
+}
+
+/** Maximum depth of a causal chain of events. */
+export const maxDepth = 64;
+
+/** Returns the error of a delivery that must fail without a call of its handler, such as a poison event. */
+export function preflightError(name: string, { refusal, envelope: { depth } }: Delivery): Error | undefined {
+  return refusal ?? (depth > maxDepth ? new DepthLimitError(name, depth, maxDepth) : undefined);
+}
+
+/** Commits the outcome of a delivery and logs its failure. */
+export class OutcomeRecorder {
+  readonly #kind: 'event' | 'workflow';
+  readonly #name: string;
+  readonly #followUps: FollowUpNames;
+  readonly #delivery: Delivery;
+  readonly #host: HandlerHost;
+  readonly #startedAt: number;
+  #handlerEnd: Promise<void> | undefined;
+  /** Step that failed, of a run. */
+  #step: string | undefined;
+
+  constructor(
+    kind: 'event' | 'workflow',
+    name: string,
+    followUpNames: FollowUpNames,
+    delivery: Delivery,
+    host: HandlerHost,
+  ) {
+    this.#kind = kind;
+    this.#name = name;
+    this.#followUps = followUpNames;
+    this.#delivery = delivery;
+    this.#host = host;
+    this.#startedAt = host.transport.clock.monotonic();
+  }
+
+  /** Records success. @param result JSON @param emits events accepted with the outcome */
+  complete(result: string, emits: readonly Envelope[] = []): void {
+    this.#end({ status: 'completed', result }, undefined, emits);
+  }
+
+  /** Suspends a run that knows `seen` recorded entries. */
+  suspend(seen: number): void {
+    this.#commit({ status: 'suspended', durationMs: this.#durationMs(), seen });
+  }
+
+  /** Returns a run to the transport without spending an attempt. */
+  release(delayMs: number): void {
+    this.#commit({ status: 'released', durationMs: this.#durationMs(), delayMs });
+  }
+
+  /**
+   * Schedules a retry if the policy allows one, otherwise records terminal failure.
+   *
+   * @param handlerEnd promise of a handler that ignored its timeout and still runs
+   */
+  retryOrFail(
+    error: unknown,
+    retry: ResolvedRetry | undefined,
+    attempt: number,
+    handlerEnd?: Promise<void> | undefined,
+  ): void {
+    this.#handlerEnd = handlerEnd;
+    const delayMs = this.#nextDelayMs(error, retry, attempt);
+    if (delayMs instanceof Promise) void delayMs.then((ms) => this.#retryAfter(ms, error));
+    else this.#retryAfter(delayMs, error);
+  }
+
+  #retryAfter(delayMs: number | undefined, error: unknown): void {
+    if (delayMs === undefined) {
+      this.fail(error);
+      return;
+    }
+    const info = this.#host.redactor.info(error);
+    this.#commit({ status: 'retry', durationMs: this.#durationMs(), delayMs, error: info, thrown: error });
+    this.#host.logger.warn({ ...this.#logFields(error), delayMs }, 'attempt failed');
+  }
+
+  /**
+   * Records terminal failure.
+   *
+   * @param info recorded error, if it differs from the thrown one
+   * @param step step that failed, if the error does not name it
+   */
+  fail(
+    error: unknown,
+    info: ErrorInfo = this.#host.redactor.info(error),
+    step: string | undefined = stepOf(error),
+  ): void {
+    this.#step = step;
+    this.#end({ status: 'failed', error: info }, error);
+    this.#host.logger.error(this.#logFields(error), `${this.#kind} failed`);
+  }
+
+  /** Records terminal failure of an event whose stored payload cannot be read. Its follow-ups get `null` instead. */
+  failUnreadable(error: unknown): void {
+    const envelope = { ...this.#delivery.envelope, body: 'null' };
+    this.#end({ status: 'failed', error: this.#host.redactor.info(error) }, error, [], envelope);
+    this.#host.logger.error(this.#logFields(error), `${this.#kind} failed`);
+  }
+
+  #nextDelayMs(error: unknown, retry: ResolvedRetry | undefined, attempt: number): ReturnType<typeof nextDelayMs> {
+    const logAndFail = (retryIfError: unknown): undefined => {
+      this.#host.logger.error(this.#logFields(retryIfError), 'retryIf threw, so the failure is terminal');
+    };
+    try {
+      const delayMs = nextDelayMs(retry, attempt, error);
+      return delayMs instanceof Promise ? delayMs.catch(logAndFail) : delayMs;
+    } catch (retryIfError) {
+      return logAndFail(retryIfError);
+    }
+  }
+
+  #end(
+    end: TerminalOutcome,
+    thrown?: unknown,
+    emits: readonly Envelope[] = [],
+    envelope: Envelope = this.#delivery.envelope,
+  ): void {
+    // Follow-ups of an event over the depth limit would be over it too.
+    const { service } = this.#host.transport;
+    const ending = envelope.depth > maxDepth ? [] : createFollowUps(service, this.#followUps, envelope, end);
+    const durationMs = this.#durationMs();
+    const prepared = this.#host.prepareFollowUps(ending);
+    if (prepared instanceof Promise) void this.#commitWhenReady(end, durationMs, thrown, emits, prepared);
+    else this.#commitEnd(end, durationMs, thrown, emits, prepared);
+  }
+
+  async #commitWhenReady(
+    end: TerminalOutcome,
+    durationMs: number,
+    thrown: unknown,
+    emits: readonly Envelope[],
+    prepared: Promise<readonly Envelope[]>,
+  ): Promise<void> {
+    this.#commitEnd(end, durationMs, thrown, emits, await prepared);
+  }
+
+  #commitEnd(
+    end: TerminalOutcome,
+    durationMs: number,
+    thrown: unknown,
+    emits: readonly Envelope[],
+    prepared: readonly Envelope[],
+  ): void {
+    const followUps = emits.length === 0 ? prepared : [...emits, ...prepared];
+    if (end.status === 'failed') {
+      this.#commit({ status: 'failed', error: end.error, durationMs, followUps, thrown, ...this.#failedStep });
+    } else {
+      this.#commit({ status: 'completed', result: end.result, durationMs, followUps });
+    }
+  }
+
+  #durationMs(): number {
+    return this.#host.transport.clock.monotonic() - this.#startedAt;
+  }
+
+  #commit(outcome: Outcome): void {
+    try {
+      const committed = this.#delivery.commit(outcome, this.#handlerEnd);
+      if (committed instanceof Promise) committed.catch((error: unknown) => this.#logUnrecorded(error));
+    } catch (error) {
+      this.#logUnrecorded(error);
+    }
+  }
+
+  #logUnrecorded(error: unknown): void {
+    this.#host.logger.error(this.#logFields(error), 'outcome could not be recorded');
+  }
+
+  get #failedStep(): { readonly step?: string } {
+    return this.#step === undefined ? {} : { step: this.#step };
+  }
+
+  #logFields(err: unknown): object {
+    const { envelope, attempt } = this.#delivery;
+    return this.#kind === 'event'
+      ? { err, requestId: envelope.requestId, eventType: this.#name, eventId: envelope.id, attempt }
+      : { err, requestId: envelope.requestId, workflow: this.#name, runId: envelope.id, attempt, ...this.#failedStep };
+  }
+}
+
+/** Returns the step that a failed run's error names. */
+function stepOf(thrown: unknown): string | undefined {
+  return HubError.is(thrown) && 'step' in thrown && typeof thrown.step === 'string' ? thrown.step : undefined;
+}

@@ -1,0 +1,259 @@
+import { DuplicateNameError, InvalidOptionError, quote } from '../errors.js';
+import { workflowType } from '../transports/delivery.js';
+import { EventCycleError, UnknownEventError, UnknownWorkflowError } from './errors.js';
+import type { EventRef, WorkflowRef } from './events/emit.js';
+import type { KeySource, RegisteredEvent } from './events/event.js';
+import { type FollowUpNames, followUpKeys } from './events/follow-ups.js';
+import { type HandlerInfo, handlerInfo, ReportedAgents } from './events/reported-agents.js';
+import { agentsRevision, describeHub, type HubDescription } from './introspection/hub-description.js';
+import { nearestNames } from './nearest-names.js';
+import type { AnyWorkflow } from './runs/workflow.js';
+import type { RegisteredSchedule } from './schedules/schedule.js';
+
+/** Runs of one type. */
+export interface RunSource {
+  readonly name: string;
+  /** Type of the runs in the transport. */
+  readonly type: string;
+  /** Steps of a list. */
+  readonly steps: AnyWorkflow['steps'];
+}
+
+/** Events and workflows that are registered on one hub. */
+export class Registry {
+  readonly #events = new Map<string, RegisteredEvent>();
+  readonly #workflows = new Map<string, AnyWorkflow>();
+  readonly #schedules = new Map<string, RegisteredSchedule>();
+  // Stored separately: each poll of the dashboard reads it, and thousands of types may have no agent.
+  readonly #handlerInfos: Pick<HandlerInfo, 'agents' | 'check'>[];
+  /** Agents that handlers run themselves. */
+  readonly reportedAgents: ReportedAgents = new ReportedAgents();
+  #description: { readonly state: string; readonly text: string } | undefined;
+
+  constructor() {
+    this.#handlerInfos = [this.reportedAgents];
+  }
+
+  get size(): number {
+    return this.#events.size + this.#workflows.size + this.#schedules.size;
+  }
+
+  get events(): Iterable<RegisteredEvent> {
+    return this.#events.values();
+  }
+
+  get workflows(): Iterable<AnyWorkflow> {
+    return this.#workflows.values();
+  }
+
+  get schedules(): readonly RegisteredSchedule[] {
+    return [...this.#schedules.values()];
+  }
+
+  /** @throws {DuplicateNameError} */
+  addSchedule(schedule: RegisteredSchedule): void {
+    if (this.#schedules.has(schedule.name)) throw new DuplicateNameError('schedule', schedule.name);
+    this.#schedules.set(schedule.name, schedule);
+  }
+
+  /** @throws {DuplicateNameError} */
+  addEvent(event: RegisteredEvent): void {
+    if (this.#events.has(event.type)) throw new DuplicateNameError('event', event.type);
+    this.#events.set(event.type, event);
+    this.#addInfo(event.handler);
+  }
+
+  /** @throws {DuplicateNameError} */
+  addWorkflow(workflow: AnyWorkflow): void {
+    if (this.#workflows.has(workflow.name)) throw new DuplicateNameError('workflow', workflow.name);
+    this.#workflows.set(workflow.name, workflow);
+    for (const { handler } of workflow.steps) this.#addInfo(handler);
+  }
+
+  /** Returns the event or the workflow of a schedule. @throws {UnknownEventError | UnknownWorkflowError} */
+  targetOf({ name, emit, start }: RegisteredSchedule): RegisteredEvent | AnyWorkflow {
+    if (start !== undefined) return this.workflow(start);
+    const event = this.#events.get(emit ?? '');
+    const usedBy = `schedule ${quote(name)}`;
+    if (event === undefined)
+      throw new UnknownEventError(emit ?? '', nearestNames(emit ?? '', this.#events.keys()), usedBy);
+    return event;
+  }
+
+  /**
+   * Returns the name of a workflow and the function that computes the keys of its runs; no function if nothing depends
+   * on the keys.
+   */
+  keySourceOf({ name, key, trigger, concurrencyPerKey }: AnyWorkflow): KeySource {
+    const inherited = concurrencyPerKey === undefined ? undefined : this.#events.get(trigger ?? '')?.key;
+    const found = key ?? inherited;
+    // The schema, or the caller's claim, ensures that the input has the parameter's type.
+    return { type: name, ...(found !== undefined && { key: found as (input: unknown) => unknown }) };
+  }
+
+  hasEvent(type: string): boolean {
+    return this.#events.has(type);
+  }
+
+  hasWorkflow(name: string): boolean {
+    return this.#workflows.has(name);
+  }
+
+  /** Returns a registered event. @throws {UnknownEventError | InvalidOptionError} */
+  event(target: EventRef<never, unknown> | string): RegisteredEvent {
+    return this.eventOfType(typeof target === 'string' ? target : target?.type);
+  }
+
+  /** Returns the registered event of a type. @throws {UnknownEventError | InvalidOptionError} */
+  eventOfType(type: string): RegisteredEvent {
+    if (typeof type !== 'string') {
+      throw new InvalidOptionError('event type', 'a string or the result of hub.event', type);
+    }
+    const event = this.#events.get(type);
+    if (event === undefined) throw new UnknownEventError(type, nearestNames(type, this.#events.keys()));
+    return event;
+  }
+
+  /** Returns a registered workflow. @throws {UnknownWorkflowError | InvalidOptionError} */
+  workflow(target: WorkflowRef<never> | string): AnyWorkflow {
+    const name = typeof target === 'string' ? target : target?.name;
+    if (typeof name !== 'string') {
+      throw new InvalidOptionError('workflow', 'a name or the result of createWorkflow', target);
+    }
+    const workflow = this.#workflows.get(name);
+    if (workflow === undefined) throw new UnknownWorkflowError(name, nearestNames(name, this.#workflows.keys()));
+    return workflow;
+  }
+
+  /** Returns the runs of a workflow, or of an event type that an agent handles. @throws {UnknownWorkflowError} */
+  runOf(source: WorkflowRef<never> | EventRef<never, unknown> | string): RunSource {
+    const name = typeof source === 'object' && source !== null && 'type' in source ? source.type : source;
+    const event = typeof name === 'string' && !this.#workflows.has(name) ? this.#events.get(name) : undefined;
+    if (event?.handler !== undefined && handlerInfo(event.handler)?.isDurable === true) {
+      return { name: event.type, type: event.type, steps: [] };
+    }
+    const workflow = this.workflow(name);
+    return { name: workflow.name, type: workflowType(workflow.name), steps: workflow.steps };
+  }
+
+  findEvent(type: string): RegisteredEvent | undefined {
+    return this.#events.get(type);
+  }
+  /** Checks handlers that depend on other registrations. Throws what they throw. */
+  checkHandlers(): void {
+    for (const { check } of this.#handlerInfos) check?.(this);
+  }
+
+  /** @throws {UnknownEventError | EventCycleError} */
+  checkChains(allowCycles: boolean): void {
+    checkChains(this.#events, this.#workflows, allowCycles);
+  }
+
+  /** Returns the description that other hubs on the transport read. */
+  describe(service: string): HubDescription {
+    return describeHub(
+      service,
+      [...this.#events.values()],
+      [...this.#workflows.values()],
+      this.schedules,
+      this.#handlerInfos,
+    );
+  }
+
+  /** Returns the description as JSON. The text is the same object until the usage of an agent changes. */
+  descriptionOf(service: string): string {
+    // A registry of agents may grow at any time.
+    const agents = this.#handlerInfos.reduce((sum, info) => sum + info.agents().length, 0);
+    const state = `${this.size} ${agents} ${this.agentsRevision()} ${service}`;
+    if (this.#description?.state !== state) {
+      this.#description = { state, text: JSON.stringify(this.describe(service)) };
+    }
+    return this.#description.text;
+  }
+
+  /** Returns a number that grows with each agent run and each token. */
+  agentsRevision(): number {
+    return agentsRevision(this.#handlerInfos);
+  }
+
+  #addInfo(handler: object | undefined): void {
+    const info = handler && handlerInfo(handler);
+    if (info !== undefined) this.#handlerInfos.push(info);
+  }
+}
+
+/**
+ * Checks that every follow-up and trigger is a registered event, that a trigger has a key if its workflow limits keys,
+ * and that follow-ups and triggers form no cycle.
+ *
+ * @throws {UnknownEventError | InvalidOptionError | EventCycleError}
+ */
+function checkChains(
+  events: ReadonlyMap<string, RegisteredEvent>,
+  workflows: ReadonlyMap<string, AnyWorkflow>,
+  allowCycles: boolean,
+): void {
+  const check = (target: string | undefined, usedBy: string): void => {
+    if (target === undefined || events.has(target)) return;
+    throw new UnknownEventError(target, nearestNames(target, events.keys()), usedBy);
+  };
+  const checkAll = (names: FollowUpNames, owner: string): void => {
+    for (const key of followUpKeys) check(names[key], `${key} of ${owner}`);
+  };
+  for (const { type, followUps } of events.values()) checkAll(followUps, quote(type));
+  for (const { name, trigger, followUps, concurrencyPerKey } of workflows.values()) {
+    check(trigger, `trigger of workflow ${quote(name)}`);
+    if (trigger !== undefined && concurrencyPerKey !== undefined && events.get(trigger)?.key === undefined) {
+      const expected = `set, because workflow ${quote(name)} has concurrencyPerKey`;
+      throw new InvalidOptionError(`key of event ${quote(trigger)}`, expected, undefined);
+    }
+    checkAll(followUps, `workflow ${quote(name)}`);
+  }
+  if (allowCycles) return;
+  const cycle = findCycle(causalGraph(events, workflows));
+  if (cycle !== undefined) throw new EventCycleError(cycle);
+}
+
+/** Returns the types and workflows that each event and workflow causes. */
+function causalGraph(
+  events: ReadonlyMap<string, RegisteredEvent>,
+  workflows: ReadonlyMap<string, AnyWorkflow>,
+): ReadonlyMap<string, readonly string[]> {
+  const targets = (names: FollowUpNames): string[] => followUpKeys.flatMap((key) => names[key] ?? []);
+  // Event types contain no control characters, so this key cannot be one.
+  const node = (name: string): string => `workflow\t${name}`;
+  const all = new Map([...events].map(([type, { followUps }]) => [type, targets(followUps)]));
+  for (const { name, trigger, followUps } of workflows.values()) {
+    all.set(node(name), targets(followUps));
+    if (trigger !== undefined) all.get(trigger)?.push(node(name));
+  }
+  return all;
+}
+
+/** Searches depth first. Does not recurse, because a chain may be longer than the call stack. */
+function findCycle(graph: ReadonlyMap<string, readonly string[]>): string[] | undefined {
+  const done = new Set<string>();
+  for (const start of graph.keys()) {
+    const onPath = new Set<string>();
+    const open: { readonly node: string; readonly targets: string[] }[] = [];
+    const enter = (node: string): void => {
+      onPath.add(node);
+      open.push({ node, targets: [...(graph.get(node) ?? [])] });
+    };
+    if (!done.has(start)) enter(start);
+    for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
+      const target = top.targets.shift();
+      if (target === undefined) {
+        open.pop();
+        onPath.delete(top.node);
+        done.add(top.node);
+      } else if (onPath.has(target)) {
+        const path = [...onPath];
+        return [...path.slice(path.indexOf(target)), target].map((node) => node.replace('\t', ' '));
+      } else if (!done.has(target)) {
+        enter(target);
+      }
+    }
+  }
+  return undefined;
+}

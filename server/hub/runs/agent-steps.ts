@@ -1,0 +1,297 @@
+import { AsyncResource } from 'node:async_hooks';
+import type { Clock } from '../../transports/clock.js';
+import type { Envelope } from '../../transports/transport.js';
+import { HandlerTimeoutError, StepFailedError } from '../errors.js';
+import type { ApprovalWait, DurablePlace, DurableRun, DurableStep, TurnScope } from '../events/durable-place.js';
+import { AttemptEmitter, HandlerContext } from '../events/handler-call.js';
+import type { HandlerHost } from '../events/outcome-recorder.js';
+import { takeSnapshot } from '../events/payload.js';
+import { startStep } from '../observability.js';
+import type { AttemptedStep, StepHost, WaitForStep } from './requested-step.js';
+import { entryKey, entryOutput, noteId, pathSeparator, readEntry, slotOf, type TurnKind } from './run-entry.js';
+import { type ResolvedStepOptions, StepContext } from './step.js';
+
+/** Records the steps of agents: their ids come from the agent, and they may contain one another. */
+export class RunRecorder implements DurableRun {
+  readonly #host: StepHost;
+  readonly #count: () => void;
+  readonly #wait: WaitForStep;
+
+  /** @param count counts a step, and throws if there are too many */
+  constructor(host: StepHost, count: () => void, wait: WaitForStep) {
+    this.#host = host;
+    this.#count = count;
+    this.#wait = wait;
+  }
+
+  get key(): string {
+    const { host, delivery } = this.#host;
+    return `${host.transport.service}:${delivery.envelope.id}`;
+  }
+
+  get turnKey(): string | undefined {
+    return this.#host.delivery.envelope.key;
+  }
+
+  get name(): string {
+    return this.#host.workflow.name;
+  }
+
+  get attempt(): number {
+    return this.#host.delivery.attempt;
+  }
+
+  get depth(): number {
+    return this.#host.delivery.envelope.depth;
+  }
+
+  get isOver(): boolean {
+    return this.#host.isOver;
+  }
+
+  isRecorded(kind: 'tool' | 'request' | 'memory', id: string): boolean {
+    return this.#host.replay.entries.hasResult(kind, id);
+  }
+
+  leave(prefix: string): void {
+    this.#host.replay.leave(prefix);
+  }
+
+  record(step: DurableStep): Promise<() => unknown> {
+    this.#count();
+    return this.#request(step);
+  }
+
+  async contain(id: string, prefix: string, call: () => Promise<unknown>): Promise<() => unknown> {
+    if (this.isRecorded('tool', id)) {
+      this.#host.replay.skip(prefix);
+      return this.record({ kind: 'tool', id, call: unreachable, recordsFailure: false });
+    }
+    const value = await call();
+    this.leave(prefix);
+    return this.record({ kind: 'tool', id, call: () => value, recordsFailure: false });
+  }
+
+  isStarted(id: string): boolean {
+    return this.#host.replay.entries.hasStart(id);
+  }
+
+  async start(id: string): Promise<void> {
+    const generation = this.#host.delivery.envelope.replays;
+    await this.#host.record(entryKey({ role: 'started', generation, id, attempt: 0 }), '{}');
+    // Not recorded: another process has the run, and this one must not act.
+    if (this.#host.isOver) await never;
+  }
+
+  note(id: string, note: object): Promise<void> | undefined {
+    const generation = this.#host.delivery.envelope.replays;
+    const name = noteId(id, crypto.randomUUID());
+    return this.#host.record(entryKey({ role: 'started', generation, id: name, attempt: 0 }), JSON.stringify(note));
+  }
+
+  notesOn(id: string): readonly unknown[] {
+    return this.#host.replay.entries.notesOn(id);
+  }
+
+  canRequest(id: string, payload: unknown): boolean {
+    const { replay, workflow, host } = this.#host;
+    if (replay.entries.hasResult('request', id)) return true;
+    if (replay.entries.hasResult('tool', id)) return false;
+    try {
+      takeSnapshot(payload, workflow.name, host.maxPayloadBytes);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  leaveDecision(id: string): void {
+    const { replay } = this.#host;
+    replay.leaveStep(slotOf('request', id));
+    replay.leaveStep(slotOf('approval', id));
+  }
+
+  async decision(id: string, { requested, payload, decided, key, timeoutMs: delayMs }: ApprovalWait): Promise<unknown> {
+    const { host } = this.#host;
+    const type = host.eventType(decided);
+    this.#count();
+    const decision = this.#wait('approval', id, (entry) => ({
+      key: entry,
+      event: { type, key },
+      delayMs,
+      isApproval: true,
+    }));
+    // A wait is stored before a later step starts, so that the decision cannot come before it.
+    // Its span is a child of the agent's, not of the engine's.
+    const resource = new AsyncResource('hubline.turn');
+    const emit = ({ emitter }: TurnScope): unknown =>
+      resource.runInAsyncScope(emitter.emit, undefined, requested as string, payload);
+    await this.#request({ kind: 'request', id, call: emit, recordsFailure: false });
+    const resolution = await decision;
+    return resolution.by === 'event' ? resolution.payload : null;
+  }
+
+  async hold<T>(work: () => PromiseLike<T>): Promise<T> {
+    const release = this.#host.hold();
+    try {
+      return await work();
+    } finally {
+      release();
+    }
+  }
+
+  onLeave(leave: () => void): void {
+    this.#host.onLeave(leave);
+  }
+
+  #request({ kind, id, call, recordsFailure, turn, waits }: RecordedStep): Promise<() => unknown> {
+    return new Promise((resolve, reject) => {
+      const fail = (error: unknown): void => {
+        waits?.delete(reject);
+        reject(error);
+      };
+      this.#host.request({
+        kind,
+        id,
+        slot: slotOf(kind, id),
+        firstDelivery: 1,
+        failed: undefined,
+        turn,
+        call,
+        reject: recordsFailure ? undefined : fail,
+        release(value, entry = readEntry(value)) {
+          if (entry.error !== undefined) {
+            fail(new StepFailedError(id, entry.attempt, entry.error));
+            return;
+          }
+          waits?.delete(reject);
+          resolve(() => JSON.parse(entryOutput(value)));
+        },
+      });
+      waits?.add(reject);
+    });
+  }
+}
+
+/** Step of an agent, or the event that asks for a decision. */
+type RecordedStep = Omit<DurableStep, 'kind'> & { readonly kind: TurnKind };
+
+const never = new Promise<never>(() => {});
+
+function unreachable(): never {
+  throw new Error('unreachable: the step is recorded');
+}
+
+/** Part of a run that calls handlers. */
+export interface HandlerCaller {
+  readonly run: StepHost;
+  readonly place: DurablePlace;
+}
+
+/** Calls an event's handler that records its turns. */
+export function callHandler(
+  { run, place }: HandlerCaller,
+  handler: (ctx: HandlerContext) => unknown,
+  timeoutMs: number | undefined,
+): Promise<unknown> {
+  const { delivery, host, input: payload, workflow } = run;
+  const { id, requestId, depth, type } = delivery.envelope;
+  const idempotencyKey = `${host.transport.service}:${id}`;
+  const { attempt } = delivery;
+  const fields = { requestId, eventType: type, eventId: id, payload, attempt, depth, idempotencyKey };
+  const ctx = new HandlerContext(fields, closedEmitter(host, delivery.envelope), host, place);
+  return callInTime(ctx, handler, workflow.name, timeoutMs, run);
+}
+
+/**
+ * Runs a step of a list whose handler records its turns as steps of the run, and resolves with its result as JSON.
+ *
+ * @param attempt requests the step, which records its result
+ */
+export async function runContaining(
+  { run, place }: HandlerCaller,
+  id: string,
+  call: AttemptedStep['call'],
+  options: ResolvedStepOptions,
+  attempt: (step: Pick<AttemptedStep, 'call' | 'contained' | 'failed'>) => Promise<string>,
+): Promise<string> {
+  const { delivery, host, input, replay, workflow } = run;
+  const { clock, service } = host.transport;
+  const prefix = `${id}${pathSeparator}`;
+  if (replay.entries.hasResult('run', id)) {
+    replay.skip(prefix);
+    return attempt({ call, contained: undefined, failed: undefined });
+  }
+  const contained = { startedAt: clock.now(), startedMonotonic: clock.monotonic(), isOver: false };
+  const failed = replay.open(id);
+  if (failed !== undefined && !failed.isDue && failed.retryAt > contained.startedAt) {
+    replay.close(id);
+    replay.skip(prefix);
+    return attempt({ call, contained: { ...contained, isOver: true }, failed });
+  }
+  const { id: runId, requestId, depth, body } = delivery.envelope;
+  const fields = {
+    requestId,
+    eventType: workflow.name,
+    eventId: runId,
+    payload: options.view === undefined ? input : (JSON.parse(options.view.payload) as unknown),
+    attempt: (failed?.attempt ?? 0) + 1,
+    depth,
+    idempotencyKey: `${service}:${runId}:${id}`,
+  };
+  const identity = { workflow: workflow.name, runId, step: id, body, view: options.view };
+  const ctx = new StepContext(fields, closedEmitter(host, delivery.envelope), host, identity, {
+    ...place,
+    pathOf: () => prefix,
+  });
+  const operation = startStep(workflow.name, id, fields.attempt);
+  run.onLeave(() => operation?.end());
+  const handle = operation === undefined ? call : (own: StepContext) => operation.run(() => call(own));
+  let end: () => unknown;
+  try {
+    const result = await callInTime(ctx, handle, `${workflow.name}: ${id}`, options.timeoutMs, run);
+    end = () => result;
+  } catch (error) {
+    operation?.fail(error);
+    end = () => {
+      throw error;
+    };
+  } finally {
+    operation?.end();
+  }
+  replay.close(id);
+  replay.leave(prefix);
+  const due = failed && { ...failed, delivery: delivery.attempt, isDue: true };
+  return attempt({ call: end, contained, failed: due });
+}
+
+/** Calls a handler until its time-out. The handler ends when its signal aborts, as agents do. */
+async function callInTime<TContext extends HandlerContext>(
+  ctx: TContext,
+  handler: (ctx: TContext) => unknown,
+  owner: string,
+  timeoutMs: number | undefined,
+  run: StepHost,
+): Promise<unknown> {
+  const timer = timeoutMs === undefined ? undefined : startTimer(ctx, owner, timeoutMs, run.host.transport.clock);
+  run.onLeave((reason) => {
+    timer?.cancel();
+    if (reason !== undefined) ctx.abort(reason);
+  });
+  try {
+    return await handler(ctx);
+  } finally {
+    timer?.cancel();
+  }
+}
+
+function startTimer(ctx: HandlerContext, owner: string, timeoutMs: number, clock: Clock): { cancel(): void } {
+  return clock.after(timeoutMs, () => ctx.abort(new HandlerTimeoutError(owner, timeoutMs)));
+}
+
+/** The tools of an agent emit with contexts of their own, so that their events belong to the recorded call. */
+function closedEmitter(host: HandlerHost, cause: Envelope): AttemptEmitter {
+  const emitter = new AttemptEmitter(host, cause, '');
+  emitter.close();
+  return emitter;
+}

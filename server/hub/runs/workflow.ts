@@ -1,0 +1,353 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { DuplicateNameError, quote } from '../../errors.js';
+import { checkName, OptionChecker } from '../../options.js';
+import type { RunRetention } from '../../transports/transport.js';
+import type { EventRef, WorkflowRef } from '../events/emit.js';
+import {
+  type FollowUpNames,
+  type FollowUps,
+  followUpKeys,
+  resolveEventName,
+  resolveFollowUpNames,
+} from '../events/follow-ups.js';
+import type { Recorded } from '../events/payload.js';
+import { type JsonSchema, type PayloadSchema, resolveSchema } from '../events/payload-schema.js';
+import { handlerInfo } from '../events/reported-agents.js';
+import { type ResolvedRetry, resolveRetry } from '../events/retry-policy.js';
+import type { RunCtx, RunScope, StepCtx, StepOptions } from './step.js';
+
+/** Step of a workflow with a list of steps. */
+export interface WorkflowStep<TPayload = unknown, TResult = unknown, TInput = unknown> extends StepOptions {
+  /** 1 to 512 characters, unique within the workflow. An interrupted run finds its step by this name. */
+  name: string;
+  /** Handles one attempt. Its return value must be JSON and is the payload of the next step. */
+  handler: (ctx: StepCtx<TPayload, TInput>) => TResult;
+}
+
+/** Ended runs that a service retains per workflow. */
+export interface RetainOptions {
+  /** Maximum number of completed runs. @default 50 */
+  completed?: number;
+  /** Maximum number of failed runs. @default 200 */
+  failed?: number;
+  /** Maximum time since the end of a run, in milliseconds. @default no limit */
+  ageMs?: number;
+}
+
+/** Options of `createWorkflow`, without `run` and `steps`. */
+export interface WorkflowConfig<TInput = never, TResult = never, TStart = TInput> extends FollowUps<TResult, TInput> {
+  /** 1 to 512 characters without control characters and unpaired surrogates. */
+  name: string;
+  /** Text that the dashboard shows. */
+  description?: string;
+  /** Schema of the input: a Standard Schema, such as one of Zod, or a JSON Schema. */
+  input?: StandardSchemaV1<TStart, TInput> | JsonSchema;
+  /** Event type that starts a run. The event's payload is the run's input. */
+  trigger?: EventRef<never, TInput> | string;
+  /**
+   * Returns the key of a run from its input, as the function receives it: 1 to 512 characters without control characters
+   * and unpaired surrogates, or `undefined` for a run that no limit per key applies to. Keys take turns. Not allowed with
+   * a `trigger`: runs of such a workflow have the key that the event type computes.
+   */
+  key?: (input: TInput) => string | undefined;
+  /**
+   * Maximum number of runs per key that have started and not ended, suspended ones included, over all hubs of the
+   * service. With 1, the runs of a key run one after the other, in the order of their acceptance. Requires a `key`, of
+   * the workflow or of the event type that triggers it. @default no limit
+   */
+  concurrencyPerKey?: number;
+  /**
+   * Version of the code, a whole number. A process releases a run that a higher version has advanced, so that a process
+   * with that version resumes it. @default 1
+   */
+  version?: number;
+  /** Ended runs to retain. @default the newest 50 completed and 200 failed runs, of any age */
+  retain?: RetainOptions;
+}
+
+/** Options of `createWorkflow` for a list of steps whose length is known only at run time. */
+export interface UntypedWorkflowConfig extends Omit<WorkflowConfig, 'input' | 'trigger' | 'key'> {
+  input?: StandardSchemaV1 | JsonSchema;
+  trigger?: EventRef<never, unknown> | string;
+  /** Returns the key of a run from its input. See {@link WorkflowConfig.key}. */
+  key?: (input: unknown) => string | undefined;
+  /** One or more steps, which run in sequence. */
+  steps: readonly WorkflowStep[];
+}
+
+/** Workflow: a function, or a list of steps, whose steps are recorded. `hub.workflow` registers it. */
+export interface HubWorkflow<in TInput = unknown, out TResult = unknown> extends WorkflowRef<TInput, TResult> {
+  readonly description?: string;
+  readonly trigger?: string;
+  readonly version: number;
+  readonly retain: RunRetention;
+  /** Returns the key of a run from its input. */
+  readonly key?: (input: never) => unknown;
+  readonly concurrencyPerKey?: number;
+  readonly input?: PayloadSchema;
+  /** Steps of a list; empty for a workflow with a `run` function. */
+  readonly steps: readonly ResolvedStep[];
+  readonly followUps: FollowUpNames;
+  /** Function of the workflow. Only the hub can call it. */
+  readonly run: (scope: never) => unknown;
+}
+
+/** Workflow with any types of input and result. */
+export type AnyWorkflow = HubWorkflow<never>;
+
+/** Infers the input from the payload alone: an annotated context leaves `workflow.input` unknown. */
+type First<I, A> = WorkflowStep<I, A, NoInfer<I>>;
+/** Step after one that returns `P`. */
+type Next<I, P, A> = WorkflowStep<Recorded<Awaited<P>>, A, NoInfer<I>>;
+type List<I, R, S, T extends readonly unknown[]> = WorkflowConfig<I, NoInfer<Recorded<Awaited<R>>>, S> & {
+  steps: readonly [...T];
+};
+
+/**
+ * Creates a workflow: a durable run of steps. After a crash, a deploy or a wait, the run resumes in any process of the
+ * service, and recorded steps do not run again.
+ *
+ * @example
+ * ```ts
+ * const fulfil = createWorkflow({
+ *   name: 'fulfil',
+ *   input: orderSchema,
+ *   run: async ({ input, step }) => {
+ *     const parcels = await step.run('pick', () => pick(input), { retry: { maxAttempts: 5 } });
+ *     await step.sleep('cooling-off', 86_400_000);
+ *     return step.run('ship', ({ idempotencyKey }) => ship(parcels, idempotencyKey));
+ *   },
+ * });
+ * hub.workflow(fulfil);
+ * const run = await hub.startWorkflow(fulfil, order);
+ * ```
+ * @throws {InvalidOptionError | DuplicateNameError | InvalidSchemaError}
+ */
+export function createWorkflow<I, R, S = I>(
+  config: WorkflowConfig<I, NoInfer<Recorded<Awaited<R>>>, S> & { run: (ctx: RunCtx<I>) => R },
+): HubWorkflow<S, Recorded<Awaited<R>>>;
+// TypeScript infers the payload of a step from the step before it only in a list of known length.
+export function createWorkflow<I, A, S = I>(config: List<I, A, S, [First<I, A>]>): HubWorkflow<S, Recorded<Awaited<A>>>;
+export function createWorkflow<I, A, B, S = I>(
+  config: List<I, B, S, [First<I, A>, Next<I, A, B>]>,
+): HubWorkflow<S, Recorded<Awaited<B>>>;
+export function createWorkflow<I, A, B, C, S = I>(
+  config: List<I, C, S, [First<I, A>, Next<I, A, B>, Next<I, B, C>]>,
+): HubWorkflow<S, Recorded<Awaited<C>>>;
+export function createWorkflow<I, A, B, C, D, S = I>(
+  config: List<I, D, S, [First<I, A>, Next<I, A, B>, Next<I, B, C>, Next<I, C, D>]>,
+): HubWorkflow<S, Recorded<Awaited<D>>>;
+export function createWorkflow<I, A, B, C, D, E, S = I>(
+  config: List<I, E, S, [First<I, A>, Next<I, A, B>, Next<I, B, C>, Next<I, C, D>, Next<I, D, E>]>,
+): HubWorkflow<S, Recorded<Awaited<E>>>;
+export function createWorkflow<I, A, B, C, D, E, F, S = I>(
+  config: List<I, F, S, [First<I, A>, Next<I, A, B>, Next<I, B, C>, Next<I, C, D>, Next<I, D, E>, Next<I, E, F>]>,
+): HubWorkflow<S, Recorded<Awaited<F>>>;
+export function createWorkflow<I, A, B, C, D, E, F, G, S = I>(
+  config: List<
+    I,
+    G,
+    S,
+    [First<I, A>, Next<I, A, B>, Next<I, B, C>, Next<I, C, D>, Next<I, D, E>, Next<I, E, F>, Next<I, F, G>]
+  >,
+): HubWorkflow<S, Recorded<Awaited<G>>>;
+export function createWorkflow<I, A, B, C, D, E, F, G, H, S = I>(
+  config: List<
+    I,
+    H,
+    S,
+    [
+      First<I, A>,
+      Next<I, A, B>,
+      Next<I, B, C>,
+      Next<I, C, D>,
+      Next<I, D, E>,
+      Next<I, E, F>,
+      Next<I, F, G>,
+      Next<I, G, H>,
+    ]
+  >,
+): HubWorkflow<S, Recorded<Awaited<H>>>;
+// With `run` it is the first signature again: TypeScript reports the errors of the last one.
+/** Creates a workflow of a list whose length is known only at run time, or of more than eight steps: payloads are `unknown`. */
+export function createWorkflow<I, R, S = I>(
+  config:
+    | (UntypedWorkflowConfig & { run?: never })
+    | (WorkflowConfig<I, NoInfer<Recorded<Awaited<R>>>, S> & { run: (ctx: RunCtx<I>) => R; steps?: never }),
+): HubWorkflow;
+export function createWorkflow(config: AnyConfig): HubWorkflow<unknown, never> {
+  checkName(config?.name, 'name of a workflow');
+  const { name, description, version = 1, input, key, concurrencyPerKey } = config;
+  const owner = `workflow ${quote(name)}`;
+  const check = new OptionChecker(config, [...workflowOptions, 'run', 'steps'], owner);
+  check.string('description', description);
+  check.count('version', version);
+  check.function('run', config.run);
+  const isOneOfBoth = (config.run === undefined) !== (config.steps === undefined);
+  check.that(isOneOfBoth, 'run or steps', 'given, one of the two', config.run);
+  const trigger = resolveEventName(config.trigger, `trigger of ${owner}`);
+  check.function('key', key);
+  check.that(key === undefined || trigger === undefined, 'key', 'omitted if there is a trigger', key);
+  check.count('concurrencyPerKey', concurrencyPerKey);
+  const hasKey = key !== undefined || trigger !== undefined;
+  check.that(concurrencyPerKey === undefined || hasKey, 'key', 'set if concurrencyPerKey is', key);
+  const steps = config.steps === undefined ? [] : resolveSteps(config.steps, owner, check);
+  // The function that is not a list was checked above.
+  const run = config.run as ((ctx: RunCtx) => unknown) | undefined;
+  return {
+    name,
+    ...(description !== undefined && { description }),
+    ...(trigger !== undefined && { trigger }),
+    ...(input !== undefined && { input: resolveSchema(input, owner) }),
+    ...(key !== undefined && { key }),
+    ...(concurrencyPerKey !== undefined && { concurrencyPerKey }),
+    version,
+    retain: resolveRetention(config.retain, owner),
+    steps,
+    followUps: resolveFollowUpNames(config, owner),
+    // The overloads give the workflow the types of its function.
+    run: run === undefined ? (scope: RunScope) => runStepList(steps, scope) : ({ ctx }: RunScope) => run(ctx),
+  };
+}
+
+/** Returns `true` for a result of {@link createWorkflow}. */
+export function isWorkflow(value: unknown): value is AnyWorkflow {
+  return typeof value === 'object' && value !== null && 'name' in value && 'steps' in value && 'followUps' in value;
+}
+
+interface AnyConfig extends Partial<Record<'trigger' | 'onSuccess' | 'onFailure' | 'onComplete' | 'run', unknown>> {
+  name: string;
+  description?: string;
+  input?: StandardSchemaV1 | JsonSchema;
+  key?: (input: never) => unknown;
+  concurrencyPerKey?: number;
+  version?: number;
+  retain?: RetainOptions;
+  steps?: readonly unknown[];
+}
+
+/** Options of every workflow. */
+export const workflowOptions: readonly string[] = [
+  ...['name', 'description', 'input', 'trigger', 'key', 'concurrencyPerKey', 'version', 'retain'],
+  ...followUpKeys,
+];
+
+function resolveRetention(retain: RetainOptions = {}, owner: string): RunRetention {
+  const check = new OptionChecker(retain, ['completed', 'failed', 'ageMs'], owner, 'retain');
+  const { completed = 50, failed = 200, ageMs } = retain;
+  check.count('completed', completed, { min: 0, max: maxRetained });
+  check.count('failed', failed, { min: 0, max: maxRetained });
+  check.durationMs('ageMs', ageMs, { min: 1 });
+  return { completed, failed, ...(ageMs !== undefined && { ageMs }) };
+}
+
+/** Maximum of `retain.completed` and `retain.failed`. */
+const maxRetained = 100_000;
+
+function resolveSteps(steps: readonly unknown[], owner: string, check: OptionChecker): ResolvedStep[] {
+  check.that(Array.isArray(steps) && steps.length > 0, 'steps', 'an array of one or more steps', steps);
+  const resolved = steps.map((step) => resolveStep(step as WorkflowStep, owner));
+  const names = resolved.map((step) => step.name);
+  const duplicate = names.find((step, index) => names.indexOf(step) !== index);
+  if (duplicate !== undefined) throw new DuplicateNameError(`step of ${owner}`, duplicate);
+  return resolved;
+}
+
+function resolveStep(step: WorkflowStep, owner: string): ResolvedStep {
+  checkName(step?.name, `name of a step of ${owner}`);
+  const { name, handler, retry, timeoutMs } = step;
+  const stepOwner = `step ${quote(name)} of ${owner}`;
+  const check = new OptionChecker(step, ['name', 'handler', 'retry', 'timeoutMs'], stepOwner);
+  check.required('handler', handler);
+  check.function('handler', handler);
+  check.durationMs('timeoutMs', timeoutMs, { min: 1 });
+  const stage = handlerInfo(handler)?.stage;
+  return {
+    name,
+    handler,
+    ...(retry !== undefined && { retry: resolveRetry(retry, stepOwner) }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(stage !== undefined && { stage }),
+  };
+}
+
+/** Checked step of a list. */
+export interface ResolvedStep {
+  readonly name: string;
+  /** Handler of the step. */
+  readonly handler: (ctx: StepCtx) => unknown;
+  readonly retry?: ResolvedRetry;
+  readonly timeoutMs?: number;
+  /** Steps with the same stage run at the same time. */
+  readonly stage?: number;
+}
+
+/** Result that a conditional step returns to be skipped: it is recorded, so that a replay does not decide again. */
+export const skippedStep: { readonly skipped: true } = { skipped: true };
+const skippedJson = JSON.stringify(skippedStep);
+
+/**
+ * Runs the steps of a list in sequence, each with the output of the step before as its payload. Steps of one stage run
+ * at the same time, with the same payload, and their output is an object of their outputs by step name.
+ */
+async function runStepList(steps: readonly ResolvedStep[], scope: RunScope): Promise<unknown> {
+  const outputs = new Map<string, string>();
+  let payload = scope.body;
+  const run = async (step: ResolvedStep): Promise<string | undefined> => {
+    const { name, handler, retry, timeoutMs } = step;
+    const info = handlerInfo(handler);
+    const options = { retry, timeoutMs, view: { payload, outputs: new Map(outputs) } };
+    const output = await (info?.isDurable === true
+      ? scope.runContaining(name, handler, options)
+      : scope.runStep(name, handler, options));
+    return info?.isConditional === true && output === skippedJson ? undefined : output;
+  };
+  for (const stage of stagesOf(steps)) {
+    const results = await allOf(stage.map(run));
+    const ran = stage.flatMap(({ name }, index) => {
+      const output = results[index];
+      return output === undefined ? [] : [{ name, output }];
+    });
+    for (const { name, output } of ran) outputs.set(name, output);
+    if (ran.length > 0) payload = isParallel(stage) ? joinOutputs(ran) : (ran[0]?.output ?? payload);
+  }
+  return JSON.parse(payload);
+}
+
+/** Waits for all: a step that is not awaited would lose its result. Rejects with the first error in their order. */
+async function allOf<T>(promises: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(promises);
+  return Promise.all(promises);
+}
+
+function stagesOf(steps: readonly ResolvedStep[]): ResolvedStep[][] {
+  const stages: ResolvedStep[][] = [];
+  for (const step of steps) {
+    const last = stages.at(-1);
+    if (step.stage !== undefined && last?.[0]?.stage === step.stage) last.push(step);
+    else stages.push([step]);
+  }
+  return stages;
+}
+
+function isParallel([first]: readonly ResolvedStep[]): boolean {
+  return first?.stage !== undefined;
+}
+
+function joinOutputs(outputs: readonly { readonly name: string; readonly output: string }[]): string {
+  return `{${outputs.map(({ name, output }) => `${JSON.stringify(name)}:${output}`).join(',')}}`;
+}
+
+/** Function whose steps are recorded, and the outcome of its runs. A workflow is one. */
+export interface RunDefinition {
+  /** Name of the workflow, or type of the event. */
+  readonly name: string;
+  readonly version: number;
+  readonly input?: PayloadSchema;
+  readonly followUps: FollowUpNames;
+  readonly run: (scope: never) => unknown;
+  /** The run is an event's. */
+  readonly isEvent?: true;
+  /** Retry policy of the run. Recorded steps do not run again. @default one attempt */
+  readonly retry?: ResolvedRetry | undefined;
+}

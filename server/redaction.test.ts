@@ -1,0 +1,178 @@
+import { inspect } from 'node:util';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
+import { FatalError, HubError, InvalidOptionError } from './errors.js';
+import { PayloadNotJsonError } from './hub/errors.js';
+import { createRedactor, publicErrorInfo, stackFrames } from './redaction.js';
+import { KeyTypeError, TransportUnavailableError } from './transports/errors.js';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+it('makes a loggable error of name, message, code, frames and causes', () => {
+  const cause = Object.assign(new Error('connect failed'), { command: { args: ['AUTH', 'secret'] } });
+  const thrown = Object.assign(new FatalError('declined', { cause }), { transcript: 'secret' });
+  const error = createRedactor().loggable(thrown);
+  expect(error).toMatchObject({ name: 'FatalError', message: 'declined', code: 'ERR_FATAL' });
+  expect(error.stack).toMatch(/^FatalError: declined\n {4}at .*redaction\.test\.ts/);
+  expect(Object.keys(error)).toEqual(['code']);
+  const text = inspect(error, { depth: 9, showHidden: true });
+  expect(text).toContain('[cause]');
+  expect(text).not.toContain('secret');
+});
+
+it('passes the default redaction and the thrown value to the hook', () => {
+  const redact = vi.fn(({ name }: { name: string }) => ({ name, message: 'hidden', payload: 'secret' }));
+  const thrown = new SyntaxError('secret');
+  expect(createRedactor(redact).info(thrown)).toEqual({ name: 'SyntaxError', message: 'hidden' });
+  const shown = { name: 'SyntaxError', message: 'a text could not be parsed (message withheld)' };
+  expect(redact).toHaveBeenCalledWith(shown, thrown);
+});
+
+it('redacts a recorded failure and leaves its other fields', () => {
+  const { recorded } = createRedactor(({ name, message }) => ({ name, message: message.replace(/\d/g, 'x') }));
+  expect(recorded({ id: 'a1', name: 'Error', message: 'card 42' })).toEqual({
+    id: 'a1',
+    name: 'Error',
+    message: 'card xx',
+  });
+});
+
+it.each([
+  [
+    'throws',
+    () => {
+      throw new Error('secret');
+    },
+  ],
+  // Untyped code may return anything.
+  ['returns nothing', () => JSON.parse('null')],
+  ['returns a text', () => JSON.parse('"secret"')],
+])('withholds the message if the hook %s', (_, redact) => {
+  const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+  expect(createRedactor(redact).info(new Error('secret'))).toEqual({
+    name: 'Error',
+    message: 'message withheld: redact failed',
+  });
+  expect(String(warn.mock.lastCall?.[0])).toMatch(/^redact failed with \w+;/);
+  expect(String(warn.mock.lastCall?.[0])).not.toContain('secret');
+});
+
+const secret = 'alice@example.com';
+
+function thrownBy(act: () => unknown): unknown {
+  try {
+    return act();
+  } catch (error) {
+    return error;
+  }
+}
+
+describe('publicErrorInfo', () => {
+  class CardDeclined extends Error {
+    override name = 'CardDeclined';
+    readonly status = 402;
+  }
+
+  it.each([
+    [new Error('card declined'), 'card declined'],
+    [new CardDeclined('card declined'), 'card declined'],
+    [new FatalError('card declined'), 'card declined'],
+    [new HubError('ERR_X', `value ${secret}`, { publicMessage: 'value is wrong' }), 'value is wrong'],
+    ['card declined', '"card declined"'],
+  ])('shows the message that the application wrote: %s', (thrown, message) => {
+    expect(publicErrorInfo(thrown).message).toBe(message);
+  });
+
+  it.each([
+    [
+      'zod',
+      thrownBy(() => z.strictObject({ a: z.string() }).parse({ a: 1, [secret]: 1 })),
+      '2 schema issues at .a (messages withheld)',
+    ],
+    [
+      'zod, in a record',
+      thrownBy(() => z.record(z.string(), z.number()).parse({ [secret]: 'x' })),
+      '1 schema issues at .* (messages withheld)',
+    ],
+    [
+      'a validator with details',
+      Object.assign(new Error(secret), { name: 'ValidationError', details: [{ path: ['a', 0] }] }),
+      '1 schema issues at .a[0] (messages withheld)',
+    ],
+    ['JSON.parse', thrownBy(() => JSON.parse(secret)), 'a text could not be parsed (message withheld)'],
+    ['Node', thrownBy(() => Buffer.from([]).readInt8(secret as never)), 'The "offset" argument must be of type number'],
+    [
+      'the file system',
+      Object.assign(new Error(`ENOENT: ${secret}`), { code: 'ENOENT', syscall: 'open' }),
+      'open ENOENT',
+    ],
+    [
+      'ioredis',
+      Object.assign(new Error(`WRONGPASS ${secret}`), { name: 'ReplyError', command: { args: [secret] } }),
+      'WRONGPASS (message withheld)',
+    ],
+    [
+      'axios',
+      Object.assign(new Error(secret), { config: {}, response: { status: 404 } }),
+      'status 404 (message withheld)',
+    ],
+    [
+      'the AI SDK',
+      Object.assign(new Error(secret), { name: 'AI_APICallError', statusCode: 400 }),
+      'status 400 (message withheld)',
+    ],
+    ['AWS', Object.assign(new Error(secret), { $metadata: { httpStatusCode: 403 } }), 'status 403 (message withheld)'],
+    ['pg', Object.assign(new Error(secret), { severity: 'ERROR', code: '23505' }), '23505 (message withheld)'],
+    ['an option', new InvalidOptionError('requestId', 'a string', secret), 'requestId must be a string, got a string'],
+    [
+      'a payload',
+      new PayloadNotJsonError(`payload["${secret}"].total`, 'the bigint 10n'),
+      'payload.*.total is a bigint, which JSON cannot represent',
+    ],
+    ['a key', new KeyTypeError(secret, 'a list'), 'a key does not hold a list'],
+    [
+      'a transport',
+      new TransportUnavailableError(
+        'redis did not answer within 100 ms',
+        Object.assign(new Error(secret), { code: 'ECONNREFUSED', syscall: 'connect' }),
+      ),
+      'redis did not answer within 100 ms: connect ECONNREFUSED; to repeat an emit without a duplicate, pass the same dedupeId',
+    ],
+  ])('withholds the message of %s', (_, thrown, message) => {
+    const info = publicErrorInfo(thrown);
+    expect(info.message).toBe(message);
+    expect(JSON.stringify(info)).not.toContain(secret);
+  });
+
+  it('withholds a message that cannot be read', () => {
+    const hostile = Object.assign(new Error(secret), { response: {} });
+    Object.defineProperty(hostile.response, 'status', {
+      get() {
+        throw new Error(secret);
+      },
+    });
+    expect(publicErrorInfo(hostile).message).toMatch(/withheld/);
+  });
+});
+
+describe('stackFrames', () => {
+  it('returns the frames without the message', () => {
+    const frames = stackFrames(new Error(`${secret}\n    at ${secret}`));
+    expect(frames).toMatch(/^ {4}at .*redaction\.test\.ts/);
+    expect(frames).not.toContain(secret);
+  });
+
+  it('drops the message that the error had when it was created', () => {
+    const error = new Error(`${secret}\nmore`);
+    error.message = 'card declined';
+    expect(stackFrames(error)).not.toContain(secret);
+  });
+
+  it('returns no text for an error without a stack', () => {
+    const error = new Error('x');
+    Reflect.deleteProperty(error, 'stack');
+    expect(stackFrames(error)).toBe('');
+  });
+});

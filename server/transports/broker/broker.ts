@@ -1,0 +1,577 @@
+import { quote } from '../../errors.js';
+import type { Clock } from '../clock.js';
+import { sizeOf, triggeredId } from '../delivery.js';
+import { BackpressureError } from '../errors.js';
+import { formerConnectionMs, stoppedDescription } from '../services.js';
+import type { PeriodHistory } from '../statistics/period-history.js';
+import type {
+  ClaimResult,
+  ConnectedProcess,
+  DeclaredEvent,
+  Envelope,
+  Receipt,
+  ScheduleClaim,
+  ScheduleOpening,
+  ScheduleRecord,
+  Subscription,
+} from '../transport.js';
+import { BrokerStatistics } from './broker-statistics.js';
+import { ConsumerGroup, type GroupHost } from './consumer-group.js';
+import { DedupeWindow, type RememberedId } from './dedupe-window.js';
+import { TurnBudget } from './dispatcher.js';
+import { type Entry, RecentEntries } from './entry.js';
+import { type Journal, noJournal } from './journal.js';
+import { Lookup } from './lookup.js';
+import { RunWaits } from './runs.js';
+import type { DeadLetterLimits } from './type-queue.js';
+import { RevisionCounter } from './type-stats.js';
+
+const maxDedupeIdsPerType = 1_000_000;
+
+/** Shared state of all connections to one memory transport. */
+export class Broker implements GroupHost {
+  readonly clock: Clock;
+  readonly journal: Journal;
+  readonly deadLetterLimits: DeadLetterLimits;
+  readonly revision: RevisionCounter = new RevisionCounter();
+  readonly waits: RunWaits;
+  readonly recent: RecentEntries = new RecentEntries();
+  /** Makes callers yield. */
+  readonly turns: TurnBudget;
+  readonly #pending: PendingLimits;
+  readonly #groups = new Map<string, ConsumerGroup>();
+  readonly lookup: Lookup;
+  readonly statistics: BrokerStatistics;
+  readonly #routes = new Routes();
+  readonly #dedupe = new Map<string, DedupeWindow>();
+  readonly schedules: ScheduleTable;
+  readonly #connections: Connections;
+
+  constructor(clock: Clock, maximum: PendingMaximum & DeadLetterLimits, journal: Journal = noJournal) {
+    this.clock = clock;
+    this.journal = journal;
+    this.#connections = new Connections(clock);
+    this.waits = new RunWaits(clock, journal);
+    this.lookup = new Lookup(this.#groups, clock);
+    this.turns = new TurnBudget(clock);
+    this.statistics = new BrokerStatistics(this.#groups, this);
+    this.#pending = new PendingLimits(maximum);
+    this.deadLetterLimits = maximum;
+    this.schedules = new ScheduleTable(clock, this.revision, journal);
+  }
+
+  group(service: string): ConsumerGroup {
+    let group = this.#groups.get(service);
+    if (group === undefined) {
+      group = new ConsumerGroup(service, this);
+      this.#groups.set(service, group);
+    }
+    return group;
+  }
+
+  history(type: string | undefined): PeriodHistory {
+    return this.statistics.history(type);
+  }
+
+  /** Keeps the events of these types for the group, and those of declared types for their subscribers. */
+  subscribe(group: ConsumerGroup, subscriptions: readonly Subscription[], declared: readonly DeclaredEvent[]): void {
+    for (const { type } of subscriptions) this.#addRoute(type, group);
+    for (const { type, subscribers } of declared) {
+      for (const service of subscribers) this.#addRoute(type, this.group(service));
+    }
+    this.revision.increment();
+  }
+
+  #addRoute(type: string, group: ConsumerGroup): void {
+    this.#routes.addHandler(type, group);
+    this.journal.route(type, group.service, true);
+  }
+
+  /** Services that receive events. */
+  get subscribedServices(): readonly string[] {
+    return [...this.#groups.keys()].filter((service) => this.isSubscribed(service));
+  }
+
+  /** Types of which a group receives events. */
+  routedTypes(group: ConsumerGroup): ReadonlySet<string> {
+    return this.#routes.typesOf(group);
+  }
+
+  /** Ends the events of a type for a group. */
+  removeRoute(type: string, group: ConsumerGroup): void {
+    this.#routes.remove(type, group);
+    this.journal.route(type, group.service, false);
+    this.revision.increment();
+  }
+
+  setTrigger(group: ConsumerGroup, { type, trigger }: Subscription): void {
+    this.#routes.setTrigger(group, type, trigger);
+  }
+
+  /** Adds a stored route. */
+  restoreRoute(type: string, service: string): void {
+    this.#routes.addHandler(type, this.group(service));
+  }
+
+  /** Counts stored events as pending. */
+  restorePending(events: number, bytes: number): void {
+    this.#pending.restore(events, bytes);
+  }
+
+  /** Adds a stored deduplication id. */
+  restoreDedupe(type: string, dedupeId: string, eventId: string, until: number): void {
+    this.#dedupeWindow(type).restore(dedupeId, eventId, until);
+  }
+
+  /** Returns the event that a deduplication id in use stands for. */
+  remembered(type: string, dedupeId: string): RememberedId | undefined {
+    return this.#dedupe.get(type)?.known(dedupeId);
+  }
+
+  /** Registers an open connection. */
+  join(connection: object, opened: OpenConnection): void {
+    this.#connections.open(connection, opened);
+    this.revision.increment();
+  }
+
+  leave(connection: object): void {
+    this.#connections.close(connection);
+    this.schedules.close(connection);
+    this.revision.increment();
+  }
+
+  /** Adds a connection with subscriptions of an earlier process. */
+  restoreConnection(service: string, description: string): void {
+    this.#connections.restore(service, description);
+  }
+
+  get processes(): readonly ConnectedProcess[] {
+    return this.#connections.processes;
+  }
+
+  /** Returns the descriptions of the open connections, and of the last ones of services without an open one. */
+  descriptions(): readonly string[] {
+    return this.#connections.descriptions((service) => this.isSubscribed(service));
+  }
+
+  /** Returns `true` if the service receives events. */
+  isSubscribed(service: string): boolean {
+    const group = this.#groups.get(service);
+    return group !== undefined && this.#routes.typesOf(group).size > 0;
+  }
+
+  publish(envelopes: readonly Envelope[], from: ConsumerGroup): readonly Receipt[] {
+    const now = this.clock.now();
+    this.#checkCapacity(envelopes, now);
+    return envelopes.map((envelope) => this.#publishOne(envelope, from, now));
+  }
+
+  /** Follow-ups are accepted even past `maxPending`: the outcome is already recorded. */
+  recordEnd({ bytes, remembered }: Entry, followUps: readonly Envelope[], from: ConsumerGroup): void {
+    this.#pending.remove(bytes);
+    remembered?.release();
+    this.acceptEmits(followUps, from);
+  }
+
+  acceptEmits(envelopes: readonly Envelope[], from: ConsumerGroup): void {
+    if (envelopes.length === 0) return;
+    const now = this.clock.now();
+    for (const envelope of envelopes) this.#publishOne(envelope, from, now);
+  }
+
+  acceptChild(envelope: Envelope, group: ConsumerGroup): void {
+    const bytes = sizeOf(envelope);
+    this.#pending.add(bytes);
+    group.accept(envelope, bytes, this.clock.now());
+  }
+
+  recordResize(addedBytes: number): void {
+    this.#pending.resize(addedBytes);
+  }
+
+  /** Accepts the event of a dead letter of the group again; `false` if there is no such dead letter. */
+  replay(id: string, group: ConsumerGroup): boolean {
+    const dead = group.findDeadLetter(id);
+    if (dead === undefined) return false;
+    this.#pending.checkRoom(1, dead.bytes);
+    this.#pending.add(dead.bytes);
+    group.replay(id, this.clock.now());
+    return true;
+  }
+
+  /** Throws unless all envelopes fit, so that a call accepts all of them or none. */
+  #checkCapacity(envelopes: readonly Envelope[], now: number): void {
+    let events = 0;
+    let bytes = 0;
+    for (const envelope of envelopes) {
+      if (this.#findDuplicate(envelope, now) !== undefined) continue;
+      const copies = this.#copiesOf(envelope);
+      events += copies;
+      bytes += copies * sizeOf(envelope);
+      if (envelope.dedupe !== undefined && !this.#dedupeWindow(envelope.type).hasRoom(envelopes.length, now)) {
+        throw new BackpressureError(`deduplication ids of ${quote(envelope.type)}`, `${maxDedupeIdsPerType}`);
+      }
+    }
+    this.#pending.checkRoom(events, bytes);
+  }
+
+  /** Returns the number of events that the services of the type would accept. */
+  #copiesOf(envelope: Envelope): number {
+    const route = this.#routes.find(envelope.type);
+    if (route === undefined) return 0;
+    let copies = route.triggers.size;
+    for (const group of route.handlers) if (!group.debounces(envelope)) copies += 1;
+    return copies;
+  }
+
+  #publishOne(envelope: Envelope, from: ConsumerGroup, now: number): Receipt {
+    // Checked again: an earlier envelope of the same call may have the same id.
+    const earlierId = this.#findDuplicate(envelope, now);
+    const route = this.#routes.find(envelope.type);
+    if (earlierId !== undefined) {
+      const handlers = route?.handlers;
+      for (const group of handlers === undefined || handlers.size === 0 ? [from] : handlers)
+        group.queues.of(envelope.type).stats.countDeduplicated();
+      return { id: earlierId, deduplicated: true };
+    }
+    const { dedupe, type, id } = envelope;
+    const remembered = dedupe && this.#dedupeWindow(type).remember(dedupe.id, id, now + dedupe.windowMs);
+    const waitingId = this.#accept(envelope, route, from, now, remembered);
+    if (waitingId !== undefined) return { id: waitingId, deduplicated: true };
+    const isUnsubscribed = route === undefined || route.handlers.size + route.triggers.size === 0;
+    return isUnsubscribed ? { id, deduplicated: false, unsubscribed: true } : { id, deduplicated: false };
+  }
+
+  /** Returns the id of the waiting event if every group debounced the event. */
+  #accept(
+    envelope: Envelope,
+    route: Route | undefined,
+    from: ConsumerGroup,
+    now: number,
+    remembered: RememberedId | undefined,
+  ): string | undefined {
+    if (route === undefined || route.handlers.size === 0) {
+      const { stats } = from.queues.of(envelope.type);
+      stats.countReceived(now);
+      stats.countCompleted(now);
+    }
+    this.waits.resolveByEvent(envelope);
+    if (route === undefined) return undefined;
+    const bytes = sizeOf(envelope);
+    let isAccepted = route.triggers.size > 0;
+    let waitingId: string | undefined;
+    for (const group of route.handlers) {
+      const debouncedBy = group.accept(envelope, bytes, now, remembered);
+      if (debouncedBy === undefined) {
+        this.#pending.add(bytes);
+        remembered?.hold();
+        isAccepted = true;
+      } else {
+        waitingId ??= debouncedBy;
+      }
+    }
+    for (const { group, type } of route.triggers.values()) {
+      const { id: causeId, depth } = envelope;
+      const id = triggeredId(group.service, causeId, type);
+      const triggered = { id, type, depth: depth + 1, dedupe: undefined, causeId };
+      this.#pending.add(bytes);
+      group.accept({ ...envelope, body: envelope.body, ...triggered }, bytes, now);
+    }
+    return isAccepted ? undefined : waitingId;
+  }
+
+  #findDuplicate({ type, dedupe }: Envelope, now: number): string | undefined {
+    return dedupe === undefined ? undefined : this.#dedupeWindow(type).find(dedupe.id, now);
+  }
+
+  #dedupeWindow(type: string): DedupeWindow {
+    let window = this.#dedupe.get(type);
+    if (window === undefined) {
+      window = new DedupeWindow(maxDedupeIdsPerType, (id, remembered) => this.journal.dedupe(type, id, remembered));
+      this.#dedupe.set(type, window);
+    }
+    return window;
+  }
+}
+
+/** Run type of a group that an event type triggers. */
+export interface TriggeredType {
+  readonly group: ConsumerGroup;
+  readonly type: string;
+}
+
+/** Consumer groups that receive the events of one type. */
+interface Route {
+  readonly handlers: ReadonlySet<ConsumerGroup>;
+  readonly triggers: ReadonlyMap<string, TriggeredType>;
+}
+
+interface MutableRoute extends Route {
+  readonly handlers: Set<ConsumerGroup>;
+  readonly triggers: Map<string, TriggeredType>;
+}
+
+/** Routes of all event types. */
+class Routes {
+  readonly #routes = new Map<string, MutableRoute>();
+  /** Event type that triggers a run type, by group and run type. */
+  readonly #triggeredBy = new Map<string, string>();
+
+  find(type: string): Route | undefined {
+    return this.#routes.get(type);
+  }
+
+  /** Keeps the events of a type for a group. */
+  addHandler(type: string, group: ConsumerGroup): void {
+    this.#route(type).handlers.add(group);
+  }
+
+  /** Types of which the group receives events, triggered ones included. */
+  typesOf(group: ConsumerGroup): Set<string> {
+    const types = new Set<string>();
+    for (const [type, { handlers, triggers }] of this.#routes) {
+      if (handlers.has(group)) types.add(type);
+      for (const triggered of triggers.values()) if (triggered.group === group) types.add(triggered.type);
+    }
+    return types;
+  }
+
+  /** Ends the events of a type for a group. */
+  remove(type: string, group: ConsumerGroup): void {
+    this.#routes.get(type)?.handlers.delete(group);
+    this.setTrigger(group, type, undefined);
+  }
+
+  /** Sets the trigger of a run type of a group. It replaces the former one. */
+  setTrigger(group: ConsumerGroup, type: string, trigger: Subscription['trigger']): void {
+    const key = JSON.stringify([group.service, type]);
+    const former = this.#triggeredBy.get(key);
+    if (former !== undefined) this.#route(former).triggers.delete(key);
+    this.#triggeredBy.delete(key);
+    if (trigger === undefined) return;
+    this.#triggeredBy.set(key, trigger);
+    this.#route(trigger).triggers.set(key, { group, type });
+  }
+
+  #route(type: string): MutableRoute {
+    let route = this.#routes.get(type);
+    if (route === undefined) {
+      route = { handlers: new Set(), triggers: new Map() };
+      this.#routes.set(type, route);
+    }
+    return route;
+  }
+}
+
+/** Maximum number of pending events, and of the bytes of their payloads. */
+interface PendingMaximum {
+  readonly maxPending: number;
+  readonly maxPendingBytes: number;
+}
+
+/** Counts pending events and the bytes of their payloads, and refuses more than a maximum of each. */
+class PendingLimits {
+  readonly #maximum: PendingMaximum;
+  #events = 0;
+  #bytes = 0;
+
+  constructor(maximum: PendingMaximum) {
+    this.#maximum = maximum;
+  }
+
+  /** @throws {BackpressureError} if so many more do not fit */
+  checkRoom(events: number, bytes: number): void {
+    const { maxPending, maxPendingBytes } = this.#maximum;
+    if (this.#events + events > maxPending) throw new BackpressureError('pending events', `maxPending (${maxPending})`);
+    if (this.#bytes + bytes > maxPendingBytes) {
+      throw new BackpressureError('payloads of pending events', `maxPendingBytes (${maxPendingBytes})`);
+    }
+  }
+
+  add(bytes: number): void {
+    this.#events += 1;
+    this.#bytes += bytes;
+  }
+
+  /** Counts stored events. */
+  restore(events: number, bytes: number): void {
+    this.#events += events;
+    this.#bytes += bytes;
+  }
+
+  remove(bytes: number): void {
+    this.#events -= 1;
+    this.#bytes -= bytes;
+  }
+
+  /** Counts a payload that replaced another one. */
+  resize(addedBytes: number): void {
+    this.#bytes += addedBytes;
+  }
+}
+
+/** Open connection of a hub. */
+interface OpenConnection {
+  readonly service: string;
+  /** It has subscriptions. */
+  readonly isConsumer: boolean;
+  /** Returns the current description and state. */
+  readonly describe: () => ConnectedProcess;
+}
+
+interface FormerConnection {
+  /** Description with the property `isStopped`. */
+  readonly description: string;
+  /** Time of its end; `undefined` if it was a connection of an earlier process. */
+  readonly endedAt: number | undefined;
+}
+
+/** Open connections, and the last ones with subscriptions of each service. */
+class Connections {
+  readonly #clock: Clock;
+  readonly #open = new Map<object, OpenConnection>();
+  readonly #former = new Map<string, readonly FormerConnection[]>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  open(connection: object, opened: OpenConnection): void {
+    this.#open.set(connection, opened);
+    const { service, isConsumer } = opened;
+    const former = this.#former.get(service);
+    if (isConsumer && former !== undefined) {
+      this.#former.set(
+        service,
+        former.filter(({ endedAt }) => endedAt !== undefined),
+      );
+    }
+  }
+
+  close(connection: object): void {
+    const closed = this.#open.get(connection);
+    this.#open.delete(connection);
+    if (closed?.isConsumer !== true) return;
+    const endedAt = this.#clock.now();
+    const description = stoppedDescription(closed.describe().description);
+    const others = (this.#former.get(closed.service) ?? []).filter(
+      (other) => (other.endedAt ?? 0) > endedAt - formerConnectionMs && other.description !== description,
+    );
+    this.#former.set(closed.service, [...others, { description, endedAt }]);
+  }
+
+  /** Adds a connection with subscriptions of an earlier process. */
+  restore(service: string, description: string): void {
+    const former = { description: stoppedDescription(description), endedAt: undefined };
+    this.#former.set(service, [...(this.#former.get(service) ?? []), former]);
+  }
+
+  /** Open connections with their descriptions and states. */
+  get processes(): readonly ConnectedProcess[] {
+    return [...this.#open.values()].map(({ describe }) => describe());
+  }
+
+  /**
+   * Returns the descriptions of all open connections, and of the last ones of each service without an open one.
+   *
+   * @param isSubscribed returns `true` if a service receives events: others are retired
+   */
+  descriptions(isSubscribed: (service: string) => boolean): readonly string[] {
+    const running = new Set([...this.#open.values()].flatMap(({ service, isConsumer }) => (isConsumer ? service : [])));
+    const former = [...this.#former].flatMap(([service, connections]) =>
+      running.has(service) || !isSubscribed(service) ? [] : connections.map(({ description }) => description),
+    );
+    return [...this.processes.map(({ description }) => description), ...former];
+  }
+}
+
+interface Schedule extends Omit<ScheduleRecord, 'isOpen'> {
+  /** Definitions of the connections that have the schedule. */
+  readonly openedBy: ReadonlyMap<object, string>;
+}
+
+/** Schedules of all services on one transport. */
+class ScheduleTable {
+  readonly #clock: Clock;
+  readonly #transportRevision: RevisionCounter;
+  readonly #journal: Journal;
+  readonly #schedules = new Map<string, Schedule>();
+
+  constructor(clock: Clock, transportRevision: RevisionCounter, journal: Journal) {
+    this.#clock = clock;
+    this.#journal = journal;
+    this.#transportRevision = transportRevision;
+  }
+
+  records(): readonly ScheduleRecord[] {
+    return [...this.#schedules.values()].map(({ openedBy, ...record }) => ({ ...record, isOpen: openedBy.size > 0 }));
+  }
+
+  open(service: string, connection: object, openings: readonly ScheduleOpening[]): boolean {
+    const isCurrent = ({ name, revision }: ScheduleOpening): boolean =>
+      this.#find(service, name)?.revision === revision;
+    if (!openings.every(isCurrent)) return false;
+    if (openings.length === 0) return true;
+    for (const schedule of this.#schedules.values()) {
+      if (schedule.service === service) this.#set({ ...schedule, isRemoved: true });
+    }
+    for (const { name, definition, times, position } of openings) {
+      const known = this.#find(service, name);
+      const openedBy = new Map(known?.openedBy).set(connection, definition);
+      const lastDue = known?.lastDue;
+      this.#set({ service, name, definition, times, position, lastDue, openedBy, isRemoved: false, revision: 0 });
+    }
+    return true;
+  }
+
+  /** @param accept accepts the events of the claim; it may throw */
+  claim(service: string, connection: object, claim: ScheduleClaim, accept: () => void): ClaimResult {
+    const { name, definition, times, dueAt } = claim;
+    const earlyMs = dueAt - this.#clock.now();
+    if (earlyMs > 0) return { status: 'early', earlyMs };
+    const known = this.#find(service, name);
+    if (known !== undefined && known.definition !== definition) {
+      if ([...known.openedBy.values()].includes(known.definition)) return { status: 'replaced' };
+    }
+    if (known !== undefined && dueAt <= known.position) return { status: 'already', position: known.position };
+    accept();
+    const openedBy = known?.openedBy ?? new Map([[connection, definition]]);
+    const changed = { definition, times, position: dueAt, lastDue: dueAt, openedBy };
+    this.#set({ service, name, isRemoved: false, revision: 0, ...known, ...changed });
+    return { status: 'claimed' };
+  }
+
+  close(connection: object): void {
+    for (const schedule of this.#schedules.values()) {
+      if (!schedule.openedBy.has(connection)) continue;
+      const openedBy = new Map(schedule.openedBy);
+      openedBy.delete(connection);
+      this.#set({ ...schedule, openedBy });
+    }
+  }
+
+  #find(service: string, name: string): Schedule | undefined {
+    return this.#schedules.get(keyOf(service, name));
+  }
+
+  /** Adds a schedule that is stored already. */
+  restore(record: Omit<ScheduleRecord, 'isOpen' | 'revision'>): void {
+    this.#keep({ ...record, revision: 0, openedBy: new Map() });
+  }
+
+  #set(schedule: Schedule): void {
+    const { openedBy: _, revision: __, ...record } = schedule;
+    this.#journal.schedule(record);
+    this.#keep(schedule);
+  }
+
+  #keep(schedule: Schedule): void {
+    this.#transportRevision.increment();
+    const { service, name } = schedule;
+    this.#schedules.set(keyOf(service, name), { ...schedule, revision: this.#transportRevision.value });
+  }
+}
+
+function keyOf(service: string, name: string): string {
+  return JSON.stringify([service, name]);
+}

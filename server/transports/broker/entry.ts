@@ -1,0 +1,294 @@
+import type { ErrorInfo } from '../../errors.js';
+import { type AttemptRecord, keepAttempt } from '../event-record.js';
+import { keptRecent } from '../limits.js';
+import type { Envelope, OpenWait, Outcome, RunWait } from '../transport.js';
+import type { RememberedId } from './dedupe-window.js';
+import type { DelayedItem } from './queues.js';
+
+/** An accepted event until its outcome is recorded. */
+export interface Entry {
+  /** Replaced while the event waits in its debounce window. */
+  envelope: Envelope;
+  /** The next or the running attempt, from 1. */
+  attempt: number;
+  ended: boolean;
+  /** Epoch milliseconds. */
+  readonly acceptedAt: number;
+  /** An attempt has started. */
+  hasStarted: boolean;
+  /** Start of the running or last attempt in epoch milliseconds. */
+  startedAt: number;
+  /** Attempts that failed and were retried, and those that were interrupted; of runs only the latter. */
+  attempts: readonly AttemptRecord[];
+  /** Monotonic time at which the delay ends; `undefined` if the entry is not delayed. */
+  dueAt: number | undefined;
+  /** Neighbours in the order of acceptance among the pending entries of the type. */
+  older: Entry | undefined;
+  newer: Entry | undefined;
+  /** Index among the recent entries, which they may have given to another entry. */
+  recentIndex: number;
+  /** The lease of the running attempt. */
+  lease: Lease | undefined;
+  /** List in which the entry takes a slot of its key: from its first start until it ends. */
+  keyHolder: object | undefined;
+  /** Size of the payload. */
+  bytes: number;
+  /** Deduplication id that stands for the event, besides its window, until the event has ended. */
+  readonly remembered: RememberedId | undefined;
+  /** Recorded entries of a run; `undefined` for events that are not runs. */
+  checkpoints: Map<string, string> | undefined;
+  /** Open waits of a run, by key if there is more than one. `RunWaits` reads and changes it. */
+  waits: StoredWait | Map<string, StoredWait> | undefined;
+  /** The run left its process and waits. */
+  isSuspended: boolean;
+  /** Record of a journal that stores the entry. */
+  record: EntryRecord | undefined;
+}
+
+/** State of an entry in the storage of a journal. */
+export interface EntryRecord {
+  /** Position in the order of acceptance. */
+  readonly position: number;
+  /** Table that has the entry; `undefined` if none has it. */
+  table: 'events' | 'spilled_events' | undefined;
+  /** The storage alone has the entry, or will when it is stored. */
+  isSpilled: boolean;
+  /** Place of a spilled entry among those that wait, or among those that are due at the same time. */
+  turn: number;
+  /** The storage has the payload and the entries of a run that were erased. */
+  isErased: boolean;
+  deadLetter: LostEvent | undefined;
+  run: EndedRun | undefined;
+  /** Position in the order of ends. */
+  endOrder: number;
+}
+
+/** Failure that made an event a dead letter. */
+export interface LostEvent {
+  readonly at: number;
+  readonly error: ErrorInfo;
+  readonly step: string | undefined;
+}
+
+/** End of a run. */
+export interface EndedRun {
+  readonly at: number;
+  /** Removed if the run is erased. */
+  result: string | undefined;
+  readonly error: ErrorInfo | undefined;
+  /** Those that were open. Removed if the run is erased. */
+  waits: readonly OpenWait[];
+}
+
+/** Right of one attempt to record the outcome of its entry. */
+export interface Lease {
+  /** Frees the slot that the attempt takes. */
+  release(): void;
+  /** Passes an entry that was recorded for its run to the consumer. */
+  recorded(key: string, value: string): void;
+  /** Ends the lease: a later commit changes nothing. */
+  revoke(reason: Error): void;
+}
+
+/** Open wait of a run. */
+export interface StoredWait {
+  readonly wait: RunWait;
+  readonly owner: WaitOwner;
+  readonly entry: Entry;
+  /** Epoch milliseconds. */
+  readonly since: number;
+  timer: DelayedItem<StoredWait> | undefined;
+}
+
+/** Consumer group whose runs wait. */
+export interface WaitOwner {
+  /** Called after a resolution is recorded for a run. */
+  recorded(entry: Entry, key: string, value: string): void;
+  cancelTimer(stored: StoredWait): void;
+  /** Returns the open approvals of the type of a run. */
+  approvals(stored: StoredWait): Set<StoredWait> | undefined;
+}
+
+/** Pending entries of a type in the order of acceptance: a linked list, because an entry may end before older ones. */
+export class AcceptanceOrder {
+  #oldest: Entry | undefined;
+  #newest: Entry | undefined;
+
+  get oldest(): Entry | undefined {
+    return this.#oldest;
+  }
+
+  /** Entries from the newest to the oldest. */
+  *newestFirst(): Iterable<Entry> {
+    for (let entry = this.#newest; entry !== undefined; entry = entry.older) yield entry;
+  }
+
+  add(entry: Entry): void {
+    entry.older = this.#newest;
+    if (this.#newest === undefined) this.#oldest = entry;
+    else this.#newest.newer = entry;
+    this.#newest = entry;
+  }
+
+  /** Removes an entry that was added. */
+  remove(entry: Entry): void {
+    const { older, newer } = entry;
+    if (older === undefined) this.#oldest = newer;
+    else older.newer = newer;
+    if (newer === undefined) this.#newest = older;
+    else newer.older = older;
+    entry.older = undefined;
+    entry.newer = undefined;
+  }
+}
+
+/** Number of entries: as many as events start in a turn of the event loop. */
+const maxEntries = 256;
+
+/**
+ * Pending entries that were accepted last, whose payloads may be values. An event that ends soon needs no JSON, and a
+ * backlog takes no more memory than its JSON.
+ */
+export class RecentEntries {
+  readonly #entries: (Entry | undefined)[] = Array(maxEntries).fill(undefined);
+  #next = 0;
+
+  /** Adds an entry, and packs the payload of the oldest one if there are too many. */
+  add(entry: Entry): void {
+    this.#entries[this.#next]?.envelope.pack?.();
+    this.#entries[this.#next] = entry;
+    entry.recentIndex = this.#next;
+    this.#next = this.#next + 1 === maxEntries ? 0 : this.#next + 1;
+  }
+
+  /** Removes an entry that has ended. */
+  remove(entry: Entry): void {
+    const { recentIndex } = entry;
+    if (this.#entries[recentIndex] === entry) this.#entries[recentIndex] = undefined;
+  }
+}
+
+type End = Extract<Outcome, { status: 'completed' | 'failed' }>;
+
+/** Ended event without its payload. */
+export interface EndedEvent {
+  readonly id: string;
+  readonly requestId: string;
+  readonly causeId?: string | undefined;
+  readonly status: 'completed' | 'failed' | 'cancelled';
+  readonly acceptedAt: number;
+  /** Start of the last attempt; `undefined` if the event ended before one. */
+  readonly startedAt: number | undefined;
+  readonly endedAt: number;
+  readonly attempt: number;
+  /** Attempts before the last one. */
+  readonly earlier: readonly AttemptRecord[];
+  readonly error: ErrorInfo | undefined;
+  readonly step: string | undefined;
+}
+
+/** The newest ended events of one type in one service. Failed ones are kept apart, so that no others evict them. */
+export class EventLog {
+  readonly #ended = new Ring<EndedEvent>(keptRecent);
+  readonly #failed = new Ring<EndedEvent>(keptRecent);
+
+  add(entry: Entry, outcome: End, now: number): void {
+    this.restore(toEndedEvent(entry, outcome, now));
+  }
+
+  /** The ended and the failed events, each in the order of their ends. */
+  get retained(): { readonly ended: readonly EndedEvent[]; readonly failed: readonly EndedEvent[] } {
+    return { ended: this.#ended.ordered(), failed: this.#failed.ordered() };
+  }
+
+  /** Adds an event that is stored already. */
+  restore(event: EndedEvent): void {
+    (event.status === 'failed' ? this.#failed : this.#ended).push(event);
+  }
+
+  /** Forgets an event that is accepted again. */
+  forget(id: string): void {
+    this.#failed.removeIf((event) => event.id === id);
+  }
+
+  /** All retained events, in no order. */
+  *events(): Iterable<EndedEvent> {
+    yield* this.#failed.items();
+    yield* this.#ended.items();
+  }
+}
+
+/** Returns an event that ends. */
+export function toEndedEvent(entry: Entry, outcome: End, now: number): EndedEvent {
+  const { envelope, acceptedAt, hasStarted, startedAt, attempt, attempts } = entry;
+  const isFailed = outcome.status === 'failed';
+  return {
+    id: envelope.id,
+    requestId: envelope.requestId,
+    causeId: envelope.causeId,
+    status: isFailed && outcome.cancelled === true ? 'cancelled' : outcome.status,
+    acceptedAt,
+    startedAt: hasStarted ? startedAt : undefined,
+    endedAt: now,
+    attempt,
+    earlier: attempts,
+    error: isFailed ? outcome.error : undefined,
+    step: isFailed ? outcome.step : undefined,
+  };
+}
+
+/** Returns an attempt that failed. */
+export function failedAttempt(
+  { attempt, startedAt }: Entry,
+  { error }: { readonly error: ErrorInfo },
+  now: number,
+): AttemptRecord {
+  return { attempt, startedAt, endedAt: now, error };
+}
+
+/** Adds the attempt that an entry runs as interrupted. */
+export function noteInterruption(entry: Entry, now: number): void {
+  const { attempt, attempts, startedAt } = entry;
+  entry.attempts = keepAttempt(attempts, { attempt, startedAt, endedAt: now, isInterrupted: true });
+}
+
+/** The last items that were added, in an array of constant size. */
+class Ring<T> {
+  readonly #size: number;
+  #items: T[] = [];
+  #next = 0;
+
+  constructor(size: number) {
+    this.#size = size;
+  }
+
+  push(item: T): void {
+    this.#items[this.#next] = item;
+    this.#next = this.#next + 1 === this.#size ? 0 : this.#next + 1;
+  }
+
+  removeIf(matches: (item: T) => boolean): void {
+    const index = this.#items.findIndex(matches);
+    if (index === -1) return;
+    // In the order of their arrival, so that the next item still replaces the oldest one.
+    this.#items = this.ordered().filter((item) => !matches(item));
+    this.#next = this.#items.length;
+  }
+
+  /** All items in the order of their arrival. */
+  ordered(): readonly T[] {
+    const isFull = this.#items.length === this.#size;
+    return isFull ? [...this.#items.slice(this.#next), ...this.#items.slice(0, this.#next)] : this.#items;
+  }
+
+  items(): Iterable<T> {
+    return this.#items;
+  }
+}
+
+/** Condition on events: an id, or a request. */
+export type EventFilter = { readonly id: string } | { readonly requestId: string };
+
+export function matchesFilter(filter: EventFilter, event: Pick<Envelope, 'id' | 'requestId'>): boolean {
+  return 'id' in filter ? event.id === filter.id : event.requestId === filter.requestId;
+}

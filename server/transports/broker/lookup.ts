@@ -1,0 +1,186 @@
+import type { Clock } from '../clock.js';
+import {
+  type AttemptRecord,
+  type ErasedPayloads,
+  type EventRecord,
+  eventOfRun,
+  keepAttempt,
+  type RecentEvents,
+  type RequestRecords,
+  toRecentEvents,
+  toRequestRecords,
+} from '../event-record.js';
+import { keptRecent } from '../limits.js';
+import type { Envelope, RunRecord } from '../transport.js';
+import type { ConsumerGroup } from './consumer-group.js';
+import { type EndedEvent, type Entry, type EventFilter, matchesFilter, toEndedEvent } from './entry.js';
+import type { DeadLetter, TypeQueue } from './type-queue.js';
+
+type Matches = (event: Pick<Envelope, 'id' | 'requestId'>) => boolean;
+
+/** Finds pending and retained events in the queues of all services. Keeps nothing itself: a look-up reads them all. */
+export class Lookup {
+  readonly #groups: ReadonlyMap<string, ConsumerGroup>;
+  readonly #clock: Clock;
+
+  constructor(groups: ReadonlyMap<string, ConsumerGroup>, clock: Clock) {
+    this.#groups = groups;
+    this.#clock = clock;
+  }
+
+  find(id: string, withBodies: boolean): readonly EventRecord[] {
+    return this.#search({ id }, withBodies);
+  }
+
+  request(requestId: string): RequestRecords {
+    return toRequestRecords(this.#search({ requestId }, false));
+  }
+
+  recent(type: string): RecentEvents {
+    const records: EventRecord[] = [];
+    for (const group of this.#groups.values()) {
+      const queue = group.queues.find(type);
+      if (queue === undefined) continue;
+      const events = new QueueEvents(group.service, queue, this.#clock, false);
+      events.addRecentRuns();
+      for (const entry of queue.reader.newest(keptRecent)) events.addPending(entry);
+      for (const ended of queue.log.events()) events.addEnded(ended);
+      records.push(...events.records());
+    }
+    return toRecentEvents(records);
+  }
+
+  /** Removes the payloads of a request from what has ended. */
+  erase(requestId: string): ErasedPayloads {
+    let [deadLetters, runs, pending] = [0, 0, 0];
+    for (const queue of this.#queues()) {
+      pending += queue.reader.countOf(requestId);
+      const erasedRuns = queue.runs?.erase(requestId) ?? 0;
+      const ids = [...queue.deadLetters.all()].filter(({ entry }) => entry.envelope.requestId === requestId);
+      for (const { entry } of ids) queue.deadLetters.take(entry.envelope.id);
+      if (erasedRuns + ids.length > 0) queue.stats.markChanged();
+      runs += erasedRuns;
+      deadLetters += ids.length;
+    }
+    return { deadLetters, runs, pending };
+  }
+
+  #search(filter: EventFilter, withBodies: boolean): EventRecord[] {
+    const matches: Matches = (event) => matchesFilter(filter, event);
+    const records: EventRecord[] = [];
+    for (const group of this.#groups.values()) {
+      for (const queue of group.queues.all()) {
+        const events = new QueueEvents(group.service, queue, this.#clock, withBodies);
+        events.addRuns(filter, matches);
+        for (const entry of this.#pending(group, queue, filter)) events.addPending(entry);
+        for (const ended of queue.log.events()) if (matches(ended)) events.addEnded(ended);
+        for (const dead of queue.deadLetters.all()) if (matches(dead.entry.envelope)) events.addDead(dead);
+        records.push(...events.records());
+      }
+    }
+    return records;
+  }
+
+  #pending({ queues: { index } }: ConsumerGroup, queue: TypeQueue, filter: EventFilter): readonly Entry[] {
+    if (!('id' in filter && index.isBuilt)) return queue.reader.find(filter);
+    const entry = index.find(filter.id);
+    return entry?.envelope.type === queue.type ? [entry] : queue.reader.findSpilled(filter);
+  }
+
+  *#queues(): Iterable<TypeQueue> {
+    for (const group of this.#groups.values()) yield* group.queues.all();
+  }
+}
+
+/** Records of the events of one queue, each once: the first one that is added holds. */
+class QueueEvents {
+  readonly #service: string;
+  readonly #queue: TypeQueue;
+  readonly #clock: Clock;
+  readonly #withBodies: boolean;
+  readonly #byId = new Map<string, EventRecord>();
+
+  constructor(service: string, queue: TypeQueue, clock: Clock, withBodies: boolean) {
+    this.#service = service;
+    this.#queue = queue;
+    this.#clock = clock;
+    this.#withBodies = withBodies;
+  }
+
+  records(): readonly EventRecord[] {
+    return [...this.#byId.values()];
+  }
+
+  addRuns(filter: EventFilter, matches: Matches): void {
+    const { runs } = this.#queue;
+    if (runs === undefined) return;
+    const found = 'id' in filter ? [runs.record(filter.id, this.#service)] : runs.records(this.#service, matches);
+    for (const run of found) if (run !== undefined) this.#addRun(run);
+  }
+
+  addRecentRuns(): void {
+    for (const run of this.#queue.runs?.recent(this.#service) ?? []) this.#addRun(run);
+  }
+
+  addPending(entry: Entry): void {
+    const { envelope, acceptedAt, attempt, attempts, startedAt, lease, dueAt, isSuspended } = entry;
+    if (this.#byId.has(envelope.id)) return;
+    const status =
+      lease !== undefined ? 'active' : isSuspended ? 'suspended' : dueAt !== undefined ? 'delayed' : 'waiting';
+    this.#add(envelope, {
+      status,
+      acceptedAt,
+      dueAt: dueAt === undefined ? undefined : this.#clock.now() + Math.max(0, dueAt - this.#clock.monotonic()),
+      endedAt: undefined,
+      attempt,
+      attempts: lease === undefined ? attempts : keepAttempt(attempts, { attempt, startedAt }),
+      error: undefined,
+      step: undefined,
+      isDeadLetter: false,
+      body: this.#withBodies ? envelope.body : undefined,
+    });
+  }
+
+  addEnded(ended: EndedEvent, body?: string): void {
+    const { id, status, acceptedAt, startedAt, endedAt, attempt, earlier, error, step } = ended;
+    if (this.#byId.has(id)) return;
+    const last: AttemptRecord[] =
+      startedAt === undefined || status === 'cancelled'
+        ? []
+        : [{ attempt, startedAt, endedAt, ...(error !== undefined && { error }) }];
+    this.#add(ended, {
+      status,
+      acceptedAt,
+      dueAt: undefined,
+      endedAt,
+      attempt,
+      attempts: last.reduce(keepAttempt, earlier),
+      error,
+      step,
+      isDeadLetter: this.#isDeadLetter(id),
+      body: body ?? (this.#withBodies ? this.#queue.deadLetters.find(id)?.envelope.body : undefined),
+    });
+  }
+
+  addDead({ entry, at, error, step }: DeadLetter): void {
+    const outcome = { status: 'failed' as const, durationMs: 0, error, step, followUps: [] };
+    this.addEnded(toEndedEvent(entry, outcome, at), this.#withBodies ? entry.envelope.body : undefined);
+  }
+
+  #add(
+    { id, requestId, causeId }: Pick<Envelope, 'id' | 'requestId' | 'causeId'>,
+    rest: Omit<EventRecord, 'id' | 'type' | 'service' | 'requestId' | 'causeId' | 'run'>,
+  ): void {
+    const { type } = this.#queue;
+    this.#byId.set(id, { id, type, service: this.#service, requestId, causeId, run: undefined, ...rest });
+  }
+
+  #addRun(run: RunRecord): void {
+    const record = eventOfRun(this.#queue.type, run, this.#isDeadLetter(run.id));
+    this.#byId.set(run.id, this.#withBodies ? { ...record, body: run.envelope.body } : record);
+  }
+
+  #isDeadLetter(id: string): boolean {
+    return this.#queue.deadLetters.find(id) !== undefined;
+  }
+}

@@ -1,0 +1,56 @@
+import { expect, it } from 'vitest';
+import { createFakeClock } from '../../testing/fake-clock.js';
+import { envelope } from '../contract/envelope.js';
+import { failed } from '../contract/outcome.js';
+import { memoryTransport } from '../memory/memory-transport.js';
+import { type Delivery, type Envelope, silentLogger, type TransportManager } from '../transport.js';
+
+const done = { status: 'completed', durationMs: 1, followUps: [] } as const;
+
+async function started() {
+  const clock = createFakeClock();
+  const transport = memoryTransport({ clock }).connect({ service: 'shop', logger: silentLogger });
+  const deliveries: Delivery[] = [];
+  const packed = new Set<string>();
+  const subscriptions = [{ type: 'a' }, { type: 'run', keepsRuns: true }, { type: 'blocked', concurrency: 1 }];
+  await transport.start({ concurrency: 1_000, subscriptions, onDelivery: (delivery) => deliveries.push(delivery) });
+  /** Publishes an event that reports its id when it is packed. */
+  const publish = (type: string): string => {
+    const sent: Envelope = envelope(type, { pack: () => packed.add(sent.id) });
+    void transport.publish([sent]);
+    return sent.id;
+  };
+  return { clock, transport, deliveries, packed, publish };
+}
+
+it('packs the payloads of a backlog except the newest 256', async () => {
+  const { clock, transport, packed, publish } = await started();
+  const sent = Array.from({ length: 300 }, () => publish('blocked'));
+  await clock.settle();
+  expect([...packed]).toEqual(sent.slice(0, 44));
+  await transport.close({ drainMs: 0 });
+});
+
+it('never packs the payload of an event that completes soon', async () => {
+  const { clock, transport, deliveries, packed, publish } = await started();
+  for (let index = 0; index < 1_000; index += 1) {
+    publish('a');
+    await clock.settle();
+    await deliveries.pop()?.commit(done);
+  }
+  expect(packed.size).toBe(0);
+  await transport.close({ drainMs: 0 });
+});
+
+it.each<[string, string, (delivery: Delivery, transport: TransportManager) => unknown]>([
+  ['a dead letter', 'a', (delivery) => delivery.commit(failed('Error'))],
+  ['a completed run', 'run', (delivery) => delivery.commit({ ...done, result: '1' })],
+  ['a failed run', 'run', (delivery) => delivery.commit(failed('Error'))],
+])('packs the payload of %s', async (_, type, end) => {
+  const { clock, transport, deliveries, packed, publish } = await started();
+  const id = publish(type);
+  await clock.settle();
+  for (const delivery of deliveries) await end(delivery, transport);
+  expect([...packed]).toEqual([id]);
+  await transport.close({ drainMs: 0 });
+});

@@ -1,0 +1,467 @@
+import type { Clock } from '../clock.js';
+import { toRecorded } from '../delivery.js';
+import type { DeadLetterFilter } from '../event-record.js';
+import type { PeriodHistory } from '../statistics/period-history.js';
+import { type Counts, type ServiceTypeCounts, sumCounts } from '../statistics/stats.js';
+import type { DeadLetterRecord, Outcome, RateLimit, Subscription } from '../transport.js';
+import { AcceptanceOrder, type Entry, EventLog, type LostEvent, type StoredWait } from './entry.js';
+import type { Journal } from './journal.js';
+import { DelayedEntries, type OverdueSlot, PendingReader, WaitingEntries } from './pending-entries.js';
+import { QueueSpill } from './queue-spill.js';
+import { type DelayedItem, DelayQueue } from './queues.js';
+import type { SpillListener } from './resident-entries.js';
+import { RunLog } from './runs.js';
+import { type RevisionCounter, TypeStats } from './type-stats.js';
+
+/** The part of a broker that its queues use. */
+export interface QueueHost {
+  readonly clock: Clock;
+  readonly deadLetterLimits: DeadLetterLimits;
+  readonly revision: RevisionCounter;
+  readonly journal: Journal;
+}
+
+/** One event type in one service: waiting and delayed entries, limits, statistics, dead letters and runs. */
+export class TypeQueue {
+  readonly service: string;
+  readonly type: string;
+  readonly stats: TypeStats;
+  readonly deadLetters: DeadLetters;
+  /** Ended events that have no run record. */
+  readonly log: EventLog = new EventLog();
+  /** `undefined` if no subscription of the type keeps runs. */
+  runs: RunLog | undefined;
+  readonly reader: PendingReader;
+  readonly delayed: DelayedEntries;
+  readonly #waiting: WaitingEntries;
+  /** Pending entries, the oldest first. */
+  readonly #accepted = new AcceptanceOrder();
+  readonly #timers = new DelayQueue<StoredWait>();
+  readonly #onDue: (wait: StoredWait) => void;
+  /** Entries beyond those in memory; `undefined` if the transport has all of them in memory. */
+  readonly #spill: QueueSpill | undefined;
+  readonly #clock: Clock;
+  readonly #journal: Journal;
+  #concurrency = Number.POSITIVE_INFINITY;
+  #rate: RateWindow | undefined;
+  /** Handlers that outlive their attempt. */
+  readonly #overdue = new Set<OverdueSlot>();
+  #counts: Counts | undefined;
+  /** The type has its own concurrency or rate, so its deliveries take no slot of the shared concurrency. */
+  hasOwnLimits = false;
+  /** Subscription whose settings are in effect. */
+  subscription: Subscription | undefined;
+  /** The dispatcher has the queue in its list of queues to serve. */
+  listed = false;
+  /** Time of the dispatcher's next timer for the queue. */
+  wakeAt: number = Number.POSITIVE_INFINITY;
+
+  /**
+   * @param onDue resolves a wait by time
+   * @param listener follows entries that leave memory or are read again
+   */
+  constructor(
+    service: string,
+    type: string,
+    { clock, deadLetterLimits, revision, journal }: QueueHost,
+    history: PeriodHistory,
+    onDue: (wait: StoredWait) => void,
+    listener: SpillListener,
+  ) {
+    this.service = service;
+    this.type = type;
+    this.stats = new TypeStats(history, revision, () => journal.queue(this));
+    this.deadLetters = new DeadLetters(deadLetterLimits, clock, (entry, letter) =>
+      journal.deadLetter(this, entry, letter),
+    );
+    this.#clock = clock;
+    this.#journal = journal;
+    this.#spill = journal.spill && new QueueSpill(this, journal.spill, this.#accepted, listener);
+    this.reader = new PendingReader(this.#accepted, this.#spill);
+    this.delayed = new DelayedEntries(this.stats, this.#spill);
+    this.#waiting = new WaitingEntries(this.#spill);
+    this.#onDue = onDue;
+  }
+
+  /**
+   * Puts the settings of a subscription in effect.
+   *
+   * @param running entries of the type that are running
+   */
+  subscribe(subscription: Subscription, running: () => readonly Entry[]): void {
+    const { concurrency, rate, keepsRuns, retain, perKey, debounce } = subscription;
+    this.subscription = subscription;
+    if (keepsRuns === true) {
+      this.runs ??= new RunLog(this.#clock, this.#journal, (entry, ended) => this.#journal.run(this, entry, ended));
+      if (retain !== undefined) this.runs.retention = retain;
+    }
+    this.hasOwnLimits = concurrency !== undefined || rate !== undefined;
+    this.#concurrency = concurrency ?? Number.POSITIVE_INFINITY;
+    // An unchanged rate continues its window: a restart must not allow a second burst.
+    if (!this.#rate?.enforces(rate)) this.#rate = rate === undefined ? undefined : new RateWindow(rate, this.#rate);
+    this.delayed.setDebounce(debounce);
+    this.#waiting.limitKeys(perKey, running, this.#overdue);
+    this.#journal.queue(this);
+  }
+
+  /** The dispatcher may find an entry to start. */
+  get hasReady(): boolean {
+    return this.#waiting.hasReady;
+  }
+
+  /** An entry waits that needs no other entry to end first. */
+  get hasWaiting(): boolean {
+    return this.#waiting.hasWaiting;
+  }
+
+  get hasFreeSlot(): boolean {
+    return this.stats.active + this.#overdue.size < this.#concurrency;
+  }
+
+  /** Time from which the rate allows the next start; may be in the past. */
+  get openAt(): number {
+    return this.#rate === undefined ? Number.NEGATIVE_INFINITY : this.#rate.openAt;
+  }
+
+  /** Due time of the first delayed entry or of the first wait by time; `undefined` if there is neither. */
+  get nextDueAt(): number | undefined {
+    const dueAt = Math.min(this.delayed.nextDueAt, this.#timers.nextDueAt ?? Number.POSITIVE_INFINITY);
+    return dueAt === Number.POSITIVE_INFINITY ? undefined : dueAt;
+  }
+
+  /** Time at which the dispatcher has to look at the queue again; infinite if only an event of the hub changes it. */
+  get nextWakeAt(): number {
+    const timerDueAt = this.#timers.nextDueAt ?? Number.POSITIVE_INFINITY;
+    return Math.min(this.delayed.nextWakeAt, timerDueAt, this.#waiting.nextDueAt);
+  }
+
+  /** Adds a pending entry. */
+  admit(entry: Entry): void {
+    this.#accepted.add(entry);
+    this.#spill?.admit(entry);
+  }
+
+  /** Removes an entry that is no longer pending. */
+  forget(entry: Entry): void {
+    if (this.#spill === undefined) this.#accepted.remove(entry);
+    else this.#spill.forget(entry);
+  }
+
+  push(entry: Entry): void {
+    this.#waiting.push(entry);
+  }
+
+  /** Adds a waiting entry that was stored, behind those that were accepted before it. */
+  restoreWaiting(entry: Entry): void {
+    this.#waiting.restore(entry);
+  }
+
+  /** Reads the extent of the spilled entries at the start. @param delayed number of those that are delayed */
+  restoreSpilled(delayed: number): void {
+    this.stats.delayed += delayed;
+    this.#spill?.restore();
+    this.#waiting.listSpilled();
+  }
+
+  /** Follows a spilled entry that was stored. */
+  stored(entry: Entry): void {
+    this.#spill?.stored(entry);
+  }
+
+  /** Moves a spilled entry into memory; `undefined` if there is none with the id. */
+  takeSpilled(id: string): Entry | undefined {
+    const entry = this.#spill?.take(id);
+    if (entry?.dueAt !== undefined) this.delayed.pushRead(entry, entry.dueAt);
+    else if (entry !== undefined) this.#waiting.pushRead(entry);
+    return entry;
+  }
+
+  /** Returns an entry in memory, or moves one into memory; `undefined` if none is pending. */
+  anyPending(): Entry | undefined {
+    const entry = this.#accepted.oldest ?? this.#spill?.anyInMemory;
+    if (entry !== undefined || this.#spill === undefined) return entry;
+    const [spilled] = this.#spill.find({ newest: 1 });
+    return spilled && this.takeSpilled(spilled.envelope.id);
+  }
+
+  addTimer(wait: StoredWait, dueAt: number): DelayedItem<StoredWait> {
+    return this.#timers.push(wait, dueAt);
+  }
+
+  removeTimer(timer: DelayedItem<StoredWait>): void {
+    this.#timers.delete(timer);
+  }
+
+  isDebounced(entry: Entry): boolean {
+    return this.delayed.isDebounced(entry);
+  }
+
+  /** Takes a slot of its key for a restored entry that had one. */
+  holdKey(entry: Entry): void {
+    this.#waiting.hold(entry);
+  }
+
+  /** Moves the delayed entries that are due to the waiting ones, and resolves the waits that are due. */
+  promoteDue(now: number): void {
+    for (let wait = this.#timers.shift(now); wait !== undefined; wait = this.#timers.shift(now)) this.#onDue(wait);
+    const until = this.delayed.readDue(now);
+    for (let entry = this.delayed.shift(until); entry !== undefined; entry = this.delayed.shift(until)) {
+      this.push(entry);
+    }
+    this.#waiting.promote(now);
+  }
+
+  /** Requeues a released entry as the first of its key and priority. */
+  unshift(entry: Entry): void {
+    this.#waiting.unshift(entry);
+  }
+
+  /** Removes an entry that is not running. */
+  remove(entry: Entry, now: number): void {
+    if (!this.delayed.remove(entry)) this.#waiting.remove(entry, now);
+  }
+
+  /** Takes the next waiting entry that the limits per key allow, and counts its start. */
+  start(clock: Clock): Entry | undefined {
+    const entry = this.#waiting.shift(clock);
+    if (entry === undefined) return undefined;
+    if (this.runs !== undefined && !this.isRun(entry)) this.#beginRun(entry, this.runs);
+    const now = clock.now();
+    if (!entry.hasStarted) this.stats.countWait(Math.max(0, now - entry.acceptedAt), now);
+    entry.hasStarted = true;
+    entry.startedAt = now;
+    this.#rate?.countStart(clock.monotonic());
+    this.stats.countStart();
+    return entry;
+  }
+
+  /** Returns whether the type keeps a record of the entry. */
+  isRun(entry: Entry): boolean {
+    return this.runs?.entry(entry.envelope.id) === entry;
+  }
+
+  /** Keeps a record of an entry that was accepted before its type kept runs. */
+  #beginRun(entry: Entry, runs: RunLog): void {
+    this.#spill?.pin(entry);
+    entry.checkpoints ??= new Map();
+    runs.accept(entry);
+  }
+
+  /** Counts a running attempt of an entry as over, whether or not it has an outcome. */
+  release(entry: Entry): void {
+    this.stats.countRelease();
+    this.#waiting.pause(entry);
+  }
+
+  /** Frees the slot of its key that an ended entry took. */
+  releaseKey(entry: Entry, clock: Clock): void {
+    this.#waiting.release(entry, clock);
+  }
+
+  /**
+   * Takes a slot of the type and of the entry's key for a handler that outlives its attempt. Returns a function that
+   * frees them.
+   */
+  holdSlot({ envelope: { key } }: Entry): (now: number) => void {
+    const overdue = { key };
+    this.#overdue.add(overdue);
+    this.#waiting.addOverdue(overdue);
+    return (now) => {
+      this.#overdue.delete(overdue);
+      this.#waiting.removeOverdue(overdue, now);
+    };
+  }
+
+  /** The same object until one of the counts changes. */
+  get counts(): Counts {
+    this.#counts = readQueueCounts(this, this.#counts);
+    return this.#counts;
+  }
+
+  /** Entries that are not running. */
+  *pending(): Iterable<Entry> {
+    if (this.runs !== undefined) yield* this.runs.pending();
+    yield* this.delayed.items();
+    yield* this.#waiting.items();
+  }
+}
+
+/** The parts of a queue that have counts. */
+export interface CountedQueue {
+  readonly stats: Pick<
+    ServiceTypeCounts,
+    Exclude<keyof ServiceTypeCounts, 'deadLetters' | 'approvals' | 'oldestPendingAt'>
+  >;
+  readonly deadLetters: { readonly size: number };
+  readonly runs: { readonly approvals: { readonly size: number } } | undefined;
+  readonly reader: { readonly oldestAt: number | undefined };
+}
+
+/** Returns the counts of a queue. @param last an earlier result, which is returned if nothing has changed since */
+export function readQueueCounts({ stats, deadLetters, runs, reader }: CountedQueue, last: Counts | undefined): Counts {
+  const hasPending = stats.received > stats.completed + stats.failed;
+  const oldestPendingAt = hasPending ? reader.oldestAt : undefined;
+  const openDeadLetters = deadLetters.size;
+  const approvals = runs?.approvals.size ?? 0;
+  if (
+    last !== undefined &&
+    last.received === stats.received &&
+    last.completed === stats.completed &&
+    last.failed === stats.failed &&
+    last.cancelled === stats.cancelled &&
+    last.active === stats.active &&
+    last.delayed === stats.delayed &&
+    last.suspended === stats.suspended &&
+    last.retried === stats.retried &&
+    last.deduplicated === stats.deduplicated &&
+    last.lastReceivedAt === stats.lastReceivedAt &&
+    last.lastFailedAt === stats.lastFailedAt &&
+    last.deadLetters === openDeadLetters &&
+    last.oldestPendingAt === oldestPendingAt &&
+    (last.approvals ?? 0) === approvals
+  ) {
+    return last;
+  }
+  const { received, completed, failed, cancelled, active, delayed, suspended, retried, deduplicated } = stats;
+  const { lastReceivedAt, lastFailedAt } = stats;
+  return sumCounts([
+    {
+      received,
+      completed,
+      failed,
+      cancelled,
+      active,
+      delayed,
+      suspended,
+      retried,
+      deduplicated,
+      lastReceivedAt,
+      lastFailedAt,
+      deadLetters: openDeadLetters,
+      approvals,
+      oldestPendingAt,
+    },
+  ]);
+}
+
+/** Dead letter as the memory transport keeps it. */
+export interface DeadLetter extends LostEvent {
+  readonly entry: Entry;
+}
+
+/** Limits of {@link DeadLetters}. */
+export interface DeadLetterLimits {
+  readonly maxDeadLetters: number;
+  /** Age in milliseconds at which a dead letter is evicted. */
+  readonly maxDeadLetterAgeMs: number;
+}
+
+/** The latest dead letters of one type in one service, up to a number and an age. */
+class DeadLetters {
+  readonly #limits: DeadLetterLimits;
+  readonly #clock: Clock;
+  readonly #onChange: (entry: Entry, letter: LostEvent | undefined) => void;
+  /** By event id, oldest first. */
+  readonly #byId = new Map<string, DeadLetter>();
+
+  /** @param onChange receives each dead letter that is added, and `undefined` for one that is removed */
+  constructor(limits: DeadLetterLimits, clock: Clock, onChange: (entry: Entry, letter: LostEvent | undefined) => void) {
+    this.#limits = limits;
+    this.#clock = clock;
+    this.#onChange = onChange;
+  }
+
+  add(entry: Entry, { error, step }: Extract<Outcome, { status: 'failed' }>, now: number): void {
+    const { maxDeadLetters } = this.#limits;
+    if (maxDeadLetters === 0) return;
+    this.#evictOld();
+    const letter = { at: now, error, step };
+    this.restore(entry, letter);
+    this.#onChange(entry, letter);
+    if (this.#byId.size <= maxDeadLetters) return;
+    for (const oldestId of this.#byId.keys()) {
+      this.take(oldestId);
+      return;
+    }
+  }
+
+  /** Adds a dead letter that is stored already. */
+  restore(entry: Entry, letter: LostEvent): void {
+    entry.envelope.pack?.();
+    this.#byId.set(entry.envelope.id, { entry, ...letter });
+  }
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  find(id: string): Entry | undefined {
+    this.#evictOld();
+    return this.#byId.get(id)?.entry;
+  }
+
+  /** Removes a dead letter and returns its entry; `undefined` if there is none. */
+  take(id: string): Entry | undefined {
+    const entry = this.#byId.get(id)?.entry;
+    this.#byId.delete(id);
+    if (entry !== undefined) this.#onChange(entry, undefined);
+    return entry;
+  }
+
+  /** All dead letters, oldest first. */
+  all(): Iterable<DeadLetter> {
+    this.#evictOld();
+    return this.#byId.values();
+  }
+
+  /** Returns at most `limit` dead letters that match the filter, newest first. */
+  latest(limit: number, { requestId, since = Number.NEGATIVE_INFINITY }: DeadLetterFilter = {}): DeadLetterRecord[] {
+    const matches = ({ entry, at }: DeadLetter): boolean =>
+      at >= since && (requestId === undefined || entry.envelope.requestId === requestId);
+    return [...this.all()]
+      .filter(matches)
+      .slice(-limit)
+      .reverse()
+      .map(({ entry: { envelope, attempt }, ...failure }) => ({ envelope: toRecorded(envelope), attempt, ...failure }));
+  }
+
+  #evictOld(): void {
+    const oldestAt = this.#clock.now() - this.#limits.maxDeadLetterAgeMs;
+    for (const [id, { at }] of this.#byId) {
+      if (at > oldestAt) return;
+      this.take(id);
+    }
+  }
+}
+
+/** Sliding window over the last `max` starts: the next start is allowed `perMs` after the oldest of them. */
+export class RateWindow {
+  readonly #perMs: number;
+  readonly #starts: Float64Array;
+  #oldest = 0;
+
+  /** @param former window of a former rate of the type, whose starts count */
+  constructor({ max, perMs }: RateLimit, former?: RateWindow) {
+    this.#perMs = perMs;
+    this.#starts = new Float64Array(max).fill(Number.NEGATIVE_INFINITY);
+    if (former === undefined) return;
+    // In ascending order, so that the first slot has the oldest start.
+    const latest = former.#starts.slice().sort().slice(-max);
+    this.#starts.set(latest, max - latest.length);
+  }
+
+  /** Returns `true` if the window enforces exactly this rate. */
+  enforces(rate: RateLimit | undefined): boolean {
+    return rate?.max === this.#starts.length && rate.perMs === this.#perMs;
+  }
+
+  /** Time from which the next start is allowed; may be in the past. */
+  get openAt(): number {
+    return (this.#starts[this.#oldest] ?? 0) + this.#perMs;
+  }
+
+  countStart(now: number): void {
+    this.#starts[this.#oldest] = now;
+    this.#oldest = (this.#oldest + 1) % this.#starts.length;
+  }
+}

@@ -1,0 +1,424 @@
+import { HubError } from '../errors.js';
+import type { OptionChecker } from '../options.js';
+import { publicErrorInfo } from '../redaction.js';
+import type { Clock } from './clock.js';
+import { listen } from './delivery.js';
+import type { DeadLetterFilter, ErasedPayloads, EventRecord, RecentEvents, RequestRecords } from './event-record.js';
+import { CheckedKeyValueStore, type KeyValueStore } from './key-values.js';
+import type { EventMetrics, FailureRecord, RangeCounts, TypeDurations } from './statistics/stats.js';
+import type {
+  ClaimResult,
+  CloseResult,
+  CommitResult,
+  ConnectedProcess,
+  ConsumeOptions,
+  DeadLetterRecord,
+  Delivery,
+  Envelope,
+  FailedOutcome,
+  Outcome,
+  Overview,
+  OverviewQuery,
+  Receipt,
+  RunRecord,
+  RunWait,
+  ScheduleClaim,
+  ScheduleOpening,
+  ScheduleRecord,
+  TransportManager,
+  TypeCounts,
+} from './transport.js';
+
+/**
+ * Encodes what a transport stores, for example with a cipher: payloads, results, checkpoints, and the values of the
+ * key-value store, conversations included. Ids, types, request ids, keys, counts and error messages are not encoded.
+ *
+ * To rotate a key, write its id into the text and let `decode` choose the key by it.
+ */
+export interface Codec {
+  /** Returns the text to store. The same input may have different results. */
+  encode(text: string): string;
+  /** Returns the text that was encoded. Throws if it cannot. */
+  decode(text: string): string;
+}
+
+/** The codec of a transport threw. The stored text is unchanged: a dead letter can be replayed with the right codec. */
+export class CodecError extends HubError {
+  constructor(operation: 'encode' | 'decode', cause: unknown) {
+    super(
+      'ERR_CODEC',
+      `codec.${operation} threw ${publicErrorInfo(cause).name}; check that this process has the keys of all stored data`,
+      { cause },
+    );
+  }
+}
+
+/** Checks the `codec` option of a transport and returns a codec that throws {@link CodecError} only. */
+export function resolveCodec(codec: Codec | undefined, check: OptionChecker): Codec | undefined {
+  check.methods('codec', codec, ['encode', 'decode']);
+  if (codec === undefined) return undefined;
+  const guarded = (operation: 'encode' | 'decode', text: string): string => {
+    try {
+      const result: unknown = codec[operation](text);
+      if (typeof result !== 'string') throw new TypeError(`codec.${operation} must return a string`);
+      return result;
+    } catch (cause) {
+      throw new CodecError(operation, cause);
+    }
+  };
+  return { encode: (text) => guarded('encode', text), decode: (text) => guarded('decode', text) };
+}
+
+/** Connection that encodes what another connection stores, and decodes what it reads. */
+export class CodedTransport implements TransportManager {
+  readonly kv: KeyValueStore;
+  readonly #inner: TransportManager;
+  readonly #codec: Codec;
+
+  constructor(inner: TransportManager, codec: Codec) {
+    this.#inner = inner;
+    this.#codec = codec;
+    // Checked before the encoding, so that every transport refuses the same values.
+    this.kv = new CheckedKeyValueStore(new CodedKeyValueStore(inner.kv, codec));
+  }
+
+  get name(): string {
+    return this.#inner.name;
+  }
+
+  get service(): string {
+    return this.#inner.service;
+  }
+
+  get clock(): Clock {
+    return this.#inner.clock;
+  }
+
+  start(options: ConsumeOptions): Promise<void> {
+    return this.#inner.start({
+      ...options,
+      onDelivery: (delivery) => options.onDelivery(new CodedDelivery(delivery, this.#codec)),
+    });
+  }
+
+  publish(envelopes: readonly Envelope[]): readonly Receipt[] | Promise<readonly Receipt[]> {
+    return this.#inner.publish(envelopes.map((envelope) => encodeEnvelope(envelope, this.#codec)));
+  }
+
+  counts(types: readonly string[]): Promise<readonly TypeCounts[]> {
+    return this.#inner.counts(types);
+  }
+
+  metrics(type: string): Promise<EventMetrics> {
+    return this.#inner.metrics(type);
+  }
+
+  durations(types: readonly string[]): Promise<readonly TypeDurations[]> {
+    return this.#inner.durations(types);
+  }
+
+  failures(type: string): Promise<readonly FailureRecord[]> {
+    return this.#inner.failures(type);
+  }
+
+  async recent(type: string): Promise<RecentEvents> {
+    const { newest, failed } = await this.#inner.recent(type);
+    return {
+      newest: newest.map((event) => this.#decodeEvent(event)),
+      failed: failed.map((event) => this.#decodeEvent(event)),
+    };
+  }
+
+  async find(id: string, options?: { readonly bodies?: boolean }): Promise<readonly EventRecord[]> {
+    return (await this.#inner.find(id, options)).map((event) => this.#decodeEvent(event));
+  }
+
+  async request(requestId: string): Promise<RequestRecords> {
+    const { events, isTruncated } = await this.#inner.request(requestId);
+    return { events: events.map((event) => this.#decodeEvent(event)), isTruncated };
+  }
+
+  erase(requestId: string): Promise<ErasedPayloads> {
+    return this.#inner.erase(requestId);
+  }
+
+  async deadLetters(type: string, limit: number, filter?: DeadLetterFilter): Promise<readonly DeadLetterRecord[]> {
+    return (await this.#inner.deadLetters(type, limit, filter)).map((record) => ({
+      ...record,
+      envelope: this.#decodeEnvelope(record.envelope),
+    }));
+  }
+
+  replay(id: string): Promise<boolean> {
+    return this.#inner.replay(id);
+  }
+
+  range(types: readonly string[], from: number, to: number): Promise<RangeCounts> {
+    return this.#inner.range(types, from, to);
+  }
+
+  async overview(query: OverviewQuery): Promise<Overview> {
+    const overview = await this.#inner.overview(query);
+    return { ...overview, runs: overview.runs.map((runs) => runs.map((run) => this.#decodeRun(run))) };
+  }
+
+  async waiting(types: readonly string[], limit: number): Promise<readonly (readonly RunRecord[])[]> {
+    const all = await this.#inner.waiting(types, limit);
+    return all.map((runs) => runs.map((run) => this.#decodeRun(run)));
+  }
+
+  async run(type: string, id: string): Promise<RunRecord | undefined> {
+    const run = await this.#inner.run(type, id);
+    return run && this.#decodeRun(run);
+  }
+
+  async runSince(type: string, id: string, from: number): Promise<RunRecord | undefined> {
+    const run = await this.#inner.runSince(type, id, from);
+    return run && this.#decodeRun(run);
+  }
+
+  watchRun(type: string, id: string, onChange: () => void): Promise<() => void> {
+    return this.#inner.watchRun(type, id, onChange);
+  }
+
+  async runEnded(type: string, id: string, signal: AbortSignal): Promise<RunRecord | undefined> {
+    const run = await this.#inner.runEnded(type, id, signal);
+    return run && this.#decodeRun(run);
+  }
+
+  endRun(type: string, id: string, outcome: Outcome, reason: Error): Promise<CommitResult> {
+    return this.#inner.endRun(type, id, encodeOutcome(outcome, this.#codec), reason);
+  }
+
+  cancel(id: string, conclude: (envelope: Envelope) => FailedOutcome): Promise<boolean> {
+    return this.#inner.cancel(id, (envelope) => encodeOutcome(conclude(this.#decodeEnvelope(envelope)), this.#codec));
+  }
+
+  schedules(): Promise<readonly ScheduleRecord[]> {
+    return this.#inner.schedules();
+  }
+
+  openSchedules(openings: readonly ScheduleOpening[]): Promise<boolean> {
+    return this.#inner.openSchedules(openings);
+  }
+
+  async claim(claim: ScheduleClaim): Promise<ClaimResult> {
+    return this.#inner.claim({ ...claim, events: claim.events.map((event) => encodeEnvelope(event, this.#codec)) });
+  }
+
+  registered(): Promise<readonly string[]> {
+    return this.#inner.registered();
+  }
+
+  processes(): Promise<readonly ConnectedProcess[]> {
+    return this.#inner.processes();
+  }
+
+  revision(type?: string): Promise<string> {
+    return this.#inner.revision(type);
+  }
+
+  close(options: { drainMs: number }): Promise<CloseResult> {
+    return this.#inner.close(options);
+  }
+
+  /** An entry that cannot be decoded has an unreadable payload: it must not hide the entries beside it. */
+  #decodeEnvelope(envelope: Envelope): Envelope {
+    try {
+      return { ...envelope, body: decodeJson(envelope.body, this.#codec) };
+    } catch {
+      return { ...envelope, body: '' };
+    }
+  }
+
+  #decodeEvent(event: EventRecord): EventRecord {
+    const { body, run } = event;
+    return {
+      ...event,
+      body: body === undefined ? undefined : this.#decodeBody(body),
+      run: run && this.#decodeRun(run),
+    };
+  }
+
+  /** Returns `undefined` for a body that cannot be decoded. */
+  #decodeBody(body: string): string | undefined {
+    try {
+      return decodeJson(body, this.#codec);
+    } catch {
+      return undefined;
+    }
+  }
+
+  #decodeRun(run: RunRecord): RunRecord {
+    const envelope = this.#decodeEnvelope(run.envelope);
+    try {
+      const result = run.result === undefined ? undefined : decodeJson(run.result, this.#codec);
+      return { ...run, envelope, result, checkpoints: decodeEntries(run.checkpoints, this.#codec) };
+    } catch {
+      return { ...run, envelope, result: undefined, checkpoints: new Map() };
+    }
+  }
+}
+
+/** Delivery with decoded contents. If they cannot be decoded, the event fails with the error, and stays as it is. */
+class CodedDelivery implements Delivery {
+  readonly envelope: Envelope;
+  readonly attempt: number;
+  readonly refusal: Error | undefined;
+  readonly checkpoints: ReadonlyMap<string, string>;
+  onRevoked: ((reason: Error) => void) | undefined;
+  readonly #delivery: Delivery;
+  readonly #codec: Codec;
+  #onRecorded: Delivery['onRecorded'];
+
+  constructor(delivery: Delivery, codec: Codec) {
+    this.#delivery = delivery;
+    this.#codec = codec;
+    this.attempt = delivery.attempt;
+    const { envelope, checkpoints, refusal } = decodeContents(delivery, codec);
+    this.envelope = envelope;
+    this.checkpoints = checkpoints;
+    this.refusal = refusal;
+    listen(delivery, (reason) => this.onRevoked?.(reason));
+  }
+
+  get onRecorded(): Delivery['onRecorded'] {
+    return this.#onRecorded;
+  }
+
+  set onRecorded(listener: Delivery['onRecorded']) {
+    this.#onRecorded = listener;
+    this.#delivery.onRecorded = listener && ((key, value) => listener(key, decodeEntry(value, this.#codec)));
+  }
+
+  async commit(outcome: Outcome, handlerEnd?: Promise<void>): Promise<CommitResult> {
+    return this.#delivery.commit(encodeOutcome(outcome, this.#codec), handlerEnd);
+  }
+
+  async checkpoint(key: string, value: string, emits?: readonly Envelope[]): Promise<CommitResult> {
+    const encoded = emits?.map((envelope) => encodeEnvelope(envelope, this.#codec));
+    return this.#delivery.checkpoint(key, encodeJson(value, this.#codec), encoded);
+  }
+
+  async wait(waits: readonly RunWait[]): Promise<CommitResult> {
+    return this.#delivery.wait(waits.map((wait) => encodeWait(wait, this.#codec)));
+  }
+}
+
+function decodeContents(delivery: Delivery, codec: Codec): Pick<Delivery, 'envelope' | 'checkpoints' | 'refusal'> {
+  const { envelope, refusal } = delivery;
+  const unreadable = { envelope: { ...envelope, body: 'null' }, checkpoints: new Map() };
+  if (refusal !== undefined) return { ...unreadable, refusal };
+  try {
+    return {
+      envelope: { ...envelope, body: decodeJson(envelope.body, codec) },
+      checkpoints: decodeEntries(delivery.checkpoints, codec),
+      refusal,
+    };
+  } catch (error) {
+    return { ...unreadable, refusal: HubError.is(error) ? error : new CodecError('decode', error) };
+  }
+}
+
+// Counters of `increment` are stored as they are: the store adds to them.
+const wholeNumber = /^-?\d{1,16}$/;
+
+/** Store that encodes the values of another one. Keys and counters stay as they are. */
+class CodedKeyValueStore implements KeyValueStore {
+  readonly #store: KeyValueStore;
+  readonly #codec: Codec;
+
+  constructor(store: KeyValueStore, codec: Codec) {
+    this.#store = store;
+    this.#codec = codec;
+  }
+
+  async get(key: string): Promise<string | undefined> {
+    const value = await this.#store.get(key);
+    return value === undefined || wholeNumber.test(value) ? value : this.#codec.decode(value);
+  }
+
+  async set(key: string, value: string, options?: { ttlMs?: number; ifAbsent?: boolean }): Promise<boolean> {
+    return this.#store.set(key, this.#codec.encode(value), options);
+  }
+
+  delete(key: string): Promise<boolean> {
+    return this.#store.delete(key);
+  }
+
+  increment(key: string, by?: number, ttlMs?: number): Promise<number> {
+    return this.#store.increment(key, by, ttlMs);
+  }
+
+  async append(
+    key: string,
+    values: readonly string[],
+    options?: { keepLast?: number; ttlMs?: number },
+  ): Promise<number> {
+    const encoded = values.map((value) => this.#codec.encode(value));
+    return this.#store.append(key, encoded, options);
+  }
+
+  async range(key: string, from: number, to: number): Promise<string[]> {
+    return (await this.#store.range(key, from, to)).map((value) => this.#codec.decode(value));
+  }
+}
+
+/**
+ * Encodings of the values that pass through a transport. Payloads and results stay JSON, because a transport embeds them
+ * in its own records: each becomes a string that holds the encoded text.
+ *
+ * @module
+ */
+
+/** Encodes JSON. Returns JSON. */
+function encodeJson(json: string, codec: Codec): string {
+  return JSON.stringify(codec.encode(json));
+}
+
+/** Returns the JSON that {@link encodeJson} encoded. */
+function decodeJson(json: string, codec: Codec): string {
+  return codec.decode(JSON.parse(json));
+}
+
+/** Returns the envelope with its payload encoded. */
+function encodeEnvelope(envelope: Envelope, codec: Codec): Envelope {
+  return { ...envelope, body: encodeJson(envelope.body, codec) };
+}
+
+/** Returns the outcome with its result and the payloads of its follow-ups encoded. */
+function encodeOutcome(outcome: FailedOutcome, codec: Codec): FailedOutcome;
+function encodeOutcome(outcome: Outcome, codec: Codec): Outcome;
+function encodeOutcome(outcome: Outcome, codec: Codec): Outcome {
+  if (!('followUps' in outcome)) return outcome;
+  const followUps = outcome.followUps.map((envelope) => encodeEnvelope(envelope, codec));
+  if (outcome.status === 'failed' || outcome.result === undefined) return { ...outcome, followUps };
+  return { ...outcome, followUps, result: encodeJson(outcome.result, codec) };
+}
+
+/** Returns the wait with the payloads of its events encoded. */
+function encodeWait({ run, onCancel, ...wait }: RunWait, codec: Codec): RunWait {
+  return {
+    ...wait,
+    ...(run !== undefined && { run: encodeEnvelope(run, codec) }),
+    ...(onCancel !== undefined && { onCancel: onCancel.map((envelope) => encodeEnvelope(envelope, codec)) }),
+  };
+}
+
+/**
+ * Returns an entry of a run decoded. The engine's entries are encoded as a whole. The transport writes resolutions of
+ * waits itself, as an object that embeds an encoded payload or result.
+ */
+function decodeEntry(value: string, codec: Codec): string {
+  if (value.startsWith('"')) return decodeJson(value, codec);
+  const resolution = Object(JSON.parse(value)) as Record<string, unknown>;
+  const embedded = ['payload', 'result'].find((name) => typeof resolution[name] === 'string');
+  if (embedded === undefined) return value;
+  const decoded: unknown = JSON.parse(codec.decode(String(resolution[embedded])));
+  return JSON.stringify({ ...resolution, [embedded]: decoded });
+}
+
+/** Returns all entries of a run decoded. */
+function decodeEntries(entries: ReadonlyMap<string, string>, codec: Codec): ReadonlyMap<string, string> {
+  return new Map([...entries].map(([key, value]) => [key, decodeEntry(value, codec)]));
+}

@@ -1,0 +1,204 @@
+import type {
+  AgentOverview,
+  AgentSummary,
+  ColumnsBody,
+  EventColumns,
+  EventColumnsDetails,
+  EventKind,
+  EventOverview,
+  Health,
+  LastFailure,
+  Problem,
+  RunIntrospection,
+  WorkflowOverview,
+} from '../../server/dashboard/protocol.js';
+import { counts, durations, histories, recentActivity } from './decode-statistics.js';
+import { step, usage } from './decode-step.js';
+import { array, type Decoder, items, map, nullable, number, object, oneOf, optional, string } from './decoder.js';
+
+const countColumn = optional(items(isNumber, 'a number'));
+const nullableColumn = optional(items(isNumberOrNull, 'a number or null'));
+const minutesColumn = optional(items(isMinutes, 'counts of at most 60 minutes'));
+
+const agentSummary = { name: string, model: string, tools: array(string), delegates: array(string) };
+
+/** Counts of a type or a workflow per service. */
+const serviceCounts = array(
+  object<NonNullable<EventOverview['services']>[number]>({
+    service: string,
+    processes: optional(number),
+    metrics: counts,
+  }),
+);
+
+const details = object<EventColumnsDetails>({
+  index: number,
+  description: optional(string),
+  kind: oneOf<EventKind>(['handler', 'agent', 'debate', 'declared']),
+  agent: optional(object<AgentSummary>(agentSummary)),
+  onSuccess: optional(string),
+  onFailure: optional(string),
+  onComplete: optional(string),
+  services: optional(serviceCounts),
+  lastFailure: optional(object<LastFailure>({ at: number, name: string, message: string })),
+});
+
+/** Decodes event types as columns. A value beyond the end of a column reads like an absent column. */
+export const eventColumns: Decoder<EventColumns> = object<EventColumns>({
+  types: items((value) => typeof value === 'string', 'a string'),
+  metrics: object<EventColumns['metrics']>({
+    received: countColumn,
+    completed: countColumn,
+    failed: countColumn,
+    cancelled: countColumn,
+    pending: countColumn,
+    active: countColumn,
+    delayed: countColumn,
+    suspended: countColumn,
+    retried: countColumn,
+    deduplicated: countColumn,
+    deadLetters: countColumn,
+    approvals: nullableColumn,
+    oldestPendingAt: nullableColumn,
+    lastReceivedAt: nullableColumn,
+    lastFailedAt: nullableColumn,
+  }),
+  last5Min: object<EventColumns['last5Min']>({
+    received: countColumn,
+    completed: countColumn,
+    failed: countColumn,
+    cancelled: countColumn,
+    retried: countColumn,
+  }),
+  waitP95Ms: nullableColumn,
+  durationP95Ms: nullableColumn,
+  processes: nullableColumn,
+  minutes: object<EventColumns['minutes']>({ received: minutesColumn, failed: minutesColumn }),
+  details: array(details),
+});
+
+/** Returns true for a finite number: one that gives 0 less itself. */
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && value - value === 0;
+}
+
+function isNumberOrNull(value: unknown): value is number | null {
+  return value === null || isNumber(value);
+}
+
+const minutesPattern = /^(?:\d{1,15}(?: \d{1,15}){0,59})?$/;
+
+function isMinutes(value: unknown): value is string {
+  return typeof value === 'string' && minutesPattern.test(value);
+}
+
+/** Parts of the body of `GET /api/introspection?events=columns` that the page reads. */
+export type Introspection = Omit<ColumnsBody, 'protocol'>;
+
+/** Schedule of a service. */
+export type Schedule = NonNullable<ColumnsBody['schedules']>[number];
+
+/** Description of the hub. `now` is the time at which the body was built. */
+export type HubInfo = ColumnsBody['hub'];
+
+const namedError = object<NonNullable<RunIntrospection['error']>>({ name: string, message: string });
+
+const run = object<RunIntrospection>({
+  id: string,
+  service: string,
+  requestId: string,
+  status: oneOf<RunIntrospection['status']>(['waiting', 'active', 'suspended', 'completed', 'failed']),
+  attempt: number,
+  acceptedAt: number,
+  endedAt: optional(number),
+  error: optional(namedError),
+  steps: array(step),
+});
+
+const workflow = object<WorkflowOverview>({
+  name: string,
+  description: optional(string),
+  trigger: optional(string),
+  concurrencyPerKey: optional(number),
+  processes: optional(number),
+  steps: array(
+    object<WorkflowOverview['steps'][number]>({
+      name: string,
+      kind: oneOf<WorkflowOverview['steps'][number]['kind']>(['step', 'agent']),
+      agent: optional(string),
+      stage: optional(number),
+    }),
+  ),
+  onSuccess: optional(string),
+  onFailure: optional(string),
+  onComplete: optional(string),
+  metrics: counts,
+  services: optional(serviceCounts),
+  recent: optional(recentActivity),
+  runs: array(run),
+});
+
+const agent = object<AgentOverview>({
+  ...agentSummary,
+  description: optional(string),
+  runs: map(number),
+  active: optional(number),
+  suspended: optional(number),
+  tokenUsage: usage,
+  durationMs: optional(durations),
+  approvalsWaiting: optional(number),
+});
+
+const schedule = object<Schedule>({
+  name: string,
+  description: optional(string),
+  cron: optional(string),
+  timeZone: optional(string),
+  everyMs: optional(number),
+  emit: optional(string),
+  start: optional(string),
+  catchUp: string as Decoder<Schedule['catchUp']>,
+  service: string,
+  processes: number,
+  lastDueAt: optional(number),
+  nextDueAt: optional(number),
+  laterDueAt: optional(array(number)),
+});
+
+const problem = object<Problem>({
+  // A newer server may report kinds that this page does not know. It shows them without a rule of their own.
+  kind: string as Decoder<Problem['kind']>,
+  severity: oneOf<Problem['severity']>(['error', 'warning']),
+  eventType: optional(string),
+  workflow: optional(string),
+  service: optional(string),
+  schedule: optional(string),
+  failed: optional(number),
+  ended: optional(number),
+  pending: optional(number),
+  since: optional(number),
+  lastAt: optional(number),
+  lastError: optional(namedError),
+  count: optional(number),
+});
+
+export const introspection: Decoder<Introspection> = object<Introspection>({
+  hub: object<HubInfo>({
+    service: string,
+    transport: string,
+    version: string,
+    startedAt: nullable(number),
+    now: number,
+    processes: optional(number),
+  }),
+  health: object<Health>({
+    status: oneOf<Health['status']>(['ok', 'degraded', 'failing']),
+    problems: array(problem),
+    problemCount: number,
+  }),
+  totals: object<Introspection['totals']>({ metrics: counts, recent: recentActivity, histories }),
+  events: eventColumns,
+  workflows: array(workflow),
+  agents: array(agent),
+  schedules: optional(array(schedule)),
+});

@@ -1,0 +1,69 @@
+import type {
+  Counts,
+  Durations,
+  Histories,
+  History,
+  PeriodCounts,
+  RecentActivity,
+} from '../../server/dashboard/protocol.js';
+import { array, type Decoder, nullable, number, numbers, object, optional } from './decoder.js';
+
+export const countFields = {
+  received: number,
+  completed: number,
+  failed: number,
+  pending: number,
+  active: number,
+  delayed: number,
+  suspended: number,
+  approvals: optional(number),
+  retried: number,
+  deduplicated: number,
+  cancelled: number,
+  deadLetters: number,
+  oldestPendingAt: optional(number),
+  lastReceivedAt: optional(number),
+  lastFailedAt: optional(number),
+};
+
+export const counts: Decoder<Counts> = object<Counts>(countFields);
+
+export const periodCounts: Decoder<PeriodCounts> = object<PeriodCounts>({
+  received: number,
+  completed: number,
+  failed: number,
+  cancelled: number,
+  retried: number,
+});
+
+const minutes = object<RecentActivity['minutes']>({ received: numbers, failed: numbers });
+
+export const recentActivity: Decoder<RecentActivity> = object<RecentActivity>({
+  last5Min: periodCounts,
+  waitP95Ms: nullable(number),
+  durationP95Ms: nullable(number),
+  minutes,
+});
+
+export const durations: Decoder<Durations> = object<Durations>({
+  p50: nullable(number),
+  p95: nullable(number),
+  p99: nullable(number),
+  max: nullable(number),
+});
+
+const history = object<History>({
+  startAt: number,
+  stepMs: number,
+  received: numbers,
+  completed: numbers,
+  failed: numbers,
+  waitP95Ms: array(nullable(number)),
+  durationP95Ms: array(nullable(number)),
+});
+
+export const histories: Decoder<Histories> = object<Histories>({
+  minutes: history,
+  fiveMinutes: history,
+  hours: history,
+});

@@ -1,0 +1,252 @@
+import type { Signal } from '@preact/signals';
+import type { JSX } from 'preact';
+import type { HubInfo } from '../api/decode-introspection.js';
+import { formatAge } from '../format/duration.js';
+import { formatCount } from '../format/number.js';
+import { Choices, Select } from '../shared/choices.js';
+import { Icon, type IconName } from '../shared/icon.js';
+import { Menu } from '../shared/overlays.js';
+import type { ConnectionState } from '../state/connection-state.js';
+import type { HubStore } from '../state/hub-store.js';
+import type { Monitor } from '../state/monitor.js';
+import {
+  INTERVALS,
+  type Interval,
+  type Navigation,
+  ROUTED_VIEWS,
+  VIEW_LABEL,
+  VIEWS,
+  viewPath,
+} from '../state/navigation.js';
+import { THEMES, type Theme } from './preferences.js';
+
+export interface HeaderProps {
+  readonly monitor: Monitor;
+  readonly navigation: Navigation;
+  readonly theme: Signal<Theme>;
+  readonly onSnapshot: () => void;
+  readonly onHelp: () => void;
+}
+
+/** Header with the hub, the views, the connection and a menu, in one row at every width. */
+export function Header({ monitor, navigation, theme, onSnapshot, onHelp }: HeaderProps): JSX.Element {
+  const hub = monitor.store.hub.value;
+  const { view } = navigation.route.value;
+  return (
+    <header class="header">
+      <Logo />
+      <h1 class="header-name" title={hub?.service}>
+        <bdi>{hub?.service ?? 'Hubline'}</bdi>
+      </h1>
+      <ViewLinks store={monitor.store} navigation={navigation} />
+      <div class="view-select">
+        <Select
+          label="View"
+          options={view === 'requests' ? ROUTED_VIEWS : VIEWS}
+          nameOf={(option) => VIEW_LABEL[option]}
+          value={view}
+          onChange={(next) => navigation.go({ view: next, name: null })}
+        />
+      </div>
+      <ConnectionMenu monitor={monitor} navigation={navigation} />
+      <PageMenu hub={hub} serverNow={monitor.serverNow.value} theme={theme} onSnapshot={onSnapshot} onHelp={onHelp} />
+    </header>
+  );
+}
+
+export interface ViewLinksProps {
+  readonly store: HubStore;
+  readonly navigation: Navigation;
+}
+
+/** Navigation between the views, with the number of items in each. */
+function ViewLinks({ store, navigation }: ViewLinksProps): JSX.Element {
+  const { view } = navigation.route.value;
+  const counts: Record<(typeof VIEWS)[number], number | undefined> = {
+    events: store.rows.value.size,
+    workflows: store.workflows.value.length,
+    agents: store.agents.value.length,
+    waits: approvalsOf(store) || undefined,
+    schedules: store.schedules.value.length,
+    processes: store.hub.value?.processes,
+  };
+  return (
+    <nav class="views" aria-label="Views">
+      {VIEWS.map((item) => (
+        <a key={item} href={viewPath(item) + navigation.query.value} aria-current={item === view ? 'page' : undefined}>
+          {VIEW_LABEL[item]}{' '}
+          {store.hub.value && counts[item] !== undefined && (
+            <span class="chip-count">
+              {formatCount(counts[item])}
+              {item === 'waits' && <span class="visually-hidden"> approvals</span>}
+            </span>
+          )}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+/** Returns the number of approvals that runs wait for. */
+function approvalsOf({ health }: HubStore): number {
+  const waiting = health.value?.problems.filter(({ kind }) => kind === 'approval-waiting') ?? [];
+  return waiting.reduce((sum, { count = 0 }) => sum + count, 0);
+}
+
+const LOOK: Record<ConnectionState['kind'], readonly [icon: IconName, label: string]> = {
+  connecting: ['dashes', 'Connecting'],
+  live: ['dot', 'Live'],
+  slow: ['clock', 'Slow'],
+  paused: ['pause', 'Paused'],
+  snapshot: ['snapshot', 'Snapshot'],
+  stale: ['clock', 'Stale'],
+  lost: ['triangle', 'Lost'],
+};
+
+export interface ConnectionMenuProps {
+  readonly monitor: Monitor;
+  readonly navigation: Navigation;
+}
+
+/** State of the connection in one word, with the poll interval, a refresh and a pause. */
+function ConnectionMenu({ monitor, navigation }: ConnectionMenuProps): JSX.Element {
+  const connection = monitor.connection.value;
+  const { every } = navigation.route.value;
+  const [icon, label] = LOOK[connection.kind];
+  const fact = factOf(connection, every, monitor);
+  const state = (
+    <>
+      <Icon name={icon} />
+      <span>{label}</span>
+      {fact !== '' && <span class="connection-fact"> {fact}</span>}
+    </>
+  );
+  if (connection.kind === 'snapshot') return <span class="connection is-snapshot">{state}</span>;
+  const poll = (next: Interval): void => navigation.go({ every: next }, { replace: true });
+  return (
+    <Menu
+      class={`connection is-${connection.kind}`}
+      button={
+        <>
+          {state}
+          <Icon name="open" />
+        </>
+      }
+    >
+      {(close) => (
+        <>
+          <Choices
+            label="Refresh every"
+            options={INTERVALS}
+            nameOf={(option) => (option === 'off' ? 'Off' : `${option} s`)}
+            value={every}
+            onChange={poll}
+          />
+          <button
+            type="button"
+            class="menu-item"
+            onClick={() => {
+              monitor.refresh();
+              close();
+            }}
+          >
+            <Icon name="refresh" /> Refresh now <kbd>r</kbd>
+          </button>
+          <button
+            type="button"
+            class="menu-item"
+            onClick={() => {
+              poll(every === 'off' ? '2' : 'off');
+              close();
+            }}
+          >
+            <Icon name={every === 'off' ? 'closed' : 'pause'} /> {every === 'off' ? 'Resume' : 'Pause'} <kbd>p</kbd>
+          </button>
+        </>
+      )}
+    </Menu>
+  );
+}
+
+/** Returns the interval, or the age of the data if it is not live. */
+function factOf(connection: ConnectionState, every: Interval, { now, lastGoodAt }: Monitor): string {
+  switch (connection.kind) {
+    case 'live':
+      return `${every} s`;
+    case 'slow':
+      return `${(connection.tookMs / 1_000).toFixed(1)} s`;
+    case 'stale':
+      return formatAge(connection.ageMs);
+    case 'paused':
+    case 'lost':
+      return lastGoodAt.value === null ? '' : formatAge(now.value - lastGoodAt.value);
+    default:
+      return '';
+  }
+}
+
+export interface PageMenuProps {
+  readonly hub: HubInfo | null;
+  /** Current time in epoch milliseconds on the server's clock. */
+  readonly serverNow: number;
+  readonly theme: Signal<Theme>;
+  readonly onSnapshot: () => void;
+  readonly onHelp: () => void;
+}
+
+/** Menu with the theme, snapshots, shortcuts and facts of the hub. */
+function PageMenu({ hub, serverNow, theme, onSnapshot, onHelp }: PageMenuProps): JSX.Element {
+  return (
+    <Menu label="Menu" class="icon-button" button={<Icon name="more" />}>
+      {(close) => (
+        <>
+          <Choices
+            label="Theme"
+            options={THEMES}
+            nameOf={(name) => name.charAt(0).toUpperCase() + name.slice(1)}
+            value={theme.value}
+            onChange={(next) => {
+              theme.value = next;
+            }}
+          />
+          <button
+            type="button"
+            class="menu-item"
+            onClick={() => {
+              close();
+              onSnapshot();
+            }}
+          >
+            <Icon name="snapshot" /> Snapshot
+          </button>
+          <button
+            type="button"
+            class="menu-item"
+            onClick={() => {
+              close();
+              onHelp();
+            }}
+          >
+            <Icon name="help" /> Keyboard shortcuts <kbd>?</kbd>
+          </button>
+          {hub && <p class="menu-facts">{facts(hub, serverNow)}</p>}
+        </>
+      )}
+    </Menu>
+  );
+}
+
+function facts({ transport, version, startedAt }: HubInfo, serverNow: number): string {
+  const uptime = startedAt === null ? 'not started' : `up ${formatAge(serverNow - startedAt)}`;
+  return `${transport} · v${version} · ${uptime}`;
+}
+
+/** Logo of the product, the same as the favicon. */
+function Logo(): JSX.Element {
+  return (
+    <svg class="logo" viewBox="0 0 16 16" aria-hidden="true">
+      <rect width="16" height="16" rx="4" />
+      <path d="M4.5 3.5v9M11.5 3.5v9M4.5 8h7" />
+    </svg>
+  );
+}

@@ -1,0 +1,105 @@
+import type { Signal } from '@preact/signals';
+import type { JSX, RefObject } from 'preact';
+import { Dialog } from '../shared/overlays.js';
+import { DEFAULT_ROUTE, type Navigation } from '../state/navigation.js';
+import { type Preferences, THEMES } from './preferences.js';
+
+/** Keys and their actions, as the shortcuts dialog lists them. */
+const SHORTCUTS: readonly (readonly [key: string, action: string])[] = [
+  ['/', 'Search event types'],
+  ['j', 'Next event type'],
+  ['k', 'Previous event type'],
+  ['Enter', 'Open event type'],
+  ['r', 'Refresh now'],
+  ['p', 'Pause or resume'],
+  ['t', 'Change the theme'],
+  ['← →', 'Move in the chart'],
+  ['Shift ← →', 'Select in the chart, Enter to zoom in'],
+  ['Esc', 'Zoom out of the chart, close panel'],
+  ['?', 'Show keyboard shortcuts'],
+];
+
+/** Targets of the shortcuts. */
+export interface ShortcutTargets {
+  readonly navigation: Navigation;
+  readonly preferences: Preferences;
+  focusSearch(): void;
+  /** Moves the focus to the next (1) or previous (-1) row. */
+  moveFocus(step: 1 | -1): void;
+  refresh(): void;
+  showHelp(): void;
+}
+
+/** Listens for shortcuts. Returns a function that stops it. */
+export function listenForShortcuts(document: Document, targets: ShortcutTargets): () => void {
+  const { navigation, preferences } = targets;
+  const actions = new Map<string, () => void>([
+    ['/', targets.focusSearch],
+    ['j', () => targets.moveFocus(1)],
+    ['k', () => targets.moveFocus(-1)],
+    ['r', targets.refresh],
+    ['p', () => togglePause(navigation)],
+    ['t', () => cycleTheme(preferences)],
+    ['?', targets.showHelp],
+  ]);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    // Shortcuts are off while a dialog is open.
+    if (event.defaultPrevented || document.querySelector('dialog[open]') !== null) return;
+    if (event.key === 'Escape') {
+      // Escape first clears the search box, which the browser does.
+      if (event.target instanceof HTMLInputElement && event.target.value !== '') return;
+      navigation.go({ name: null });
+      return;
+    }
+    if (!preferences.shortcuts.value || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target instanceof Element && event.target.closest('input, select, textarea') !== null) return;
+    const action = actions.get(event.key);
+    if (action === undefined) return;
+    event.preventDefault();
+    action();
+  };
+  document.addEventListener('keydown', onKeyDown);
+  return () => document.removeEventListener('keydown', onKeyDown);
+}
+
+function cycleTheme({ theme }: Preferences): void {
+  theme.value = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? 'system';
+}
+
+function togglePause(navigation: Navigation): void {
+  const isPaused = navigation.route.value.every === 'off';
+  navigation.go({ every: isPaused ? DEFAULT_ROUTE.every : 'off' }, { replace: true });
+}
+
+export interface ShortcutsDialogProps {
+  readonly dialogRef: RefObject<HTMLDialogElement | null>;
+  readonly enabled: Signal<boolean>;
+}
+
+/** Dialog that lists the shortcuts and can switch single-key shortcuts off. */
+export function ShortcutsDialog({ dialogRef, enabled }: ShortcutsDialogProps): JSX.Element {
+  return (
+    <Dialog dialogRef={dialogRef} title="Keyboard shortcuts">
+      <dl class="shortcuts">
+        {SHORTCUTS.map(([key, action]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{action}</dd>
+          </div>
+        ))}
+      </dl>
+      <label class="checkbox">
+        <input
+          type="checkbox"
+          checked={enabled.value}
+          onChange={(event) => {
+            enabled.value = event.currentTarget.checked;
+          }}
+        />
+        Enable single-key shortcuts
+      </label>
+    </Dialog>
+  );
+}

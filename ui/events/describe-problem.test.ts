@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import type { Problem } from '../../server/dashboard/protocol.js';
+import { SERVER_NOW } from '../testing/test-data.js';
+import { describeProblem } from './problems.js';
+
+const base = { severity: 'error', eventType: 'payment.requested' } as const;
+
+test.each<[Omit<Problem, 'severity' | 'eventType'>, string, string, readonly string[]]>([
+  [
+    {
+      kind: 'failing',
+      failed: 38,
+      ended: 760,
+      lastAt: SERVER_NOW - 2_000,
+      lastError: { name: 'FatalError', message: 'card declined' },
+    },
+    '38 of 760 failed in 5 min (5.0%)',
+    '5.0% failed in 5 min',
+    ['card declined', '2 s ago'],
+  ],
+  [
+    { kind: 'backlog', pending: 12_400, since: SERVER_NOW - 540_000 },
+    '12.4K pending and growing',
+    '12.4K pending',
+    ['for 9 min'],
+  ],
+  [{ kind: 'oldest-pending', since: SERVER_NOW - 3_600_000 }, 'the oldest event waits for 1 h', 'waits 1 h', []],
+  [{ kind: 'no-process', service: 'mail', pending: 3 }, 'no process of mail, 3 pending', '3 pending', []],
+  [{ kind: 'dead-letters', count: 1 }, '1 open dead letter', '1 open dead letter', []],
+  [{ kind: 'approval-waiting', count: 2 }, '2 approvals wait', '2 approvals wait', []],
+  [
+    { kind: 'failing', failed: 1, ended: 1, lastError: { name: 'TypeError', message: '' } },
+    '1 of 1 failed in 5 min (100%)',
+    '100% failed in 5 min',
+    ['TypeError'],
+  ],
+])('describes %j', (problem, fact, shortFact, details) => {
+  expect(describeProblem({ ...base, ...problem }, SERVER_NOW)).toMatchObject({
+    subject: 'payment.requested',
+    path: '#/events/payment.requested',
+    fact,
+    shortFact,
+    details,
+  });
+});
+
+test('describes a kind that it does not know', () => {
+  const problem: unknown = { kind: 'disk-full', severity: 'warning', service: 'shop' };
+  const text = describeProblem(problem as Problem, SERVER_NOW);
+  expect(text).toMatchObject({ subject: 'shop', fact: 'disk full', icon: 'clock', tone: 'stale' });
+  expect(text.path).toBeUndefined();
+});

@@ -1,0 +1,238 @@
+import type { JSX, RefObject } from 'preact';
+import { useRef } from 'preact/hooks';
+import { formatPercent, formatRate } from '../format/number.js';
+import { Count } from '../shared/counts.js';
+import { Icon } from '../shared/icon.js';
+import { useInteraction, useVisibleRange } from '../shared/use-element.js';
+import { holdOrder } from '../state/event-list.js';
+import { type EventRow, failureLevel } from '../state/event-row.js';
+import type { HubStore } from '../state/hub-store.js';
+import { type Direction, firstDirection, type Navigation, type SortKey, viewPath } from '../state/navigation.js';
+import { COLUMNS, type Column, NARROW, periodOf, StatusBadge, TrendChart, TypeName } from './event-columns.js';
+import { type RowFocus, useRowFocus } from './event-focus.js';
+import { type EventGroup, groupItems, type ListItem } from './event-groups.js';
+
+export interface EventTableProps {
+  readonly store: HubStore;
+  /** Rows to show, in the current sort order. */
+  readonly order: readonly EventRow[];
+  readonly navigation: Navigation;
+  readonly focusRef: RefObject<RowFocus | null>;
+}
+
+/**
+ * Table of event types. Rows stay in place while the pointer or the focus is in the table. Of thousands of rows, only those
+ * near the viewport are in the document.
+ */
+export function EventTable({ store, order: fresh, navigation, focusRef }: EventTableProps): JSX.Element {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const { isActive, focusedType } = useInteraction(body);
+  const rows = store.rows.value;
+  const { q, sort, dir, show, group, closed, selection } = navigation.route.value;
+  const reading = store.reading.value;
+  const order = useOrder(fresh, [q, sort, dir, show, selection?.from, selection?.to].join('\n'), isActive, rows);
+  const items: readonly ListItem[] = group === 'prefix' ? groupItems(order, closed, reading) : order;
+  const shownTypes = (): string[] => items.flatMap((item) => (item.kind === 'row' ? item.type : []));
+  const wanted = useRowFocus(focusRef, shownTypes, focusedType ?? navigation.openType.value);
+  const { from, to } = useVisibleRange(body, items.length);
+  // A focused row stays in the document even if it is scrolled out of view.
+  const near: { readonly item: ListItem; readonly index: number }[] = [];
+  const retained = wanted ?? focusedType;
+  items.forEach((item, index) => {
+    const isRetained = retained !== null && item.kind === 'row' && (item.type === wanted || item.type === focusedType);
+    if (isRetained || (index >= from && index < to)) near.push({ item, index });
+  });
+  return (
+    <div class="card">
+      <NarrowPeriods hasRange={reading.range !== null} />
+      <table class="long-table events-table" aria-rowcount={items.length + 1}>
+        <caption class="visually-hidden">Event types with their counts. The column headers sort.</caption>
+        <thead>
+          <tr aria-rowindex={1}>
+            {COLUMNS.map((column) => (
+              <ColumnHeader
+                key={column.key}
+                column={column}
+                hasRange={reading.range !== null}
+                sorted={column.key === sort ? dir : null}
+                onSort={(key, direction) => navigation.go({ sort: key, dir: direction })}
+              />
+            ))}
+          </tr>
+        </thead>
+        <tbody ref={body} style={{ '--rows': items.length }}>
+          {near.map(({ item, index }) =>
+            item.kind === 'group' ? (
+              <GroupRow key={`group ${item.prefix}`} group={item} index={index} navigation={navigation} />
+            ) : (
+              <EventTableRow key={`type ${item.type}`} row={item} index={index} navigation={navigation} />
+            ),
+          )}
+        </tbody>
+      </table>
+      <p class="table-note">
+        {isActive && order !== fresh ? 'The order is held while the pointer or focus is in the table.' : ''}
+      </p>
+    </div>
+  );
+}
+
+/** Periods of the numbers, on a page too narrow for the column headers. */
+function NarrowPeriods({ hasRange }: { hasRange: boolean }): JSX.Element {
+  return (
+    <p class="table-periods">
+      {COLUMNS.filter(({ key }) => NARROW.includes(key)).map((column) => (
+        <span key={column.key}>
+          {column.label} {periodOf(column, hasRange)}
+        </span>
+      ))}
+    </p>
+  );
+}
+
+/** Returns the current order, or the previous one while it is held for the same query. */
+function useOrder(
+  fresh: readonly EventRow[],
+  query: string,
+  held: boolean,
+  rows: ReadonlyMap<string, EventRow>,
+): readonly EventRow[] {
+  const shown = useRef({ query, order: fresh });
+  const holds = held && shown.current.query === query;
+  const order = holds ? holdOrder(shown.current.order, fresh, (row) => rows.get(row.type) === row) : fresh;
+  shown.current = { query, order: isSame(order, fresh) ? fresh : order };
+  return shown.current.order;
+}
+
+function isSame<T>(a: readonly T[], b: readonly T[]): boolean {
+  return a.length === b.length && a.every((item, index) => item === b[index]);
+}
+
+export interface ColumnHeaderProps {
+  readonly column: Column;
+  /** Sort direction of the table; `null` if it is sorted by another column. */
+  readonly sorted: Direction | null;
+  /** True if a part of the chart is selected. */
+  readonly hasRange: boolean;
+  readonly onSort: (sort: SortKey, dir: Direction) => void;
+}
+
+/** Column header that sorts the table. */
+function ColumnHeader({ column, sorted, hasRange, onSort }: ColumnHeaderProps): JSX.Element {
+  const next = sorted === null ? firstDirection(column.key) : sorted === 'asc' ? 'desc' : 'asc';
+  const period = periodOf(column, hasRange);
+  return (
+    <th
+      scope="col"
+      class={`col-${column.key}`}
+      aria-sort={sorted === null ? 'none' : sorted === 'asc' ? 'ascending' : 'descending'}
+    >
+      <button type="button" class="sort" title={column.title} onClick={() => onSort(column.key, next)}>
+        <span class="sort-label">
+          {column.label}
+          {sorted !== null && <Icon name={sorted === 'asc' ? 'up' : 'down'} />}
+        </span>
+        {period && <span class="sort-period"> {period}</span>}
+      </button>
+    </th>
+  );
+}
+
+export interface EventTableRowProps {
+  readonly row: EventRow;
+  /** Index in the table body. */
+  readonly index: number;
+  readonly navigation: Navigation;
+}
+
+/** Row of an event type. It renders only if one of its values changes. */
+function EventTableRow({ row, index, navigation }: EventTableRowProps): JSX.Element {
+  const isOpen = navigation.openType.value === row.type;
+  const view = row.view.value;
+  return (
+    <tr class="long-row row" data-open={isOpen} aria-rowindex={index + 2} style={{ '--index': index }}>
+      <td class="col-status">
+        <StatusBadge status={view.status} failingRatio={view.failingRatio} />
+      </td>
+      <th scope="row" class="col-type">
+        <a
+          class="row-link"
+          href={viewPath('events', row.type) + navigation.query.value}
+          title={row.type}
+          aria-label={row.type}
+          aria-current={isOpen ? 'true' : undefined}
+          data-type={row.type}
+        >
+          <TypeName type={row.type} />
+        </a>
+        {view.kind !== 'handler' && <span class="tag">{view.kind}</span>}
+      </th>
+      <td class="col-trend">
+        <TrendChart received={view.trendReceived} failed={view.trendFailed} />
+      </td>
+      <td class="col-rate">{formatRate(view.ratePerSecond)}</td>
+      <td class="col-failed" data-any={view.failed > 0}>
+        <Count value={view.failed} />
+      </td>
+      <td class="col-failures" data-any={view.failed > 0}>
+        {formatPercent(view.failureRatio)}
+      </td>
+      <td class="col-pending" data-any={view.pending > 0}>
+        <Count value={view.pending} />
+      </td>
+      <td class="col-retried" data-any={view.retried > 0}>
+        <Count value={view.retried} />
+      </td>
+      <td class="col-received">
+        <Count value={view.received} />
+      </td>
+    </tr>
+  );
+}
+
+export interface GroupRowProps {
+  readonly group: EventGroup;
+  /** Index in the table body. */
+  readonly index: number;
+  readonly navigation: Navigation;
+}
+
+/** Header of a group of event types, with their sums. It expands and collapses the group. */
+function GroupRow({ group, index, navigation }: GroupRowProps): JSX.Element {
+  const { prefix, types, failing, isOpen, failed, pending, retried, received } = group;
+  const toggle = (): void => {
+    const others = navigation.route.value.closed.filter((other) => other !== prefix);
+    navigation.go({ closed: isOpen ? [...others, prefix] : others }, { replace: true });
+  };
+  return (
+    <tr class="long-row row group-row" aria-rowindex={index + 2} style={{ '--index': index }}>
+      <th scope="rowgroup" class="col-type" colSpan={2}>
+        <button type="button" class="group-toggle" aria-expanded={isOpen} onClick={toggle}>
+          <Icon name={isOpen ? 'open' : 'closed'} />
+          <bdi>{prefix === '' ? 'No prefix' : prefix}</bdi>
+          <span class="chip-count">{types}</span>
+        </button>
+        {failing > 0 && <span class={`tag is-failing is-${failureLevel(group.failingRatio)}`}>{failing} failing</span>}
+      </th>
+      <td class="col-trend">
+        <TrendChart received={group.trendReceived} failed={group.trendFailed} />
+      </td>
+      <td class="col-rate">{formatRate(group.ratePerSecond)}</td>
+      <td class="col-failed" data-any={failed > 0}>
+        <Count value={failed} />
+      </td>
+      <td class="col-failures" data-any={failed > 0}>
+        {formatPercent(group.failureRatio)}
+      </td>
+      <td class="col-pending" data-any={pending > 0}>
+        <Count value={pending} />
+      </td>
+      <td class="col-retried" data-any={retried > 0}>
+        <Count value={retried} />
+      </td>
+      <td class="col-received">
+        <Count value={received} />
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,118 @@
+import type { JSX } from 'preact';
+import { useRef } from 'preact/hooks';
+import type { Problem } from '../../server/dashboard/protocol.js';
+import { Icon } from '../shared/icon.js';
+import { useInteraction } from '../shared/use-element.js';
+import type { Monitor } from '../state/monitor.js';
+import type { Navigation } from '../state/navigation.js';
+import { describeProblem, holdProblems, problemKey, REORDER_MS } from './problems.js';
+
+/** Number of problems that are shown. */
+const SHOWN = 3;
+
+export interface NeedsAttentionProps {
+  readonly monitor: Monitor;
+  readonly navigation: Navigation;
+}
+
+/** The worst problems of the hub, or one line if it has none. */
+export function NeedsAttention({ monitor, navigation }: NeedsAttentionProps): JSX.Element {
+  const list = useRef<HTMLElement>(null);
+  const { isActive } = useInteraction(list);
+  const health = monitor.store.health.value;
+  const problems = useSteadyOrder(health?.problems ?? [], isActive, monitor.store.reading.value.at);
+  const lines = useSteadyCount(Math.min(SHOWN, problems.length));
+  const shown = problems.slice(0, lines);
+  const more = (health?.problemCount ?? 0) - shown.length;
+  return (
+    <section ref={list} class="attention" aria-labelledby="attention-title">
+      <h2 id="attention-title" class="visually-hidden">
+        Needs attention
+      </h2>
+      {shown.length === 0 ? (
+        <p class="attention-none">
+          {health !== null && (
+            <>
+              <Icon name="check" /> Nothing failed in the last 5 min
+            </>
+          )}
+        </p>
+      ) : (
+        <ul class="attention-list">
+          {shown.map((problem, index) => (
+            <ProblemLine
+              key={problemKey(problem)}
+              problem={problem}
+              now={monitor.serverNow.value}
+              query={navigation.query.value}
+            >
+              {index === shown.length - 1 && more > 0 && (
+                <button
+                  type="button"
+                  class="attention-more"
+                  onClick={() => navigation.go({ view: 'events', name: null, show: 'problems', q: '' })}
+                >
+                  +{more} more
+                </button>
+              )}
+            </ProblemLine>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+interface ProblemLineProps {
+  readonly problem: Problem;
+  readonly now: number;
+  /** Query that the link retains. */
+  readonly query: string;
+  readonly children: JSX.Element | false;
+}
+
+function ProblemLine({ problem, now, query, children }: ProblemLineProps): JSX.Element {
+  const { icon, tone, level, subject, path, fact, shortFact, details } = describeProblem(problem, now);
+  return (
+    <li class={`problem is-${tone}${level ? ` is-${level}` : ''}`}>
+      <Icon name={icon} />
+      <span class="visually-hidden">{tone === 'failed' ? 'Error: ' : 'Warning: '}</span>
+      {path === undefined ? (
+        <bdi class="problem-subject">{subject}</bdi>
+      ) : (
+        <a class="problem-subject" href={path + query} title={subject}>
+          <bdi>{subject}</bdi>
+        </a>
+      )}
+      <span class="problem-fact">{fact}</span>
+      <span class="problem-short">{shortFact}</span>
+      <span class="problem-details" title={details.join(' · ')}>
+        {details.map((detail) => (
+          <span key={detail}>{detail}</span>
+        ))}
+      </span>
+      {children}
+    </li>
+  );
+}
+
+/**
+ * Returns the number of lines. It stays while the pointer or the focus is in the events table, so that the table does not
+ * move. The first problem takes the line that a healthy hub has.
+ */
+function useSteadyCount(fresh: number): number {
+  const last = useRef(fresh);
+  const isTableInUse = document.querySelector('.events-table > tbody:is(:hover, :focus-within)') !== null;
+  last.current = isTableInUse ? Math.min(fresh, Math.max(1, last.current)) : fresh;
+  return last.current;
+}
+
+/** Returns the problems in an order that changes at most every 10 seconds and not while it is held. */
+function useSteadyOrder(fresh: readonly Problem[], isHeld: boolean, at: number): readonly Problem[] {
+  const last = useRef({ orderedAt: Number.NEGATIVE_INFINITY, shown: fresh });
+  const { orderedAt, shown } = last.current;
+  const isSteady = isHeld || at - orderedAt < REORDER_MS;
+  const next = isSteady ? holdProblems(shown, fresh) : fresh;
+  last.current = { orderedAt: isSteady ? orderedAt : at, shown: next };
+  return next;
+}

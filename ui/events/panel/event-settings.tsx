@@ -1,0 +1,128 @@
+import type { JSX } from 'preact';
+import type { EventBody, EventOverview, EventSettings as Settings } from '../../../server/dashboard/protocol.js';
+import { formatDuration } from '../../format/duration.js';
+import { UNKNOWN } from '../../format/number.js';
+import { EventLink } from '../../shared/links.js';
+import { PanelSection } from '../../shared/view-section.js';
+import type { HubStore } from '../../state/hub-store.js';
+import { viewPath } from '../../state/navigation.js';
+import { followUpsOf, WHEN_LABEL } from '../../workflows/workflow-summary.js';
+
+export interface EventSettingsProps {
+  readonly event: EventOverview;
+  /** `null` before the first response. */
+  readonly body: EventBody | null;
+  /** Tag of the kind; it links to an agent. */
+  readonly kind: JSX.Element;
+}
+
+/** Section with the settings of an event type. */
+export function EventSettings({ event, body, kind }: EventSettingsProps): JSX.Element {
+  return (
+    <PanelSection title="Settings">
+      <dl class="facts">
+        <div>
+          <dt>Kind</dt>
+          <dd>
+            {event.kind === 'handler' ? 'handler' : kind}
+            {event.kind === 'declared' && ' without a handler'}
+          </dd>
+        </div>
+        {settingsOf(event, body?.settings).map(([label, value]) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </PanelSection>
+  );
+}
+
+function settingsOf({ agent }: EventOverview, settings: Settings | undefined): [label: string, value: string][] {
+  const model: [string, string][] = agent === undefined ? [] : [['Model', agent.model]];
+  if (settings === undefined) return [...model, ['Retry', UNKNOWN]];
+  const { timeoutMs, concurrency, rate } = settings;
+  return [
+    ...model,
+    ['Retry', retryText(settings)],
+    ['Timeout', timeoutMs === undefined ? 'none' : formatDuration(timeoutMs)],
+    ['Concurrency', concurrency === undefined ? 'shared' : String(concurrency)],
+    ['Rate', rate === undefined ? 'unlimited' : rateText(rate)],
+    ...optionalSettings(settings),
+  ];
+}
+
+/** Returns the settings that most types do not have. */
+function optionalSettings(settings: Settings): [label: string, value: string][] {
+  const { hasKey, concurrencyPerKey, debounceMs, debounceMaxMs } = settings;
+  const found: [string, string][] = [];
+  if (hasKey) found.push(['Key', 'events of a key are processed in order']);
+  if (concurrencyPerKey !== undefined) found.push(['Concurrency per key', String(concurrencyPerKey)]);
+  if (debounceMs !== undefined) {
+    const max = debounceMaxMs === undefined ? '' : `, at most ${formatDuration(debounceMaxMs)}`;
+    found.push(['Debounce', formatDuration(debounceMs) + max]);
+  }
+  return found;
+}
+
+function rateText({ max, perMs, perKey }: NonNullable<Settings['rate']>): string {
+  return `${max} per ${formatDuration(perMs)}${perKey ? ' and key' : ''}`;
+}
+
+function retryText({ retry }: Settings): string {
+  if (retry === undefined || retry.maxAttempts === 1) return 'none: one attempt';
+  const { maxAttempts, initialDelayMs, maxDelayMs, factor, jitter } = retry;
+  const delays = `${formatDuration(initialDelayMs)} to ${formatDuration(maxDelayMs)}, ×${factor}`;
+  return `${maxAttempts} attempts, ${delays}${jitter ? ', jitter' : ''}`;
+}
+
+/** Tag with the kind of an event type that is not a plain handler. It links to an agent. */
+export function KindTag({ event, query }: { event: EventOverview; query: string }): JSX.Element | null {
+  const { kind, agent } = event;
+  if (kind === 'handler') return null;
+  if (agent === undefined) return <span class="tag">{kind}</span>;
+  return (
+    <a class="tag" href={viewPath('agents', agent.name) + query}>
+      {kind} {agent.name}
+    </a>
+  );
+}
+
+export interface TriggersProps {
+  readonly event: EventOverview;
+  readonly store: HubStore;
+  /** Query that links retain. */
+  readonly query: string;
+}
+
+/** Section with the workflows that an event starts and its follow-up events. Absent if there are none. */
+export function Triggers({ event, store, query }: TriggersProps): JSX.Element | null {
+  const started = store.workflows.value.filter(({ trigger }) => trigger === event.type);
+  const followUps = followUpsOf(event);
+  if (started.length + followUps.length === 0) return null;
+  return (
+    <PanelSection title="Triggers">
+      <dl class="facts">
+        {started.map(({ name }) => (
+          <div key={`workflow ${name}`}>
+            <dt>Starts workflow</dt>
+            <dd>
+              <a href={viewPath('workflows', name) + query}>
+                <bdi>{name}</bdi>
+              </a>
+            </dd>
+          </div>
+        ))}
+        {followUps.map(({ when, type }) => (
+          <div key={when}>
+            <dt>{WHEN_LABEL[when]}</dt>
+            <dd>
+              <EventLink type={type} query={query} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </PanelSection>
+  );
+}

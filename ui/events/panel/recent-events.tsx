@@ -1,0 +1,95 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { EventSummary } from '../../../server/dashboard/protocol.js';
+import { formatDateTime } from '../../format/clock-time.js';
+import { formatAgo, formatDuration } from '../../format/duration.js';
+import { Icon } from '../../shared/icon.js';
+import { IdLink } from '../../shared/links.js';
+import { PanelSection } from '../../shared/view-section.js';
+import { TRACE_STATE } from '../../views/trace-table.js';
+
+export interface RecentEventsProps {
+  /** Newest events, newest first. */
+  readonly newest: readonly EventSummary[];
+  /** Newest failed events, newest first. */
+  readonly failed: readonly EventSummary[];
+  /** Current time in epoch milliseconds on the server's clock. */
+  readonly serverNow: number;
+  /** Query that links retain. */
+  readonly query: string;
+}
+
+/** Number of events that are shown before the user asks for all. */
+const SHOWN = 8;
+
+const LISTS = ['newest', 'failed'] as const;
+const LIST_LABEL: Record<(typeof LISTS)[number], string> = { newest: 'Newest', failed: 'Failed' };
+
+/** Section with the newest events of a type. Each links to its request. Absent if none is retained. */
+export function RecentEvents({ newest, failed, serverNow, query }: RecentEventsProps): JSX.Element | null {
+  const [list, setList] = useState<(typeof LISTS)[number]>('newest');
+  const [isWhole, setWhole] = useState(false);
+  if (newest.length + failed.length === 0) return null;
+  const events = list === 'newest' ? newest : failed;
+  const shown = isWhole ? events : events.slice(0, SHOWN);
+  return (
+    <PanelSection title="Recent events">
+      <fieldset class="segments">
+        <legend class="visually-hidden">Events to list</legend>
+        {LISTS.map((option) => (
+          <button key={option} type="button" aria-pressed={option === list} onClick={() => setList(option)}>
+            {LIST_LABEL[option]}
+          </button>
+        ))}
+      </fieldset>
+      {events.length === 0 && <p class="muted">None.</p>}
+      <ul class="recent-events" aria-label="Recent events">
+        {shown.map((event) => (
+          <RecentEvent key={`${event.service} ${event.id}`} event={event} serverNow={serverNow} query={query} />
+        ))}
+      </ul>
+      {events.length > SHOWN && (
+        <button type="button" class="chip" onClick={() => setWhole(!isWhole)}>
+          {isWhole ? 'Show fewer' : `Show all ${events.length}`}
+        </button>
+      )}
+    </PanelSection>
+  );
+}
+
+interface RecentEventProps {
+  readonly event: EventSummary;
+  readonly serverNow: number;
+  readonly query: string;
+}
+
+function RecentEvent({ event, serverNow, query }: RecentEventProps): JSX.Element {
+  const { id, kind, status, attempt, acceptedAt, waitMs, runMs, error, causeId } = event;
+  const [icon, label, tone] = TRACE_STATE.get(status) ?? ['dot', status, 'waiting'];
+  const facts = [
+    ...(error === undefined ? [] : [error.message === '' ? error.name : error.message]),
+    ...(waitMs === undefined ? [] : [`waited ${formatDuration(waitMs)}`]),
+    ...(runMs === undefined ? [] : [`ran ${formatDuration(runMs)}`]),
+    ...(attempt > 1 ? [`attempt ${attempt}`] : []),
+  ];
+  return (
+    <li>
+      <span class={`state is-${tone}`} title={label}>
+        <Icon name={icon} />
+        <span class="visually-hidden">{label}</span>
+      </span>
+      <IdLink id={id} name={kind === 'workflow' ? 'run' : 'event'} query={query} />
+      <span class="recent-facts" title={facts.join(', ')}>
+        {facts.join(', ')}
+        {causeId !== undefined && (
+          <span>
+            {facts.length > 0 && ', '}caused by {causeId.slice(0, 8)}
+          </span>
+        )}
+      </span>
+      <time dateTime={new Date(acceptedAt).toISOString()} title={formatDateTime(acceptedAt)}>
+        {formatAgo(serverNow - acceptedAt)}
+      </time>
+    </li>
+  );
+}

@@ -1,0 +1,114 @@
+import type { Problem } from '../../server/dashboard/protocol.js';
+import { formatAge, formatAgo } from '../format/duration.js';
+import { formatCount, formatPercent } from '../format/number.js';
+import type { IconName } from '../shared/icon.js';
+import { type FailureLevel, failureLevel } from '../state/event-row.js';
+import { viewPath } from '../state/navigation.js';
+
+/** Problem in words. */
+export interface ProblemText {
+  readonly icon: IconName;
+  readonly tone: 'failed' | 'stale';
+  /** Severity of failures; absent for other problems. */
+  readonly level?: FailureLevel;
+  /** Event type, workflow, service or schedule. */
+  readonly subject: string;
+  /** Hash of the subject's view, without a query; absent if it has none. */
+  readonly path?: string;
+  /** Main fact. */
+  readonly fact: string;
+  /** Main fact for little width. */
+  readonly shortFact: string;
+  /** Further facts, the most important first. */
+  readonly details: readonly string[];
+}
+
+/**
+ * Describes a problem.
+ *
+ * @param now current time in epoch milliseconds on the server's clock
+ */
+export function describeProblem(problem: Problem, now: number): ProblemText {
+  const { eventType, workflow, service, schedule, severity, lastError } = problem;
+  const path =
+    eventType !== undefined
+      ? viewPath('events', eventType)
+      : workflow !== undefined
+        ? viewPath('workflows', workflow)
+        : schedule !== undefined
+          ? viewPath('schedules', schedule)
+          : undefined;
+  return {
+    icon: severity === 'error' ? 'triangle' : 'clock',
+    tone: severity === 'error' ? 'failed' : 'stale',
+    subject: eventType ?? workflow ?? schedule ?? service ?? 'Hub',
+    ...(problem.kind === 'failing' && { level: failureLevel(shareOf(problem)) }),
+    ...(path !== undefined && { path }),
+    fact: factOf(problem, now),
+    shortFact: shortFactOf(problem, now),
+    details: [
+      ...(lastError === undefined ? [] : [lastError.message || lastError.name].filter(Boolean)),
+      ...timeOf(problem, now),
+    ],
+  };
+}
+
+function factOf(problem: Problem, now: number): string {
+  const { kind, failed = 0, ended = 0, pending = 0, count = 0, service, since } = problem;
+  switch (kind) {
+    case 'failing':
+      return `${formatCount(failed)} of ${formatCount(ended)} failed in 5 min (${formatPercent(shareOf(problem))})`;
+    case 'backlog':
+      return `${formatCount(pending)} pending and growing`;
+    case 'oldest-pending':
+      return since === undefined ? 'an event waits' : `the oldest event waits for ${formatAge(now - since)}`;
+    case 'no-process':
+      return `no process${service === undefined ? '' : ` of ${service}`}, ${formatCount(pending)} pending`;
+    case 'dead-letters':
+      return `${formatCount(count)} open ${count === 1 ? 'dead letter' : 'dead letters'}`;
+    case 'overdue-schedule':
+      return 'the schedule is overdue';
+    case 'approval-waiting':
+      return `${formatCount(count)} ${count === 1 ? 'approval waits' : 'approvals wait'}`;
+    // A newer server may report other kinds.
+    default:
+      return String(kind).replaceAll('-', ' ');
+  }
+}
+
+function shareOf({ failed = 0, ended = 0 }: Problem): number | null {
+  return ended === 0 ? null : failed / ended;
+}
+
+function shortFactOf(problem: Problem, now: number): string {
+  const { kind, pending = 0, since } = problem;
+  if (kind === 'failing') return `${formatPercent(shareOf(problem))} failed in 5 min`;
+  if (kind === 'backlog' || kind === 'no-process') return `${formatCount(pending)} pending`;
+  if (kind === 'oldest-pending' && since !== undefined) return `waits ${formatAge(now - since)}`;
+  return factOf(problem, now);
+}
+
+function timeOf({ kind, since, lastAt }: Problem, now: number): string[] {
+  if (kind === 'oldest-pending') return [];
+  if (lastAt !== undefined) return [formatAgo(now - lastAt)];
+  return since === undefined ? [] : [`for ${formatAge(now - since)}`];
+}
+
+/** Time for which the order of problems stays. */
+export const REORDER_MS = 10_000;
+
+/** Returns the identity of a problem, which remains while its numbers change. */
+export function problemKey({ kind, eventType, workflow, service, schedule }: Problem): string {
+  return JSON.stringify([kind, eventType, workflow, service, schedule]);
+}
+
+/**
+ * Returns problems in the order in which they are shown: those that are still there keep their place, solved ones leave,
+ * and new ones come last.
+ */
+export function holdProblems(shown: readonly Problem[], fresh: readonly Problem[]): readonly Problem[] {
+  const byKey = new Map(fresh.map((problem) => [problemKey(problem), problem]));
+  const held = shown.flatMap((problem) => byKey.get(problemKey(problem)) ?? []);
+  const known = new Set(held);
+  return [...held, ...fresh.filter((problem) => !known.has(problem))];
+}

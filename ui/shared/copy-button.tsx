@@ -1,0 +1,97 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { Icon, type IconName } from './icon.js';
+
+export interface CopyButtonProps {
+  readonly label: string;
+  readonly icon?: IconName;
+  readonly title?: string;
+  /** True to show the button as inline text. */
+  readonly isInline?: boolean;
+  /** True to show only the icon, as inline text. */
+  readonly isIcon?: boolean;
+  /** Returns the text to copy. Called on each click. */
+  readonly text: () => string;
+}
+
+const SHOWN_MS = 2_000;
+
+/** Button that copies a text and shows the outcome for two seconds. */
+export function CopyButton({
+  label,
+  icon = 'copy',
+  title,
+  isInline = false,
+  isIcon = false,
+  text,
+}: CopyButtonProps): JSX.Element {
+  const [copied, setCopied] = useState<boolean | null>(null);
+  useEffect(() => {
+    if (copied === null) return;
+    const timer = setTimeout(() => setCopied(null), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [copied]);
+  const shown = copied === null ? label : copied ? 'Copied' : 'Not allowed';
+  return (
+    <button
+      type="button"
+      class={isInline || isIcon ? 'copy-text' : 'button copy-button'}
+      title={title ?? (isIcon ? label : undefined)}
+      onClick={() => {
+        void copyText(text()).then(setCopied);
+      }}
+    >
+      <Icon name={copied === true ? 'check' : icon} />
+      {isIcon ? <span class="visually-hidden">{shown}</span> : shown}
+    </button>
+  );
+}
+
+/** Copies text to the clipboard. Resolves to false if the browser does not allow it. */
+async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    // Denied, or absent on plain HTTP, which private networks often use.
+    return copyBySelection(text);
+  }
+}
+
+function copyBySelection(text: string): boolean {
+  const focused = document.activeElement;
+  const area = document.createElement('textarea');
+  area.value = text;
+  area.className = 'visually-hidden';
+  document.body.append(area);
+  area.select();
+  const copied = document.execCommand('copy');
+  area.remove();
+  if (focused instanceof HTMLElement) focused.focus();
+  return copied;
+}
+
+/** Command or code that acts on the hub, with a button that copies it. */
+export function CodeToCopy({ code }: { code: string }): JSX.Element {
+  return (
+    <div class="replay">
+      <pre class="code panel-code">{code}</pre>
+      <CopyButton label={code.startsWith('npx ') ? 'Copy command' : 'Copy code'} text={() => code} />
+    </div>
+  );
+}
+
+/** Example code in an empty view, with a button that copies it and the place of the documentation. */
+export function Snippet({ code }: { code: string }): JSX.Element {
+  return (
+    <>
+      <div class="snippet">
+        <pre class="code">{code}</pre>
+        <CopyButton label="Copy code" text={() => code} />
+      </div>
+      <p>
+        The documentation has a page per task: <code>node_modules/hubline/docs</code>
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,114 @@
+import type { ComponentChildren, JSX } from 'preact';
+import type { Counts } from '../../server/dashboard/protocol.js';
+import { exactCount, formatCount, UNKNOWN } from '../format/number.js';
+import { Icon, type IconName } from './icon.js';
+
+/** Count, shortened if it is large. The title then has the exact value. */
+export function Count({ value }: { value: number }): JSX.Element {
+  return (
+    <span class="count" title={exactCount(value)}>
+      {formatCount(value)}
+    </span>
+  );
+}
+
+interface StatProps {
+  readonly label: string;
+  readonly icon?: IconName;
+  readonly tone?: 'received' | 'completed' | 'failed' | 'stale';
+  readonly title?: string;
+  readonly children: ComponentChildren;
+}
+
+/** Number with its label, as an entry of a `<dl>`. */
+function Stat({ label, icon, tone, title, children }: StatProps): JSX.Element {
+  return (
+    <div class="stat" title={title}>
+      <dt class={tone && `tone-${tone}`}>
+        {icon && <Icon name={icon} />}
+        {label}
+      </dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+/** Counter of a hub, an event type or a workflow. */
+export type Counter =
+  | Exclude<keyof Counts, 'approvals' | 'oldestPendingAt' | 'lastReceivedAt' | 'lastFailedAt'>
+  | 'processes';
+
+/** Label, icon and colour of each counter. */
+const COUNTER_LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
+  received: { label: 'Received', title: 'Events accepted' },
+  completed: { label: 'Completed', title: 'Events whose last attempt succeeded' },
+  failed: { label: 'Failed', title: 'Events that ended without success' },
+  pending: { label: 'Pending', title: 'Events that have not ended: waiting, delayed, suspended or running' },
+  delayed: { label: 'Delayed', title: 'Events that wait for their time' },
+  suspended: { label: 'Suspended', title: 'Workflow runs that wait for a time, an event or another run' },
+  cancelled: { label: 'Cancelled', title: 'Cancelled events, part of the failed ones' },
+  deadLetters: { label: 'Dead letters', title: 'Failed events that were neither replayed nor discarded' },
+  active: { label: 'Active', title: 'Handlers running now' },
+  retried: { label: 'Retried', title: 'Failed attempts that were retried' },
+  processes: { label: 'Processes', title: 'Processes that handle these events' },
+  deduplicated: { label: 'Deduplicated', title: 'Events not accepted because their dedupe id was known' },
+};
+
+export interface CountStatsProps {
+  readonly counters: readonly Counter[];
+  /** Values by counter. Missing ones are unknown. */
+  readonly counts: { readonly [C in Counter]?: number | undefined } | null;
+}
+
+/** Counters with their labels, as entries of a `<dl>`. */
+export function CountStats({ counters, counts }: CountStatsProps): JSX.Element {
+  return (
+    <>
+      {counters.map((counter) => {
+        const value = counts?.[counter];
+        return (
+          <Stat key={counter} {...COUNTER_LOOK[counter]}>
+            {value === undefined ? UNKNOWN : <Count value={value} />}
+          </Stat>
+        );
+      })}
+    </>
+  );
+}
+
+export interface TallyTableProps {
+  readonly caption: string;
+  /** Header of the first column. */
+  readonly head: string;
+  readonly rows: readonly (Pick<Counts, 'received' | 'completed' | 'failed'> & { readonly name: string })[];
+}
+
+/** Table of received, completed and failed counts. */
+export function TallyTable({ caption, head, rows }: TallyTableProps): JSX.Element {
+  return (
+    <table class="data-table">
+      <caption class="visually-hidden">{caption}</caption>
+      <thead>
+        <tr>
+          {[head, 'Received', 'Completed', 'Failed'].map((label) => (
+            <th key={label} scope="col">
+              {label}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(({ name, received, completed, failed }) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            {[received, completed, failed].map((count, index) => (
+              <td key={index}>
+                <Count value={count} />
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

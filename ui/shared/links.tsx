@@ -1,0 +1,74 @@
+import type { JSX } from 'preact';
+import { viewPath } from '../state/navigation.js';
+import { CopyButton } from './copy-button.js';
+
+export interface EventLinkProps {
+  readonly type: string;
+  /** Query that the link retains. */
+  readonly query: string;
+  readonly class?: string;
+}
+
+/** Link to the panel of an event type. */
+export function EventLink({ type, query, class: name }: EventLinkProps): JSX.Element {
+  return (
+    <a class={name} href={viewPath('events', type) + query} title={type}>
+      <bdi>{type}</bdi>
+    </a>
+  );
+}
+
+export interface IdLinkProps {
+  /** Id of an event or a run. */
+  readonly id: string;
+  readonly name: 'event' | 'run';
+  /** Query that the link retains. */
+  readonly query: string;
+}
+
+/** Number of characters of an id that are shown. */
+const SHOWN = 8;
+
+/** Shortened id that links to the request of an event or a run, with a button that copies the whole of it. */
+export function IdLink({ id, name, query }: IdLinkProps): JSX.Element {
+  const short = [...id].slice(0, SHOWN).join('');
+  return (
+    <span class="id-link">
+      <a class="short-id" href={viewPath('requests', id) + query} title={`Show the request of the ${name} ${id}`}>
+        {short}
+      </a>
+      <CopyButton isIcon label={`Copy the ${name} id ${short}`} text={() => id} />
+    </span>
+  );
+}
+
+export interface RunLinkProps {
+  readonly id: string;
+  readonly kind: 'event' | 'workflow';
+  /** Event type, or name of the workflow. */
+  readonly type: string;
+  /** Query that links retain. */
+  readonly query: string;
+}
+
+/** Event type or workflow of a run, as a link. */
+export function TypeLink({ kind, type, query }: Omit<RunLinkProps, 'id'>): JSX.Element {
+  if (kind === 'event') return <EventLink class="view-table-name" type={type} query={query} />;
+  return (
+    <a class="view-table-name" href={viewPath('workflows', type) + query}>
+      <bdi>{type}</bdi>
+    </a>
+  );
+}
+
+/** Event type or workflow of a run, and the id of the run, as links. */
+export function RunLink({ id, kind, type, query }: RunLinkProps): JSX.Element {
+  return (
+    <>
+      <TypeLink kind={kind} type={type} query={query} />
+      <span class="view-table-note">
+        <IdLink id={id} name={kind === 'workflow' ? 'run' : 'event'} query={query} />
+      </span>
+    </>
+  );
+}

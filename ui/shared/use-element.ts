@@ -1,0 +1,94 @@
+import type { RefObject } from 'preact';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
+
+/** Interaction of the user with an element. */
+export interface Interaction {
+  /** True if the pointer or the focus is inside. */
+  readonly isActive: boolean;
+  /** `data-type` of the focused element. */
+  readonly focusedType: string | null;
+}
+
+/** Tracks the pointer and the focus inside an element. */
+export function useInteraction(ref: RefObject<HTMLElement | null>): Interaction {
+  const [isPointed, setPointed] = useState(false);
+  const [target, setTarget] = useState<EventTarget | null>(null);
+  useEffect(() => {
+    const element = ref.current;
+    if (element === null) return;
+    const listeners = new AbortController();
+    const untilEnd = { signal: listeners.signal };
+    element.addEventListener('pointerenter', () => setPointed(true), untilEnd);
+    element.addEventListener('pointerleave', () => setPointed(false), untilEnd);
+    element.addEventListener('focusin', (event) => setTarget(event.target), untilEnd);
+    element.addEventListener('focusout', () => setTarget(null), untilEnd);
+    return () => listeners.abort();
+  }, [ref]);
+  const focusedType = target instanceof HTMLElement ? (target.dataset['type'] ?? null) : null;
+  return { isActive: isPointed || target !== null, focusedType };
+}
+
+/** Range of row indexes: `from` is included, `to` is not. */
+export interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Up to this count all rows are in the document, so that the browser's search finds them. */
+const MAX_RENDERED_IN_FULL = 100;
+
+/** Rows beyond each edge of the viewport. They are added one by one, because many at once would drop frames. */
+const OVERSCAN = 10;
+
+/** Returns which of `count` rows of equal height are in the viewport or close to it. */
+export function useVisibleRange(body: RefObject<HTMLElement | null>, count: number): Range {
+  const [seen, setSeen] = useState<Range>({ from: 0, to: MAX_RENDERED_IN_FULL });
+  const isWhole = count <= MAX_RENDERED_IN_FULL;
+  useLayoutEffect(() => {
+    if (isWhole) return;
+    const measure = (): void => {
+      const height = body.current?.querySelector('tr')?.offsetHeight ?? 0;
+      if (body.current === null || height === 0) return;
+      const { top } = body.current.getBoundingClientRect();
+      const next = withOverscan(-top / height, (window.innerHeight - top) / height);
+      setSeen((last) => (last.from === next.from && last.to === next.to ? last : next));
+    };
+    // Changes that move the table without scrolling change the height of the page.
+    const observer = new ResizeObserver(measure);
+    observer.observe(document.body);
+    window.addEventListener('scroll', measure, { passive: true });
+    window.addEventListener('resize', measure);
+    measure();
+    return () => {
+      observer.disconnect();
+      window.removeEventListener('scroll', measure);
+      window.removeEventListener('resize', measure);
+    };
+  }, [body, isWhole]);
+  return isWhole ? { from: 0, to: count } : { from: Math.min(seen.from, count), to: Math.min(seen.to, count) };
+}
+
+/** Adds the overscan to a range. */
+function withOverscan(first: number, last: number): Range {
+  return { from: Math.max(0, Math.floor(first) - OVERSCAN), to: Math.max(0, Math.ceil(last) + OVERSCAN) };
+}
+
+/** Returns the inner width of an element in pixels; 0 before the first layout. */
+export function useWidth(ref: RefObject<HTMLElement | null>): number {
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const element = ref.current;
+    if (element === null) return;
+    const measure = (): void => setWidth(element.clientWidth);
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    measure();
+    return () => observer.disconnect();
+  }, [ref]);
+  return width;
+}
+
+/** Returns the number of pixels per rem. */
+export function pixelsPerRem(): number {
+  return Number.parseFloat(getComputedStyle(document.documentElement).fontSize) || 16;
+}

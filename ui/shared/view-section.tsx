@@ -1,0 +1,156 @@
+import type { ComponentChildren, JSX } from 'preact';
+import type { HubStore } from '../state/hub-store.js';
+import type { Loaded } from '../state/loader.js';
+import type { Monitor } from '../state/monitor.js';
+import { VIEW_LABEL, type View } from '../state/navigation.js';
+import { Icon } from './icon.js';
+
+export interface ViewSectionProps {
+  readonly view: View;
+  readonly store: HubStore;
+  /** Content beside the title. */
+  readonly aside?: ComponentChildren;
+  /** True if the hub has nothing to show in this view. */
+  readonly isEmpty: boolean;
+  /** Next step for an empty view. */
+  readonly hint: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+/** View with its title. Shows a placeholder before the first response and for an empty view. */
+export function ViewSection({ view, store, aside, isEmpty, hint, children }: ViewSectionProps): JSX.Element {
+  return (
+    <section class="view" aria-labelledby={`${view}-title`}>
+      <div class="view-head">
+        <h2 id={`${view}-title`} class="section-title" tabIndex={-1}>
+          {VIEW_LABEL[view]}
+        </h2>
+        {aside}
+      </div>
+      {store.hub.value === null ? (
+        <TableSkeleton />
+      ) : isEmpty ? (
+        <EmptyState title={`No ${view} yet`}>
+          <p>{hint}</p>
+        </EmptyState>
+      ) : (
+        children
+      )}
+    </section>
+  );
+}
+
+export interface LoadedViewProps<T> {
+  readonly view: View;
+  readonly monitor: Monitor;
+  readonly data: Loaded<T> | null;
+  /** Content beside the title. */
+  readonly aside?: ComponentChildren;
+  /** Returns true if there is nothing to show. */
+  readonly isEmpty: (body: T) => boolean;
+  readonly emptyTitle: string;
+  /** Reason or next step for an empty view. */
+  readonly hint: ComponentChildren;
+  readonly children: (body: T) => ComponentChildren;
+}
+
+/** View whose data is loaded while it is open. */
+export function LoadedView<T>({
+  view,
+  monitor,
+  data,
+  aside,
+  isEmpty,
+  emptyTitle,
+  hint,
+  children,
+}: LoadedViewProps<T>): JSX.Element {
+  return (
+    <ViewSection view={view} store={monitor.store} aside={aside} isEmpty={false} hint="">
+      <LoadedContent monitor={monitor} data={data} isEmpty={isEmpty} emptyTitle={emptyTitle} hint={hint}>
+        {children}
+      </LoadedContent>
+    </ViewSection>
+  );
+}
+
+/** Content that is loaded while it is shown, with a placeholder before and for nothing, and a notice after a failure. */
+export function LoadedContent<T>({
+  monitor,
+  data,
+  isEmpty,
+  emptyTitle,
+  hint,
+  children,
+}: Omit<LoadedViewProps<T>, 'view' | 'aside'>): JSX.Element {
+  if (data === null || data.body === null) {
+    if (monitor.connection.value.kind === 'snapshot') {
+      return (
+        <EmptyState title="Not in the snapshot">
+          <p>A snapshot contains counts, but no waits, processes or runs of agents.</p>
+        </EmptyState>
+      );
+    }
+    return data?.error ? <Failure message={data.error.message} /> : <TableSkeleton />;
+  }
+  const { body, error } = data;
+  return (
+    <>
+      {error !== null && <Failure message={`${error.message} The data is from the last successful response.`} />}
+      {isEmpty(body) ? (
+        <EmptyState title={emptyTitle}>
+          <p>{hint}</p>
+        </EmptyState>
+      ) : (
+        children(body)
+      )}
+    </>
+  );
+}
+
+function Failure({ message }: { message: string }): JSX.Element {
+  return (
+    <p class="panel-notice">
+      <Icon name="triangle" /> {message}
+    </p>
+  );
+}
+
+/** Placeholder for an empty view, with the reason and the next step. */
+export function EmptyState({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
+  return (
+    <div class="empty card">
+      <h3>{title}</h3>
+      {children}
+    </div>
+  );
+}
+
+/** Placeholder until the first response arrives. */
+export function TableSkeleton(): JSX.Element {
+  return (
+    <div class="card skeleton">
+      <p class="visually-hidden">Loading event types.</p>
+    </div>
+  );
+}
+
+export interface PanelSectionProps {
+  readonly title: string;
+  /** Period of the section's numbers. */
+  readonly period?: string;
+  readonly children: ComponentChildren;
+}
+
+/** Section of the panel with a heading. */
+export function PanelSection({ title, period, children }: PanelSectionProps): JSX.Element {
+  return (
+    <section class="panel-section">
+      <h3>
+        {title}
+        {period && <span class="panel-period"> {period}</span>}
+      </h3>
+      {children}
+    </section>
+  );
+}

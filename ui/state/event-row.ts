@@ -1,0 +1,341 @@
+import { computed, type ReadonlySignal } from '@preact/signals';
+import type {
+  Counts,
+  EventColumns,
+  EventColumnsDetails,
+  EventKind,
+  EventOverview,
+  PeriodCounts,
+  Problem,
+  RecentActivity,
+} from '../../server/dashboard/protocol.js';
+import { failureRatio, ratePerSecond, type Trend, trendOf } from './recent-activity.js';
+
+/** Values of a table row. Equal values are the same object, so that a row renders only on a change. */
+export interface RowView extends Trend {
+  readonly kind: EventKind;
+  readonly status: EventStatus;
+  /** Failure rate of the last 5 minutes; `null` unless the type is failing. */
+  readonly failingRatio: number | null;
+  /** Events received per second: in the last minute, or in the selected range. */
+  readonly ratePerSecond: number | null;
+  /** Failed events without cancelled ones: in the last 5 minutes, or in the selected range. */
+  readonly failed: number;
+  /** Failure rate of the same period; `null` if no event ended in it. */
+  readonly failureRatio: number | null;
+  /** Retried attempts of the same period. */
+  readonly retried: number;
+  /** Events that have not ended now. */
+  readonly pending: number;
+  /** Events received since the start, or in the selected range. */
+  readonly received: number;
+}
+
+/**
+ * Registered event type. The signals update with each response. The plain fields have the values of the last response:
+ * lists of thousands of rows read them and subscribe to `HubStore.reading` instead.
+ */
+export interface EventRow {
+  readonly kind: 'row';
+  readonly type: string;
+  readonly status: EventStatus;
+  /** Counts of the last 5 minutes. */
+  readonly last5Min: PeriodCounts;
+  readonly minutes: RecentActivity['minutes'];
+  /** Everything about the type in the last response. */
+  readonly event: ReadonlySignal<EventOverview>;
+  readonly view: ReadonlySignal<RowView>;
+  /** Returns a count. */
+  count(name: CountName): number;
+  /** Applies a response and returns the number of failures since the previous one. */
+  update(source: EventSource, reading: Reading): number;
+}
+
+/** Place of an event type in a response. */
+export interface EventSource {
+  readonly columns: EventColumns;
+  readonly index: number;
+  /** `undefined` for a type with a handler and nothing else. */
+  readonly details: EventColumnsDetails | undefined;
+}
+
+const NONE: PeriodCounts = { received: 0, completed: 0, failed: 0, cancelled: 0, retried: 0 };
+
+/**
+ * Creates the row of an event type.
+ *
+ * @param readings signal that changes with every applied response and with the selected range
+ */
+export function createEventRow(first: EventSource, now: Reading, readings: ReadonlySignal<Reading>): EventRow {
+  let source = first;
+  let status: EventStatus = 'never';
+  let failed = countAt(first.columns, first.index, 'failed');
+  let shown: RowView | undefined;
+
+  const update = (next: EventSource, reading: Reading): number => {
+    const { columns, index } = next;
+    const failedBefore = failed;
+    source = next;
+    failed = countAt(columns, index, 'failed');
+    status = eventStatus(columns, index, reading.problems, reading.serverNow);
+    return Math.max(0, failed - failedBefore);
+  };
+  update(first, now);
+
+  const row: EventRow = {
+    kind: 'row',
+    type: first.columns.types[first.index] ?? '',
+    get status() {
+      return status;
+    },
+    get last5Min() {
+      return last5MinAt(source.columns, source.index);
+    },
+    get minutes() {
+      return minutesAt(source.columns, source.index);
+    },
+    event: computed(() => {
+      subscribeTo(readings);
+      return overviewAt(source.columns, source.index, source.details);
+    }),
+    view: computed(() => {
+      const next = viewOf(row, source.details?.kind ?? 'handler', readings.value);
+      if (shown === undefined || !isSame(next, shown)) shown = next;
+      return shown;
+    }),
+    count: (name) => countAt(source.columns, source.index, name),
+    update,
+  };
+  return row;
+}
+
+/** Returns the counts that a row shows: of the selected range, else of the last 5 minutes. */
+export function shownCounts(row: EventRow, { range }: Pick<Reading, 'range'>): PeriodCounts {
+  return range === null ? row.last5Min : (range.byType.get(row.type) ?? NONE);
+}
+
+/** Returns the rate that a row shows: of the selected range, else of the last minute. */
+export function shownRate(row: EventRow, { range, hubNow, startedAt }: Reading): number | null {
+  if (range === null) return ratePerSecond(row.minutes, hubNow, startedAt);
+  const spanMs = Math.min(range.to, hubNow) - range.from;
+  return spanMs <= 0 ? null : (shownCounts(row, { range }).received / spanMs) * 1_000;
+}
+
+/** Returns the count of received events that a row shows: of the selected range, else since the start. */
+export function shownReceived(row: EventRow, reading: Pick<Reading, 'range'>): number {
+  return reading.range === null ? row.count('received') : (reading.range.byType.get(row.type)?.received ?? 0);
+}
+
+function viewOf(row: EventRow, kind: EventKind, reading: Reading): RowView {
+  const counts = shownCounts(row, reading);
+  return {
+    kind,
+    status: row.status,
+    failingRatio: row.status === 'failing' ? failureRatio(row.last5Min) : null,
+    ratePerSecond: shownRate(row, reading),
+    failed: counts.failed - counts.cancelled,
+    failureRatio: failureRatio(counts),
+    retried: counts.retried,
+    pending: row.count('pending'),
+    received: shownReceived(row, reading),
+    ...trendOf(row.minutes),
+  };
+}
+
+function isSame(a: RowView, b: RowView): boolean {
+  return (
+    a.ratePerSecond === b.ratePerSecond &&
+    a.received === b.received &&
+    a.failed === b.failed &&
+    a.status === b.status &&
+    a.failingRatio === b.failingRatio &&
+    a.failureRatio === b.failureRatio &&
+    a.retried === b.retried &&
+    a.pending === b.pending &&
+    a.kind === b.kind &&
+    a.trendReceived === b.trendReceived &&
+    a.trendFailed === b.trendFailed
+  );
+}
+
+/** Status of an event type. */
+export type EventStatus = 'failing' | 'attention' | 'active' | 'idle' | 'never';
+
+/** Severity of failures: below 1 %, below 10 %, or more. */
+export type FailureLevel = 'low' | 'medium' | 'high';
+
+/** A type is active for this time after an event was received. */
+export const ACTIVE_MS = 60_000;
+
+/** Problems of the hub that decide the status of event types. */
+interface ProblemTypes {
+  /** Types that the server lists as failing. */
+  readonly failing: ReadonlySet<string>;
+  /** Types with any other problem. */
+  readonly attention: ReadonlySet<string>;
+}
+
+/** Sorts the problems of event types by their effect on the status. */
+export function problemTypes(problems: readonly Problem[]): ProblemTypes {
+  const failing = new Set<string>();
+  const attention = new Set<string>();
+  for (const { kind, eventType } of problems) {
+    if (eventType !== undefined) (kind === 'failing' ? failing : attention).add(eventType);
+  }
+  return { failing, attention };
+}
+
+/**
+ * Returns the status of a type. The first rule that applies decides:
+ *
+ * 1. failing: an event failed in the last 5 minutes, unless all dead letters were replayed since
+ * 2. attention: there are open dead letters or another problem, such as a backlog
+ * 3. active: a handler runs, or an event was received in the last minute
+ * 4. never: no event was ever received
+ * 5. idle: none of the above
+ *
+ * @param index index of the type in the columns
+ * @param now current time in epoch milliseconds on the server's clock
+ */
+export function eventStatus(columns: EventColumns, index: number, problems: ProblemTypes, now: number): EventStatus {
+  const type = columns.types[index] ?? '';
+  const failed = (columns.last5Min.failed?.[index] ?? 0) - (columns.last5Min.cancelled?.[index] ?? 0);
+  const deadLetters = countAt(columns, index, 'deadLetters');
+  // The server lists at most 50 problems, so the counts decide too.
+  if (problems.failing.has(type) || (failed > 0 && deadLetters > 0)) return 'failing';
+  if (deadLetters > 0 || problems.attention.has(type)) return 'attention';
+  const lastReceivedAt = columns.metrics.lastReceivedAt?.[index] ?? null;
+  if (countAt(columns, index, 'active') > 0) return 'active';
+  if (lastReceivedAt !== null && now - lastReceivedAt < ACTIVE_MS) return 'active';
+  return countAt(columns, index, 'received') === 0 ? 'never' : 'idle';
+}
+
+/** Returns the severity of a failure rate; `medium` if the rate is unknown. */
+export function failureLevel(ratio: number | null): FailureLevel {
+  if (ratio === null) return 'medium';
+  return ratio < 0.01 ? 'low' : ratio < 0.1 ? 'medium' : 'high';
+}
+
+/** Name of a count of an event type. */
+type CountName = Exclude<keyof Counts, OptionalName>;
+
+type OptionalName = 'approvals' | 'oldestPendingAt' | 'lastReceivedAt' | 'lastFailedAt';
+
+/** Returns a count of the event type at an index. */
+export function countAt({ metrics }: EventColumns, index: number, name: CountName): number {
+  return metrics[name]?.[index] ?? 0;
+}
+
+/** Returns the counts of the last 5 minutes of the event type at an index. */
+function last5MinAt({ last5Min }: EventColumns, index: number): PeriodCounts {
+  return {
+    received: last5Min.received?.[index] ?? 0,
+    completed: last5Min.completed?.[index] ?? 0,
+    failed: last5Min.failed?.[index] ?? 0,
+    cancelled: last5Min.cancelled?.[index] ?? 0,
+    retried: last5Min.retried?.[index] ?? 0,
+  };
+}
+
+/** Returns the last minutes of the event type at an index. */
+function minutesAt({ minutes }: EventColumns, index: number): RecentActivity['minutes'] {
+  return { received: parseCounts(minutes.received?.[index]), failed: parseCounts(minutes.failed?.[index]) };
+}
+
+/** Returns everything about the event type at an index. */
+export function overviewAt(
+  columns: EventColumns,
+  index: number,
+  { index: _, ...details }: EventColumnsDetails = { index, kind: 'handler' },
+): EventOverview {
+  const processes = columns.processes?.[index];
+  return {
+    type: columns.types[index] ?? '',
+    ...details,
+    ...(typeof processes === 'number' && { processes }),
+    metrics: metricsAt(columns, index),
+    recent: {
+      last5Min: last5MinAt(columns, index),
+      waitP95Ms: columns.waitP95Ms?.[index] ?? null,
+      durationP95Ms: columns.durationP95Ms?.[index] ?? null,
+      minutes: minutesAt(columns, index),
+    },
+  };
+}
+
+function metricsAt(columns: EventColumns, index: number): Counts {
+  const count = (name: CountName): number => countAt(columns, index, name);
+  const optional = (name: OptionalName): Partial<Counts> => {
+    const value = columns.metrics[name]?.[index] ?? null;
+    return value === null ? {} : { [name]: value };
+  };
+  return {
+    received: count('received'),
+    completed: count('completed'),
+    failed: count('failed'),
+    cancelled: count('cancelled'),
+    pending: count('pending'),
+    active: count('active'),
+    delayed: count('delayed'),
+    suspended: count('suspended'),
+    retried: count('retried'),
+    deduplicated: count('deduplicated'),
+    deadLetters: count('deadLetters'),
+    ...optional('approvals'),
+    ...optional('oldestPendingAt'),
+    ...optional('lastReceivedAt'),
+    ...optional('lastFailedAt'),
+  };
+}
+
+const SPACE = 32;
+const ZERO = 48;
+
+/** Parses counts such as "3 0 12", which the decoder has checked. A split is several times slower. */
+function parseCounts(text = ''): readonly number[] {
+  const counts: number[] = [];
+  if (text === '') return counts;
+  let count = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === SPACE) {
+      counts.push(count);
+      count = 0;
+    } else count = count * 10 + code - ZERO;
+  }
+  counts.push(count);
+  return counts;
+}
+
+/** Counts of the selected range. */
+export interface SelectedRange {
+  /** Epoch milliseconds. */
+  readonly from: number;
+  readonly to: number;
+  readonly byType: ReadonlyMap<string, PeriodCounts>;
+}
+
+/** Parts of the last response that all rows share. */
+export interface Reading extends Moment {
+  /** Time at which the server read its counts, in epoch milliseconds. */
+  readonly hubNow: number;
+  /** Time at which the hub started, in epoch milliseconds. */
+  readonly startedAt: number | null;
+  readonly problems: ProblemTypes;
+  /** `null`: rows show the last minutes. */
+  readonly range: SelectedRange | null;
+}
+
+/** Point in time on two clocks. */
+export interface Moment {
+  /** Milliseconds on the page's monotonic clock. */
+  readonly at: number;
+  /** Epoch milliseconds on the server's clock. */
+  readonly serverNow: number;
+}
+
+/** Subscribes the running component, effect or computed signal to a signal whose value it does not use. */
+export function subscribeTo(signal: ReadonlySignal<unknown>): void {
+  // A call, because bundlers may drop a property read whose value is unused.
+  signal.valueOf();
+}

@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import type { WaitIntrospection } from '../../server/dashboard/protocol.js';
+import { groupWaits } from './waits.js';
+
+function waitOf(id: string, type: string, step: string): WaitIntrospection {
+  return {
+    id,
+    kind: 'workflow',
+    type,
+    service: 'shop',
+    requestId: id,
+    step: { name: step, kind: 'sleep', status: 'waiting', waitsFor: { since: 0 } },
+  };
+}
+
+test('groups by type and step, in the order of the oldest wait of each', () => {
+  const waits = [waitOf('1', 'b', 'x'), waitOf('2', 'a', 'x'), waitOf('3', 'b', 'y'), waitOf('4', 'b', 'x')];
+  expect(groupWaits(waits).map(({ type, step, waits: of }) => [type, step, of.map(({ id }) => id)])).toEqual([
+    ['b', 'x', ['1', '4']],
+    ['a', 'x', ['2']],
+    ['b', 'y', ['3']],
+  ]);
+  expect(groupWaits([])).toEqual([]);
+});

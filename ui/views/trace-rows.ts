@@ -1,0 +1,280 @@
+import type {
+  AttemptIntrospection,
+  EventDetails,
+  StepIntrospection,
+  StepStatus,
+} from '../../server/dashboard/protocol.js';
+import { formatCost, formatCount } from '../format/number.js';
+
+/** Row of a trace: an event, a run, an attempt or a step. */
+export interface TraceRow {
+  /** Identity in the trace. */
+  readonly key: string;
+  /** Depth in the tree, from 0. */
+  readonly depth: number;
+  readonly kind: string;
+  readonly name: string;
+  readonly state: TraceState;
+  /** Parts of the time axis, in the order in which they are drawn. */
+  readonly bars: readonly Bar[];
+  /** Milliseconds that it waited; `null` if it did not wait or if that is not known. */
+  readonly waitedMs: number | null;
+  /** Milliseconds that it ran; `null` before it has run. */
+  readonly ranMs: number | null;
+  /** Error, or what it waits for; empty if there is nothing to say. */
+  readonly note: string;
+  /** Event or run; `null` for its parts. */
+  readonly event: EventDetails | null;
+}
+
+/** Separates the name of a step from the names of the steps inside it. */
+const PATH_SEPARATOR = ' / ';
+
+/**
+ * Returns the tree of a request as rows: each event with its attempts and steps, then the events that it led to.
+ *
+ * @param now current time in epoch milliseconds on the server's clock
+ */
+export function traceRows(events: readonly EventDetails[], now: number): readonly TraceRow[] {
+  const known = new Set(events.map(({ id }) => id));
+  const byCause = new Map<string, EventDetails[]>();
+  const roots: EventDetails[] = [];
+  for (const event of events) {
+    const { causeId, id } = event;
+    if (causeId === undefined || causeId === id || !known.has(causeId)) {
+      roots.push(event);
+      continue;
+    }
+    const siblings = byCause.get(causeId);
+    if (siblings === undefined) byCause.set(causeId, [event]);
+    else siblings.push(event);
+  }
+  const rows: TraceRow[] = [];
+  // An event that several services handle leads to others only once.
+  const visited = new Set<string>();
+  const add = (event: EventDetails, depth: number): void => {
+    rows.push(eventRow(event, depth, now), ...partsOf(event, depth + 1, now));
+    if (visited.has(event.id)) return;
+    visited.add(event.id);
+    for (const child of byCause.get(event.id) ?? []) add(child, depth + 1);
+  };
+  for (const root of roots) add(root, 0);
+  return rows;
+}
+
+function eventRow(event: EventDetails, depth: number, now: number): TraceRow {
+  const { kind, type, service, status, waitMs, error, dueAt } = event;
+  return {
+    key: JSON.stringify([event.id, service]),
+    depth,
+    kind,
+    name: type,
+    state: status,
+    bars: eventBars(event, now),
+    waitedMs: waitMs ?? null,
+    ranMs: ranMs(event, now),
+    note: error?.message ?? (status === 'delayed' && dueAt !== undefined ? 'waits for its time' : ''),
+    event,
+  };
+}
+
+/** Returns the milliseconds that an event ran, with those of a running attempt so far; `null` before it has run. */
+function ranMs({ status, attempts, runMs }: EventDetails, now: number): number | null {
+  const running = status === 'active' && attempts.find((attempt) => attemptState(attempt) === 'active');
+  return running ? (runMs ?? 0) + now - running.startedAt : (runMs ?? null);
+}
+
+function eventBars(event: EventDetails, now: number): readonly Bar[] {
+  const { acceptedAt, startedAt, endedAt, attempts, steps, status } = event;
+  const end = endedAt ?? now;
+  const start = startedAt ?? attempts[0]?.startedAt ?? end;
+  const bars: Bar[] = [{ from: acceptedAt, to: Math.max(acceptedAt, start), tone: 'waiting' }];
+  // The attempts of a run are those that were interrupted.
+  if (attempts.length === 0 || steps !== undefined) {
+    if (startedAt !== undefined) bars.push({ from: startedAt, to: end, tone: toneOf(status) });
+    return bars;
+  }
+  let last = start;
+  for (const attempt of attempts) {
+    const { startedAt: from, endedAt: to = end } = attempt;
+    const state = attemptState(attempt);
+    if (from > last) bars.push({ from: last, to: from, tone: 'waiting' });
+    bars.push({ from, to, tone: toneOf(state === 'completed' && to === end ? status : state) });
+    last = to;
+  }
+  if (last < end && endedAt === undefined) bars.push({ from: last, to: end, tone: 'waiting' });
+  return bars;
+}
+
+function toneOf(status: TraceState): Bar['tone'] {
+  if (status === 'active') return 'running';
+  const isTone = status === 'completed' || status === 'failed' || status === 'cancelled' || status === 'interrupted';
+  return isTone ? status : 'waiting';
+}
+
+function attemptState({ endedAt, error, isInterrupted }: AttemptIntrospection): TraceState {
+  if (isInterrupted === true) return 'interrupted';
+  if (endedAt === undefined) return 'active';
+  return error === undefined ? 'completed' : 'failed';
+}
+
+/** Returns the attempts of an event, if it has several, or the interrupted ones and the steps of a run. */
+function partsOf(event: EventDetails, depth: number, now: number): readonly TraceRow[] {
+  const { id, service, attempts, steps = [] } = event;
+  const own = JSON.stringify([id, service]);
+  const stepRows = steps.map((step, index) => stepRow(step, `${own} ${index}`, depth, now));
+  const isPlain = attempts.length < 2 && attempts.every(({ isInterrupted }) => isInterrupted !== true);
+  if (isPlain) return stepRows;
+  const attemptRows = attempts.map((each, index): TraceRow => {
+    const { attempt, startedAt, endedAt, error } = each;
+    const state = attemptState(each);
+    return {
+      key: `${own} attempt ${index}`,
+      depth,
+      kind: 'attempt',
+      name: `Attempt ${attempt}`,
+      state,
+      bars: [{ from: startedAt, to: endedAt ?? now, tone: toneOf(state) }],
+      waitedMs: null,
+      // The times of an interrupted attempt are those that are known: it may have ended earlier.
+      ranMs: state === 'interrupted' ? null : (endedAt ?? now) - startedAt,
+      note: error?.message ?? '',
+      event: null,
+    };
+  });
+  return [...attemptRows, ...stepRows];
+}
+
+function stepRow(step: StepIntrospection, key: string, depth: number, now: number): TraceRow {
+  const path = step.name.split(PATH_SEPARATOR);
+  const { state, bars, waitedMs, ranMs } = stepBars(step, now);
+  const title = step.error?.message ?? stepTitle(step);
+  return {
+    key,
+    depth: depth + path.length - 1,
+    kind: step.kind,
+    name: path.at(-1) ?? step.name,
+    state,
+    bars,
+    waitedMs,
+    ranMs,
+    note: title === '' ? turnFacts(step).join(' · ') : title,
+    event: null,
+  };
+}
+
+/** Kinds of steps that run no code. */
+const WAITING_KINDS: readonly string[] = ['sleep', 'event', 'invoke', 'approval'];
+
+/** State, bars and times of a step. */
+export interface StepTimes {
+  readonly state: TraceState;
+  readonly bars: readonly Bar[];
+  readonly waitedMs: number | null;
+  readonly ranMs: number | null;
+}
+
+/**
+ * Returns the bars of a step. A step has no bar before its first attempt.
+ *
+ * @param now current time in epoch milliseconds on the server's clock
+ */
+function stepBars(step: StepIntrospection, now: number): StepTimes {
+  const { kind, durationMs, endedAt, waitsFor } = step;
+  const state = stateOf(step);
+  const startedAt =
+    step.startedAt ?? waitsFor?.since ?? (endedAt === undefined ? undefined : endedAt - (durationMs ?? 0));
+  if (startedAt === undefined) return { state, bars: [], waitedMs: null, ranMs: null };
+  const to = endedAt ?? (isOver(state) ? startedAt + (durationMs ?? 0) : now);
+  const ms = Math.max(0, to - startedAt);
+  if (WAITING_KINDS.includes(kind)) {
+    const tone = state === 'failed' || state === 'cancelled' ? state : 'waiting';
+    return { state, bars: [{ from: startedAt, to, tone }], waitedMs: ms, ranMs: null };
+  }
+  const bars: Bar[] = [];
+  // Earlier attempts are not retained: the last one has its duration at the end.
+  const lastFrom = durationMs === undefined ? startedAt : Math.max(startedAt, to - durationMs);
+  if (lastFrom > startedAt) bars.push({ from: startedAt, to: lastFrom, tone: 'waiting' });
+  bars.push({
+    from: lastFrom,
+    to,
+    tone: state === 'failed' ? 'failed' : state === 'completed' ? 'completed' : 'running',
+  });
+  return { state, bars, waitedMs: lastFrom > startedAt ? lastFrom - startedAt : null, ranMs: to - lastFrom };
+}
+
+/** Returns the state of a step. A call of a tool of which the model received an error has failed. */
+function stateOf({ status, waitsFor, turn }: StepIntrospection): TraceState {
+  if (turn?.isToolError === true) return 'failed';
+  return status === 'waiting' && waitsFor !== undefined ? 'suspended' : status;
+}
+
+function isOver(state: TraceState): boolean {
+  return state === 'completed' || state === 'failed' || state === 'cancelled';
+}
+
+/** Returns what a step waits for, or waited for when its run ended; empty if it does not wait. */
+function stepTitle({ status, waitsFor }: StepIntrospection): string {
+  if (waitsFor === undefined) return '';
+  const { event, runId, dueAt } = waitsFor;
+  const target = event?.type ?? (runId === undefined ? dueAt && 'its time' : `run ${runId.slice(0, 8)}`);
+  return `${status === 'cancelled' ? 'waited' : 'waits'}${target === undefined ? '' : ` for ${target}`}`;
+}
+
+/** State of a row of a trace. */
+export type TraceState = EventDetails['status'] | StepStatus | 'interrupted';
+
+/** Part of the time axis. */
+interface Bar {
+  /** Epoch milliseconds. */
+  readonly from: number;
+  readonly to: number;
+  readonly tone: 'waiting' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted';
+}
+
+/** Time that a trace covers, in epoch milliseconds. */
+export interface TraceSpan {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Returns the time that bars cover, of at least one millisecond. */
+export function spanOf(rows: readonly { readonly bars: readonly Bar[] }[]): TraceSpan {
+  let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const { bars } of rows) {
+    for (const bar of bars) {
+      from = Math.min(from, bar.from);
+      to = Math.max(to, bar.to);
+    }
+  }
+  return from <= to ? { from, to: Math.max(to, from + 1) } : { from: 0, to: 1 };
+}
+
+/** Place of a bar on the axis, in percent. */
+export interface BarPlace {
+  readonly left: number;
+  readonly width: number;
+}
+
+/** Returns the place of a bar in a span. */
+export function placeOf({ from, to }: Bar, span: TraceSpan): BarPlace {
+  const percent = (ms: number): number => Math.round((ms / (span.to - span.from)) * 100_000) / 1_000;
+  return { left: percent(from - span.from), width: percent(Math.max(0, to - from)) };
+}
+
+/** Returns the facts about a step of an agent: its model, tokens and cost, or its error. Empty for other steps. */
+export function turnFacts({ kind, turn, error }: StepIntrospection): readonly string[] {
+  const { model, usage, isToolError } = turn ?? {};
+  return [
+    ...(model === undefined ? [] : [model]),
+    ...(usage === undefined
+      ? []
+      : [`${formatCount(usage.promptTokens)} + ${formatCount(usage.completionTokens)} tokens`]),
+    ...(usage?.cachedTokens === undefined ? [] : [`${formatCount(usage.cachedTokens)} cached`]),
+    ...(usage?.reasoningTokens === undefined ? [] : [`${formatCount(usage.reasoningTokens)} reasoning`]),
+    ...(usage?.cost === undefined ? [] : [`cost ${formatCost(usage.cost)}`]),
+    ...(kind === 'approval' ? ['approval'] : []),
+    ...(isToolError === true ? ['the model received an error'] : []),
+    ...(error === undefined ? [] : [`${error.name}: ${error.message}`]),
+  ];
+}

@@ -1,0 +1,239 @@
+import type { JSX } from 'preact';
+import type { WaitIntrospection } from '../../server/dashboard/protocol.js';
+import { viewerTimeZone } from '../format/clock-time.js';
+import { formatAge, formatAgo } from '../format/duration.js';
+import { approveCode } from '../format/hub-code.js';
+import { formatCount } from '../format/number.js';
+import { CodeToCopy } from '../shared/copy-button.js';
+import { IdLink, TypeLink } from '../shared/links.js';
+import { LoadedView } from '../shared/view-section.js';
+import { BoundedRows, Moment, ViewTable, ViewTableCell, ViewTableNote } from '../shared/view-table.js';
+import type { Monitor } from '../state/monitor.js';
+import type { Navigation } from '../state/navigation.js';
+
+export interface WaitsProps {
+  readonly monitor: Monitor;
+  readonly navigation: Navigation;
+}
+
+const APPROVAL_COLUMNS = ['Run', 'Tool', 'Since', 'Timeout', 'Approve'] as const;
+const WAIT_COLUMNS = ['Run', 'Waits for', 'Since', 'Until'] as const;
+
+/** Numbers of rows that are shown first: the lists may have hundreds. */
+const SHOWN_APPROVALS = 5;
+const SHOWN_STEPS = 10;
+const SHOWN_WAITS = 3;
+
+/** View of what runs wait for: approvals first. */
+export function Waits({ monitor, navigation }: WaitsProps): JSX.Element {
+  const query = navigation.query.value;
+  return (
+    <LoadedView
+      view="waits"
+      monitor={monitor}
+      data={monitor.waits.value}
+      aside={<span class="panel-period">times in {viewerTimeZone()}</span>}
+      isEmpty={({ waits }) => waits.length === 0}
+      emptyTitle="Nothing waits"
+      hint="Runs that wait for an approval, an event, a time, another run or a retry appear here."
+    >
+      {({ waits, approvals, suspended, isTruncated, now: readAt }) => {
+        const now = Math.max(monitor.serverNow.value, readAt);
+        const asking = waits.filter(({ step }) => step.kind === 'approval');
+        const others = waits.filter(({ step }) => step.kind !== 'approval');
+        return (
+          <>
+            {isTruncated && (
+              <p class="panel-note">
+                The list has the oldest approvals and some of the other waits. In total {formatCount(approvals)}{' '}
+                approvals wait, and {formatCount(suspended)} runs are suspended.
+              </p>
+            )}
+            {asking.length > 0 && (
+              <>
+                <h3 class="view-part">
+                  Approvals <span class="chip-count">{formatCount(approvals)}</span>
+                </h3>
+                <ViewTable
+                  caption="Calls of tools that wait for an approval"
+                  columns={APPROVAL_COLUMNS}
+                  class="waits-table"
+                >
+                  <BoundedRows
+                    items={asking}
+                    limit={SHOWN_APPROVALS}
+                    noun="approvals"
+                    columns={APPROVAL_COLUMNS.length}
+                  >
+                    {(wait) => (
+                      <ApprovalRow
+                        key={keyOf(wait)}
+                        wait={wait}
+                        now={now}
+                        query={query}
+                        transport={monitor.store.hub.value?.transport}
+                      />
+                    )}
+                  </BoundedRows>
+                </ViewTable>
+              </>
+            )}
+            {others.length > 0 && (
+              <>
+                <h3 class="view-part">Other waits</h3>
+                <ViewTable caption="Steps that wait" columns={WAIT_COLUMNS} class="waits-table">
+                  <BoundedRows
+                    items={groupWaits(others)}
+                    limit={SHOWN_STEPS}
+                    noun="steps"
+                    columns={WAIT_COLUMNS.length}
+                  >
+                    {(group) => <GroupRows key={keyOfGroup(group)} group={group} now={now} query={query} />}
+                  </BoundedRows>
+                </ViewTable>
+              </>
+            )}
+          </>
+        );
+      }}
+    </LoadedView>
+  );
+}
+
+interface RowProps {
+  readonly wait: WaitIntrospection;
+  /** Current time in epoch milliseconds on the server's clock. */
+  readonly now: number;
+  /** Query that links retain. */
+  readonly query: string;
+}
+
+function ApprovalRow({ wait, now, query, transport }: RowProps & { transport: string | undefined }): JSX.Element {
+  const { step } = wait;
+  const { event, dueAt } = step.waitsFor ?? {};
+  const code =
+    event?.key === undefined
+      ? undefined
+      : approveCode({ runId: wait.id, step: step.name, type: event.type, approvalId: event.key }, transport);
+  return (
+    <tr>
+      <th scope="row">
+        <TypeLink kind={wait.kind} type={wait.type} query={query} />
+        <RunId wait={wait} query={query} />
+      </th>
+      <ViewTableCell label="Tool">
+        <strong>{toolOf(wait)}</strong>
+        <ViewTableNote>{step.name}</ViewTableNote>
+      </ViewTableCell>
+      <SinceCell wait={wait} now={now} />
+      <ViewTableCell label="Timeout">{dueAt === undefined ? 'none' : <Due at={dueAt} now={now} />}</ViewTableCell>
+      <ViewTableCell label="Approve">{code !== undefined && <CodeToCopy code={code} />}</ViewTableCell>
+    </tr>
+  );
+}
+
+/** Waits of a step below a row with its name. */
+function GroupRows({ group, now, query }: Omit<RowProps, 'wait'> & { group: WaitGroup }): JSX.Element {
+  const { kind, type, step, waits } = group;
+  return (
+    <>
+      <tr class="wait-group">
+        <th scope="rowgroup" colSpan={WAIT_COLUMNS.length}>
+          <TypeLink kind={kind} type={type} query={query} /> <bdi>{step}</bdi>{' '}
+          <span class="chip-count">{formatCount(waits.length)}</span>
+        </th>
+      </tr>
+      <BoundedRows items={waits} limit={SHOWN_WAITS} noun="runs" columns={WAIT_COLUMNS.length}>
+        {(wait) => <WaitRow key={keyOf(wait)} wait={wait} now={now} query={query} />}
+      </BoundedRows>
+    </>
+  );
+}
+
+function WaitRow({ wait, now, query }: RowProps): JSX.Element {
+  const { dueAt } = wait.step.waitsFor ?? {};
+  return (
+    <tr>
+      <th scope="row">
+        <RunId wait={wait} query={query} />
+      </th>
+      <ViewTableCell label="Waits for">{waitText(wait)}</ViewTableCell>
+      <SinceCell wait={wait} now={now} />
+      <ViewTableCell label="Until">{dueAt === undefined ? 'no limit' : <Due at={dueAt} now={now} />}</ViewTableCell>
+    </tr>
+  );
+}
+
+function RunId({ wait: { id, kind, service }, query }: Pick<RowProps, 'wait' | 'query'>): JSX.Element {
+  return (
+    <ViewTableNote>
+      <IdLink id={id} name={kind === 'workflow' ? 'run' : 'event'} query={query} /> <bdi>{service}</bdi>
+    </ViewTableNote>
+  );
+}
+
+function SinceCell({ wait: { step }, now }: Pick<RowProps, 'wait' | 'now'>): JSX.Element {
+  const since = step.waitsFor?.since ?? now;
+  return (
+    <ViewTableCell label="Since">
+      <Moment at={since} />
+      <ViewTableNote>{formatAgo(now - since)}</ViewTableNote>
+    </ViewTableCell>
+  );
+}
+
+function Due({ at, now }: { at: number; now: number }): JSX.Element {
+  return (
+    <>
+      <Moment at={at} />
+      <ViewTableNote>{at > now ? `in ${formatAge(at - now)}` : 'now'}</ViewTableNote>
+    </>
+  );
+}
+
+function keyOf({ id, service, step }: WaitIntrospection): string {
+  return JSON.stringify([id, service, step.kind, step.name]);
+}
+
+function keyOfGroup({ kind, type, step }: WaitGroup): string {
+  return JSON.stringify([kind, type, step]);
+}
+
+/** Waits of one step of one workflow or event type. */
+interface WaitGroup {
+  readonly kind: WaitIntrospection['kind'];
+  readonly type: string;
+  readonly step: string;
+  readonly waits: readonly WaitIntrospection[];
+}
+
+/** Groups waits by what runs and by step. Groups and waits stay in the order of the list: the oldest first. */
+export function groupWaits(waits: readonly WaitIntrospection[]): readonly WaitGroup[] {
+  const groups = new Map<string, WaitGroup & { readonly waits: WaitIntrospection[] }>();
+  for (const wait of waits) {
+    const { kind, type, step } = wait;
+    const key = JSON.stringify([kind, type, step.name]);
+    const group = groups.get(key) ?? { kind, type, step: step.name, waits: [] };
+    group.waits.push(wait);
+    groups.set(key, group);
+  }
+  return [...groups.values()];
+}
+
+/** Separates the name of a step from the names of the steps inside it. */
+const PATH_SEPARATOR = ' / ';
+
+/** Returns the name of the tool whose call waits for an approval. */
+export function toolOf({ step }: WaitIntrospection): string {
+  return (step.name.split(PATH_SEPARATOR).at(-1) ?? step.name).replace(/#\d+$/, '').trim();
+}
+
+/** Returns what a step waits for, in words. */
+export function waitText({ step: { kind, waitsFor } }: WaitIntrospection): string {
+  if (waitsFor?.event !== undefined) {
+    const { type, key } = waitsFor.event;
+    return key === undefined ? `event ${type}` : `event ${type} with the key ${key}`;
+  }
+  if (waitsFor?.runId !== undefined) return `run ${waitsFor.runId.slice(0, 8)}`;
+  return kind === 'sleep' ? 'the end of its sleep' : 'the next attempt';
+}
