@@ -32,34 +32,43 @@ import type {
   TypeCounts,
 } from '../transport.js';
 import { CommandClient } from './connection/command-client.js';
+import { DataEpoch } from './connection/data-epoch.js';
+import { readString } from './connection/reply.js';
 import { Consumption } from './consuming/consumption.js';
-import { readDeadLetters } from './dead-letters/read-dead-letters.js';
-import { replay } from './dead-letters/replay.js';
-import { RedisKeyValueStore } from './key-values/redis-key-value-store.js';
-import { readErased, readEvents, requestArguments } from './lookup/read-events.js';
-import { eraseScript, findScript, recentScript, requestScript } from './lookup/stored-events.js';
-import { DataEpoch } from './membership/data-epoch.js';
+import { LeaseRecorder, readCommitResult } from './consuming/lease-recorder.js';
+import { endRunScript } from './events/attempt-ends.js';
+import { cancel } from './events/cancel.js';
+import { readDeadLetters, replay } from './events/dead-letters.js';
+import { PublishBatch } from './events/publish-batch.js';
+import { RedisSchedules } from './events/redis-schedules.js';
+import {
+  eraseScript,
+  findScript,
+  readErased,
+  readEvents,
+  recentScript,
+  requestArguments,
+  requestScript,
+} from './events/stored-events.js';
+import { outcomeArguments } from './jobs/event-codec.js';
 import { descriptionsScript, Fleet, processesScript, readProcesses } from './membership/fleet.js';
 import { encodeName, jobIdOf, serviceTypeOf, typeList } from './names.js';
-import { cancel } from './outcomes/cancel.js';
-import { readCommitResult } from './outcomes/commit-result.js';
-import { endRunScript } from './outcomes/end-run-script.js';
-import { LeaseRecorder } from './outcomes/lease-recorder.js';
-import { outcomeArguments } from './outcomes/outcome-codec.js';
-import { encodeReason } from './outcomes/run-ends.js';
-import { PublishBatch } from './publishing/publish-batch.js';
-import { rangeScript, readRange } from './reading/activity.js';
-import { countsScript, readCounts } from './reading/counts.js';
-import { durationsScript, readDurations } from './reading/durations.js';
-import { failuresScript, readFailures } from './reading/failures.js';
-import { metricsScript, readMetrics } from './reading/metrics.js';
-import { OverviewReads } from './reading/overview.js';
-import { revisionScript } from './reading/revision-script.js';
-import { readRun, runScript, runSinceScript } from './reading/runs.js';
-import { readWaiting, waitingScript } from './reading/waiting-runs.js';
+import { OverviewReads } from './overview.js';
+import { RedisKeyValueStore } from './redis-key-value-store.js';
 import type { RedisSettings } from './redis-options.js';
-import { RedisSchedules } from './schedules/redis-schedules.js';
-import { readString } from './scripts/reply.js';
+import { encodeReason } from './runs/run-ends.js';
+import { readRun, readWaiting, runScript, runSinceScript, waitingScript } from './runs/stored-runs.js';
+import {
+  durationsScript,
+  failuresScript,
+  metricsScript,
+  rangeScript,
+  readDurations,
+  readFailures,
+  readMetrics,
+  readRange,
+} from './statistics/activity.js';
+import { countsScript, readCounts, revisionScript } from './statistics/counts.js';
 
 /**
  * Connection of a service to Redis. It has one client for commands that a caller waits for; {@link Consumption} has

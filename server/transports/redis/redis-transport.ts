@@ -4,7 +4,7 @@ import { silentLogger, type Transport } from '../transport.js';
 import { CommandClient } from './connection/command-client.js';
 import { RedisManager } from './redis-manager.js';
 import { type RedisTransportOptions, resolveRedisOptions } from './redis-options.js';
-import { removeService } from './removal/remove-service.js';
+import { removeService } from './remove-service.js';
 
 /** Transport that `redisTransport` returns. */
 export interface RedisTransport extends Transport {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
 import { UnsupportedVersionError } from '../redis-errors.js';
-import { adaptScript, supportedBullmq } from './bullmq-scripts.js';
+import { adaptScript, supportedBullmq } from './connect-redis.js';
 
 const { moveStalledJobsToWait } = createRequire(import.meta.url)('bullmq/dist/cjs/scripts') as {
   moveStalledJobsToWait: { content: string };

@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { listenLocally } from '../../../../scripts/listen-locally.js';
-import { Deadline } from './deadline.js';
+import { Deadline } from './command-client.js';
 
 function block(ms: number): void {
   const end = performance.now() + ms;

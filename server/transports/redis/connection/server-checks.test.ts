@@ -2,7 +2,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { startRedisServer } from '../../../../scripts/redis-server.js';
 import { silentLogger } from '../../transport.js';
 import { redisTransport } from '../redis-transport.js';
-import { isPrivate } from './server-checks.js';
+import { isPrivate } from './connect-redis.js';
 
 it.each([
   [{ host: 'redis.example.com' }, false],

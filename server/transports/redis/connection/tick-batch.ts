@@ -1,4 +1,6 @@
-import { unexpected } from '../scripts/reply.js';
+import { unexpected } from './reply.js';
+import type { ScriptArgument } from './script.js';
+import { maxBatch, maxBatchLength } from './script-limits.js';
 
 /** Limits of one call of a batch's `send`. An item over `maxWeight` is sent alone. */
 export interface BatchLimits<TItem> {
@@ -65,3 +67,10 @@ interface Pending<TItem, TReply> {
   resolve(reply: TReply): void;
   reject(error: unknown): void;
 }
+
+/** Limits of a batch whose items are arguments of one script. */
+export const argumentBatches: BatchLimits<{ readonly args: readonly ScriptArgument[] }> = {
+  maxSize: maxBatch,
+  maxWeight: maxBatchLength,
+  weigh: ({ args }) => args.reduce<number>((sum, arg) => sum + (typeof arg === 'string' ? arg.length : 8), 0),
+};

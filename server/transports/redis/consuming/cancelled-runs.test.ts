@@ -3,9 +3,9 @@ import { deferred } from '../../../hub/hub.fixture.js';
 import { envelope } from '../../contract/envelope.js';
 import { failed } from '../../contract/outcome.js';
 import type { Subscription } from '../../transport.js';
-import { RunEnds } from '../outcomes/run-ends.js';
 import { redisStage } from '../redis-stage.fixture.js';
-import { loadRunScript } from '../runs/read-entries-scripts.js';
+import { RunEnds } from '../runs/run-ends.js';
+import { loadRunScript } from './delivery-scripts.js';
 
 const { admin, prefix, consume, next, until } = await redisStage();
 afterEach(() => {

@@ -4,7 +4,7 @@ import { envelope } from '../../contract/envelope.js';
 import { completed } from '../../contract/outcome.js';
 import type { Subscription } from '../../transport.js';
 import { redisStage } from '../redis-stage.fixture.js';
-import { releaseJobsScript } from './release-jobs-script.js';
+import { releaseJobsScript } from './job-consumer.js';
 
 const { admin, consume, next } = await redisStage();
 afterEach(() => {

@@ -1,19 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import type { CloseResult, ConsumeOptions, Logger } from '../../transport.js';
-import { CoalescedTask } from '../coalesced-task.js';
 import type { CommandClient } from '../connection/command-client.js';
-import { connectConsumer } from '../connection/consumer-connection.js';
-import { checkServer } from '../connection/server-checks.js';
-import type { DataEpoch } from '../membership/data-epoch.js';
+import { checkServer, connectConsumer } from '../connection/connect-redis.js';
+import type { DataEpoch } from '../connection/data-epoch.js';
+import { loadScripts } from '../connection/script.js';
 import { Membership } from '../membership/membership.js';
-import { SettlementListener } from '../membership/settlement-listener.js';
-import type { LeaseRecorder } from '../outcomes/lease-recorder.js';
-import { RunEnds } from '../outcomes/run-ends.js';
+import { SettlementListener } from '../membership/settlement.js';
 import { withoutArguments } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
-import { loadScripts } from '../scripts/script.js';
+import { RunEnds } from '../runs/run-ends.js';
 import { JobConsumer } from './job-consumer.js';
+import type { LeaseRecorder } from './lease-recorder.js';
 
 /** Parts of a connection that {@link Consumption} uses. */
 export interface ConsumptionParts {
@@ -142,5 +140,36 @@ export class Consumption {
       throw error;
     }
     return runEnds;
+  }
+}
+
+/** Task that runs once at a time. Calls during a run share one more run, which starts after it. */
+class CoalescedTask {
+  readonly #task: () => Promise<void>;
+  #current: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
+
+  constructor(task: () => Promise<void>) {
+    this.#task = task;
+  }
+
+  /** Resolves when a run has ended that started after the call. */
+  run(): Promise<void> {
+    if (this.#current === undefined) return this.#begin();
+    this.#next ??= this.#current
+      .catch(() => {})
+      .then(() => {
+        this.#next = undefined;
+        return this.#begin();
+      });
+    return this.#next;
+  }
+
+  #begin(): Promise<void> {
+    const run = this.#task().finally(() => {
+      if (this.#current === run) this.#current = undefined;
+    });
+    this.#current = run;
+    return run;
   }
 }

@@ -2,24 +2,24 @@ import type { Redis } from 'ioredis';
 import { LeaseLostError, ShutdownError } from '../../errors.js';
 import type { CloseResult, ConsumeOptions, Logger, Subscription } from '../../transport.js';
 import type { CommandClient } from '../connection/command-client.js';
-import { loadBullmq } from '../connection/optional-dependencies.js';
-import type { ServedQueue } from '../membership/served-queue.js';
+import { loadBullmq } from '../connection/connect-redis.js';
+import { prelude } from '../connection/keys.js';
+import { readNumber } from '../connection/reply.js';
+import { Script } from '../connection/script.js';
+import { attempts } from '../jobs/attempts.js';
+import { decodeAnyEnvelope } from '../jobs/event-codec.js';
+import { gates } from '../jobs/gates.js';
+import { leases } from '../jobs/queue-jobs.js';
+import type { ServedQueue } from '../membership/settlement.js';
 import { serviceTypeOf, sharedQueue } from '../names.js';
-import type { Lease } from '../outcomes/lease.js';
-import type { LeaseRecorder } from '../outcomes/lease-recorder.js';
-import { decodeAnyEnvelope } from '../publishing/envelope-codec.js';
 import { withoutArguments } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
-import { readNumber } from '../scripts/reply.js';
+import { counters } from '../statistics/counters.js';
+import type { Lease, LeaseRecorder } from './lease-recorder.js';
 import { LeaseRenewal } from './lease-renewal.js';
 import { LostJobs, type Redelivery } from './lost-jobs.js';
-import { OverdueHandlers } from './overdue-handlers.js';
-import { RedisDelivery } from './redis-delivery.js';
-import { releaseJobsScript } from './release-jobs-script.js';
-import { type ReadRun, RunReader } from './run-reader.js';
-import { Slots } from './slots.js';
-import { within } from './within.js';
-import { type Job, type QueueSettings, WorkerQueue } from './worker-queue.js';
+import { type ReadRun, RedisDelivery, RunReader } from './redis-delivery.js';
+import { type Job, type QueueSettings, Slots, WorkerQueue } from './worker-queue.js';
 
 // A process that the service has lost sight of may take jobs of types that it does not handle, until its next heartbeat.
 const requeueDelayMs = 50;
@@ -285,3 +285,92 @@ export class JobConsumer {
     }
   }
 }
+
+/** Handlers of a process that run on although their attempt has its outcome. */
+class OverdueHandlers {
+  readonly #deliveries = new Set<RedisDelivery>();
+  readonly #logger: Logger;
+
+  constructor(logger: Logger) {
+    this.#logger = logger;
+  }
+
+  /** Adds a delivery with an outcome, if its handler runs. */
+  add(delivery: RedisDelivery): void {
+    if (delivery.overdue === undefined) return;
+    this.#deliveries.add(delivery);
+    delivery.overdue
+      .catch((error: unknown) => {
+        this.#logger.warn(
+          { err: withoutArguments(error), eventType: delivery.envelope.type },
+          'could not free the slot of an overdue handler; it is freed when this process ends',
+        );
+      })
+      .finally(() => this.#deliveries.delete(delivery));
+  }
+
+  /** Number of handlers. */
+  get running(): number {
+    return this.#deliveries.size;
+  }
+
+  /** Resolves when all handlers have returned and their slots are free. */
+  async returned(): Promise<void> {
+    await Promise.allSettled([...this.#deliveries].map(({ overdue }) => overdue));
+  }
+
+  /** Frees the slots of this process although handlers run; returns the number of these handlers. */
+  abandon(): number {
+    for (const delivery of this.#deliveries) delivery.abandon();
+    return this.#deliveries.size;
+  }
+}
+
+const maxTimeoutMs = 2 ** 31 - 1;
+
+/** Resolves when the promise does, and after `ms` milliseconds at the latest. */
+async function within(ms: number, done: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const deadline = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, Math.min(ms, maxTimeoutMs));
+  });
+  await Promise.race([done, deadline]);
+  clearTimeout(timer);
+}
+
+export const releaseJobsScript: Script = new Script({
+  name: 'releaseJobs',
+  access: 'works',
+  purpose:
+    'Releases leased jobs with no attempt spent: in the order of their start they are the next of their queue. Jobs of a type that has another queue by now, or that exceed a limit, return to the gate.',
+  argv: 'queue, 1 if the handlers of the jobs were started, (job id, token)...',
+  reply: 'the number of released jobs',
+  includes: [prelude, attempts, counters, leases, gates],
+  lua: `
+local queue, wereStarted = take(), take() == '1'
+local released = 0
+for index = #ARGV - 1, 3, -2 do
+  local id, token = ARGV[index], ARGV[index + 1]
+  if leaseOf(queue, id, token) == 'ok' then
+    local serviceType, order = unpack(call('HMGET', queue .. id, 'serviceType', 'order'))
+    local state = stateOf(serviceType)
+    endLease(queue, id)
+    changesOf(serviceType)
+    if wereStarted then noteInterruption(queue .. id) end
+    call('HDEL', queue .. id, 'started', 'leased')
+    local exceeds = state.concurrency and state.taken > state.concurrency or not mayRunOn(serviceType, queue .. id)
+    if queueKey(state.queue) == queue and not exceeds then
+      call('RPUSH', queue .. 'wait', id)
+    else
+      countReturned(serviceType)
+      enterGate(serviceType, id, order)
+    end
+    released = released + 1
+  end
+end
+arrangeTypes()
+writeChanges()
+wakeWorker(queue)
+return released
+`,
+});

@@ -1,10 +1,12 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from '../../transport.js';
-import { type Lease, leaseArguments } from '../outcomes/lease.js';
+import { prelude } from '../connection/keys.js';
+import { readArray, readNumber } from '../connection/reply.js';
+import { Script } from '../connection/script.js';
+import { leases } from '../jobs/queue-jobs.js';
 import { withoutArguments } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
-import { readArray, readNumber } from '../scripts/reply.js';
-import { renewLeasesScript } from './renew-leases-script.js';
+import { type Lease, leaseArguments } from './lease-recorder.js';
 
 const renewalsPerLifetime = 4;
 
@@ -86,3 +88,29 @@ export class LeaseRenewal {
     }
   }
 }
+
+const renewLeasesScript: Script = new Script({
+  name: 'renewLeases',
+  access: 'works',
+  purpose: 'Extends the locks of leased jobs.',
+  argv: 'lifetime in ms, lease...',
+  reply: 'the positions, from 1, of leases that were lost',
+  includes: [prelude, leases],
+  lua: `
+local lifetimeMs = take()
+local lost, index = {}, 0
+while position < #ARGV do
+  local queue, id, token, starts = take(), take(), take(), take()
+  -- The service type of the lease.
+  take()
+  index = index + 1
+  if leaseOf(queue, id, token, starts) == 'ok' then
+    call('PEXPIRE', queue .. id .. ':lock', lifetimeMs)
+    call('SREM', queue .. 'stalled', id)
+  else
+    lost[#lost + 1] = index
+  end
+end
+return lost
+`,
+});

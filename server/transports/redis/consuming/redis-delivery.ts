@@ -1,12 +1,14 @@
+import type { Redis } from 'ioredis';
 import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../../transport.js';
-import type { Lease } from '../outcomes/lease.js';
-import type { LeaseRecorder } from '../outcomes/lease-recorder.js';
-import { KnownEntries } from './known-entries.js';
+import { readArray, readHash, readNumber, readOptional, readString } from '../connection/reply.js';
+import { readCheckpoints } from '../runs/stored-runs.js';
+import { loadRunScript } from './delivery-scripts.js';
+import { type Lease, type LeaseRecorder, leaseArguments } from './lease-recorder.js';
 
 const maxTimeoutMs = 2 ** 31 - 1;
 
 /** Parts of a delivery that the job and its run determine. */
-export interface DeliveryDetails {
+interface DeliveryDetails {
   readonly envelope: Envelope;
   readonly attempt: number;
   readonly checkpoints: ReadonlyMap<string, string>;
@@ -150,4 +152,109 @@ export class RedisDelivery implements Delivery {
     this.#lease = { ...this.#lease, token: '' };
     clearTimeout(this.#timer);
   }
+}
+
+/** Entries of a run that its delivery knows, in the order of recording. */
+class KnownEntries {
+  /** Values that this delivery records. Redis does not send them back. */
+  readonly #own = new Map<string, string>();
+  readonly #onRecorded: (key: string, value: string) => void;
+  #count: number;
+
+  constructor(count: number, onRecorded: (key: string, value: string) => void) {
+    this.#count = count;
+    this.#onRecorded = onRecorded;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  addOwn(key: string, value: string): void {
+    this.#own.set(key, value);
+  }
+
+  /** Adds the entries of a reply that are new. Replies overlap, because several requests are under way. */
+  add(from: number, reply: unknown): void {
+    const flat = readArray(reply);
+    for (let i = 0; i + 1 < flat.length; i += 2) {
+      if (from + i / 2 !== this.#count) continue;
+      const key = readString(flat[i]);
+      const value = readOptional(flat[i + 1], readString) ?? this.#own.get(key) ?? '';
+      this.#own.delete(key);
+      this.#count += 1;
+      this.#onRecorded(key, value);
+    }
+  }
+}
+
+/** Record of a run as a delivery begins with it. */
+export interface ReadRun extends Pick<DeliveryDetails, 'checkpoints' | 'dueInMs'> {
+  /** An entry was recorded while the run was read. */
+  readonly isStale: boolean;
+}
+
+/** Messages about a run that arrived while it was read. */
+interface Noted {
+  isStale: boolean;
+  isEnded: boolean;
+}
+
+/** Reads the records of runs before their deliveries, and notes the messages about them that arrive meanwhile. */
+export class RunReader {
+  readonly #connection: Redis;
+  readonly #prefix: string;
+  readonly #reading = new Map<string, Noted>();
+
+  constructor(connection: Redis, prefix: string) {
+    this.#connection = connection;
+    this.#prefix = prefix;
+  }
+
+  /** Reads a run. Returns `undefined` if its lease was lost, or another process has ended it. */
+  async read(lease: Lease, isHeld: () => Promise<boolean>): Promise<ReadRun | undefined> {
+    const runKey = keyOf(lease.serviceType, lease.jobId);
+    const noted: Noted = { isStale: false, isEnded: false };
+    this.#reading.set(runKey, noted);
+    try {
+      const record = await this.#load(lease);
+      if (record === undefined || !(await isHeld()) || noted.isEnded) return undefined;
+      return { ...record, isStale: noted.isStale };
+    } finally {
+      this.#reading.delete(runKey);
+    }
+  }
+
+  /** Notes that an entry of a run was recorded. Returns `false` if the run is not being read. */
+  noteEntry(serviceType: string, jobId: string): boolean {
+    const noted = this.#reading.get(keyOf(serviceType, jobId));
+    if (noted !== undefined) noted.isStale = true;
+    return noted !== undefined;
+  }
+
+  /** Notes that another process has ended a run. Returns `false` if the run is not being read. */
+  noteEnd(serviceType: string, jobId: string): boolean {
+    const noted = this.#reading.get(keyOf(serviceType, jobId));
+    if (noted !== undefined) noted.isEnded = true;
+    return noted !== undefined;
+  }
+
+  /** Notes that entries of all runs may have been recorded. */
+  noteAll(): void {
+    for (const noted of this.#reading.values()) noted.isStale = true;
+  }
+
+  async #load(lease: Lease): Promise<Omit<ReadRun, 'isStale'> | undefined> {
+    const reply = await loadRunScript.run(this.#connection, this.#prefix, leaseArguments(lease));
+    if (reply === null) return undefined;
+    const [checkpoints, outputs, dueInMs] = readArray(reply);
+    return {
+      checkpoints: readCheckpoints(readHash(checkpoints), readHash(outputs)),
+      dueInMs: readOptional(dueInMs, readNumber),
+    };
+  }
+}
+
+function keyOf(serviceType: string, jobId: string): string {
+  return `${serviceType}:${jobId}`;
 }

@@ -3,11 +3,10 @@ import { expect, it } from 'vitest';
 import { startRedisServer } from '../../../../scripts/redis-server.js';
 import { silentLogger } from '../../transport.js';
 import { CommandClient } from '../connection/command-client.js';
-import { connectConsumer } from '../connection/consumer-connection.js';
-import { loadBullmq } from '../connection/optional-dependencies.js';
-import { LeaseRecorder } from '../outcomes/lease-recorder.js';
+import { connectConsumer, loadBullmq } from '../connection/connect-redis.js';
 import { UnsupportedVersionError } from '../redis-errors.js';
 import { resolveRedisOptions } from '../redis-options.js';
+import { LeaseRecorder } from './lease-recorder.js';
 import { WorkerQueue } from './worker-queue.js';
 
 it('does not start with a version of BullMQ that it does not know', async () => {

@@ -2,13 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { type EventStarter, loneEvents } from '../../lone-events.js';
-import type { loadBullmq } from '../connection/optional-dependencies.js';
-import type { FetchedJob } from '../gate/fetched-job.js';
-import type { LeaseRecorder } from '../outcomes/lease-recorder.js';
+import type { loadBullmq } from '../connection/connect-redis.js';
+import { queueKey, redisKey } from '../connection/keys.js';
 import type { RedisSettings } from '../redis-options.js';
-import { queueKey, redisKey } from '../scripts/keys.js';
+import type { FetchedJob, LeaseRecorder } from './lease-recorder.js';
 import type { RedisDelivery } from './redis-delivery.js';
-import type { Slots } from './slots.js';
 
 /** Handles a job; resolves when the worker may take another one. */
 export type JobHandler = (queue: WorkerQueue, job: Job) => Promise<void>;
@@ -241,4 +239,43 @@ function jobJson({ id, type, acceptedAt, starts, attemptsMade, losses }: Fetched
     // BullMQ parses it.
     returnvalue: 'null',
   };
+}
+
+/** Slots of a process for jobs. Worker queues may share them. */
+export class Slots {
+  readonly #waiting = new Set<(isTaken: boolean) => void>();
+  #free: number;
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  /** Takes a slot if one is free. */
+  tryTake(): boolean {
+    if (this.#free === 0) return false;
+    this.#free -= 1;
+    return true;
+  }
+
+  /** Resolves with `true` when a slot is taken, with `false` when the signal aborts. */
+  take(signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted) return Promise.resolve(false);
+    if (this.tryTake()) return Promise.resolve(true);
+    return new Promise((resolve) => {
+      const settle = (isTaken: boolean): void => {
+        this.#waiting.delete(settle);
+        signal.removeEventListener('abort', abort);
+        resolve(isTaken);
+      };
+      const abort = (): void => settle(false);
+      signal.addEventListener('abort', abort);
+      this.#waiting.add(settle);
+    });
+  }
+
+  release(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) this.#free += 1;
+    else next(true);
+  }
 }

@@ -1,9 +1,8 @@
 import { stoppedDescription } from '../../services.js';
 import type { ConnectedProcess } from '../../transport.js';
-import { LuaFragment } from '../scripts/lua-fragment.js';
-import { prelude } from '../scripts/prelude.js';
-import { readArray, readHash, readString } from '../scripts/reply.js';
-import { Script, type ScriptArgument } from '../scripts/script.js';
+import { prelude } from '../connection/keys.js';
+import { readArray, readHash, readString } from '../connection/reply.js';
+import { LuaFragment, Script, type ScriptArgument } from '../connection/script.js';
 import { retainedDescriptions } from './retained-descriptions.js';
 
 /**

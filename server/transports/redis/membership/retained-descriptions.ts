@@ -1,6 +1,6 @@
 import { formerConnectionMs } from '../../services.js';
-import { LuaFragment } from '../scripts/lua-fragment.js';
-import { prelude } from '../scripts/prelude.js';
+import { prelude } from '../connection/keys.js';
+import { LuaFragment } from '../connection/script.js';
 
 /**
  * Descriptions of consuming processes outlive them: introspection shows those of a service without such a process. A

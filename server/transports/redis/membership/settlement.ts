@@ -1,9 +1,13 @@
-import { gates } from '../gate/gates.js';
-import { overdueSlots } from '../outcomes/overdue-slots.js';
-import { keptQueueEvents, maxTypesPerScript } from '../scripts/limits.js';
-import { LuaFragment } from '../scripts/lua-fragment.js';
-import { prelude } from '../scripts/prelude.js';
-import { Script } from '../scripts/script.js';
+import type { Redis } from 'ioredis';
+import type { Logger, RateLimit, Subscription } from '../../transport.js';
+import { prelude, redisKey } from '../connection/keys.js';
+import { readArray, readString, unexpected } from '../connection/reply.js';
+import { LuaFragment, Script } from '../connection/script.js';
+import { keptQueueEvents, maxTypesPerScript } from '../connection/script-limits.js';
+import { gates } from '../jobs/gates.js';
+import { overdueSlots } from '../jobs/overdue-slots.js';
+import { encodeName, serviceTypeOf } from '../names.js';
+import { withoutArguments } from '../redis-errors.js';
 import { liveHandlers, subscribed } from './subscription-fragments.js';
 
 /** `limitKeys(serviceType, limits)` changes the limits per key, also of what waits and runs. */
@@ -233,3 +237,90 @@ end
 return served
 `,
 });
+
+/** Worker queue that a process serves. */
+export interface ServedQueue {
+  readonly name: string;
+  /**
+   * Slots that its jobs take: those that the process has for types without limits, as many of their own, or none,
+   * because the gate limits them.
+   */
+  readonly slots: 'shared' | 'own' | 'none';
+}
+
+/** Returns the reply of `servedQueuesScript`. */
+export function readServedQueues(reply: unknown): ServedQueue[] {
+  return readArray(reply).map((row) => {
+    const [name, slots] = readArray(row).map(readString);
+    return { name: name ?? '', slots: readSlots(slots) };
+  });
+}
+
+function readSlots(slots: string | undefined): ServedQueue['slots'] {
+  if (slots === 'shared' || slots === 'own' || slots === 'none') return slots;
+  throw unexpected('the slots of a queue', slots);
+}
+
+/** One service type, and the settings of a process for it as the settlement reads them. */
+export interface TypeSettings {
+  readonly serviceType: string;
+  readonly json: string;
+}
+
+/** Returns the settings of a subscription. Equal settings have equal JSON. */
+export function typeSettings(service: string, subscription: Subscription): TypeSettings {
+  const { type, concurrency, rate, keepsRuns, retain, trigger, perKey, debounce } = subscription;
+  const settings = {
+    type,
+    concurrency,
+    ...limitsOf(rate),
+    keys: perKey === undefined ? undefined : { concurrency: perKey.concurrency, ...limitsOf(perKey.rate) },
+    debounce: debounce === undefined ? undefined : { ms: debounce.ms, maxMs: debounce.maxMs },
+    keepsRuns: keepsRuns === true ? true : undefined,
+    keepCompleted: retain?.completed,
+    keepFailed: retain?.failed,
+    keepMs: retain?.ageMs === undefined ? undefined : Math.ceil(retain.ageMs),
+    trigger: trigger === undefined ? undefined : encodeName(trigger),
+  };
+  return { serviceType: serviceTypeOf(service, type), json: JSON.stringify(settings) };
+}
+
+function limitsOf(rate: RateLimit | undefined): { readonly max?: number; readonly perMs?: number } {
+  return rate === undefined ? {} : { max: rate.max, perMs: Math.ceil(rate.perMs) };
+}
+
+/** Listens for settlements of a service. Without it a process learns of them with its next heartbeat. */
+export class SettlementListener {
+  readonly #connection: Redis;
+  readonly #logger: Logger;
+
+  constructor(connection: Redis, logger: Logger) {
+    this.#connection = connection;
+    this.#logger = logger;
+  }
+
+  async start(prefix: string, service: string, onSettled: () => void): Promise<void> {
+    const channel = redisKey(prefix, 'settled');
+    this.#connection.on('message', (from: string, message: string) => {
+      if (from === channel && message === service) onSettled();
+    });
+    await this.#subscribe(channel);
+    // Announcements are lost while the connection is.
+    this.#connection.on('ready', () => void this.#subscribe(channel).then(onSettled));
+  }
+
+  async #subscribe(channel: string): Promise<void> {
+    try {
+      await this.#connection.subscribe(channel);
+    } catch (error) {
+      this.#logger.warn(
+        { err: withoutArguments(error) },
+        'could not subscribe to settlements; starts and stops of other processes take up to 5 s to take effect',
+      );
+    }
+  }
+
+  close(): void {
+    this.#connection.disconnect();
+  }
+}

@@ -1,5 +1,5 @@
-import { LuaFragment } from '../scripts/lua-fragment.js';
-import { prelude } from '../scripts/prelude.js';
+import { prelude } from '../connection/keys.js';
+import { LuaFragment } from '../connection/script.js';
 
 /**
  * `isSubscribed(serviceType)`: if events of the type are kept for the service. `subscribe(serviceType, route)` begins

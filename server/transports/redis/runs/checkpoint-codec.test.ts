@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readCheckpoints, splitCheckpoint } from './checkpoint-codec.js';
+import { readCheckpoints, splitCheckpoint } from './stored-runs.js';
 
 const plain = '{"durationMs":1}';
 const withOutput = '{"durationMs":1,"output":{"large":[1,2]}}';

@@ -1,8 +1,8 @@
 import { keptWaits } from '../../limits.js';
-import { counters } from '../counting/counters.js';
-import { gates } from '../gate/gates.js';
-import { LuaFragment } from '../scripts/lua-fragment.js';
-import { runEntries } from './run-entries.js';
+import { LuaFragment } from '../connection/script.js';
+import { gates } from '../jobs/gates.js';
+import { counters } from '../statistics/counters.js';
+import { runEntries } from './run-records.js';
 import { runSuspension, suspendedRuns } from './suspended-runs.js';
 
 /**

@@ -1,7 +1,7 @@
-import { typeStates } from '../gate/type-states.js';
-import { orderSpan } from '../scripts/limits.js';
-import { LuaFragment } from '../scripts/lua-fragment.js';
-import { prelude } from '../scripts/prelude.js';
+import { prelude } from '../connection/keys.js';
+import { LuaFragment } from '../connection/script.js';
+import { orderSpan } from '../connection/script-limits.js';
+import { typeStates } from '../jobs/queue-jobs.js';
 
 // Observers read the packed records of the newest runs whole, and Redis runs nothing else while a script packs one.
 const maxPackedLength = 8_192;

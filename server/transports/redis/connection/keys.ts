@@ -1,0 +1,215 @@
+import { LuaFragment } from './script.js';
+
+/**
+ * Kinds of keys under the prefix. A `serviceType` is one service's share of one type, `service/type`, both
+ * percent-encoded; names and ids are percent-encoded too.
+ *
+ * - `queue:<name>:*` keys of a worker queue, as BullMQ 6 writes them, its jobs included; `name` is a service, or a
+ *   service type with a queue of its own
+ * - `queues` set of the names of all worker queues
+ * - `turns:<name>`, `due:<name>` sorted sets of the service types of a worker queue: those with an event that may
+ *   start, by turn, and those with a delay that ends or a rate that opens, by time
+ * - `turn:<name>` last turn that a worker queue gave
+ * - `dispatch:<serviceType>` hash with the settings in effect, the worker queue and the state of a service type
+ * - `gate:<serviceType>`, `delayed:<serviceType>` sorted sets of the ids of waiting jobs, by priority and acceptance,
+ *   and of delayed ones, by due time
+ * - `line:<serviceType>:<key>` sorted set of the ids of the waiting jobs of one key, by priority and acceptance; `key` is
+ *   empty, or an equals sign and the encoded key
+ * - `lines:<serviceType>`, `blocked:<serviceType>` sorted sets of the keys with a line: those with an event that may
+ *   start, by turn, and those that wait, by the time at which their rate opens
+ * - `held:<serviceType>` hash of the number of taken slots per key
+ * - `windows:<serviceType>` hash of the open debounce windows per key: time of their opening, a space and the id of a job
+ * - `key-starts:<serviceType>:<key>` list of the times of the last starts of a key with a rate, newest first
+ * - `overdue:<serviceType>` hash of the leases that have ended while their handler runs on, and keeps a slot of the type
+ *   and of the key that is the value
+ * - `starts:<serviceType>` list of the times of the last starts of a type with a rate, newest first
+ * - `routes:<type>` hash of the routes of a type's events: the service types that receive an accepted event
+ * - `handlers:<serviceType>` hash of the settings of each process that handles a service type, by process id
+ * - `services`, `subscribed:<service>` sets of the services with subscriptions, and of the service types of one
+ * - `members:<service>` sorted set of the ids of the consuming processes of a service, in the order of their start
+ * - `settlement:<service>` hash: number of membership changes, the last one that is settled, and the number of service
+ *   types on the queue that the service shares
+ * - `settled` channel that announces the services with new settlements
+ * - `registrations`, `process:<id>` sorted set of process ids by the time at which their registration ends without a
+ *   heartbeat; hash value of a process's description, which expires then
+ * - `state:<id>` state of a process, which expires with its registration
+ * - `description:<hash>` description that all processes with this hash share
+ * - `last-descriptions:<service>` sorted set of the hashes of the descriptions of a service's consuming processes, by the
+ *   time of their last heartbeat; those of ended processes remain as `retainedDescriptions` says
+ * - `service-types` hash of the service types for which something of a type was counted, by type
+ * - `changes`, `counts`, `minutes` list of counted changes, and hashes of the counters of all service types and of the
+ *   last minutes of all types over all services, as `countRecords` describes them; `/` is the type of all event types
+ * - `trends`, `history:<type>` hash of the minutes before those, and hash of the history of a type
+ * - `failures:<serviceType>` list of the last failures
+ * - `recent:<serviceType>:<status>`, `records:<serviceType>` lists of the ids of the newest ended events without a run,
+ *   and hash of their records
+ * - `requests` sorted set of the events that are pending or retained, ordered by the id of their request
+ * - `index-ends:<serviceType>` sorted set of members of `requests` whose run or dead letter Redis deletes, by that time
+ * - `run:<serviceType>:<id>` hash of a run; after it, `:order`, the list of its entries, `:checkpoints` and `:outputs`,
+ *   hashes of these, `:waits`, a hash of its open waits, and `:waiters`, a set of the processes that wait for its end
+ * - `suspended:<serviceType>` hash of the records of suspended runs, which take the place of their jobs and of the keys
+ *   of small ones
+ * - `approvals:<serviceType>` sorted set of the open approvals of runs, by the time at which they were asked for
+ * - `timers:<serviceType>` sorted set of the waits with a time, by that time: number of the run and name of the wait
+ * - `waiting:<type>` sorted set of the waits for events of a type: key of the event, service type, number of the run
+ *   and name of the wait
+ * - `runs:<serviceType>`, `ended:<serviceType>:<status>` sorted set of run ids by their number, which is the order of acceptance,
+ *   lists of ended ones
+ * - `dead-letters:<serviceType>` sorted set of event ids in order of failure
+ * - `expiring:<serviceType>` sorted set of the ids of dead letters with a maximum age, by the time at which it ends
+ * - `dead-letter:<service>:<id>` the job of a failed event; after it, `:order`, `:checkpoints` and `:outputs`
+ * - `dedupe:<type>:<dedupeId>` hash: id of the event that was accepted, end of the window, number of services in which
+ *   the event is pending
+ * - `executed:<token>` reply of a script that must not run twice
+ * - `schedules` set of all schedules, as `service/name`, both percent-encoded
+ * - `schedule:<schedule>` hash: definition, position and state of a schedule, number of changes
+ * - `openers:<schedule>` hash of the definitions of the processes that have a schedule, by process id
+ * - `epoch`, `recovering` identity of the data, which is gone after a loss; set while services register again
+ * - `layout` version of the layout of all keys, which the first process to start writes
+ * - `sequence`, `revision` counters: order of acceptance, number of changes
+ * - `run-ends:<process>` channel on which a process hears of the runs that it waits for or runs
+ * - `run-changes:<serviceType>:<id>` channel that announces new entries and waits of a run
+ * - `kv:<key>` entry of the key-value store
+ */
+export const keyKinds = [
+  'queue',
+  'queues',
+  'turns',
+  'due',
+  'turn',
+  'dispatch',
+  'gate',
+  'delayed',
+  'line',
+  'lines',
+  'blocked',
+  'held',
+  'windows',
+  'key-starts',
+  'overdue',
+  'starts',
+  'routes',
+  'handlers',
+  'services',
+  'subscribed',
+  'members',
+  'settlement',
+  'settled',
+  'registrations',
+  'process',
+  'state',
+  'description',
+  'last-descriptions',
+  'service-types',
+  'changes',
+  'counts',
+  'minutes',
+  'trends',
+  'history',
+  'failures',
+  'recent',
+  'records',
+  'requests',
+  'index-ends',
+  'run',
+  'runs',
+  'suspended',
+  'approvals',
+  'timers',
+  'waiting',
+  'ended',
+  'dead-letters',
+  'expiring',
+  'dead-letter',
+  'dedupe',
+  'executed',
+  'schedules',
+  'schedule',
+  'openers',
+  'epoch',
+  'recovering',
+  'layout',
+  'sequence',
+  'revision',
+  'run-ends',
+  'run-changes',
+  'kv',
+] as const;
+
+export type KeyKind = (typeof keyKinds)[number];
+
+/** Returns the key of a kind; the Lua function `key` does the same in scripts. */
+export function redisKey(prefix: string, kind: KeyKind, ...parts: readonly string[]): string {
+  return [prefix, kind, ...parts].join(':');
+}
+
+/** Returns the prefix of the keys of a worker queue and of its jobs. */
+export function queueKey(prefix: string, name: string): string {
+  return redisKey(prefix, 'queue', name, '');
+}
+
+/** `key(kind, ...)` and `queueKey(name)`. */
+const keys: LuaFragment = new LuaFragment(
+  `
+local prefix
+-- Scripts build a key per call of Redis. Concatenation takes half the time of a table.
+local function key(kind, part, other, last)
+  if last then return prefix .. kind .. ':' .. part .. ':' .. other .. ':' .. last end
+  if other then return prefix .. kind .. ':' .. part .. ':' .. other end
+  if part then return prefix .. kind .. ':' .. part end
+  return prefix .. kind
+end
+local function queueKey(name)
+  return prefix .. 'queue:' .. name .. ':'
+end
+`,
+  [],
+  `prefix = KEYS[1] .. ':'`,
+);
+
+/**
+ * Basis of all scripts: keys, the time, and `take` and `takeNumber`, which read the arguments in their order. The time
+ * is the server's, so that processes whose clocks differ agree.
+ *
+ * `nowText` is the time as a text: Lua takes about as long to write a number of this size as Redis takes for a short
+ * command. Scripts for events pass texts to Redis in place of numbers for this reason.
+ */
+export const prelude: LuaFragment = new LuaFragment(
+  `
+local call, now, nowText, arguments, position
+local function take()
+  position = position + 1
+  return arguments[position]
+end
+local function takeNumber()
+  return tonumber(take())
+end
+
+-- Reads stored arguments, as "read" reads those of the script.
+local function readFrom(stored, read)
+  local ownArguments, ownPosition = arguments, position
+  arguments, position = stored, 0
+  local value = read()
+  arguments, position = ownArguments, ownPosition
+  return value
+end
+
+local function serviceOf(serviceType)
+  return string.match(serviceType, '^[^/]*')
+end
+-- Tokens of leases start with the id of the process.
+local function processOf(token)
+  return string.match(token, '^[^.]*')
+end
+local function typeOf(serviceType)
+  return string.match(serviceType, '/(.*)$')
+end
+`,
+  [keys],
+  `
+call, arguments, position = redis.call, ARGV, 0
+local time = call('TIME')
+nowText = time[1] .. string.sub('00000' .. time[2], -6, -4)
+now = tonumber(nowText)
+`,
+);

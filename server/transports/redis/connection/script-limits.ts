@@ -1,0 +1,35 @@
+import { InvalidOptionError, maxDurationMs } from '../../../errors.js';
+
+/** Number of elements of the list of counted changes at which a script adds them to the records of their types. */
+export const maxChanges = 32;
+/** Number of service types up to which a script that counts adds an element to the list of changes. */
+export const maxTypesPerChange = 8;
+/** Number of entries that a queue's event stream retains; BullMQ requires the stream. */
+export const keptQueueEvents = 100;
+/** Maximum number of calls or outcomes per script: Redis runs nothing else while a script runs. */
+export const maxBatch = 250;
+/** Maximum length of the arguments of one script, and of a reply that holds results, unless one call alone exceeds it. */
+export const maxBatchLength = 1_048_576;
+/** Number of fields per command: Lua passes a limited number of values to a function. */
+export const fieldBatch = 1_000;
+/** Maximum number of jobs or dead letters that one call of a script discards. */
+export const maxDiscarded = 500;
+/** Maximum number of dead letters that one commit evicts; more are left only if the limit was lowered. */
+export const maxEvictedDeadLetters = 100;
+/** Maximum number of delayed events that one fetch of a job moves into their gates. */
+export const maxDuePerFetch = 100;
+/** Maximum number of service types that one script registers or settles. */
+export const maxTypesPerScript = 250;
+/** Span of the order of acceptance within a priority: the sum of both is exact up to 2^53. */
+export const orderSpan: number = 2 ** 44;
+
+/**
+ * Returns a duration that scripts can compute with. A script must not meet a wrong one after its first write, because
+ * Redis does not undo writes.
+ *
+ * @throws {InvalidOptionError}
+ */
+export function checkedMs(ms: number, name: string): number {
+  if (ms >= 0 && ms <= maxDurationMs) return ms;
+  throw new InvalidOptionError(name, `milliseconds, from 0 to ${maxDurationMs}`, ms);
+}
