@@ -21,6 +21,6 @@ export const suites: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   waterfall: async () => (await import('./dashboard/waterfall.js')).waterfall(),
   sqlite: async () => (await import('./sqlite/sqlite.js')).sqlite(),
   redis: async () => (await import('./redis/redis.js')).redis(),
-  'look-up': async () => (await import('./redis/look-up.js')).lookUp(),
+  lookup: async () => (await import('./redis/lookup.js')).lookUp(),
   'redis-runs': async () => (await import('./redis/redis-runs.js')).redisRuns(),
 };

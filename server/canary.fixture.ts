@@ -38,7 +38,7 @@ export async function shownBy(hub: Hub): Promise<string> {
   const { events, workflows } = await hub.introspect();
   for (const type of [...events.map((event) => event.type), ...workflows.map(({ name }) => name)]) {
     parts.push(await body(`/api/events/${encodeURIComponent(type)}`));
-    for (const { id, requestId } of (await hub.recent(type)).newest) {
+    for (const { id, requestId } of (await hub.getRecent(type)).newest) {
       parts.push(await body(`/api/introspection?id=${id}`), await body(`/api/introspection?request=${requestId}`));
     }
     const deadLetters = await hub.deadLetters(type);

@@ -68,7 +68,7 @@ const anyJson = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 })).value;
 
-// Properties that run for as long as the default time-out of a test would always exceed it.
+// Properties that run for as long as the default timeout of a test would always exceed it.
 describe('fuzzing', { timeout: fuzzingMs + 120_000 }, () => {
   it('ids and options of emit', async () => {
     const options = fc.record(

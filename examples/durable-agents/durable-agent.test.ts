@@ -34,7 +34,7 @@ test('a second process resumes at the call that the first one did not finish', a
   await vi.waitFor(async () => expect(await next.metrics('journey.requested')).toMatchObject({ completed: 1 }));
   provider.assertDone();
   expect(keys[2]).toBe(keys[1]);
-  const { steps } = await next.run('journey.requested', id);
+  const { steps } = await next.getRun('journey.requested', id);
   expect(steps.map(({ name }) => name)).toEqual(['turn 1', 'turn 1 / book', 'turn 2', 'turn 2 / book', 'turn 3']);
   await next.stop();
 });

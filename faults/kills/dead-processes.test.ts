@@ -39,7 +39,7 @@ it('killed processes with every feature leave nothing in Redis that names them, 
         busyTypes.flatMap((type) => Array.from({ length: count }, (_, n) => web.emit(type, n % 5, { delayMs: n }))),
       );
     await emitToAll(eventsPerType);
-    await until('handlers of the victim run, and run on after their time-out', async () => {
+    await until('handlers of the victim run, and run on after their timeout', async () => {
       const active = (await shop.transport.counts(['limited', 'rated', 'keyed'])).map(({ total }) => total.active);
       if (active.every((count) => count > 0) && (await admin.hlen(key('overdue', 'shop/late'))) > 0) return true;
       // The survivors may have taken every event of a type: the victim takes one of the next ones.

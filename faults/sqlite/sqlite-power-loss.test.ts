@@ -113,7 +113,7 @@ async function record(file: string, random: () => number): Promise<{ moments: Mo
     logger: silentLogger,
   });
   const deliveries: Delivery[] = [];
-  const subscriptions = types.map((type) => ({ type, ...(type !== 'a' && { keepsRuns: true }) }));
+  const subscriptions = types.map((type) => ({ type, ...(type !== 'a' && { retainsRuns: true }) }));
   await transport.start({ concurrency: 20, subscriptions, onDelivery: (delivery) => deliveries.push(delivery) });
   const beside = await openPatiently(file);
   const look = async (): Promise<Moment> => ({

@@ -197,7 +197,7 @@ export interface AgentConfig<TData = unknown> {
   maxRepeats?: number;
   /** Receives errors that no caller receives, such as the error of a tool. @default the logger of the event, else none */
   logger?: Logger;
-  /** Clock for time-outs, retry delays and durations. @default the system clock */
+  /** Clock for timeouts, retry delays and durations. @default the system clock */
   clock?: Clock;
 }
 

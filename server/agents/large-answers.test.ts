@@ -24,7 +24,7 @@ function onEvent(hub: Hub, handler: HandlerFunction, followUp: 'onSuccess' | 'on
   const asked = hub.event({ type: 'asked', handler, retry: { maxAttempts: 3 }, [followUp]: 'ok' });
   return async () => {
     const { id } = await hub.emit(asked, 'go');
-    return () => hub.run(asked, id, { outputs: true });
+    return () => hub.getRun(asked, id, { outputs: true });
   };
 }
 
@@ -32,7 +32,7 @@ function asWorkflow(hub: Hub, workflow: HubWorkflow<unknown, unknown>): Start {
   hub.workflow(workflow);
   return async () => {
     const { runId } = await hub.startWorkflow(workflow, 'go');
-    return () => hub.run(workflow, runId, { outputs: true });
+    return () => hub.getRun(workflow, runId, { outputs: true });
   };
 }
 

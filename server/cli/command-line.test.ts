@@ -153,7 +153,7 @@ describe.each(stores)('hubline on %s', (_, openStore) => {
     for (let batch = 0; batch < 10; batch += 1) await hub.emitMany('tick', ticks);
     await hub.emit('order.placed', {}, { requestId });
     await vi.waitFor(async () => {
-      const found = await hub.request(requestId);
+      const found = await hub.getRequest(requestId);
       expect(found.events.filter(({ endedAt }) => endedAt !== undefined)).toHaveLength(4);
       expect(await hub.metrics('tick')).toMatchObject({ pending: 0 });
     });

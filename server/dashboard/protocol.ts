@@ -92,7 +92,7 @@ export type AgentOverview = AgentIntrospection;
 /** Body of `GET /api/introspection`. */
 export interface IntrospectionBody {
   readonly protocol: ProtocolVersion;
-  readonly hub: Omit<HubIntrospection['hub'], 'keepsDeadLetters'>;
+  readonly hub: Omit<HubIntrospection['hub'], 'retainsDeadLetters'>;
   readonly health: Health;
   /** Sums over all event types. */
   readonly totals: { readonly metrics: Counts } & TotalActivity;

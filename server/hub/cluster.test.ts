@@ -117,7 +117,7 @@ it('every feature works in a cluster, whichever node each process enters it by',
       for await (const event of other.watch(run.runId)) seen.push(event.type === 'step' ? event.step.name : event.type);
     })();
     await vi.waitFor(async () => {
-      const { steps } = await other.run('fulfil', run.runId);
+      const { steps } = await other.getRun('fulfil', run.runId);
       expect(steps.at(-1)).toMatchObject({ name: 'paid', waitsFor: { event: { type: 'paid', key: name } } });
     }, patient);
     await third.emit('paid', { order: name });
@@ -134,9 +134,9 @@ it('every feature works in a cluster, whichever node each process enters it by',
     expect(await other.cancel(later.id)).toBe(true);
     expect(await third.cancel(waiting.runId)).toBe(true);
     await expect(waiting.result()).rejects.toThrow('cancelled');
-    // The look-up by another process.
+    // The lookup by another process.
     await vi.waitFor(async () => {
-      const { events } = await third.request(requestId);
+      const { events } = await third.getRequest(requestId);
       const ends = events.map(({ type, status }) => `${type} ${status}`).sort();
       const orders = Array.from({ length: 5 }, () => ['order.counted completed', 'order.placed completed']).flat();
       const others = [

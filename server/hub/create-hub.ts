@@ -142,20 +142,20 @@ class HubRuntime implements Hub {
     return this.#stopping;
   }
 
-  readonly run: Hub['run'] = (source, id, options) => this.#reader.run(source, id, options);
+  readonly getRun: Hub['getRun'] = (source, id, options) => this.#reader.run(source, id, options);
   readonly metrics: Hub['metrics'] = (type) => this.#reader.metrics(type);
   readonly failures: Hub['failures'] = (type) => this.#reader.failures(type);
   readonly deadLetters: Hub['deadLetters'] = (source, options) => this.#reader.deadLetters(source, options);
   readonly find: Hub['find'] = (id, options) => this.#reader.find(id, options);
-  readonly request: Hub['request'] = (requestId) => this.#reader.request(requestId);
-  readonly recent: Hub['recent'] = (source) => this.#reader.recent(source);
+  readonly getRequest: Hub['getRequest'] = (requestId) => this.#reader.request(requestId);
+  readonly getRecent: Hub['getRecent'] = (source) => this.#reader.recent(source);
   readonly introspect: Hub['introspect'] = () => this.#reader.introspect();
   readonly health: Hub['health'] = () => this.#reader.health();
   readonly waits: Hub['waits'] = () => this.#reader.waits();
   readonly processes: Hub['processes'] = () => this.#reader.processes();
   readonly agentRuns: Hub['agentRuns'] = (agent) => this.#reader.agentRuns(agent);
   readonly describe: Hub['describe'] = (type) => this.#reader.describe(type);
-  readonly range: Hub['range'] = (from, to) => this.#reader.range(from, to);
+  readonly getRange: Hub['getRange'] = (from, to) => this.#reader.range(from, to);
   readonly revision: Hub['revision'] = (type) => this.#reader.revision(type);
 
   readonly emit: Emit = async (target: EventRef<never, unknown> | string, payload: unknown, options?: EmitOptions) => {

@@ -66,8 +66,8 @@ export class HubReader {
     id: string,
     options: RunQuery = {},
   ): Promise<RunIntrospection> {
-    new OptionChecker(options, ['outputs'], 'run').boolean('outputs', options.outputs);
-    checkName(id, 'id of run');
+    new OptionChecker(options, ['outputs'], 'getRun').boolean('outputs', options.outputs);
+    checkName(id, 'id of getRun');
     const { name, type, steps } = this.#registry.runOf(source);
     const record = await (options.outputs === true
       ? this.#transport.run(type, id)
@@ -143,7 +143,7 @@ export class HubReader {
   }
 
   async range(from: number, to: number): Promise<RangeIntrospection> {
-    const check = new OptionChecker({ from, to }, ['from', 'to'], 'range');
+    const check = new OptionChecker({ from, to }, ['from', 'to'], 'getRange');
     check.that(Number.isFinite(from), 'from', 'epoch milliseconds', from);
     check.that(Number.isFinite(to) && to > from, 'to', 'epoch milliseconds later than from', to);
     return this.#introspector.range(this.#registry.describe(this.#transport.service), from, to);

@@ -143,7 +143,7 @@ export interface Hub {
    *
    * @throws {UnknownWorkflowError | UnknownRunError | InvalidOptionError}
    */
-  run(
+  getRun(
     source: WorkflowRef<never> | EventRef<never, unknown> | string,
     id: string,
     options?: RunQuery,
@@ -202,14 +202,14 @@ export interface Hub {
    *
    * @throws {InvalidOptionError}
    */
-  request(requestId: string): Promise<RequestDetails>;
+  getRequest(requestId: string): Promise<RequestDetails>;
   /**
    * Returns the newest 50 and the newest 50 failed events of an event type or a workflow, without payloads. A name
    * matches the event type and the workflow of that name.
    *
    * @throws {UnknownEventError | InvalidOptionError}
    */
-  recent(source: DeadLetterSource): Promise<RecentEventSummaries>;
+  getRecent(source: DeadLetterSource): Promise<RecentEventSummaries>;
   /**
    * Removes the payloads of one request from everything that has ended, in all services: its dead letters, which can no
    * longer be replayed, and input, result and steps of its retained runs. Counts, errors and times remain. Events that
@@ -263,7 +263,7 @@ export interface Hub {
    *
    * @throws {InvalidOptionError}
    */
-  range(from: number, to: number): Promise<RangeIntrospection>;
+  getRange(from: number, to: number): Promise<RangeIntrospection>;
   /**
    * Returns a short string that changes when the result of `introspect` changes, or of `metrics` and `failures` for
    * `type`.

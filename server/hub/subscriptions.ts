@@ -45,7 +45,7 @@ export function createSubscriptions({ events, workflows }: Definitions, host: Ru
     if (isRun) runSources.push({ type, listed: [] });
     subscriptions.push({
       type,
-      ...(isRun && { keepsRuns: true }),
+      ...(isRun && { retainsRuns: true }),
       ...(concurrency !== undefined && { concurrency }),
       ...createLimits(event),
     });
@@ -57,7 +57,7 @@ export function createSubscriptions({ events, workflows }: Definitions, host: Ru
     runSources.push({ type, listed: steps });
     subscriptions.push({
       type,
-      keepsRuns: true,
+      retainsRuns: true,
       retain,
       ...(trigger !== undefined && { trigger }),
       ...((key !== undefined || concurrencyPerKey !== undefined) && {

@@ -207,7 +207,7 @@ export interface Subscription {
    */
   readonly debounce?: { readonly ms: number; readonly maxMs?: number };
   /** Retain a {@link RunRecord} of each pending event, and of ended ones as `retain` says. */
-  readonly keepsRuns?: boolean;
+  readonly retainsRuns?: boolean;
   /** Ended runs to keep. @default 50 completed and 200 failed, of any age */
   readonly retain?: RunRetention;
   /**

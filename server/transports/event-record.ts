@@ -136,7 +136,7 @@ export interface OpenWait {
 /** State of a run. */
 export type RunStatus = 'waiting' | 'active' | 'suspended' | 'completed' | 'failed';
 
-/** One event of a type with `keepsRuns`. */
+/** One event of a type with `retainsRuns`. */
 export interface RunRecord {
   readonly id: string;
   readonly service: string;

@@ -19,7 +19,7 @@ export const keptAttempts = 10;
 /** Open waits retained per ended run: the oldest ones. */
 export const keptWaits = 100;
 
-/** Maximum number of events that a look-up of a request returns. */
+/** Maximum number of events that a lookup of a request returns. */
 export const maxRequestEvents = 1_000;
 
 /** Default number of completed runs retained per workflow and service. */

@@ -136,7 +136,7 @@ export interface Overview {
   /** Activity of all event types of the transport. */
   readonly total: TotalActivity;
   /** The transport retains the dead letters of this service. */
-  readonly keepsDeadLetters: boolean;
+  readonly retainsDeadLetters: boolean;
   /**
    * Runs of `runTypes`, in the same order: of all services, newest first. A transport may leave out payloads, results
    * and what follows `,"output":` in a checkpoint.

@@ -5,7 +5,7 @@ import type { AgentContext } from './agent-context.js';
 
 describe.each([
   ['a tool', {}],
-  ['a tool with a time-out', { timeoutMs: 10_000 }],
+  ['a tool with a timeout', { timeoutMs: 10_000 }],
 ])('ctx.tokenUsage of %s', (_, settings) => {
   const runWith = async (execute: (ctx: AgentContext) => unknown) => {
     const look = createTool({

@@ -62,7 +62,7 @@ describe('an event whose agent needs approval', () => {
       { approvalId: expect.any(String), agentName: 'a', runId: id, tool: 'refund', arguments: { cents: 900 } },
     ]);
     expect(await hub.metrics('asked')).toMatchObject({ suspended: 1, active: 0 });
-    const waiting = (await hub.run(asked, id)).steps.at(-1);
+    const waiting = (await hub.getRun(asked, id)).steps.at(-1);
     expect(waiting).toMatchObject({
       kind: 'approval',
       name: 'turn 1 / refund',

@@ -51,7 +51,7 @@ test.each([
   await clock.settle();
   expect(executed).toEqual([{ note: 'short' }]);
   expect(requests).toHaveLength(1);
-  expect(await larger.hub.run(asked, id)).toMatchObject({ status: 'completed' });
+  expect(await larger.hub.getRun(asked, id)).toMatchObject({ status: 'completed' });
   expect(provider.calls[1]?.messages.at(-1)?.content).toMatch(
     /^Error: not executed: the arguments of refund are too large to ask for an approval/,
   );

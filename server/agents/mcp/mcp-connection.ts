@@ -224,7 +224,7 @@ export class McpConnection {
     if (waitMs > 0) await delay(waitMs, undefined, { signal: this.#closing.signal, ref: false }).catch(() => {});
   }
 
-  /** Finds out if the server is lost: a broken stream alone does not tell, and a call would wait for its time-out. */
+  /** Finds out if the server is lost: a broken stream alone does not tell, and a call would wait for its timeout. */
   #check(session: McpSession | undefined): Promise<void> {
     if (session === undefined || session !== this.#session) return Promise.resolve();
     this.#checking ??= session

@@ -61,7 +61,7 @@ const maxListChars = 10_000_000;
 /** Time for a handshake or a whole list of tools. */
 const answerTimeoutMs = 60_000;
 const pingTimeoutMs = 5_000;
-/** Longest delay of a timer. Time-outs of calls are those of the tools. */
+/** Longest delay of a timer. Timeouts of calls are those of the tools. */
 const noTimeoutMs = 2 ** 31 - 1;
 /** Time for a server to end its session. */
 const endTimeoutMs = 2_000;
@@ -126,7 +126,7 @@ export async function loadMcpSdk(): Promise<McpSdk> {
   /** Rejects once the transport is closed, if the server does not shake hands in time. */
   async function connect(client: Client, transport: Transport, signal: AbortSignal): Promise<void> {
     const late = new AbortController();
-    // The SDK sends its last message of the handshake without a time-out.
+    // The SDK sends its last message of the handshake without a timeout.
     const giveUp = (): void => late.abort(new types.McpError(types.ErrorCode.RequestTimeout, 'no handshake'));
     const timer = setTimeout(giveUp, answerTimeoutMs);
     try {

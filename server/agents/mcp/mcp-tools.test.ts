@@ -103,7 +103,7 @@ describe('a call', () => {
     expect(await callTool(tools, 'nothing', {})).toBe('');
   });
 
-  test('ends with the time-out of its tool and with the abort of its run, and the connection lasts', async () => {
+  test('ends with the timeout of its tool and with the abort of its run, and the connection lasts', async () => {
     const server = await startMcpServer([served('hang', { call: () => new Promise(() => {}) }), served('quick')]);
     const { tools } = await connected({ url: server.url }, { timeoutMs: 100 });
     const provider = callingProvider([{ name: 'hang' }]);

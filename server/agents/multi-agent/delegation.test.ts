@@ -151,7 +151,7 @@ describe('a delegate', () => {
     expect(options.signal?.aborted).toBe(true);
   });
 
-  test('is aborted if the delegating tool exceeds its time-out', async () => {
+  test('is aborted if the delegating tool exceeds its timeout', async () => {
     const chat = vi.fn((_messages: unknown, { signal }: { signal?: AbortSignal }) => {
       return new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
     });

@@ -122,7 +122,7 @@ test('whatever a model does, and wherever processes die, nothing that was record
       expect(executed.filter((call) => !call.startsWith('refund')).sort()).toEqual(
         calls.filter((call) => /^(look|pay)/.test(call)).sort(),
       );
-      // A late decision, and those of the same turn that its time-out passes, count as refused.
+      // A late decision, and those of the same turn that its timeout passes, count as refused.
       const decisions = given.decisions.slice(0, refunds.length);
       const executedRefunds = executed.filter((call) => call.startsWith('refund')).length;
       if (!decisions.includes('late')) {

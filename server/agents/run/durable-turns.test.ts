@@ -114,7 +114,7 @@ describe('an event that an agent handles', () => {
     await hub.start();
     const { id } = await hub.emit(asked, 'go');
     await clock.settle();
-    const run = await hub.run(asked, id);
+    const run = await hub.getRun(asked, id);
     expect(run).toMatchObject({ id, status: 'completed', attempt: 1 });
     expect(run.steps.map(({ kind, name, status }) => `${kind} ${name} ${status}`)).toEqual([
       'model turn 1 completed',
@@ -124,7 +124,7 @@ describe('an event that an agent handles', () => {
       'model turn 2 completed',
     ]);
     expect(JSON.stringify(run)).not.toContain('fine');
-    const { steps } = await hub.run('asked', id, { outputs: true });
+    const { steps } = await hub.getRun('asked', id, { outputs: true });
     expect(steps[2]).toMatchObject({ output: { content: '{"at":1}' } });
     expect(steps.at(-1)).toMatchObject({ output: { answer: { content: 'fine' } } });
   });
@@ -217,7 +217,7 @@ describe('an event that an agent handles', () => {
     expect(await hub.metrics('asked')).toMatchObject({ completed: 1, retried: 1 });
   });
 
-  test('ends an attempt at its time-out, and resumes in the next one', async () => {
+  test('ends an attempt at its timeout, and resumes in the next one', async () => {
     const { hub, clock } = testHub();
     let calls = 0;
     const slow = toolOf('slow', () => (++calls === 1 ? idle() : Promise.resolve('done')));

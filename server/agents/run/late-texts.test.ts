@@ -44,7 +44,7 @@ test.each([
     'the next provider',
     (own: ModelProvider) => ({ provider: fallbackProvider([{ provider: own }, { provider: own }]) }),
   ],
-])('a text that comes after the time-out is not part of the answer of %s', async (_, configOf) => {
+])('a text that comes after the timeout is not part of the answer of %s', async (_, configOf) => {
   for (const takesSignal of [true, false]) {
     for (const streams of [true, false]) {
       const clock = createFakeClock();

@@ -271,7 +271,7 @@ export class TurnRecorder {
   ): Promise<() => unknown> {
     const resource = this.#resource;
     const inAgent = (scope: TurnScope): unknown => resource.runInAsyncScope(call, undefined, scope);
-    // A run that is aborted by its time-out does not leave the process.
+    // A run that is aborted by its timeout does not leave the process.
     return this.run.record({ kind, id, call: inAgent, recordsFailure, turn, waits: this.#waits });
   }
 

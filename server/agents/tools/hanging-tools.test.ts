@@ -112,5 +112,5 @@ test('timeoutMs of the tool ends the call, and the model receives the error', as
   await hub.start();
   const { id } = await hub.emit(asked, 'x');
   await clock.advance(2_000);
-  expect(await hub.run(asked, id)).toMatchObject({ status: 'completed' });
+  expect(await hub.getRun(asked, id)).toMatchObject({ status: 'completed' });
 });

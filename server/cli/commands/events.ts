@@ -8,7 +8,7 @@ import { formatAge, formatCount, formatMs, formatTime, tableLines } from '../ter
 export async function events({ connection, terminal, json }: CommandContext, type?: string): Promise<void> {
   const hub = await connection.hub();
   if (type !== undefined) {
-    const recent = await hub.recent(type);
+    const recent = await hub.getRecent(type);
     if (json) terminal.json(recent);
     else printEvents(terminal, [...recent.failed, ...recent.newest.filter(({ status }) => status !== 'failed')]);
     return;

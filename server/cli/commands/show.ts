@@ -19,7 +19,7 @@ export async function show(
 /** Prints the events and runs of a request as a tree. @throws {ExitError} if nothing of it is retained */
 export async function request({ connection, terminal, json }: CommandContext, requestId: string): Promise<void> {
   const hub = await connection.hub();
-  const found = await hub.request(requestId);
+  const found = await hub.getRequest(requestId);
   if (found.events.length === 0) {
     throw new ExitError(exitCodes.notFound, `Nothing of the request ${requestId} is retained.`);
   }

@@ -31,7 +31,7 @@ export async function readColumnsBody(hub: Hub): Promise<ColumnsBody> {
 
 function bodyWithoutEvents(introspection: HubIntrospection): Omit<IntrospectionBody, 'events'> {
   const { hub, totals, workflows, agents, schedules } = introspection;
-  const { keepsDeadLetters: _, ...shownHub } = hub;
+  const { retainsDeadLetters: _, ...shownHub } = hub;
   return {
     protocol: 2,
     hub: shownHub,
@@ -74,7 +74,7 @@ export async function readEventBody(hub: Hub, type: string): Promise<EventBody> 
     hub.metrics(type),
     hub.failures(type),
     hub.describe(type),
-    hub.recent({ type }),
+    hub.getRecent({ type }),
   ]);
   const settings: EventSettings = Object.fromEntries(
     settingNames.flatMap((name) => (description[name] === undefined ? [] : [[name, description[name]]])),
@@ -107,11 +107,11 @@ export async function readEventDetailsBody(hub: Hub, id: string, type?: string):
 /** Reads the request with an id, or the one that the event with this id belongs to. @throws {NotRetainedError} */
 export async function readRequestBody(hub: Hub, id: string): Promise<RequestBody> {
   if (!isName(id)) throw new NotRetainedError('ERR_UNKNOWN_REQUEST_ID');
-  let request = await hub.request(id);
+  let request = await hub.getRequest(id);
   if (request.events.length === 0) {
     const [event] = await hub.find(id);
     if (event === undefined) throw new NotRetainedError('ERR_UNKNOWN_REQUEST_ID');
-    request = await hub.request(event.requestId);
+    request = await hub.getRequest(event.requestId);
   }
   return { protocol: 2, now: hub.transport.clock.now(), ...request };
 }

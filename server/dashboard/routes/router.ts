@@ -61,7 +61,7 @@ export function createRouter(hub: Hub, { basePath, onFailure }: RouterOptions): 
   const range = (from: number, to: number): JsonSource => ({
     key: `range ${from} ${to}`,
     revision: () => hub.revision(),
-    read: async (): Promise<RangeBody> => ({ protocol: 2, ...(await hub.range(from, to)) }),
+    read: async (): Promise<RangeBody> => ({ protocol: 2, ...(await hub.getRange(from, to)) }),
   });
   const details = (id: string, type?: string): JsonSource => ({
     key: `details ${JSON.stringify([id, type])}`,

@@ -33,8 +33,8 @@ describe('emits', () => {
       { eventId: first, requestId: 'r', depth: 1, payload: 1 },
       { eventId: second, requestId: 'r', depth: 1, payload: 2 },
     ]);
-    expect(await hub.run(child, String(runId))).toMatchObject({ status: 'completed' });
-    const { events } = await hub.request('r');
+    expect(await hub.getRun(child, String(runId))).toMatchObject({ status: 'completed' });
+    const { events } = await hub.getRequest('r');
     expect(new Map(events.map((event) => [event.id, event.causeId]))).toEqual(
       new Map([[causeId, undefined], ...emitted.map((id) => [id, causeId] as const)]),
     );

@@ -99,7 +99,7 @@ export interface DurableRun {
    * is recorded is the one that led to its record.
    */
   canRequest(id: string, payload: unknown): boolean;
-  /** Suspends the run until a decision comes. Resolves with the event's payload, or with `null` after the time-out. */
+  /** Suspends the run until a decision comes. Resolves with the event's payload, or with `null` after the timeout. */
   decision(id: string, wait: ApprovalWait): Promise<unknown>;
   /** Passes over a request to decide, and its decision: nobody can decide any more. */
   leaveDecision(id: string): void;

@@ -105,7 +105,7 @@ it.each<[string, () => Transport, () => Promise<string>]>([
     await hub.startWorkflow(broken, { value }, options);
     const run = await hub.startWorkflow(parent, { value }, options);
     await vi.waitFor(async () =>
-      expect((await hub.run(parent, run.runId)).steps.at(-1)).toMatchObject({ name: 'answer' }),
+      expect((await hub.getRun(parent, run.runId)).steps.at(-1)).toMatchObject({ name: 'answer' }),
     );
     await hub.emit('answered', { value }, options);
     await run.result();

@@ -5,7 +5,7 @@ import { testHub } from '../hub.fixture.js';
 import type { Hub, HubOptions } from '../hub.js';
 import { createWorkflow } from '../runs/workflow.js';
 
-describe.each(everyTransport)('look-ups of a hub on the %s transport', (_name, createTransport) => {
+describe.each(everyTransport)('lookups of a hub on the %s transport', (_name, createTransport) => {
   function newHub(options: HubOptions = {}): Hub {
     const hub = createHub({ transport: createTransport(), ...options });
     onTestFinished(async () => {
@@ -44,7 +44,7 @@ describe.each(everyTransport)('look-ups of a hub on the %s transport', (_name, c
     await hub.start();
     const { id } = await hub.emit('ordered', 'private', { requestId: 'request 7' });
     await vi.waitFor(async () => {
-      const { events } = await hub.request('request 7');
+      const { events } = await hub.getRequest('request 7');
       expect(events.map(({ type, status }) => [type, status]).sort()).toEqual([
         ['fulfil', 'suspended'],
         ['mailed', 'failed'],
@@ -53,7 +53,7 @@ describe.each(everyTransport)('look-ups of a hub on the %s transport', (_name, c
       ]);
     });
 
-    const request = await hub.request('request 7');
+    const request = await hub.getRequest('request 7');
     expect(request).toMatchObject({ requestId: 'request 7', isTruncated: false, missingCauses: 0 });
     const byType = new Map(request.events.map((event) => [event.type, event]));
     const [ordered, paid, mailed, run] = ['ordered', 'paid', 'mailed', 'fulfil'].map((type) => byType.get(type));
@@ -76,13 +76,13 @@ describe.each(everyTransport)('look-ups of a hub on the %s transport', (_name, c
         { name: 'rest', kind: 'sleep', status: 'waiting', waitsFor: { dueAt: expect.any(Number) } },
       ],
     });
-    expect(JSON.stringify([request, await hub.find(id), await hub.recent('ordered')])).not.toContain('private');
+    expect(JSON.stringify([request, await hub.find(id), await hub.getRecent('ordered')])).not.toContain('private');
     expect(await hub.find(run?.id ?? '', { payloads: true })).toMatchObject([
       { payload: 'private', steps: [{ output: ['private'] }, {}] },
     ]);
     expect(await hub.find(mailed?.id ?? '', { payloads: true })).toMatchObject([{ payload: 'private' }]);
-    expect(await hub.recent(fulfil)).toMatchObject({ newest: [{ id: run?.id, kind: 'workflow' }], failed: [] });
-    expect(await hub.recent('mailed')).toMatchObject({ failed: [{ id: mailed?.id }] });
+    expect(await hub.getRecent(fulfil)).toMatchObject({ newest: [{ id: run?.id, kind: 'workflow' }], failed: [] });
+    expect(await hub.getRecent('mailed')).toMatchObject({ failed: [{ id: mailed?.id }] });
 
     expect(await hub.deadLetters('mailed', { requestId: 'request 7' })).toMatchObject([{ id: mailed?.id }]);
     expect(await hub.deadLetters('mailed', { requestId: 'another' })).toEqual([]);
@@ -136,7 +136,7 @@ it('keeps a failed event apart from the newest ones', async () => {
     Array.from({ length: 51 }, () => true),
   );
   await clock.settle();
-  const { newest, failed } = await hub.recent('paid');
+  const { newest, failed } = await hub.getRecent('paid');
   expect([newest.length, newest.some((event) => event.id === id)]).toEqual([50, false]);
   expect(failed).toMatchObject([{ id, error: { message: 'declined' } }]);
 });
@@ -145,13 +145,13 @@ it('refuses ids that no event has and options that nobody reads', async () => {
   const { hub } = testHub();
   await expect(hub.find('')).rejects.toThrow('id of find must be a string of 1 to 512 characters');
   await expect(hub.find('a', { payload: true } as object)).rejects.toThrow('option of find must be one of payloads');
-  await expect(hub.request('a\n')).rejects.toThrow('id of request');
+  await expect(hub.getRequest('a\n')).rejects.toThrow('id of getRequest');
   await expect(hub.erase({ requestId: '' })).rejects.toThrow('requestId of erase');
   await expect(hub.erase({} as { requestId: string })).rejects.toThrow('requestId of erase');
-  await expect(hub.recent('unknown')).rejects.toThrow('unknown');
+  await expect(hub.getRecent('unknown')).rejects.toThrow('unknown');
   await expect(hub.deadLetters('a', { since: Number.NaN })).rejects.toThrow('since');
   expect(await hub.find('unknown')).toEqual([]);
-  expect(await hub.request('unknown')).toEqual({
+  expect(await hub.getRequest('unknown')).toEqual({
     requestId: 'unknown',
     events: [],
     isTruncated: false,

@@ -13,7 +13,7 @@ export interface FindOptions {
   payloads?: boolean;
 }
 
-/** Newest events of a type. Result of `hub.recent`. */
+/** Newest events of a type. Result of `hub.getRecent`. */
 export interface RecentEventSummaries {
   /** The 50 newest pending and retained events by acceptance, newest first. */
   readonly newest: readonly EventSummary[];
@@ -47,7 +47,7 @@ export class EventSearch {
   }
 
   async request(requestId: string): Promise<RequestDetails> {
-    checkName(requestId, 'id of request');
+    checkName(requestId, 'id of getRequest');
     const { events, isTruncated } = await this.#transport.request(requestId);
     return {
       requestId,
@@ -120,7 +120,7 @@ export class EventSearch {
   }
 }
 
-/** Number of steps of one run that a look-up returns, the latest ones; `hub.run` returns all. */
+/** Number of steps of one run that a lookup returns, the latest ones; `hub.getRun` returns all. */
 const shownSteps = 1_000;
 const shownStepsOfMany = 100;
 
@@ -239,7 +239,7 @@ export interface EventDetails extends EventSummary {
   readonly payload?: unknown;
 }
 
-/** Retained events and runs of one request. With their `causeId` they form a tree. Result of `hub.request`. */
+/** Retained events and runs of one request. With their `causeId` they form a tree. Result of `hub.getRequest`. */
 export interface RequestDetails {
   readonly requestId: string;
   /** In the order of acceptance. */

@@ -23,7 +23,7 @@ function event(type: string, metrics: Partial<Counts>, last5Min: Partial<PeriodC
 }
 
 function source(events: readonly Event[], rest: Partial<HealthSource> = {}): HealthSource {
-  const hub = { service: 's', transport: 'memory', version: '1', startedAt: 0, now, keepsDeadLetters: true };
+  const hub = { service: 's', transport: 'memory', version: '1', startedAt: 0, now, retainsDeadLetters: true };
   return { hub, events, workflows: [], schedules: [], ...rest };
 }
 
@@ -85,7 +85,7 @@ it.each<[string, Event, object | undefined]>([
 
 it('counts a type as failing without dead letters if the transport keeps none', () => {
   const { hub } = source([]);
-  const health = computeHealth(source([event('a', {}, { failed: 1 })], { hub: { ...hub, keepsDeadLetters: false } }));
+  const health = computeHealth(source([event('a', {}, { failed: 1 })], { hub: { ...hub, retainsDeadLetters: false } }));
   expect(health.status).toBe('failing');
 });
 

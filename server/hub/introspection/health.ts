@@ -114,10 +114,10 @@ type Counted = Pick<
 function countProblems(
   counted: Counted,
   subject: Pick<Problem, 'eventType' | 'workflow'>,
-  { now, keepsDeadLetters }: HubIntrospection['hub'],
+  { now, retainsDeadLetters }: HubIntrospection['hub'],
 ): Problem[] {
   const { metrics, recent, services = [] } = counted;
-  const failing = failingProblem(counted, subject, keepsDeadLetters);
+  const failing = failingProblem(counted, subject, retainsDeadLetters);
   const abandoned = services
     .filter(({ processes, metrics: { pending } }) => processes === 0 && pending > 0)
     .map(
@@ -148,10 +148,10 @@ function countProblems(
 function failingProblem(
   { metrics, recent, lastFailure }: Counted,
   subject: Pick<Problem, 'eventType' | 'workflow'>,
-  keepsDeadLetters: boolean,
+  retainsDeadLetters: boolean,
 ): Problem | undefined {
   const failed = failedIn(recent.last5Min);
-  if (failed === 0 || (keepsDeadLetters && metrics.deadLetters === 0)) return undefined;
+  if (failed === 0 || (retainsDeadLetters && metrics.deadLetters === 0)) return undefined;
   const ended = recent.last5Min.completed + failed;
   const { lastFailedAt, deadLetters } = metrics;
   return {

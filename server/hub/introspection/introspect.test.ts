@@ -33,7 +33,7 @@ describe('introspection', () => {
         startedAt: clock.now(),
         now: clock.now(),
         processes: 1,
-        keepsDeadLetters: true,
+        retainsDeadLetters: true,
       },
       totals: {
         metrics: expect.objectContaining({ received: 2, completed: 2 }),
@@ -176,10 +176,10 @@ it('redacts failures that a process without redaction recorded, wherever they ar
     await reader.deadLetters('ordered'),
     await reader.find(id),
     await reader.find(run.runId),
-    await reader.request('request 7'),
-    await reader.recent('ordered'),
-    await reader.recent(flow),
-    await reader.run(flow, run.runId),
+    await reader.getRequest('request 7'),
+    await reader.getRecent('ordered'),
+    await reader.getRecent(flow),
+    await reader.getRun(flow, run.runId),
     await readIntrospectionBody(reader),
     await readColumnsBody(reader),
   ].map((each) => JSON.stringify(each));

@@ -97,7 +97,7 @@ export interface HubIntrospection {
     /** Number of running hubs. */
     readonly processes?: number;
     /** The transport retains the dead letters of this hub's service. */
-    readonly keepsDeadLetters: boolean;
+    readonly retainsDeadLetters: boolean;
   };
   /** Sums over `events`, and the activity of all event types of the transport. */
   readonly totals: { readonly metrics: Counts } & TotalActivity;
@@ -108,7 +108,7 @@ export interface HubIntrospection {
   readonly schedules: readonly ScheduleIntrospection[];
 }
 
-/** Counts of all event types in a range. Result of `hub.range()`. */
+/** Counts of all event types in a range. Result of `hub.getRange()`. */
 export interface RangeIntrospection extends Omit<RangeCounts, 'counts'> {
   readonly events: readonly { readonly type: string; readonly counts: PeriodCounts }[];
 }

@@ -35,7 +35,7 @@ const runsShown = 10;
 // Types are registered at starts. Descriptions that name others at every read come from no hub.
 const maxReads = 3;
 
-/** Number of steps per run that an introspection contains, the latest ones. `hub.run` returns all. */
+/** Number of steps per run that an introspection contains, the latest ones. `hub.getRun` returns all. */
 const shownSteps = 100;
 
 /** Reads the registrations and counts of all hubs of a transport. */
@@ -60,7 +60,7 @@ export class Introspector {
   async read(own: HubDescription, startedAt: number | null): Promise<HubIntrospection> {
     const { cluster, counted, runs, overview } = await this.#overview(own);
     const { service, name, clock } = this.#transport;
-    const { schedules, total, keepsDeadLetters } = overview;
+    const { schedules, total, retainsDeadLetters } = overview;
     const events = this.#events.read(cluster.events, counted);
     const workflows = cluster.workflows.flatMap((workflow, index) => {
       const type = workflowType(workflow.description.name);
@@ -77,7 +77,7 @@ export class Introspector {
         startedAt,
         now: clock.now(),
         processes: this.#running.filter(isRunning).length,
-        keepsDeadLetters,
+        retainsDeadLetters,
       },
       totals: { metrics: sumCounts(events.map(({ metrics }) => metrics)), ...total },
       events,
@@ -166,7 +166,7 @@ interface ClusterOverview {
   readonly cluster: Cluster;
   readonly counted: FindCounts;
   readonly runs: ReadonlyMap<string, readonly RunRecord[]>;
-  readonly overview: Pick<Overview, 'schedules' | 'total' | 'keepsDeadLetters'>;
+  readonly overview: Pick<Overview, 'schedules' | 'total' | 'retainsDeadLetters'>;
 }
 
 function countsByType(

@@ -182,7 +182,7 @@ async function traceOf({ statements, cancelAtMs }: Program): Promise<readonly Sh
     }
   }
   await clock.advance(100_000);
-  const { events } = await hub.request('r');
+  const { events } = await hub.getRequest('r');
   await hub.stop({ drainMs: 0 });
   const rows = traceRows(events, clock.now());
   for (const { bars } of rows) for (const { from, to } of bars) expect(to).toBeGreaterThanOrEqual(from);

@@ -265,7 +265,7 @@ export async function runContaining(
   return attempt({ call: end, contained, failed: due });
 }
 
-/** Calls a handler until its time-out. The handler ends when its signal aborts, as agents do. */
+/** Calls a handler until its timeout. The handler ends when its signal aborts, as agents do. */
 async function callInTime<TContext extends HandlerContext>(
   ctx: TContext,
   handler: (ctx: TContext) => unknown,

@@ -28,7 +28,7 @@ describe('step.invoke', () => {
       (hub) => hub.workflow(child),
     );
     expect(await test.handle.result()).toBe(6);
-    const steps = (await test.hub.run('w', test.handle.runId, { outputs: true })).steps;
+    const steps = (await test.hub.getRun('w', test.handle.runId, { outputs: true })).steps;
     expect(steps).toMatchObject([
       { name: 'a', kind: 'invoke', status: 'completed', output: 2 },
       { name: 'b', kind: 'invoke', status: 'completed', output: 4 },

@@ -29,7 +29,7 @@ describe.each(everyTransport)('on the %s transport', (_name, createTransport) =>
       await step.run('ship', ship);
     });
     const { runId } = await first.startWorkflow('w', null);
-    const status = (hub: Hub) => async () => (await hub.run('w', runId)).status;
+    const status = (hub: Hub) => async () => (await hub.getRun('w', runId)).status;
     await vi.waitFor(async () => expect(await status(first)()).toBe('suspended'), { interval: 5 });
     await first.stop();
 
@@ -53,7 +53,7 @@ describe.each(everyTransport)('on the %s transport', (_name, createTransport) =>
     });
     await corrected.replay(runId);
     await vi.waitFor(async () => expect(await status(corrected)()).toBe('completed'), { interval: 5 });
-    const { steps } = await corrected.run('w', runId, { outputs: true });
+    const { steps } = await corrected.getRun('w', runId, { outputs: true });
     expect(steps.map(({ kind, name, output }) => [kind, name, output])).toMatchObject([
       ['run', 'pay', 'paid 1'],
       ['event', 'go', null],

@@ -73,7 +73,7 @@ export interface RunIntrospection {
   readonly steps: readonly StepIntrospection[];
 }
 
-/** Options of `hub.run`. */
+/** Options of `hub.getRun`. */
 export interface RunQuery {
   /** Include the recorded results of the steps, which may be private. @default false */
   outputs?: boolean;

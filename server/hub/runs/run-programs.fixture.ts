@@ -246,7 +246,7 @@ export async function expectEnds(
   let emits = 0;
   let isDecided = true;
   for (const [index, input] of programs.entries()) {
-    const run = await hub.run('program', runIds[index] ?? '', { outputs: true });
+    const run = await hub.getRun('program', runIds[index] ?? '', { outputs: true });
     const expected = model(input);
     isDecided &&= expected.isDecided && !cancelled.has(index);
     emits += expected.emits;

@@ -37,16 +37,16 @@ it('reading a run transfers payload, outputs and result only if outputs are aske
   };
   const steps = ['one', 'two', 'three'].map((name) => ({ name, status: 'completed' }));
   const reads = [
-    () => hub.run(workflow, handle.runId),
+    () => hub.getRun(workflow, handle.runId),
     () => handle.status(),
     () => hub.find(handle.runId),
-    () => hub.recent('report'),
+    () => hub.getRecent('report'),
     () => hub.waits(),
     () => hub.introspect(),
   ];
   for (const read of reads) expect(await bytesOf(read)).toBeLessThan(20_000);
-  expect(await hub.run(workflow, handle.runId)).toMatchObject({ status: 'completed', steps });
-  const outputs = () => hub.run(workflow, handle.runId, { outputs: true });
+  expect(await hub.getRun(workflow, handle.runId)).toMatchObject({ status: 'completed', steps });
+  const outputs = () => hub.getRun(workflow, handle.runId, { outputs: true });
   expect(await outputs()).toMatchObject({ steps: steps.map((step) => ({ ...step, output: large })) });
   expect(await bytesOf(outputs)).toBeGreaterThan(3 * large.length);
 });

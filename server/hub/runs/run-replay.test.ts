@@ -65,7 +65,7 @@ describe('replay', () => {
     gates[0]?.resolve();
     await test.clock.settle();
     const { hub } = await test.restart(run(() => 1));
-    expect((await hub.run('w', test.runId)).status).toBe('completed');
+    expect((await hub.getRun('w', test.runId)).status).toBe('completed');
     expect(ran).toEqual(['send of 1', 'send#2 of 0']);
     expect(results).toEqual(['send of 1', 'send of 1']);
   });
@@ -124,7 +124,7 @@ describe('replay', () => {
     const last = await test.restart(run);
     await test.clock.advance(1_000);
     expect(attempts).toEqual([1, 2, 3]);
-    expect((await last.hub.run('w', test.runId)).status).toBe('failed');
+    expect((await last.hub.getRun('w', test.runId)).status).toBe('failed');
   });
 });
 
@@ -154,7 +154,7 @@ describe('changed code', () => {
       await step.run('b', never);
     });
     const { hub } = await test.restart(changed);
-    expect(await hub.run('w', test.runId)).toMatchObject({
+    expect(await hub.getRun('w', test.runId)).toMatchObject({
       status: 'failed',
       error: { name: 'WorkflowVersionError', message: expect.stringContaining(message) },
     });
@@ -183,7 +183,7 @@ describe('changed code', () => {
     // The answer outlives the process: it was recorded before the sleep.
     const last = await test.restart(patched);
     await test.clock.advance(1_000);
-    expect((await last.hub.run('w', test.runId)).status).toBe('completed');
+    expect((await last.hub.getRun('w', test.runId)).status).toBe('completed');
     expect(answers).toEqual([false, true, false, true]);
     const fresh = await last.hub.startWorkflow('w', null);
     await test.clock.settle();
@@ -201,7 +201,7 @@ describe('changed code', () => {
     const { hub, log } = await test.restart(async ({ step }) => {
       await step.run('a', () => 1);
     });
-    expect((await hub.run('w', test.runId)).status).toBe('completed');
+    expect((await hub.getRun('w', test.runId)).status).toBe('completed');
     const warnings = log.filter(({ message }) => message === 'run completed without reaching steps that it recorded');
     expect(warnings).toMatchObject([{ level: 'warn', fields: { steps: ['run:gone'], runId: test.runId } }]);
   });
@@ -218,15 +218,15 @@ describe('changed code', () => {
       run(() => 'old'),
       1,
     );
-    expect((await old.hub.run('w', test.runId)).status).toBe('waiting');
+    expect((await old.hub.getRun('w', test.runId)).status).toBe('waiting');
     await test.clock.advance(5_000);
-    expect(await old.hub.run('w', test.runId)).toMatchObject({ status: 'waiting', attempt: 1 });
+    expect(await old.hub.getRun('w', test.runId)).toMatchObject({ status: 'waiting', attempt: 1 });
     const next = await test.restart(
       run(() => 'new'),
       2,
     );
     await test.clock.advance(1_000);
-    expect((await next.hub.run('w', test.runId, { outputs: true })).steps.at(-1)).toMatchObject({ output: 'new' });
+    expect((await next.hub.getRun('w', test.runId, { outputs: true })).steps.at(-1)).toMatchObject({ output: 'new' });
   });
 
   it('releases a run whose process of a higher version died in the first step behind step.patched', async () => {
@@ -250,13 +250,13 @@ describe('changed code', () => {
       first(() => ran.push('label')),
       1,
     );
-    expect((await old.hub.run('w', test.runId)).status).toBe('waiting');
+    expect((await old.hub.getRun('w', test.runId)).status).toBe('waiting');
     const last = await test.restart(
       next(() => ran.push('book')),
       2,
     );
     await test.clock.advance(1_000);
-    expect((await last.hub.run('w', test.runId)).status).toBe('completed');
+    expect((await last.hub.getRun('w', test.runId)).status).toBe('completed');
     expect(ran).toEqual(['book']);
   });
 });
@@ -266,11 +266,11 @@ describe('limits', () => {
     const steps = await startVersions(async ({ step }) => {
       for (let i = 0; i <= 10_000; i += 1) await step.run('a', () => 1);
     });
-    expect(await steps.hub.run('w', steps.runId)).toMatchObject({
+    expect(await steps.hub.getRun('w', steps.runId)).toMatchObject({
       error: { name: 'RunLimitError', message: expect.stringContaining('10000 steps') },
     });
     const elements = await startVersions(({ step }) => step.map('m', Array.from({ length: 10_001 }), () => 1));
-    expect((await elements.hub.run('w', elements.runId)).error).toMatchObject({ name: 'RunLimitError' });
+    expect((await elements.hub.getRun('w', elements.runId)).error).toMatchObject({ name: 'RunLimitError' });
   });
 });
 

@@ -124,7 +124,7 @@ export class BrokerManager implements TransportManager {
       counts: types.map((type) => this.#broker.statistics.counts(type)),
       activity: this.#broker.statistics.activity(types),
       total: this.#broker.statistics.total(),
-      keepsDeadLetters: this.#broker.deadLetterLimits.maxDeadLetters > 0,
+      retainsDeadLetters: this.#broker.deadLetterLimits.maxDeadLetters > 0,
       runs: runTypes.map((type) => this.#broker.statistics.runs(type, runLimit)),
       schedules: this.#broker.schedules.records(),
     };

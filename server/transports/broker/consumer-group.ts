@@ -557,7 +557,7 @@ class GroupQueues {
 
 /** Pending entries of a group in memory by id. */
 class PendingIndex {
-  // Built by the first look-up: an index of all pending events costs more than those that never cancel should pay.
+  // Built by the first lookup: an index of all pending events costs more than those that never cancel should pay.
   #byId: Map<string, Entry> | undefined;
   readonly #entries: () => Iterable<Entry>;
 
@@ -566,7 +566,7 @@ class PendingIndex {
     this.#entries = entries;
   }
 
-  /** A look-up has built the index, so that the next one costs little. */
+  /** A lookup has built the index, so that the next one costs little. */
   get isBuilt(): boolean {
     return this.#byId !== undefined;
   }

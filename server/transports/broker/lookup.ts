@@ -18,7 +18,7 @@ import type { DeadLetter, TypeQueue } from './type-queue.js';
 
 type Matches = (event: Pick<Envelope, 'id' | 'requestId'>) => boolean;
 
-/** Finds pending and retained events in the queues of all services. Keeps nothing itself: a look-up reads them all. */
+/** Finds pending and retained events in the queues of all services. Keeps nothing itself: a lookup reads them all. */
 export class Lookup {
   readonly #groups: ReadonlyMap<string, ConsumerGroup>;
   readonly #clock: Clock;

@@ -12,7 +12,7 @@ async function started() {
   const transport = memoryTransport({ clock }).connect({ service: 'shop', logger: silentLogger });
   const deliveries: Delivery[] = [];
   const packed = new Set<string>();
-  const subscriptions = [{ type: 'a' }, { type: 'run', keepsRuns: true }, { type: 'blocked', concurrency: 1 }];
+  const subscriptions = [{ type: 'a' }, { type: 'run', retainsRuns: true }, { type: 'blocked', concurrency: 1 }];
   await transport.start({ concurrency: 1_000, subscriptions, onDelivery: (delivery) => deliveries.push(delivery) });
   /** Publishes an event that reports its id when it is packed. */
   const publish = (type: string): string => {

@@ -89,9 +89,9 @@ export class TypeQueue {
    * @param running entries of the type that are running
    */
   subscribe(subscription: Subscription, running: () => readonly Entry[]): void {
-    const { concurrency, rate, keepsRuns, retain, perKey, debounce } = subscription;
+    const { concurrency, rate, retainsRuns, retain, perKey, debounce } = subscription;
     this.subscription = subscription;
-    if (keepsRuns === true) {
+    if (retainsRuns === true) {
       this.runs ??= new RunLog(this.#clock, this.#journal, (entry, ended) => this.#journal.run(this, entry, ended));
       if (retain !== undefined) this.runs.retention = retain;
     }

@@ -21,7 +21,7 @@ const subscriptions: fc.Arbitrary<Subscription[]> = fc
       { type: 'a', ...a },
       { type: 'b', ...b },
       { type: 'keyed', ...keyed },
-      { type: 'run', keepsRuns: true, ...run },
+      { type: 'run', retainsRuns: true, ...run },
     ];
     return all.filter(({ type }) => handled.includes(type));
   });
@@ -72,7 +72,7 @@ it('random fleets of one service obey the settings of those that are open, and s
       }
       while (fleet.size > 0) await fleet.close(0);
       await fleet.open(
-        types.map((type) => ({ type, keepsRuns: true })),
+        types.map((type) => ({ type, retainsRuns: true })),
         100,
       );
       for (let round = 0; round < 10; round += 1) {

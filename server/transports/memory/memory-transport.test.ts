@@ -120,7 +120,7 @@ it('resolves runEnded for more runs than it retains that end at one time', async
   const deliveries: Delivery[] = [];
   await transport.start({
     concurrency: 200,
-    subscriptions: [{ type: 'run', keepsRuns: true }],
+    subscriptions: [{ type: 'run', retainsRuns: true }],
     onDelivery: (delivery) => deliveries.push(delivery),
   });
   const sent = Array.from({ length: 200 }, () => envelope('run'));
@@ -136,7 +136,7 @@ it('resolves runEnded for more runs than it retains that end at one time', async
 it('does not wait at close for a delayed run that was ended from outside', async () => {
   const clock = createFakeClock();
   const transport = memoryTransport({ clock, maxPending: 1 }).connect({ service: 'shop', logger: silentLogger });
-  await transport.start({ concurrency: 1, subscriptions: [{ type: 'run', keepsRuns: true }], onDelivery: () => {} });
+  await transport.start({ concurrency: 1, subscriptions: [{ type: 'run', retainsRuns: true }], onDelivery: () => {} });
   const error = { name: 'Error', message: 'cancelled' };
   for (let i = 0; i < 3; i += 1) {
     const run = envelope('run', { delayMs: 1_000 });
@@ -202,7 +202,7 @@ it.each<[string, (manager: TransportManager, run: Delivery) => (n: number) => Pr
 ])('lets timers fire during a loop of awaited %s', async (_, callOf) => {
   const transport = memoryTransport().connect({ service: 'shop', logger: silentLogger });
   const run = new Promise<Delivery>((resolve) => {
-    const subscriptions = [{ type: 'run', keepsRuns: true }];
+    const subscriptions = [{ type: 'run', retainsRuns: true }];
     void transport.start({ concurrency: 100, subscriptions, onDelivery: resolve });
   });
   await transport.publish([envelope('run')]);
@@ -219,7 +219,7 @@ it.each<[string, (manager: TransportManager, run: Delivery) => (n: number) => Pr
 
 it('ends tens of thousands of waiting and delayed runs from outside in linear time', async () => {
   const transport = memoryTransport().connect({ service: 'shop', logger: silentLogger });
-  const subscriptions = [{ type: 'run', keepsRuns: true, concurrency: 1 }];
+  const subscriptions = [{ type: 'run', retainsRuns: true, concurrency: 1 }];
   await transport.start({ concurrency: 100, subscriptions, onDelivery: () => {} });
   const sent = Array.from({ length: 40_000 }, (_, i) => envelope('run', { delayMs: i % 2 === 0 ? 0 : 60_000 }));
   await transport.publish(sent);

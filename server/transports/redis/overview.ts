@@ -40,7 +40,7 @@ export class OverviewReads {
   }
 
   /** Returns all that an overview needs, in one round trip. */
-  async read({ types, runTypes, runLimit }: OverviewQuery): Promise<Omit<Overview, 'keepsDeadLetters'>> {
+  async read({ types, runTypes, runLimit }: OverviewQuery): Promise<Omit<Overview, 'retainsDeadLetters'>> {
     const query = this.#fleet.query();
     const args = [...query.args, typeList(types), runLimit, typeList(runTypes)];
     const [registered, typeCounts, latestRuns, totalReply, activityReply, schedules] = readArray(

@@ -171,7 +171,7 @@ export class RedisManager implements TransportManager {
 
   async overview(query: OverviewQuery): Promise<Overview> {
     const overview = await this.#overviews.read(query);
-    return { ...overview, keepsDeadLetters: this.#settings.maxDeadLetters > 0 };
+    return { ...overview, retainsDeadLetters: this.#settings.maxDeadLetters > 0 };
   }
 
   async range(types: readonly string[], from: number, to: number): Promise<RangeCounts> {

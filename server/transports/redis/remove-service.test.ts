@@ -17,7 +17,7 @@ afterEach(() => {
 
 const flow: Subscription = {
   type: workflowType('flow'),
-  keepsRuns: true,
+  retainsRuns: true,
   trigger: 'a',
 };
 

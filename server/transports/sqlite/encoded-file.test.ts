@@ -27,7 +27,7 @@ it('has payloads, results, checkpoints, waits, key-values and answers to observe
     expect(files).toContain('hub.db-wal');
     for (const name of files) expect(readFileSync(join(folder, name)).includes(secret), name).toBe(false);
   };
-  const subscriptions = [{ type: 'a' }, { type: 'run', keepsRuns: true }, { type: 'child', keepsRuns: true }];
+  const subscriptions = [{ type: 'a' }, { type: 'run', retainsRuns: true }, { type: 'child', retainsRuns: true }];
   const first = await startProcess({ file, codec, synchronous: 'normal' }, subscriptions);
   const { transport, clock, deliveries } = first;
   const take = async () => {

@@ -61,7 +61,7 @@ it('keeps delays, attempts and the due time of a retry', async () => {
 });
 
 it('resumes a run with its checkpoints, and resolves its waits by time, event and child run', async () => {
-  const { restart, clock } = machine({ type: 'run', keepsRuns: true }, { type: 'child', keepsRuns: true });
+  const { restart, clock } = machine({ type: 'run', retainsRuns: true }, { type: 'child', retainsRuns: true });
   const first = await restart();
   const run = envelope('run');
   await first.transport.publish([run]);
@@ -112,7 +112,7 @@ it('keeps what is recorded for spilled events that were accepted before their ty
   const sent = Array.from({ length: 5 }, (_, n) => envelope('a', { body: `${n}` }));
   await plain.transport.publish(sent);
   await plain.transport.close({ drainMs: 0 });
-  const runs: Subscription = { type: 'a', keepsRuns: true };
+  const runs: Subscription = { type: 'a', retainsRuns: true };
   const before = await startProcess(options, [runs]);
   await options.clock.settle();
   for (const delivery of before.deliveries)
@@ -164,7 +164,7 @@ it('keeps the slot of a key, a debounce window and a deduplication id', async ()
 });
 
 it('keeps events for a service that has not started since', async () => {
-  const { restart, clock, file } = machine({ type: 'run', keepsRuns: true, trigger: 'a' });
+  const { restart, clock, file } = machine({ type: 'run', retainsRuns: true, trigger: 'a' });
   const first = await restart();
   await first.transport.close({ drainMs: 0 });
   const publisher = sqliteTransport({ file, clock }).connect({ service: 'web', logger: silentLogger });
@@ -178,7 +178,7 @@ it('keeps events for a service that has not started since', async () => {
 });
 
 it('replays a dead letter that an earlier process left, with its checkpoints', async () => {
-  const { restart, clock } = machine({ type: 'run', keepsRuns: true });
+  const { restart, clock } = machine({ type: 'run', retainsRuns: true });
   const first = await restart();
   const run = envelope('run');
   await first.transport.publish([run]);

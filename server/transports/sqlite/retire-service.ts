@@ -47,9 +47,9 @@ function unsubscribe(
   if (events + deadLetters > 0 && !mayDiscard) return { status: 'pending', events, deadLetters };
   for (const type of types) broker.removeRoute(type, group);
   for (const queue of queues) {
-    const { keepsRuns, retain } = queue.subscription ?? {};
+    const { retainsRuns, retain } = queue.subscription ?? {};
     // The last runs are retained as before.
-    queue.subscribe({ type: queue.type, ...(keepsRuns && { keepsRuns }), ...(retain && { retain }) }, () => []);
+    queue.subscribe({ type: queue.type, ...(retainsRuns && { retainsRuns }), ...(retain && { retain }) }, () => []);
   }
   return { status: 'done', events, deadLetters };
 }

@@ -196,7 +196,7 @@ it.each([
   const next = isOwned ? hub : (await startOwner(file, true, clock)).hub;
   const sent = [id, ...many.map((each) => each.id)];
   await until(async () => {
-    const { events } = await next.request('second');
+    const { events } = await next.getRequest('second');
     const ended = events.filter(({ type, endedAt }) => type === 'mail' && endedAt !== undefined);
     expect(ended.map((event) => event.id).sort()).toEqual([earlier.id, ...sent].sort());
   });

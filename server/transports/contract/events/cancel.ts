@@ -101,7 +101,7 @@ export function describeCancel({ advance, consume, counts, inTime, next, until }
     });
 
     it('ends the child runs that a run waits for, and revokes their leases', async () => {
-      const [runs, children] = ['run', 'child'].map((type): Subscription => ({ type, keepsRuns: true }));
+      const [runs, children] = ['run', 'child'].map((type): Subscription => ({ type, retainsRuns: true }));
       const shop = await consume([runs ?? 'run', children ?? 'child', 'told']);
       const parent = envelope('run');
       await shop.transport.publish([parent]);

@@ -157,11 +157,11 @@ export function describeKeys(stage: ContractStage): void {
     });
 
     it('run one retry at a time after their limit was lowered', async () => {
-      const one = await consume([{ type: 'a', perKey: { concurrency: 3 }, keepsRuns: true }]);
+      const one = await consume([{ type: 'a', perKey: { concurrency: 3 }, retainsRuns: true }]);
       const sent = Array.from({ length: 4 }, () => envelope('a', { key: 'k' }));
       await one.transport.publish(sent);
       const started = [await next(one), await next(one), await next(one)];
-      const two = await consume([{ ...serial, keepsRuns: true }]);
+      const two = await consume([{ ...serial, retainsRuns: true }]);
       await one.transport.close({ drainMs: 0 });
       // They were released. Each holds its slot while it waits again: for a retry, to be resumed, for another process.
       for (const end of [retry(30), { status: 'suspended', durationMs: 0, seen: 0 }, retry(60)] as const) {
@@ -184,7 +184,10 @@ export function describeKeys(stage: ContractStage): void {
     });
 
     it('bound a replayed dead letter too, and a triggered run', async () => {
-      const shop = await consume([serial, { type: 'flow', keepsRuns: true, perKey: { concurrency: 1 }, trigger: 'a' }]);
+      const shop = await consume([
+        serial,
+        { type: 'flow', retainsRuns: true, perKey: { concurrency: 1 }, trigger: 'a' },
+      ]);
       const [first, second] = [envelope('a', { key: 'k' }), envelope('a', { key: 'k' })];
       await shop.transport.publish([first, second]);
       const both = [await next(shop), await next(shop)];
@@ -204,7 +207,7 @@ export function describeKeys(stage: ContractStage): void {
     });
 
     it('are free after a run that held them was ended from outside', async () => {
-      const shop = await consume([{ ...serial, keepsRuns: true }]);
+      const shop = await consume([{ ...serial, retainsRuns: true }]);
       const [first, second] = [envelope('a', { key: 'k' }), envelope('a', { key: 'k' })];
       await shop.transport.publish([first, second]);
       await next(shop);

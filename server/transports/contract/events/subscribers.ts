@@ -42,7 +42,7 @@ export function describeSubscribers({ consume, counts, next }: ContractStage): v
 
     it('that only triggers a run has a subscriber', async () => {
       const trigger = 'ordered';
-      const shop = await consume([{ type: 'run', keepsRuns: true, trigger }]);
+      const shop = await consume([{ type: 'run', retainsRuns: true, trigger }]);
       const sent = envelope('ordered');
       expect(await shop.transport.publish([sent])).toEqual([{ id: sent.id, deduplicated: false }]);
     });

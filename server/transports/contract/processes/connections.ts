@@ -128,7 +128,7 @@ export function describeConnections({ advance, consume, counts, next, until }: C
     });
 
     it('is part of the overview, with counts of known and unknown types and with runs', async () => {
-      const shop = await consume(['a', { type: 'run', keepsRuns: true }], { description: '"shop"' });
+      const shop = await consume(['a', { type: 'run', retainsRuns: true }], { description: '"shop"' });
       await shop.transport.publish([envelope('a'), envelope('run')]);
       const query = { types: ['a', 'unknown'], runTypes: ['run'], runLimit: 9 };
       expect(await shop.transport.overview(query)).toMatchObject({

@@ -89,7 +89,7 @@ export function describeDeploys({ advance, connect, consume, counts, next, until
     it('starts a workflow by the trigger of the latest open connection', async () => {
       const triggeredBy = (type: string): Subscription => ({
         type: 'flow',
-        keepsRuns: true,
+        retainsRuns: true,
         trigger: type,
       });
       const one = await consume([triggeredBy('a')]);
@@ -117,7 +117,7 @@ export function describeDeploys({ advance, connect, consume, counts, next, until
       const all = [...sent, { id: 'late', body: '8' }];
       await (await next(before)).commit(retry(0));
       const held = await next(before);
-      const after = await consume([{ type: 'a', concurrency: 1, keepsRuns: true }]);
+      const after = await consume([{ type: 'a', concurrency: 1, retainsRuns: true }]);
       await before.transport.close({ drainMs: 0 });
       expect(await held.commit(completed())).not.toBe('ok');
       for (const _ of all) {
@@ -153,14 +153,14 @@ export function describeDeploys({ advance, connect, consume, counts, next, until
       const before = await consume(['a']);
       await before.transport.publish([envelope('a', { id: 'plain' })]);
       const delivery = await next(before);
-      const after = await consume([{ type: 'a', keepsRuns: true }]);
+      const after = await consume([{ type: 'a', retainsRuns: true }]);
       expect(await delivery.commit(completed())).toBe('ok');
       expect(await after.transport.find('plain')).toMatchObject([{ id: 'plain', status: 'completed' }]);
       expect(await counts(after.transport, 'a')).toMatchObject({ received: 1, completed: 1, pending: 0 });
     });
 
     it('ends the runs that wait when their type ceases to keep runs', async () => {
-      const before = await consume([{ type: 'a', concurrency: 1, keepsRuns: true }]);
+      const before = await consume([{ type: 'a', concurrency: 1, retainsRuns: true }]);
       await before.transport.publish([envelope('a', { id: 'suspended' }), envelope('a', { id: 'waiting' })]);
       const delivery = await next(before);
       await delivery.wait([{ key: 'ask', event: { type: 'go', key: undefined } }]);

@@ -101,7 +101,7 @@ export function describeFleets({ advance, consume, counts, next, until }: Contra
   describe('triggers of a fleet', () => {
     const run = (trigger?: string): Subscription => ({
       type: 'run',
-      keepsRuns: true,
+      retainsRuns: true,
       ...(trigger !== undefined && { trigger }),
     });
 

@@ -15,7 +15,7 @@ export function describeStoppedServices({ consume, next, until }: ContractStage)
   describe('a service whose last process has ended', () => {
     it('keeps its types, counts, failures and runs visible, and shows no process', async () => {
       const observer = await consume([], { service: 'watch', description: text('watch') });
-      const shop = await consume(['a', { type: 'run', keepsRuns: true }], { description: text('shop') });
+      const shop = await consume(['a', { type: 'run', retainsRuns: true }], { description: text('shop') });
       await observer.transport.publish([envelope('a'), envelope('run')]);
       const deliveries = [await next(shop), await next(shop)];
       for (const delivery of deliveries) {

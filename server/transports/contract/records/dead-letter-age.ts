@@ -27,7 +27,7 @@ export function describeDeadLetterAge(
     });
 
     it('have none after a replay: the run keeps its checkpoints', async () => {
-      const shop = await consume([{ type: 'run', keepsRuns: true }]);
+      const shop = await consume([{ type: 'run', retainsRuns: true }]);
       let received = 1;
       for (let isReplayed = false; !isReplayed; received += 1) {
         const sent = envelope('run');

@@ -107,7 +107,7 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
     });
 
     it('belong to their service: no other service lists, replays or receives them', async () => {
-      const triggered: Subscription = { type: 'run', keepsRuns: true, trigger: 'a' };
+      const triggered: Subscription = { type: 'run', retainsRuns: true, trigger: 'a' };
       const shop = await consume(['a', triggered]);
       const mail = await consume(['a'], { service: 'mail' });
       const sent = envelope('a');
@@ -153,7 +153,7 @@ export function describeDeadLetters({ connect, consume, next, advance, counts }:
   });
 
   describe('dead letters of runs', () => {
-    const runs: Subscription = { type: 'run', keepsRuns: true };
+    const runs: Subscription = { type: 'run', retainsRuns: true };
 
     it('resume after their checkpoints, even if their run was evicted', async () => {
       const shop = await consume([{ ...runs, retain: { completed: 50, failed: 0 } }]);

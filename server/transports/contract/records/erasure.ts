@@ -6,7 +6,7 @@ import { completed, failed } from '../outcome.js';
 
 /** Tests the erasure of the payloads of a request. */
 export function describeErasure({ consume, next }: ContractStage): void {
-  const runs: Subscription = { type: 'run', keepsRuns: true };
+  const runs: Subscription = { type: 'run', retainsRuns: true };
 
   async function end(shop: Consumption, outcome: Outcome): Promise<void> {
     await (await next(shop)).commit(outcome);

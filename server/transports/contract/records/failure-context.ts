@@ -7,7 +7,7 @@ import { failed } from '../outcome.js';
 export function describeFailureContext({ consume, next }: ContractStage): void {
   describe('the record of a failure', () => {
     it('has the request and, for a run, the step, and so has the dead letter', async () => {
-      const shop = await consume([{ type: 'run', keepsRuns: true }]);
+      const shop = await consume([{ type: 'run', retainsRuns: true }]);
       await shop.transport.publish([envelope('run', { requestId: 'r-1' })]);
       await (await next(shop)).commit({ ...failed('no'), step: 'pick' });
       expect(await shop.transport.failures('run')).toMatchObject([{ requestId: 'r-1', step: 'pick', attempt: 1 }]);

@@ -7,9 +7,9 @@ import { envelope } from '../envelope.js';
 import { completed, failed, retry, suspended } from '../outcome.js';
 import { maxDeadLetters } from './dead-letters.js';
 
-/** Tests look-ups by id, request and type. */
+/** Tests lookups by id, request and type. */
 export function describeLookups({ consume, counts, next, now, until }: ContractStage): void {
-  const runs: Subscription = { type: 'run', keepsRuns: true, retain: { completed: 2, failed: 2 } };
+  const runs: Subscription = { type: 'run', retainsRuns: true, retain: { completed: 2, failed: 2 } };
 
   async function findOne(transport: TransportManager, id: string, bodies = false): Promise<EventRecord | undefined> {
     const found = await transport.find(id, { bodies });
@@ -31,7 +31,7 @@ export function describeLookups({ consume, counts, next, now, until }: ContractS
     };
   }
 
-  describe('look-ups', () => {
+  describe('lookups', () => {
     it('show a delayed event, and one that waits for its retry', async () => {
       const shop = await consume(['a']);
       const { transport } = shop;
@@ -134,7 +134,7 @@ export function describeLookups({ consume, counts, next, now, until }: ContractS
     });
 
     it('show the waits that were open when a run ended, without what they would have emitted', async () => {
-      const shop = await consume([runs, { type: 'child', keepsRuns: true }]);
+      const shop = await consume([runs, { type: 'child', retainsRuns: true }]);
       const { transport } = shop;
       for (const status of ['cancelled', 'failed', 'completed'] as const) {
         const sent = envelope('run', { requestId: `r-${status}` });

@@ -47,14 +47,14 @@ export function describeStatistics({ consume, next, now, advance, counts }: Cont
     });
 
     it('contain the activity of each type and of all types in an overview', async () => {
-      const shop = await consume(['a', 'b', { type: workflowType('w'), keepsRuns: true }]);
+      const shop = await consume(['a', 'b', { type: workflowType('w'), retainsRuns: true }]);
       await shop.transport.publish([envelope('a'), envelope('b'), envelope(workflowType('w'))]);
       for (let i = 0; i < 3; i += 1) {
         const delivery = await next(shop);
         await delivery.commit(delivery.envelope.type === 'b' ? failed('no') : completed());
       }
       const types = ['a', 'b', 'unknown'];
-      const { activity, total, keepsDeadLetters } = await shop.transport.overview({
+      const { activity, total, retainsDeadLetters } = await shop.transport.overview({
         types,
         runTypes: [],
         runLimit: 1,
@@ -63,7 +63,7 @@ export function describeStatistics({ consume, next, now, advance, counts }: Cont
       expect(activity.map(({ lastFailure }) => lastFailure?.message)).toEqual([undefined, 'no', undefined]);
       expect(total.recent.last5Min).toMatchObject({ received: 2, completed: 1, failed: 1 });
       expect(sum(total.histories.hours.received)).toBe(2);
-      expect(keepsDeadLetters).toBe(true);
+      expect(retainsDeadLetters).toBe(true);
     });
 
     it('count a range in whole minutes', async () => {

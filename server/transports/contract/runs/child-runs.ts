@@ -5,7 +5,7 @@ import { envelope } from '../envelope.js';
 import { completed, failed, suspended } from '../outcome.js';
 import { createRunStage, resolution, runs } from './run-stage.js';
 
-const children: Subscription = { type: 'child', keepsRuns: true };
+const children: Subscription = { type: 'child', retainsRuns: true };
 const cancelled = new Error('cancelled');
 
 function childOf(parent: Delivery, fields: Partial<Envelope> = {}): Envelope {

@@ -4,7 +4,7 @@ import type { Consumption, ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 
 /** Subscription to a type whose deliveries are runs. */
-export const runs: Subscription = { type: 'run', keepsRuns: true };
+export const runs: Subscription = { type: 'run', retainsRuns: true };
 
 /** Returns an entry that the transport recorded, without its times. */
 export function resolution(delivery: Pick<Delivery, 'checkpoints'>, key: string): unknown {

@@ -6,10 +6,10 @@ import type { ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 import { completed, failed, retry, suspended } from '../outcome.js';
 
-/** Tests types with `keepsRuns`: checkpoints, records, endings, triggers. */
+/** Tests types with `retainsRuns`: checkpoints, records, endings, triggers. */
 export function describeRuns({ advance, consume, counts, inTime, next, until }: ContractStage): void {
   describe('runs', () => {
-    const runs: Subscription = { type: 'run', keepsRuns: true };
+    const runs: Subscription = { type: 'run', retainsRuns: true };
     const cancelled = new Error('cancelled');
 
     it('retain checkpoints for later deliveries', async () => {
@@ -260,7 +260,7 @@ export function describeRuns({ advance, consume, counts, inTime, next, until }: 
     it('are triggered by events, including those without a handler', async () => {
       const trigger = (type: string): Subscription => ({
         type: `run of ${type}`,
-        keepsRuns: true,
+        retainsRuns: true,
         trigger: type,
       });
       const shop = await consume(['handled', trigger('handled'), trigger('signal')]);
@@ -281,7 +281,7 @@ export function describeRuns({ advance, consume, counts, inTime, next, until }: 
     });
 
     it('have short ids that differ from service to service, and the key of their event', async () => {
-      const runs: Subscription = { type: 'flow\u001fGröße/%2F.x', keepsRuns: true, trigger: 'a' };
+      const runs: Subscription = { type: 'flow\u001fGröße/%2F.x', retainsRuns: true, trigger: 'a' };
       const shop = await consume([runs]);
       const mail = await consume([runs], { service: 'Post: a/b' });
       const sent = envelope('a', { id: `${'1'.repeat(8)}/ä:%3A`, key: 'k/é "' });

@@ -5,7 +5,7 @@ import type { ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 import { completed, failed, suspended } from '../outcome.js';
 
-const runs: Subscription = { type: 'run', keepsRuns: true, perKey: { concurrency: 1 } };
+const runs: Subscription = { type: 'run', retainsRuns: true, perKey: { concurrency: 1 } };
 const long = 'ö"\\'.repeat(5_000);
 
 /** Parts of a run, any of which may be long or many. A transport may store long ones in another way. */

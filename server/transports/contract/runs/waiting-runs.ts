@@ -4,7 +4,7 @@ import type { Consumption, ContractStage } from '../contract-stage.js';
 import { envelope } from '../envelope.js';
 import { completed, failed, suspended } from '../outcome.js';
 
-const runs: Subscription = { type: 'run', keepsRuns: true };
+const runs: Subscription = { type: 'run', retainsRuns: true };
 
 /** Returns a wait for a decision. */
 function approval(key: string, delayMs?: number): RunWait {
@@ -30,7 +30,7 @@ export function describeWaitingRuns(stage: ContractStage): void {
   const idsOf = (records: readonly RunRecord[] | undefined): readonly string[] => records?.map(({ id }) => id) ?? [];
 
   describe('approvals', () => {
-    it('are counted from the wait to the decision, the time-out or the end of the run', async () => {
+    it('are counted from the wait to the decision, the timeout or the end of the run', async () => {
       const shop = await consume([runs, 'other']);
       const approvals = async (): Promise<number | undefined> => (await counts(shop.transport, 'run')).approvals;
       expect(await approvals()).toBeUndefined();
@@ -60,7 +60,7 @@ export function describeWaitingRuns(stage: ContractStage): void {
 
   describe('runs that wait', () => {
     it('are listed over all services, those with the oldest approvals first', async () => {
-      const shop = await consume([runs, { type: 'sleepy', keepsRuns: true }, 'plain']);
+      const shop = await consume([runs, { type: 'sleepy', retainsRuns: true }, 'plain']);
       const other = await consume([runs], { service: 'other' });
       const asleep = await suspend(shop, [{ key: 'sleep', delayMs: 600_000 }]);
       // Both services have the event, with one id.

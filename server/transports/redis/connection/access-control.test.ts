@@ -61,7 +61,7 @@ describe('the documented user', () => {
 });
 
 it.each([
-  ['the channels', 'resetchannels', [{ type: 'run', keepsRuns: true }]],
+  ['the channels', 'resetchannels', [{ type: 'run', retainsRuns: true }]],
   ['a command', '-fcall', [{ type: 'a' }]],
   ['the keys', 'resetkeys', [{ type: 'a' }]],
 ])('start rejects, and the connection closes, if the user lacks %s', async (_, change, subscriptions) => {

@@ -15,7 +15,7 @@ const { admin, prefix, consume, next, until } = await redisStage();
 
 const large = JSON.stringify('x'.repeat(maxBatchLength / 4));
 const count = 12;
-const runs: Subscription = { type: 'run', keepsRuns: true };
+const runs: Subscription = { type: 'run', retainsRuns: true };
 
 /** Returns a function that returns the length of the longest reply of the script. */
 function longestReply(script: Script): () => Promise<number> {

@@ -207,21 +207,21 @@ local limits = takeDeadLetterLimits()
 local results = {}
 for index = 1, takeNumber() do
   local queue, id, token, starts, serviceType = take(), take(), take(), take(), take()
-  local keepsRuns, keepsSlot = take() == '1', take() == '1'
+  local retainsRuns, holdsSlot = take() == '1', take() == '1'
   local outcome = takeOutcome()
   local result, job = leaseOf(queue, id, token, starts, serviceType)
   if result == 'ok' then
     -- The event may have been accepted while its type kept runs.
-    keepsRuns = keepsRuns or stateOf(serviceType).hadRuns and call('EXISTS', key('run', serviceType, id)) == 1
+    retainsRuns = retainsRuns or stateOf(serviceType).hadRuns and call('EXISTS', key('run', serviceType, id)) == 1
     outcome.acceptedAt, outcome.attempts, outcome.isDeduplicated = job[2], job[3], job[4] and true
     -- Before the end of the event frees its key.
-    if keepsSlot then keepSlot(serviceType, token, id, starts, queue .. id) else countReturned(serviceType) end
+    if holdsSlot then keepSlot(serviceType, token, id, starts, queue .. id) else countReturned(serviceType) end
     local endsEvent = outcome.status == 'completed' or outcome.status == 'failed'
     if endsEvent then leaveActive(queue, id) else endLease(queue, id) end
     if outcome.status == 'failed' and not outcome.isCancelled then
       addDeadLetter(queue, id, serviceType, outcome, limits)
     end
-    endAttempt(queue, id, serviceType, keepsRuns, outcome)
+    endAttempt(queue, id, serviceType, retainsRuns, outcome)
   end
   results[index] = result
 end

@@ -12,7 +12,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const runs: Subscription = { type: 'run', keepsRuns: true };
+const runs: Subscription = { type: 'run', retainsRuns: true };
 
 it.each(['before', 'after'])(
   'a run that is cancelled %s its record is read for the process that has leased it is not delivered',

@@ -11,7 +11,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-const runs: Subscription = { type: 'run', keepsRuns: true };
+const runs: Subscription = { type: 'run', retainsRuns: true };
 
 it('aborts a handler before another process receives its event', async () => {
   const shop = await consume(['a']);

@@ -74,7 +74,7 @@ export class Consumption {
     // Listens before it joins, so that it does not miss a settlement in between.
     await this.#settlements.start(settings.prefix, service, serveLater);
     // And before it takes a run, so that it misses no message about it.
-    if (subscriptions.some(({ keepsRuns }) => keepsRuns === true)) await this.listening();
+    if (subscriptions.some(({ retainsRuns }) => retainsRuns === true)) await this.listening();
     membership.onHeartbeat(serveLater);
     await this.#join(membership);
     await serve.run();

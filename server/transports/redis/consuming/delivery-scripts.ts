@@ -52,7 +52,7 @@ local function acceptChild(envelope)
   if not hasRun(childType, envelope.id) then
     local route = call('HGET', key('routes', envelope.type), childType)
     -- A service that does not handle the type yet keeps the run until it does.
-    route = route and cjson.decode(route) or { serviceType = childType, type = decodeName(envelope.type), keepsRuns = true }
+    route = route and cjson.decode(route) or { serviceType = childType, type = decodeName(envelope.type), retainsRuns = true }
     queueJob(route, envelope, envelope.id, envelope.depth)
   end
   return { serviceType = childType, id = envelope.id }

@@ -146,7 +146,7 @@ export class JobConsumer {
   /** Lets all deliveries of runs read it, after messages may have been lost. */
   readAllNewEntries(): void {
     this.#runs.noteAll();
-    for (const delivery of this.#running()) if (delivery.lease.keepsRuns) delivery.readNewEntries();
+    for (const delivery of this.#running()) if (delivery.lease.retainsRuns) delivery.readNewEntries();
   }
 
   /** Number of handlers that run, overdue ones included. */
@@ -233,15 +233,15 @@ export class JobConsumer {
     if (isAlone !== undefined) await delivery.finished;
   }
 
-  #leaseOf(queue: WorkerQueue, { id, token, starts }: Job, { type, keepsRuns = false }: Subscription): Lease {
+  #leaseOf(queue: WorkerQueue, { id, token, starts }: Job, { type, retainsRuns = false }: Subscription): Lease {
     const serviceType = serviceTypeOf(this.#parts.service, type);
-    return { queue: queue.key, jobId: id, token, starts, serviceType, keepsRuns };
+    return { queue: queue.key, jobId: id, token, starts, serviceType, retainsRuns };
   }
 
   /** Reads the record of a run; an event has none. Returns `undefined` if the lease was lost meanwhile. */
   async #readRun(lease: Lease, { askedAt }: Job): Promise<ReadRun | undefined> {
     const isHeld = (): Promise<boolean> => this.#renewal.holds(lease, askedAt);
-    if (lease.keepsRuns) return this.#runs.read(lease, isHeld);
+    if (lease.retainsRuns) return this.#runs.read(lease, isHeld);
     return (await isHeld()) ? { checkpoints: new Map(), isStale: false } : undefined;
   }
 

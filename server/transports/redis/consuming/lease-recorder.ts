@@ -40,16 +40,16 @@ export class LeaseRecorder {
   /**
    * Sends the outcome at the end of the turn, before fetches.
    *
-   * @param keepsSlot if the handler runs on and takes a slot of its type until `freeSlot`
+   * @param holdsSlot if the handler runs on and takes a slot of its type until `freeSlot`
    * @throws {InvalidOptionError} if a value of the outcome cannot be stored; nothing is sent
    */
   commit(
     lease: Lease,
     { envelope, attempt }: Pick<Delivery, 'envelope' | 'attempt'>,
     outcome: Outcome,
-    keepsSlot: boolean,
+    holdsSlot: boolean,
   ): Promise<CommitResult> {
-    const flags = [lease.keepsRuns ? '1' : '', keepsSlot ? '1' : ''];
+    const flags = [lease.retainsRuns ? '1' : '', holdsSlot ? '1' : ''];
     const args = outcomeArguments(outcome, attempt, this.#service, envelope);
     return this.#turn.commit({ args: [...leaseArguments(lease), ...flags, ...args] });
   }
@@ -136,7 +136,7 @@ export interface Lease {
   /** Number of times that the job was started, this lease included. */
   readonly starts: number;
   readonly serviceType: string;
-  readonly keepsRuns: boolean;
+  readonly retainsRuns: boolean;
 }
 
 /** Returns a lease as arguments of a script. */

@@ -26,7 +26,7 @@ afterEach(async () => {
   await admin.config('SET', 'maxmemory', '0');
 });
 
-const runs: Subscription = { type: 'run', keepsRuns: true };
+const runs: Subscription = { type: 'run', retainsRuns: true };
 
 function leaseOf(delivery: Delivery): Lease {
   if (!(delivery instanceof RedisDelivery)) throw new Error('no delivery of Redis');

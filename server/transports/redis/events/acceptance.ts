@@ -119,7 +119,7 @@ do
     end
     countOne(serviceType, 'r')
     indexEvent(serviceType, id, requestIdIn(envelope.head))
-    if route.keepsRuns then
+    if route.retainsRuns then
       local run = key('run', serviceType, id)
       addRun(serviceType, id, queue, sequence, { data = data, shown = shownOf(envelope, tail), acceptedAt = now, attempt = 1 })
       if not route.isTriggered and (envelope.parent or '') ~= '' then call('HSET', run, 'parent', envelope.parent) end

@@ -70,11 +70,11 @@ local function addFailure(queue, id, serviceType, outcome)
   call('LTRIM', failures, 0, ${keptFailures - 1})
 end
 
-local function endJob(queue, id, serviceType, keepsRuns, outcome)
-  local isComplete = outcome.acceptedAt or keepsRuns and (outcome.requestId or '') ~= ''
+local function endJob(queue, id, serviceType, retainsRuns, outcome)
+  local isComplete = outcome.acceptedAt or retainsRuns and (outcome.requestId or '') ~= ''
   if not isComplete then completeOutcome(queue, id, serviceType, outcome) end
   -- Of a run without an outcome of its own: they are read where they are rare.
-  if keepsRuns and outcome.attempts == nil then outcome.attempts = call('HGET', queue .. id, 'attempts') end
+  if retainsRuns and outcome.attempts == nil then outcome.attempts = call('HGET', queue .. id, 'attempts') end
   if outcome.isDeduplicated ~= false then endDedupe(queue .. id) end
   if outcome.status == 'failed' and not outcome.isCancelled then addFailure(queue, id, serviceType, outcome) end
   local job = queue .. id
@@ -82,7 +82,7 @@ local function endJob(queue, id, serviceType, keepsRuns, outcome)
   call('DEL', job, job .. ':lock')
   if outcome.status == 'failed' then countOne(serviceType, 'f') else countOne(serviceType, outcome.isTimed and 'e' .. outcome.bucket or 'c') end
   if outcome.isCancelled then countOne(serviceType, 'x') end
-  if keepsRuns then endRun(serviceType, id, outcome) else logEnd(serviceType, id, outcome) end
+  if retainsRuns then endRun(serviceType, id, outcome) else logEnd(serviceType, id, outcome) end
 end
 
 -- Ends the lease of a job, or takes it out of the gate.
@@ -91,7 +91,7 @@ local function withdraw(queue, id, serviceType)
   if endLease(queue, id) + call('LREM', queue .. 'wait', 1, id) > 0 then countReturned(serviceType) end
 end
 
-local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
+local function endAttempt(queue, id, serviceType, retainsRuns, outcome)
   changesOf(serviceType)
   if outcome.status == 'suspended' then
     endStart(queue, id)
@@ -112,7 +112,7 @@ local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
   if not outcome.isCancelled then
     if outcome.status == 'completed' then outcome.isTimed = true else countOne(serviceType, 'd' .. outcome.bucket) end
     -- A run may have been suspended since its first start.
-    if outcome.attempt == 1 and not keepsRuns then
+    if outcome.attempt == 1 and not retainsRuns then
       if not outcome.acceptedAt then completeOutcome(queue, id, serviceType, outcome) end
       if outcome.acceptedAt then countWait(serviceType, now - outcome.durationMs - outcome.acceptedAt) end
     end
@@ -121,7 +121,7 @@ local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
     countOne(serviceType, 't')
     call('HINCRBY', queue .. id, 'atm', 1)
     endStart(queue, id)
-    if keepsRuns then
+    if retainsRuns then
       call('HINCRBY', key('run', serviceType, id), 'attempt', 1)
     else
       noteAttempt(queue .. id, outcome.attempt, now - outcome.durationMs, outcome.value)
@@ -129,7 +129,7 @@ local function endAttempt(queue, id, serviceType, keepsRuns, outcome)
     enterLater(serviceType, id, outcome.delayMs)
     holdOnToKey(serviceType, queue .. id)
   else
-    endJob(queue, id, serviceType, keepsRuns, outcome)
+    endJob(queue, id, serviceType, retainsRuns, outcome)
     for _, envelope in ipairs(outcome.followUps) do acceptEmit(envelope) end
   end
 end
@@ -181,9 +181,9 @@ export const discarding: LuaFragment = new LuaFragment(
 local function discard(queue, id)
   local serviceType, attempts = unpack(call('HMGET', queue .. id, 'serviceType', 'atm'))
   withdraw(queue, id, serviceType)
-  local keepsRuns = call('EXISTS', key('run', serviceType, id)) == 1
+  local retainsRuns = call('EXISTS', key('run', serviceType, id)) == 1
   local outcome = { status = 'failed', attempt = (attempts or 0) + 1, value = [=[${JSON.stringify(failure)}]=] }
-  endJob(queue, id, serviceType, keepsRuns, outcome)
+  endJob(queue, id, serviceType, retainsRuns, outcome)
 end
 `,
   [attemptEnds],

@@ -46,7 +46,7 @@ it('has no member for a dead letter that is evicted while those who wait can sti
   onTestFinished(async () => void (await shop.close({ drainMs: 0 })));
   await shop.start({
     concurrency: 1,
-    subscriptions: [{ type: 'run', keepsRuns: true, retain: { completed: 0, failed: 0 } }],
+    subscriptions: [{ type: 'run', retainsRuns: true, retain: { completed: 0, failed: 0 } }],
     onDelivery: (delivery) => void delivery.commit(failed('no')),
   });
   await shop.publish(Array.from({ length: 5 }, () => envelope('run', { requestId: randomUUID() })));
@@ -63,7 +63,7 @@ it('has no member for a run whose age has ended while those who wait can still r
   onTestFinished(async () => void (await shop.close({ drainMs: 0 })));
   await shop.start({
     concurrency: 1,
-    subscriptions: [{ type: 'run', keepsRuns: true, retain: { completed: 9, failed: 9, ageMs: 1 } }],
+    subscriptions: [{ type: 'run', retainsRuns: true, retain: { completed: 9, failed: 9, ageMs: 1 } }],
     onDelivery: (delivery) => void delivery.commit(delivery.envelope.body === '1' ? failed('no') : completed()),
   });
   const end = async (body: string): Promise<string> => {

@@ -59,7 +59,7 @@ it('puts the limits of a process into effect that starts after Redis has lost it
 it('starts a workflow by the trigger of the process that started last only', async () => {
   const triggeredBy = (type: string): Subscription => ({
     type: 'flow',
-    keepsRuns: true,
+    retainsRuns: true,
     trigger: type,
   });
   const { transport } = await consume([triggeredBy('a')]);
@@ -75,7 +75,7 @@ it('starts a workflow by the trigger of the process that started last only', asy
 
 it('hears of the end of a run that it awaits although its registration had expired', async () => {
   const { signal } = new AbortController();
-  const flow: Subscription = { type: 'flow', keepsRuns: true };
+  const flow: Subscription = { type: 'flow', retainsRuns: true };
   const one = await consume([flow]);
   const [first = ''] = await processes();
   const run = envelope('flow');

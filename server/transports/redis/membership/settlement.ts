@@ -51,7 +51,7 @@ const settings = new LuaFragment(
 local function putIntoEffect(serviceType, json)
   local wanted = cjson.decode(json)
   local dispatch = key('dispatch', serviceType)
-  local route = { serviceType = serviceType, type = wanted.type, keepsRuns = wanted.keepsRuns, debounce = wanted.debounce }
+  local route = { serviceType = serviceType, type = wanted.type, retainsRuns = wanted.retainsRuns, debounce = wanted.debounce }
   subscribe(serviceType, route)
 
   local field = serviceType .. ' triggered'
@@ -68,7 +68,7 @@ local function putIntoEffect(serviceType, json)
   for _, limit in ipairs({ 'concurrency', 'max', 'perMs', 'keepCompleted', 'keepFailed', 'keepMs' }) do
     if wanted[limit] then call('HSET', dispatch, limit, wanted[limit]) else call('HDEL', dispatch, limit) end
   end
-  if wanted.keepsRuns then call('HSET', dispatch, 'hadRuns', 1) end
+  if wanted.retainsRuns then call('HSET', dispatch, 'hadRuns', 1) end
   call('HSET', dispatch, 'settings', json)
   limitKeys(serviceType, wanted.keys)
 end
@@ -269,14 +269,14 @@ export interface TypeSettings {
 
 /** Returns the settings of a subscription. Equal settings have equal JSON. */
 export function typeSettings(service: string, subscription: Subscription): TypeSettings {
-  const { type, concurrency, rate, keepsRuns, retain, trigger, perKey, debounce } = subscription;
+  const { type, concurrency, rate, retainsRuns, retain, trigger, perKey, debounce } = subscription;
   const settings = {
     type,
     concurrency,
     ...limitsOf(rate),
     keys: perKey === undefined ? undefined : { concurrency: perKey.concurrency, ...limitsOf(perKey.rate) },
     debounce: debounce === undefined ? undefined : { ms: debounce.ms, maxMs: debounce.maxMs },
-    keepsRuns: keepsRuns === true ? true : undefined,
+    retainsRuns: retainsRuns === true ? true : undefined,
     keepCompleted: retain?.completed,
     keepFailed: retain?.failed,
     keepMs: retain?.ageMs === undefined ? undefined : Math.ceil(retain.ageMs),

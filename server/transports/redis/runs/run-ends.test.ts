@@ -15,7 +15,7 @@ const startedMs = 10_000;
 const { signal } = new AbortController();
 
 function retaining(retain: RunRetention): Subscription {
-  return { type: 'run', keepsRuns: true, retain };
+  return { type: 'run', retainsRuns: true, retain };
 }
 
 const ends: readonly (readonly [string, Outcome, object])[] = [

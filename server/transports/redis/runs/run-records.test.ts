@@ -19,7 +19,7 @@ it('of an event that was accepted before its type kept runs is as one of an even
   await before.transport.close({ drainMs: 0 });
   expect(await storedRun(early[0]?.id ?? '')).toEqual({});
 
-  const after = await consume([{ type: 'a', keepsRuns: true }]);
+  const after = await consume([{ type: 'a', retainsRuns: true }]);
   const late = bodies.map((body) => envelope('a', { ...fields, body }));
   await after.transport.publish(late);
   for (const _ of [...early, ...late]) await next(after);

@@ -111,7 +111,7 @@ it('rejects nothing that no caller waits for when it closes while the file canno
   // One event in memory, so that the delayed ones become due in the file.
   const { transport, clock, deliveries } = await startProcess({ file, maxPendingInMemory: 1 }, [
     { type: 'a' },
-    { type: 'run', keepsRuns: true },
+    { type: 'run', retainsRuns: true },
   ]);
   const rejected: unknown[] = [];
   const onRejection = (error: unknown): number => rejected.push(error);

@@ -18,8 +18,8 @@ const subscriptions = [
   { type: 'order' },
   { type: 'keyed', perKey: { concurrency: 1 } },
   { type: 'calm', perKey: {}, debounce: { ms: 5_000 } },
-  { type: 'flow', keepsRuns: true, trigger: 'order' },
-  { type: 'child', keepsRuns: true },
+  { type: 'flow', retainsRuns: true, trigger: 'order' },
+  { type: 'child', retainsRuns: true },
 ];
 
 /** Time at which the files were written. */

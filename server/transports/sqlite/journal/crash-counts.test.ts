@@ -93,7 +93,7 @@ it('an event that crashes three processes fails, and those that ran beside it co
 });
 
 it('counts no clean end, and forgets the counts of events that advance', async () => {
-  const { next, restart, crash, clock, file } = machine({}, { type: 'run', keepsRuns: true }, { type: 'a' });
+  const { next, restart, crash, clock, file } = machine({}, { type: 'run', retainsRuns: true }, { type: 'a' });
   const first = await next();
   await first.transport.publish([envelope('run'), envelope('a')]);
   let process = first;

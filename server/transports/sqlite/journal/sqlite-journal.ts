@@ -355,7 +355,7 @@ class QueueRows {
       return;
     }
     // A type that ceases to keep runs retains those that it has.
-    const kept = runs && subscription?.keepsRuns !== true && { keepsRuns: true, retain: runs.retention };
+    const kept = runs && subscription?.retainsRuns !== true && { retainsRuns: true, retain: runs.retention };
     const settings = subscription === undefined ? null : JSON.stringify({ ...subscription, ...kept });
     this.#insert.run(id, service, type, counters, JSON.stringify(stats.failures), settings);
   }

@@ -1,6 +1,6 @@
 import { createHub } from 'hubline';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { explainRequest, forgetRequest, replayRequest } from './look-up.js';
+import { explainRequest, forgetRequest, replayRequest } from './lookup.js';
 
 test('a failed event is found from its request, replayed and forgotten', async () => {
   const hub = createHub();

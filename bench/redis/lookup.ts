@@ -12,7 +12,7 @@ const eventsPerRequest = 5;
 const lookUpsPerRound = 200;
 const rounds = 5;
 
-/** Measures a look-up of one id and of one request over the dashboard's routes, with 1,000 types on Redis. */
+/** Measures a lookup of one id and of one request over the dashboard's routes, with 1,000 types on Redis. */
 export async function lookUp(): Promise<Row[]> {
   const server = await startRedisServer();
   const { url } = server;

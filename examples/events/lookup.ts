@@ -2,7 +2,7 @@ import type { EventDetails, Hub } from 'hubline';
 
 /** Describes what happened in a request, one line per event, each below its cause. */
 export async function explainRequest(hub: Hub, requestId: string): Promise<string[]> {
-  const { events } = await hub.request(requestId);
+  const { events } = await hub.getRequest(requestId);
   const known = new Set(events.map(({ id }) => id));
   const linesOf = (event: EventDetails, depth: number): string[] => [
     `${'  '.repeat(depth)}${event.type} ${event.status}${event.error ? `: ${event.error.message}` : ''}`,
