@@ -122,4 +122,17 @@ export const migrations: readonly string[] = [
     suspects_until INTEGER NOT NULL
   ) STRICT;
   INSERT INTO crash_state VALUES (1, 0, 0);`,
+  // Logs: the start of an entry is the number of bytes before it. And the new name of a subscription's property.
+  `CREATE TABLE log_entries (
+    log TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    at REAL NOT NULL,
+    expires_at REAL NOT NULL,
+    start INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    PRIMARY KEY (log, sequence)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX log_expiry ON log_entries (expires_at);
+  UPDATE queues SET subscription = replace(subscription, '"keepsRuns"', '"retainsRuns"');`,
 ];
