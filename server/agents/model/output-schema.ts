@@ -1,16 +1,16 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { InvalidOptionError } from '../../errors.js';
-import { parseWithoutPrototypes } from '../../hub/events/payload.js';
 import { resolveSchema, type SchemaResult } from '../../hub/events/payload-schema.js';
 import type { JsonSchema } from '../../json-schema.js';
 import { OutputSchemaError, TruncatedOutputError } from '../errors.js';
+import { readAnswerJson } from './answer-json.js';
 import type { FinishReason, ResponseFormat } from './model-provider.js';
 
 /** Schema of an agent's answers, prepared for the model and for validation. */
 export interface OutputSchema {
   readonly responseFormat: ResponseFormat;
-  /** Parses and validates an answer. */
-  read(text: string): SchemaResult | Promise<SchemaResult>;
+  /** Returns the first JSON value in an answer that matches the schema, else the issues of the most likely one. */
+  read(text: string): Promise<SchemaResult>;
 }
 
 /**
@@ -33,14 +33,16 @@ export function resolveOutputSchema(
   const { sent, isWrapped } = toSendableSchema(json);
   return {
     responseFormat: { type: 'json', schema: sent },
-    read(text) {
-      const parsed = parseAnswer(text);
-      if (parsed.issues !== undefined) return parsed;
-      if (!isWrapped) return schema.validate(parsed.value);
-      const { value } = parsed;
-      // A model without a JSON mode may omit the wrapper, which only vendors need.
-      const isObject = typeof value === 'object' && value !== null && Object.hasOwn(value, 'value');
-      return schema.validate(isObject ? Reflect.get(value, 'value') : value);
+    async read(text) {
+      let first: SchemaResult | undefined;
+      for (const value of readAnswerJson(text)) {
+        // A model without a JSON mode may omit the wrapper, which only vendors need.
+        const hasWrapper = isWrapped && typeof value === 'object' && value !== null && Object.hasOwn(value, 'value');
+        const result = await schema.validate(hasWrapper ? Reflect.get(value, 'value') : value);
+        if (result.issues === undefined) return result;
+        first ??= result;
+      }
+      return first ?? { issues: [{ path: 'answer', message: 'is not JSON' }] };
     },
   };
 }
@@ -90,32 +92,6 @@ export class TypedOutput {
     return {
       note: `Your answer does not match the required JSON Schema: ${listed.join('; ')}. Answer again, with the complete JSON only.`,
     };
-  }
-}
-
-/**
- * Parses the JSON of an answer. Models without a JSON mode write it into a Markdown block, or text around it: then the
- * block, or the text from the first bracket to the last, is the JSON.
- */
-export function parseAnswer(text: string): SchemaResult {
-  const whole = tryParse(text);
-  if (whole !== undefined) return whole;
-  const block = /```(?:json)?\s*\n([\s\S]*?)```/.exec(text)?.[1];
-  const start = text.search(/[[{]/);
-  const end = Math.max(text.lastIndexOf(']'), text.lastIndexOf('}'));
-  const part = start === -1 || end < start ? undefined : text.slice(start, end + 1);
-  return (
-    (block === undefined ? undefined : tryParse(block)) ??
-    (part === undefined ? undefined : tryParse(part)) ?? { issues: [{ path: 'answer', message: 'is not JSON' }] }
-  );
-}
-
-function tryParse(text: string): SchemaResult | undefined {
-  try {
-    return { value: parseWithoutPrototypes(text) };
-  } catch {
-    // The message of the error quotes the answer.
-    return undefined;
   }
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { parseAnswer, toSendableSchema } from './output-schema.js';
+import { toSendableSchema } from './output-schema.js';
 
 const closed = { type: 'object', properties: { a: { type: 'number' } }, additionalProperties: false };
 const open = { type: 'object', properties: { a: { type: 'number' } } };
@@ -48,21 +48,4 @@ test('definitions of a schema that is not an object stay at the root', () => {
 test('a discriminated union of zod is wrapped', () => {
   const union = z.discriminatedUnion('kind', [z.object({ kind: z.literal('a') }), z.object({ kind: z.literal('b') })]);
   expect(toSendableSchema(z.toJSONSchema(union, { io: 'input' }))).toMatchObject({ isWrapped: true });
-});
-
-test.each<[string, unknown]>([
-  ['{"a":1}', { a: 1 }],
-  [' 5\n', 5],
-  ['```json\n{"a":1}\n```', { a: 1 }],
-  ['```\n[1]\n```', [1]],
-  ['Here: {"a":{"b":"}"}} Bye', { a: { b: '}' } }],
-  ['A [list]: ["x"]', undefined],
-  ['{"__proto__":{"x":1}}', undefined],
-  ['no', undefined],
-  ['', undefined],
-  ['}{', undefined],
-])('the JSON of %j is %j', (text, value) => {
-  expect(parseAnswer(text)).toEqual(
-    value === undefined ? { issues: [expect.objectContaining({ path: 'answer' })] } : { value },
-  );
 });
