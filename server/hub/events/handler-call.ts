@@ -132,36 +132,18 @@ export interface ContextHost {
   readonly reportedAgents: AgentReporter;
 }
 
-/** Context of one attempt. Creates the abort controller, its most expensive part, on first access. */
-export class HandlerContext implements HandlerCtx {
-  readonly requestId: string;
-  readonly eventType: string;
-  readonly eventId: string;
-  readonly payload: unknown;
-  readonly attempt: number;
-  readonly depth: number;
-  readonly idempotencyKey: string;
-  readonly emit: CtxEmit;
-  readonly startWorkflow: CtxStartWorkflow;
+/**
+ * Signal and logger of a context, created on first access: the abort controller is its most expensive part. A class,
+ * because V8 creates the getters of an object literal in its old generation, and with them the run outlives its end.
+ */
+export abstract class LazyContext {
   readonly #hubLogger: Logger;
   #logger: Logger | undefined;
   #controller: AbortController | undefined;
   #abortReason: Error | undefined;
 
-  /** @param place present if the agents that run with the context record their turns */
-  constructor(fields: ContextFields, emitter: AttemptEmitter, host: ContextHost, place?: DurablePlace) {
-    this.requestId = fields.requestId;
-    this.eventType = fields.eventType;
-    this.eventId = fields.eventId;
-    this.payload = fields.payload;
-    this.attempt = fields.attempt;
-    this.depth = fields.depth;
-    this.idempotencyKey = fields.idempotencyKey;
-    this.emit = emitter.emit;
-    this.startWorkflow = emitter.startWorkflow;
-    attachReporter(this, host.reportedAgents);
-    if (place !== undefined) attachPlace(this, place);
-    this.#hubLogger = host.logger;
+  constructor(logger: Logger) {
+    this.#hubLogger = logger;
   }
 
   get signal(): AbortSignal {
@@ -177,15 +159,46 @@ export class HandlerContext implements HandlerCtx {
     return this.#logger;
   }
 
-  /** Fields that identify the attempt in each line of its log. */
-  protected get logFields(): object {
-    const { requestId, eventType, eventId, attempt } = this;
-    return { requestId, eventType, eventId, attempt };
-  }
+  /** Fields that identify the subject of the context in each line of its log. */
+  protected abstract get logFields(): object;
 
   abort(reason: Error): void {
     this.#abortReason ??= reason;
     this.#controller?.abort(reason);
+  }
+}
+
+/** Context of one attempt. */
+export class HandlerContext extends LazyContext implements HandlerCtx {
+  readonly requestId: string;
+  readonly eventType: string;
+  readonly eventId: string;
+  readonly payload: unknown;
+  readonly attempt: number;
+  readonly depth: number;
+  readonly idempotencyKey: string;
+  readonly emit: CtxEmit;
+  readonly startWorkflow: CtxStartWorkflow;
+
+  /** @param place present if the agents that run with the context record their turns */
+  constructor(fields: ContextFields, emitter: AttemptEmitter, host: ContextHost, place?: DurablePlace) {
+    super(host.logger);
+    this.requestId = fields.requestId;
+    this.eventType = fields.eventType;
+    this.eventId = fields.eventId;
+    this.payload = fields.payload;
+    this.attempt = fields.attempt;
+    this.depth = fields.depth;
+    this.idempotencyKey = fields.idempotencyKey;
+    this.emit = emitter.emit;
+    this.startWorkflow = emitter.startWorkflow;
+    attachReporter(this, host.reportedAgents);
+    if (place !== undefined) attachPlace(this, place);
+  }
+
+  protected override get logFields(): object {
+    const { requestId, eventType, eventId, attempt } = this;
+    return { requestId, eventType, eventId, attempt };
   }
 }
 

@@ -1,4 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
+import { ignoreRejection } from '../../errors.js';
 import type { Clock } from '../../transports/clock.js';
 import type { Envelope } from '../../transports/transport.js';
 import { HandlerTimeoutError, StepFailedError } from '../errors.js';
@@ -121,6 +122,8 @@ export class RunRecorder implements DurableRun {
       delayMs,
       isApproval: true,
     }));
+    // It may be refused before it is awaited.
+    ignoreRejection(decision);
     // A wait is stored before a later step starts, so that the decision cannot come before it.
     // Its span is a child of the agent's, not of the engine's.
     const resource = new AsyncResource('hubline.turn');

@@ -173,6 +173,9 @@ async function createWait(run: StepHost, step: AttemptedStep | WaitingStep): Pro
     const times = { attempt: 1, startedAt, durationMs: 0 };
     const entry = { version: workflow.version, delivery: delivery.attempt, ...times, error: host.redactor.info(error) };
     await run.record(key, writeEntry(entry));
+    const { id: runId, requestId } = delivery.envelope;
+    const identity = { requestId, workflow: workflow.name, runId, step: step.id, attempt: 1 };
+    host.logger.warn({ err: error, ...identity }, 'step failed');
     return undefined;
   }
 }

@@ -7,12 +7,15 @@ import type { HandlerFunction } from '../events/context.js';
 import { attachPlace, type DurablePlace } from '../events/durable-place.js';
 import type { EmitOptions, EventRef, WorkflowRef } from '../events/emit.js';
 import { createFollowUps } from '../events/follow-ups.js';
+import { LazyContext } from '../events/handler-call.js';
 import { type HandlerHost, maxDepth } from '../events/outcome-recorder.js';
+import type { Recorded } from '../events/payload.js';
 import { attachReporter } from '../events/reported-agents.js';
 import { callHandler, RunRecorder, runContaining } from './agent-steps.js';
 import type { AttemptedStep, StepHost, WaitingStep } from './requested-step.js';
 import { entryOutput, pathSeparator, readEntry, type StepEntry, slotOf } from './run-entry.js';
 import {
+  type MapOptions,
   type ResolvedStepOptions,
   type RunCtx,
   type RunScope,
@@ -33,9 +36,10 @@ export class StepTools implements RunScope {
   readonly recorder: RunRecorder;
   readonly #run: StepHost;
   #abortReason: Error | undefined;
-  #ctx: RunContext | undefined;
+  #ctx: WorkflowContext | undefined;
   #steps = 0;
   #elements = 0;
+  #refusal: unknown;
 
   constructor(run: StepHost) {
     this.#run = run;
@@ -50,6 +54,11 @@ export class StepTools implements RunScope {
   get ctx(): RunCtx {
     this.#ctx ??= this.#createCtx();
     return this.#ctx;
+  }
+
+  /** First error with which a function of `step` refused its arguments; `undefined` if there is none. */
+  get refusal(): unknown {
+    return this.#refusal;
   }
 
   get body(): string {
@@ -84,7 +93,7 @@ export class StepTools implements RunScope {
     return callHandler({ run: this.#run, place }, handler, timeoutMs);
   }
 
-  #createCtx(): RunContext {
+  #createCtx(): WorkflowContext {
     const { delivery, host, workflow, input } = this.#run;
     const { id: runId, requestId } = delivery.envelope;
     const place: DurablePlace = {
@@ -92,9 +101,8 @@ export class StepTools implements RunScope {
       pathOf: (name) => `${this.#run.replay.nextId(name.replaceAll('/', '%2F'))}${pathSeparator}`,
       recordsFailures: true,
     };
-    const createLogger = (): Logger =>
-      host.logger.child?.({ requestId, workflow: workflow.name, runId }) ?? host.logger;
-    const ctx = new RunContext({ input, step: this.#createStep(), runId, requestId }, createLogger);
+    const fields = { input, step: this.#createStep(), runId, requestId };
+    const ctx = new WorkflowContext(fields, workflow.name, host.logger);
     if (this.#abortReason !== undefined) ctx.abort(this.#abortReason);
     attachPlace(ctx, place);
     attachReporter(ctx, host.reportedAgents);
@@ -103,36 +111,41 @@ export class StepTools implements RunScope {
 
   #createStep(): Step {
     const { host, replay } = this.#run;
-    const functions = {
-      run: async (name: string, fn: AttemptedStep['call'], options?: StepOptions) => {
+    const observed = this.#observed;
+    return {
+      run: observed(async <T>(name: string, fn: StepFunction<T>, options?: StepOptions): Result<T> => {
         const resolved = resolveStepOptions(name, fn, options);
-        return JSON.parse(await this.runStep(name, fn, resolved)) as unknown;
-      },
-      map: async (name: string, elements: readonly unknown[], fn: never, options?: StepOptions) => {
-        const { concurrency, ...resolved } = resolveStepOptions(name, fn, options, { value: elements });
-        this.#count();
-        const id = replay.nextId(name);
-        this.#countElements(elements.length);
-        return mapElements(elements, concurrency, async (index, call) => {
-          const output = await this.#attempt('run', replay.nextId(`${id}[${index}]`), call(fn), resolved);
-          return JSON.parse(output) as unknown;
-        });
-      },
-      emit: async (name: string, event: EventRef<never, unknown> | string, payload: unknown, options?: EmitOptions) => {
-        checkName(name, 'name of step.emit');
-        this.#count();
-        // `Step` checks the payload against the reference.
-        const emit: AttemptedStep['call'] = (ctx) => ctx.emit(event as string, payload, options);
-        return JSON.parse(await this.#attempt('emit', replay.nextId(name), emit, {})) as unknown;
-      },
-      sleep: async (name: string, ms: number) => {
+        return JSON.parse(await this.runStep(name, fn, resolved));
+      }),
+      map: observed(
+        async <E, T>(name: string, elements: readonly E[], fn: ElementFunction<E, T>, options?: MapOptions) => {
+          const { concurrency, ...resolved } = resolveStepOptions(name, fn, options, { value: elements });
+          this.#count();
+          const id = replay.nextId(name);
+          this.#countElements(elements.length);
+          return mapElements(elements, concurrency, async (element, index): Result<T> => {
+            const call = (ctx: StepContext): T => fn(element, ctx, index);
+            return JSON.parse(await this.#attempt('run', replay.nextId(`${id}[${index}]`), call, resolved));
+          });
+        },
+      ),
+      emit: observed(
+        async (name: string, event: EventRef<never, unknown> | string, payload: unknown, options?: EmitOptions) => {
+          checkName(name, 'name of step.emit');
+          this.#count();
+          // `Step` checks the payload against the reference.
+          const emit: AttemptedStep['call'] = (ctx) => ctx.emit(event as string, payload, options);
+          return JSON.parse(await this.#attempt('emit', replay.nextId(name), emit, {}));
+        },
+      ),
+      sleep: observed(async (name: string, ms: number) => {
         checkName(name, 'name of step.sleep');
         const check = new OptionChecker({ ms }, ['ms'], 'step.sleep');
         check.required('ms', ms);
         check.durationMs('ms', ms);
         await this.#waitFor('sleep', name, (key) => ({ key, delayMs: ms }));
-      },
-      sleepUntil: async (name: string, time: Date | number) => {
+      }),
+      sleepUntil: observed(async (name: string, time: Date | number) => {
         checkName(name, 'name of step.sleepUntil');
         const check = new OptionChecker({ time }, ['time'], 'step.sleepUntil');
         const at = time instanceof Date ? time.getTime() : time;
@@ -143,29 +156,33 @@ export class StepTools implements RunScope {
           check.that(delayMs <= maxDurationMs, 'time', `at most ${maxDurationMs} ms ahead`, time);
           return { key, delayMs };
         });
-      },
-      waitForEvent: async (name: string, event: EventRef<never, unknown> | string, options: WaitOptions = {}) => {
-        checkName(name, 'name of step.waitForEvent');
-        const check = new OptionChecker(options, ['key', 'timeoutMs'], 'step.waitForEvent');
-        check.name('key', options.key);
-        check.durationMs('timeoutMs', options.timeoutMs);
-        const type = host.eventType(event);
-        const { key: eventKey, timeoutMs: delayMs } = options;
-        const resolution = await this.#waitFor('event', name, (key) => ({
-          key,
-          event: { type, key: eventKey },
-          delayMs,
-        }));
-        return resolution.by === 'event' ? resolution.payload : null;
-      },
-      invoke: async (name: string, workflow: WorkflowRef<never> | string, input: unknown) => {
+      }),
+      waitForEvent: observed(
+        async <T>(name: string, event: EventRef<never, unknown> | string, options: WaitOptions = {}): Promise<T> => {
+          checkName(name, 'name of step.waitForEvent');
+          const check = new OptionChecker(options, ['key', 'timeoutMs'], 'step.waitForEvent');
+          check.name('key', options.key);
+          check.durationMs('timeoutMs', options.timeoutMs);
+          const type = host.eventType(event);
+          const { key: eventKey, timeoutMs: delayMs } = options;
+          const resolution = await this.#waitFor('event', name, (key) => ({
+            key,
+            event: { type, key: eventKey },
+            delayMs,
+          }));
+          // The reference has the type of the payloads that its event stores, and `Step` adds the null of a timeout.
+          return (resolution.by === 'event' ? resolution.payload : null) as T;
+        },
+      ),
+      invoke: observed(async <T>(name: string, workflow: WorkflowRef<never> | string, input: unknown): Promise<T> => {
         checkName(name, 'name of step.invoke');
         const child = host.findWorkflow(workflow);
         const resolution = await this.#waitFor('invoke', name, (key) =>
           createChildWait(key, child, input, this.#run.delivery.envelope, host),
         );
-        return resolution.by === 'run' && resolution.status === 'completed' ? resolution.result : null;
-      },
+        // The reference has the type of the results that its workflow records.
+        return (resolution.by === 'run' && resolution.status === 'completed' ? resolution.result : null) as T;
+      }),
       patched: (id: string) => {
         checkName(id, 'id of step.patched');
         const { isPatched, isNew } = replay.patched(id);
@@ -173,9 +190,23 @@ export class StepTools implements RunScope {
         return isPatched;
       },
     };
-    // The generic types are those of `Step`; here results are the JSON that was recorded.
-    return functions as unknown as Step;
   }
+
+  /**
+   * Observes the promises of a function of `step`: one that fails before the run's function awaits it must not end the
+   * process with an unhandled rejection. A failed step is recorded and logged. A step that was refused has no record.
+   */
+  readonly #observed = <TArguments extends readonly unknown[], T>(
+    fn: (...args: TArguments) => Promise<T>,
+  ): ((...args: TArguments) => Promise<T>) => {
+    return (...args) => {
+      const promise = fn(...args);
+      promise.catch((error: unknown) => {
+        if (!StepFailedError.is(error)) this.#refusal ??= error;
+      });
+      return promise;
+    };
+  };
 
   #attempt(
     kind: AttemptedStep['kind'],
@@ -261,73 +292,54 @@ export class StepTools implements RunScope {
   }
 }
 
-/**
- * Context of a run's function. Creates the abort controller and the logger on first access. A class, because V8 creates
- * the getters of an object literal in its old generation, and with them the run outlives its end.
- */
-class RunContext implements RunCtx {
+/** Context of a run's function. */
+class WorkflowContext extends LazyContext implements RunCtx {
   readonly input: unknown;
   readonly step: Step;
   readonly runId: string;
   readonly requestId: string;
-  readonly #createLogger: () => Logger;
-  #logger: Logger | undefined;
-  #controller: AbortController | undefined;
-  #abortReason: Error | undefined;
+  readonly #workflow: string;
 
-  constructor(fields: Pick<RunCtx, 'input' | 'step' | 'runId' | 'requestId'>, createLogger: () => Logger) {
+  constructor(fields: Pick<RunCtx, 'input' | 'step' | 'runId' | 'requestId'>, workflow: string, logger: Logger) {
+    super(logger);
     this.input = fields.input;
     this.step = fields.step;
     this.runId = fields.runId;
     this.requestId = fields.requestId;
-    this.#createLogger = createLogger;
+    this.#workflow = workflow;
   }
 
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      if (this.#abortReason !== undefined) this.#controller.abort(this.#abortReason);
-    }
-    return this.#controller.signal;
-  }
-
-  get logger(): Logger {
-    this.#logger ??= this.#createLogger();
-    return this.#logger;
-  }
-
-  abort(reason: Error): void {
-    this.#abortReason ??= reason;
-    this.#controller?.abort(reason);
+  protected override get logFields(): object {
+    return { requestId: this.requestId, workflow: this.#workflow, runId: this.runId };
   }
 }
 
-type ElementFunction = (element: unknown, ctx: StepContext, index: number) => unknown;
-
-/** Runs one element as a step and resolves with its result. `call` makes the step's function of the user's. */
-type RunElement = (index: number, call: (fn: ElementFunction) => (ctx: StepContext) => unknown) => Promise<unknown>;
+type StepFunction<T> = (ctx: StepContext) => T;
+type ElementFunction<E, T> = (element: E, ctx: StepContext, index: number) => T;
+type Result<T> = Promise<Recorded<Awaited<T>>>;
 
 /**
  * Runs elements with at most `concurrency` at once, and resolves with their results in the order of the elements. After
  * a failure no further element starts; the running ones end before it rejects.
+ *
+ * @param run runs one element as a step and resolves with its result
  */
-async function mapElements(
-  elements: readonly unknown[],
+async function mapElements<E, T>(
+  elements: readonly E[],
   concurrency: number,
-  run: RunElement,
-): Promise<readonly unknown[]> {
-  const results: unknown[] = new Array(elements.length);
-  let next = 0;
+  run: (element: E, index: number) => Promise<T>,
+): Promise<T[]> {
+  const results: T[] = new Array(elements.length);
+  const remaining = elements.entries();
   let failure: { readonly error: unknown } | undefined;
   const work = async (): Promise<void> => {
-    while (failure === undefined && next < elements.length) {
-      const index = next;
-      next += 1;
+    for (const [index, element] of remaining) {
       try {
-        results[index] = await run(index, (fn) => (ctx) => fn(elements[index], ctx, index));
+        results[index] = await run(element, index);
       } catch (error) {
         failure ??= { error };
       }
+      if (failure !== undefined) return;
     }
   };
   await Promise.all(Array.from({ length: Math.min(concurrency, elements.length) }, work));

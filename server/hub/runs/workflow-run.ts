@@ -252,6 +252,8 @@ class WorkflowRun implements AttemptRun, StepHost, WriterCallbacks {
       this.#fail(error, 'final');
       return;
     }
+    const { refusal } = this.#tools;
+    if (refusal !== undefined) this.#outcome.log('warn', { err: refusal }, 'run completed although a step was refused');
     this.#stop();
     this.#outcome.complete(json);
   }
