@@ -62,4 +62,64 @@ describe.each(everyTransport)('on the %s transport', (_name, createTransport) =>
     ]);
     expect(log).toEqual(['pay', 'ship']);
   });
+
+  it.each([
+    ['before the first step', 0, false],
+    ['before the step that failed', 1, false],
+    ['before the step that failed, recorded after a patch', 1, true],
+  ])(
+    'step.patched selects the corrected code in the replay of a run whose step failed: %s',
+    async (_, steps, hasPatch) => {
+      const transport = createTransport();
+      const log: string[] = [];
+      const pay = (): string => `paid ${log.push('pay')}`;
+      const refuse = (): never => {
+        throw new Error('wrong address');
+      };
+      const first = await deploy(transport, async ({ step }) => {
+        if (steps === 1) await step.run('pay', pay);
+        if (hasPatch) step.patched('earlier');
+        await step.run('ship', refuse);
+      });
+      const { runId } = await first.startWorkflow('w', null);
+      const status = (hub: Hub) => async () => (await hub.getRun('w', runId)).status;
+      await vi.waitFor(async () => expect(await status(first)()).toBe('failed'), { interval: 5 });
+      await first.stop();
+
+      const corrected = await deploy(transport, async ({ step }) => {
+        if (steps === 1) await step.run('pay', pay);
+        if (step.patched('by ship')) return step.run('ship by sea', () => 'shipped');
+        return step.run('ship', refuse);
+      });
+      await corrected.replay(runId);
+      await vi.waitFor(async () => expect(await status(corrected)()).toBe('completed'), { interval: 5 });
+      const { steps: recorded } = await corrected.getRun('w', runId);
+      expect(recorded.map(({ name }) => name)).toContain('ship by sea');
+      expect(log).toHaveLength(steps);
+    },
+  );
+
+  it('step.patched returns false in a replay while other steps of the failed run are left', async () => {
+    const transport = createTransport();
+    const first = await deploy(transport, async ({ step }) => {
+      const packing = step.run('pack', () => 'packed');
+      await step.run('ship', () => {
+        throw new Error('wrong address');
+      });
+      await packing;
+    });
+    const { runId } = await first.startWorkflow('w', null);
+    const status = (hub: Hub) => async () => (await hub.getRun('w', runId)).status;
+    await vi.waitFor(async () => expect(await status(first)()).toBe('failed'), { interval: 5 });
+    await first.stop();
+    const answers: boolean[] = [];
+    const corrected = await deploy(transport, async ({ step }) => {
+      answers.push(step.patched('at the start'));
+      await step.run('pack', () => 'packed again');
+      answers.push(step.patched('after the last recorded step'));
+    });
+    await corrected.replay(runId);
+    await vi.waitFor(async () => expect(await status(corrected)()).toBe('completed'), { interval: 5 });
+    expect(answers.slice(-2)).toEqual([false, true]);
+  });
 });

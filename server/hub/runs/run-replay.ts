@@ -57,7 +57,8 @@ export class Replay<TRequest extends StepRequest> {
   /** Slots of single steps of that kind. */
   #leftSlots: Set<string> | undefined;
   readonly #generation: number;
-  readonly #recordedAtStart: number;
+  /** Position after the last entry that an earlier delivery recorded for a step. */
+  readonly #replayEnd: number;
   #held: TRequest[] = [];
   #nextHeld = 0;
   #cursor = 0;
@@ -67,7 +68,7 @@ export class Replay<TRequest extends StepRequest> {
   constructor(entries: ReadonlyMap<string, string>, generation: number) {
     this.entries = new RecordedEntries(entries, generation);
     this.#generation = generation;
-    this.#recordedAtStart = entries.size;
+    this.#replayEnd = this.entries.stepsEnd;
   }
 
   get isAtEnd(): boolean {
@@ -142,13 +143,13 @@ export class Replay<TRequest extends StepRequest> {
   }
 
   /**
-   * Returns `true` unless the run passed this place under older code: if every recorded entry has been released, or if
-   * an earlier call that returned `true` was recorded. `isNew`: this call has to be recorded.
+   * Returns `true` unless the run passed this place under older code: if the entries of all steps have been released, or
+   * if an earlier call that returned `true` was recorded. `isNew`: this call has to be recorded.
    */
   patched(id: string): { readonly isPatched: boolean; readonly isNew: boolean } {
     const known = this.entries.patches?.has(id) === true || this.#patches?.get(id);
     if (known !== undefined) return { isPatched: known, isNew: false };
-    const isPatched = this.#cursor >= this.#recordedAtStart;
+    const isPatched = this.#cursor >= this.#replayEnd;
     this.#patches ??= new Map();
     this.#patches.set(id, isPatched);
     return { isPatched, isNew: isPatched };
@@ -242,7 +243,7 @@ export class Replay<TRequest extends StepRequest> {
   /** Entries that belong to no step that the function waits for. */
   #isBookkeeping(name: EntryName): boolean {
     const { role, id } = name;
-    if (role === 'patches' || role === 'ended' || role === 'started' || this.entries.isForgotten(name)) return true;
+    if (this.entries.isOfNoStep(name)) return true;
     if (this.#open !== undefined && (role === 'attempt' || role === 'retry')) return this.#open.has(slotOf('run', id));
     return this.#skipped !== undefined && role !== 'run' && this.#skipped.some((prefix) => id.startsWith(prefix));
   }
@@ -372,6 +373,19 @@ export class RecordedEntries {
   failedAttempt({ attempt, generation }: EntryName, value: string): FailedAttempt {
     const { delivery, retryAt = 0 } = readEntry(value);
     return { attempt, delivery: generation === this.#generation ? delivery : 1, retryAt, isDue: false };
+  }
+
+  /** Position after the last entry that a step waits for in this generation. */
+  get stepsEnd(): number {
+    let end = this.#keys.length;
+    while (end > 0 && this.isOfNoStep(parseEntryKey(this.#keys[end - 1] ?? ''))) end -= 1;
+    return end;
+  }
+
+  /** Returns `true` for bookkeeping that no step waits for, and for an entry of a step that runs again. */
+  isOfNoStep(name: EntryName): boolean {
+    const { role } = name;
+    return role === 'patches' || role === 'ended' || role === 'started' || this.isForgotten(name);
   }
 
   /** Returns `true` for an entry of a step that runs again, because its failure ended an earlier generation. */
