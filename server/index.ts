@@ -178,6 +178,7 @@ export {
   PartialEmitError,
   PayloadNotJsonError,
   PayloadTooLargeError,
+  RunErasedError,
   RunLimitError,
   SchemaValidationError,
   StepFailedError,

@@ -260,6 +260,16 @@ export class UnknownRunError extends HubError {
   }
 }
 
+/** The run completed, but `hub.erase` removed its result. `handle.result()` rejects with it. */
+export class RunErasedError extends HubError {
+  constructor(workflow: string, runId: string) {
+    super(
+      'ERR_RUN_ERASED',
+      `the result of run ${quote(runId)} of workflow ${quote(workflow)} was removed by hub.erase; status() returns what is left`,
+    );
+  }
+}
+
 /** The hub's service has no dead letter with this id. */
 export class UnknownDeadLetterError extends HubError {
   constructor(id: string, service: string) {

@@ -345,7 +345,10 @@ function shortenOf(result: unknown): Shorten<unknown> | undefined {
   return (Object(result) as { readonly [shortenKey]?: Shorten<unknown> })[shortenKey];
 }
 
-/** Value inside a recorded result: dates and other objects with `toJSON` become what that returns. */
+/**
+ * Value inside a recorded result: dates and other objects with `toJSON` become what that returns. What is refused, such
+ * as a function, is `never`: so is `undefined` in an array, while a property that is `undefined` is left out.
+ */
 type RecordedField<T> = T extends string | number | boolean | null | undefined
   ? T
   : T extends { toJSON(): infer TJson }
@@ -354,13 +357,16 @@ type RecordedField<T> = T extends string | number | boolean | null | undefined
       ? never
       : T extends bigint | symbol
         ? never
-        : T extends object
-          ? { [K in keyof T]: RecordedField<T[K]> }
-          : T;
+        : T extends readonly unknown[]
+          ? { [K in keyof T]: Exclude<RecordedField<T[K]>, undefined> }
+          : T extends object
+            ? { [K in keyof T]: RecordedField<T[K]> }
+            : T;
 
 /**
  * Type of a result after it was recorded as JSON, which is what a step resolves with. A step that returns nothing
- * resolves with `null`, and a `Date` becomes a string.
+ * resolves with `null`, and a `Date` becomes a string. A part that no result can have, such as `undefined` in an array,
+ * is `never`: the step fails with {@link PayloadNotJsonError}.
  */
 export type Recorded<T> = unknown extends T ? T : T extends void ? null : RecordedField<T>;
 

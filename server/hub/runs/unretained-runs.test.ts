@@ -4,6 +4,32 @@ import { createHub } from '../create-hub.js';
 import type { RunCtx } from './step.js';
 import { createWorkflow } from './workflow.js';
 
+it.each(everyTransport)('the result of an erased run is a typed error, on %s', async (_, create) => {
+  const hub = createHub({ transport: create() });
+  const completing = hub.workflow(createWorkflow({ name: 'completing', run: () => null }));
+  const failing = hub.workflow(
+    createWorkflow({
+      name: 'failing',
+      run: () => {
+        throw new Error('no');
+      },
+    }),
+  );
+  await hub.start();
+  onTestFinished(async () => {
+    await hub.stop({ drainMs: 0 });
+  });
+  const completed = await hub.startWorkflow(completing, 1, { requestId: 'r' });
+  const failed = await hub.startWorkflow(failing, 1, { requestId: 'r' });
+  const failure = { code: 'ERR_WORKFLOW_FAILED', failure: { message: 'no' } };
+  expect(await completed.result()).toBeNull();
+  await expect(failed.result()).rejects.toMatchObject(failure);
+  expect(await hub.erase({ requestId: 'r' })).toMatchObject({ runs: 2 });
+  await expect(completed.result()).rejects.toMatchObject({ code: 'ERR_RUN_ERASED' });
+  expect(await completed.status()).toMatchObject({ status: 'completed' });
+  await expect(failed.result()).rejects.toMatchObject(failure);
+});
+
 it.each(everyTransport)(
   'the results of runs that end at once and are not retained reach those who start them, on %s',
   async (_, create) => {

@@ -1,7 +1,7 @@
 import { checkName } from '../../options.js';
 import { workflowType } from '../../transports/delivery.js';
 import type { RunRecord } from '../../transports/transport.js';
-import { UnknownRunError, WorkflowCancelledError, WorkflowFailedError } from '../errors.js';
+import { RunErasedError, UnknownRunError, WorkflowCancelledError, WorkflowFailedError } from '../errors.js';
 import { createFollowUps } from '../events/follow-ups.js';
 import type { HandlerHost } from '../events/outcome-recorder.js';
 import { countOutcome } from '../observability.js';
@@ -16,6 +16,7 @@ export interface WorkflowHandle<TResult = unknown> {
    *
    * @throws {WorkflowFailedError} if the run failed or was cancelled
    * @throws {UnknownRunError} if the record of the run was evicted
+   * @throws {RunErasedError} if `hub.erase` removed the result
    * @throws {HubStoppedError} if the hub stops first
    */
   result(): Promise<TResult>;
@@ -49,8 +50,9 @@ export function createWorkflowHandle<TResult>(
   return {
     runId,
     async result() {
-      const { error, result = 'null' } = known(await transport.runEnded(type, runId, stopped));
+      const { error, result } = known(await transport.runEnded(type, runId, stopped));
       if (error !== undefined) throw new WorkflowFailedError(workflow.name, runId, redactor.recorded(error));
+      if (result === undefined) throw new RunErasedError(workflow.name, runId);
       // The workflow's type promises what its function returns.
       return JSON.parse(result) as TResult;
     },

@@ -160,3 +160,11 @@ expectTypeOf(createWorkflow({ name: 'w', steps: built })).toEqualTypeOf<HubWorkf
 expectTypeOf<Recorded<undefined>>().toEqualTypeOf<null>();
 expectTypeOf<Recorded<unknown>>().toEqualTypeOf<unknown>();
 expectTypeOf<Recorded<Date[]>>().toEqualTypeOf<string[]>();
+// A result with undefined in an array is refused, at any depth.
+expectTypeOf<Recorded<(number | undefined)[]>>().toEqualTypeOf<number[]>();
+expectTypeOf<Recorded<undefined[]>>().toEqualTypeOf<never[]>();
+expectTypeOf<Recorded<readonly [number, undefined]>>().toEqualTypeOf<readonly [number, never]>();
+expectTypeOf<Recorded<[a: Date, b?: Date]>>().toEqualTypeOf<[a: string, b?: string]>();
+expectTypeOf<Recorded<{ list: { at: Date | undefined }[] }>>().toEqualTypeOf<{ list: { at: string | undefined }[] }>();
+const sparse = createWorkflow({ name: 'sparse', run: () => ({ list: [1, undefined] }) });
+expectTypeOf(await (await hub.startWorkflow(sparse, null)).result()).toEqualTypeOf<{ list: number[] }>();
