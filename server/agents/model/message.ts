@@ -81,7 +81,7 @@ export function estimateTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / bytesPerToken);
 }
 
-/** Estimates the tokens of `messages` from index `from` to the end, tool calls included. */
+/** Estimates the tokens of `messages` from index `from` to the end: text, tool calls, reasoning and signatures. */
 export function estimateMessageTokens(messages: readonly Message[], from = 0): number {
   let tokens = 0;
   for (let i = from; i < messages.length; i++) {
@@ -89,8 +89,29 @@ export function estimateMessageTokens(messages: readonly Message[], from = 0): n
     if (message === undefined) continue;
     tokens += tokensPerMessage + estimateTokens(message.content);
     for (const call of message.toolCalls ?? []) tokens += estimateTokens(call.name) + estimateTokens(call.arguments);
+    const { providerMetadata } = message;
+    if (providerMetadata !== undefined) tokens += estimateMetadataTokens(providerMetadata, message.content);
   }
   return tokens;
+}
+
+// Metadata never changes, and a run estimates each message per turn.
+const metadataTokens = new WeakMap<object, number>();
+
+/** Estimates the tokens of reasoning and signatures. The text of the message is counted already. */
+function estimateMetadataTokens(metadata: object, content: string): number {
+  let tokens = metadataTokens.get(metadata);
+  if (tokens === undefined) {
+    tokens = Math.ceil(metadataBytes(metadata, content) / bytesPerToken);
+    metadataTokens.set(metadata, tokens);
+  }
+  return tokens;
+}
+
+function metadataBytes(value: unknown, content: string): number {
+  if (typeof value === 'string') return value === content ? 0 : Buffer.byteLength(value);
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.values(value).reduce<number>((bytes, each) => bytes + metadataBytes(each, content), 0);
 }
 
 /** Estimates the usage of a call that the provider did not report, and marks it as an estimate. */

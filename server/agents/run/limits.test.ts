@@ -2,11 +2,13 @@ import { describe, expect, test, vi } from 'vitest';
 import { createFakeClock } from '../../testing/fake-clock.js';
 import { type ScriptEntry, scriptedProvider } from '../../testing/scripted-provider.js';
 import { memoryTransport } from '../../transports/memory/memory-transport.js';
+import { silentLogger } from '../../transports/transport.js';
 import { type AgentConfig, createAgent } from '../create-agent.js';
 import { StuckLoopError } from '../errors.js';
 import { ConversationMemory } from '../memory/conversation-memory.js';
 import { expectWellPaired } from '../memory/well-paired.fixture.js';
 import { estimateMessageTokens } from '../model/message.js';
+import type { ModelProvider } from '../model/model-provider.js';
 import { ModelTimeoutError, ProviderError } from '../model/provider-error.js';
 import { createTool } from '../tools/tool.js';
 import { fitContext } from './model-caller.js';
@@ -62,6 +64,34 @@ describe('contextTokens', () => {
         if (index > 0) expect(messages.at(-1)?.role).toBe('tool');
       }
     }
+  });
+
+  test.each(['contextTokens', 'maxTokens of the memory'])('%s counts reasoning and signatures', async (limit) => {
+    const transport = memoryTransport().connect({ service: 's', logger: silentLogger });
+    const tokens = 5_000;
+    const isContext = limit === 'contextTokens';
+    const memory = new ConversationMemory({ transport, ...(!isContext && { maxTokens: tokens }) });
+    // As the providers store it: the text again, reasoning, and a signature.
+    const providerMetadata = {
+      'anthropic.messages': [
+        { type: 'reasoning', text: 'r'.repeat(3_000), metadata: { anthropic: { signature: 's'.repeat(1_000) } } },
+        { type: 'text', text: 'ok' },
+      ],
+    };
+    const sent: number[] = [];
+    const provider: ModelProvider = {
+      chat: async (messages) => {
+        sent.push(JSON.stringify(messages).length / 4);
+        const usage = { promptTokens: 1, completionTokens: 1, totalTokens: 2 };
+        return { content: 'ok', usage, finishReason: 'stop', providerMetadata };
+      },
+    };
+    const config = { name: 'a', systemPrompt: 's', provider, model: { model: 'm' }, memory };
+    const agent = createAgent({ ...config, ...(isContext && { contextTokens: tokens }) });
+    for (let question = 0; question < 20; question++) await agent.run('question', { conversationId: 'c' });
+    // The last conversations fill the limit; names of fields are not counted.
+    expect(Math.max(...sent)).toBeGreaterThan(0.7 * tokens);
+    expect(Math.max(...sent)).toBeLessThan(1.3 * tokens);
   });
 
   test('changes nothing that fits', () => {
