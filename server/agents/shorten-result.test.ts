@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { commonLimit, cutText, jsonBytes } from './shorten-result.js';
+import { commonLimit, cutToBytes, jsonBytes } from './shorten-result.js';
 
 const texts = fc
   .array(fc.constantFrom('a', 'é', '中', '🙂', '"', '\n', '\u0001', 'word '), { maxLength: 400 })
@@ -13,8 +13,8 @@ test('a cut text fits, starts as the whole one, and says how much is missing, al
       fc.integer({ min: 2, max: 1_500 }),
       fc.integer({ min: 2, max: 1_500 }),
       (whole, first, second) => {
-        const once = cutText(whole, first);
-        const twice = cutText(once.text, second, once.omittedChars);
+        const once = cutToBytes(whole, first);
+        const twice = cutToBytes(once.text, second, once.omittedChars);
         for (const [{ text, omittedChars }, maxBytes] of [
           [once, first],
           [twice, second],

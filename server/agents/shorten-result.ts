@@ -1,5 +1,6 @@
 import { shortenable } from '../hub/events/payload.js';
 import type { AgentHandlerResult } from './agent/agent.js';
+import { cutText } from './model/text.js';
 
 /** Share of the room that the report on tool calls may take if the answer has to be cut. */
 const reportShare = 0.25;
@@ -24,7 +25,7 @@ function shortenResult<T extends AgentHandlerResult>(result: T, maxBytes: number
   if (room < 0) return result;
   const keptCalls = newestWithin(toolCalls, room * reportShare);
   const left = room - (jsonBytes(keptCalls) - jsonBytes([])) + jsonBytes('');
-  const cut = cutText(output, left, omittedChars);
+  const cut = cutToBytes(output, left, omittedChars);
   return {
     ...result,
     output: cut.text,
@@ -85,7 +86,7 @@ export interface CutText {
  *
  * @param omittedBefore characters that an earlier cut omitted
  */
-export function cutText(text: string, maxBytes: number, omittedBefore = 0): CutText {
+export function cutToBytes(text: string, maxBytes: number, omittedBefore = 0): CutText {
   if (jsonBytes(text) <= maxBytes) return { text, omittedChars: omittedBefore };
   const whole = omittedBefore === 0 ? text : text.replace(cutNote, '');
   const total = whole.length + omittedBefore;
@@ -112,8 +113,7 @@ function longestPrefix(text: string, maxBytes: number): number {
     if (jsonBytes(text.slice(0, middle)) <= maxBytes) fits = middle;
     else tooLong = middle;
   }
-  const isPair = /[\uD800-\uDBFF]/.test(text[fits - 1] ?? '') && fits < text.length;
-  return isPair ? fits - 1 : fits;
+  return cutText(text, fits).length;
 }
 
 /** Part of a result that can be cut. */

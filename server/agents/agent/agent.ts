@@ -170,11 +170,12 @@ export function checkRunOptions(options: AgentRunOptions): void {
 
 /**
  * Refuses control characters: the conversation of an event without one starts with such a character, so that nobody can
- * open it by an id that the dashboard shows.
+ * open it by an id that the dashboard shows. Refuses unpaired surrogates: a store that encodes ids as UTF-8 would mix
+ * two conversations up.
  */
 function checkConversationId(check: OptionChecker, id: unknown): void {
-  const isValid = id === undefined || (isId(id) && !/\p{Cc}/u.test(String(id)));
-  check.that(isValid, 'conversationId', 'a non-empty string without control characters', id);
+  const isValid = id === undefined || (isId(id) && !/[\p{Cc}\p{Cs}]/u.test(String(id)));
+  check.that(isValid, 'conversationId', 'a non-empty string without control characters and unpaired surrogates', id);
 }
 
 function isId(value: unknown): boolean {

@@ -7,6 +7,7 @@ import type { AgentContext } from '../agent/agent-context.js';
 import { AgentRunError } from '../agent/run-result.js';
 import { EmptySummaryError } from '../errors.js';
 import { estimateMessageTokens, estimateTokens, type Message } from '../model/message.js';
+import { cutText } from '../model/text.js';
 import { cutContent } from '../tools/tool-executor.js';
 import { type ConversationLimits, type Exchange, newestThatFit } from './exchanges.js';
 
@@ -96,11 +97,6 @@ function chunksOf(lines: readonly string[], maxTokens: number): string[][] {
     left -= tokens;
   }
   return chunks;
-}
-
-/** Cuts a text without splitting a surrogate pair. */
-function cutText(text: string, maxChars: number): string {
-  return text.length <= maxChars ? text : text.slice(0, maxChars).replace(/[\uD800-\uDBFF]$/, '');
 }
 
 /** Summary of the oldest exchanges of a conversation. */

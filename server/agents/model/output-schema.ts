@@ -5,6 +5,7 @@ import type { JsonSchema } from '../../json-schema.js';
 import { OutputSchemaError, TruncatedOutputError } from '../errors.js';
 import { readAnswerJson } from './answer-json.js';
 import type { FinishReason, ResponseFormat } from './model-provider.js';
+import { wellFormed } from './text.js';
 
 /** Schema of an agent's answers, prepared for the model and for validation. */
 export interface OutputSchema {
@@ -32,7 +33,7 @@ export function resolveOutputSchema(
   }
   const { sent, isWrapped } = toSendableSchema(json);
   return {
-    responseFormat: { type: 'json', schema: sent },
+    responseFormat: { type: 'json', schema: wellFormed(sent) },
     async read(text) {
       let first: SchemaResult | undefined;
       for (const value of readAnswerJson(text)) {

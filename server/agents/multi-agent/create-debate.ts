@@ -8,7 +8,7 @@ import { introspectAgents } from '../agent-spec.js';
 import { delayed, inputOf } from '../as-handler.js';
 import { observeDebate } from '../gen-ai-operations.js';
 import type { TokenUsage } from '../model/token-usage.js';
-import { type CutText, commonLimit, cutText, jsonBytes } from '../shorten-result.js';
+import { type CutText, commonLimit, cutToBytes, jsonBytes } from '../shorten-result.js';
 import { DebateError, type DebateResult, type DebateRound, type DebateSpec, runDebate } from './run-debate.js';
 
 /** Options of `createDebate`. */
@@ -115,7 +115,7 @@ function shortenDebate(result: DebateResult, maxBytes: number): DebateResult {
   const cuts = new Map<string, CutText>();
   let omittedChars = 0;
   const cut = (text: string): string => {
-    const found = cuts.get(text) ?? cutText(text, limit);
+    const found = cuts.get(text) ?? cutToBytes(text, limit);
     cuts.set(text, found);
     omittedChars += found.omittedChars;
     return found.text;

@@ -9,6 +9,7 @@ import type {
 import { OrphanToolMessageError } from '../errors.js';
 import type { Message, ToolDefinition } from '../model/message.js';
 import type { ModelOptions } from '../model/model-provider.js';
+import { wellFormed } from '../model/text.js';
 import { readReplay } from './answer-builder.js';
 import { addInstruction, markCacheable, toJsonMode, toVendorSettings } from './vendor-settings.js';
 
@@ -139,7 +140,8 @@ function toSendableName(name: string): string {
 /** Returns the arguments as an object, as vendors require. Other arguments were answered with an error. */
 function parseArguments(text: string): object {
   try {
-    const value: unknown = JSON.parse(text);
+    // An escape in the JSON text can stand for half of a surrogate pair.
+    const value: unknown = wellFormed(JSON.parse(text));
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
   } catch {
     return {};

@@ -1,5 +1,6 @@
 import { errorInfo } from '../../errors.js';
 import { CutStreamError, ProviderError, type ProviderErrorDetails } from '../model/provider-error.js';
+import { cutText } from '../model/text.js';
 import type { TokenUsage } from '../model/token-usage.js';
 
 /**
@@ -24,7 +25,7 @@ export function toProviderError(thrown: unknown, provider: string, secrets: read
     ...(systemError && { cause: systemError }),
     ...(failure.usage && { usage: failure.usage }),
     // The secret is removed first: truncation could leave a part of it.
-    vendorMessage: redact(message, secrets).slice(0, maxMessageLength),
+    vendorMessage: cutText(redact(message, secrets), maxMessageLength),
   };
   const what = isAnswer ? `${provider} answered ${statusCode}` : `the call of ${provider} failed`;
   const codes = codesOf(failure.body, systemError);

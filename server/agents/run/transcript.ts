@@ -10,6 +10,7 @@ import {
   type StoredStep,
 } from '../memory/stored-exchange.js';
 import type { ExchangeMark, Message, ToolCall } from '../model/message.js';
+import { wellFormed } from '../model/text.js';
 import type { TokenUsage } from '../model/token-usage.js';
 import { toErrorContent } from '../tools/tool-executor.js';
 import type { RunRequest } from './run-request.js';
@@ -71,10 +72,10 @@ export class Transcript {
     store: StoredExchange | undefined,
     isDurable = false,
   ): Promise<ResumedExchange | undefined> {
-    if (systemPrompt !== '') this.messages.push({ role: 'system', content: systemPrompt });
+    if (systemPrompt !== '') this.#push({ role: 'system', content: systemPrompt });
     this.#store = store;
     if (isDurable && store !== undefined) this.#deferred = [];
-    this.messages.push(...(store?.earlier ?? []));
+    for (const message of store?.earlier ?? []) this.#push(message);
     this.inputIndex = this.messages.length;
     const resumed = isDurable ? undefined : store?.resumed;
     if (resumed === undefined) {
@@ -82,7 +83,7 @@ export class Transcript {
       if (stored !== undefined) await stored;
       return undefined;
     }
-    this.messages.push(...resumed.messages);
+    for (const message of resumed.messages) this.#push(message);
     this.lastText =
       resumed.messages.findLast(({ role, content }) => role === 'assistant' && content !== '')?.content ?? '';
     this.turns = resumed.mark.turns;
@@ -97,8 +98,8 @@ export class Transcript {
   }
 
   // Not async, like `answerCalls`: without a memory there is nothing to wait for, and a turn takes microseconds.
-  add(message: Message, end?: Pick<ExchangeMark, 'status' | 'truncated'>): PromiseLike<void> | undefined {
-    this.messages.push(message);
+  add(added: Message, end?: Pick<ExchangeMark, 'status' | 'truncated'>): PromiseLike<void> | undefined {
+    const message = this.#push(added);
     if (message.role === 'assistant') {
       this.#openCalls = message.toolCalls ?? [];
       this.toolCalls += this.#openCalls.length;
@@ -107,9 +108,16 @@ export class Transcript {
     return this.#write([message], end);
   }
 
+  /** Adds a message, well-formed: everything that the model receives and the memory stores passes here. */
+  #push(message: Message): Message {
+    const sent = wellFormed(message);
+    this.messages.push(sent);
+    return sent;
+  }
+
   /** Adds a note for the model that is not part of the conversation. */
   addNote(content: string): void {
-    this.messages.push({ role: 'user', content });
+    this.#push({ role: 'user', content });
   }
 
   /**
@@ -153,13 +161,13 @@ export class Transcript {
       if (isAnswered) next++;
       const recorded = this.#recorded?.get(id);
       if (recorded !== undefined) {
-        this.messages.push({ role: 'tool', toolCallId: id, content: recorded.content });
+        this.#push({ role: 'tool', toolCallId: id, content: recorded.content });
         continue;
       }
       const { content, note = '', isInterrupted = false } = answer ?? { content: missing, isInterrupted: true };
-      this.messages.push({ role: 'tool', toolCallId: id, content: content + note });
+      const message = this.#push({ role: 'tool', toolCallId: id, content: content + note });
       if (this.#store !== undefined && !(isInterrupted && this.#isResumable))
-        answers.push({ role: 'tool', toolCallId: id, content });
+        answers.push(note === '' ? message : wellFormed({ ...message, content }));
     }
     this.#openCalls = [];
     this.#recorded = undefined;
@@ -191,8 +199,9 @@ export class Transcript {
    * Returns the calls to execute. A call that the model repeats within one answer is executed once. An id that is
    * used already is replaced, because vendors match calls and results by id.
    */
-  distinct(calls: readonly ToolCall[]): ToolCall[] {
-    if (calls.length === 0) return [];
+  distinct(requested: readonly ToolCall[]): ToolCall[] {
+    if (requested.length === 0) return [];
+    const calls = wellFormed(requested);
     this.#callIds ??= new Set(this.messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id)));
     const [only] = calls;
     if (calls.length === 1 && only !== undefined && only.id !== '' && !this.#callIds.has(only.id)) {

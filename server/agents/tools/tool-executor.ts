@@ -7,6 +7,7 @@ import type { ApprovalDecision } from '../agent/approval.js';
 import { InvalidToolCallError, invalidArguments, ToolResultNotJsonError, ToolTimeoutError } from '../errors.js';
 import { observeTool } from '../gen-ai-operations.js';
 import type { ToolCall, ToolResult } from '../model/message.js';
+import { cutText } from '../model/text.js';
 import type { CallSpending } from '../model/token-usage.js';
 import type { Tool } from './tool.js';
 import type { ToolRegistry } from './tool-registry.js';
@@ -248,13 +249,11 @@ function toTolerantJson(value: unknown, toolName: string): string {
 }
 
 /**
- * Cuts the content of a tool message to `maxChars`, and adds a note about the missing part for the model. Never splits a
- * surrogate pair.
+ * Cuts the content of a tool message to `maxChars`, and adds a note about the missing part for the model.
  */
 export function cutContent(content: string, maxChars: number): string {
   if (content.length <= maxChars) return content;
-  const isPair = /[\uD800-\uDBFF]/.test(content[maxChars - 1] ?? '');
-  const kept = content.slice(0, isPair ? maxChars - 1 : maxChars);
+  const kept = cutText(content, maxChars);
   return `${kept}\n\n[The result is cut: ${content.length - kept.length} of ${content.length} characters are missing.]`;
 }
 

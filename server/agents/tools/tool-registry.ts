@@ -3,6 +3,7 @@ import { compileJsonSchema, type JsonSchemaCheck } from '../../json-schema.js';
 import { OptionChecker } from '../../options.js';
 import { DuplicateToolError } from '../errors.js';
 import type { ToolDefinition } from '../model/message.js';
+import { wellFormed } from '../model/text.js';
 import type { Tool } from './tool.js';
 
 /** A tool with its compiled schema. */
@@ -24,10 +25,11 @@ export class ToolRegistry {
   register(tool: Tool): void {
     checkTool(tool);
     if (this.#tools.has(tool.name)) throw new DuplicateToolError(tool.name);
-    this.#tools.set(tool.name, { tool, check: checkOf(tool) });
+    const { check, sent } = schemaOf(tool);
+    this.#tools.set(tool.name, { tool, check });
     if (tool.needsApproval !== undefined && tool.needsApproval !== false) this.asksForApproval = true;
-    const { name, description, parameters } = tool;
-    this.#definitions = [...this.#definitions, { name, description, parameters }];
+    const { name, description } = tool;
+    this.#definitions = [...this.#definitions, { name, description: wellFormed(description), parameters: sent }];
   }
 
   get(name: string): Tool | undefined {
@@ -45,16 +47,23 @@ export class ToolRegistry {
   }
 }
 
-// Compiling is slow, and an application may create an agent with the same tools per request.
-const checks = new WeakMap<object, JsonSchemaCheck>();
+/** Parameters of a tool, prepared for validation and for the model. */
+interface ToolSchema {
+  readonly check: JsonSchemaCheck;
+  readonly sent: ToolDefinition['parameters'];
+}
 
-function checkOf({ name, parameters }: Tool): JsonSchemaCheck {
-  let check = checks.get(parameters);
-  if (check === undefined) {
-    check = compileJsonSchema(parameters, `the parameters of tool "${name}"`, 'arguments');
-    checks.set(parameters, check);
+// Compiling is slow, and an application may create an agent with the same tools per request.
+const schemas = new WeakMap<object, ToolSchema>();
+
+function schemaOf({ name, parameters }: Tool): ToolSchema {
+  let schema = schemas.get(parameters);
+  if (schema === undefined) {
+    const check = compileJsonSchema(parameters, `the parameters of tool "${name}"`, 'arguments');
+    schema = { check, sent: wellFormed(parameters) };
+    schemas.set(parameters, schema);
   }
-  return check;
+  return schema;
 }
 
 function checkTool(tool: Tool): void {
