@@ -158,7 +158,10 @@ export interface Delivery {
    * delivery recorded the key.
    */
   checkpoint(key: string, value: string, emits?: readonly Envelope[]): CommitResult | Promise<CommitResult>;
-  /** Stores waits of the run in one transaction. A wait whose key is stored or resolved already is left as it is. */
+  /**
+   * Stores waits of the run, each with its child run. A wait whose key is stored or resolved already is left as it is. A
+   * process that dies meanwhile may leave the first of many waits stored.
+   */
   wait(waits: readonly RunWait[]): Promise<CommitResult>;
   /**
    * Called for every entry that is recorded while this delivery holds the lease, its own entries included, in the

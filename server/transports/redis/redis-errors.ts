@@ -64,10 +64,19 @@ export function repeatDelayMs(attempt: number): number {
   return Math.min(initialDelayMs * 2 ** (attempt - 1), maxDelayMs);
 }
 
-/** Returns if the same command may succeed later without anyone's action: the connection was lost, or a server is not ready. */
+/** No reply arrived within the time limit of a command. */
+export class NoReplyError extends Error {
+  constructor() {
+    super('no reply in time');
+  }
+}
+
+/**
+ * Returns if the same command may succeed later without anyone's action: the connection was lost, or a server is not
+ * ready. Every other error would return: it says that the command itself is wrong.
+ */
 export function isTransient(error: unknown): boolean {
-  if (HubError.is(error)) return false;
-  if (!isReply(error)) return true;
+  if (!isReply(error)) return isConnectionLoss(error);
   const { message } = error;
   return (
     /^(LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|ASK|BUSY|UNBLOCKED) /.test(message) ||
@@ -75,6 +84,15 @@ export function isTransient(error: unknown): boolean {
     isReadOnlyReply(message) ||
     movedTo(message) !== undefined
   );
+}
+
+// Errors of ioredis have no codes.
+const lossMessages =
+  /^(Connection is closed\.|Stream isn't writeable|Command aborted due to connection close|Reached the max retries per request limit)/;
+
+function isConnectionLoss(error: unknown): boolean {
+  if (error instanceof NoReplyError) return true;
+  return error instanceof Error && ('syscall' in error || lossMessages.test(error.message));
 }
 
 /** Returns if a command that failed with a transient error had no effect: Redis rejected it, or did not receive it. */

@@ -152,6 +152,17 @@ export function describeSuspensions(stage: ContractStage): void {
       expect([...resumed.checkpoints.keys()]).toEqual(['wait']);
     });
 
+    it('store as many waits as a turn has', async () => {
+      const shop = await consume([runs]);
+      const delivery = await startRun(shop);
+      const waits = Array.from({ length: 16_000 }, (_, index) => ({
+        key: `wait ${String(index).padStart(5, '0')}`,
+        delayMs: 600_000,
+      }));
+      expect(await delivery.wait(waits)).toBe('ok');
+      expect((await state(shop, delivery))[1]).toHaveLength(waits.length);
+    });
+
     it('count a retry that waits', async () => {
       const shop = await consume([runs]);
       const delivery = await startRun(shop);

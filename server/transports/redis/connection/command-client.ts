@@ -2,7 +2,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { TransportUnavailableError } from '../../errors.js';
 import type { Logger } from '../../transport.js';
-import { isTransient, repeatDelayMs, translateReply, wasNotExecuted, withoutArguments } from '../redis-errors.js';
+import {
+  isTransient,
+  NoReplyError,
+  repeatDelayMs,
+  translateReply,
+  wasNotExecuted,
+  withoutArguments,
+} from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
 import { connectRedis, logConnection } from './connect-redis.js';
 import type { Script, ScriptArgument } from './script.js';
@@ -202,7 +209,7 @@ export class Deadline {
           reject(error);
         },
       );
-      if (this.isOver) expire(timeUp());
+      if (this.isOver) expire(new NoReplyError());
     });
   }
 
@@ -229,10 +236,6 @@ export class Deadline {
 
   #expire(): void {
     this.isOver = true;
-    for (const expire of [...this.#waiting]) expire(timeUp());
+    for (const expire of [...this.#waiting]) expire(new NoReplyError());
   }
-}
-
-function timeUp(): Error {
-  return new Error('no reply in time');
 }

@@ -1,4 +1,4 @@
-import { InvalidOptionError, maxDurationMs } from '../../../errors.js';
+import { HubError, InvalidOptionError, maxDurationMs } from '../../../errors.js';
 
 /** Number of elements of the list of counted changes at which a script adds them to the records of their types. */
 export const maxChanges = 32;
@@ -10,6 +10,10 @@ export const keptQueueEvents = 100;
 export const maxBatch = 250;
 /** Maximum length of the arguments of one script, and of a reply that holds results, unless one call alone exceeds it. */
 export const maxBatchLength = 1_048_576;
+/** Maximum number of arguments of one call: Redis closes a connection that sends 1,048,576. */
+const maxArguments = 1_000_000;
+/** Maximum length of the arguments of one call: Redis closes a connection that sends 1 GiB. */
+const maxArgumentsLength = 256 * 1_048_576;
 /** Number of fields per command: Lua passes a limited number of values to a function. */
 export const fieldBatch = 1_000;
 /** Maximum number of jobs or dead letters that one call of a script discards. */
@@ -32,4 +36,23 @@ export const orderSpan: number = 2 ** 44;
 export function checkedMs(ms: number, name: string): number {
   if (ms >= 0 && ms <= maxDurationMs) return ms;
   throw new InvalidOptionError(name, `milliseconds, from 0 to ${maxDurationMs}`, ms);
+}
+
+/** The arguments of one call are too many or too long for Redis. */
+class CallTooLargeError extends HubError {
+  constructor(subject: string) {
+    super('ERR_CALL_TOO_LARGE', `one call to Redis cannot have ${subject}; emit fewer or smaller events per step`);
+  }
+}
+
+/** Refuses arguments over which Redis would close the connection, each time they are sent. @throws {CallTooLargeError} */
+export function checkArguments(args: readonly (string | number)[]): void {
+  if (args.length > maxArguments) throw new CallTooLargeError(`${args.length} arguments, over ${maxArguments}`);
+  const length = lengthOf(args);
+  if (length > maxArgumentsLength) throw new CallTooLargeError(`${length} characters, over ${maxArgumentsLength}`);
+}
+
+/** Returns the number of characters of arguments. */
+export function lengthOf(args: readonly (string | number)[]): number {
+  return args.reduce<number>((sum, arg) => sum + (typeof arg === 'string' ? arg.length : 8), 0);
 }

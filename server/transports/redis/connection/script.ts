@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { isMissingFunction } from '../redis-errors.js';
+import { checkArguments } from './script-limits.js';
 
 /** Argument of a script. */
 export type ScriptArgument = string | number;
@@ -86,13 +87,20 @@ export class Script implements LibraryFunction {
     ].join('\n');
   }
 
-  /** Calls the function, and loads its library only if the server does not have it. */
+  /**
+   * Calls the function, and loads its library only if the server does not have it.
+   *
+   * @throws {CallTooLargeError} if Redis would close the connection over the arguments
+   */
   async run(client: Redis, key: string, args: readonly ScriptArgument[]): Promise<unknown> {
+    checkArguments(args);
+    // One array: JavaScript limits the number of arguments of a call, by the stack that is left.
+    const call = (): Promise<unknown> => client.call('FCALL', [this.name, 1, key, ...args]);
     try {
-      return await client.fcall(this.name, 1, key, ...args);
+      return await call();
     } catch (error) {
       if (!isMissingFunction(error)) throw error;
-      const [, reply] = await Promise.all([this.library.load(client), client.fcall(this.name, 1, key, ...args)]);
+      const [, reply] = await Promise.all([this.library.load(client), call()]);
       return reply;
     }
   }

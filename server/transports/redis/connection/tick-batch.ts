@@ -1,6 +1,6 @@
 import { unexpected } from './reply.js';
 import type { ScriptArgument } from './script.js';
-import { maxBatch, maxBatchLength } from './script-limits.js';
+import { lengthOf, maxBatch, maxBatchLength } from './script-limits.js';
 
 /** Limits of one call of a batch's `send`. An item over `maxWeight` is sent alone. */
 export interface BatchLimits<TItem> {
@@ -31,24 +31,8 @@ export class TickBatch<TItem, TReply> {
   #flush(): void {
     const pending = this.#pending;
     this.#pending = [];
-    for (const batch of this.#portions(pending)) void this.#settle(batch);
-  }
-
-  *#portions(pending: readonly Pending<TItem, TReply>[]): Generator<readonly Pending<TItem, TReply>[]> {
-    const { maxSize, maxWeight } = this.#limits;
-    let portion: Pending<TItem, TReply>[] = [];
-    let weight = 0;
-    for (const entry of pending) {
-      const added = this.#limits.weigh(entry.item);
-      if (portion.length === maxSize || (portion.length > 0 && weight + added > maxWeight)) {
-        yield portion;
-        portion = [];
-        weight = 0;
-      }
-      portion.push(entry);
-      weight += added;
-    }
-    if (portion.length > 0) yield portion;
+    const limits = { ...this.#limits, weigh: ({ item }: Pending<TItem, TReply>) => this.#limits.weigh(item) };
+    for (const batch of portionsOf(pending, limits)) void this.#settle(batch);
   }
 
   async #settle(batch: readonly Pending<TItem, TReply>[]): Promise<void> {
@@ -62,6 +46,26 @@ export class TickBatch<TItem, TReply> {
   }
 }
 
+/** Divides items into the portions that one call each may have, in their order. */
+export function* portionsOf<TItem>(
+  items: readonly TItem[],
+  { maxSize, maxWeight, weigh }: BatchLimits<TItem>,
+): Generator<readonly TItem[]> {
+  let portion: TItem[] = [];
+  let weight = 0;
+  for (const item of items) {
+    const added = weigh(item);
+    if (portion.length === maxSize || (portion.length > 0 && weight + added > maxWeight)) {
+      yield portion;
+      portion = [];
+      weight = 0;
+    }
+    portion.push(item);
+    weight += added;
+  }
+  if (portion.length > 0) yield portion;
+}
+
 interface Pending<TItem, TReply> {
   readonly item: TItem;
   resolve(reply: TReply): void;
@@ -72,5 +76,17 @@ interface Pending<TItem, TReply> {
 export const argumentBatches: BatchLimits<{ readonly args: readonly ScriptArgument[] }> = {
   maxSize: maxBatch,
   maxWeight: maxBatchLength,
-  weigh: ({ args }) => args.reduce<number>((sum, arg) => sum + (typeof arg === 'string' ? arg.length : 8), 0),
+  weigh: ({ args }) => lengthOf(args),
 };
+
+/** Divides lists of arguments, each of which one call takes whole, into the arguments of one call each. */
+export function* argumentPortions(lists: readonly (readonly ScriptArgument[])[]): Generator<ArgumentPortion> {
+  const limits = { ...argumentBatches, weigh: lengthOf };
+  for (const portion of portionsOf(lists, limits)) yield { count: portion.length, args: portion.flat() };
+}
+
+/** Arguments of one call, and the number of lists that they were. */
+export interface ArgumentPortion {
+  readonly count: number;
+  readonly args: readonly ScriptArgument[];
+}

@@ -6,6 +6,7 @@ import { loadBullmq } from '../connection/connect-redis.js';
 import { prelude } from '../connection/keys.js';
 import { readNumber } from '../connection/reply.js';
 import { Script } from '../connection/script.js';
+import { argumentPortions } from '../connection/tick-batch.js';
 import { attempts } from '../jobs/attempts.js';
 import { decodeAnyEnvelope } from '../jobs/event-codec.js';
 import { gates } from '../jobs/gates.js';
@@ -183,7 +184,7 @@ export class JobConsumer {
   async #handle(queue: WorkerQueue, job: Job): Promise<void> {
     const subscription = this.#subscriptions.get(job.type);
     if (this.#isClosing) {
-      await this.#release(queue, [job.id, job.token]);
+      await this.#release(queue, [[job.id, job.token]]);
     } else if (subscription === undefined) {
       await this.#lostJobs.requeue(queue, job, requeueDelayMs);
     } else if (job.losses === 0) {
@@ -206,7 +207,7 @@ export class JobConsumer {
     const run = await this.#readRun(lease, job);
     // Closing may have begun since the job arrived. It interrupts deliveries that are registered.
     if (this.#isClosing) {
-      await this.#release(queue, [jobId, token]);
+      await this.#release(queue, [[jobId, token]]);
       return;
     }
     if (run === undefined) return;
@@ -264,18 +265,24 @@ export class JobConsumer {
 
   async #interrupt(queue: WorkerQueue): Promise<number> {
     const running = [...queue.deliveries.values()];
-    const jobs = running.flatMap(({ lease }) => [lease.jobId, lease.token]);
+    const jobs = running.map(({ lease }) => [lease.jobId, lease.token]);
     // Before another process can take the event.
     for (const delivery of running) delivery.revoke(new ShutdownError());
     return this.#release(queue, jobs, true);
   }
 
-  async #release(queue: WorkerQueue, jobsAndTokens: readonly string[], wereStarted = false): Promise<number> {
+  /** @param jobs ids and tokens; without any it wakes another worker */
+  async #release(queue: WorkerQueue, jobs: readonly (readonly string[])[], wereStarted = false): Promise<number> {
     const { commands, logger } = this.#parts;
+    const head = [queue.key, wereStarted ? 1 : 0];
+    // The first jobs last: each call puts its jobs in front of the queue.
+    const portions = jobs.length === 0 ? [[]] : [...argumentPortions(jobs)].map(({ args }) => args).reverse();
     try {
-      return readNumber(
-        await commands.runScript(releaseJobsScript, [queue.key, wereStarted ? 1 : 0, ...jobsAndTokens]),
-      );
+      let released = 0;
+      for (const args of portions) {
+        released += readNumber(await commands.runScript(releaseJobsScript, [...head, ...args]));
+      }
+      return released;
     } catch (error) {
       logger.warn(
         { err: withoutArguments(error) },

@@ -4,7 +4,7 @@ import type { CommitResult, Delivery, Envelope, Outcome, RunWait } from '../../t
 import type { CommandClient } from '../connection/command-client.js';
 import { readArray, readNumber, readOptional, readString, unexpected } from '../connection/reply.js';
 import type { Script, ScriptArgument } from '../connection/script.js';
-import { argumentBatches } from '../connection/tick-batch.js';
+import { argumentBatches, argumentPortions } from '../connection/tick-batch.js';
 import { emitArguments, outcomeArguments } from '../jobs/event-codec.js';
 import { freeSlotScript } from '../jobs/overdue-slots.js';
 import { isOutOfMemory, isTransient, isWriteRefused, repeatDelayMs, translateReply } from '../redis-errors.js';
@@ -87,8 +87,12 @@ export class LeaseRecorder {
   }
 
   async wait(lease: () => Lease, waits: readonly RunWait[]): Promise<CommitResult> {
-    const args = [waits.length, ...waits.flatMap((wait) => waitArguments(wait, this.#service))];
-    return readCommitResult(await this.#run(waitScript, () => [...leaseArguments(lease()), ...args]));
+    for (const { count, args } of argumentPortions(waits.map((wait) => waitArguments(wait, this.#service)))) {
+      const reply = await this.#run(waitScript, () => [...leaseArguments(lease()), count, ...args]);
+      const result = readCommitResult(reply);
+      if (result !== 'ok') return result;
+    }
+    return 'ok';
   }
 
   /** Resolves with the entries that the delivery does not know, and the time until the next wait resolves by time. */

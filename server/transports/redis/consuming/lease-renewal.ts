@@ -3,6 +3,8 @@ import type { Logger } from '../../transport.js';
 import { prelude } from '../connection/keys.js';
 import { readArray, readNumber } from '../connection/reply.js';
 import { Script } from '../connection/script.js';
+import { lengthOf } from '../connection/script-limits.js';
+import { argumentBatches, portionsOf } from '../connection/tick-batch.js';
 import { leases } from '../jobs/queue-jobs.js';
 import { withoutArguments } from '../redis-errors.js';
 import type { RedisSettings } from '../redis-options.js';
@@ -73,18 +75,21 @@ export class LeaseRenewal {
   }
 
   async #renew(): Promise<void> {
-    const due = [...this.#leases];
-    if (due.length === 0) return;
-    const { prefix, lockDurationMs } = this.#settings;
-    const args = [lockDurationMs, ...due.flatMap(({ lease }) => leaseArguments(lease))];
+    const limits = { ...argumentBatches, weigh: ({ lease }: HeldLease) => lengthOf(leaseArguments(lease)) };
     try {
-      const lost = readArray(await renewLeasesScript.run(this.#connection, prefix, args)).map(readNumber);
-      for (const position of lost) {
-        const held = due[position - 1];
-        if (held !== undefined && this.#leases.delete(held)) held.onLost();
-      }
+      await Promise.all([...portionsOf([...this.#leases], limits)].map((due) => this.#renewPortion(due)));
     } catch (error) {
       this.#logger.warn({ err: withoutArguments(error) }, 'could not renew locks; the next renewal follows');
+    }
+  }
+
+  async #renewPortion(due: readonly HeldLease[]): Promise<void> {
+    const { prefix, lockDurationMs } = this.#settings;
+    const args = [lockDurationMs, ...due.flatMap(({ lease }) => leaseArguments(lease))];
+    const lost = readArray(await renewLeasesScript.run(this.#connection, prefix, args)).map(readNumber);
+    for (const position of lost) {
+      const held = due[position - 1];
+      if (held !== undefined && this.#leases.delete(held)) held.onLost();
     }
   }
 }

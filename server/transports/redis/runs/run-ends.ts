@@ -7,7 +7,7 @@ import { prelude, redisKey } from '../connection/keys.js';
 import { readArray } from '../connection/reply.js';
 import { Script } from '../connection/script.js';
 import { maxBatch, maxBatchLength } from '../connection/script-limits.js';
-import { TickBatch } from '../connection/tick-batch.js';
+import { portionsOf, TickBatch } from '../connection/tick-batch.js';
 import { liveHandlers } from '../membership/subscription-fragments.js';
 import { translateReply, withoutArguments } from '../redis-errors.js';
 import { runRetention } from './run-records.js';
@@ -73,7 +73,8 @@ export class RunEnds {
     const { commands, processId } = parts;
     this.#channel = redisKey(parts.prefix, 'run-ends', processId);
     this.changes = new RunChanges(connection, parts.prefix, parts.logger);
-    const limits = { maxSize: maxBatch, maxWeight: Number.POSITIVE_INFINITY, weigh: () => 0 };
+    const weigh = ({ serviceType, jobId }: RunName): number => serviceType.length + jobId.length;
+    const limits = { maxSize: maxBatch, maxWeight: maxBatchLength, weigh };
     this.#reads = new TickBatch<RunName, unknown>(limits, async (runs) => {
       const args = [processId, runs.length, ...runs.flatMap(({ serviceType, jobId }) => [serviceType, jobId])];
       return readArray(await commands.runScript(awaitRunsScript, args));
@@ -275,6 +276,8 @@ return replies
 `,
 });
 
+const channelBatches = { maxSize: maxBatch, maxWeight: maxBatchLength, weigh: ({ length }: string) => length };
+
 /** Announcements of new entries and waits of the runs that this process watches. */
 class RunChanges {
   readonly #connection: Redis;
@@ -322,7 +325,7 @@ class RunChanges {
     const channels = [...this.#watchers.keys()];
     if (channels.length === 0) return;
     try {
-      await this.#connection.subscribe(...channels);
+      for (const portion of portionsOf(channels, channelBatches)) await this.#connection.subscribe(...portion);
     } catch (error) {
       this.#logger.warn({ err: withoutArguments(error) }, 'could not subscribe to the changes of runs');
     }
