@@ -5,6 +5,7 @@ import { type RedisServer, startRedisServer } from '../scripts/redis-server.js';
 import { ConversationMemory } from './agents/memory/conversation-memory.js';
 import { agentOf } from './agents/scripted-agent.fixture.js';
 import { canary, recordingLogger, shownBy } from './canary.fixture.js';
+import { nodeFailures, packageFailures } from './foreign-errors.fixture.js';
 import { createHub } from './hub/create-hub.js';
 import type { Hub } from './hub/hub.js';
 import { createWorkflow } from './hub/runs/workflow.js';
@@ -44,6 +45,8 @@ const failures: Readonly<Record<string, (payload: unknown) => unknown>> = {
     throw Object.assign(new Error(`WRONGPASS ${canary}`), { name: 'ReplyError', command });
   },
   result: (payload) => ({ [canary]: 1n, payload }),
+  ...nodeFailures(canary),
+  ...packageFailures(canary),
 };
 
 async function failInEveryWay(hub: Hub): Promise<void> {

@@ -174,16 +174,28 @@ export interface ErrorInfo {
 
 const maxMessageLength = 1024;
 
-/** Reads name, message and code of a thrown value, even if its getters throw. */
+/** Reads name, message and code of a thrown value, even if its getters throw. Each is cut to 1,024 characters. */
 export function errorInfo(thrown: unknown): ErrorInfo {
+  return cutErrorInfo(fullErrorInfo(thrown));
+}
+
+/** Reads name, message and code of a thrown value in full length, even if its getters throw. */
+export function fullErrorInfo(thrown: unknown): ErrorInfo {
   try {
-    if (!(thrown instanceof Error)) return { name: 'NonError', message: cut(describe(thrown)) };
-    const info = { name: cut(String(thrown.name)), message: cut(String(thrown.message)) };
+    if (typeof thrown === 'string') return { name: 'NonError', message: JSON.stringify(thrown) };
+    if (!(thrown instanceof Error)) return { name: 'NonError', message: describe(thrown) };
+    const info = { name: String(thrown.name), message: String(thrown.message) };
     const code = (thrown as { code?: unknown }).code;
-    return typeof code === 'string' ? { ...info, code: cut(code) } : info;
+    return typeof code === 'string' ? { ...info, code } : info;
   } catch {
     return { name: 'UnreadableError', message: 'the thrown value could not be read' };
   }
+}
+
+/** Cuts name, message and code to 1,024 characters each. */
+export function cutErrorInfo<TInfo extends ErrorInfo>(info: TInfo): TInfo {
+  const { name, message, code } = info;
+  return { ...info, name: cut(name), message: cut(message), ...(code !== undefined && { code: cut(code) }) };
 }
 
 function cut(text: string): string {

@@ -1,12 +1,18 @@
-import { describe, type ErrorInfo, errorInfo, HubError } from './errors.js';
+import { cutErrorInfo, describe, type ErrorInfo, fullErrorInfo, HubError } from './errors.js';
+import { isMadeByApplication, stackFrames } from './stack.js';
 
 /**
- * Returns the name and the message of an error as they may leave the process, in place of the default ones.
+ * Returns name, message and code of an error as they may leave the process, in place of the default ones. A result
+ * without a property `code` leaves the code; `code: undefined` removes it.
  *
- * @param shown name, message and code after the default redaction
+ * @param shown name, message and code after the default redaction, in full length: they are cut to 1,024 characters
+ * after the call
  * @param thrown the thrown value; `undefined` for a failure that was recorded before, perhaps by another process
  */
-export type Redact = (shown: ErrorInfo, thrown?: unknown) => Pick<ErrorInfo, 'name' | 'message'>;
+export type Redact = (
+  shown: ErrorInfo,
+  thrown?: unknown,
+) => Pick<ErrorInfo, 'name' | 'message'> & { readonly code?: string | undefined };
 
 /** Decides what of an error leaves the process: to logs, spans, the dashboard, and the stored failure. */
 export interface Redactor {
@@ -18,21 +24,27 @@ export interface Redactor {
   loggable(thrown: unknown): Error;
 }
 
+/** Maximum number of causes of an error that are shown or read. */
+const maxCauses = 4;
+
 /** Creates a redactor. @param redact hook of the application */
 export function createRedactor(redact?: Redact): Redactor {
   function apply<TInfo extends ErrorInfo>(shown: TInfo, thrown: unknown): TInfo {
-    if (redact === undefined) return shown;
+    if (redact === undefined) return cutErrorInfo(shown);
+    const { name, message, code, ...rest } = shown;
+    const before = { name, message, ...(code !== undefined && { code }) };
+    // The other fields are those of the parameter.
+    const withShown = (info: ErrorInfo): TInfo => cutErrorInfo({ ...rest, ...info } as TInfo);
     try {
-      const { name, message, code } = shown;
-      return { ...shown, ...checkShown(redact({ name, message, ...(code !== undefined && { code }) }, thrown)) };
+      return withShown(checkShown(redact(before, thrown), code));
     } catch (error) {
       // The hook's own error may quote what it must not show.
       process.emitWarning(`redact failed with ${publicErrorInfo(error).name}; the message of a failure is withheld`);
-      return { ...shown, message: 'message withheld: redact failed' };
+      return withShown({ name, message: 'message withheld: redact failed' });
     }
   }
 
-  const info = (thrown: unknown): ErrorInfo => apply(publicErrorInfo(thrown), thrown);
+  const info = (thrown: unknown): ErrorInfo => apply(fullPublicInfo(thrown), thrown);
 
   function loggable(thrown: unknown, depth = 0): Error {
     const { name, message, code } = info(thrown);
@@ -51,62 +63,63 @@ export function createRedactor(redact?: Redact): Redactor {
   return { info, recorded: (failure) => apply(failure, undefined), loggable: (thrown) => loggable(thrown) };
 }
 
-const maxCauses = 4;
-
 function define(error: Error, property: string, value: unknown): void {
   Object.defineProperty(error, property, { value, configurable: true, writable: true });
 }
 
 // Untyped code may return anything. A failure is not shown unless its redaction is valid.
-function checkShown(result: unknown): Pick<ErrorInfo, 'name' | 'message'> {
-  const { name, message } = Object(result) as Partial<Record<'name' | 'message', unknown>>;
-  if (typeof name === 'string' && typeof message === 'string') return { name, message };
-  throw new TypeError(`redact must return { name, message }, both strings, got ${describe(result)}`);
+function checkShown(result: unknown, codeBefore: string | undefined): ErrorInfo {
+  const shown = Object(result) as Partial<Record<keyof ErrorInfo, unknown>>;
+  const { name, message, code = 'code' in shown ? undefined : codeBefore } = shown;
+  const isValid = typeof name === 'string' && typeof message === 'string';
+  if (isValid && code === undefined) return { name, message };
+  if (isValid && typeof code === 'string') return { name, message, code };
+  throw new TypeError(`redact must return { name, message, code? }, all strings, got ${describe(result)}`);
 }
 
 /**
  * Returns name, message and code of a thrown value as they may leave the process. The message is the thrown one if the
- * application's code wrote it. Messages of validators, parsers, clients and vendors quote what was sent to them: they
- * are replaced by paths, codes and statuses. Never throws.
+ * application's code made the error. Other messages quote what was passed to the code that made them, such as a client,
+ * a validator or the runtime: they are replaced by paths, codes and statuses. Never throws.
  */
 export function publicErrorInfo(thrown: unknown): ErrorInfo {
-  const info = errorInfo(thrown);
+  return cutErrorInfo(fullPublicInfo(thrown));
+}
+
+/** Returns what {@link publicErrorInfo} returns, in full length, for messages that are redacted later. */
+export function fullPublicInfo(thrown: unknown): ErrorInfo {
+  const info = fullErrorInfo(thrown);
   if (!(thrown instanceof Error)) return info;
   try {
-    const message = HubError.is(thrown) ? thrown.publicMessage : foreignMessage(thrown, info);
-    return message === undefined || message === thrown.message ? info : { ...info, message };
+    if (HubError.is(thrown)) return { ...info, message: thrown.publicMessage };
+    const message = foreignMessage(thrown, info);
+    return message === undefined ? info : withoutTexts(info, message);
   } catch {
-    return { name: info.name, message: 'message withheld: the error could not be read' };
+    return { name: 'UnreadableError', message: 'message withheld: the error could not be read' };
   }
+}
+
+/** Returns a failure of other code: what it names may have been a server's text. */
+function withoutTexts({ name, code }: ErrorInfo, message: string): ErrorInfo {
+  const shownName = /^[\w$.[\] ]{1,80}$/.test(name) ? name : 'Error';
+  return { name: shownName, message, ...(code !== undefined && isCode(code) && { code }) };
+}
+
+function isCode(text: string): boolean {
+  return /^[\w.-]{1,64}$/.test(text);
 }
 
 /**
- * Returns the frames of an error's stack, without its message. Messages may have several lines, and lines that look
- * like frames.
+ * Properties of the errors of clients. The stack tells most of them apart; in an application that is bundled into one
+ * file, clients have the application's frames. A class of the application that has a `status` alone is not a client's.
  */
-export function stackFrames(error: Error): string {
-  try {
-    const { stack, message } = error;
-    if (typeof stack !== 'string') return '';
-    const at = stack.indexOf(message);
-    const lines = (at === -1 ? stack : stack.slice(at + message.length)).split('\n');
-    const last = lines.findLastIndex((line) => !isFrame(line));
-    return lines.slice(last + 1).join('\n');
-  } catch {
-    return '';
-  }
-}
-
-function isFrame(line: string): boolean {
-  return /^ {4}at \S.{0,500}$/.test(line);
-}
-
-/** Properties of a client's errors. A class of the application that has a `status` alone is not a client's. */
 const clientProperties = [
   '$metadata',
   'clientVersion',
+  'cmd',
   'command',
   'config',
+  'failures',
   'headers',
   'metadata',
   'options',
@@ -115,27 +128,67 @@ const clientProperties = [
   'requestBodyValues',
   'response',
   'responseBody',
+  'responseCode',
   'responseHeaders',
   'severity',
+  'spawnargs',
   'sql',
+  'sqlMessage',
   'sqlState',
+  'stderr',
 ];
 
-/** Returns the replacement of a message that another library wrote; `undefined` if the application wrote it. */
+const clientNames = /^(AI_|Fetch|Mongo|Prisma|Sqlite|Struct|Undici)/;
+
+/** Returns the replacement of a message that other code wrote; `undefined` if the application wrote it. */
 function foreignMessage(error: Error, { name, code, message }: ErrorInfo): string | undefined {
   const issues = issuesOf(error);
   if (issues !== undefined) return `${issues.length} schema issues${pathsOf(issues)} (messages withheld)`;
   if (name === 'SyntaxError') return 'a text could not be parsed (message withheld)';
-  if ('syscall' in error) return `${String(error.syscall)} ${code ?? 'failed'}`;
-  // Node appends the value, as in `Received 'text'`.
-  if (code?.startsWith('ERR_')) return message.split(/[.,;]? Received /)[0];
-  if (name === 'ReplyError' || 'command' in error)
-    return `${/^[A-Z]+/.exec(message)?.[0] ?? 'error'} (message withheld)`;
-  const status = statusOf(error);
-  if (/^(AI_|Mongo|Prisma|Sqlite)/.test(name) || clientProperties.some((property) => property in error)) {
-    return `${status === undefined ? (code ?? 'no code') : `status ${status}`} (message withheld)`;
+  const shownCode = code !== undefined && isCode(code) ? code : undefined;
+  // `spawn` is followed by the command.
+  if ('syscall' in error) return `${/^\w*/.exec(String(error.syscall))?.[0] ?? ''} ${shownCode ?? 'failed'}`;
+  if (name === 'ReplyError' || 'command' in error) {
+    return withheld(/^[A-Z]+\b/.exec(message)?.[0]);
   }
+  const isForeign =
+    !isMadeByApplication(error) ||
+    clientNames.test(name) ||
+    clientProperties.some((property) => property in error) ||
+    isNative(error, code) ||
+    quotesValues(error);
+  if (isForeign) return withheld(reasonOf(error));
   return undefined;
+}
+
+function withheld(reason: string | undefined): string {
+  return reason === undefined ? 'message withheld' : `${reason} (message withheld)`;
+}
+
+/** Returns `true` for an error of native code in Node, such as `node:sqlite`: its first frame is that of the caller. */
+function isNative(error: Error, code: string | undefined): boolean {
+  return code?.startsWith('ERR_') === true && builtInErrors.has(error.constructor);
+}
+
+const builtInErrors: ReadonlySet<unknown> = new Set([Error, RangeError, SyntaxError, TypeError]);
+
+/**
+ * Returns `true` for a failed assertion with values in its message. Assertions hide their own frames, and those of Node
+ * say if the application wrote the message.
+ */
+function quotesValues(error: Error): boolean {
+  if (!error.name.includes('AssertionError')) return false;
+  const { generatedMessage, operator } = error as { generatedMessage?: unknown; operator?: unknown };
+  return generatedMessage !== false || /^(doesNot|ifError)/.test(String(operator));
+}
+
+/** Returns the status or the code of an error or of its nearest cause: `fetch` keeps the code of a failure in its cause. */
+function reasonOf(error: Error, depth = 0): string | undefined {
+  const status = statusOf(error);
+  if (status !== undefined) return `status ${status}`;
+  const { code } = fullErrorInfo(error);
+  if (code !== undefined && isCode(code)) return code;
+  return error.cause instanceof Error && depth < maxCauses ? reasonOf(error.cause, depth + 1) : undefined;
 }
 
 function statusOf(error: Error): number | undefined {

@@ -11,7 +11,8 @@ import type {
   SpanKind,
 } from '@opentelemetry/api';
 import { type ErrorInfo, messageOf } from './errors.js';
-import { publicErrorInfo, stackFrames } from './redaction.js';
+import { publicErrorInfo } from './redaction.js';
+import { stackFrames } from './stack.js';
 import { version } from './version.js';
 
 /** Exports of `@opentelemetry/api`. */

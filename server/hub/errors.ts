@@ -1,5 +1,5 @@
 import { type ErrorInfo, HubError, messageOf, quote, type SchemaIssue } from '../errors.js';
-import { publicErrorInfo, publicPath } from '../redaction.js';
+import { fullPublicInfo, publicPath } from '../redaction.js';
 
 /**
  * Errors of events, schemas, workflows, and of operations in the wrong state of the hub.
@@ -126,7 +126,7 @@ export class InvalidKeyError extends HubError {
     const messageWith = (why: string): string => `key of ${quote(type)} is not valid: ${why}`;
     super('ERR_INVALID_KEY', messageWith(messageOf(cause)), {
       cause,
-      publicMessage: messageWith(publicErrorInfo(cause).message),
+      publicMessage: messageWith(fullPublicInfo(cause).message),
     });
   }
 }
@@ -141,7 +141,7 @@ export class PartialEmitError extends HubError {
       `emitMany accepted the first ${accepted} of ${total} events of ${quote(type)}: ${why}; emit the others again`;
     super('ERR_PARTIAL_EMIT', messageWith(messageOf(cause)), {
       cause,
-      publicMessage: messageWith(publicErrorInfo(cause).message),
+      publicMessage: messageWith(fullPublicInfo(cause).message),
     });
     this.accepted = accepted;
   }

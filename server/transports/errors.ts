@@ -4,7 +4,7 @@
  * @module
  */
 import { type ErrorInfo, HubError, messageOf, quote } from '../errors.js';
-import { publicErrorInfo } from '../redaction.js';
+import { fullPublicInfo } from '../redaction.js';
 
 /** A limit of the transport is reached. */
 export class BackpressureError extends HubError {
@@ -65,7 +65,7 @@ export class TransportUnavailableError extends HubError {
     super(
       'ERR_TRANSPORT_UNAVAILABLE',
       messageWith(cause === undefined ? '' : `: ${messageOf(cause)}`),
-      cause === undefined ? undefined : { cause, publicMessage: messageWith(`: ${publicErrorInfo(cause).message}`) },
+      cause === undefined ? undefined : { cause, publicMessage: messageWith(`: ${fullPublicInfo(cause).message}`) },
     );
   }
 }

@@ -1,5 +1,5 @@
 import { HubError, isFatal, messageOf, quote } from '../../errors.js';
-import { publicErrorInfo } from '../../redaction.js';
+import { fullPublicInfo } from '../../redaction.js';
 import { StuckLoopError } from '../errors.js';
 import type { Message, ToolResult } from '../model/message.js';
 import { ProviderError } from '../model/provider-error.js';
@@ -83,7 +83,7 @@ export class AgentRunError extends HubError {
     super(
       'ERR_AGENT_RUN',
       messageWith(error === undefined ? '' : `: ${messageOf(error)}`),
-      error && { cause: error, publicMessage: messageWith(`: ${publicErrorInfo(error).message}`) },
+      error && { cause: error, publicMessage: messageWith(`: ${fullPublicInfo(error).message}`) },
     );
     Object.defineProperty(this, 'result', { value: result });
     this.fatal = status === 'max_iterations' || status === 'token_budget_exceeded' || isFinal(error);

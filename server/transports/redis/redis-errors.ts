@@ -1,5 +1,5 @@
 import { HubError, messageOf, quote } from '../../errors.js';
-import { publicErrorInfo } from '../../redaction.js';
+import { fullPublicInfo } from '../../redaction.js';
 import { BackpressureError } from '../errors.js';
 import { isReadOnlyReply, movedTo } from './connection/follow-primary.js';
 
@@ -26,7 +26,7 @@ class RedisCommandError extends HubError {
   constructor(cause: Error) {
     super('ERR_REDIS_COMMAND', `Redis rejected a command: ${cause.message}`, {
       cause,
-      publicMessage: `Redis rejected a command: ${publicErrorInfo(cause).message}`,
+      publicMessage: `Redis rejected a command: ${fullPublicInfo(cause).message}`,
     });
   }
 }
@@ -38,7 +38,7 @@ class RedisPermissionError extends HubError {
       `Redis denied a permission: ${why}; grant the user the commands, keys and channels that docs/redis.md lists`;
     super('ERR_REDIS_PERMISSION', messageWith(cause.message), {
       cause,
-      publicMessage: messageWith(publicErrorInfo(cause).message),
+      publicMessage: messageWith(fullPublicInfo(cause).message),
     });
   }
 }
