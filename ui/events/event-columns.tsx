@@ -1,51 +1,308 @@
-import type { JSX } from 'preact';
-import { formatPercent } from '../format/number.js';
+import { computed, type ReadonlySignal } from '@preact/signals';
+import type { ComponentChildren, JSX } from 'preact';
+import type { RecentActivity } from '../../server/dashboard/protocol.js';
+import { formatPercent, formatRate } from '../format/number.js';
+import { Count } from '../shared/counts.js';
 import { Icon, type IconName } from '../shared/icon.js';
-import { type EventStatus, failureLevel } from '../state/event-row.js';
-import type { SortKey } from '../state/navigation.js';
-import { TREND_HEIGHT, TREND_WIDTH } from '../state/recent-activity.js';
+import {
+  type EventRow,
+  type EventStatus,
+  failingRatio,
+  failureLevel,
+  type Reading,
+  shownCounts,
+  shownRate,
+  shownReceived,
+} from '../state/event-row.js';
+import { SORT_KEYS, type SortKey } from '../state/navigation.js';
+import {
+  failureRatio,
+  TREND_HEIGHT,
+  TREND_MINUTES,
+  TREND_WIDTH,
+  type Trend,
+  trendOf,
+} from '../state/recent-activity.js';
 
-/** Column of the events table. */
-export interface Column {
-  readonly key: SortKey;
+/** Widths of the table below which columns are hidden, in rem. `event-table-narrow.css` has a rule for each. */
+export const HIDE_STEPS = [60, 53, 48] as const;
+
+type Primitive = string | number | null;
+
+/** Value of a cell. Rows compare it item by item, so that a cell renders again if any part of it changes. */
+type Value = Primitive | readonly Primitive[];
+
+/** Part of a column that does not depend on its values. */
+interface Heading {
   readonly label: string;
   /** Period of the numbers, shown below the label; absent if there is none. */
   readonly period?: string;
   readonly title: string;
+  /** Track of the grid. */
+  readonly width: string;
+  /** Width of the table in rem below which the column is hidden. */
+  readonly hideBelow?: (typeof HIDE_STEPS)[number];
+  /** Shown in rows without column headers: alone, or with its period above the table. Absent: hidden there. */
+  readonly narrow?: 'value' | 'period';
+  /** True if the values are of the selected range of the chart, if there is one. */
+  readonly isRanged?: boolean;
+  readonly align?: 'start';
 }
 
-/** Columns of the table, from left to right. */
-export const COLUMNS: readonly Column[] = [
-  { key: 'status', label: 'Status', title: 'Failing, needs attention, active, idle or never seen' },
-  { key: 'type', label: 'Event type', title: 'Name of the event type' },
-  {
-    key: 'trend',
+interface Definition<V extends Value> extends Heading {
+  value(row: EventRow, reading: Reading): V;
+  /** Returns the value of a group of rows. Absent for columns that the name of the group covers. */
+  readonly group?: (rows: readonly EventRow[], reading: Reading) => V;
+  cell(value: V): ComponentChildren;
+  /** Number by which the table is sorted; unknown ones come last. `null`: by name. */
+  readonly order: ((row: EventRow, reading: Reading) => number | null) | null;
+  /** True if the cell stands back at zero. */
+  readonly isQuiet?: boolean;
+}
+
+/** Cell of a row. */
+export interface Cell {
+  readonly value: Value;
+  /** True above zero; absent if the column has no quiet state. */
+  readonly hasAny: boolean | undefined;
+  render(): ComponentChildren;
+}
+
+/** Column of the events table. */
+export interface Column extends Heading {
+  readonly key: SortKey;
+  readonly class: string;
+  readonly order: Definition<Value>['order'];
+  read(row: EventRow, reading: Reading): Cell;
+  /** Reads the cell of a group; absent for columns that the name of the group covers. */
+  readonly readGroup: ((rows: readonly EventRow[], reading: Reading) => Cell) | undefined;
+}
+
+type Defined = Omit<Column, 'key' | 'class'>;
+
+function column<V extends Value>(definition: Definition<V>): Defined {
+  const { value, group, cell, isQuiet, ...rest } = definition;
+  const cellOf = (of: V): Cell => ({
+    value: of,
+    hasAny: isQuiet ? typeof of === 'number' && of > 0 : undefined,
+    render: () => cell(of),
+  });
+  return {
+    ...rest,
+    read: (row, reading) => cellOf(value(row, reading)),
+    readGroup: group && ((rows, reading) => cellOf(group(rows, reading))),
+  };
+}
+
+/** Defines a column of counts, which groups add up. */
+function countColumn(definition: Omit<Definition<number>, 'group' | 'cell' | 'order'>): Defined {
+  return column({
+    ...definition,
+    group: (rows, reading) => sum(rows, (row) => definition.value(row, reading)),
+    cell: (count) => <Count value={count} />,
+    order: definition.value,
+  });
+}
+
+function sum(rows: readonly EventRow[], of: (row: EventRow) => number): number {
+  return rows.reduce((total, row) => total + of(row), 0);
+}
+
+/** Columns of the table by the key that sorts it. Their order is that of `SORT_KEYS`. */
+const DEFINITIONS: Readonly<Record<SortKey, Defined>> = {
+  status: column<readonly [EventStatus, number | null]>({
+    label: 'Status',
+    title: 'Failing, needs attention, active, idle or never seen',
+    width: '6.5rem',
+    narrow: 'value',
+    align: 'start',
+    value: (row) => [row.status, failingRatio(row)],
+    cell: ([status, ratio]) => <StatusBadge status={status} failingRatio={ratio} />,
+    order: statusRank,
+  }),
+  type: column<string>({
+    label: 'Event type',
+    title: 'Name of the event type',
+    width: 'minmax(6rem, 24rem)',
+    narrow: 'value',
+    align: 'start',
+    // The table adds the name, with its link.
+    value: (row) => row.eventKind,
+    cell: (kind) => kind !== 'handler' && <span class="tag">{kind}</span>,
+    order: null,
+  }),
+  trend: column<Trend>({
     label: 'Trend',
     period: '20 min',
     title: 'Events received per minute, with the failed part at the foot. The last bar is the current minute so far',
-  },
-  { key: 'rate', label: 'Rate', period: '1 min', title: 'Events received per second or per minute' },
-  { key: 'failed', label: 'Failed', period: '5 min', title: 'Events whose last attempt failed' },
-  {
-    key: 'failures',
+    width: 'minmax(6rem, 8.5rem)',
+    narrow: 'period',
+    align: 'start',
+    value: ({ minutes }) => trendOf(minutes),
+    group: (rows) => trendOf(sumMinutes(rows)),
+    cell: ([received, failed]) => <TrendChart received={received} failed={failed} />,
+    order: ({ minutes }) => minutes.received.reduce((total, count) => total + count, 0),
+  }),
+  rate: column<number | null>({
+    label: 'Rate',
+    period: '1 min',
+    title: 'Events received per second or per minute',
+    width: 'minmax(5rem, 1fr)',
+    narrow: 'period',
+    isRanged: true,
+    value: shownRate,
+    group: (rows, reading) => {
+      const rates = rows.flatMap((row) => shownRate(row, reading) ?? []);
+      return rates.length === 0 ? null : rates.reduce((total, rate) => total + rate, 0);
+    },
+    cell: formatRate,
+    order: shownRate,
+  }),
+  failed: countColumn({
+    label: 'Failed',
+    period: '5 min',
+    title: 'Events whose last attempt failed',
+    width: 'minmax(4.25rem, 1fr)',
+    isRanged: true,
+    isQuiet: true,
+    value: (row, reading) => {
+      const { failed, cancelled } = shownCounts(row, reading);
+      return failed - cancelled;
+    },
+  }),
+  failures: column<number | null>({
     label: 'Failure rate',
     period: '5 min',
     title: 'Failed events divided by completed and failed events',
-  },
-  { key: 'pending', label: 'Pending', period: 'now', title: 'Events that have not ended' },
-  { key: 'retried', label: 'Retried', period: '5 min', title: 'Failed attempts that were retried' },
-  { key: 'received', label: 'Received', period: 'since start', title: 'Events accepted' },
-];
+    width: 'minmax(6.25rem, 1fr)',
+    narrow: 'period',
+    isRanged: true,
+    isQuiet: true,
+    value: (row, reading) => failureRatio(shownCounts(row, reading)),
+    group: (rows, reading) => {
+      const counts = rows.map((row) => shownCounts(row, reading));
+      return failureRatio({
+        completed: counts.reduce((total, { completed }) => total + completed, 0),
+        failed: counts.reduce((total, { failed }) => total + failed, 0),
+        cancelled: counts.reduce((total, { cancelled }) => total + cancelled, 0),
+      });
+    },
+    cell: formatPercent,
+    order: (row, reading) => failureRatio(shownCounts(row, reading)),
+  }),
+  pending: countColumn({
+    label: 'Pending',
+    period: 'now',
+    title: 'Events that have not ended',
+    width: 'minmax(5rem, 1fr)',
+    hideBelow: 48,
+    narrow: 'value',
+    isQuiet: true,
+    value: (row) => row.count('pending'),
+  }),
+  retried: countColumn({
+    label: 'Retried',
+    period: '5 min',
+    title: 'Failed attempts that were retried',
+    width: 'minmax(5rem, 1fr)',
+    hideBelow: 53,
+    isRanged: true,
+    isQuiet: true,
+    value: (row, reading) => shownCounts(row, reading).retried,
+  }),
+  received: countColumn({
+    label: 'Received',
+    period: 'since start',
+    title: 'Events accepted',
+    width: 'minmax(6rem, 1fr)',
+    hideBelow: 60,
+    isRanged: true,
+    value: shownReceived,
+  }),
+};
 
-/** Columns with a period in rows without column headers. */
-export const NARROW: readonly SortKey[] = ['trend', 'rate', 'failures'];
+/** Columns of the table, from left to right. */
+export const COLUMNS: readonly Column[] = SORT_KEYS.map((key) => {
+  const defined = DEFINITIONS[key];
+  const { hideBelow, narrow, align } = defined;
+  const names = [`col-${key}`, hideBelow && `below-${hideBelow}`, narrow && 'is-narrow', align && `is-${align}`];
+  return { ...defined, key, class: names.filter(Boolean).join(' ') };
+});
 
-/** Columns that follow the selected range of the chart. */
-const RANGED: readonly SortKey[] = ['rate', 'failed', 'failures', 'retried', 'received'];
+/** Returns the column that a key sorts. */
+export function columnOf(key: SortKey): Defined {
+  return DEFINITIONS[key];
+}
+
+/** Tracks of the grid at each step of the table's width, as custom properties. */
+export const TRACKS: Readonly<Record<string, string>> = Object.fromEntries(
+  [Number.POSITIVE_INFINITY, ...HIDE_STEPS].map((below) => [
+    below === Number.POSITIVE_INFINITY ? '--tracks' : `--tracks-${below}`,
+    COLUMNS.filter(({ hideBelow = 0 }) => hideBelow < below)
+      .map(({ width }) => width)
+      .join(' '),
+  ]),
+);
 
 /** Returns the period of a column. */
-export function periodOf({ key, period }: Column, hasRange: boolean): string | undefined {
-  return hasRange && RANGED.includes(key) ? 'selected' : period;
+export function periodOf({ isRanged, period }: Column, hasRange: boolean): string | undefined {
+  return hasRange && isRanged ? 'selected' : period;
+}
+
+/**
+ * Returns the cells of a row, in the order of the columns. Equal cells are the same array, so that a row renders only on a
+ * change.
+ */
+export function watchCells(row: EventRow, readings: ReadonlySignal<Reading>): ReadonlySignal<readonly Cell[]> {
+  let shown: readonly Cell[] | undefined;
+  return computed(() => {
+    const reading = readings.value;
+    const last = shown;
+    const cells = COLUMNS.map(({ read }) => read(row, reading));
+    if (!last?.every(({ value }, index) => isSame(value, cells[index]?.value))) shown = cells;
+    return shown ?? cells;
+  });
+}
+
+function isSame(a: Value, b: Value | undefined): boolean {
+  if (!Array.isArray(a) || !Array.isArray(b)) return a === b;
+  return a.every((item, index) => item === b[index]);
+}
+
+/** Ranks are further apart than failure rates. Active and idle types share one, so that a type with few events does not move at each of them. */
+const STATUS_RANK: Record<EventStatus, number> = { failing: 0, attention: 2, active: 4, idle: 4, never: 6 };
+
+/**
+ * Returns the rank of a row's status, and in it that of its failure rate: -1 for a type whose events all fail. Whole
+ * percents, so that similar rows do not change places at each event. In a selected range, the types that failed in it are
+ * the worst.
+ */
+function statusRank(row: EventRow, reading: Reading): number {
+  const counts = shownCounts(row, reading);
+  const share = Math.round((failureRatio(counts) ?? 0) * 100) / 100;
+  if (reading.range === null) return STATUS_RANK[row.status] - share;
+  return (counts.failed > counts.cancelled ? 0 : counts.received > 0 ? 4 : 6) - share;
+}
+
+/** Adds up the minutes of rows, which end with the current one. */
+function sumMinutes(rows: readonly EventRow[]): RecentActivity['minutes'] {
+  const sums = { received: zeros(), failed: zeros() };
+  for (const { minutes } of rows) {
+    addFromEnd(sums.received, minutes.received);
+    addFromEnd(sums.failed, minutes.failed);
+  }
+  return sums;
+}
+
+function zeros(): number[] {
+  return Array.from({ length: TREND_MINUTES }, () => 0);
+}
+
+function addFromEnd(sums: number[], counts: readonly number[]): void {
+  const start = sums.length - counts.length;
+  counts.forEach((count, index) => {
+    sums[start + index] = (sums[start + index] ?? 0) + count;
+  });
 }
 
 /** Look of each status, and the rule that decides it. */

@@ -1,16 +1,15 @@
+import type { ReadonlySignal } from '@preact/signals';
 import type { JSX, RefObject } from 'preact';
-import { useRef } from 'preact/hooks';
-import { formatPercent, formatRate } from '../format/number.js';
-import { Count } from '../shared/counts.js';
+import { useMemo, useRef } from 'preact/hooks';
 import { Icon } from '../shared/icon.js';
 import { useInteraction, useVisibleRange } from '../shared/use-element.js';
-import { holdOrder } from '../state/event-list.js';
-import { type EventRow, failureLevel } from '../state/event-row.js';
+import { type EventRow, failureLevel, type Reading } from '../state/event-row.js';
 import type { HubStore } from '../state/hub-store.js';
 import { type Direction, firstDirection, type Navigation, type SortKey, viewPath } from '../state/navigation.js';
-import { COLUMNS, type Column, NARROW, periodOf, StatusBadge, TrendChart, TypeName } from './event-columns.js';
+import { type Cell, COLUMNS, type Column, periodOf, TRACKS, TypeName, watchCells } from './event-columns.js';
 import { type RowFocus, useRowFocus } from './event-focus.js';
 import { type EventGroup, groupItems, type ListItem } from './event-groups.js';
+import { holdOrder } from './event-list.js';
 
 export interface EventTableProps {
   readonly store: HubStore;
@@ -31,7 +30,7 @@ export function EventTable({ store, order: fresh, navigation, focusRef }: EventT
   const { q, sort, dir, show, group, closed, selection } = navigation.route.value;
   const reading = store.reading.value;
   const order = useOrder(fresh, [q, sort, dir, show, selection?.from, selection?.to].join('\n'), isActive, rows);
-  const items: readonly ListItem[] = group === 'prefix' ? groupItems(order, closed, reading) : order;
+  const items: readonly ListItem[] = group === 'prefix' ? groupItems(order, closed) : order;
   const shownTypes = (): string[] => items.flatMap((item) => (item.kind === 'row' ? item.type : []));
   const wanted = useRowFocus(focusRef, shownTypes, focusedType ?? navigation.openType.value);
   const { from, to } = useVisibleRange(body, items.length);
@@ -45,7 +44,7 @@ export function EventTable({ store, order: fresh, navigation, focusRef }: EventT
   return (
     <div class="card">
       <NarrowPeriods hasRange={reading.range !== null} />
-      <table class="long-table events-table" aria-rowcount={items.length + 1}>
+      <table class="long-table events-table" style={TRACKS} aria-rowcount={items.length + 1}>
         <caption class="visually-hidden">Event types with their counts. The column headers sort.</caption>
         <thead>
           <tr aria-rowindex={1}>
@@ -63,9 +62,21 @@ export function EventTable({ store, order: fresh, navigation, focusRef }: EventT
         <tbody ref={body} style={{ '--rows': items.length }}>
           {near.map(({ item, index }) =>
             item.kind === 'group' ? (
-              <GroupRow key={`group ${item.prefix}`} group={item} index={index} navigation={navigation} />
+              <GroupRow
+                key={`group ${item.prefix}`}
+                group={item}
+                index={index}
+                reading={reading}
+                navigation={navigation}
+              />
             ) : (
-              <EventTableRow key={`type ${item.type}`} row={item} index={index} navigation={navigation} />
+              <EventTableRow
+                key={`type ${item.type}`}
+                row={item}
+                index={index}
+                readings={store.reading}
+                navigation={navigation}
+              />
             ),
           )}
         </tbody>
@@ -81,7 +92,7 @@ export function EventTable({ store, order: fresh, navigation, focusRef }: EventT
 function NarrowPeriods({ hasRange }: { hasRange: boolean }): JSX.Element {
   return (
     <p class="table-periods">
-      {COLUMNS.filter(({ key }) => NARROW.includes(key)).map((column) => (
+      {COLUMNS.filter(({ narrow }) => narrow === 'period').map((column) => (
         <span key={column.key}>
           {column.label} {periodOf(column, hasRange)}
         </span>
@@ -124,7 +135,7 @@ function ColumnHeader({ column, sorted, hasRange, onSort }: ColumnHeaderProps): 
   return (
     <th
       scope="col"
-      class={`col-${column.key}`}
+      class={column.class}
       aria-sort={sorted === null ? 'none' : sorted === 'asc' ? 'ascending' : 'descending'}
     >
       <button type="button" class="sort" title={column.title} onClick={() => onSort(column.key, next)}>
@@ -138,101 +149,80 @@ function ColumnHeader({ column, sorted, hasRange, onSort }: ColumnHeaderProps): 
   );
 }
 
-export interface EventTableRowProps {
+interface EventTableRowProps {
   readonly row: EventRow;
   /** Index in the table body. */
   readonly index: number;
+  readonly readings: ReadonlySignal<Reading>;
   readonly navigation: Navigation;
 }
 
 /** Row of an event type. It renders only if one of its values changes. */
-function EventTableRow({ row, index, navigation }: EventTableRowProps): JSX.Element {
+function EventTableRow({ row, index, readings, navigation }: EventTableRowProps): JSX.Element {
   const isOpen = navigation.openType.value === row.type;
-  const view = row.view.value;
+  const cells = useMemo(() => watchCells(row, readings), [row, readings]).value;
   return (
     <tr class="long-row row" data-open={isOpen} aria-rowindex={index + 2} style={{ '--index': index }}>
-      <td class="col-status">
-        <StatusBadge status={view.status} failingRatio={view.failingRatio} />
-      </td>
-      <th scope="row" class="col-type">
-        <a
-          class="row-link"
-          href={viewPath('events', row.type) + navigation.query.value}
-          title={row.type}
-          aria-label={row.type}
-          aria-current={isOpen ? 'true' : undefined}
-          data-type={row.type}
-        >
-          <TypeName type={row.type} />
-        </a>
-        {view.kind !== 'handler' && <span class="tag">{view.kind}</span>}
-      </th>
-      <td class="col-trend">
-        <TrendChart received={view.trendReceived} failed={view.trendFailed} />
-      </td>
-      <td class="col-rate">{formatRate(view.ratePerSecond)}</td>
-      <td class="col-failed" data-any={view.failed > 0}>
-        <Count value={view.failed} />
-      </td>
-      <td class="col-failures" data-any={view.failed > 0}>
-        {formatPercent(view.failureRatio)}
-      </td>
-      <td class="col-pending" data-any={view.pending > 0}>
-        <Count value={view.pending} />
-      </td>
-      <td class="col-retried" data-any={view.retried > 0}>
-        <Count value={view.retried} />
-      </td>
-      <td class="col-received">
-        <Count value={view.received} />
-      </td>
+      {COLUMNS.map((column, at) =>
+        column.key === 'type' ? (
+          <th key={column.key} scope="row" class={column.class}>
+            <a
+              class="row-link"
+              href={viewPath('events', row.type) + navigation.query.value}
+              title={row.type}
+              aria-label={row.type}
+              aria-current={isOpen ? 'true' : undefined}
+              data-type={row.type}
+            >
+              <TypeName type={row.type} />
+            </a>
+            {cells[at]?.render()}
+          </th>
+        ) : (
+          <TableCell key={column.key} column={column} cell={cells[at]} />
+        ),
+      )}
     </tr>
   );
 }
 
-export interface GroupRowProps {
+function TableCell({ column, cell }: { column: Column; cell: Cell | undefined }): JSX.Element {
+  return (
+    <td class={column.class} data-any={cell?.hasAny}>
+      {cell?.render()}
+    </td>
+  );
+}
+
+interface GroupRowProps {
   readonly group: EventGroup;
   /** Index in the table body. */
   readonly index: number;
+  readonly reading: Reading;
   readonly navigation: Navigation;
 }
 
 /** Header of a group of event types, with their sums. It expands and collapses the group. */
-function GroupRow({ group, index, navigation }: GroupRowProps): JSX.Element {
-  const { prefix, types, failing, isOpen, failed, pending, retried, received } = group;
+function GroupRow({ group, index, reading, navigation }: GroupRowProps): JSX.Element {
+  const { prefix, rows, failing, isOpen } = group;
   const toggle = (): void => {
     const others = navigation.route.value.closed.filter((other) => other !== prefix);
     navigation.go({ closed: isOpen ? [...others, prefix] : others }, { replace: true });
   };
+  const summed = COLUMNS.filter(({ readGroup }) => readGroup !== undefined);
   return (
     <tr class="long-row row group-row" aria-rowindex={index + 2} style={{ '--index': index }}>
-      <th scope="rowgroup" class="col-type" colSpan={2}>
+      <th scope="rowgroup" class="col-type is-narrow is-start" colSpan={COLUMNS.length - summed.length}>
         <button type="button" class="group-toggle" aria-expanded={isOpen} onClick={toggle}>
           <Icon name={isOpen ? 'open' : 'closed'} />
           <bdi>{prefix === '' ? 'No prefix' : prefix}</bdi>
-          <span class="chip-count">{types}</span>
+          <span class="chip-count">{rows.length}</span>
         </button>
         {failing > 0 && <span class={`tag is-failing is-${failureLevel(group.failingRatio)}`}>{failing} failing</span>}
       </th>
-      <td class="col-trend">
-        <TrendChart received={group.trendReceived} failed={group.trendFailed} />
-      </td>
-      <td class="col-rate">{formatRate(group.ratePerSecond)}</td>
-      <td class="col-failed" data-any={failed > 0}>
-        <Count value={failed} />
-      </td>
-      <td class="col-failures" data-any={failed > 0}>
-        {formatPercent(group.failureRatio)}
-      </td>
-      <td class="col-pending" data-any={pending > 0}>
-        <Count value={pending} />
-      </td>
-      <td class="col-retried" data-any={retried > 0}>
-        <Count value={retried} />
-      </td>
-      <td class="col-received">
-        <Count value={received} />
-      </td>
+      {summed.map((column) => (
+        <TableCell key={column.key} column={column} cell={column.readGroup?.(rows, reading)} />
+      ))}
     </tr>
   );
 }

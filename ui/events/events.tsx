@@ -5,13 +5,13 @@ import { Select } from '../shared/choices.js';
 import { Snippet } from '../shared/copy-button.js';
 import { Icon } from '../shared/icon.js';
 import { EmptyState, TableSkeleton } from '../shared/view-section.js';
-import { listRows } from '../state/event-list.js';
 import type { EventRow } from '../state/event-row.js';
 import type { Monitor } from '../state/monitor.js';
 import { FILTERS, type Filter, firstDirection, type Navigation, SORT_KEYS } from '../state/navigation.js';
-import { COLUMNS } from './event-columns.js';
+import { columnOf } from './event-columns.js';
 import type { RowFocus } from './event-focus.js';
 import { prefixOf } from './event-groups.js';
+import { listRows } from './event-list.js';
 import { EventTable } from './event-table.js';
 
 export interface EventsProps {
@@ -211,7 +211,7 @@ function SortSelect({ navigation }: { navigation: Navigation }): JSX.Element {
       <Select
         label="Sort by"
         options={SORT_KEYS}
-        nameOf={(key) => COLUMNS.find((column) => column.key === key)?.label ?? key}
+        nameOf={(key) => columnOf(key).label}
         value={navigation.route.value.sort}
         onChange={(sort) => navigation.go({ sort, dir: firstDirection(sort) })}
       />

@@ -182,7 +182,7 @@ function Activity({ monitor, navigation }: ActivityProps): JSX.Element {
 /** Placeholder for the chart of a hub that has received no event, with code that emits one. */
 function NoEvents({ store }: { store: HubStore }): JSX.Element {
   const rows = [...store.rows.value.values()];
-  const row = rows.find((one) => one.view.value.kind === 'handler') ?? rows[0];
+  const row = rows.find((one) => one.eventKind === 'handler') ?? rows[0];
   return (
     <div class="no-events">
       <EmptyState title="No events yet">

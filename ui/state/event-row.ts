@@ -9,27 +9,7 @@ import type {
   Problem,
   RecentActivity,
 } from '../../server/dashboard/protocol.js';
-import { failureRatio, ratePerSecond, type Trend, trendOf } from './recent-activity.js';
-
-/** Values of a table row. Equal values are the same object, so that a row renders only on a change. */
-export interface RowView extends Trend {
-  readonly kind: EventKind;
-  readonly status: EventStatus;
-  /** Failure rate of the last 5 minutes; `null` unless the type is failing. */
-  readonly failingRatio: number | null;
-  /** Events received per second: in the last minute, or in the selected range. */
-  readonly ratePerSecond: number | null;
-  /** Failed events without cancelled ones: in the last 5 minutes, or in the selected range. */
-  readonly failed: number;
-  /** Failure rate of the same period; `null` if no event ended in it. */
-  readonly failureRatio: number | null;
-  /** Retried attempts of the same period. */
-  readonly retried: number;
-  /** Events that have not ended now. */
-  readonly pending: number;
-  /** Events received since the start, or in the selected range. */
-  readonly received: number;
-}
+import { failureRatio, ratePerSecond } from './recent-activity.js';
 
 /**
  * Registered event type. The signals update with each response. The plain fields have the values of the last response:
@@ -38,13 +18,13 @@ export interface RowView extends Trend {
 export interface EventRow {
   readonly kind: 'row';
   readonly type: string;
+  readonly eventKind: EventKind;
   readonly status: EventStatus;
   /** Counts of the last 5 minutes. */
   readonly last5Min: PeriodCounts;
   readonly minutes: RecentActivity['minutes'];
   /** Everything about the type in the last response. */
   readonly event: ReadonlySignal<EventOverview>;
-  readonly view: ReadonlySignal<RowView>;
   /** Returns a count. */
   count(name: CountName): number;
   /** Applies a response and returns the number of failures since the previous one. */
@@ -70,7 +50,6 @@ export function createEventRow(first: EventSource, now: Reading, readings: Reado
   let source = first;
   let status: EventStatus = 'never';
   let failed = countAt(first.columns, first.index, 'failed');
-  let shown: RowView | undefined;
 
   const update = (next: EventSource, reading: Reading): number => {
     const { columns, index } = next;
@@ -82,9 +61,12 @@ export function createEventRow(first: EventSource, now: Reading, readings: Reado
   };
   update(first, now);
 
-  const row: EventRow = {
+  return {
     kind: 'row',
     type: first.columns.types[first.index] ?? '',
+    get eventKind() {
+      return source.details?.kind ?? 'handler';
+    },
     get status() {
       return status;
     },
@@ -98,15 +80,9 @@ export function createEventRow(first: EventSource, now: Reading, readings: Reado
       subscribeTo(readings);
       return overviewAt(source.columns, source.index, source.details);
     }),
-    view: computed(() => {
-      const next = viewOf(row, source.details?.kind ?? 'handler', readings.value);
-      if (shown === undefined || !isSame(next, shown)) shown = next;
-      return shown;
-    }),
     count: (name) => countAt(source.columns, source.index, name),
     update,
   };
-  return row;
 }
 
 /** Returns the counts that a row shows: of the selected range, else of the last 5 minutes. */
@@ -126,36 +102,9 @@ export function shownReceived(row: EventRow, reading: Pick<Reading, 'range'>): n
   return reading.range === null ? row.count('received') : (reading.range.byType.get(row.type)?.received ?? 0);
 }
 
-function viewOf(row: EventRow, kind: EventKind, reading: Reading): RowView {
-  const counts = shownCounts(row, reading);
-  return {
-    kind,
-    status: row.status,
-    failingRatio: row.status === 'failing' ? failureRatio(row.last5Min) : null,
-    ratePerSecond: shownRate(row, reading),
-    failed: counts.failed - counts.cancelled,
-    failureRatio: failureRatio(counts),
-    retried: counts.retried,
-    pending: row.count('pending'),
-    received: shownReceived(row, reading),
-    ...trendOf(row.minutes),
-  };
-}
-
-function isSame(a: RowView, b: RowView): boolean {
-  return (
-    a.ratePerSecond === b.ratePerSecond &&
-    a.received === b.received &&
-    a.failed === b.failed &&
-    a.status === b.status &&
-    a.failingRatio === b.failingRatio &&
-    a.failureRatio === b.failureRatio &&
-    a.retried === b.retried &&
-    a.pending === b.pending &&
-    a.kind === b.kind &&
-    a.trendReceived === b.trendReceived &&
-    a.trendFailed === b.trendFailed
-  );
+/** Returns the failure rate of the last 5 minutes of a type that is failing; `null` of any other. */
+export function failingRatio({ status, last5Min }: EventRow): number | null {
+  return status === 'failing' ? failureRatio(last5Min) : null;
 }
 
 /** Status of an event type. */

@@ -9,7 +9,6 @@ import type {
 import type { RangeCounts } from '../api/api.js';
 import type { HubInfo, Introspection, Schedule } from '../api/decode-introspection.js';
 import { lazy } from '../format/clock-time.js';
-import { countByFilter } from './event-list.js';
 import {
   createEventRow,
   type EventRow,
@@ -142,4 +141,16 @@ function byName(rows: readonly EventRow[]): ReadonlyMap<string, EventRow> {
   const { compare } = collator();
   const sorted = [...rows].sort((a, b) => compare(a.type, b.type));
   return new Map(sorted.map((row) => [row.type, row]));
+}
+
+/** Counts the rows that each filter would show. */
+export function countByFilter(rows: Iterable<EventRow>): Record<Filter, number> {
+  const byStatus = { failing: 0, attention: 0, active: 0, idle: 0, never: 0 };
+  let all = 0;
+  for (const { status } of rows) {
+    all++;
+    byStatus[status]++;
+  }
+  const { failing, attention, active, idle, never } = byStatus;
+  return { all, problems: failing + attention, failing, active, idle, never };
 }

@@ -37,14 +37,6 @@ export function ratePerSecond(
 /** Number of minutes of a trend, the current one included. */
 export const TREND_MINUTES = 20;
 
-/** Small chart of the last 20 minutes, as path data of an SVG of `TREND_WIDTH` by `TREND_HEIGHT`. */
-export interface Trend {
-  /** Bars of received events; empty if there are none. */
-  readonly trendReceived: string;
-  /** Share of failed events at the foot of each bar. */
-  readonly trendFailed: string;
-}
-
 export const TREND_WIDTH = 100;
 export const TREND_HEIGHT = 20;
 
@@ -53,8 +45,11 @@ const GAP = 1;
 /** Minimum height of a bar, so that a tiny count shows beside a large one. */
 const FLOOR = 2;
 
+/** Small chart of the last 20 minutes, as path data of an SVG of `TREND_WIDTH` by `TREND_HEIGHT`; empty without events. */
+export type Trend = readonly [received: string, failed: string];
+
 /**
- * Draws one bar per minute on a scale from 0 to the largest minute.
+ * Draws one bar per minute, with the share of failed events at its foot, on a scale from 0 to the largest minute.
  *
  * @param minutes columns that end with the current minute, and that may have different lengths
  */
@@ -65,7 +60,7 @@ export function trendOf({ received, failed }: RecentActivity['minutes']): Trend 
     Math.max(fromEnd(received, length - index), fromEnd(failed, length - index)),
   );
   const max = Math.max(0, ...counts);
-  const trend = { trendReceived: '', trendFailed: '' };
+  let [receivedPath, failedPath] = ['', ''];
   for (const [index, count] of counts.entries()) {
     if (count === 0) continue;
     const x = (TREND_MINUTES - length + index) * step;
@@ -73,10 +68,10 @@ export function trendOf({ received, failed }: RecentActivity['minutes']): Trend 
     const height = barHeight(count / max);
     const failedHeight =
       failures === 0 ? 0 : Math.min(height, Math.max(FLOOR, Math.round((failures / count) * height)));
-    if (failedHeight > 0) trend.trendFailed += bar(x, step, 0, failedHeight);
-    if (height > failedHeight) trend.trendReceived += bar(x, step, failedHeight, height - failedHeight);
+    if (failedHeight > 0) failedPath += bar(x, step, 0, failedHeight);
+    if (height > failedHeight) receivedPath += bar(x, step, failedHeight, height - failedHeight);
   }
-  return trend;
+  return [receivedPath, failedPath];
 }
 
 /** Returns the count at this distance from the end of a column, from 1; 0 before its start. */

@@ -7,7 +7,8 @@ import { Count } from '../shared/counts.js';
 import { Icon } from '../shared/icon.js';
 import { EventLink } from '../shared/links.js';
 import { pixelsPerRem, useWidth } from '../shared/use-element.js';
-import type { EventRow } from '../state/event-row.js';
+import { shownReceived } from '../state/event-row.js';
+import type { HubStore } from '../state/hub-store.js';
 import { viewPath } from '../state/navigation.js';
 import { layoutGraph, NODE_HEIGHT, type Point } from './graph-layout.js';
 import { STATE_ICON, STATE_LABEL } from './run-list.js';
@@ -23,16 +24,21 @@ import {
 
 export interface WorkflowGraphProps {
   readonly workflow: WorkflowOverview;
-  readonly rows: ReadonlyMap<string, EventRow>;
+  readonly store: HubStore;
   /** Query that links retain. */
   readonly query: string;
 }
 
 /** Graph of a workflow from its trigger to its follow-up events. For screen readers it is a list. */
-export function WorkflowGraph({ workflow, rows, query }: WorkflowGraphProps): JSX.Element {
+export function WorkflowGraph({ workflow, store, query }: WorkflowGraphProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const available = useWidth(box) / pixelsPerRem();
   const { trigger } = workflow;
+  const reading = store.reading.value;
+  const receivedOf = (type: string): number | undefined => {
+    const row = store.rows.value.get(type);
+    return row && shownReceived(row, reading);
+  };
   const steps = summarizeSteps(workflow);
   const followUps = followUpsOf(workflow);
   const layout = layoutGraph(
@@ -59,7 +65,7 @@ export function WorkflowGraph({ workflow, rows, query }: WorkflowGraphProps): JS
         <ol aria-label={`${workflow.name}, from start to end`}>
           {trigger !== undefined && layout.trigger !== null && (
             <GraphNode at={layout.trigger} width={nodeWidth} class="node-event">
-              <EventNode relation="Trigger" type={trigger} row={rows.get(trigger)} query={query} />
+              <EventNode relation="Trigger" type={trigger} received={receivedOf(trigger)} query={query} />
             </GraphNode>
           )}
           {layout.steps.map((at, index) => {
@@ -80,7 +86,7 @@ export function WorkflowGraph({ workflow, rows, query }: WorkflowGraphProps): JS
                   <EventNode
                     relation={WHEN_LABEL[next.when]}
                     type={next.type}
-                    row={rows.get(next.type)}
+                    received={receivedOf(next.type)}
                     query={query}
                   />
                 </GraphNode>
@@ -167,23 +173,23 @@ export interface EventNodeProps {
   /** Relation of the event to the workflow, such as "Trigger". */
   readonly relation: string;
   readonly type: string;
-  /** `undefined` if the type is not registered on this hub. */
-  readonly row: EventRow | undefined;
+  /** Events received; `undefined` if the type is not registered on this hub. */
+  readonly received: number | undefined;
   /** Query that the link retains. */
   readonly query: string;
 }
 
 /** Trigger or follow-up event of a workflow, with its count and a link to its panel. */
-function EventNode({ relation, type, row, query }: EventNodeProps): JSX.Element {
+function EventNode({ relation, type, received, query }: EventNodeProps): JSX.Element {
   return (
     <>
       <span class="node-line">
         {relation}
-        {row && (
+        {received !== undefined && (
           <span class="node-count tone-received" title="Events received">
             <Icon name="dot" />
             <span class="visually-hidden">Received: </span>
-            <Count value={row.view.value.received} />
+            <Count value={received} />
           </span>
         )}
       </span>

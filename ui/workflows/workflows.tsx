@@ -102,7 +102,7 @@ function WorkflowCard({ workflow, isOpen, monitor, query }: WorkflowCardProps): 
           {runs.length === 0 ? 'no run yet' : `median duration and failure rate of the ${last}`}
         </span>
       </h4>
-      <WorkflowGraph workflow={workflow} rows={monitor.store.rows.value} query={query} />
+      <WorkflowGraph workflow={workflow} store={monitor.store} query={query} />
       <div class="workflow-runs">
         <h4>
           Recent runs <span class="panel-period">failed first</span>

@@ -7,7 +7,7 @@ import { CopyButton } from '../../shared/copy-button.js';
 import { CountStats } from '../../shared/counts.js';
 import { Icon, IconButton } from '../../shared/icon.js';
 import { PanelSection } from '../../shared/view-section.js';
-import type { EventRow } from '../../state/event-row.js';
+import { type EventRow, failingRatio } from '../../state/event-row.js';
 import type { Detail } from '../../state/loader.js';
 import type { Monitor } from '../../state/monitor.js';
 import type { Navigation } from '../../state/navigation.js';
@@ -56,11 +56,12 @@ export function EventPanel({ type, monitor, navigation }: EventPanelProps): JSX.
 }
 
 function PanelStatus({ row, serverNow }: { row: EventRow; serverNow: number }): JSX.Element {
-  const { status, failingRatio } = row.view.value;
+  const event = row.event.value;
+  const { status } = row;
   return (
     <p class={`panel-status is-${status}`}>
-      <StatusBadge status={status} failingRatio={failingRatio} hasWord />
-      <span>{statusSentence(row.event.value, serverNow)}</span>
+      <StatusBadge status={status} failingRatio={failingRatio(row)} hasWord />
+      <span>{statusSentence(event, serverNow)}</span>
     </p>
   );
 }

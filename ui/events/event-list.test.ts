@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { countByFilter, createHubStore } from '../state/hub-store.js';
 import {
   countsOf,
   eventOf,
@@ -9,8 +10,7 @@ import {
   recentOf,
   SERVER_NOW,
 } from '../testing/test-data.js';
-import { countByFilter, holdOrder, type ListQuery, listRows } from './event-list.js';
-import { createHubStore } from './hub-store.js';
+import { holdOrder, type ListQuery, listRows } from './event-list.js';
 
 const store = createHubStore();
 store.apply(
