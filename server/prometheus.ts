@@ -4,7 +4,7 @@ import { parseDescription } from './hub/introspection/hub-description.js';
 import { OptionChecker } from './options.js';
 import { workflowType } from './transports/delivery.js';
 import { durationBoundsMs } from './transports/statistics/durations.js';
-import type { Counts, DurationCounts, TypeDurations } from './transports/statistics/stats.js';
+import type { CounterOf, Counts, DurationCounts, TypeDurations } from './transports/statistics/stats.js';
 import type { TypeCounts } from './transports/transport.js';
 
 /** Options of {@link prometheus}. */
@@ -38,21 +38,21 @@ interface Metrics extends Name {
 
 const boundsInSeconds = durationBoundsMs.map((ms) => ms / 1_000);
 
-const counters = {
+const counters: Readonly<Record<CounterOf<'stored'>, string>> = {
   received: 'Accepted events and runs',
   completed: 'Events and runs that completed',
   failed: 'Events and runs that failed after their last attempt, or were cancelled',
   cancelled: 'Events and runs that were cancelled',
   retried: 'Failed attempts that are retried',
   deduplicated: 'Events that were not accepted because their id was known',
-} as const;
+};
 
-const gauges = {
+const gauges: Readonly<Record<Exclude<CounterOf<'live'>, 'deadLetters'>, string>> = {
   pending: 'Accepted events and runs without an outcome',
   active: 'Handlers that are running',
   delayed: 'Pending events and runs that wait for a delay or a retry',
   suspended: 'Pending runs that wait for time, an event or a child run',
-} as const;
+};
 
 /**
  * Creates the metrics of all hubs of a transport for Prometheus: counters, gauges and histograms per event type and

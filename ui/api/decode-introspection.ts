@@ -1,20 +1,34 @@
-import type {
-  AgentOverview,
-  AgentSummary,
-  ColumnsBody,
-  EventColumns,
-  EventColumnsDetails,
-  EventKind,
-  EventOverview,
-  Health,
-  LastFailure,
-  Problem,
-  RunIntrospection,
-  WorkflowOverview,
+import {
+  type AgentOverview,
+  type AgentSummary,
+  type ColumnsBody,
+  countersOf,
+  type EventColumns,
+  type EventColumnsDetails,
+  type EventKind,
+  type EventOverview,
+  type Health,
+  type LastFailure,
+  type Problem,
+  periodCounters,
+  type RunIntrospection,
+  type WorkflowOverview,
 } from '../../server/dashboard/protocol.js';
 import { counts, durations, histories, recentActivity } from './decode-statistics.js';
 import { step, usage } from './decode-step.js';
-import { array, type Decoder, items, map, nullable, number, object, oneOf, optional, string } from './decoder.js';
+import {
+  array,
+  type Decoder,
+  forEach,
+  items,
+  map,
+  nullable,
+  number,
+  object,
+  oneOf,
+  optional,
+  string,
+} from './decoder.js';
 
 const countColumn = optional(items(isNumber, 'a number'));
 const nullableColumn = optional(items(isNumberOrNull, 'a number or null'));
@@ -47,29 +61,10 @@ const details = object<EventColumnsDetails>({
 export const eventColumns: Decoder<EventColumns> = object<EventColumns>({
   types: items((value) => typeof value === 'string', 'a string'),
   metrics: object<EventColumns['metrics']>({
-    received: countColumn,
-    completed: countColumn,
-    failed: countColumn,
-    cancelled: countColumn,
-    pending: countColumn,
-    active: countColumn,
-    delayed: countColumn,
-    suspended: countColumn,
-    retried: countColumn,
-    deduplicated: countColumn,
-    deadLetters: countColumn,
-    approvals: nullableColumn,
-    oldestPendingAt: nullableColumn,
-    lastReceivedAt: nullableColumn,
-    lastFailedAt: nullableColumn,
+    ...forEach(countersOf('stored', 'live'), countColumn),
+    ...forEach(countersOf('optional', 'latest', 'oldest'), nullableColumn),
   }),
-  last5Min: object<EventColumns['last5Min']>({
-    received: countColumn,
-    completed: countColumn,
-    failed: countColumn,
-    cancelled: countColumn,
-    retried: countColumn,
-  }),
+  last5Min: object<EventColumns['last5Min']>(forEach(periodCounters, countColumn)),
   waitP95Ms: nullableColumn,
   durationP95Ms: nullableColumn,
   processes: nullableColumn,

@@ -1,40 +1,23 @@
-import type {
-  Counts,
-  Durations,
-  Histories,
-  History,
-  PeriodCounts,
-  RecentActivity,
+import {
+  type Counts,
+  countersOf,
+  type Durations,
+  type Histories,
+  type History,
+  type PeriodCounts,
+  periodCounters,
+  type RecentActivity,
 } from '../../server/dashboard/protocol.js';
-import { array, type Decoder, nullable, number, numbers, object, optional } from './decoder.js';
+import { array, type Decoder, forEach, nullable, number, numbers, object, optional } from './decoder.js';
 
 export const countFields = {
-  received: number,
-  completed: number,
-  failed: number,
-  pending: number,
-  active: number,
-  delayed: number,
-  suspended: number,
-  approvals: optional(number),
-  retried: number,
-  deduplicated: number,
-  cancelled: number,
-  deadLetters: number,
-  oldestPendingAt: optional(number),
-  lastReceivedAt: optional(number),
-  lastFailedAt: optional(number),
+  ...forEach(countersOf('stored', 'live'), number),
+  ...forEach(countersOf('optional', 'latest', 'oldest'), optional(number)),
 };
 
 export const counts: Decoder<Counts> = object<Counts>(countFields);
 
-export const periodCounts: Decoder<PeriodCounts> = object<PeriodCounts>({
-  received: number,
-  completed: number,
-  failed: number,
-  cancelled: number,
-  retried: number,
-});
+export const periodCounts: Decoder<PeriodCounts> = object<PeriodCounts>(forEach(periodCounters, number));
 
 const minutes = object<RecentActivity['minutes']>({ received: numbers, failed: numbers });
 

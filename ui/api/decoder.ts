@@ -47,6 +47,12 @@ export function oneOf<T extends string>(allowed: readonly T[]): Decoder<T> {
   return (value) => allowed.find((item) => item === value) ?? reject(`one of ${allowed.join(', ')}`, value);
 }
 
+/** Returns an object with the same value for each of the names. */
+export function forEach<N extends string, T>(names: readonly N[], value: T): Readonly<Record<N, T>> {
+  // `Object.fromEntries` widens the names.
+  return Object.fromEntries(names.map((name) => [name, value])) as Record<N, T>;
+}
+
 /** Decodes an object with arbitrary keys and values of one type. */
 export function map<T>(decode: Decoder<T>): Decoder<Readonly<Record<string, T>>> {
   return (value) => {

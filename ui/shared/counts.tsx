@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import type { Counts } from '../../server/dashboard/protocol.js';
+import type { CounterOf, Counts } from '../../server/dashboard/protocol.js';
 import { exactCount, formatCount, UNKNOWN } from '../format/number.js';
 import { Icon, type IconName } from './icon.js';
 
@@ -34,34 +34,36 @@ function Stat({ label, icon, tone, title, children }: StatProps): JSX.Element {
 }
 
 /** Counter of a hub, an event type or a workflow. */
-export type Counter =
-  | Exclude<keyof Counts, 'approvals' | 'oldestPendingAt' | 'lastReceivedAt' | 'lastFailedAt'>
-  | 'processes';
+export type Counter = CounterOf<'stored' | 'live'> | 'processes';
 
-/** Label, icon and colour of each counter. */
+/** Label, icon and colour of each counter, in the order in which they are shown. */
 const COUNTER_LOOK: Record<Counter, Omit<StatProps, 'children'>> = {
   received: { label: 'Received', title: 'Events accepted' },
   completed: { label: 'Completed', title: 'Events whose last attempt succeeded' },
   failed: { label: 'Failed', title: 'Events that ended without success' },
+  retried: { label: 'Retried', title: 'Failed attempts that were retried' },
   pending: { label: 'Pending', title: 'Events that have not ended: waiting, delayed, suspended or running' },
+  active: { label: 'Active', title: 'Handlers running now' },
   delayed: { label: 'Delayed', title: 'Events that wait for their time' },
   suspended: { label: 'Suspended', title: 'Workflow runs that wait for a time, an event or another run' },
+  deduplicated: { label: 'Deduplicated', title: 'Events not accepted because their dedupe id was known' },
   cancelled: { label: 'Cancelled', title: 'Cancelled events, part of the failed ones' },
   deadLetters: { label: 'Dead letters', title: 'Failed events that were neither replayed nor discarded' },
-  active: { label: 'Active', title: 'Handlers running now' },
-  retried: { label: 'Retried', title: 'Failed attempts that were retried' },
   processes: { label: 'Processes', title: 'Processes that handle these events' },
-  deduplicated: { label: 'Deduplicated', title: 'Events not accepted because their dedupe id was known' },
 };
 
+// `Object.keys` widens the names.
+const ALL_COUNTERS = Object.keys(COUNTER_LOOK) as readonly Counter[];
+
 export interface CountStatsProps {
-  readonly counters: readonly Counter[];
+  /** Counters to show. @default all */
+  readonly counters?: readonly Counter[];
   /** Values by counter. Missing ones are unknown. */
   readonly counts: { readonly [C in Counter]?: number | undefined } | null;
 }
 
 /** Counters with their labels, as entries of a `<dl>`. */
-export function CountStats({ counters, counts }: CountStatsProps): JSX.Element {
+export function CountStats({ counters = ALL_COUNTERS, counts }: CountStatsProps): JSX.Element {
   return (
     <>
       {counters.map((counter) => {

@@ -1,13 +1,15 @@
 import { computed, type ReadonlySignal } from '@preact/signals';
-import type {
-  Counts,
-  EventColumns,
-  EventColumnsDetails,
-  EventKind,
-  EventOverview,
-  PeriodCounts,
-  Problem,
-  RecentActivity,
+import {
+  type CounterOf,
+  type Counts,
+  countersOf,
+  type EventColumns,
+  type EventColumnsDetails,
+  type EventKind,
+  type EventOverview,
+  type PeriodCounts,
+  type Problem,
+  type RecentActivity,
 } from '../../server/dashboard/protocol.js';
 import { failureRatio, ratePerSecond } from './recent-activity.js';
 
@@ -166,9 +168,7 @@ export function failureLevel(ratio: number | null): FailureLevel {
 }
 
 /** Name of a count of an event type. */
-type CountName = Exclude<keyof Counts, OptionalName>;
-
-type OptionalName = 'approvals' | 'oldestPendingAt' | 'lastReceivedAt' | 'lastFailedAt';
+type CountName = CounterOf<'stored' | 'live'>;
 
 /** Returns a count of the event type at an index. */
 export function countAt({ metrics }: EventColumns, index: number, name: CountName): number {
@@ -213,28 +213,14 @@ export function overviewAt(
 }
 
 function metricsAt(columns: EventColumns, index: number): Counts {
-  const count = (name: CountName): number => countAt(columns, index, name);
-  const optional = (name: OptionalName): Partial<Counts> => {
+  const metrics: Record<string, number> = {};
+  for (const name of countersOf('stored', 'live')) metrics[name] = countAt(columns, index, name);
+  for (const name of countersOf('optional', 'latest', 'oldest')) {
     const value = columns.metrics[name]?.[index] ?? null;
-    return value === null ? {} : { [name]: value };
-  };
-  return {
-    received: count('received'),
-    completed: count('completed'),
-    failed: count('failed'),
-    cancelled: count('cancelled'),
-    pending: count('pending'),
-    active: count('active'),
-    delayed: count('delayed'),
-    suspended: count('suspended'),
-    retried: count('retried'),
-    deduplicated: count('deduplicated'),
-    deadLetters: count('deadLetters'),
-    ...optional('approvals'),
-    ...optional('oldestPendingAt'),
-    ...optional('lastReceivedAt'),
-    ...optional('lastFailedAt'),
-  };
+    if (value !== null) metrics[name] = value;
+  }
+  // Both lists together have all names.
+  return metrics as unknown as Counts;
 }
 
 const SPACE = 32;

@@ -1,40 +1,14 @@
-import type {
-  Counts,
-  EventColumns,
-  EventColumnsDetails,
-  EventOverview,
-  PeriodCounts,
-  RecentActivity,
+import {
+  countersOf,
+  type EventColumns,
+  type EventColumnsDetails,
+  type EventOverview,
+  periodCounters,
+  type RecentActivity,
 } from '../protocol.js';
 
-const countNames = [
-  'received',
-  'completed',
-  'failed',
-  'cancelled',
-  'pending',
-  'active',
-  'delayed',
-  'suspended',
-  'retried',
-  'deduplicated',
-  'deadLetters',
-] as const satisfies readonly (keyof Counts)[];
-
-const optionalNames = [
-  'approvals',
-  'oldestPendingAt',
-  'lastReceivedAt',
-  'lastFailedAt',
-] as const satisfies readonly (keyof Counts)[];
-
-const periodNames = [
-  'received',
-  'completed',
-  'failed',
-  'cancelled',
-  'retried',
-] as const satisfies readonly (keyof PeriodCounts)[];
+const countNames = countersOf('stored', 'live');
+const optionalNames = countersOf('optional', 'latest', 'oldest');
 
 /** Returns event types as columns. A column whose values are all 0, `''` or `null` is omitted. */
 export function eventColumns(events: readonly EventOverview[]): EventColumns {
@@ -53,7 +27,7 @@ export function eventColumns(events: readonly EventOverview[]): EventColumns {
     },
     last5Min: columns(
       recent.map(({ last5Min }) => last5Min),
-      periodNames,
+      periodCounters,
       0,
       asIs,
     ),

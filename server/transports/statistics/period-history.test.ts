@@ -7,8 +7,8 @@ import { Broker } from '../broker/broker.js';
 import { systemClock } from '../clock.js';
 import { durationOfBucket } from './durations.js';
 import { OpenPeriod, PeriodHistory } from './period-history.js';
-import { periodCounters, periodKinds, RecentMinutes } from './periods.js';
-import type { RecentActivity } from './stats.js';
+import { periodKinds, RecentMinutes } from './periods.js';
+import { periodCounters, type RecentActivity } from './stats.js';
 
 const minute = 60_000;
 const start = Date.UTC(2026, 0, 1);

@@ -7,7 +7,6 @@ import {
   noCounts,
   type PeriodKind,
   type PeriodRecord,
-  periodCounters,
   periodKinds,
   periodOf,
   type RangePeriods,
@@ -16,7 +15,14 @@ import {
   recentMinutes,
   sumPeriods,
 } from './periods.js';
-import type { EventMetrics, Histories, PeriodCounts, RecentActivity, TypeDurations } from './stats.js';
+import {
+  type EventMetrics,
+  type Histories,
+  type PeriodCounts,
+  periodCounters,
+  type RecentActivity,
+  type TypeDurations,
+} from './stats.js';
 
 const { minutes, fiveMinutes, hours } = periodKinds;
 

@@ -1,6 +1,13 @@
 import { minuteMs } from '../limits.js';
 import { DurationSketch, durationOfBucket } from './durations.js';
-import type { Histories, History, PeriodCounts, RangeCounts, RecentActivity } from './stats.js';
+import {
+  type Histories,
+  type History,
+  type PeriodCounts,
+  periodCounters,
+  type RangeCounts,
+  type RecentActivity,
+} from './stats.js';
 
 /** Length and number of the periods of a history. */
 export interface PeriodKind {
@@ -23,9 +30,6 @@ export const trendMinutes = 20;
 
 /** Number of periods of 5 minutes in `lastHour`, the current one included. */
 export const recentFives = 13;
-
-/** Counters of a period. */
-export const periodCounters = ['received', 'completed', 'failed', 'cancelled', 'retried'] as const;
 
 /** Counts of one period, and its percentiles as buckets of durations. */
 export interface PeriodRecord {

@@ -32,6 +32,44 @@ export interface Counts {
   readonly lastFailedAt?: number;
 }
 
+/**
+ * Kind of a counter. `stored` and `live` are counts that add up, `optional` one that is absent at 0. `stored` ones outlive
+ * the process, as does `latest`, the highest of the times; `oldest` is the lowest. A time is absent until it is known.
+ */
+export type CounterKind = 'stored' | 'live' | 'optional' | 'latest' | 'oldest';
+
+/** All counters of an event type with their kinds: the one list of them. Stores, bodies and the page derive theirs. */
+export const COUNTERS = {
+  received: 'stored',
+  completed: 'stored',
+  failed: 'stored',
+  cancelled: 'stored',
+  pending: 'live',
+  active: 'live',
+  delayed: 'live',
+  suspended: 'live',
+  approvals: 'optional',
+  retried: 'stored',
+  deduplicated: 'stored',
+  deadLetters: 'live',
+  oldestPendingAt: 'oldest',
+  lastReceivedAt: 'latest',
+  lastFailedAt: 'latest',
+} as const satisfies Readonly<Record<keyof Counts, CounterKind>>;
+
+/** Names of the counters of some kinds. */
+export type CounterOf<K extends CounterKind> = {
+  [N in keyof Counts]-?: (typeof COUNTERS)[N] extends K ? N : never;
+}[keyof Counts];
+
+/** Returns the names of the counters of some kinds, in the order of the list. */
+export function countersOf<K extends CounterKind>(...kinds: readonly K[]): readonly CounterOf<K>[] {
+  // The types of `Object.keys` and `filter` know neither the names nor the kinds.
+  return (Object.keys(COUNTERS) as (keyof Counts)[]).filter((name): name is CounterOf<K> =>
+    (kinds as readonly CounterKind[]).includes(COUNTERS[name]),
+  );
+}
+
 /** Percentiles of durations in milliseconds, accurate to 10 %; `null` without durations. */
 export interface Durations {
   readonly p50: number | null;
@@ -49,6 +87,9 @@ export interface PeriodCounts {
   readonly cancelled: number;
   readonly retried: number;
 }
+
+/** Counters of a period. */
+export const periodCounters = ['received', 'completed', 'failed', 'cancelled', 'retried'] as const;
 
 /** Activity of the last minutes. "5 minutes" are the current minute and the five before it. */
 export interface RecentActivity {
@@ -158,15 +199,11 @@ export interface EventMetrics extends Counts {
 }
 
 /** Counts of one type in one service. */
-export interface ServiceTypeCounts
-  extends Omit<Counts, 'pending' | 'approvals' | 'oldestPendingAt' | 'lastReceivedAt' | 'lastFailedAt'> {
-  readonly approvals?: number | undefined;
-  readonly oldestPendingAt?: number | undefined;
-  readonly lastReceivedAt?: number | undefined;
-  readonly lastFailedAt?: number | undefined;
-}
+export type ServiceTypeCounts = Pick<Counts, Exclude<CounterOf<'stored' | 'live'>, 'pending'>> & {
+  readonly [N in CounterOf<'optional' | 'latest' | 'oldest'>]?: number | undefined;
+};
 
-/** Sums the counts of several services. */
+/** Sums the counts of several services. Each by its name: a loop over the list takes ten times as long. */
 export function sumCounts(all: readonly ServiceTypeCounts[]): Counts {
   const total: { -readonly [K in keyof Counts]: Counts[K] } = {
     received: 0,

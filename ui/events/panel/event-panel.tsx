@@ -90,23 +90,7 @@ function PanelBody({ row, detail, monitor, navigation }: PanelBodyProps): JSX.El
       />
       <PanelSection title="Counts" period="since start">
         <dl class="stats panel-stats">
-          <CountStats
-            counters={[
-              'received',
-              'completed',
-              'failed',
-              'retried',
-              'pending',
-              'active',
-              'delayed',
-              'suspended',
-              'deduplicated',
-              'cancelled',
-              'deadLetters',
-              'processes',
-            ]}
-            counts={{ ...event.metrics, processes: event.processes }}
-          />
+          <CountStats counts={{ ...event.metrics, processes: event.processes }} />
         </dl>
       </PanelSection>
       {event.services && <ServiceTable services={event.services} />}

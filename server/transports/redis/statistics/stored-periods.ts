@@ -5,7 +5,6 @@ import {
   noCounts,
   type PeriodKind,
   type PeriodRecord,
-  periodCounters,
   periodKinds,
   periodOf,
   type RangePeriods,
@@ -13,7 +12,13 @@ import {
   recentMinutes,
   sumPeriods,
 } from '../../statistics/periods.js';
-import type { Histories, PeriodCounts, PeriodDurations, RecentActivity } from '../../statistics/stats.js';
+import {
+  type Histories,
+  type PeriodCounts,
+  type PeriodDurations,
+  periodCounters,
+  type RecentActivity,
+} from '../../statistics/stats.js';
 import { bucketOffset } from './period-roll.js';
 import { RecentReader } from './recent-activities.js';
 import {

@@ -5,7 +5,7 @@ import type { Clock, Timer } from '../../clock.js';
 import { type Envelope, sizeOf } from '../../delivery.js';
 import type { OpenPeriod } from '../../statistics/period-history.js';
 import { periodKinds } from '../../statistics/periods.js';
-import type { FailureRecord, Histories } from '../../statistics/stats.js';
+import { type CounterOf, countersOf, type FailureRecord, type Histories } from '../../statistics/stats.js';
 import type { ScheduleRecord, Subscription } from '../../transport.js';
 import type { Commits, CommittedState } from '../database/committer.js';
 import type { Database, Statement } from '../database/driver.js';
@@ -303,16 +303,7 @@ interface Written {
 }
 
 /** Counters of a queue that outlive the process. */
-export const storedCounters = [
-  'received',
-  'completed',
-  'failed',
-  'cancelled',
-  'retried',
-  'deduplicated',
-  'lastReceivedAt',
-  'lastFailedAt',
-] as const;
+export const storedCounters: readonly CounterOf<'stored' | 'latest'>[] = countersOf('stored', 'latest');
 
 /** Writes counters, failures and settings of queues to the file. */
 class QueueRows {
